@@ -1,0 +1,99 @@
+/**
+ * One request on its way through the pipeline, and its answer. The words every room that has routes
+ * speaks; nothing of Fastify is in them.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Principal } from '../kernel/principal.ts'
+import type { Query } from './query.ts'
+
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
+
+/** Columns of the pipeline table (`pipeline.ts`): what is asked of a caller differs by these only. */
+export type Kind = 'probe' | 'public' | 'api' | 'root' | 'admin' | 'unknown'
+
+/** What a handler gives back. `json` is text already: a row is turned into JSON once. */
+export interface Answer {
+  status: number
+  /** JSON text of the body; undefined for none (204, 304). */
+  json?: string | undefined
+  /** Bodies that are not JSON (pages, metrics); `content-type` then stands in `headers`. */
+  raw?: string | Uint8Array | undefined
+  headers?: Record<string, string> | undefined
+}
+
+export interface Call {
+  /** `X-Request-Id`. */
+  readonly id: string
+  readonly method: Method
+  /** As sent, without the query, still percent-encoded; version segment included. */
+  readonly path: string
+  /** The template that matched, without the version: `/api/orders/:id`; `*` when none did. */
+  readonly route: string
+  readonly kind: Kind
+  readonly headers: IncomingHttpHeaders
+  readonly query: Query
+  readonly params: Readonly<Record<string, string>>
+  /** The caller's address, judged by the trusted proxies. */
+  readonly address: string
+  /** Whether the caller's connection is HTTPS (ours, or the trusted proxy's word). */
+  readonly secure: boolean
+  /** The version segment as it stood in the path (`v1`, `latest`, …), if there was one. */
+  readonly versionSegment: string | undefined
+  /** The raw body; empty before it is read and where there is none. */
+  bytes: Uint8Array
+  /** The parsed JSON body; undefined where there is none. */
+  body: unknown
+  principal: Principal | undefined
+  /** The major version this call is served in; undefined outside `/api`. */
+  version: string | undefined
+  /** Warnings for `_warnings` in object bodies (§3.3, §8.6). */
+  warnings: Warning[]
+  /** Headers every answer to this call gets, errors included. */
+  readonly out: Record<string, string>
+  /** Milliseconds (`clock.elapsedMs`) at which the request's head had arrived. */
+  readonly startedMs: number
+}
+
+export interface Warning {
+  readonly type: string
+  readonly message: string
+  readonly [more: string]: unknown
+}
+
+/** Ends the way early with an answer, refuses by throwing a `Failure`, or lets the call go on. */
+// biome-ignore lint/suspicious/noConfusingVoidType: most steps return nothing
+export type Step = (call: Call) => Answer | undefined | void | Promise<Answer | undefined | void>
+
+/** On the way out: runs for every answer, failures included, and may change it in place. */
+export type After = (call: Call, answer: Answer) => void | Promise<void>
+
+/** One method of one path. */
+export interface Operation {
+  /** The scope the principal needs; undefined: a principal is needed, no scope. */
+  readonly scope?: string | undefined
+  /** False where no credential is asked for (`public`, `probe`). Default true. */
+  readonly authenticated?: boolean
+  /** Whether a JSON body is read: `required`, `optional` or (default) none. */
+  readonly body?: 'required' | 'optional' | undefined
+  /** Media types of the body; default `application/json` and, for PATCH, merge-patch. */
+  readonly accepts?: readonly string[]
+  /** Media types it can answer with; default JSON. */
+  readonly produces?: readonly string[]
+  readonly handle: (call: Call) => Promise<Answer> | Answer
+}
+
+/** One path with its methods. 405, `Allow`, OPTIONS and HEAD follow from it. */
+export interface Endpoint {
+  readonly kind: Exclude<Kind, 'unknown'>
+  /** Without the version segment, parameters as `:name`: `/api/orders/:id/pay`, `/events/:id`. */
+  readonly path: string
+  readonly methods: Readonly<Partial<Record<Exclude<Method, 'HEAD' | 'OPTIONS'>, Operation>>>
+}
+
+export const json = (status: number, value: unknown, headers?: Record<string, string>): Answer => ({
+  status,
+  json: JSON.stringify(value),
+  headers,
+})
+
+export const noContent = (): Answer => ({ status: 204 })

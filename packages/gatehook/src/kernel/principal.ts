@@ -1,0 +1,32 @@
+/** Who a credential proved to be (decisions §1). A word of the whole house, so it lives at its floor. */
+export type Mode = 'live' | 'test'
+
+export interface Principal {
+  /** Customer id, `cus_…`. */
+  readonly customer: string
+  readonly mode: Mode
+  /** The number that stands first in every stored row and index: see `scopeOf`. */
+  readonly scope: Scope
+  readonly kind: 'key' | 'client' | 'person'
+  /** §3.7: a key's id, a client's id, or the person's row id as a string. */
+  readonly subject: string
+  readonly scopes: ReadonlySet<string>
+  readonly keyId?: string
+  readonly clientId?: string
+  readonly sessionId?: string
+  /** The version this credential is pinned to, for example `v1`. */
+  readonly version?: string
+}
+
+/**
+ * Customer and mode in one integer: `2 * customer number + (live ? 1 : 0)`. One column, eight bytes,
+ * first in every key and index: two customers, or two modes of one, can never meet (§1.1).
+ */
+export type Scope = number & { readonly scope: unique symbol }
+
+export const scopeOf = (customerNo: number, mode: Mode): Scope =>
+  (customerNo * 2 + (mode === 'live' ? 1 : 0)) as Scope
+
+export const modeOf = (scope: Scope): Mode => (scope % 2 === 1 ? 'live' : 'test')
+
+export const customerNoOf = (scope: Scope): number => Math.floor(scope / 2)

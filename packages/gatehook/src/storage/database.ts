@@ -1,0 +1,88 @@
+/**
+ * The seam to the databases. Rooms write one SQL text per statement (sql-template-tag gives `?` and
+ * `$1` from it) and never ask which database answers. What really differs is a named method here.
+ * Implementations: `sqlite.ts`, `postgres.ts`. One suite (`test/storage.test.ts`) defines the seam.
+ */
+
+export type Value = string | number | null | Uint8Array
+
+/** Made by the `sql` tag, or a plain object with both texts prepared once, on hot paths. */
+export interface Statement {
+  /** With `?`, for SQLite. */
+  readonly sql: string
+  /** With `$1`, for PostgreSQL. */
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row's shape is known by the statement's author only
+export type Row = Record<string, any>
+
+export interface Reader {
+  all<R extends Row = Row>(statement: Statement): Promise<R[]>
+  get<R extends Row = Row>(statement: Statement): Promise<R | undefined>
+  /** Rows as arrays in the order of the selected columns: a third faster, for pages. */
+  arrays(statement: Statement): Promise<Value[][]>
+}
+
+export interface Tx extends Reader {
+  /** `get`, and the row stays as it is until this transaction ends (PostgreSQL: FOR UPDATE). */
+  lock<R extends Row = Row>(statement: Statement): Promise<R | undefined>
+  /** `get`, and the row is not deleted until this transaction ends (PostgreSQL: FOR KEY SHARE). */
+  hold<R extends Row = Row>(statement: Statement): Promise<R | undefined>
+  /** How many rows changed. */
+  run(statement: Statement): Promise<number>
+  /** Called once the transaction is durable; not at all when it is rolled back. */
+  afterCommit(action: () => void): void
+}
+
+export interface Column {
+  readonly name: string
+  /** As declared by `Dialect.types`: `int`, `real`, `text` or `bytes`. */
+  readonly type: ColumnType
+  readonly nullable: boolean
+}
+
+export type ColumnType = 'int' | 'real' | 'text' | 'bytes'
+
+export interface Dialect {
+  /** `INTEGER` or `BIGINT`; text compares by bytes on both. */
+  readonly types: Readonly<Record<ColumnType, string>>
+  /** An integer key the database makes and never gives again. */
+  readonly serial: string
+  /** Into how many rows a counter is split, so that writers do not queue on one (1 on SQLite). */
+  readonly counterSlots: number
+}
+
+export interface Database extends Reader {
+  /** For `doctor` and the log; no code asks it. */
+  readonly name: 'sqlite' | 'postgres'
+  readonly dialect: Dialect
+  /** Several reads of one moment. */
+  snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>
+  /**
+   * One transaction; resolves when it is durable. An exception rolls back only this transaction.
+   * Using the database itself inside `change` would wait for itself: it throws. Nothing but
+   * statements may be awaited inside: on SQLite all writers share one connection.
+   */
+  write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
+  /** Tables and columns as they are, for additive migrations. Empty for an unknown table. */
+  columns(table: string): Promise<Column[]>
+  indexes(table: string): Promise<string[]>
+  /** Runs DDL in one transaction with what `change` does. */
+  migrate(change: (tx: Tx, ddl: (sql: string) => Promise<void>) => Promise<void>): Promise<void>
+  close(): Promise<void>
+}
+
+/** A constraint refused the change; which one, in the declared names. */
+export class ConstraintError extends Error {
+  readonly kind: 'unique' | 'reference'
+  /** The name of the unique index, or undefined where the database does not say. */
+  readonly index: string | undefined
+
+  constructor(kind: 'unique' | 'reference', index: string | undefined, cause: unknown) {
+    super(`${kind} constraint${index ? ` ${index}` : ''}`, { cause })
+    this.kind = kind
+    this.index = index
+  }
+}

@@ -1,0 +1,12 @@
+/** The engine's migrations, in order; a number, once released, never changes its text. */
+import { foundations } from './migrations/0001-foundations.ts'
+
+export interface Migration {
+  readonly number: number
+  readonly name: string
+  readonly sql: string
+}
+
+export const migrations: readonly Migration[] = [
+  { number: 1, name: 'foundations', sql: foundations },
+]

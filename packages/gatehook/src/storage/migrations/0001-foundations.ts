@@ -1,0 +1,73 @@
+/** Tables of the engine. `{serial} {int} {text} {bytes}` are the dialect's types. */
+export const foundations = `
+CREATE TABLE gh_settings (
+  name {text} NOT NULL PRIMARY KEY,
+  value {text} NOT NULL
+);
+CREATE TABLE gh_customers (
+  no {serial},
+  id {text} NOT NULL,
+  name {text} NOT NULL,
+  suspended {int} NOT NULL DEFAULT 0,
+  limits {text} NOT NULL DEFAULT '{}',
+  created_at {int} NOT NULL
+);
+CREATE UNIQUE INDEX gh_customers_id ON gh_customers (id);
+CREATE TABLE gh_api_keys (
+  id {text} NOT NULL PRIMARY KEY,
+  scope {int} NOT NULL,
+  name {text} NOT NULL,
+  scopes {text} NOT NULL,
+  cidrs {text} NOT NULL DEFAULT '[]',
+  api_version {text},
+  created_at {int} NOT NULL,
+  expires_at {int},
+  revoked_at {int},
+  last_used_at {int}
+);
+CREATE INDEX gh_api_keys_scope ON gh_api_keys (scope, id);
+CREATE TABLE gh_api_key_secrets (
+  hash {bytes} NOT NULL PRIMARY KEY,
+  key_id {text} NOT NULL,
+  hint {text} NOT NULL,
+  created_at {int} NOT NULL,
+  expires_at {int}
+);
+CREATE INDEX gh_api_key_secrets_key ON gh_api_key_secrets (key_id);
+CREATE TABLE gh_events (
+  position {serial},
+  scope {int} NOT NULL,
+  id {text} NOT NULL,
+  type {text} NOT NULL,
+  collection {text},
+  object_id {int},
+  object {text} NOT NULL,
+  created_at {int} NOT NULL
+);
+CREATE UNIQUE INDEX gh_events_id ON gh_events (scope, id);
+CREATE INDEX gh_events_type ON gh_events (scope, type, id);
+CREATE TABLE gh_counters (
+  scope {int} NOT NULL,
+  collection {text} NOT NULL,
+  slot {int} NOT NULL,
+  total {int} NOT NULL,
+  PRIMARY KEY (scope, collection, slot)
+);
+CREATE TABLE gh_signing_keys (
+  kid {text} NOT NULL PRIMARY KEY,
+  public_jwk {text} NOT NULL,
+  sealed_private_jwk {bytes} NOT NULL,
+  created_at {int} NOT NULL
+);
+CREATE TABLE gh_audit (
+  position {serial},
+  id {text} NOT NULL,
+  at {int} NOT NULL,
+  actor {text} NOT NULL,
+  action {text} NOT NULL,
+  target {text} NOT NULL,
+  scope {int},
+  detail {text} NOT NULL DEFAULT '{}'
+);
+CREATE UNIQUE INDEX gh_audit_id ON gh_audit (id);
+`
