@@ -30,7 +30,11 @@ export interface Call {
   /** The template that matched, without the version: `/api/orders/:id`; `*` when none did. */
   readonly route: string
   readonly kind: Kind
+  /** What the route and method matched; undefined where nothing did. */
+  readonly operation: Operation | undefined
   readonly headers: IncomingHttpHeaders
+  /** Names and values in turn, as sent: `headers` hides that `Authorization` stood twice. */
+  readonly rawHeaders: readonly string[]
   readonly query: Query
   readonly params: Readonly<Record<string, string>>
   /** The caller's address, judged by the trusted proxies. */

@@ -16,10 +16,13 @@ CREATE UNIQUE INDEX gh_customers_id ON gh_customers (id);
 CREATE TABLE gh_api_keys (
   id {text} NOT NULL PRIMARY KEY,
   scope {int} NOT NULL,
+  customer {text} NOT NULL,
+  mode {text} NOT NULL,
   name {text} NOT NULL,
   scopes {text} NOT NULL,
   cidrs {text} NOT NULL DEFAULT '[]',
   api_version {text},
+  hint {text} NOT NULL,
   created_at {int} NOT NULL,
   expires_at {int},
   revoked_at {int},
@@ -29,7 +32,6 @@ CREATE INDEX gh_api_keys_scope ON gh_api_keys (scope, id);
 CREATE TABLE gh_api_key_secrets (
   hash {bytes} NOT NULL PRIMARY KEY,
   key_id {text} NOT NULL,
-  hint {text} NOT NULL,
   created_at {int} NOT NULL,
   expires_at {int}
 );
@@ -63,7 +65,8 @@ CREATE TABLE gh_audit (
   position {serial},
   id {text} NOT NULL,
   at {int} NOT NULL,
-  actor {text} NOT NULL,
+  actor_kind {text} NOT NULL,
+  actor_id {text} NOT NULL,
   action {text} NOT NULL,
   target {text} NOT NULL,
   scope {int},
