@@ -1,0 +1,222 @@
+/** Values, the rules between them, and how mistakes are told. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { formatKey } from '../kernel/api-key-format.ts'
+import { systemRandom } from '../kernel/random.ts'
+import { ConfigError, type Environment, isLoopback, loadConfig, publicUrlOf } from './config.ts'
+import { flagOf, type OptionName, optionList, options } from './options.ts'
+
+const mistakesOf = (env: Environment, flags = {}): readonly string[] => {
+  try {
+    loadConfig(env, flags)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.mistakes
+  }
+  return []
+}
+
+const SECRET = 'x'.repeat(32)
+const KEY = formatKey(systemRandom(), 'live')
+const TLS = { GATEHOOK_TLS_CERT: 'c.pem', GATEHOOK_TLS_KEY: 'k.pem' }
+
+test('the names of the table follow from each other', () => {
+  for (const [name, option] of optionList) {
+    const camel = option.env
+      .slice('GATEHOOK_'.length)
+      .toLowerCase()
+      .replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+    assert.equal(name, camel)
+    assert.ok(option.sentence.endsWith('.'), option.env)
+  }
+  assert.equal(flagOf(options.trustProxy), '--trust-proxy')
+  assert.equal(flagOf(options.secretKey), undefined)
+})
+
+test('every default parses, and nothing set is a configuration', () => {
+  const config = loadConfig({})
+  for (const [name, option] of optionList) {
+    assert.notEqual(config[name], undefined, name)
+    assert.equal(config[name] === null, option.fallback === null, name)
+    assert.equal(config.sources[name], 'default')
+  }
+  assert.deepEqual(config.deliveryRate, { limit: 100, windowS: 1, burst: 200 })
+  assert.deepEqual(config.warnings, [])
+})
+
+test('a flag wins over the environment, the environment over the default', () => {
+  const env = { GATEHOOK_PORT: '1', GATEHOOK_HOST: ' ::1 ' }
+  const config = loadConfig(env, { port: '0', strictVersion: true })
+  assert.deepEqual([config.port, config.sources.port], [0, 'flag'])
+  assert.deepEqual([config.host, config.sources.host], ['::1', 'environment'])
+  assert.deepEqual([config.strictVersion, config.sources.strictVersion], [true, 'flag'])
+})
+
+test('empty means not set, for lists an empty list', () => {
+  const config = loadConfig({ GATEHOOK_PORT: '', GATEHOOK_BASIC_ALLOWED_CIDRS: ' ' })
+  assert.deepEqual([config.port, config.sources.port], [8787, 'default'])
+  assert.deepEqual(config.basicAllowedCidrs, [])
+})
+
+const good: [OptionName, text: string, value: unknown][] = [
+  ['port', '65535', 65_535],
+  ['host', '[::1]', '::1'],
+  ['host', 'localhost', 'localhost'],
+  ['publicUrl', 'https://API.example.com:443/', 'https://api.example.com'],
+  ['publicUrl', 'http://[::1]:80', 'http://[::1]'],
+  ['databaseUrl', 'sqlite:/var/lib/my data/x.db', 'sqlite:/var/lib/my data/x.db'],
+  ['accessTokenTtlS', '1', 1],
+  ['refreshGraceS', '60', 60],
+  ['webhookScheduleS', '1, 2,3', [1, 2, 3]],
+  ['rateLimit', '0', null],
+  ['rateLimit', '5/1', { limit: 5, windowS: 1 }],
+  ['deliveryRate', '10/2', { limit: 10, windowS: 2, burst: 20 }],
+  ['deliveryRate', '10/2 burst 10', { limit: 10, windowS: 2, burst: 10 }],
+  ['deliveryRate', '0', null],
+  ['basicAllowedCidrs', '10.0.0.0/8, ::1', ['10.0.0.0/8', '::1/128']],
+  ['trustProxy', '127.0.0.1', ['127.0.0.1/32']],
+  ['corsOrigins', '*', '*'],
+  ['corsOrigins', 'https://a.example,http://b:81', ['https://a.example', 'http://b:81']],
+  ['defaultPagination', 'keyset', 'keyset'],
+  ['logLevel', 'silent', 'silent'],
+  ['bootstrapKey', KEY, KEY],
+  ['audience', 'https://api.example.com', 'https://api.example.com'],
+]
+
+for (const [name, text, value] of good) {
+  const shown = options[name] === options.bootstrapKey ? 'a live key' : text
+  test(`${options[name].env}=${shown} is taken`, () => {
+    assert.deepEqual(loadConfig({ [options[name].env]: text })[name], value)
+  })
+}
+
+const bad: [OptionName, ...texts: string[]][] = [
+  ['port', '65536', '-1', '80a', '0x50', '08', '1.0', 'tcp://10.0.0.1:8787'],
+  ['host', 'http://x', 'a b', '256.1.1.1', '1.2.3', 'a..b', '127.0.0.1:80', '[::1'],
+  ['publicUrl', 'api.example.com', 'https://h/x', 'https://h?x', 'https://u:p@h', 'ftp://h'],
+  ['publicUrl', 'https://h/?', 'https://h#', 'https://'],
+  ['databaseUrl', 'sqlite:', 'sqlite::memory:', 'mysql://h/d', './data.db', 'postgres://'],
+  ['accessTokenTtlS', '0', '1.5', '15m', '999999999', '１'],
+  ['refreshGraceS', '61'],
+  ['webhookScheduleS', '1,,2', '1;2', '5s', Array(51).fill('1').join(), '2592001'],
+  ['webhookTimeoutMs', '0', '1e3'],
+  ['rateLimit', '0/60', '10', '10/0', '10/60/1', '-1/60', 'off', '10/86401'],
+  ['deliveryRate', '10/1 burst 9', '10/1 burst', '0/1'],
+  ['basicAllowedCidrs', '10.0.0.0/33', '::1/129', '10/8', 'all', '10.0.0.0/8,', 'fe80::1%eth0'],
+  ['trustProxy', 'localhost', '127.0.0.1/8/8'],
+  ['corsOrigins', 'https://a.example/x', '*,https://a.example', 'a.example', 'null'],
+  ['strictVersion', 'true', 'yes', '2'],
+  ['defaultPagination', 'Cursor', 'pages'],
+  ['logLevel', 'verbose'],
+  ['bootstrapKey', 'gk_live_short', formatKey(systemRandom(), 'test'), `${KEY}0`],
+  ['secretKey', 'x'.repeat(31)],
+  ['audience', 'two words'],
+]
+
+for (const [name, ...texts] of bad) {
+  test(`${options[name].env} refuses what is not its kind`, () => {
+    for (const text of texts) {
+      const mistakes = mistakesOf({ [options[name].env]: text })
+      assert.equal(mistakes.length, 1, text)
+      assert.match(mistakes[0]!, new RegExp(`^${options[name].env} .*expect`), text)
+    }
+  })
+}
+
+const rules: [title: string, env: Environment, mistake: RegExp | undefined][] = [
+  ['plain HTTP on loopback', { GATEHOOK_HOST: '127.0.0.2' }, undefined],
+  ['plain HTTP elsewhere', { GATEHOOK_HOST: '0.0.0.0' }, /plain HTTP .* in the clear/],
+  ['plain HTTP on a name', { GATEHOOK_HOST: 'api.example.com' }, /plain HTTP/],
+  ['TLS elsewhere', { GATEHOOK_HOST: '0.0.0.0', ...TLS }, undefined],
+  ['a proxy', { GATEHOOK_HOST: '::', GATEHOOK_TRUST_PROXY: '10.0.0.1' }, undefined],
+  ['a certificate alone', { GATEHOOK_TLS_CERT: 'c.pem' }, /TLS_KEY is not; TLS needs both/],
+  ['a TLS key alone', { GATEHOOK_TLS_KEY: 'k.pem' }, /TLS_CERT is not; TLS needs both/],
+  ['PostgreSQL without secret', { GATEHOOK_DATABASE_URL: 'postgres://h/d' }, /SECRET_KEY is not/],
+  [
+    'PostgreSQL with secret',
+    { GATEHOOK_DATABASE_URL: 'postgresql://h/d', GATEHOOK_SECRET_KEY: SECRET },
+    undefined,
+  ],
+  ['a test clock on loopback', { GATEHOOK_TEST_CLOCK: '1' }, undefined],
+  ['a test clock elsewhere', { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_HOST: '::', ...TLS }, /_CLOCK/],
+  [
+    'private receivers elsewhere',
+    { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', GATEHOOK_HOST: '::', ...TLS },
+    /_ALLOW_PRIVATE is 1, but GATEHOOK_HOST is ::/,
+  ],
+  ['a misspelt name', { GATEHOOK_TRUSTED_PROXY: '::1' }, /Did you mean GATEHOOK_TRUST_PROXY\?/],
+]
+
+for (const [title, env, mistake] of rules) {
+  test(`${title}: ${mistake ? 'refused' : 'fine'}`, () => {
+    const mistakes = mistakesOf(env)
+    assert.equal(mistakes.length, mistake ? 1 : 0, mistakes.join())
+    if (mistake) assert.match(mistakes[0]!, mistake)
+  })
+}
+
+test('a name of somebody else’s is a warning, not a mistake', () => {
+  const { warnings } = loadConfig({ GATEHOOK_API_KEY: 'gk_live_hidden' })
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0]!, /^GATEHOOK_API_KEY is set/)
+  assert.doesNotMatch(warnings[0]!, /hidden/)
+})
+
+test('all mistakes are told together, and no rule stumbles over a value that was wrong already', () => {
+  const mistakes = mistakesOf({
+    GATEHOOK_PORT: 'http',
+    GATEHOOK_HOST: 'not a host',
+    GATEHOOK_TEST_CLOCK: '1',
+    GATEHOOK_DATABASE_URL: 'postgres://h/d',
+    GATEHOOK_RATE_LIMTI: '1/1',
+    GATEHOOK_TLS_CERT: 'c.pem',
+  })
+  assert.deepEqual(
+    mistakes.map((sentence) => sentence.split(' ')[0]),
+    [
+      'GATEHOOK_HOST',
+      'GATEHOOK_PORT',
+      'GATEHOOK_RATE_LIMTI',
+      'GATEHOOK_TLS_CERT',
+      'GATEHOOK_SECRET_KEY',
+    ],
+  )
+})
+
+test('no mistake repeats a secret', () => {
+  const told = mistakesOf({
+    GATEHOOK_SECRET_KEY: 'hunter2',
+    GATEHOOK_BOOTSTRAP_KEY: 'gk_live_hunter2',
+    GATEHOOK_DATABASE_URL: 'postgre://gatehook:hunter2@h/d',
+    GATEHOOK_PUBLIC_URL: 'https://me:hunter2@h',
+  })
+  assert.equal(told.length, 4)
+  assert.doesNotMatch(told.join(), /hunter2/)
+})
+
+test('a flag is named as it was typed', () => {
+  assert.match(mistakesOf({}, { port: 'x' })[0]!, /^--port is "x"; expected a port/)
+})
+
+test('files that cannot be read are mistakes', () => {
+  const unreadable = (file: string) => (file === 'c.pem' ? 'there is no such file' : undefined)
+  assert.throws(
+    () => loadConfig(TLS, {}, unreadable),
+    /^ConfigError: GATEHOOK_TLS_CERT is "c.pem", which cannot be read: there is no such file\.$/,
+  )
+})
+
+test('the public URL stands, or is the bind address', () => {
+  const at = (env: Environment): string => publicUrlOf(loadConfig(env), 81)
+  assert.equal(at({}), 'http://127.0.0.1:81')
+  assert.equal(at({ GATEHOOK_HOST: '::1' }), 'http://[::1]:81')
+  assert.equal(at({ GATEHOOK_HOST: '0.0.0.0', ...TLS }), 'https://localhost:81')
+  assert.equal(at({ GATEHOOK_PUBLIC_URL: 'https://api.example.com' }), 'https://api.example.com')
+})
+
+test('loopback is what only this machine reaches', () => {
+  for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) assert.ok(isLoopback(host))
+  for (const host of ['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.com', 'localhost.example']) {
+    assert.ok(!isLoopback(host), host)
+  }
+})
