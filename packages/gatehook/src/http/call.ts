@@ -41,6 +41,10 @@ export interface Call {
   readonly address: string
   /** Whether the caller's connection is HTTPS (ours, or the trusted proxy's word). */
   readonly secure: boolean
+  /** Plain HTTP straight from this machine's loopback: the one place where it is served (§2.3). */
+  readonly local: boolean
+  /** The host the caller asked for, port included, as the trusted proxies say; '' without one. */
+  readonly host: string
   /** The version segment as it stood in the path (`v1`, `latest`, …), if there was one. */
   readonly versionSegment: string | undefined
   /** The raw body; empty before it is read and where there is none. */
@@ -52,7 +56,10 @@ export interface Call {
   version: string | undefined
   /** Warnings for `_warnings` in object bodies (§3.3, §8.6). */
   warnings: Warning[]
-  /** Headers every answer to this call gets, errors included. */
+  /**
+   * Headers every answer to this call gets, errors included. An answer's own header of the same name
+   * wins, whatever its case; `Link` and `Vary` are lists and are joined.
+   */
   readonly out: Record<string, string>
   /** Milliseconds (`clock.elapsedMs`) at which the request's head had arrived. */
   readonly startedMs: number
