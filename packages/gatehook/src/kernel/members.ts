@@ -1,0 +1,128 @@
+/**
+ * Reading an object of declared members, strictly (§10.2): all that is missing, unknown or wrong is told
+ * at once, each with its pointer. Pure. Resources make their own validation from their fields.
+ */
+import { Failure, type FieldError } from './failure.ts'
+import { parseTime } from './time.ts'
+
+const MAX_ERRORS = 50
+
+/** Notes what is wrong with the value being read; `below` is a pointer inside it. Gives undefined. */
+export type Wrong = (message: string, below?: string, code?: string) => undefined
+/** Turns a JSON value into what is meant, or calls `wrong`. */
+export type Read<T> = (value: unknown, wrong: Wrong) => T | undefined
+
+export interface Member<T, R extends boolean> {
+  readonly required: R
+  readonly read: Read<T>
+}
+
+export type Members = Readonly<Record<string, Member<unknown, boolean>>>
+
+export type ValuesOf<M extends Members> = {
+  readonly [K in keyof M]: M[K] extends Member<infer T, infer R>
+    ? R extends true
+      ? T
+      : T | undefined
+    : never
+}
+
+export const required = <T>(read: Read<T>): Member<T, true> => ({ required: true, read })
+export const optional = <T>(read: Read<T>): Member<T, false> => ({ required: false, read })
+
+/** The 422 for errors found elsewhere than in the shape. */
+export const invalidMembers = (errors: readonly FieldError[]): Failure =>
+  new Failure('validation_failed', undefined, { errors: errors.slice(0, MAX_ERRORS) })
+
+/** The members of a JSON object, read. Throws `validation_failed` (422) naming every mistake. */
+export function readMembers<M extends Members>(input: unknown, members: M): ValuesOf<M> {
+  const errors: FieldError[] = []
+  const values = object(members)(input, (message, pointer = '', code = 'invalid') => {
+    if (errors.length < MAX_ERRORS) errors.push({ pointer, code, message })
+    return undefined
+  })
+  if (values === undefined || errors.length > 0) throw invalidMembers(errors)
+  return values
+}
+
+/** An object inside an object. */
+export const object =
+  <M extends Members>(members: M): Read<ValuesOf<M>> =>
+  (input, wrong) => {
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+      return wrong('This has to be an object.')
+    }
+    for (const name of Object.keys(input)) {
+      if (Object.hasOwn(members, name)) continue
+      wrong('There is no such member.', `/${escapePointer(name)}`, 'unknown_member')
+    }
+    const values: Record<string, unknown> = {}
+    for (const [name, member] of Object.entries(members)) {
+      const here: Wrong = (message, below = '', code) => wrong(message, `/${name}${below}`, code)
+      const value = Object.hasOwn(input, name)
+        ? (input as Record<string, unknown>)[name]
+        : undefined
+      if (value !== undefined) values[name] = member.read(value, here)
+      else if (member.required) here('This member is required.', '', 'required')
+    }
+    return values as ValuesOf<M>
+  }
+
+/** RFC 6901 §3. */
+const escapePointer = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+/** `null` is a value of its own: none. */
+export const orNull =
+  <T>(read: Read<T>): Read<T | null> =>
+  (value, wrong) =>
+    value === null ? null : read(value, wrong)
+
+/** One line of text, 1 to `max` UTF-16 units, without control characters. */
+export const line =
+  (max: number): Read<string> =>
+  (value, wrong) => {
+    if (typeof value !== 'string') return wrong('This has to be a string.')
+    if (value.trim() === '' || value.length > max) {
+      return wrong(`This has to be 1 to ${max} characters long.`)
+    }
+    if (/[\x00-\x1f\x7f]/.test(value) || !value.isWellFormed()) {
+      return wrong('Control characters and broken Unicode are not taken.')
+    }
+    return value
+  }
+
+export const bool: Read<boolean> = (value, wrong) =>
+  typeof value === 'boolean' ? value : wrong('This has to be true or false.')
+
+export const integer =
+  (min: number, max: number): Read<number> =>
+  (value, wrong) =>
+    Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+      ? (value as number)
+      : wrong(`This has to be a whole number from ${min} to ${max}.`)
+
+export const oneOf =
+  <const T extends readonly string[]>(...values: T): Read<T[number]> =>
+  (value, wrong) =>
+    values.includes(value as string)
+      ? (value as T[number])
+      : wrong(`This has to be one of: ${values.join(', ')}.`)
+
+/** An ISO 8601 instant, or a date for its midnight in UTC, as epoch milliseconds. */
+export const instant: Read<number> = (value, wrong) =>
+  (typeof value === 'string' ? parseTime(value) : undefined) ??
+  wrong('This has to be an ISO 8601 instant, for example 2027-01-31T00:00:00Z.')
+
+/** An array of at most `max` values; each is read by `read`, and the first of equal ones is kept. */
+export const setOf =
+  <T>(read: Read<T>, max: number): Read<readonly T[]> =>
+  (value, wrong) => {
+    if (!Array.isArray(value)) return wrong('This has to be an array.')
+    if (value.length > max) return wrong(`This can have at most ${max} entries.`)
+    const out = new Set<T>()
+    for (const [n, entry] of value.entries()) {
+      const item = read(entry, (message, below = '') => wrong(message, `/${n}${below}`))
+      if (item !== undefined) out.add(item)
+    }
+    return [...out]
+  }
