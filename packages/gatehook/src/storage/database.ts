@@ -1,7 +1,7 @@
 /**
  * The seam to the databases. Rooms write one SQL text per statement (sql-template-tag gives `?` and
  * `$1` from it) and never ask which database answers. What really differs is a named method here.
- * Implementations: `sqlite.ts`, `postgres.ts`. One suite (`test/storage.test.ts`) defines the seam.
+ * Implementations: `sqlite.ts`, `postgres.ts`. One suite (`test/storage/`) defines the seam.
  */
 
 export type Value = string | number | null | Uint8Array
@@ -58,12 +58,22 @@ export interface Database extends Reader {
   /** For `doctor` and the log; no code asks it. */
   readonly name: 'sqlite' | 'postgres'
   readonly dialect: Dialect
-  /** Several reads of one moment. */
+  /**
+   * Several reads of one moment, that of the first. Like `write`, nothing but statements of `reader`
+   * may be awaited inside: the database itself throws there.
+   */
   snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>
   /**
-   * One transaction; resolves when it is durable. An exception rolls back only this transaction.
+   * One transaction; resolves when it is durable. An exception rolls back only this transaction, and
+   * so does a statement that failed, even if its error was caught inside: PostgreSQL cannot go on.
    * Using the database itself inside `change` would wait for itself: it throws. Nothing but
-   * statements may be awaited inside: on SQLite all writers share one connection.
+   * statements may be awaited inside: on SQLite all writers share one connection. `change` may run
+   * more than once (PostgreSQL: deadlocks, serialization), so it keeps nothing outside itself but
+   * what it returns; `afterCommit` is for the rest.
+   *
+   * Throws `ConstraintError`; `Failure` `storage_unavailable` when nothing can be stored now (or,
+   * where the connection broke during the commit, when nobody knows whether it was);
+   * `invalid_request` for text a database cannot hold.
    */
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
   /** Tables and columns as they are, for additive migrations. Empty for an unknown table. */
@@ -85,4 +95,9 @@ export class ConstraintError extends Error {
     this.kind = kind
     this.index = index
   }
+}
+
+/** The database cannot be used at all: one sentence for the operator, no stack needed. */
+export class StorageError extends Error {
+  override readonly name = 'StorageError'
 }

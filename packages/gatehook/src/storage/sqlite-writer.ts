@@ -1,0 +1,179 @@
+/**
+ * The queue before SQLite's one writer connection: transactions that wait are committed together, and
+ * callers are answered when the log is on disk (docs/decisions/0002). Nothing of node:sqlite is here.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Log } from '../kernel/log.ts'
+import type { Tx } from './database.ts'
+import { Span, unavailable } from './transaction.ts'
+
+/** Transactions in one commit. Bounds how long a batch keeps the thread from reading (about 2 ms). */
+const BATCH_MAX = 64
+/** Transactions that may wait; a second's worth and more. Beyond it callers are told to come again. */
+const QUEUE_MAX = 20_000
+
+/** The writer connection, as far as the queue needs it. All but `sync` run on this thread. */
+export interface WriterConnection {
+  /** `BEGIN IMMEDIATE`; waits, without blocking, while another process writes. */
+  begin(): Promise<void>
+  commit(): Promise<void>
+  rollback(): void
+  savepoint(): void
+  release(): void
+  rollbackToSavepoint(): void
+  /** False when SQLite has rolled everything back by itself (disk full, I/O error). */
+  readonly inTransaction: boolean
+  /** Runs `change` in the caller's name, on a handle that ends with `span`. */
+  perform(span: Span, change: (tx: Tx) => Promise<unknown>): Promise<unknown>
+  /** Resolves when everything committed before the call is on disk. */
+  sync(): Promise<void>
+}
+
+interface Job {
+  readonly change: (tx: Tx) => Promise<unknown>
+  /** Runs a function in the async context of the caller, not in that of who happened to wake us. */
+  readonly inContext: <T>(body: () => T) => T
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+  span: Span
+  value: unknown
+}
+
+export class WriteQueue {
+  readonly #connection: WriterConnection
+  readonly #log: Log
+  #waiting: Job[] = []
+  #committed: Job[] = []
+  #draining: Promise<void> | undefined
+  #syncing: Promise<void> | undefined
+  /** Why nothing can be written any more. */
+  #dead: unknown
+  #closed = false
+
+  constructor(connection: WriterConnection, log: Log) {
+    this.#connection = connection
+    this.#log = log
+  }
+
+  write<T>(change: (tx: Tx) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#dead !== undefined) throw unavailable(this.#dead)
+      if (this.#closed) throw unavailable('the database is closed')
+      if (this.#waiting.length >= QUEUE_MAX) throw unavailable('the write queue is full')
+      this.#waiting.push({
+        change,
+        inContext: AsyncLocalStorage.snapshot(),
+        resolve: resolve as (value: unknown) => void,
+        reject,
+        span: new Span(),
+        value: undefined,
+      })
+      this.#draining ??= this.#drain()
+    })
+  }
+
+  /** Refuses what comes, finishes what waits. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#draining
+    await this.#syncing
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      // Sockets are served between two batches, and what they bring joins the next one.
+      await nextTurn()
+      try {
+        await this.#batch()
+      } catch (error) {
+        this.#die(error) // not even a rollback works: the connection is of no use
+      }
+    }
+    this.#draining = undefined
+  }
+
+  async #batch(): Promise<void> {
+    const connection = this.#connection
+    try {
+      await connection.begin()
+    } catch (error) {
+      for (const job of this.#waiting.splice(0)) job.reject(error)
+      return
+    }
+    const open: Job[] = []
+    try {
+      while (open.length < BATCH_MAX) {
+        const job = this.#waiting.shift()
+        if (!job) break
+        if (await this.#run(job)) open.push(job)
+        if (!connection.inTransaction) throw unavailable('SQLite rolled the transaction back')
+      }
+      await connection.commit()
+    } catch (error) {
+      for (const job of open) job.reject(error)
+      if (connection.inTransaction) connection.rollback()
+      return
+    }
+    if (open.length === 0) return // each was refused and told so
+    this.#committed.push(...open)
+    this.#syncing ??= this.#sync()
+  }
+
+  /** True when the job's changes stand in the open transaction; else its caller has been told. */
+  async #run(job: Job): Promise<boolean> {
+    const connection = this.#connection
+    try {
+      connection.savepoint()
+      job.value = await job.inContext(() => connection.perform(job.span, job.change))
+      job.span.end()
+      connection.release()
+      return true
+    } catch (error) {
+      job.span.open = false
+      job.reject(error)
+      if (connection.inTransaction) connection.rollbackToSavepoint()
+      return false
+    }
+  }
+
+  /** One sync at a time; what was committed while it ran is covered by the next. */
+  async #sync(): Promise<void> {
+    while (this.#committed.length > 0) {
+      const covered = this.#committed
+      this.#committed = []
+      try {
+        if (this.#dead === undefined) await this.#connection.sync()
+      } catch (error) {
+        this.#die(error)
+      }
+      for (const job of covered) {
+        if (this.#dead === undefined) this.#settle(job)
+        else job.reject(unavailable(this.#dead))
+      }
+    }
+    // In the same turn as the check above: a batch that commits later must find no sync running.
+    this.#syncing = undefined
+  }
+
+  #settle(job: Job): void {
+    for (const action of job.span.afterCommit) {
+      try {
+        job.inContext(action)
+      } catch (error) {
+        this.#log.error({ err: error }, 'an action after a commit failed')
+      }
+    }
+    job.resolve(job.value)
+  }
+
+  /**
+   * After a failed sync the kernel may have dropped the pages it could not write, and a second sync
+   * would report success without them. So nothing is acknowledged any more until the file is reopened.
+   */
+  #die(error: unknown): void {
+    this.#dead = error
+    this.#log.fatal({ err: error }, 'the database log could not be synced; no more writes')
+    for (const job of this.#waiting.splice(0)) job.reject(unavailable(error))
+  }
+}

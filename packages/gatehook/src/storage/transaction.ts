@@ -1,0 +1,74 @@
+/**
+ * What both databases hold a transaction to: who may use it, until when, and what it may store.
+ * No database is touched here.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Failure } from '../kernel/failure.ts'
+
+/** The life of one transaction: from its first statement to its end. */
+export class Span {
+  open = true
+  readonly afterCommit: (() => void)[] = []
+  #failed: { readonly error: unknown } | undefined
+
+  /** Throws when the transaction has ended, or when a statement of it has failed before. */
+  use(): void {
+    if (!this.open) throw new Error('bug: this transaction has ended; its handle was kept')
+    if (this.#failed) throw this.#failed.error
+  }
+
+  /** Remembers the first statement that failed. */
+  fail(error: unknown): unknown {
+    this.#failed ??= { error }
+    return error
+  }
+
+  /**
+   * Ends it. PostgreSQL lets nothing be committed after a failed statement, SQLite would; so that
+   * both mean the same, an error caught inside the transaction still rolls it back.
+   */
+  end(): void {
+    this.open = false
+    if (this.#failed) throw this.#failed.error
+  }
+}
+
+/** Knows whether the code that runs now runs inside a transaction of this database. */
+export interface Guard {
+  /** Throws a bug when called from inside a transaction or a snapshot. */
+  refuseInside(what: string): void
+  run<T>(span: Span, body: () => Promise<T>): Promise<T>
+}
+
+export function transactionGuard(): Guard {
+  const inside = new AsyncLocalStorage<Span>()
+  return {
+    refuseInside(what) {
+      if (!inside.getStore()?.open) return
+      throw new Error(
+        `bug: db.${what} was called inside a transaction and would wait for it; use the handle given`,
+      )
+    },
+    run: (span, body) => inside.run(span, body),
+  }
+}
+
+/**
+ * Refuses what the databases would store differently. Booleans, undefined, NaN and objects are bugs
+ * (TypeError); text with NUL or half a surrogate pair may be a caller's (§10.4): `invalid_request`.
+ */
+export function checkValues(values: readonly unknown[]): void {
+  for (const value of values) {
+    if (typeof value === 'string') {
+      if (!value.includes('\0') && value.isWellFormed()) continue
+      throw new Failure('invalid_request', 'Text cannot hold NUL or half a character.')
+    }
+    if (typeof value === 'number' && Number.isFinite(value)) continue
+    if (value === null || value instanceof Uint8Array) continue
+    throw new TypeError(`bug: a ${typeof value} cannot be stored; text, number, null or bytes can`)
+  }
+}
+
+/** The service cannot store or read at the moment; `detail` is for the log. */
+export const unavailable = (detail: unknown): Failure =>
+  new Failure('storage_unavailable', undefined, { detail })
