@@ -1,0 +1,189 @@
+/**
+ * The query of a list path, read strictly (§7.1, §7.3, §7.7): never clamped, never coerced. Pure: query in,
+ * `ListRequest` out, or a `Failure` that names the parameter.
+ */
+import type { Query } from '../http/query.ts'
+import { Failure, type FailureCode } from '../kernel/failure.ts'
+import type { Collection, View } from './collection.ts'
+import { type Filter, readFilter } from './filter.ts'
+
+export type Style = 'offset' | 'cursor' | 'keyset' | 'page' | 'hypermedia'
+
+export interface SortKey {
+  readonly column: string
+  readonly descending: boolean
+}
+
+export interface ListRequest {
+  readonly style: Style
+  /** Rows on a page. */
+  readonly limit: number
+  /** Rows before the page: offset, page and hypermedia styles. */
+  readonly offset: number
+  /** 1-based: page and hypermedia styles. */
+  readonly page: number
+  readonly afterId: number | undefined
+  readonly cursor: string | undefined
+  /** Ends with the id. */
+  readonly sort: readonly SortKey[]
+  readonly filters: readonly Filter[]
+  readonly fields: ReadonlySet<string> | undefined
+  /** What links repeat: everything but the position and credentials. */
+  readonly kept: readonly (readonly [name: string, value: string])[]
+}
+
+export const DEFAULT_LIMIT = 20
+export const MAX_LIMIT = 100
+const MAX_SORT_KEYS = 8
+
+/** Parameters of each style; the first is the one that chooses it. */
+const families: Readonly<Record<Style, readonly string[]>> = {
+  offset: ['offset', 'limit'],
+  cursor: ['cursor', 'limit'],
+  keyset: ['after_id', 'limit'],
+  page: ['page', 'per_page'],
+  hypermedia: ['page', 'per_page'],
+}
+const paging = new Set(Object.values(families).flat())
+/** Read by other rooms on every path: credentials and versions. */
+const elsewhere = new Set(['api_key', 'version', 'v', 'api-version'])
+
+export const parameterFailure = (code: FailureCode, parameter: string, message: string): Failure =>
+  new Failure(code, message, { errors: [{ parameter, code, message }] })
+
+const invalid = (parameter: string, message: string): Failure =>
+  parameterFailure('invalid_parameter', parameter, `${parameter}: ${message}`)
+
+/** A decimal integer as §7.3 has it, within bounds; undefined where the parameter is not sent. */
+function integer(query: Query, name: string, least: number, most: number): number | undefined {
+  const text = query.get(name)
+  if (text === undefined) return undefined
+  const value = /^(0|[1-9][0-9]*)$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= least && value <= most)) {
+    throw invalid(name, `must be a whole number from ${least} to ${most}`)
+  }
+  return value
+}
+
+export function parseListQuery(
+  query: Query,
+  collection: Collection,
+  view: View,
+  defaultStyle: Style,
+): ListRequest {
+  refuseRepeats(query)
+  const style = chooseStyle(query, defaultStyle)
+  if (style === 'keyset' && !collection.integerId) {
+    const parameter = query.has('after_id') ? 'after_id' : 'pagination'
+    throw invalid(parameter, 'ids are not integers here; use the cursor style')
+  }
+  const byPage = style === 'page' || style === 'hypermedia'
+  const limit = integer(query, byPage ? 'per_page' : 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT
+  const page = integer(query, 'page', 1, Number.MAX_SAFE_INTEGER) ?? 1
+  const offset = integer(query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
+  const filters: Filter[] = []
+  const kept: [string, string][] = []
+  for (const [name, value] of query.entries) {
+    if (name !== 'api_key' && !paging.has(name)) kept.push([name, value])
+    if (paging.has(name) || elsewhere.has(name)) continue
+    if (name === 'pagination' || name === 'sort' || name === 'fields') continue
+    filters.push(readFilter(name, value, collection, view))
+  }
+  return {
+    style,
+    limit,
+    page,
+    offset: byPage ? (page - 1) * limit : offset,
+    afterId: integer(query, 'after_id', 0, Number.MAX_SAFE_INTEGER),
+    cursor: query.get('cursor'),
+    sort: readSort(query.get('sort'), collection, view, style),
+    filters,
+    fields: readFields(query.get('fields'), view),
+    kept,
+  }
+}
+
+function refuseRepeats(query: Query): void {
+  const repeated = query.repeated()
+  if (repeated.length > 0) throw conflict(repeated, 'sent more than once')
+}
+
+function conflict(parameters: readonly string[], why: string): Failure {
+  const code = 'pagination_conflict'
+  return new Failure(code, `${parameters.join(', ')}: ${why}.`, {
+    errors: parameters.map((parameter) => ({ parameter, code, message: why })),
+  })
+}
+
+function chooseStyle(query: Query, defaultStyle: Style): Style {
+  const sent = [...paging].filter((name) => query.has(name))
+  const named = query.get('pagination')
+  if (named !== undefined) {
+    if (!Object.hasOwn(families, named)) {
+      throw invalid('pagination', `must be one of ${Object.keys(families).join(', ')}`)
+    }
+    const style = named as Style
+    const foreign = sent.filter((name) => !families[style].includes(name))
+    if (foreign.length > 0) throw conflict(foreign, `not of the ${style} style`)
+    return style
+  }
+  const implied = (Object.keys(families) as Style[]).filter(
+    (style) =>
+      style !== 'hypermedia' &&
+      families[style].some((name) => name !== 'limit' && sent.includes(name)),
+  )
+  if (implied.length === 0) {
+    const fits = sent.every((name) => families[defaultStyle].includes(name))
+    return fits ? defaultStyle : 'cursor'
+  }
+  const style = implied[0]!
+  if (implied.length > 1 || sent.some((name) => !families[style].includes(name))) {
+    throw conflict(sent, 'parameters of several pagination styles cannot be mixed')
+  }
+  return style
+}
+
+/** Today's name of a column, through the renames of an old version. */
+export function columnName(name: string, view: View): string {
+  return view.renamed && Object.hasOwn(view.renamed, name) ? view.renamed[name]! : name
+}
+
+function readSort(
+  text: string | undefined,
+  collection: Collection,
+  view: View,
+  style: Style,
+): SortKey[] {
+  const id = collection.columns[0]!.name
+  const keys: SortKey[] = []
+  for (const part of text === undefined ? [] : text.split(',')) {
+    const descending = part.startsWith('-')
+    const name = descending ? part.slice(1) : part
+    const column = columnName(name, view)
+    const known = view.fields.includes(name) || column !== name
+    if (!known || !collection.sort.includes(column)) {
+      throw invalid('sort', `"${name}" is not one of ${collection.sort.join(', ')}`)
+    }
+    if (keys.some((key) => key.column === column)) throw invalid('sort', `"${name}" stands twice`)
+    keys.push({ column, descending })
+  }
+  if (keys.length > MAX_SORT_KEYS) throw invalid('sort', `at most ${MAX_SORT_KEYS} columns`)
+  if (style === 'keyset' && keys.some((key) => key.column !== id || key.descending)) {
+    throw invalid('sort', 'the keyset style walks the id upwards; use the cursor style to sort')
+  }
+  // The id settles every tie. It goes the way of the key before it, so that one index serves both.
+  const at = keys.findIndex((key) => key.column === id)
+  if (at >= 0) return keys.slice(0, at + 1)
+  return [...keys, { column: id, descending: keys.at(-1)?.descending ?? false }]
+}
+
+function readFields(text: string | undefined, view: View): ReadonlySet<string> | undefined {
+  if (text === undefined) return undefined
+  const names = text.split(',')
+  for (const name of names) {
+    if (!view.fields.includes(name)) {
+      throw invalid('fields', `"${name}" is not one of ${view.fields.join(', ')}`)
+    }
+  }
+  return new Set(names)
+}

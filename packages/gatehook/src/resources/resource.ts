@@ -1,0 +1,223 @@
+/**
+ * `resource(name, {…}).action(…).before(…)`: the declaration and its types. Data stands in the object,
+ * functions in the chain, so that everything infers. What comes out is a `Definition`, plain data and
+ * functions without types, which the rest of the room works from.
+ */
+import type { Change } from '../versions/change.ts'
+import {
+  type CreateOf,
+  checkField,
+  DeclarationError,
+  type FieldSpec,
+  type Fields,
+  type RowOf,
+} from './fields.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: rows are untyped below the declaration
+export type AnyRow = Record<string, any>
+
+/** The field whose values actions move between (`from`, `to`). */
+export const STATE_FIELD = 'status'
+
+export interface ActionDefinition {
+  readonly name: string
+  readonly scope: string
+  readonly from: readonly string[] | undefined
+  readonly to: string | undefined
+  readonly emits: string | undefined
+  readonly input: Readonly<Record<string, FieldSpec>>
+  readonly run: ((args: { row: AnyRow; input: AnyRow }) => AnyRow | undefined) | undefined
+}
+
+export interface Definition {
+  readonly name: string
+  readonly fields: Readonly<Record<string, FieldSpec>>
+  readonly filter: readonly string[]
+  readonly sort: readonly string[]
+  readonly access: Access
+  readonly events: readonly string[]
+  readonly actions: readonly ActionDefinition[]
+  readonly changes: readonly Change[]
+  readonly links: ((row: AnyRow) => Record<string, string>) | undefined
+  readonly checks: readonly ((row: AnyRow) => Record<string, string> | undefined)[]
+  readonly sample: ((n: number) => AnyRow) | undefined
+  /** The field a person signs in with, where this resource's rows can (§6.3). */
+  readonly signsIn: { readonly username: string } | undefined
+}
+
+/** Scopes of the four operations; `false`: the operation does not exist. */
+export interface Access {
+  readonly read: string
+  readonly create: string | false
+  readonly update: string | false
+  readonly delete: string | false
+}
+
+export interface ResourceOptions<F extends Fields> {
+  readonly fields: F
+  readonly list: {
+    readonly filter: readonly (keyof F & string)[]
+    readonly sort: readonly (keyof F & string)[]
+  }
+  readonly access: Access
+  /** `<one>.created`, `.updated`, `.deleted`; what actions emit is declared with them. */
+  readonly events: readonly `${string}.${'created' | 'updated' | 'deleted'}`[]
+}
+
+type State<F extends Fields> = F extends { readonly status: infer S }
+  ? RowOf<{ s: Extract<S, Fields[string]> }>['s']
+  : never
+
+export interface ActionOptions<F extends Fields, I extends Fields, E extends string> {
+  readonly scope: string
+  readonly from?: readonly State<F>[]
+  readonly to?: State<F>
+  readonly emits?: E
+  readonly input?: I
+  /** Further changes to the row, in the same transaction. Pure: time and chance come with the row. */
+  readonly run?: (args: { row: RowOf<F>; input: RowOf<I> }) => Partial<RowOf<F>> | undefined
+}
+
+type Without<S, K> = { readonly [P in keyof S as P extends K ? never : P]: S[P] }
+type Older<S, Had extends Fields, K> = {
+  [P in keyof (Without<S, K> & RowOf<Had>)]: (Without<S, K> & RowOf<Had>)[P]
+}
+
+/** One breaking change: how rows of the version before it looked, and the way up and down (§8.8). */
+export interface ChangeOptions<S, Had extends Fields, K extends keyof S & string> {
+  /** The reason, as users read it in the changelog. */
+  readonly why: string
+  /** Fields the older version had in place of `hadNot`. */
+  readonly had: Had
+  /** Fields of the newer version that the older one had not. */
+  readonly hadNot: readonly K[]
+  /** From the older shape, the fields in `hadNot`. */
+  readonly up: (old: Older<S, Had, K>) => Pick<S, K>
+  /** From the newer shape, the fields in `had`. */
+  readonly down: (row: S) => RowOf<Had>
+  /** Filters and sorts of the older version by their newer names. */
+  readonly renamed?: Readonly<Record<string, K>>
+}
+
+/**
+ * A resource under declaration. `S` is the shape in the oldest version declared so far: each
+ * `.before()` works on the one above it, the newest change first.
+ */
+export class Resource<F extends Fields, S = RowOf<F>> {
+  readonly definition: Definition
+  declare readonly fields: F
+  declare readonly shape: S
+
+  constructor(definition: Definition) {
+    this.definition = definition
+  }
+
+  #with<S2 = S>(more: Partial<Definition>): Resource<F, S2> {
+    return new Resource<F, S2>({ ...this.definition, ...more })
+  }
+
+  /**
+   * `POST …/{id}/{name}`. `from`: the states it may start in (409 `invalid_state` elsewhere); `to`: the
+   * state it leads to; `emits`: the event written in the same transaction.
+   */
+  action<I extends Fields = Record<never, never>, E extends string = never>(
+    name: string,
+    options: ActionOptions<F, I, E>,
+  ): Resource<F, S> {
+    if (!/^[a-z][a-z0-9_-]*$/.test(name)) throw new DeclarationError(`action ${name}: bad name`)
+    const action: ActionDefinition = {
+      name,
+      scope: options.scope,
+      from: options.from as readonly string[] | undefined,
+      to: options.to as string | undefined,
+      emits: options.emits,
+      input: specsOf(options.input ?? {}),
+      run: options.run as ActionDefinition['run'],
+    }
+    return this.#with({ actions: [...this.definition.actions, action] })
+  }
+
+  /** A rule over the whole row: the fields at fault with a sentence each, or undefined. */
+  check(rule: (row: RowOf<F>) => { [K in keyof F]?: string } | undefined): Resource<F, S> {
+    const check = rule as Definition['checks'][number]
+    return this.#with({ checks: [...this.definition.checks, check] })
+  }
+
+  /** Links of a row, by name, relative to the version: `/orders/7`. */
+  links(links: (row: RowOf<F>) => { self: string } & Record<string, string>): Resource<F, S> {
+    return this.#with({ links: links as Definition['links'] })
+  }
+
+  /** The n-th sample row, for seeds, docs and tries. References are filled in by the engine. */
+  sample(make: (n: number) => Partial<CreateOf<F>>): Resource<F, S> {
+    return this.#with({ sample: make as Definition['sample'] })
+  }
+
+  /** Rows of this resource are people who can sign in, by this field (§6.3). */
+  signsIn(by: { username: keyof F & string }): Resource<F, S> {
+    return this.#with({ signsIn: by })
+  }
+
+  /** A breaking change that came with `version`; older versions are served through it (§8.8). */
+  before<Had extends Fields, K extends keyof S & string>(
+    version: string,
+    change: ChangeOptions<S, Had, K>,
+  ): Resource<F, Older<S, Had, K>> {
+    const entry: Change = {
+      version,
+      why: change.why,
+      had: specsOf(change.had),
+      hadNot: change.hadNot,
+      up: change.up as Change['up'],
+      down: change.down as Change['down'],
+      renamed: change.renamed ?? {},
+    }
+    return this.#with<Older<S, Had, K>>({ changes: [...this.definition.changes, entry] })
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: stands for every resource
+export type AnyResource = Resource<any, any>
+
+/** Declares a resource: collection name in the plural, then its fields and rules. */
+export function resource<const F extends Fields>(
+  name: string,
+  options: ResourceOptions<F>,
+): Resource<F> {
+  if (!/^[a-z][a-z0-9_]{0,40}$/.test(name)) {
+    throw new DeclarationError(`resource ${name}: names are snake_case, at most 41 characters`)
+  }
+  try {
+    const fields = specsOf(options.fields)
+    const [first] = Object.entries(fields)
+    if (first?.[0] !== 'id' || first[1].kind !== 'id') {
+      throw new DeclarationError('the first field is `id: f.id()`')
+    }
+    return new Resource({
+      name,
+      fields,
+      filter: options.list.filter,
+      sort: options.list.sort,
+      access: options.access,
+      events: options.events,
+      actions: [],
+      changes: [],
+      links: undefined,
+      checks: [],
+      sample: undefined,
+      signsIn: undefined,
+    })
+  } catch (error) {
+    if (!(error instanceof DeclarationError)) throw error
+    throw new DeclarationError(`resource ${name}: ${error.message}`)
+  }
+}
+
+function specsOf(fields: Fields): Record<string, FieldSpec> {
+  const specs: Record<string, FieldSpec> = {}
+  for (const [name, field] of Object.entries(fields)) {
+    checkField(name, field.spec)
+    specs[name] = field.spec
+  }
+  return specs
+}

@@ -1,0 +1,139 @@
+/**
+ * Breaking changes between versions, composed (§8.8). Handlers, tables and events know the newest shape
+ * only; an older version is reached by going `down` through every change above it, a request comes
+ * `up` the same way. Pure; knows no resource, no request and no database.
+ *
+ * The law, which `lawBreach` checks on sample rows: `down(up(down(row)))` equals `down(row)`.
+ */
+
+// biome-ignore lint/suspicious/noExplicitAny: rows are untyped below the declaration
+type AnyRow = Record<string, any>
+
+export interface Change<Spec = unknown> {
+  /** The version the change came with; versions before it are served through it. */
+  readonly version: string
+  readonly why: string
+  readonly had: Readonly<Record<string, Spec>>
+  readonly hadNot: readonly string[]
+  readonly up: (old: AnyRow) => AnyRow
+  readonly down: (row: AnyRow) => AnyRow
+  /** Old name of a filter or sort → today's. */
+  readonly renamed: Readonly<Record<string, string>>
+}
+
+/** The way between one older version and the newest. */
+export interface Ladder {
+  /** The version at the foot. */
+  readonly version: string
+  /** True where nothing changed: up and down give the row as it is. */
+  readonly level: boolean
+  down(row: AnyRow): AnyRow
+  up(old: AnyRow): AnyRow
+  /** Old names of filters and sorts → the newest. */
+  readonly renamed: Readonly<Record<string, string>>
+  /** Newest names that cannot be said in this version any more → refused there as unknown. */
+  readonly hidden: ReadonlySet<string>
+  /** For an error's pointer: the old fields a newest field is made from. */
+  pointer(newest: string): string
+}
+
+/** `changes`: newest first, as declared. `versions`: all majors, oldest first. */
+export function ladder(
+  changes: readonly Change[],
+  versions: readonly string[],
+  version: string,
+): Ladder {
+  const at = versions.indexOf(version)
+  const steps = changes.filter((change) => versions.indexOf(change.version) > at)
+  return {
+    version,
+    level: steps.length === 0,
+    down: (row) => steps.reduce(stepDown, row),
+    up: (old) => steps.reduceRight(stepUp, old),
+    renamed: renamedThrough(steps),
+    hidden: new Set(steps.flatMap((step) => step.hadNot)),
+    pointer: (newest) => pointerDown(steps, newest),
+  }
+}
+
+/** The shape of `version`: the newest fields with every change above it undone. */
+export function shapeOf<Spec>(
+  newest: Readonly<Record<string, Spec>>,
+  changes: readonly Change<Spec>[],
+  versions: readonly string[],
+  version: string,
+): Record<string, Spec> {
+  const at = versions.indexOf(version)
+  let shape: Record<string, Spec> = { ...newest }
+  for (const change of changes) {
+    if (versions.indexOf(change.version) <= at) continue
+    shape = { ...omit(shape, change.hadNot), ...change.had }
+  }
+  return shape
+}
+
+/** A body that names only some fields cannot go up by itself: a row is needed around it (§8.8 PATCH). */
+export interface PatchUp {
+  /** The changed fields in the newest shape. */
+  readonly changed: AnyRow
+  /** The whole row in the newest shape, to validate. */
+  readonly row: AnyRow
+}
+
+/**
+ * PATCH in an old version: the row goes down, the patch is merged, the result goes up, and only fields
+ * whose `up` result the patch changed are written. So a field that loses detail on the way down
+ * keeps it unless the patch touches it.
+ */
+export function patchThrough(ladder: Ladder, row: AnyRow, patch: AnyRow): PatchUp {
+  if (ladder.level) return { changed: patch, row: { ...row, ...patch } }
+  const before = ladder.down(row)
+  const lifted = ladder.up(before)
+  const after = ladder.up({ ...before, ...patch })
+  const changed: AnyRow = {}
+  for (const [name, value] of Object.entries(after)) {
+    if (value !== lifted[name]) changed[name] = value
+  }
+  return { changed, row: { ...row, ...changed } }
+}
+
+/** The first field at which the law fails for a row, or undefined. */
+export function lawBreach(ladder: Ladder, row: AnyRow): string | undefined {
+  const once = ladder.down(row)
+  const again = ladder.down(ladder.up(once))
+  const names = new Set([...Object.keys(once), ...Object.keys(again)])
+  return [...names].find((name) => !Object.is(once[name], again[name]))
+}
+
+function stepDown(row: AnyRow, change: Change): AnyRow {
+  return { ...omit(row, change.hadNot), ...change.down(row) }
+}
+
+function stepUp(old: AnyRow, change: Change): AnyRow {
+  return { ...omit(old, Object.keys(change.had)), ...change.up(old) }
+}
+
+function omit<T>(row: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
+  const rest = { ...row }
+  for (const name of names) delete rest[name]
+  return rest
+}
+
+function renamedThrough(steps: readonly Change[]): Record<string, string> {
+  const all: Record<string, string> = {}
+  // From the newest change down: an older name is looked up in what is known above it.
+  for (const step of steps) {
+    for (const [old, newer] of Object.entries(step.renamed)) all[old] = all[newer] ?? newer
+  }
+  return all
+}
+
+function pointerDown(steps: readonly Change[], newest: string): string {
+  let name = newest
+  for (const step of steps) {
+    if (!step.hadNot.includes(name)) continue
+    const renamed = Object.entries(step.renamed).find(([, newer]) => newer === name)
+    name = renamed?.[0] ?? Object.keys(step.had)[0] ?? name
+  }
+  return name
+}
