@@ -43,8 +43,9 @@ CREATE TABLE gh_events (
   type {text} NOT NULL,
   collection {text},
   object_id {int},
+  shape {text} NOT NULL,
   object {text} NOT NULL,
-  created_at {int} NOT NULL
+  created {int} NOT NULL
 );
 CREATE UNIQUE INDEX gh_events_id ON gh_events (scope, id);
 CREATE INDEX gh_events_type ON gh_events (scope, type, id);
