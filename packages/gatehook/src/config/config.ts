@@ -94,7 +94,8 @@ function givenText(
 }
 
 /** A URL may carry a password, also one too broken to parse. */
-const withoutPassword = (text: string) => text.replace(/\/\/[^/]*@/, '//…@')
+export const withoutPassword = (text: string) =>
+  text.replace(/\/\/[^/]*@/, '//…@').replace(/(password=)[^&#]*/gi, '$1…')
 
 const MOST_SHOWN = 80
 

@@ -23,9 +23,6 @@ import { options } from './options.ts'
 /** Reads the whole configuration once. Throws a `ConfigError`. */
 export const readConfig = (flags: Flags = {}): Config => loadConfig(process.env, flags, unreadable)
 
-/** What a terminal can show, by the conventions of NO_COLOR and TERM. */
-export const coloursWanted = (): boolean => !process.env.NO_COLOR && process.env.TERM !== 'dumb'
-
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'this user may not read it',
@@ -98,7 +95,7 @@ function readIfThere(file: string): string | undefined {
  * one of several processes starting at once can make it. All of them read the one that won.
  */
 function makeSecret(file: string, random: Random): string {
-  mkdirSync(dirname(file), { recursive: true })
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${random.bytes(8).toString('hex')}`
   const fd = openSync(draft, 'wx', 0o600)
   try {
