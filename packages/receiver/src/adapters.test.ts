@@ -1,0 +1,127 @@
+/** The same deliveries through the real node:http, Express and Fastify. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import express from 'express'
+import fastify from 'fastify'
+import { fastifyReceiver } from './fastify.ts'
+import { nodeReceiver } from './node.ts'
+import { type ReceiverOptions, sign } from './receiver.ts'
+
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+// White space and an escape that no parser would give back: the signature is over these bytes.
+const BODY =
+  '{ "id":"evt_1", "type":"order.paid", "created":1.8e9, "data":{"object":{"id":"\\u00e9"}} }'
+
+function noted() {
+  const handled: string[] = []
+  const errors: unknown[] = []
+  const options: ReceiverOptions = {
+    secrets: SECRET,
+    maxBodyBytes: 1000,
+    onError: (error) => void errors.push(error),
+    onEvent: ({ id }) => {
+      if (id === 'evt_bad') throw new Error('not today')
+      handled.push(id)
+    },
+  }
+  return { options, handled, errors }
+}
+
+async function listen(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  t.after(() => server.close().closeAllConnections())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`
+}
+
+async function post(url: string, body: string, headers?: Record<string, string>) {
+  headers ??= { ...(await sign({ body, secret: SECRET })), 'content-type': 'application/json' }
+  const response = await fetch(url, { method: 'POST', body, headers })
+  return [response.status, await response.json()]
+}
+
+/** What every adapter must do, at `url`. */
+async function conforms(url: string, handled: readonly string[], errors: readonly unknown[]) {
+  assert.deepEqual(await post(url, BODY), [200, { received: true }])
+  assert.deepEqual(await post(url, BODY), [200, { received: true }])
+  assert.deepEqual(await post(url, BODY, {}), [400, { error: 'missing_signature' }])
+  assert.deepEqual(await post(url, '', await sign({ body: BODY, secret: SECRET })), [
+    400,
+    { error: 'signature_mismatch' },
+  ])
+  assert.deepEqual(await post(url, 'x'.repeat(1001)), [413, { error: 'payload_too_large' }])
+  assert.deepEqual(handled, ['evt_1'])
+  assert.deepEqual(errors, [])
+  assert.deepEqual(await post(url, '{"id":"evt_bad"}'), [500, { error: 'handler_failed' }])
+  assert.equal(errors.length, 1)
+}
+
+test('node:http', async (t) => {
+  const { options, handled, errors } = noted()
+  const url = await listen(t, nodeReceiver(options))
+  await conforms(url, handled, errors)
+  const get = await fetch(url)
+  assert.deepEqual([get.status, get.headers.get('allow')], [405, 'POST'])
+})
+
+test('node:http: a sender that goes away in the middle harms nothing', async (t) => {
+  const { options, handled, errors } = noted()
+  const told = Promise.withResolvers<void>()
+  const onError = (error: unknown) => {
+    errors.push(error)
+    told.resolve()
+  }
+  const url = await listen(t, nodeReceiver({ ...options, onError }))
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.write('POST /hooks HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{', () => {
+    socket.destroy()
+  })
+  await told.promise
+  assert.deepEqual([handled, errors.length], [[], 1])
+  assert.deepEqual(await post(url, BODY), [200, { received: true }])
+})
+
+test('Express, before the JSON parser of the app', async (t) => {
+  const { options, handled, errors } = noted()
+  const app = express()
+  app.post('/hooks', nodeReceiver(options))
+  app.use(express.json())
+  app.post('/echo', (request, response) => void response.json(request.body))
+  const url = await listen(t, app)
+  await conforms(url, handled, errors)
+  const headers = { 'content-type': 'application/json' }
+  assert.deepEqual(await post(url.replace('hooks', 'echo'), '{"a":1}', headers), [200, { a: 1 }])
+})
+
+test('Express, after express.raw()', async (t) => {
+  const { options, handled } = noted()
+  const app = express()
+  app.post('/hooks', express.raw({ type: () => true }), nodeReceiver(options))
+  assert.deepEqual(await post(await listen(t, app), BODY), [200, { received: true }])
+  assert.deepEqual(handled, ['evt_1'])
+})
+
+test('Express, after express.json(): told to the programmer, not blamed on the sender', async (t) => {
+  const { options, handled, errors } = noted()
+  const app = express()
+  app.use(express.json())
+  app.post('/hooks', nodeReceiver(options))
+  assert.deepEqual(await post(await listen(t, app), BODY), [500, { error: 'body_unreadable' }])
+  assert.match(String(errors[0]), /body parser/)
+  assert.deepEqual(handled, [])
+})
+
+test('Fastify, beside routes that parse JSON', async (t) => {
+  const { options, handled, errors } = noted()
+  const app = fastify()
+  app.register(fastifyReceiver('/hooks', options))
+  app.post('/echo', async (request) => request.body)
+  t.after(() => app.close())
+  const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/hooks`
+  await conforms(url, handled, errors)
+  const headers = { 'content-type': 'application/json' }
+  assert.deepEqual(await post(url.replace('hooks', 'echo'), '{"a":1}', headers), [200, { a: 1 }])
+})

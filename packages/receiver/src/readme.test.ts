@@ -1,0 +1,16 @@
+/** The README's example is `example/receive.ts`, and prints what the README says. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+test('the example of the README runs and prints what it says', async () => {
+  const path = fileURLToPath(new URL('../example/receive.ts', import.meta.url))
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const [, code, printed] =
+    /<!-- example\/receive\.ts -->\n```ts\n(.*?)```\n\nprints\n\n```\n(.*?)```/s.exec(readme)!
+  assert.equal(code, readFileSync(path, 'utf8'))
+  assert.equal((await promisify(execFile)(process.execPath, [path])).stdout, printed)
+})

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { memoryStore, type ReceiverOptions, receiver, sign } from './receiver.ts'
+
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+const NOW = 1_800_000_000
+
+const event = (id: string, created = NOW, object: unknown = { id: 7 }, type = 'order.updated') => ({
+  id,
+  type,
+  created,
+  livemode: false,
+  data: { object },
+})
+
+async function delivery(payload: unknown, timestamp = NOW): Promise<Request> {
+  const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
+  const headers = await sign({ body, secret: SECRET, timestamp })
+  return new Request('https://example.com/hooks', { method: 'POST', headers, body })
+}
+
+/** A receiver that notes what reached `onEvent` and what was dropped. */
+function noted(more: Partial<ReceiverOptions> = {}) {
+  const handled: string[] = []
+  const dropped: [string, string][] = []
+  const errors: unknown[] = []
+  const handle = receiver({
+    secrets: [SECRET],
+    now: () => NOW,
+    onEvent: ({ id }) => void handled.push(id),
+    onDropped: ({ id }, reason) => void dropped.push([id, reason]),
+    onError: (error) => void errors.push(error),
+    ...more,
+  })
+  const send = async (payload: unknown, timestamp?: number) => {
+    const response = await handle(await delivery(payload, timestamp))
+    return [response.status, await response.json()]
+  }
+  return { handle, send, handled, dropped, errors }
+}
+
+const OK = [200, { received: true }]
+
+test('an event is handled and answered 200 {received: true}', async () => {
+  const { send, handled } = noted()
+  assert.deepEqual(await send(event('evt_1')), OK)
+  assert.deepEqual(handled, ['evt_1'])
+})
+
+test('what cannot be believed is 400 {error}, and reaches nobody', async () => {
+  const { handle, send, handled, errors } = noted()
+  assert.deepEqual(await send(event('evt_1'), NOW - 301), [
+    400,
+    { error: 'timestamp_outside_window' },
+  ])
+  const unsigned = await handle(new Request('https://example.com/', { method: 'POST', body: '{}' }))
+  assert.equal(unsigned.status, 400)
+  assert.match(unsigned.headers.get('content-type')!, /^application\/json/)
+  assert.deepEqual(await unsigned.json(), { error: 'missing_signature' })
+  const request = await delivery(event('evt_1'))
+  const changed = new Request(request, { body: JSON.stringify(event('evt_2')) })
+  assert.deepEqual(await (await handle(changed)).json(), { error: 'signature_mismatch' })
+  assert.deepEqual([handled, errors], [[], []])
+})
+
+test('a signed body that is no event is 400 invalid_event', async () => {
+  const { send } = noted({ schemes: ['B'] })
+  for (const payload of ['', 'null', '7', '[]', '{}', '{"id":5}', '{"id":""}', 'not JSON']) {
+    assert.deepEqual(await send(payload), [400, { error: 'invalid_event' }], payload)
+  }
+})
+
+test('a Standard Webhooks event without an id goes by its signed webhook-id', async () => {
+  const { send, handled } = noted({
+    schemes: ['standard'],
+    onEvent: (_, { id }) => void handled.push(id.slice(0, 4)),
+  })
+  assert.deepEqual(await send({ type: 'contact.created', data: {} }), OK)
+  assert.deepEqual(handled, ['msg_'])
+})
+
+test('an event is handled once, however often it comes', async () => {
+  const { send, handled, dropped } = noted()
+  for (const _ of [1, 2, 3]) assert.deepEqual(await send(event('evt_1')), OK)
+  assert.deepEqual(handled, ['evt_1'])
+  assert.deepEqual(dropped, [
+    ['evt_1', 'duplicate'],
+    ['evt_1', 'duplicate'],
+  ])
+})
+
+test('the same event twice at once is handled once, and both are told its fate', async () => {
+  const gate = Promise.withResolvers<void>()
+  let calls = 0
+  const { send } = noted({
+    onEvent: async () => {
+      calls++
+      await gate.promise
+    },
+  })
+  const answers = [send(event('evt_1')), send(event('evt_1'))]
+  gate.resolve()
+  assert.deepEqual(await Promise.all(answers), [OK, OK])
+  assert.equal(calls, 1)
+})
+
+test('an onEvent that throws is 500, is told, and the next attempt is handled', async () => {
+  const broken = new Error('database is down')
+  const outcomes: (Error | undefined)[] = [broken, undefined]
+  let calls = 0
+  const { send, errors } = noted({
+    onEvent: async () => {
+      calls++
+      const outcome = outcomes.shift()
+      if (outcome) throw outcome
+    },
+  })
+  assert.deepEqual(await send(event('evt_1')), [500, { error: 'handler_failed' }])
+  assert.deepEqual(errors, [broken])
+  assert.deepEqual(await send(event('evt_1')), OK)
+  assert.deepEqual(await send(event('evt_1')), OK)
+  assert.equal(calls, 2)
+})
+
+test('a store that fails is 500 too: the sender keeps the event', async () => {
+  const store = { ...memoryStore(), has: () => Promise.reject(new Error('store is down')) }
+  const { send, handled, errors } = noted({ store })
+  assert.equal((await send(event('evt_1')))[0], 500)
+  assert.deepEqual([handled, errors.length], [[], 1])
+})
+
+test('an older event of the same object is dropped; equal times and other objects are not', async () => {
+  const { send, handled, dropped } = noted()
+  await send(event('evt_new', NOW))
+  assert.deepEqual(await send(event('evt_old', NOW - 1)), OK)
+  await send(event('evt_same', NOW))
+  await send(event('evt_other', NOW - 9, { id: 8 }))
+  await send(event('evt_user', NOW - 9, { id: 7 }, 'user.updated'))
+  await send({ ...event('evt_live', NOW - 9), livemode: true })
+  await send(event('evt_bare', NOW - 9, {}))
+  assert.deepEqual(dropped, [['evt_old', 'stale']])
+  assert.deepEqual(handled, [
+    'evt_new',
+    'evt_same',
+    'evt_other',
+    'evt_user',
+    'evt_live',
+    'evt_bare',
+  ])
+})
+
+test('dropStale: false hands over every event, in the order it came', async () => {
+  const { send, handled } = noted({ dropStale: false })
+  await send(event('evt_new', NOW))
+  await send(event('evt_old', NOW - 1))
+  assert.deepEqual(handled, ['evt_new', 'evt_old'])
+})
+
+test('memory is bounded: the oldest id is forgotten first', async () => {
+  const store = memoryStore(2)
+  await store.add('a', { object: 'x', created: 5 })
+  await store.add('b', { object: 'x', created: 3 })
+  assert.equal(await store.newest('x'), 5)
+  await store.add('c')
+  assert.deepEqual(await Promise.all(['a', 'b', 'c'].map(store.has)), [false, true, true])
+})
+
+test('other methods are 405, and a body over the bound is 413, unread', async () => {
+  const { handle, handled } = noted({ maxBodyBytes: 64 })
+  const get = await handle(new Request('https://example.com/hooks'))
+  assert.deepEqual([get.status, get.headers.get('allow')], [405, 'POST'])
+  let pulled = 0
+  const endless = new ReadableStream({
+    pull(controller) {
+      pulled++
+      controller.enqueue(new Uint8Array(50))
+    },
+  })
+  const init = { method: 'POST', body: endless, duplex: 'half' } as const
+  const response = await handle(new Request('https://example.com/hooks', init))
+  assert.deepEqual([response.status, await response.json()], [413, { error: 'payload_too_large' }])
+  assert.ok(pulled < 10)
+  assert.deepEqual(handled, [])
+})
+
+test('a request whose body was read before is the program’s error, not a bad signature', async () => {
+  const { handle, errors } = noted()
+  const request = await delivery(event('evt_1'))
+  await request.text()
+  assert.equal((await handle(request)).status, 500)
+  assert.ok(errors[0] instanceof TypeError)
+})
+
+test('a receiver without a secret is refused where it is made', () => {
+  assert.throws(() => receiver({ secrets: [], onEvent: () => {} }), TypeError)
+})
