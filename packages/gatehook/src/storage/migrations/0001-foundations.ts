@@ -74,4 +74,5 @@ CREATE TABLE gh_audit (
   detail {text} NOT NULL DEFAULT '{}'
 );
 CREATE UNIQUE INDEX gh_audit_id ON gh_audit (id);
+CREATE INDEX gh_audit_at ON gh_audit (at, id);
 `

@@ -1,0 +1,31 @@
+/**
+ * What the acts of this room need: made once in `app.ts`, used alike by HTTP, CLI and console. Pure
+ * data; the acts are in `customers.ts` and `keys.ts`.
+ */
+import type { Actor, Sources } from '../audit/store.ts'
+import type { Database } from '../storage/database.ts'
+
+/** The customer every installation has. Its id is fixed, so two first starts cannot make two. */
+export const DEFAULT_CUSTOMER = 'cus_default'
+
+/** Implies every scope; only live keys of the default customer may carry it (§13). */
+export const ADMIN_SCOPE = 'admin'
+
+export interface Administration extends Sources {
+  readonly db: Database
+  /** Every scope a key can be given: those of resources and actions, and the engine's own. */
+  readonly scopes: ReadonlySet<string>
+  /** The API's versions, which a key can be pinned to: `v1`, `v2`. */
+  readonly versions: readonly string[]
+  /** Told after each committed change, so that this node's remembered verifications go at once. */
+  readonly changed: () => void
+}
+
+/** Who asks, and whose customer is meant where none is named. */
+export interface Caller {
+  readonly actor: Actor
+  readonly customer: string
+}
+
+/** The word `default` stands for the default customer wherever one is named. */
+export const customerId = (name: string): string => (name === 'default' ? DEFAULT_CUSTOMER : name)

@@ -1,0 +1,111 @@
+/** What is done to customers (§13). Each act is one transaction with its line in the audit trail. */
+import { type Actor, recordAudit } from '../audit/store.ts'
+import { Failure } from '../kernel/failure.ts'
+import { timeOrderedId } from '../kernel/id.ts'
+import {
+  bool,
+  integer,
+  invalidMembers,
+  line,
+  object,
+  optional,
+  orNull,
+  readMembers,
+  required,
+} from '../kernel/members.ts'
+import type { Reader } from '../storage/database.ts'
+import { type Administration, customerId, DEFAULT_CUSTOMER } from './administration.ts'
+import { type Customer, shownCustomer } from './collections.ts'
+import * as store from './store.ts'
+
+const NAME_MAX = 200
+const MAX_PER_WINDOW = 1_000_000
+const MAX_WINDOW_S = 86_400
+
+/** So many in a window of so many seconds. */
+const rate = object({
+  limit: required(integer(1, MAX_PER_WINDOW)),
+  window_s: required(integer(1, MAX_WINDOW_S)),
+})
+
+/** A customer's own limits; one that is absent is the installation's. */
+const limits = object({
+  /** Requests per credential (§11.3). */
+  rate_limit: optional(orNull(rate)),
+  /** Webhook deliveries (§9.8). */
+  delivery_rate: optional(orNull(rate)),
+})
+
+const creation = { name: required(line(NAME_MAX)) }
+const change = {
+  name: optional(line(NAME_MAX)),
+  suspended: optional(bool),
+  limits: optional(orNull(limits)),
+}
+
+/** Makes a customer from `{name}`. Throws 422 `validation_failed`. */
+export async function createCustomer(
+  admin: Administration,
+  input: unknown,
+  actor: Actor,
+): Promise<Customer> {
+  const { name } = readMembers(input, creation)
+  const now = admin.clock.now()
+  const id = timeOrderedId('cus_', now, admin.random)
+  return admin.db.write(async (tx) => {
+    await store.insertCustomer(tx, { id, name, created_at: now })
+    await recordAudit(tx, { actor, action: 'customer.create', target: id, detail: { name } }, admin)
+    return shownCustomer({ id, name, suspended: 0, limits: '{}', created_at: now })
+  })
+}
+
+/**
+ * Changes `{name?, suspended?, limits?}`; limits are merged, `null` clears. The default customer cannot
+ * be suspended: its keys are the only ones that could undo it. Throws 404, 422.
+ */
+export async function patchCustomer(
+  admin: Administration,
+  name: string,
+  input: unknown,
+  actor: Actor,
+): Promise<Customer> {
+  const id = customerId(name)
+  const patch = readMembers(input, change)
+  if (patch.suspended && id === DEFAULT_CUSTOMER) {
+    const message = 'The default customer holds the operator’s own keys and cannot be suspended.'
+    throw invalidMembers([{ pointer: '/suspended', code: 'invalid', message }])
+  }
+  return admin.db.write(async (tx) => {
+    const row = await store.lockCustomer(tx, id)
+    if (!row) throw new Failure('not_found')
+    const changed = {
+      ...row,
+      name: patch.name ?? row.name,
+      suspended: patch.suspended === undefined ? row.suspended : Number(patch.suspended),
+      limits: mergedLimits(row.limits, patch.limits),
+    }
+    await store.updateCustomer(tx, changed)
+    const act = { actor, action: 'customer.update', target: id, detail: patch }
+    await recordAudit(tx, act, admin)
+    tx.afterCommit(admin.changed)
+    return shownCustomer(changed)
+  })
+}
+
+/** Throws 404. */
+export async function readCustomer(from: Reader, name: string): Promise<Customer> {
+  const row = await store.findCustomer(from, customerId(name))
+  if (!row) throw new Failure('not_found')
+  return shownCustomer(row)
+}
+
+/** At most `limit` customers with ids above `after`, for the CLI; HTTP lists go through `lists/`. */
+export async function listCustomers(from: Reader, after: string, limit: number) {
+  return (await store.pageOfCustomers(from, after, limit)).map(shownCustomer)
+}
+
+function mergedLimits(stored: string, patch: object | null | undefined): string {
+  if (patch === undefined) return stored
+  const merged = { ...(patch && JSON.parse(stored)), ...patch }
+  return JSON.stringify(merged, (_, value) => value ?? undefined)
+}

@@ -1,0 +1,209 @@
+/** What is done to API keys (§3.2, §13). Each act is one transaction with its line in the audit trail. */
+import { recordAudit } from '../audit/store.ts'
+import { formatKey } from '../kernel/api-key-format.ts'
+import { Failure, type FieldError } from '../kernel/failure.ts'
+import { timeOrderedId } from '../kernel/id.ts'
+import {
+  instant,
+  integer,
+  invalidMembers,
+  line,
+  type Members,
+  oneOf,
+  optional,
+  orNull,
+  type Read,
+  readMembers,
+  required,
+  setOf,
+  type ValuesOf,
+} from '../kernel/members.ts'
+import { type Mode, scopeOf } from '../kernel/principal.ts'
+import { sha256 } from '../kernel/secret.ts'
+import type { Reader, Tx } from '../storage/database.ts'
+import {
+  ADMIN_SCOPE,
+  type Administration,
+  type Caller,
+  customerId,
+  DEFAULT_CUSTOMER,
+} from './administration.ts'
+import { isCidr } from './cidr.ts'
+import { type Key, shownKey } from './collections.ts'
+import * as store from './store.ts'
+
+const NAME_MAX = 200
+const MAX_SCOPES = 100
+const MAX_CIDRS = 50
+const MAX_KEYS_PER_CUSTOMER_AND_MODE = 10_000
+/** How many secrets of one key may be good at the same time, the newest included. */
+const MAX_SECRETS = 5
+const DEFAULT_OVERLAP_S = 86_400
+const MAX_OVERLAP_S = 7 * 86_400
+
+/** A key in the one answer that carries it. */
+export type NewKey = Key & { readonly key: string }
+
+const known =
+  (names: ReadonlySet<string>, what: string): Read<string> =>
+  (value, wrong) =>
+    names.has(value as string) ? (value as string) : wrong(`There is no such ${what}.`)
+
+const cidr: Read<string> = (value, wrong) =>
+  typeof value === 'string' && isCidr(value)
+    ? value
+    : wrong('This has to be an address or a range, for example 203.0.113.0/24.')
+
+const creation = (admin: Administration) =>
+  ({
+    name: required(line(NAME_MAX)),
+    scopes: required(setOf(known(admin.scopes, 'scope'), MAX_SCOPES)),
+    customer: optional(line(NAME_MAX)),
+    mode: optional(oneOf('live', 'test')),
+    expires_at: optional(orNull(instant)),
+    cidrs: optional(setOf(cidr, MAX_CIDRS)),
+    api_version: optional(orNull(known(new Set(admin.versions), 'version'))),
+  }) satisfies Members
+
+/**
+ * Makes a key from `{name, scopes[], customer?, mode?, expires_at?, cidrs?[], api_version?}`. Only this
+ * answer carries `key`. Throws 422 `validation_failed`, 409 `limit_reached`.
+ */
+export async function createKey(
+  admin: Administration,
+  input: unknown,
+  caller: Caller,
+): Promise<NewKey> {
+  const wish = readMembers(input, creation(admin))
+  const customer = customerId(wish.customer ?? caller.customer)
+  const mode = wish.mode ?? 'live'
+  const wrong = wrongTogether(wish, customer, mode, admin.clock.now())
+  if (wrong.length > 0) throw invalidMembers(wrong)
+  return admin.db.write((tx) => {
+    const key = formatKey(admin.random, mode)
+    return writeKey(tx, admin, key, { ...wish, customer, mode }, caller)
+  })
+}
+
+type Wish = ValuesOf<ReturnType<typeof creation>>
+
+function wrongTogether(wish: Wish, customer: string, mode: Mode, now: number): FieldError[] {
+  const errors: FieldError[] = []
+  const at = wish.scopes.indexOf(ADMIN_SCOPE)
+  if (at >= 0 && (customer !== DEFAULT_CUSTOMER || mode !== 'live')) {
+    const message = 'Only live keys of the customer "default" may carry the scope admin.'
+    errors.push({ pointer: `/scopes/${at}`, code: 'invalid', message })
+  }
+  if (wish.expires_at != null && wish.expires_at <= now) {
+    errors.push({ pointer: '/expires_at', code: 'invalid', message: 'This lies in the past.' })
+  }
+  return errors
+}
+
+/** Stores a key whose text is given: a made one, or the operator's own at the first start. */
+export async function writeKey(
+  tx: Tx,
+  admin: Administration,
+  key: string,
+  wish: Wish & { readonly customer: string; readonly mode: Mode },
+  { actor }: Pick<Caller, 'actor'>,
+): Promise<NewKey> {
+  const now = admin.clock.now()
+  const { name, customer, mode, scopes } = wish
+  const owner = await tx.hold(store.oneCustomer(customer))
+  if (!owner) {
+    const message = 'There is no such customer.'
+    throw invalidMembers([{ pointer: '/customer', code: 'invalid', message }])
+  }
+  const scope = scopeOf(owner.no, mode)
+  if ((await store.countKeysOf(tx, scope)) >= MAX_KEYS_PER_CUSTOMER_AND_MODE) {
+    const most = `${MAX_KEYS_PER_CUSTOMER_AND_MODE} keys`
+    throw new Failure(
+      'limit_reached',
+      `A customer has at most ${most} per mode. Revoke some first.`,
+    )
+  }
+  const row = {
+    id: timeOrderedId('key_', now, admin.random),
+    scope,
+    customer,
+    mode,
+    name,
+    scopes: JSON.stringify(scopes),
+    cidrs: JSON.stringify(wish.cidrs ?? []),
+    api_version: wish.api_version ?? null,
+    hint: hintOf(key),
+    created_at: now,
+    expires_at: wish.expires_at ?? null,
+  }
+  await store.insertKey(tx, row)
+  await store.insertSecret(tx, sha256(key), row.id, now)
+  const detail = { name, customer, mode, scopes }
+  await recordAudit(tx, { actor, action: 'key.create', target: row.id, detail }, admin)
+  return { ...shownKey({ ...row, last_used_at: null }), key }
+}
+
+/** The key is dead at once, all its secrets with it. Throws 404, also when it was revoked before. */
+export async function revokeKey(
+  admin: Administration,
+  id: string,
+  { actor }: Pick<Caller, 'actor'>,
+): Promise<void> {
+  await admin.db.write(async (tx) => {
+    if ((await store.markRevoked(tx, id, admin.clock.now())) === 0) throw new Failure('not_found')
+    await store.dropSecrets(tx, id)
+    await recordAudit(tx, { actor, action: 'key.revoke', target: id }, admin)
+    tx.afterCommit(admin.changed)
+  })
+}
+
+const rolling = { overlap_seconds: optional(integer(0, MAX_OVERLAP_S)) }
+
+/**
+ * A new secret under the same id, from `{overlap_seconds?}` (default 24 h, at most 7 days). Older secrets
+ * live no longer than the overlap: 0 ends them all at once. Throws 404, 422, 409 `invalid_state` for
+ * an expired key, 409 `limit_reached` while too many older secrets are still good.
+ */
+export async function rollKey(
+  admin: Administration,
+  id: string,
+  input: unknown,
+  { actor }: Pick<Caller, 'actor'>,
+): Promise<NewKey> {
+  const overlapS = readMembers(input ?? {}, rolling).overlap_seconds ?? DEFAULT_OVERLAP_S
+  return admin.db.write(async (tx) => {
+    const now = admin.clock.now()
+    const row = await store.lockKey(tx, id)
+    if (!row) throw new Failure('not_found')
+    if (row.expires_at !== null && row.expires_at <= now) {
+      throw new Failure('invalid_state', 'The key has expired. Create a new one.')
+    }
+    await store.limitSecrets(tx, id, now + overlapS * 1000)
+    await store.dropSecrets(tx, id, now)
+    if ((await store.countSecrets(tx, id)) >= MAX_SECRETS) {
+      const message = `At most ${MAX_SECRETS} secrets of a key are good at once. Roll with a shorter overlap.`
+      throw new Failure('limit_reached', message)
+    }
+    const key = formatKey(admin.random, row.mode)
+    await store.insertSecret(tx, sha256(key), id, now)
+    await store.setHint(tx, id, hintOf(key))
+    const detail = { overlap_seconds: overlapS }
+    await recordAudit(tx, { actor, action: 'key.roll', target: id, detail }, admin)
+    tx.afterCommit(admin.changed)
+    return { ...shownKey({ ...row, hint: hintOf(key) }), key }
+  })
+}
+
+/** Throws 404. */
+export async function readKey(from: Reader, id: string): Promise<Key> {
+  const row = await store.findKey(from, id)
+  if (!row) throw new Failure('not_found')
+  return shownKey(row)
+}
+
+/** At most `limit` keys with ids above `after`, for the CLI; HTTP lists go through `lists/`. */
+export async function listKeys(from: Reader, after: string, limit: number) {
+  return (await store.pageOfKeys(from, after, limit)).map(shownKey)
+}
+
+const hintOf = (key: string) => `${key.slice(0, 8)}…${key.slice(-4)}`

@@ -1,0 +1,156 @@
+/** SQL of customers, keys and their secrets. Who may do what is not decided here. */
+import type { Reader, Row, Tx } from '../storage/database.ts'
+import { sql } from '../storage/sql.ts'
+
+export interface CustomerRow extends Row {
+  readonly no: number
+  readonly id: string
+  readonly name: string
+  readonly suspended: number
+  readonly limits: string
+  readonly created_at: number
+}
+
+export interface KeyRow extends Row {
+  readonly id: string
+  readonly scope: number
+  readonly customer: string
+  readonly mode: 'live' | 'test'
+  readonly name: string
+  readonly scopes: string
+  readonly cidrs: string
+  readonly api_version: string | null
+  readonly hint: string
+  readonly created_at: number
+  readonly expires_at: number | null
+  readonly last_used_at: number | null
+}
+
+export const oneCustomer = (id: string) =>
+  sql`SELECT no, id, name, suspended, limits, created_at FROM gh_customers WHERE id = ${id}`
+
+export const findCustomer = (from: Reader, id: string) => from.get<CustomerRow>(oneCustomer(id))
+export const lockCustomer = (tx: Tx, id: string) => tx.lock<CustomerRow>(oneCustomer(id))
+
+/** False where the id exists already. */
+export async function insertCustomer(
+  tx: Tx,
+  row: Pick<CustomerRow, 'id' | 'name' | 'created_at'>,
+): Promise<boolean> {
+  const count = await tx.run(sql`INSERT INTO gh_customers (id, name, created_at)
+    VALUES (${row.id}, ${row.name}, ${row.created_at}) ON CONFLICT (id) DO NOTHING`)
+  return count === 1
+}
+
+export const updateCustomer = (
+  tx: Tx,
+  row: Pick<CustomerRow, 'id' | 'name' | 'suspended' | 'limits'>,
+) =>
+  tx.run(sql`UPDATE gh_customers SET name = ${row.name}, suspended = ${row.suspended},
+    limits = ${row.limits} WHERE id = ${row.id}`)
+
+export const pageOfCustomers = (from: Reader, after: string, limit: number) =>
+  from.all<CustomerRow>(sql`SELECT no, id, name, suspended, limits, created_at FROM gh_customers
+    WHERE id > ${after} ORDER BY id LIMIT ${limit}`)
+
+const oneKey = (
+  id: string,
+) => sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version,
+  hint, created_at, expires_at, last_used_at FROM gh_api_keys WHERE id = ${id} AND revoked_at IS NULL`
+
+export const findKey = (from: Reader, id: string) => from.get<KeyRow>(oneKey(id))
+export const lockKey = (tx: Tx, id: string) => tx.lock<KeyRow>(oneKey(id))
+
+export const pageOfKeys = (from: Reader, after: string, limit: number) =>
+  from.all<KeyRow>(sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version, hint,
+    created_at, expires_at, last_used_at FROM gh_api_keys
+    WHERE id > ${after} AND revoked_at IS NULL ORDER BY id LIMIT ${limit}`)
+
+export const insertKey = (tx: Tx, row: Omit<KeyRow, 'last_used_at'>) =>
+  tx.run(sql`INSERT INTO gh_api_keys (id, scope, customer, mode, name, scopes, cidrs, api_version,
+    hint, created_at, expires_at)
+    VALUES (${row.id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.name}, ${row.scopes},
+            ${row.cidrs}, ${row.api_version}, ${row.hint}, ${row.created_at}, ${row.expires_at})`)
+
+export const setHint = (tx: Tx, id: string, hint: string) =>
+  tx.run(sql`UPDATE gh_api_keys SET hint = ${hint} WHERE id = ${id}`)
+
+export const markRevoked = (tx: Tx, id: string, now: number) =>
+  tx.run(sql`UPDATE gh_api_keys SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`)
+
+/** Writes only when the last note is older than `beforeMs`: many nodes make one write of it. */
+export const noteUse = (tx: Tx, id: string, now: number, beforeMs: number) =>
+  tx.run(sql`UPDATE gh_api_keys SET last_used_at = ${now}
+    WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${beforeMs})`)
+
+export async function countKeys(from: Reader): Promise<number> {
+  const row = await from.get(
+    sql`SELECT COUNT(*) AS total FROM gh_api_keys WHERE revoked_at IS NULL`,
+  )
+  return Number(row?.total)
+}
+
+export async function countKeysOf(from: Reader, scope: number): Promise<number> {
+  const row = await from.get(sql`SELECT COUNT(*) AS total FROM gh_api_keys
+    WHERE scope = ${scope} AND revoked_at IS NULL`)
+  return Number(row?.total)
+}
+
+/** Whether a key was ever made, revoked ones included, in `scope` and with the given scope name. */
+export async function keyEverExisted(
+  from: Reader,
+  scope: number,
+  scopeName?: string,
+): Promise<boolean> {
+  // Scopes are a JSON array of names without quotes or wildcards, so the quoted name is exact.
+  const like = scopeName === undefined ? '%' : `%"${scopeName}"%`
+  const row = await from.get(
+    sql`SELECT id FROM gh_api_keys WHERE scope = ${scope} AND scopes LIKE ${like} LIMIT 1`,
+  )
+  return row !== undefined
+}
+
+export const insertSecret = (tx: Tx, hash: Uint8Array, keyId: string, now: number) =>
+  tx.run(sql`INSERT INTO gh_api_key_secrets (hash, key_id, created_at)
+    VALUES (${hash}, ${keyId}, ${now})`)
+
+/** No secret of the key lives longer than until `untilMs`. */
+export const limitSecrets = (tx: Tx, keyId: string, untilMs: number) =>
+  tx.run(sql`UPDATE gh_api_key_secrets SET expires_at = ${untilMs}
+    WHERE key_id = ${keyId} AND (expires_at IS NULL OR expires_at > ${untilMs})`)
+
+export const dropSecrets = (tx: Tx, keyId: string, deadAtMs?: number) =>
+  deadAtMs === undefined
+    ? tx.run(sql`DELETE FROM gh_api_key_secrets WHERE key_id = ${keyId}`)
+    : tx.run(sql`DELETE FROM gh_api_key_secrets
+        WHERE key_id = ${keyId} AND expires_at IS NOT NULL AND expires_at <= ${deadAtMs}`)
+
+export async function countSecrets(from: Reader, keyId: string): Promise<number> {
+  const row = await from.get(
+    sql`SELECT COUNT(*) AS total FROM gh_api_key_secrets WHERE key_id = ${keyId}`,
+  )
+  return Number(row?.total)
+}
+
+export interface VerificationRow extends Row {
+  readonly id: string
+  readonly scope: number
+  readonly customer: string
+  readonly mode: 'live' | 'test'
+  readonly scopes: string
+  readonly cidrs: string
+  readonly api_version: string | null
+  readonly expires_at: number | null
+  readonly secret_expires_at: number | null
+  readonly last_used_at: number | null
+  readonly suspended: number
+}
+
+/** All that judging one key takes, in one look-up by its hash. */
+export const findByHash = (from: Reader, hash: Uint8Array) =>
+  from.get<VerificationRow>(sql`SELECT k.id, k.scope, k.customer, k.mode, k.scopes, k.cidrs,
+    k.api_version, k.expires_at, s.expires_at AS secret_expires_at, k.last_used_at, c.suspended
+    FROM gh_api_key_secrets s
+    JOIN gh_api_keys k ON k.id = s.key_id
+    JOIN gh_customers c ON c.id = k.customer
+    WHERE s.hash = ${hash} AND k.revoked_at IS NULL`)
