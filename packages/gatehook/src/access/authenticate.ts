@@ -1,0 +1,89 @@
+/**
+ * Steps of the pipeline: who is calling (§3.1), and whether they may (§3.6). How a credential is verified
+ * is a row of `Verifiers`; nobody without one of its schemes gets further.
+ */
+import type { Call, Step } from '../http/call.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Principal } from '../kernel/principal.ts'
+import { ADMIN_SCOPE } from './administration.ts'
+import { type Credential, credentialOf, type Scheme } from './credential.ts'
+
+/** Proves a credential, or throws a `Failure` with its challenge. */
+export type Verifier = (credential: Credential, call: Call) => Principal | Promise<Principal>
+
+export type Verifiers = Readonly<Record<Scheme, Verifier>>
+
+export const BASIC_CHALLENGE = 'Basic realm="gatehook", charset="UTF-8"'
+
+/** No token was ever issued here, so none is good. */
+export const noBearer: Verifier = () => {
+  throw new Failure('invalid_token', undefined, {
+    headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+  })
+}
+
+/** Nobody has a password here, so none is right. */
+export const noBasic: Verifier = () => {
+  throw new Failure('invalid_credentials', undefined, {
+    headers: { 'WWW-Authenticate': BASIC_CHALLENGE },
+  })
+}
+
+const INSECURE = {
+  type: 'insecure_credential',
+  message: 'An API key in a URL ends up in logs and histories. Send it in the header X-API-Key.',
+} as const
+
+export interface AuthenticateOptions {
+  readonly verifiers: Verifiers
+  /** Base of absolute links, without a slash at the end; known once the service listens. */
+  readonly publicUrl: () => string
+}
+
+/** Sets `call.principal` where the operation asks for a credential; throws where it is not good. */
+export function authenticate({ verifiers, publicUrl }: AuthenticateOptions): Step {
+  const challenge = () => {
+    const metadata = `${publicUrl()}/.well-known/oauth-protected-resource`
+    return { 'WWW-Authenticate': `ApiKey, Bearer resource_metadata="${metadata}"` }
+  }
+  const present = (call: Call): Credential => {
+    try {
+      const credential = credentialOf(call)
+      if (credential) return credential
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== 'unauthorized') throw error
+      throw new Failure('unauthorized', error.message, { headers: challenge() })
+    }
+    throw new Failure('unauthorized', undefined, { headers: challenge() })
+  }
+  return (call) => {
+    if (!call.operation || call.operation.authenticated === false) return undefined
+    const credential = present(call)
+    if (credential.inUrl) {
+      call.out['Cache-Control'] = 'private, no-store'
+      call.warnings.push(INSECURE)
+    }
+    const principal = verifiers[credential.scheme](credential, call)
+    if (!(principal instanceof Promise)) {
+      call.principal = principal
+      return undefined
+    }
+    return principal.then((late) => {
+      call.principal = late
+    })
+  }
+}
+
+/** Whether a principal may do what asks for `scope`: by its name, or as the operator (§13). */
+export const holds = (principal: Principal, scope: string): boolean =>
+  principal.scopes.has(scope) || principal.scopes.has(ADMIN_SCOPE)
+
+/** Refuses a principal that lacks the operation's scope: 403 `insufficient_scope`, naming it. */
+export const authorize: Step = (call) => {
+  const scope = call.operation?.scope
+  if (scope === undefined) return
+  if (!call.principal) throw new Error(`${call.route} asks for a scope but for no credential`)
+  if (!holds(call.principal, scope)) {
+    throw new Failure('insufficient_scope', `The credential lacks the scope ${scope}.`)
+  }
+}
