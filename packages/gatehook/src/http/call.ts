@@ -32,6 +32,8 @@ export interface Call {
   readonly kind: Kind
   /** What the route and method matched; undefined where nothing did. */
   readonly operation: Operation | undefined
+  /** The methods of the path, as `Allow` lists them; empty where no path matched. */
+  readonly allow: string
   readonly headers: IncomingHttpHeaders
   /** Names and values in turn, as sent: `headers` hides that `Authorization` stood twice. */
   readonly rawHeaders: readonly string[]

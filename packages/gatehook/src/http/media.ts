@@ -1,0 +1,127 @@
+/**
+ * Media types: what a caller accepts (`Accept`, RFC 9110 §12.5.1), what a body is (`Content-Type`).
+ * Which version a vendor type names is judged in `versions/`. Pure.
+ *
+ * An `Accept` without a single readable range is taken as absent: the caller gets JSON, not a riddle.
+ * `application/problem+json` alone is enough to be served: it says what errors shall look like (§10.1),
+ * and the errors of a request that is turned away with 406 could never be seen.
+ */
+
+import { MIMEType } from 'node:util'
+import Negotiator from 'negotiator'
+import { Failure } from '../kernel/failure.ts'
+import type { Operation, Step } from './call.ts'
+
+export const JSON_TYPE = 'application/json'
+export const PROBLEM_TYPE = 'application/problem+json'
+export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
+
+const VENDOR_RANGE = /application\/vnd\.[\w.-]+\+json/gi
+const CACHED = 256
+
+/** What one `Accept` header says of these types, most wanted first; remembered, for callers repeat. */
+function preferred(accept: string, types: readonly string[]): readonly string[] {
+  return new Negotiator({ headers: { accept } }).mediaTypes(types)
+}
+
+const problemFirst = new Map<string, boolean>()
+
+/** Whether errors are to be `application/problem+json`: named, and not wanted less than plain JSON. */
+export function prefersProblem(accept: string | undefined): boolean {
+  if (!accept?.includes('problem+json')) return false
+  let answer = problemFirst.get(accept)
+  if (answer === undefined) {
+    const vendors = accept.toLowerCase().match(VENDOR_RANGE) ?? []
+    answer = preferred(accept, [JSON_TYPE, PROBLEM_TYPE, ...vendors])[0] === PROBLEM_TYPE
+    if (problemFirst.size >= CACHED) problemFirst.clear()
+    problemFirst.set(accept, answer)
+  }
+  return answer
+}
+
+/** `gatehook` → tests whether a type is `application/vnd.gatehook.api.…+json`. */
+export function vendorPattern(vendor: string): RegExp {
+  return new RegExp(`^application/vnd\\.${RegExp.escape(vendor)}\\.api\\.[\\w.-]+\\+json$`, 'i')
+}
+
+const JSON_ONLY: readonly string[] = [JSON_TYPE, PROBLEM_TYPE]
+
+/**
+ * The step that refuses with 406 `not_acceptable` where nothing the operation produces is wanted.
+ * `vendor`: the word in `application/vnd.<vendor>.api.v2+json`, which is JSON too.
+ */
+export function acceptable(vendor: string): Step {
+  const pattern = vendorPattern(vendor)
+  const known = new WeakMap<readonly string[], Map<string, boolean>>()
+  const decide = (accept: string, produces: readonly string[]): boolean => {
+    if (!accept.includes('/')) return true
+    const json = produces === JSON_ONLY || produces.includes(JSON_TYPE)
+    const vendors = json
+      ? (accept.match(VENDOR_RANGE) ?? []).filter((type) => pattern.test(type))
+      : []
+    return preferred(accept, [...produces, ...vendors]).length > 0
+  }
+  return (call) => {
+    const accept = call.headers.accept
+    if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) {
+      if (accept !== JSON_TYPE || call.operation?.produces === undefined) return
+    }
+    const produces = call.operation?.produces ?? JSON_ONLY
+    let answers = known.get(produces)
+    if (!answers) known.set(produces, (answers = new Map()))
+    let answer = answers.get(accept)
+    if (answer === undefined) {
+      answer = decide(accept, produces)
+      if (answers.size >= CACHED) answers.clear()
+      answers.set(accept, answer)
+    }
+    if (!answer) {
+      const types = produces === JSON_ONLY ? JSON_TYPE : produces.join(', ')
+      throw new Failure('not_acceptable', `Only ${types} can be served here.`)
+    }
+  }
+}
+
+const BODY_TYPES: readonly string[] = [JSON_TYPE]
+const PATCH_TYPES: readonly string[] = [JSON_TYPE, MERGE_PATCH_TYPE]
+
+/** The media types an operation reads: its own word, or the defaults of the method. */
+export function readTypes(operation: Operation, method: string): readonly string[] {
+  return operation.accepts ?? (method === 'PATCH' ? PATCH_TYPES : BODY_TYPES)
+}
+
+/**
+ * Why a body with these headers is not read, or undefined when it is. `types` are what the operation
+ * reads; `vendor` counts as JSON where that is among them.
+ */
+export function unreadable(
+  contentType: string | undefined,
+  contentEncoding: string | undefined,
+  types: readonly string[],
+  vendor: RegExp,
+): string | undefined {
+  if (contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity') {
+    return 'Compressed bodies are not read here.'
+  }
+  if (contentType === undefined) return 'The body has no Content-Type.'
+  if (types.includes(contentType)) return undefined
+  let type: MIMEType
+  try {
+    type = new MIMEType(contentType)
+  } catch {
+    return 'The Content-Type is malformed.'
+  }
+  const { essence } = type
+  if (!types.includes(essence) && !(types.includes(JSON_TYPE) && vendor.test(essence))) {
+    return `Bodies of type ${essence} are not read here.`
+  }
+  const charset = type.params.get('charset')
+  if (charset && !/^utf-?8$/i.test(charset)) return 'Only UTF-8 is read.'
+  return undefined
+}
+
+/** 415 with `Accept`, which names what would be read (RFC 9110 §15.5.16). */
+export function unsupported(why: string, types: readonly string[]): Failure {
+  const accept = types.join(', ')
+  return new Failure('unsupported_media_type', `${why} Send ${accept}.`, { headers: { accept } })
+}

@@ -1,0 +1,45 @@
+/**
+ * Failure → Answer: our envelope, or RFC 9457 for those who ask for it (§10.1). The only place where an
+ * error becomes JSON. Pure.
+ */
+import { type Failure, failures } from '../kernel/failure.ts'
+import type { Answer } from './call.ts'
+import { PROBLEM_TYPE, prefersProblem } from './media.ts'
+
+export interface ProblemContext {
+  readonly requestId: string
+  /** The request's `Accept`. */
+  readonly accept: string | undefined
+  /** Path of the request without its query, for `instance`. */
+  readonly path?: string | undefined
+  /** Where the codes are explained, `{publicUrl}/docs/errors`; each code is an anchor there. */
+  readonly documentation?: string | undefined
+}
+
+/** The members of §10.1, as JSON text. `internal_error` carries nothing but the id (§10.2). */
+export function problem(failure: Failure, context: ProblemContext): Answer {
+  const { code, status } = failure
+  const documentation =
+    context.documentation === undefined || code === 'internal_error'
+      ? undefined
+      : `${context.documentation}#${code}`
+  const envelope = {
+    error: code,
+    message: failure.message,
+    status,
+    request_id: context.requestId,
+    documentation,
+    errors: failure.errors,
+  }
+  const headers: Record<string, string> = { ...failure.headers }
+  if (!prefersProblem(context.accept)) return { status, json: JSON.stringify(envelope), headers }
+  headers['content-type'] = PROBLEM_TYPE
+  const rfc9457 = {
+    type: documentation ?? 'about:blank',
+    title: failures[code][1],
+    detail: failure.message,
+    instance: context.path,
+    ...envelope,
+  }
+  return { status, json: JSON.stringify(rfc9457), headers }
+}

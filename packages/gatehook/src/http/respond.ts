@@ -1,0 +1,103 @@
+/**
+ * The answer goes out: what was thrown becomes a problem, headers are merged and framed, one line is
+ * logged (§12.7). The only file that writes to node's response.
+ */
+import { Failure } from '../kernel/failure.ts'
+import { loggableUrl } from '../kernel/log.ts'
+import type { Answer } from './call.ts'
+import type { Exchange } from './exchange.ts'
+import { JSON_TYPE } from './media.ts'
+import { problem } from './problem.ts'
+
+/** A `Failure` as its problem; anything else is a bug: logged whole, answered with the id only. */
+export function failed(exchange: Exchange, error: unknown): Answer {
+  const { context, id } = exchange
+  let failure: Failure
+  if (error instanceof Failure) {
+    failure = error
+    exchange.detail = error.detail
+  } else {
+    const err = error instanceof Error ? error : new Error(`thrown: ${String(error)}`)
+    context.log.error({ err, request_id: id, route: exchange.route }, 'bug')
+    failure = new Failure('internal_error')
+  }
+  return problem(failure, {
+    requestId: id,
+    accept: exchange.headers.accept,
+    path: exchange.path,
+    documentation: context.documentation,
+  })
+}
+
+/** Writes and logs; `undefined` where the caller is gone and only the line remains to be written. */
+export function write(exchange: Exchange, answer: Answer | undefined): void {
+  if (!answer || exchange.response.destroyed) {
+    record(exchange, undefined)
+    return
+  }
+  try {
+    send(exchange, answer)
+  } catch (error) {
+    // A header node refuses to write, for example. What is merged into it is not trusted again.
+    const bare = failed(exchange, error)
+    if (exchange.response.headersSent) exchange.response.destroy()
+    else {
+      for (const name of Object.keys(exchange.out)) delete exchange.out[name]
+      for (const name of exchange.response.getHeaderNames()) exchange.response.removeHeader(name)
+      send(exchange, bare)
+    }
+    answer = bare
+  }
+  record(exchange, answer)
+}
+
+function send(exchange: Exchange, answer: Answer): void {
+  const { response, method } = exchange
+  const { status } = answer
+  const body = answer.json ?? answer.raw
+  const headers: Record<string, string | number> = { 'x-request-id': exchange.id }
+  merge(headers, exchange.out)
+  if (answer.headers) merge(headers, answer.headers)
+  if (exchange.closing || exchange.context.draining) headers.connection = 'close'
+  if (status !== 204 && status !== 304) {
+    if (answer.json !== undefined) headers['content-type'] ??= JSON_TYPE
+    headers['content-length'] = body === undefined ? 0 : Buffer.byteLength(body)
+  }
+  response.writeHead(status, headers)
+  if (body === undefined || method === 'HEAD' || status === 204 || status === 304) response.end()
+  else response.end(body)
+}
+
+/** Names are lower-cased, so that one header is one, however two rooms spell it; lists are joined. */
+function merge(into: Record<string, string | number>, from: Record<string, string>): void {
+  for (const written in from) {
+    const name = written.toLowerCase()
+    const value = from[written]!
+    const before = into[name]
+    into[name] =
+      before !== undefined && (name === 'link' || name === 'vary') ? `${before}, ${value}` : value
+  }
+}
+
+function record(exchange: Exchange, answer: Answer | undefined): void {
+  const { context, principal } = exchange
+  const status = answer?.status
+  const level = status !== undefined && status >= 500 ? 'error' : 'info'
+  context.log[level](
+    {
+      request_id: exchange.id,
+      method: exchange.method,
+      url: loggableUrl(exchange.arrival.url),
+      route: exchange.route,
+      status,
+      ms: Math.round((context.clock.elapsedMs() - exchange.startedMs) * 100) / 100,
+      address: exchange.address,
+      customer: principal?.customer,
+      mode: principal?.mode,
+      key_id: principal?.keyId,
+      version: exchange.version,
+      detail: exchange.detail,
+    },
+    answer ? 'request' : 'request aborted',
+  )
+}
