@@ -3,11 +3,18 @@
  * The only file that touches node:sqlite. Transactions and queues are not here.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../kernel/clock.ts'
 import type { Row, Statement, Value } from './database.ts'
+import { isBusy, translate } from './sqlite-errors.ts'
 import { checkValues } from './transaction.ts'
 
 /** Prepared statements kept per connection; more texts than that push out those not used lately. */
 const STATEMENTS_MAX = 512
+
+/** How long another process may hold the write lock before our callers get a 503. */
+const BUSY_LIMIT_MS = 10_000
+const BUSY_PAUSE_MAX_MS = 50
 
 interface Prepared {
   readonly statement: StatementSync
@@ -107,4 +114,19 @@ function toObject(prepared: Prepared, row: readonly Value[]): Row {
   const out: Row = {}
   for (let at = 0; at < names.length; at++) out[names[at]!] = row[at]
   return out
+}
+
+/** Tries again while another process holds the lock, without blocking this thread. */
+export async function patiently<T>(clock: Clock, body: () => T): Promise<T> {
+  const start = clock.elapsedMs()
+  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, BUSY_PAUSE_MAX_MS)) {
+    try {
+      return body()
+    } catch (error) {
+      if (!isBusy(error) || clock.elapsedMs() - start > BUSY_LIMIT_MS) {
+        throw translate(error, () => [])
+      }
+    }
+    await delay(pauseMs)
+  }
 }

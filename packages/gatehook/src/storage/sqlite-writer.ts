@@ -49,7 +49,6 @@ export class WriteQueue {
   #syncing: Promise<void> | undefined
   /** Why nothing can be written any more. */
   #dead: unknown
-  #closed = false
 
   constructor(connection: WriterConnection, log: Log) {
     this.#connection = connection
@@ -59,7 +58,6 @@ export class WriteQueue {
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#dead !== undefined) throw unavailable(this.#dead)
-      if (this.#closed) throw unavailable('the database is closed')
       if (this.#waiting.length >= QUEUE_MAX) throw unavailable('the write queue is full')
       this.#waiting.push({
         change,
@@ -73,9 +71,8 @@ export class WriteQueue {
     })
   }
 
-  /** Refuses what comes, finishes what waits. */
-  async close(): Promise<void> {
-    this.#closed = true
+  /** Resolves when all that waits has been answered. */
+  async drained(): Promise<void> {
     await this.#draining
     await this.#syncing
   }

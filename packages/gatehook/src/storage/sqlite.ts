@@ -2,34 +2,16 @@
  * The database on SQLite: a writer connection behind a queue with group commit, a reader beside it,
  * one more for snapshots. How it stays durable: docs/decisions/0002-sqlite-durability.md.
  */
-import { type FileHandle, mkdir, open } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { type Clock, wallClock } from '../kernel/clock.ts'
-import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
-import {
-  type Database,
-  type Reader,
-  type Row,
-  type Statement,
-  StorageError,
-  type Tx,
-  type Value,
-} from './database.ts'
-import { Connection } from './sqlite-connection.ts'
-import { isBusy, isNotADatabase, translate, type UniqueIndex } from './sqlite-errors.ts'
+import type { Database, Reader, Row, Statement, Tx, Value } from './database.ts'
+import { type Connection, patiently } from './sqlite-connection.ts'
+import { isBusy, translate, type UniqueIndex } from './sqlite-errors.ts'
+import { closeFile, openFile } from './sqlite-file.ts'
 import { columnsOf, dialect, indexesOf, uniqueIndexes } from './sqlite-schema.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
-import { type Guard, Span, transactionGuard } from './transaction.ts'
-
-/** How long another process may hold the write lock before our callers get a 503. */
-const BUSY_LIMIT_MS = 10_000
-const BUSY_PAUSE_MAX_MS = 50
-const READER_CACHE_KIB = 32_768
-const WRITER_CACHE_KIB = 16_384
-/** Reads go through the page cache of the machine without a copy, up to this much of the file. */
-const MAPPED_BYTES = 268_435_456
+import { type Guard, Span, transactionGuard, unavailable } from './transaction.ts'
 
 export interface SqliteDeps {
   readonly log: Log
@@ -91,21 +73,6 @@ class SqliteTx implements Tx {
     } catch (error) {
       throw this.#span.fail(translate(error, this.#uniques))
     }
-  }
-}
-
-/** Tries again while another process holds the lock, without blocking this thread. */
-async function patiently<T>(clock: Clock, body: () => T): Promise<T> {
-  const start = clock.elapsedMs()
-  for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, BUSY_PAUSE_MAX_MS)) {
-    try {
-      return body()
-    } catch (error) {
-      if (!isBusy(error) || clock.elapsedMs() - start > BUSY_LIMIT_MS) {
-        throw translate(error, () => [])
-      }
-    }
-    await delay(pauseMs)
   }
 }
 
@@ -183,70 +150,11 @@ function writerConnection(
   }
 }
 
-/**
- * Opens the file, making it (mode 0600) and its folder where they are missing. Throws `StorageError`
- * when the place cannot be used or holds something else.
- */
+/** Throws `StorageError` when the file cannot be used at all. */
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
-  const file = resolve(path)
   const clock = deps.clock ?? wallClock
-  const connections: Connection[] = []
-  try {
-    await createFile(file)
-    const writer = new Connection(file, false)
-    connections.push(writer)
-    await patiently(clock, () => configure(writer))
-    for (const _ of ['reader', 'snapshots']) {
-      const reader = new Connection(file, true)
-      connections.push(reader)
-      reader.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}; PRAGMA mmap_size = ${MAPPED_BYTES}`)
-      await patiently(clock, () => reader.exec('SELECT 1 FROM sqlite_schema'))
-    }
-    // Opened once the log exists. SQLite's locks are on the database and on -shm: this takes none.
-    const wal = await open(`${file}-wal`, 'r+')
-    return assemble(connections as [Connection, Connection, Connection], wal, clock, deps)
-  } catch (error) {
-    for (const connection of connections) connection.close()
-    throw unusable(file, error)
-  }
-}
-
-/** `wx` only: to open and close the file of a live database would drop its POSIX locks. */
-async function createFile(file: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  try {
-    await (await open(file, 'wx', 0o600)).close()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
-    throw error
-  }
-  if (process.platform === 'win32') return // there folders cannot be synced
-  const folder = await open(dirname(file), 'r')
-  await folder.sync().finally(() => folder.close())
-}
-
-function configure(writer: Connection): void {
-  writer.exec('PRAGMA journal_mode = WAL')
-  writer.exec('PRAGMA synchronous = NORMAL') // the queue syncs the log itself
-  writer.exec(`PRAGMA cache_size = -${WRITER_CACHE_KIB}`)
-  writer.exec('SELECT 1 FROM sqlite_schema') // opens the log
-}
-
-function unusable(file: string, error: unknown): unknown {
-  if (error instanceof StorageError) return error
-  const cause = error instanceof Failure ? error.detail : error
-  const why = isNotADatabase(cause)
-    ? 'it is not a SQLite database, or it is damaged'
-    : (cause as Error).message
-  return new StorageError(`The database ${file} cannot be opened: ${why}.`, { cause })
-}
-
-function assemble(
-  [writer, reader, still]: readonly [Connection, Connection, Connection],
-  wal: FileHandle,
-  clock: Clock,
-  deps: SqliteDeps,
-): Database {
+  const file = await openFile(path, clock)
+  const { writer, reader, still, wal } = file
   const guard = transactionGuard()
   const sync = deps.sync ?? ((log: FileHandle) => log.datasync())
   const queue = new WriteQueue(
@@ -254,17 +162,22 @@ function assemble(
     deps.log,
   )
   const snapshot = snapshots(still, guard, clock)
+  let closing: Promise<void> | undefined
+  const refuse = (what: string) => {
+    guard.refuseInside(what)
+    if (closing) throw unavailable('the database is closed')
+  }
   const write: Database['write'] = async (change) => {
-    guard.refuseInside('write')
+    refuse('write')
     return queue.write(change)
   }
   return {
     name: 'sqlite',
     dialect,
-    ...readerOf(reader, clock, () => guard.refuseInside('all, get or arrays')),
+    ...readerOf(reader, clock, () => refuse('all, get or arrays')),
     write,
     async snapshot(read) {
-      guard.refuseInside('snapshot')
+      refuse('snapshot')
       return snapshot.take(read)
     },
     async columns(table) {
@@ -277,17 +190,9 @@ function assemble(
       await write((tx) => change(tx, (sql) => (tx as SqliteTx).ddl(sql)))
       for (const connection of [writer, reader, still]) connection.forget()
     },
-    async close() {
-      await queue.close()
-      await snapshot.finished()
-      reader.close()
-      still.close()
-      try {
-        writer.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-      } finally {
-        writer.close()
-        await wal.close()
-      }
+    close() {
+      closing ??= Promise.all([queue.drained(), snapshot.finished()]).then(() => closeFile(file))
+      return closing
     },
   }
 }

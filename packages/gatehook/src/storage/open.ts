@@ -1,0 +1,33 @@
+/** From the address of a database to the database. */
+import type { Clock } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
+import { type Database, StorageError } from './database.ts'
+import { openPostgres } from './postgres.ts'
+import { openSqlite } from './sqlite.ts'
+
+export interface OpenDeps {
+  readonly log: Log
+  /** Only its `elapsedMs` is read. */
+  readonly clock?: Clock
+  /** PostgreSQL: connections for transactions. */
+  readonly poolSize?: number
+}
+
+/**
+ * Opens `sqlite:./path` or `postgres://…` (§2.6). Throws `StorageError` with one sentence for the
+ * operator. `sqlite::memory:` is refused: each of the three connections would have its own.
+ */
+export async function openDatabase(url: string, deps: OpenDeps): Promise<Database> {
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, deps)
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1]
+  if (path === undefined) {
+    throw new StorageError('The address of a database is sqlite:./path or postgres://….')
+  }
+  if (path.startsWith(':')) {
+    throw new StorageError(
+      `${url} is not supported: readers and the writer are connections of their own, ` +
+        'which a database in memory cannot share. Use a file.',
+    )
+  }
+  return openSqlite(path, deps)
+}

@@ -1,0 +1,14 @@
+/** For `node --test --test-global-setup`: one PostgreSQL for the whole run. */
+import { startTestServer } from './databases.ts'
+import type { PostgresServer } from './postgres.ts'
+
+let server: PostgresServer | undefined
+
+export async function globalSetup(): Promise<void> {
+  server = await startTestServer()
+  process.env.GATEHOOK_TEST_POSTGRES = server.url
+}
+
+export async function globalTeardown(): Promise<void> {
+  await server?.stop()
+}
