@@ -72,8 +72,8 @@ export async function patchCustomer(
   const id = customerId(name)
   const patch = readMembers(input, change)
   if (patch.suspended && id === DEFAULT_CUSTOMER) {
-    const message = 'The default customer holds the operator’s own keys and cannot be suspended.'
-    throw invalidMembers([{ pointer: '/suspended', code: 'invalid', message }])
+    const message = 'must stay false: the default customer holds the operator’s own keys'
+    throw invalidMembers([{ pointer: '/suspended', code: 'invalid_value', message }])
   }
   return admin.db.write(async (tx) => {
     const row = await store.lockCustomer(tx, id)

@@ -47,12 +47,12 @@ export type NewKey = Key & { readonly key: string }
 const known =
   (names: ReadonlySet<string>, what: string): Read<string> =>
   (value, wrong) =>
-    names.has(value as string) ? (value as string) : wrong(`There is no such ${what}.`)
+    names.has(value as string) ? (value as string) : wrong(`is not a known ${what}`)
 
 const cidr: Read<string> = (value, wrong) =>
   typeof value === 'string' && isCidr(value)
     ? value
-    : wrong('This has to be an address or a range, for example 203.0.113.0/24.')
+    : wrong('must be an address or a range, for example 203.0.113.0/24')
 
 const creation = (admin: Administration) =>
   ({
@@ -91,11 +91,15 @@ function wrongTogether(wish: Wish, customer: string, mode: Mode, now: number): F
   const errors: FieldError[] = []
   const at = wish.scopes.indexOf(ADMIN_SCOPE)
   if (at >= 0 && (customer !== DEFAULT_CUSTOMER || mode !== 'live')) {
-    const message = 'Only live keys of the customer "default" may carry the scope admin.'
-    errors.push({ pointer: `/scopes/${at}`, code: 'invalid', message })
+    const message = 'is only for live keys of the customer "default"'
+    errors.push({ pointer: `/scopes/${at}`, code: 'invalid_value', message })
   }
   if (wish.expires_at != null && wish.expires_at <= now) {
-    errors.push({ pointer: '/expires_at', code: 'invalid', message: 'This lies in the past.' })
+    errors.push({
+      pointer: '/expires_at',
+      code: 'invalid_value',
+      message: 'must lie in the future',
+    })
   }
   return errors
 }
@@ -112,8 +116,8 @@ export async function writeKey(
   const { name, customer, mode, scopes } = wish
   const owner = await tx.hold(store.oneCustomer(customer))
   if (!owner) {
-    const message = 'There is no such customer.'
-    throw invalidMembers([{ pointer: '/customer', code: 'invalid', message }])
+    const message = 'is not a known customer'
+    throw invalidMembers([{ pointer: '/customer', code: 'invalid_value', message }])
   }
   const scope = scopeOf(owner.no, mode)
   if ((await store.countKeysOf(tx, scope)) >= MAX_KEYS_PER_CUSTOMER_AND_MODE) {

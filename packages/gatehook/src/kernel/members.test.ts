@@ -50,31 +50,31 @@ test('what fits is read', () => {
 })
 
 test('every mistake is told with its pointer', () => {
-  assert.deepEqual(pointers([]), [' invalid'])
-  assert.deepEqual(pointers(undefined), [' invalid'])
+  assert.deepEqual(pointers([]), [' invalid_value'])
+  assert.deepEqual(pointers(undefined), [' invalid_value'])
   assert.deepEqual(pointers({}), ['/name required'])
   assert.deepEqual(pointers({ name: '', 'a/~b': 1, on: null }), [
-    '/a~1~0b unknown_member',
-    '/name invalid',
-    '/on invalid',
+    '/a~1~0b unknown_field',
+    '/name invalid_value',
+    '/on invalid_value',
   ])
   assert.deepEqual(pointers({ name: 'a\n', at: 'soon', mode: 'LIVE' }), [
-    '/name invalid',
-    '/at invalid',
-    '/mode invalid',
+    '/name invalid_value',
+    '/at invalid_value',
+    '/mode invalid_value',
   ])
   assert.deepEqual(pointers({ name: 'a', tags: ['ok', 7], limit: { n: 1.5, m: 1 } }), [
-    '/tags/1 invalid',
-    '/limit/m unknown_member',
-    '/limit/n invalid',
+    '/tags/1 invalid_value',
+    '/limit/m unknown_field',
+    '/limit/n invalid_value',
   ])
-  assert.deepEqual(pointers({ name: 'a', tags: ['1', '2', '3'] }), ['/tags invalid'])
+  assert.deepEqual(pointers({ name: 'a', tags: ['1', '2', '3'] }), ['/tags invalid_value'])
 })
 
 test('members of the prototype are not members', () => {
   assert.deepEqual(pointers(JSON.parse('{"name":"a","constructor":1,"__proto__":2}')), [
-    '/constructor unknown_member',
-    '/__proto__ unknown_member',
+    '/constructor unknown_field',
+    '/__proto__ unknown_field',
   ])
 })
 

@@ -37,7 +37,7 @@ export const invalidMembers = (errors: readonly FieldError[]): Failure =>
 /** The members of a JSON object, read. Throws `validation_failed` (422) naming every mistake. */
 export function readMembers<M extends Members>(input: unknown, members: M): ValuesOf<M> {
   const errors: FieldError[] = []
-  const values = object(members)(input, (message, pointer = '', code = 'invalid') => {
+  const values = object(members)(input, (message, pointer = '', code = 'invalid_value') => {
     if (errors.length < MAX_ERRORS) errors.push({ pointer, code, message })
     return undefined
   })
@@ -50,11 +50,11 @@ export const object =
   <M extends Members>(members: M): Read<ValuesOf<M>> =>
   (input, wrong) => {
     if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-      return wrong('This has to be an object.')
+      return wrong('must be an object')
     }
     for (const name of Object.keys(input)) {
       if (Object.hasOwn(members, name)) continue
-      wrong('There is no such member.', `/${escapePointer(name)}`, 'unknown_member')
+      wrong('is not a field here', `/${escapePointer(name)}`, 'unknown_field')
     }
     const values: Record<string, unknown> = {}
     for (const [name, member] of Object.entries(members)) {
@@ -63,7 +63,7 @@ export const object =
         ? (input as Record<string, unknown>)[name]
         : undefined
       if (value !== undefined) values[name] = member.read(value, here)
-      else if (member.required) here('This member is required.', '', 'required')
+      else if (member.required) here('is required', '', 'required')
     }
     return values as ValuesOf<M>
   }
@@ -81,44 +81,44 @@ export const orNull =
 export const line =
   (max: number): Read<string> =>
   (value, wrong) => {
-    if (typeof value !== 'string') return wrong('This has to be a string.')
+    if (typeof value !== 'string') return wrong('must be a string')
     if (value.trim() === '' || value.length > max) {
-      return wrong(`This has to be 1 to ${max} characters long.`)
+      return wrong(`must have 1 to ${max} characters`)
     }
     if (/[\x00-\x1f\x7f]/.test(value) || !value.isWellFormed()) {
-      return wrong('Control characters and broken Unicode are not taken.')
+      return wrong('must be one line of valid Unicode')
     }
     return value
   }
 
 export const bool: Read<boolean> = (value, wrong) =>
-  typeof value === 'boolean' ? value : wrong('This has to be true or false.')
+  typeof value === 'boolean' ? value : wrong('must be true or false')
 
 export const integer =
   (min: number, max: number): Read<number> =>
   (value, wrong) =>
     Number.isInteger(value) && (value as number) >= min && (value as number) <= max
       ? (value as number)
-      : wrong(`This has to be a whole number from ${min} to ${max}.`)
+      : wrong(`must be a whole number from ${min} to ${max}`)
 
 export const oneOf =
   <const T extends readonly string[]>(...values: T): Read<T[number]> =>
   (value, wrong) =>
     values.includes(value as string)
       ? (value as T[number])
-      : wrong(`This has to be one of: ${values.join(', ')}.`)
+      : wrong(`must be one of ${values.join(', ')}`)
 
 /** An ISO 8601 instant, or a date for its midnight in UTC, as epoch milliseconds. */
 export const instant: Read<number> = (value, wrong) =>
   (typeof value === 'string' ? parseTime(value) : undefined) ??
-  wrong('This has to be an ISO 8601 instant, for example 2027-01-31T00:00:00Z.')
+  wrong('must be an ISO 8601 instant, for example 2027-01-31T00:00:00Z')
 
 /** An array of at most `max` values; each is read by `read`, and the first of equal ones is kept. */
 export const setOf =
   <T>(read: Read<T>, max: number): Read<readonly T[]> =>
   (value, wrong) => {
-    if (!Array.isArray(value)) return wrong('This has to be an array.')
-    if (value.length > max) return wrong(`This can have at most ${max} entries.`)
+    if (!Array.isArray(value)) return wrong('must be an array')
+    if (value.length > max) return wrong(`must have at most ${max} entries`)
     const out = new Set<T>()
     for (const [n, entry] of value.entries()) {
       const item = read(entry, (message, below = '') => wrong(message, `/${n}${below}`))

@@ -1,0 +1,137 @@
+/** `/`, `/healthz`, `/readyz`, and of §13 the clock, the audit trail and the state of the system. */
+import { auditCollection, auditView } from '../audit/collection.ts'
+import { actorOf } from '../audit/store.ts'
+import { type Endpoint, json } from '../http/call.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
+import { isoTime } from '../kernel/time.ts'
+import type { Lister } from '../lists/list.ts'
+import type { Database } from '../storage/database.ts'
+import type { ClockKeeper } from './clock.ts'
+import { type Checks, unreadiness } from './health.ts'
+
+const scope = 'admin'
+const authenticated = false
+const FRESH = { 'cache-control': 'no-store' }
+
+/** `/healthz` says that the process runs, `/readyz` whether it should be sent requests. */
+export const probeEndpoints = (checks: Checks, log: Log): Endpoint[] => [
+  {
+    kind: 'probe',
+    path: '/healthz',
+    methods: { GET: { authenticated, handle: () => json(200, { status: 'ok' }, FRESH) } },
+  },
+  {
+    kind: 'probe',
+    path: '/readyz',
+    methods: {
+      GET: {
+        authenticated,
+        async handle() {
+          const reasons = await unreadiness(checks, log)
+          const ready = reasons.length === 0
+          return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', reasons }, FRESH)
+        },
+      },
+    },
+  },
+]
+
+export interface RootOptions {
+  readonly name: string
+  readonly versions: readonly string[]
+  /** Further links by name, for rooms that have pages: `{docs: '/docs'}`. */
+  readonly links?: Readonly<Record<string, string>>
+}
+
+/** `/`: where everything is. Paths only, so that it is right behind every proxy. */
+export function rootEndpoint({ name, versions, links }: RootOptions): Endpoint {
+  const perVersion = (path: (version: string) => string) =>
+    Object.fromEntries(versions.map((version) => [version, path(version)]))
+  const body = {
+    name,
+    versions,
+    links: {
+      self: '/',
+      api: perVersion((version) => `/api/${version}`),
+      openapi: perVersion((version) => `/openapi/${version}.json`),
+      healthz: '/healthz',
+      readyz: '/readyz',
+      ...links,
+    },
+  }
+  const handle = () => json(200, body)
+  return { kind: 'public', path: '/', methods: { GET: { authenticated, handle } } }
+}
+
+export const auditEndpoint = (list: Lister): Endpoint => ({
+  kind: 'admin',
+  path: '/admin/audit',
+  methods: { GET: { scope, handle: (call) => list(call, auditCollection, auditView) } },
+})
+
+/** Declared only where the test clock is on: elsewhere there is nothing here, 404. */
+export const clockEndpoint = (keeper: ClockKeeper): Endpoint => ({
+  kind: 'admin',
+  path: '/admin/clock',
+  methods: {
+    GET: { scope, handle: () => json(200, keeper.state(), FRESH) },
+    POST: {
+      scope,
+      body: 'required',
+      async handle(call) {
+        return json(200, await keeper.set(call.body, actorOf(call.principal!)), FRESH)
+      },
+    },
+  },
+})
+
+export interface SystemOptions {
+  readonly db: Pick<Database, 'name'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly checks: Checks
+  /** Of this program: `0.1.0`. */
+  readonly release: string
+  /** Of Node: `process.version`. */
+  readonly node: string
+  /** `clock.elapsedMs()` at the start of the process. */
+  readonly startedMs: number
+  /** Every option with its source, without secrets (`config/describe.ts`). */
+  readonly configuration: readonly unknown[]
+  /** Figures of the rooms, by name: `{keys: () => countKeys(db)}`. */
+  readonly figures: Readonly<Record<string, () => unknown>>
+}
+
+export function systemEndpoint(options: SystemOptions): Endpoint {
+  const { clock, db, release, node, configuration } = options
+  const figures = async () => {
+    const named = Object.entries(options.figures).map(async ([name, read]) => [name, await read()])
+    return Object.fromEntries(await Promise.all(named)) as Record<string, unknown>
+  }
+  return {
+    kind: 'admin',
+    path: '/admin/system',
+    methods: {
+      GET: {
+        scope,
+        async handle() {
+          const reasons = await unreadiness(options.checks, options.log)
+          const health = { status: reasons.length === 0 ? 'ready' : 'not_ready', reasons }
+          const uptimeS = Math.floor((clock.elapsedMs() - options.startedMs) / 1000)
+          const body = {
+            health,
+            release,
+            node,
+            now: isoTime(clock.now()),
+            uptime_s: uptimeS,
+            database: db.name,
+            ...(await figures()),
+            configuration,
+          }
+          return json(200, body, FRESH)
+        },
+      },
+    },
+  }
+}
