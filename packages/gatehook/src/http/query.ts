@@ -1,5 +1,11 @@
 /** The query string, strictly: percent-decoding that fails by name, repeats kept. Pure. */
-import { Failure } from '../kernel/failure.ts'
+import { Failure, type FailureCode } from '../kernel/failure.ts'
+
+/** A refusal that names the parameter at fault. `what` completes the sentence that begins with it. */
+export function parameterFailure(code: FailureCode, parameter: string, what: string): Failure {
+  const message = `${parameter} ${what}.`
+  return new Failure(code, message, { errors: [{ parameter, code, message }] })
+}
 
 const malformed = (what: string) =>
   new Failure('invalid_parameter', `The query string is not valid: ${what}.`)

@@ -1,5 +1,5 @@
 /** Filters: `status=paid`, `amount[gte]=100`, `currency[in]=EUR,USD` over declared columns (§7.7). Pure. */
-import { Failure } from '../kernel/failure.ts'
+import { parameterFailure } from '../http/query.ts'
 import { parseTime } from '../kernel/time.ts'
 import type { Collection, ListColumn, View } from './collection.ts'
 
@@ -37,23 +37,23 @@ export function readFilter(
   const column = renamed ? view.renamed![name]! : name
   const known = renamed || view.fields.includes(name)
   if (!match || !known || !collection.filter.includes(column)) {
-    throw refuse('unknown_parameter', parameter, 'is not a parameter of this list')
+    throw parameterFailure('unknown_parameter', parameter, 'is not a parameter of this list')
   }
   const operator = match[2] ?? 'eq'
   if (!Object.hasOwn(operators, operator) || (operator === 'eq' && match[2])) {
-    throw refuse('invalid_parameter', parameter, 'has an unknown operator')
+    throw parameterFailure('invalid_parameter', parameter, 'has an unknown operator')
   }
   const described = collection.columns.find((one) => one.name === column)!
   const parts = operator === 'in' ? text.split(',') : [text]
   if (parts.length > MAX_IN_VALUES) {
-    throw refuse('invalid_parameter', parameter, `takes at most ${MAX_IN_VALUES} values`)
+    throw parameterFailure('invalid_parameter', parameter, `takes at most ${MAX_IN_VALUES} values`)
   }
   const values = parts.map((part) => readValue(parameter, part, described))
   return { column, operator: operator as Operator, values }
 }
 
 function readValue(parameter: string, text: string, column: ListColumn): string | number {
-  const must = (what: string) => refuse('invalid_parameter', parameter, `must be ${what}`)
+  const must = (what: string) => parameterFailure('invalid_parameter', parameter, `must be ${what}`)
   switch (column.type) {
     case 'int': {
       const value = /^-?(0|[1-9][0-9]*)$/.test(text) ? Number(text) : Number.NaN
@@ -86,12 +86,3 @@ function readValue(parameter: string, text: string, column: ListColumn): string 
 /** Case of A–Z only, as `lower()` of both databases under byte order has it. */
 export const foldCase = (text: string): string =>
   text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase())
-
-function refuse(
-  code: 'unknown_parameter' | 'invalid_parameter',
-  parameter: string,
-  what: string,
-): Failure {
-  const message = `${parameter} ${what}.`
-  return new Failure(code, message, { errors: [{ parameter, code, message }] })
-}

@@ -2,8 +2,8 @@
  * The query of a list path, read strictly (§7.1, §7.3, §7.7): never clamped, never coerced. Pure: query in,
  * `ListRequest` out, or a `Failure` that names the parameter.
  */
-import type { Query } from '../http/query.ts'
-import { Failure, type FailureCode } from '../kernel/failure.ts'
+import { parameterFailure, type Query } from '../http/query.ts'
+import { Failure } from '../kernel/failure.ts'
 import type { Collection, View } from './collection.ts'
 import { type Filter, readFilter } from './filter.ts'
 
@@ -48,11 +48,8 @@ const paging = new Set(Object.values(families).flat())
 /** Read by other rooms on every path: credentials and versions. */
 const elsewhere = new Set(['api_key', 'version', 'v', 'api-version'])
 
-export const parameterFailure = (code: FailureCode, parameter: string, message: string): Failure =>
-  new Failure(code, message, { errors: [{ parameter, code, message }] })
-
-const invalid = (parameter: string, message: string): Failure =>
-  parameterFailure('invalid_parameter', parameter, `${parameter}: ${message}`)
+const invalid = (parameter: string, what: string): Failure =>
+  parameterFailure('invalid_parameter', parameter, what)
 
 /** A decimal integer as §7.3 has it, within bounds; undefined where the parameter is not sent. */
 function integer(query: Query, name: string, least: number, most: number): number | undefined {
@@ -75,7 +72,7 @@ export function parseListQuery(
   const style = chooseStyle(query, defaultStyle)
   if (style === 'keyset' && !collection.integerId) {
     const parameter = query.has('after_id') ? 'after_id' : 'pagination'
-    throw invalid(parameter, 'ids are not integers here; use the cursor style')
+    throw invalid(parameter, 'needs integer ids; use the cursor style here')
   }
   const byPage = style === 'page' || style === 'hypermedia'
   const limit = integer(query, byPage ? 'per_page' : 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT
@@ -162,14 +159,14 @@ function readSort(
     const column = columnName(name, view)
     const known = view.fields.includes(name) || column !== name
     if (!known || !collection.sort.includes(column)) {
-      throw invalid('sort', `"${name}" is not one of ${collection.sort.join(', ')}`)
+      throw invalid('sort', `names "${name}", which is not one of ${collection.sort.join(', ')}`)
     }
-    if (keys.some((key) => key.column === column)) throw invalid('sort', `"${name}" stands twice`)
+    if (keys.some((key) => key.column === column)) throw invalid('sort', `names "${name}" twice`)
     keys.push({ column, descending })
   }
-  if (keys.length > MAX_SORT_KEYS) throw invalid('sort', `at most ${MAX_SORT_KEYS} columns`)
+  if (keys.length > MAX_SORT_KEYS) throw invalid('sort', `takes at most ${MAX_SORT_KEYS} columns`)
   if (style === 'keyset' && keys.some((key) => key.column !== id || key.descending)) {
-    throw invalid('sort', 'the keyset style walks the id upwards; use the cursor style to sort')
+    throw invalid('sort', 'goes with the cursor style; the keyset style walks the id upwards')
   }
   // The id settles every tie. It goes the way of the key before it, so that one index serves both.
   const at = keys.findIndex((key) => key.column === id)
@@ -182,7 +179,7 @@ function readFields(text: string | undefined, view: View): ReadonlySet<string> |
   const names = text.split(',')
   for (const name of names) {
     if (!view.fields.includes(name)) {
-      throw invalid('fields', `"${name}" is not one of ${view.fields.join(', ')}`)
+      throw invalid('fields', `names "${name}", which is not one of ${view.fields.join(', ')}`)
     }
   }
   return new Set(names)

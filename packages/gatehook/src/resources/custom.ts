@@ -1,0 +1,141 @@
+/** Endpoints of `.route(…)` (§6.8): the team's handler behind the same door as the engine's own. */
+
+import type { RecordEvent } from '../events/store.ts'
+import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
+import { parameterFailure } from '../http/query.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Principal } from '../kernel/principal.ts'
+import type { Database, Reader, Tx } from '../storage/database.ts'
+import type { Catalog } from './catalog.ts'
+import type { AnyResource, AnyRow } from './resource.ts'
+import type { RouteDefinition, RouteResult } from './route.ts'
+import type { Specs } from './schema.ts'
+import { eventTypes } from './service.ts'
+import { createValidators, type Validate } from './validate.ts'
+
+export interface CustomDeps {
+  readonly db: Database
+  readonly perform: Perform
+  readonly record: RecordEvent
+}
+
+export function customEndpoints(catalog: Catalog, deps: CustomDeps): Endpoint[] {
+  const byPath = new Map<string, Endpoint>()
+  for (const route of catalog.service.routes) {
+    const path = `/api${route.path}`
+    const known = byPath.get(path)?.methods
+    const operation = {
+      scope: route.scope,
+      ...(route.method !== 'GET' && { body: 'optional' as const }),
+      handle: handler(catalog, deps, route),
+    }
+    byPath.set(path, { kind: 'api', path, methods: { ...known, [route.method]: operation } })
+  }
+  return [...byPath.values()]
+}
+
+const specsOf = (fields: RouteDefinition['input']): Specs =>
+  Object.fromEntries(Object.entries(fields ?? {}).map(([name, field]) => [name, field.spec]))
+
+function handler(catalog: Catalog, deps: CustomDeps, route: RouteDefinition) {
+  const input = createValidators(specsOf(route.input)).create
+  const query = queryReader(specsOf(route.query))
+  return async (call: Call): Promise<Answer> => {
+    const principal = call.principal!
+    const context = {
+      principal,
+      version: call.version!,
+      params: call.params,
+      query: query(call),
+      input: input(call.body ?? {}),
+      read: readerFor(catalog, principal, deps.db),
+    }
+    if (route.method === 'GET') {
+      return answer(await route.handle({ ...context, write: refuseWrite }))
+    }
+    // The whole handler is one transaction where it writes; its answer commits with it.
+    let result: RouteResult | undefined
+    return deps.perform(call, async (tx) => {
+      const write = (change: (tx: ReturnType<typeof txFor>) => Promise<unknown>) =>
+        change(txFor(catalog, principal, deps.record, tx))
+      result = await route.handle({ ...context, read: readerFor(catalog, principal, tx), write })
+      return answer(result)
+    })
+  }
+}
+
+const refuseWrite = (): never => {
+  throw new Error('a GET route writes nothing')
+}
+
+const answer = ({ status, body }: RouteResult): Answer =>
+  body === undefined ? { ...noContent(), status: status ?? 204 } : json(status ?? 200, body)
+
+export function readerFor(catalog: Catalog, principal: Principal, sql: Reader) {
+  return {
+    sql,
+    get(resource: AnyResource, id: number): Promise<AnyRow> {
+      const { rows, reach } = catalog.entries.get(resource.definition.name)!
+      return rows.get(sql, reach(principal), id)
+    },
+  }
+}
+
+/** The door of the team's own code to rows and events, within one transaction. */
+export function txFor(catalog: Catalog, principal: Principal, record: RecordEvent, sql: Tx) {
+  const entryOf = (resource: AnyResource) => catalog.entries.get(resource.definition.name)!
+  const types = eventTypes(catalog.service)
+  return {
+    ...readerFor(catalog, principal, sql),
+    sql,
+    async create(resource: AnyResource, values: AnyRow): Promise<AnyRow> {
+      const { rows } = entryOf(resource)
+      const whole = { ...rows.newest.defaults, ...values }
+      return (await rows.create(sql, principal.scope, whole)).row
+    },
+    async update(resource: AnyResource, id: number, patch: AnyRow): Promise<AnyRow> {
+      const { rows, reach } = entryOf(resource)
+      return (await rows.update(sql, reach(principal), id, () => patch)).row
+    },
+    remove(resource: AnyResource, id: number): Promise<void> {
+      const { rows, reach } = entryOf(resource)
+      return rows.remove(sql, reach(principal), id)
+    },
+    async emit(type: string, object: AnyRow): Promise<void> {
+      if (!types.includes(type)) throw new Error(`event type ${type} is not declared`)
+      const event = { type, collection: undefined, objectId: undefined }
+      await record(sql, principal.scope, { ...event, object: JSON.stringify(object) })
+    },
+  }
+}
+
+/** Query parameters of a route, by its declared fields; others are refused. */
+function queryReader(specs: Specs): (call: Call) => AnyRow {
+  const validate: Validate = createValidators(specs).create
+  return (call) => {
+    const [repeated] = call.query.repeated()
+    if (repeated !== undefined) throw parameterFailure('invalid_parameter', repeated, 'is repeated')
+    const sent: AnyRow = {}
+    for (const [name, text] of call.query.entries) {
+      if (['api_key', 'version', 'v', 'api-version'].includes(name)) continue
+      if (!Object.hasOwn(specs, name)) {
+        throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
+      }
+      const kind = specs[name]!.kind
+      const numeric = ['int', 'id', 'ref', 'number'].includes(kind) && /^-?\d/.test(text)
+      sent[name] = numeric
+        ? Number(text)
+        : kind === 'bool' && /^(true|false)$/.test(text)
+          ? text === 'true'
+          : text
+    }
+    try {
+      return validate(sent)
+    } catch (error) {
+      if (!(error instanceof Failure) || !error.errors?.[0]) throw error
+      const [first] = error.errors
+      throw parameterFailure('invalid_parameter', first.pointer?.slice(1) ?? '', first.message)
+    }
+  }
+}

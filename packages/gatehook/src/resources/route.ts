@@ -1,0 +1,80 @@
+/**
+ * `.route(…)`: an endpoint of the team's own (§6.8). Its handler gets typed input and a small door to rows,
+ * events and SQL; everything else is as for the engine's own paths.
+ */
+import type { Principal } from '../kernel/principal.ts'
+import type { Reader, Tx } from '../storage/database.ts'
+import type { FieldSpec, Fields, PatchOf, RowOf } from './fields.ts'
+import type { AnyRow, Resource } from './resource.ts'
+
+/** Reads of the caller's own rows. */
+export interface ServiceReader {
+  /** The row, or `not_found`. */
+  get<F extends Fields>(resource: Resource<F, unknown>, id: number): Promise<RowOf<F>>
+  /** The team's own SQL. Scope your statements by `principal.scope`. */
+  readonly sql: Reader
+}
+
+/** Changes in one transaction: rows, their events, and the team's own. */
+export interface ServiceTx extends ServiceReader {
+  create<F extends Fields>(
+    resource: Resource<F, unknown>,
+    values: Partial<RowOf<F>>,
+  ): Promise<RowOf<F>>
+  update<F extends Fields>(
+    resource: Resource<F, unknown>,
+    id: number,
+    patch: PatchOf<F> & Partial<RowOf<F>>,
+  ): Promise<RowOf<F>>
+  remove<F extends Fields>(resource: Resource<F, unknown>, id: number): Promise<void>
+  /** Records an event the service declares (`externalEvents` or a resource's own types). */
+  emit(type: string, object: Readonly<Record<string, unknown>>): Promise<void>
+  readonly sql: Tx
+}
+
+type ParametersOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParametersOf<`/${Rest}`>
+  : P extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+export interface RouteContext<Q extends Fields, I extends Fields, P extends string> {
+  readonly principal: Principal
+  /** The version this call is served in. */
+  readonly version: string
+  readonly params: Readonly<Record<ParametersOf<P>, string>>
+  readonly query: Partial<RowOf<Q>>
+  readonly input: RowOf<I>
+  readonly read: ServiceReader
+  /** One transaction; runs again after a deadlock, so nothing but the database belongs inside. */
+  write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
+}
+
+export interface RouteResult {
+  /** Default 200; 204 where there is no body. */
+  readonly status?: number
+  readonly body?: unknown
+}
+
+export interface RouteOptions<Q extends Fields, I extends Fields, P extends string> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Under `/api/{version}`: `/reports/daily`, `/reports/:id`. */
+  readonly path: P
+  readonly scope: string
+  /** One sentence for the docs. */
+  readonly summary: string
+  readonly query?: Q
+  readonly input?: I
+  readonly handle: (context: RouteContext<Q, I, P>) => Promise<RouteResult> | RouteResult
+}
+
+/** A route without its types. */
+export interface RouteDefinition {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly scope: string
+  readonly summary: string
+  readonly query?: Readonly<Record<string, { spec: FieldSpec }>>
+  readonly input?: Readonly<Record<string, { spec: FieldSpec }>>
+  readonly handle: (context: AnyRow) => Promise<RouteResult> | RouteResult
+}

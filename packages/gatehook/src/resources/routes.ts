@@ -1,0 +1,193 @@
+/** The endpoints that follow from a resource (§6.2). What happens to rows is `rows.ts`. */
+import { type Answer, type Call, type Endpoint, noContent, type Operation } from '../http/call.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Lister } from '../lists/list.ts'
+import type { Database } from '../storage/database.ts'
+import { patchThrough } from '../versions/change.ts'
+import type { Catalog, Entry } from './catalog.ts'
+import type { ActionDefinition, AnyRow } from './resource.ts'
+import type { Written } from './rows.ts'
+import type { Shape } from './shape.ts'
+import { createValidators, validationFailure } from './validate.ts'
+
+export interface ResourceDeps {
+  readonly db: Database
+  readonly list: Lister
+  readonly perform: Perform
+}
+
+export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoint[] {
+  return [...catalog.entries.values()].flatMap((entry) => endpointsOf(entry, deps))
+}
+
+function endpointsOf(entry: Entry, deps: ResourceDeps): Endpoint[] {
+  const { name, access, actions } = entry.definition
+  const base = `/api/${name}`
+  return [
+    {
+      kind: 'api',
+      path: base,
+      methods: {
+        GET: listOperation(entry, deps),
+        ...(access.create && { POST: createOperation(entry, deps, access.create) }),
+      },
+    },
+    {
+      kind: 'api',
+      path: `${base}/:id`,
+      methods: {
+        GET: readOperation(entry, deps),
+        ...(access.update && { PATCH: updateOperation(entry, deps, access.update) }),
+        ...(access.delete && { DELETE: deleteOperation(entry, deps, access.delete) }),
+      },
+    },
+    ...actions.map(
+      (action): Endpoint => ({
+        kind: 'api',
+        path: `${base}/:id/${action.name}`,
+        methods: { POST: actionOperation(entry, deps, action) },
+      }),
+    ),
+  ]
+}
+
+const shapeFor = (entry: Entry, call: Call): Shape => entry.shapes.get(call.version!)!
+
+/** Ids are `1`, `2`, …; anything else names no row. */
+export function rowId(call: Call): number {
+  const text = call.params.id ?? ''
+  const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isSafeInteger(id)) throw new Failure('not_found')
+  return id
+}
+
+/** In the newest version the event's text is the answer's text too. */
+function shown(shape: Shape, written: Written): string {
+  return shape.ladder.level ? written.text : shape.encode(written.row)
+}
+
+function listOperation(entry: Entry, { list }: ResourceDeps): Operation {
+  return {
+    scope: entry.definition.access.read,
+    handle: (call) =>
+      list(call, entry.collection, shapeFor(entry, call).view, {
+        owner: entry.reach(call.principal!).owner,
+      }),
+  }
+}
+
+function readOperation(entry: Entry, { db }: ResourceDeps): Operation {
+  return {
+    scope: entry.definition.access.read,
+    async handle(call) {
+      const cells = await entry.rows.store.find(db, entry.reach(call.principal!), rowId(call))
+      if (!cells) throw new Failure('not_found')
+      return { status: 200, json: shapeFor(entry, call).view.item(cells, {}) }
+    },
+  }
+}
+
+function createOperation(entry: Entry, { perform }: ResourceDeps, scope: string): Operation {
+  return {
+    scope,
+    body: 'required',
+    handle(call) {
+      const shape = shapeFor(entry, call)
+      const sent = shape.validators.create(call.body)
+      const values = shape.ladder.level
+        ? sent
+        : { ...entry.rows.newest.defaults, ...lift(entry, shape, shape.ladder.up(sent)) }
+      return perform(call, async (tx): Promise<Answer> => {
+        const principal = call.principal!
+        const written = await inShape(shape, () => entry.rows.create(tx, principal.scope, values))
+        const location = `/api/${shape.version}/${entry.definition.name}/${written.row.id}`
+        return { status: 201, json: shown(shape, written), headers: { location } }
+      })
+    },
+  }
+}
+
+function updateOperation(entry: Entry, { perform }: ResourceDeps, scope: string): Operation {
+  return {
+    scope,
+    body: 'required',
+    handle(call) {
+      const shape = shapeFor(entry, call)
+      const id = rowId(call)
+      const patch = shape.validators.patch(call.body)
+      return perform(call, async (tx) => {
+        const reach = entry.reach(call.principal!)
+        const edit = (row: AnyRow) =>
+          shape.ladder.level
+            ? patch
+            : lift(entry, shape, patchThrough(shape.ladder, row, patch).changed)
+        const written = await inShape(shape, () => entry.rows.update(tx, reach, id, edit))
+        return { status: 200, json: shown(shape, written) }
+      })
+    },
+  }
+}
+
+function deleteOperation(entry: Entry, { perform }: ResourceDeps, scope: string): Operation {
+  return {
+    scope,
+    handle(call) {
+      const id = rowId(call)
+      return perform(call, async (tx) => {
+        await entry.rows.remove(tx, entry.reach(call.principal!), id)
+        return noContent()
+      })
+    },
+  }
+}
+
+function actionOperation(
+  entry: Entry,
+  { perform }: ResourceDeps,
+  action: ActionDefinition,
+): Operation {
+  const validators = createValidators(action.input)
+  return {
+    scope: action.scope,
+    body: 'optional',
+    handle(call) {
+      const shape = shapeFor(entry, call)
+      const id = rowId(call)
+      const input = validators.create(call.body ?? {})
+      return perform(call, async (tx) => {
+        const reach = entry.reach(call.principal!)
+        const written = await inShape(shape, () => entry.rows.act(tx, reach, id, action, input))
+        return { status: 200, json: shown(shape, written) }
+      })
+    },
+  }
+}
+
+/** What came up from an older version has to fit the newest; what does not is named in the older's words. */
+function lift(entry: Entry, shape: Shape, lifted: AnyRow): AnyRow {
+  const errors = entry.rows.newest.validators.lifted(lifted)
+  if (errors.length > 0) throw inOldWords(shape, validationFailure(errors))
+  return lifted
+}
+
+/** Failures of the newest shape, their pointers brought down to the caller's version (§8.8). */
+async function inShape<T>(shape: Shape, change: () => Promise<T>): Promise<T> {
+  if (shape.ladder.level) return change()
+  try {
+    return await change()
+  } catch (error) {
+    throw error instanceof Failure && error.errors ? inOldWords(shape, error) : error
+  }
+}
+
+function inOldWords(shape: Shape, failure: Failure): Failure {
+  const errors = (failure.errors ?? []).map((error) =>
+    error.pointer
+      ? { ...error, pointer: `/${shape.ladder.pointer(error.pointer.slice(1))}` }
+      : error,
+  )
+  if (failure.code === 'validation_failed') return validationFailure(errors)
+  const { message, headers, detail } = failure
+  return new Failure(failure.code, message, { errors, detail, ...(headers ? { headers } : {}) })
+}

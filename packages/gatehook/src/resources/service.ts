@@ -1,0 +1,175 @@
+/**
+ * `service({…})` gathers resources, versions and further routes into what the engine runs, and refuses what
+ * does not hold together. Mistakes are told at once, each a sentence for the developer.
+ */
+import { DeclarationError, type Fields } from './fields.ts'
+import type { AnyResource, Definition } from './resource.ts'
+import type { RouteDefinition, RouteOptions } from './route.ts'
+
+export interface VersionOptions {
+  /** The day it was released, `YYYY-MM-DD`; also another name of the version (decisions §1). */
+  readonly released: string
+}
+
+export interface ServiceOptions {
+  /** As people read it in docs and pages. */
+  readonly name: string
+  /** In `application/vnd.<vendor>.api.v1+json`; default `gatehook`. */
+  readonly vendor?: string
+  /** Majors, oldest first. */
+  readonly versions: Readonly<Record<`v${number}`, VersionOptions>>
+  readonly resources: readonly AnyResource[]
+  /** Event types of the team's own code, beside those of the resources: `payment.succeeded`. */
+  readonly externalEvents?: readonly string[]
+}
+
+export interface ServiceDefinition {
+  readonly name: string
+  readonly vendor: string
+  readonly versions: readonly { readonly name: string; readonly released: string }[]
+  readonly resources: readonly Definition[]
+  readonly externalEvents: readonly string[]
+  readonly routes: readonly RouteDefinition[]
+}
+
+export class Service {
+  readonly definition: ServiceDefinition
+
+  constructor(definition: ServiceDefinition) {
+    this.definition = definition
+  }
+
+  /** An endpoint of the team's own, with the same pipeline, docs and ledger (§6.8). */
+  route<
+    Q extends Fields = Record<never, never>,
+    I extends Fields = Record<never, never>,
+    P extends string = string,
+  >(options: RouteOptions<Q, I, P>): Service {
+    const routes = [...this.definition.routes, options as unknown as RouteDefinition]
+    return new Service(checked({ ...this.definition, routes }))
+  }
+}
+
+export function service(options: ServiceOptions): Service {
+  return new Service(
+    checked({
+      name: options.name,
+      vendor: options.vendor ?? 'gatehook',
+      versions: Object.entries(options.versions).map(([name, { released }]) => ({
+        name,
+        released,
+      })),
+      resources: options.resources.map((one) => one.definition),
+      externalEvents: options.externalEvents ?? [],
+      routes: [],
+    }),
+  )
+}
+
+/** Query names that lists, credentials and versions have taken. */
+const takenParameters = new Set([
+  ...['limit', 'offset', 'page', 'per_page', 'cursor', 'after_id', 'pagination', 'sort', 'fields'],
+  ...['api_key', 'access_token', 'version', 'v'],
+])
+/** First segments under `/api` that are the engine's, or would be read as a version. */
+const takenPaths = /^(protected|latest|stable|v\d.*|\d.*)$/
+const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/
+
+function checked(definition: ServiceDefinition): ServiceDefinition {
+  const wrong: string[] = [...versionMistakes(definition), ...routeMistakes(definition)]
+  const names = definition.resources.map((one) => one.name)
+  for (const name of names.filter((one, at) => names.indexOf(one) < at)) {
+    wrong.push(`resource ${name} is declared twice`)
+  }
+  for (const one of definition.resources) {
+    wrong.push(...resourceMistakes(one, definition).map((why) => `resource ${one.name}: ${why}`))
+  }
+  if (wrong.length > 0) throw new DeclarationError(wrong.join('\n'))
+  return definition
+}
+
+function versionMistakes({ versions }: ServiceDefinition): string[] {
+  const wrong: string[] = []
+  if (versions.length === 0) wrong.push('versions: declare at least v1')
+  let last = 0
+  for (const { name, released } of versions) {
+    const major = Number(/^v([1-9]\d{0,3})$/.exec(name)?.[1])
+    if (!(major > last)) wrong.push(`version ${name}: majors are v1, v2, …, oldest first`)
+    last = major
+    if (!/^\d{4}-\d{2}-\d{2}$/.test(released)) {
+      wrong.push(`version ${name}: released is a day, for example 2026-06-01`)
+    }
+  }
+  return wrong
+}
+
+function routeMistakes({ routes, resources }: ServiceDefinition): string[] {
+  const wrong: string[] = []
+  for (const { method, path } of routes) {
+    const parts = path.split('/')
+    if (parts[0] !== '' || !parts.slice(1).every((part) => /^:?[a-z][a-z0-9_-]*$/.test(part))) {
+      wrong.push(`route ${method} ${path}: paths look like /reports/daily or /reports/:id`)
+    } else if (takenPaths.test(parts[1]!)) {
+      wrong.push(`route ${method} ${path}: /${parts[1]} is taken`)
+    } else if (resources.some((one) => one.name === parts[1]) && parts.length < 4) {
+      wrong.push(`route ${method} ${path}: /${parts[1]} belongs to the resource of that name`)
+    }
+  }
+  return wrong
+}
+
+function resourceMistakes(one: Definition, all: ServiceDefinition): string[] {
+  const wrong: string[] = []
+  const versions = all.versions.map((version) => version.name)
+  if (takenPaths.test(one.name) || one.name.startsWith('gh_')) wrong.push('the name is taken')
+  for (const [name, spec] of Object.entries(one.fields)) {
+    if (takenParameters.has(name) && one.filter.includes(name)) {
+      wrong.push(`${name}: a filter of this name would hide a parameter of every list`)
+    }
+    const target = all.resources.find((other) => other.name === spec.target)
+    if (spec.kind === 'ref' && !target) wrong.push(`${name}: there is no resource ${spec.target}`)
+    const set = spec.default !== undefined || spec.stamp || spec.kind === 'id'
+    if (spec.write === 'never' && !set && !spec.nullable) {
+      wrong.push(`${name}: is read-only and has no default, so no row could be made`)
+    }
+  }
+  const emitted = one.actions.flatMap((action) => action.emits ?? [])
+  for (const type of [...one.events, ...emitted]) {
+    if (!EVENT_TYPE.test(type)) wrong.push(`event ${type}: types look like order.paid`)
+  }
+  const changeOrder = one.changes.map((change) => versions.indexOf(change.version))
+  if (changeOrder.some((at) => at < 1)) {
+    wrong.push(`.before() names a version after the first of ${versions.join(', ')}`)
+  }
+  if (changeOrder.some((at, n) => n > 0 && at > changeOrder[n - 1]!)) {
+    wrong.push('.before() stands newest version first')
+  }
+  return wrong
+}
+
+/** Every event type the service can emit, sorted. */
+export function eventTypes(definition: ServiceDefinition): string[] {
+  const own = definition.resources.flatMap((one) => [
+    ...one.events,
+    ...one.actions.flatMap((action) => action.emits ?? []),
+  ])
+  return [...new Set([...own, ...definition.externalEvents])].sort()
+}
+
+/** Resources so that each stands after those it points to; throws when they point in a circle. */
+export function inReferenceOrder(resources: readonly Definition[]): Definition[] {
+  const ordered: Definition[] = []
+  const open = new Set<string>()
+  const visit = (one: Definition): void => {
+    if (ordered.includes(one)) return
+    if (open.has(one.name)) throw new DeclarationError(`resources point in a circle at ${one.name}`)
+    open.add(one.name)
+    for (const spec of Object.values(one.fields)) {
+      const target = resources.find((other) => other.name === spec.target)
+      if (target && target !== one) visit(target)
+    }
+    ordered.push(one)
+  }
+  for (const one of resources) visit(one)
+  return ordered
+}

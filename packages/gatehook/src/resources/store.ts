@@ -1,0 +1,82 @@
+/** SQL of one resource's rows. Every statement begins with whose rows it may touch (§1.1, §6.7). */
+import type { Reach } from '../lists/walk.ts'
+import type { Reader, Tx, Value } from '../storage/database.ts'
+import { fixed, type Prepared } from '../storage/sql.ts'
+import type { Definition } from './resource.ts'
+import { toCell } from './shape.ts'
+import { ownerOf } from './table.ts'
+
+export interface RowStore {
+  /** The cells of one row in declared order. */
+  find(reader: Reader, reach: Reach, id: number): Promise<Value[] | undefined>
+  /** `find`, and the row stays as it is until the transaction ends. */
+  lock(tx: Tx, reach: Reach, id: number): Promise<Value[] | undefined>
+  /** Whether the row exists; it is not deleted until the transaction ends. */
+  hold(tx: Tx, reach: Reach, id: number): Promise<boolean>
+  insert(tx: Tx, scope: number, row: Readonly<Record<string, unknown>>): Promise<number>
+  update(
+    tx: Tx,
+    scope: number,
+    id: number,
+    changed: Readonly<Record<string, unknown>>,
+  ): Promise<void>
+  remove(tx: Tx, scope: number, id: number): Promise<void>
+  /** Whether a row of this resource points with `field` to `id`. */
+  pointsTo(reader: Reader, scope: number, field: string, id: number): Promise<boolean>
+}
+
+export function createRowStore(definition: Definition): RowStore {
+  const { name: table } = definition
+  const names = Object.keys(definition.fields)
+  const written = names.filter((name) => name !== 'id')
+  const owner = ownerOf(definition)
+  const select = `SELECT ${names.join(', ')} FROM ${table} WHERE scope = ? AND id = ?`
+  const whole = fixed(select)
+  const own = fixed(`${select} AND ${owner} = ?`)
+  const insert = fixed(
+    `INSERT INTO ${table} (scope, ${written.join(', ')})
+     VALUES (${['scope', ...written].map(() => '?').join(', ')}) RETURNING id`,
+  )
+  const remove = fixed(`DELETE FROM ${table} WHERE scope = ? AND id = ?`)
+  const updates = new Map<string, Prepared>()
+  const pointers = new Map<string, Prepared>()
+  const one = (reach: Reach, id: number) =>
+    reach.owner === undefined ? whole([reach.scope, id]) : own([reach.scope, id, reach.owner])
+  const cells = (row: Readonly<Record<string, Value>> | undefined) =>
+    row && names.map((name) => row[name]!)
+  return {
+    find: async (reader, reach, id) => (await reader.arrays(one(reach, id)))[0],
+    lock: async (tx, reach, id) => cells(await tx.lock<Record<string, Value>>(one(reach, id))),
+    hold: async (tx, reach, id) => (await tx.hold(one(reach, id))) !== undefined,
+    async insert(tx, scope, row) {
+      const values = written.map((name) => toCell(row[name]))
+      return (await tx.get<{ id: number }>(insert([scope, ...values])))!.id
+    },
+    async update(tx, scope, id, changed) {
+      const columns = Object.keys(changed)
+      const statement = remember(updates, columns.join(), () => {
+        const sets = columns.map((name) => `${name} = ?`).join(', ')
+        return `UPDATE ${table} SET ${sets} WHERE scope = ? AND id = ?`
+      })
+      await tx.run(statement([...columns.map((name) => toCell(changed[name])), scope, id]))
+    },
+    async remove(tx, scope, id) {
+      await tx.run(remove([scope, id]))
+    },
+    async pointsTo(reader, scope, field, id) {
+      const statement = remember(
+        pointers,
+        field,
+        () => `SELECT 1 AS one FROM ${table} WHERE scope = ? AND ${field} = ? LIMIT 1`,
+      )
+      return (await reader.get(statement([scope, id]))) !== undefined
+    },
+  }
+}
+
+/** Texts differ by declared names only, so there are few. */
+function remember(known: Map<string, Prepared>, key: string, text: () => string): Prepared {
+  let statement = known.get(key)
+  if (!statement) known.set(key, (statement = fixed(text())))
+  return statement
+}

@@ -1,0 +1,140 @@
+/**
+ * Bodies against a declaration: what does not fit is told all at once, each with its JSON pointer (422,
+ * §10.2). Values come out as rows hold them: times in epoch milliseconds. Pure.
+ */
+import { Ajv, type ErrorObject } from 'ajv'
+import { Failure, type FieldError } from '../kernel/failure.ts'
+import { isoTime, parseTime } from '../kernel/time.ts'
+import type { AnyRow } from './resource.ts'
+import { createSchema, type JsonSchema, patchSchema, rowSchema, type Specs } from './schema.ts'
+
+/** Checks a body and gives its values as rows hold them; throws `validation_failed`. */
+export type Validate = (body: unknown) => AnyRow
+
+export interface Validators {
+  /** A body that creates: defaults filled in. */
+  readonly create: Validate
+  /** A merge patch: only what was sent. */
+  readonly patch: Validate
+  /** Values another version's body became: any field of the shape, none required. */
+  readonly lifted: (row: AnyRow) => FieldError[]
+}
+
+const EMAIL = /^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u
+
+const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true })
+ajv.addFormat('email', EMAIL)
+ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined)
+ajv.addFormat('uri', (text: string) => /^https?:\/\//i.test(text) && URL.canParse(text))
+
+/** Members a client may send back as it got them (§8.8). */
+const ignored = ['_links', '_warnings']
+
+export function createValidators(specs: Specs): Validators {
+  const create = checker(createSchema(specs), specs)
+  const patch = checker(patchSchema(specs), specs)
+  const liftedCheck = ajv.compile({ ...rowSchema(specs), required: [] })
+  return {
+    create: (body) => withDefaults(specs, create(body)),
+    patch,
+    lifted(row) {
+      return liftedCheck(toWire(specs, row)) ? [] : (liftedCheck.errors ?? []).map(fieldError)
+    },
+  }
+}
+
+function checker(schema: JsonSchema, specs: Specs): Validate {
+  const check = ajv.compile(schema)
+  return (body) => {
+    const sent = withoutIgnored(body)
+    if (check(sent)) return fromWire(specs, sent as AnyRow)
+    throw validationFailure((check.errors ?? []).map((error) => readOnly(specs, fieldError(error))))
+  }
+}
+
+export const validationFailure = (errors: readonly FieldError[]): Failure => {
+  const [first] = errors
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+  const where = first?.pointer ? `${first.pointer.slice(1)}: ` : ''
+  return new Failure(
+    'validation_failed',
+    `${where}${first?.message ?? 'the body does not fit'}${more}`,
+    {
+      errors,
+    },
+  )
+}
+
+function withoutIgnored(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  if (!ignored.some((name) => Object.hasOwn(body, name))) return body
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !ignored.includes(name)))
+}
+
+function withDefaults(specs: Specs, sent: AnyRow): AnyRow {
+  const row: AnyRow = {}
+  for (const [name, spec] of Object.entries(specs)) {
+    if (Object.hasOwn(sent, name)) row[name] = sent[name]
+    else if (spec.default !== undefined) row[name] = spec.default
+  }
+  return row
+}
+
+/** From the wire to a row: instants become epoch milliseconds. */
+export function fromWire(specs: Specs, wire: AnyRow): AnyRow {
+  const row: AnyRow = {}
+  for (const [name, value] of Object.entries(wire)) {
+    row[name] = specs[name]?.kind === 'time' && value !== null ? parseTime(value) : value
+  }
+  return row
+}
+
+/** From a row to the wire, as an object. */
+export function toWire(specs: Specs, row: AnyRow): AnyRow {
+  const wire: AnyRow = {}
+  for (const [name, value] of Object.entries(row)) {
+    const instant = specs[name]?.kind === 'time' && typeof value === 'number'
+    wire[name] = instant ? isoTime(value) : value
+  }
+  return wire
+}
+
+/** ajv keyword → our code and sentence. */
+const keywords: Readonly<
+  Record<string, readonly [code: string, message: (params: AnyRow, error: ErrorObject) => string]>
+> = {
+  required: ['required', () => 'is required'],
+  additionalProperties: ['unknown_field', () => 'is not a field here'],
+  type: ['invalid_type', (params) => `must be ${list(params.type)}`],
+  enum: ['invalid_value', (params) => `must be one of ${some(params.allowedValues)}`],
+  format: ['invalid_format', (params) => `must be ${formats[params.format] ?? params.format}`],
+  minimum: ['too_small', (params) => `must be at least ${params.limit}`],
+  maximum: ['too_large', (params) => `must be at most ${params.limit}`],
+  minLength: ['too_short', (params) => `must have at least ${params.limit} characters`],
+  maxLength: ['too_long', (params) => `must have at most ${params.limit} characters`],
+}
+const formats: Readonly<Record<string, string>> = {
+  email: 'an e-mail address',
+  uri: 'an absolute http or https URL',
+  'date-time': 'an ISO 8601 instant, for example 2026-01-31T12:00:00Z',
+}
+const list = (types: unknown): string => [types].flat().join(' or ')
+const some = (values: readonly unknown[]): string =>
+  values.length > 12 ? `${values.slice(0, 3).join(', ')}, …` : values.join(', ')
+
+function fieldError(error: ErrorObject): FieldError {
+  const params = error.params as AnyRow
+  const member = params.missingProperty ?? params.additionalProperty
+  const pointer = error.instancePath + (member === undefined ? '' : `/${escapePointer(member)}`)
+  const [code, message] = keywords[error.keyword] ?? ['invalid_value', () => error.message ?? '']
+  return { pointer, code, message: message(params, error) }
+}
+
+/** RFC 6901 §3. */
+const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+function readOnly(specs: Specs, error: FieldError): FieldError {
+  const name = error.pointer?.slice(1) ?? ''
+  if (error.code !== 'unknown_field' || !Object.hasOwn(specs, name)) return error
+  return { ...error, code: 'read_only', message: 'is set by the service' }
+}
