@@ -1,0 +1,152 @@
+/** The package's face: a client of one Gatehook service, and the collections in it. */
+import type { Credential } from './credentials.ts'
+import { GatehookError } from './error.ts'
+import { type ListEnvelope, type ListParams, nextParams, queryText } from './pages.ts'
+import {
+  type ApiResponse,
+  type CallOptions,
+  createSend,
+  type Send,
+  type TransportOptions,
+} from './transport.ts'
+
+export type { Credential, Tokens } from './credentials.ts'
+export type { DeprecationNotice } from './deprecation.ts'
+export { type FieldError, GatehookError } from './error.ts'
+export type { ListEnvelope, ListParams, ParamValue } from './pages.ts'
+export type { ApiResponse, CallOptions } from './transport.ts'
+
+export type ClientOptions = TransportOptions & Credential
+
+/** A row's id: an integer for resources, a string for webhooks, events and the like. */
+export type Id = number | string
+
+/** One page of a list. Iterating over it gives its rows and those of all pages after it. */
+export interface Page<Row> extends AsyncIterable<Row> {
+  readonly data: readonly Row[]
+  /** All rows of the list, in the styles that count them. */
+  readonly total: number | undefined
+  readonly hasMore: boolean
+  /** The body as it came. */
+  readonly envelope: ListEnvelope<Row>
+  /** The page after this one; undefined on the last. */
+  next(): Promise<Page<Row> | undefined>
+}
+
+/** Await it for the first page, or iterate over it for every row: the pages are fetched on the way. */
+export type List<Row> = Promise<Page<Row>> & AsyncIterable<Row>
+
+export interface Collection<Row, Create = Partial<Row>, Patch = Partial<Create>> {
+  /**
+   * Rows, in the style the parameters choose (`offset`, `after_id`, `page`, `cursor`, `pagination`), else in
+   * the service's own.
+   */
+  list(params?: ListParams, options?: CallOptions): List<Row>
+  get(id: Id, options?: CallOptions): Promise<Row>
+  create(body: Create, options?: CallOptions): Promise<Row>
+  /** A merge patch: members that are left out stay, `null` clears. */
+  update(id: Id, patch: Patch, options?: CallOptions): Promise<Row>
+  delete(id: Id, options?: CallOptions): Promise<void>
+  /** An action of the resource: `orders.act(7, 'pay')`. */
+  act<Result = Row>(id: Id, action: string, body?: unknown, options?: CallOptions): Promise<Result>
+}
+
+export interface Client {
+  /**
+   * A collection of the API (`orders` is `/api/{version}/orders`), or, with a leading slash, of the
+   * service (`/webhooks`, `/events`).
+   */
+  collection<Row, Create = Partial<Row>, Patch = Partial<Create>>(
+    name: string,
+  ): Collection<Row, Create, Patch>
+  /** Any call: `path` as in `collection`. Credential, retries and errors are as everywhere else. */
+  request<T = unknown>(
+    method: string,
+    path: string,
+    options?: CallOptions & { readonly query?: ListParams; readonly body?: unknown },
+  ): Promise<ApiResponse<T>>
+}
+
+/**
+ * A client of the service at `baseUrl`. It keeps no connection and needs no closing. All methods reject
+ * with {@link GatehookError}, or with the reason of the caller's own `signal`.
+ *
+ * @throws TypeError for a `baseUrl` that is not http or https, or an API key and tokens together.
+ */
+export function createClient(options: ClientOptions): Client {
+  const base = new URL(options.baseUrl)
+  if (!/^https?:$/.test(base.protocol)) throw new TypeError('baseUrl must be http or https.')
+  const baseUrl = `${base.origin}${base.pathname.replace(/\/+$/, '')}`
+  const api = options.version === undefined ? '/api' : `/api/${segment(options.version)}`
+  const urlOf = (path: string) => baseUrl + (path.startsWith('/') ? path : `${api}/${path}`)
+  const send = createSend(options, baseUrl)
+  return {
+    collection: <Row, Create, Patch>(name: string) =>
+      collectionAt<Row, Create, Patch>(urlOf(name), send),
+    request: async <T>(
+      method: string,
+      path: string,
+      { query, body, ...call }: CallOptions & { query?: ListParams; body?: unknown } = {},
+    ) => {
+      const url = urlOf(path) + queryText(query ?? {})
+      return (await send(method.toUpperCase(), url, body, call)) as ApiResponse<T>
+    },
+  }
+}
+
+function collectionAt<Row, Create, Patch>(url: string, send: Send): Collection<Row, Create, Patch> {
+  const row = async (method: string, path: string, body: unknown, options?: CallOptions) =>
+    (await send(method, url + path, body, options)).data as Row
+  return {
+    list: (params = {}, options) => {
+      const first = pageOf<Row>(url, send, params, options)
+      return Object.assign(first, {
+        [Symbol.asyncIterator]: async function* () {
+          yield* await first
+        },
+      })
+    },
+    get: async (id, options) => row('GET', `/${segment(id)}`, undefined, options),
+    create: (body, options) => row('POST', '', body, options),
+    update: async (id, patch, options) => row('PATCH', `/${segment(id)}`, patch, options),
+    delete: async (id, options) =>
+      void (await row('DELETE', `/${segment(id)}`, undefined, options)),
+    act: async <Result>(id: Id, action: string, body?: unknown, options?: CallOptions) => {
+      const path = `${url}/${segment(id)}/${segment(action)}`
+      return (await send('POST', path, body, options)).data as Result
+    },
+  }
+}
+
+async function pageOf<Row>(
+  url: string,
+  send: Send,
+  params: ListParams,
+  options: CallOptions | undefined,
+): Promise<Page<Row>> {
+  const { data, status, requestId } = await send('GET', url + queryText(params), undefined, options)
+  const envelope = data as ListEnvelope<Row>
+  if (!Array.isArray(envelope?.data)) {
+    const details = { status, requestId, body: data }
+    throw new GatehookError('unexpected_response', 'The API gave no list.', details)
+  }
+  const after = nextParams(params, envelope)
+  const page: Page<Row> = {
+    data: envelope.data,
+    total: envelope.total ?? envelope.meta?.total,
+    hasMore: after !== undefined,
+    envelope,
+    next: async () => after && (await pageOf<Row>(url, send, after, options)),
+    async *[Symbol.asyncIterator]() {
+      for (let at: Page<Row> | undefined = page; at; at = await at.next()) yield* at.data
+    },
+  }
+  return page
+}
+
+/** One segment of a path. `.` and `..` would be resolved away and reach something else. */
+function segment(value: Id): string {
+  const text = String(value)
+  if (text === '' || text === '.' || text === '..') throw new TypeError(`"${text}" is not an id.`)
+  return encodeURIComponent(text)
+}

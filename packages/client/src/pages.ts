@@ -1,0 +1,92 @@
+/** Lists: parameters as query text, and the way from one page to the next in every style. Pure. */
+
+export type ParamValue = string | number | boolean | Date
+
+/**
+ * Query parameters of a list: a page's (`limit`, `cursor`, `offset`, `after_id`, `page`, `per_page`,
+ * `pagination`), `sort`, `fields` and filters. A filter with an operator is an object: `{amount: {gte:
+ * 100}}` is `amount[gte]=100`. A list is joined by commas, a `Date` is ISO 8601.
+ */
+export interface ListParams {
+  readonly [name: string]:
+    | ParamValue
+    | readonly ParamValue[]
+    | { readonly [operator: string]: ParamValue | readonly ParamValue[] | undefined }
+    | undefined
+}
+
+/** A list body as the API sends it; which members are there depends on the style. */
+export interface ListEnvelope<Row> {
+  readonly data: readonly Row[]
+  readonly cursors?: { readonly next: string | null; readonly prev: string | null }
+  readonly next_cursor?: string | null
+  readonly has_more?: boolean
+  readonly after_id?: number
+  readonly offset?: number
+  readonly limit?: number
+  readonly page?: number
+  readonly per_page?: number
+  readonly total?: number
+  readonly total_pages?: number
+  readonly links?: { readonly [rel: string]: string | undefined }
+  readonly meta?: { readonly [name: string]: number }
+}
+
+/** `?a=1&b[gte]=2`, or nothing. */
+export function queryText(params: ListParams): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(params)) {
+    if (value === undefined) continue
+    if (typeof value === 'object' && !Array.isArray(value) && !(value instanceof Date)) {
+      for (const [operator, operand] of Object.entries(value)) {
+        if (operand !== undefined) query.append(`${name}[${operator}]`, valueText(operand))
+      }
+    } else query.append(name, valueText(value as ParamValue | readonly ParamValue[]))
+  }
+  return query.size === 0 ? '' : `?${query}`
+}
+
+const valueText = (value: ParamValue | readonly ParamValue[]): string =>
+  Array.isArray(value)
+    ? value.map(valueText).join(',')
+    : value instanceof Date
+      ? value.toISOString()
+      : String(value)
+
+/**
+ * The parameters of the page after this one; undefined on the last. The envelope decides, not the
+ * request: the service chooses the style when the request does not.
+ */
+export function nextParams(
+  params: ListParams,
+  envelope: ListEnvelope<unknown>,
+): ListParams | undefined {
+  const { links, cursors, data } = envelope
+  if (links) {
+    // Only the query of the link is taken. A link can thus never send a credential elsewhere.
+    const next = links.next
+    if (next === undefined || next === null) return undefined
+    return { ...flat(params), ...Object.fromEntries(new URL(next, 'http://link').searchParams) }
+  }
+  if (cursors || envelope.next_cursor !== undefined) {
+    const next = cursors?.next ?? envelope.next_cursor
+    return next ? { ...params, cursor: next } : undefined
+  }
+  if (envelope.after_id !== undefined) {
+    return envelope.has_more ? { ...params, after_id: envelope.after_id } : undefined
+  }
+  if (envelope.page !== undefined) {
+    const more = envelope.page < (envelope.total_pages ?? 0)
+    return more ? { ...params, page: envelope.page + 1 } : undefined
+  }
+  if (envelope.offset !== undefined) {
+    const offset = envelope.offset + data.length
+    const more = data.length > 0 && offset < (envelope.total ?? 0)
+    return more ? { ...params, offset } : undefined
+  }
+  return undefined
+}
+
+/** Operators written as their parameter names, so that those of a link take their place. */
+const flat = (params: ListParams): ListParams =>
+  Object.fromEntries(new URLSearchParams(queryText(params)))
