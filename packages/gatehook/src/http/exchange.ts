@@ -63,6 +63,8 @@ export const defaultLimits: Limits = {
 /** What every exchange of a server shares. */
 export interface Context {
   readonly log: Log
+  /** For the line each request leaves: it has a fixed set of fields, so nothing needs redacting. */
+  readonly lines: Log
   readonly clock: Clock
   readonly front: Front
   readonly limits: Limits
@@ -115,7 +117,7 @@ export class Exchange implements Call {
   warnings: Warning[] = []
   /** The connection ends with this answer. */
   closing = false
-  /** For the log line only. */
+  /** What a failure says to the log and not to the caller. */
   detail: unknown = undefined
 
   constructor(

@@ -9,6 +9,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import { requestId } from './arrival.ts'
 import { problem } from './problem.ts'
+import { STRICT_TRANSPORT } from './protection.ts'
 
 export interface ParserError extends Error {
   readonly code?: string
@@ -82,7 +83,7 @@ function refuse(error: ParserError, socket: Socket, options: ParserErrorOptions)
   })
   const strict =
     'encrypted' in socket && socket.encrypted === true
-      ? 'strict-transport-security: max-age=31536000; includeSubDomains\r\n'
+      ? `strict-transport-security: ${STRICT_TRANSPORT}\r\n`
       : ''
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\n` +

@@ -59,12 +59,16 @@ function send(exchange: Exchange, answer: Answer): void {
   merge(headers, exchange.out)
   if (answer.headers) merge(headers, answer.headers)
   if (exchange.closing || exchange.context.draining) headers.connection = 'close'
+  let length = 0
   if (status !== 204 && status !== 304) {
     if (answer.json !== undefined) headers['content-type'] ??= JSON_TYPE
-    headers['content-length'] = body === undefined ? 0 : Buffer.byteLength(body)
+    if (body !== undefined) length = Buffer.byteLength(body)
+    headers['content-length'] = length
   }
   response.writeHead(status, headers)
-  if (body === undefined || method === 'HEAD' || status === 204 || status === 304) response.end()
+  if (length === 0 || method === 'HEAD') response.end()
+  // As many bytes as characters: all ASCII, which is written without being encoded.
+  else if (typeof body === 'string' && length === body.length) response.end(body, 'latin1')
   else response.end(body)
 }
 
@@ -83,7 +87,10 @@ function record(exchange: Exchange, answer: Answer | undefined): void {
   const { context, principal } = exchange
   const status = answer?.status
   const level = status !== undefined && status >= 500 ? 'error' : 'info'
-  context.log[level](
+  if (exchange.detail !== undefined) {
+    context.log.info({ request_id: exchange.id, detail: exchange.detail }, 'detail')
+  }
+  context.lines[level](
     {
       request_id: exchange.id,
       method: exchange.method,
@@ -96,7 +103,6 @@ function record(exchange: Exchange, answer: Answer | undefined): void {
       mode: principal?.mode,
       key_id: principal?.keyId,
       version: exchange.version,
-      detail: exchange.detail,
     },
     answer ? 'request' : 'request aborted',
   )
