@@ -48,7 +48,10 @@ export type ColumnType = 'int' | 'real' | 'text' | 'bytes'
 export interface Dialect {
   /** `INTEGER` or `BIGINT`; text compares by bytes on both. */
   readonly types: Readonly<Record<ColumnType, string>>
-  /** An integer key the database makes and never gives again. */
+  /**
+   * An integer key the database makes and never gives again. An explicit number may be given, but
+   * then to every row of the table: PostgreSQL does not count on from it.
+   */
   readonly serial: string
   /** Into how many rows a counter is split, so that writers do not queue on one (1 on SQLite). */
   readonly counterSlots: number
@@ -76,10 +79,14 @@ export interface Database extends Reader {
    * `invalid_request` for text a database cannot hold.
    */
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
-  /** Tables and columns as they are, for additive migrations. Empty for an unknown table. */
+  /**
+   * Tables and columns as they are committed, for additive migrations; may be asked inside `migrate`,
+   * where it does not yet show what the migration did. Empty for an unknown table.
+   */
   columns(table: string): Promise<Column[]>
+  /** Names of indexes in alphabetical order, without those of keys and constraints. */
   indexes(table: string): Promise<string[]>
-  /** Runs DDL in one transaction with what `change` does. */
+  /** Runs DDL in one transaction with what `change` does; one at a time over all processes. */
   migrate(change: (tx: Tx, ddl: (sql: string) => Promise<void>) => Promise<void>): Promise<void>
   close(): Promise<void>
 }

@@ -1,0 +1,129 @@
+/** The engine's tables: applied once, in order, all or nothing, the same on both databases. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  databases,
+  eachDatabase,
+  freshUrl,
+  openForTest,
+  type TestDatabase,
+} from '../../../../test/rig/databases.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { migrateEngine, pending } from '../../src/storage/migrate.ts'
+import { type Migration, migrations } from '../../src/storage/migrations.ts'
+import { readSetting, writeSetting } from '../../src/storage/settings.ts'
+import { sql } from '../../src/storage/sql.ts'
+
+const clock = wallClock
+const last = migrations.at(-1)!.number
+
+const TABLES = [
+  ...migrations.flatMap(({ sql: text }) =>
+    [...text.matchAll(/CREATE TABLE (\w+)/g)].map((found) => found[1]!),
+  ),
+  'gh_migrations',
+]
+
+async function schemaOf(db: Database) {
+  const schema: Record<string, unknown> = {}
+  for (const table of TABLES) {
+    schema[table] = { columns: await db.columns(table), indexes: await db.indexes(table) }
+  }
+  return schema
+}
+
+eachDatabase(
+  'what is missing is applied, told and recorded; a second time nothing is',
+  async (db) => {
+    assert.deepEqual(await pending(db), [...migrations])
+    const told: string[] = []
+    const onProgress = (migration: Migration) => void told.push(migration.name)
+    const first = await migrateEngine(db, { clock, onProgress })
+    assert.deepEqual([first.applied.length, first.version], [migrations.length, last])
+    assert.deepEqual(
+      told,
+      migrations.map((migration) => migration.name),
+    )
+    assert.deepEqual(await pending(db), [])
+    assert.deepEqual(await migrateEngine(db, { clock }), { applied: [], version: last })
+  },
+)
+
+test('both databases have the same tables, columns, nullability and indexes', async (t) => {
+  const open = async (database: TestDatabase) => schemaOf(await database.openMigrated(t))
+  const [sqlite, postgres] = await Promise.all(databases.map(open))
+  assert.ok(TABLES.length > 5)
+  for (const table of TABLES) {
+    assert.notEqual((sqlite![table] as { columns: unknown[] }).columns.length, 0, table)
+  }
+  assert.deepEqual(sqlite, postgres)
+})
+
+const EXTRA: Migration = {
+  number: last + 1,
+  name: 'extra',
+  sql: 'ALTER TABLE gh_settings ADD COLUMN note {text}; CREATE INDEX gh_extra ON gh_settings (note)',
+}
+
+for (const database of databases) {
+  test(`migrated step by step is the same as migrated at once [${database.name}]`, async (t) => {
+    const all = [...migrations, EXTRA]
+    const old = await database.open(t)
+    for (let n = 1; n <= all.length; n++) {
+      await migrateEngine(old, { clock, migrations: all.slice(0, n) })
+    }
+    const fresh = await database.open(t)
+    await migrateEngine(fresh, { clock, migrations: all })
+    assert.deepEqual(await schemaOf(old), await schemaOf(fresh))
+    assert.ok((await old.indexes('gh_settings')).includes('gh_extra'))
+  })
+
+  test(`two that start at once migrate once [${database.name}]`, async (t) => {
+    const url = await freshUrl(t, database.name)
+    const both = await Promise.all([openForTest(t, url), openForTest(t, url)])
+    const results = await Promise.all(both.map((db) => migrateEngine(db, { clock })))
+    const applied = results.map((result) => result.applied.length)
+    assert.deepEqual(applied.sort(), [0, migrations.length])
+  })
+}
+
+eachDatabase('a migration that fails leaves nothing behind', async (db) => {
+  const broken = { number: last + 1, name: 'broken', sql: 'CREATE TABLE gh_x (a {int}); NONSENSE' }
+  await assert.rejects(migrateEngine(db, { clock, migrations: [...migrations, broken] }))
+  assert.deepEqual(await db.columns('gh_x'), [])
+  assert.deepEqual(await db.columns('gh_migrations'), [])
+  assert.equal((await migrateEngine(db, { clock })).applied.length, migrations.length)
+})
+
+eachDatabase('the database of a newer program is refused and left alone', async (db) => {
+  await migrateEngine(db, { clock, migrations: [...migrations, EXTRA] })
+  await assert.rejects(migrateEngine(db, { clock }), { name: 'StorageError', message: /newer/ })
+  await assert.rejects(pending(db), { name: 'StorageError' })
+})
+
+eachDatabase('statements prepared before a column was added go on working', async (db) => {
+  await migrateEngine(db, { clock })
+  const star = sql`SELECT * FROM gh_settings`
+  await db.write((tx) => writeSetting(tx, 'a', 1))
+  for (let n = 0; n < 10; n++) {
+    await db.all(star)
+    await db.write((tx) => tx.all(star))
+  }
+  await migrateEngine(db, { clock, migrations: [...migrations, EXTRA] })
+  const expected = [{ name: 'a', value: '1', note: null }]
+  assert.deepEqual(await Promise.all([db.all(star), db.all(star)]), [expected, expected])
+  assert.deepEqual(await db.write((tx) => tx.all(star)), expected)
+})
+
+eachDatabase('a setting is JSON, written anew or over what was there', async (db) => {
+  await migrateEngine(db, { clock })
+  assert.equal(await readSetting(db, 'clock'), undefined)
+  await db.write((tx) => writeSetting(tx, 'clock', { offsetMs: 1 }))
+  await db.write((tx) => writeSetting(tx, 'clock', { offsetMs: 2, frozenAtMs: null }))
+  assert.deepEqual(await readSetting(db, 'clock'), { offsetMs: 2, frozenAtMs: null })
+  assert.deepEqual(await db.write((tx) => readSetting(tx, 'clock')), {
+    offsetMs: 2,
+    frozenAtMs: null,
+  })
+})

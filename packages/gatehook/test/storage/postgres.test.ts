@@ -1,0 +1,119 @@
+/** What only PostgreSQL does: deadlocks, broken connections, databases that do not fit. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases, freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
+import { asAdmin, withName } from '../../../../test/rig/postgres.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { openDatabase } from '../../src/storage/open.ts'
+import { sql } from '../../src/storage/sql.ts'
+
+const postgres = databases.find((database) => database.name === 'postgres')!
+
+async function withTable(db: Database): Promise<Database> {
+  await db.migrate(async (_tx, ddl) => ddl('CREATE TABLE t (id BIGINT PRIMARY KEY, n BIGINT)'))
+  await db.write((tx) => tx.run(sql`INSERT INTO t VALUES (1, 0), (2, 0)`))
+  return db
+}
+
+test('a transaction that lost a deadlock is run again, and both commit', async (t) => {
+  const db = await withTable(await postgres.open(t))
+  let arrived = 0
+  let meet = () => {}
+  const both = new Promise<void>((resolve) => (meet = resolve))
+  let runs = 0
+  const cross = (first: number, second: number) =>
+    db.write(async (tx) => {
+      runs++
+      await tx.run(sql`UPDATE t SET n = n + 1 WHERE id = ${first}`)
+      if (++arrived === 2) meet()
+      await both
+      await tx.run(sql`UPDATE t SET n = n + 1 WHERE id = ${second}`)
+    })
+  await Promise.all([cross(1, 2), cross(2, 1)])
+  assert.equal(runs, 3)
+  assert.deepEqual((await db.arrays(sql`SELECT n FROM t ORDER BY id`)).flat(), [2, 2])
+})
+
+test('when the server ends all sessions, reads and writes find new ones by themselves', async (t) => {
+  const url = await freshUrl(t, 'postgres')
+  const db = await withTable(await openForTest(t, url))
+  const end = () =>
+    asAdmin(
+      withName(url, 'postgres'),
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = '${new URL(url).pathname.slice(1)}'`,
+    )
+  await Promise.all(Array.from({ length: 8 }, () => db.all(sql`SELECT * FROM t`)))
+  await end()
+  assert.equal((await db.all(sql`SELECT * FROM t`)).length, 2)
+  let started = () => {}
+  const inside = new Promise<void>((resolve) => (started = resolve))
+  let goOn = () => {}
+  const ended = new Promise<void>((resolve) => (goOn = resolve))
+  const cut = db.write(async (tx) => {
+    await tx.run(sql`UPDATE t SET n = 9`)
+    started()
+    await ended
+    await tx.run(sql`UPDATE t SET n = 10`)
+  })
+  await inside
+  await end()
+  goOn()
+  await assert.rejects(cut, { code: 'storage_unavailable' })
+  await db.write((tx) => tx.run(sql`UPDATE t SET n = n + 1`))
+  assert.deepEqual((await db.arrays(sql`SELECT n FROM t`)).flat(), [1, 1])
+})
+
+test('a database that is not UTF-8 is refused', async (t) => {
+  const url = await freshUrl(t, 'postgres')
+  const server = withName(url, 'postgres')
+  const name = `${new URL(url).pathname.slice(1)}_latin`
+  await asAdmin(server, `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`)
+  await assert.rejects(openDatabase(withName(url, name), { log: quietLog }), {
+    name: 'StorageError',
+    message: /its encoding is LATIN1/,
+  })
+  await asAdmin(server, `DROP DATABASE ${name}`)
+})
+
+test('a server that is not there, a wrong password, no database: one sentence without secrets', async (t) => {
+  const url = await freshUrl(t, 'postgres')
+  const wrong = new URL(url)
+  wrong.password = 'hunter2'
+  const nobody = new URL(url)
+  nobody.port = '1'
+  for (const address of [wrong.href, nobody.href, withName(url, 'nothing_here')]) {
+    await assert.rejects(openDatabase(address, { log: quietLog }), (error: Error) => {
+      assert.equal(error.name, 'StorageError')
+      assert.match(error.message, /^The database postgres:.* cannot be opened: .+\.$/)
+      assert.doesNotMatch(error.message, /hunter2|postgres:postgres/)
+      return true
+    })
+  }
+})
+
+test('sessions read UNION ALL in order, in UTC, within bounds', async (t) => {
+  const db = await postgres.open(t)
+  const setting = async (name: string) =>
+    (await db.get(sql`SELECT current_setting(${name}) AS value`))?.value
+  assert.equal(await setting('max_parallel_workers_per_gather'), '0')
+  assert.equal(await setting('TimeZone'), 'UTC')
+  assert.equal(await setting('statement_timeout'), '30s')
+  assert.equal(await setting('idle_in_transaction_session_timeout'), '30s')
+})
+
+test('a thousand reads at once are answered each with its own rows', async (t) => {
+  const db = await postgres.open(t)
+  const asked = Array.from({ length: 1000 }, (_, n) => n)
+  const read = async (n: number) =>
+    n % 7 === 0
+      ? db.get(sql`SELECT nothing FROM nowhere`).catch(() => n)
+      : Number((await db.get(sql`SELECT ${n} AS n`))?.n)
+  assert.deepEqual(await Promise.all(asked.map(read)), asked)
+})
+
+test('a number too large for the column is refused as the caller’s', async (t) => {
+  const db = await withTable(await postgres.open(t))
+  const huge = db.write((tx) => tx.run(sql`UPDATE t SET n = ${1e300}`))
+  await assert.rejects(huge, { code: 'invalid_request' })
+})
