@@ -41,8 +41,28 @@ export function createLog(options: LogOptions): Log {
   )
 }
 
-const SECRET_PARAMETER = /([?&](?:api_key|cursor|access_token|token|code)=)[^&#]*/gi
+const SECRET_PARAMETERS = new Set(['api_key', 'cursor', 'access_token', 'token', 'code'])
 
 /** A URL as it may be logged: of secret parameters only the names. */
-export const loggableUrl = (url: string): string =>
-  url.includes('=') ? url.replace(SECRET_PARAMETER, '$1…') : url
+export function loggableUrl(url: string): string {
+  const mark = url.indexOf('?')
+  if (mark < 0 || !url.includes('=', mark)) return url
+  const parts = url.slice(mark + 1).split('&')
+  return `${url.slice(0, mark)}?${parts.map(loggablePart).join('&')}`
+}
+
+function loggablePart(part: string): string {
+  const at = part.indexOf('=')
+  if (at < 0) return part
+  const name = part.slice(0, at)
+  return isSecret(name) ? `${name}=…` : part
+}
+
+/** `%61pi_key` is `api_key` to whoever reads the query, and a name that cannot be read may be anything. */
+function isSecret(name: string): boolean {
+  try {
+    return SECRET_PARAMETERS.has(decodeURIComponent(name).toLowerCase())
+  } catch {
+    return true
+  }
+}

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loggableUrl } from './log.ts'
+
+test('of secret parameters only the names are logged, however they are spelled', () => {
+  const cases: [string, string][] = [
+    ['/api/orders', '/api/orders'],
+    ['/api/orders?limit=2&flag', '/api/orders?limit=2&flag'],
+    ['/api/orders?api_key=gk_live_x&limit=2', '/api/orders?api_key=…&limit=2'],
+    ['/api/orders?limit=2&cursor=abc%20d', '/api/orders?limit=2&cursor=…'],
+    ['/api/orders?%61pi_key=gk_live_x', '/api/orders?%61pi_key=…'],
+    ['/api/orders?API_KEY=gk_live_x', '/api/orders?API_KEY=…'],
+    ['/api/orders?%zz=gk_live_x', '/api/orders?%zz=…'],
+    ['/api/orders?api_key=a=b', '/api/orders?api_key=…'],
+  ]
+  for (const [url, logged] of cases) assert.equal(loggableUrl(url), logged)
+})
