@@ -17,7 +17,8 @@ const client = createClient({
 })
 const orders = client.collection<Order, NewOrder>('orders')
 
-const order = await orders.create({ user_id: 1, amount: 1999, currency: 'EUR' }) // one idempotency key over all attempts
+// A lost answer is asked for again under the same idempotency key: never two orders.
+const order = await orders.create({ user_id: 1, amount: 1999, currency: 'EUR' })
 console.log(`order ${order.id} is ${order.status}`)
 
 const paid = await orders.act(order.id, 'pay')

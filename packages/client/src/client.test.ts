@@ -165,7 +165,7 @@ test('a refusal is a GatehookError with everything it says', async (t) => {
   })
 })
 
-test('bodies of other shapes are errors too: retirement, OAuth, a proxy’s page, no list', async (t) => {
+test('bodies of other shapes are errors too: OAuth, a proxy’s page, no list', async (t) => {
   const html = { 'content-type': 'text/html' }
   const answers = {
     retired: { status: 410, body: { error: 'api_version_retired', message: 'Gone.' } },

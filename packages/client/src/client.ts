@@ -33,13 +33,15 @@ export interface Page<Row> extends AsyncIterable<Row> {
   next(): Promise<Page<Row> | undefined>
 }
 
-/** Await it for the first page, or iterate over it for every row: the pages are fetched on the way. */
+/**
+ * Await it for the first page, or iterate over it for every row: the pages are fetched on the way.
+ */
 export type List<Row> = Promise<Page<Row>> & AsyncIterable<Row>
 
 export interface Collection<Row, Create = Partial<Row>, Patch = Partial<Create>> {
   /**
-   * Rows, in the style the parameters choose (`offset`, `after_id`, `page`, `cursor`, `pagination`), else in
-   * the service's own.
+   * Rows, in the style the parameters choose (`offset`, `after_id`, `page`, `cursor`,
+   * `pagination`), else in the service's own.
    */
   list(params?: ListParams, options?: CallOptions): List<Row>
   get(id: Id, options?: CallOptions): Promise<Row>
@@ -68,8 +70,8 @@ export interface Client {
 }
 
 /**
- * A client of the service at `baseUrl`. It keeps no connection and needs no closing. All methods reject
- * with {@link GatehookError}, or with the reason of the caller's own `signal`.
+ * A client of the service at `baseUrl`. It keeps no connection and needs no closing. All methods
+ * reject with {@link GatehookError}, or with the reason of the caller's own `signal`.
  *
  * @throws TypeError for a `baseUrl` that is not http or https, or an API key and tokens together.
  */

@@ -1,6 +1,6 @@
 /**
- * The credential of a client, and the renewal of a token. Tokens live in memory only; `onTokens` hands
- * each new pair to whoever keeps them.
+ * The credential of a client, and the renewal of a token. Tokens live in memory only; `onTokens`
+ * hands each new pair to whoever keeps them.
  */
 import { GatehookError } from './error.ts'
 

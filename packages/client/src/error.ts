@@ -1,6 +1,9 @@
 /** What a call can fail with, as one class. Who makes one is `transport.ts`. */
 
-/** One thing that is wrong: where (`pointer` into the body, RFC 6901, or query `parameter`) and what. */
+/**
+ * One thing that is wrong: where (`pointer` into the body, RFC 6901, or query `parameter`) and
+ * what.
+ */
 export interface FieldError {
   readonly pointer?: string
   readonly parameter?: string
@@ -20,9 +23,9 @@ export interface GatehookErrorDetails {
 /**
  * The API refused, or could not be reached.
  *
- * `code` is the API's (`not_found`, `validation_failed`, `invalid_state`, …), or one of this client's:
- * `network_error` and `timeout` (no answer; `status` 0, `cause` has the reason), `unexpected_response`
- * (an answer that is not the API's, for instance a proxy's page).
+ * `code` is the API's (`not_found`, `validation_failed`, `invalid_state`, …), or one of this
+ * client's: `network_error` and `timeout` (no answer; `status` 0, `cause` has the reason),
+ * `unexpected_response` (an answer that is not the API's, for instance a proxy's page).
  */
 export class GatehookError extends Error {
   readonly code: string

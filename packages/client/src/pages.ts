@@ -3,9 +3,9 @@
 export type ParamValue = string | number | boolean | Date
 
 /**
- * Query parameters of a list: a page's (`limit`, `cursor`, `offset`, `after_id`, `page`, `per_page`,
- * `pagination`), `sort`, `fields` and filters. A filter with an operator is an object: `{amount: {gte:
- * 100}}` is `amount[gte]=100`. A list is joined by commas, a `Date` is ISO 8601.
+ * Query parameters of a list: a page's (`limit`, `cursor`, `offset`, `after_id`, `page`,
+ * `per_page`, `pagination`), `sort`, `fields` and filters. A filter with an operator is an object:
+ * `{amount: {gte: 100}}` is `amount[gte]=100`. A list is joined by commas, a `Date` is ISO 8601.
  */
 export interface ListParams {
   readonly [name: string]:

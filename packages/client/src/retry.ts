@@ -17,8 +17,8 @@ export const isTransient = (error: GatehookError): boolean =>
 
 /**
  * Milliseconds until the next attempt: `Retry-After` where the API gave one (and a little chance on
- * top, so that all who were told the same do not come back at once), else exponential with half of it
- * chance.
+ * top, so that all who were told the same do not come back at once), else exponential with half of
+ * it chance.
  *
  * @param attempt The attempt that failed, from 1.
  * @param random In [0, 1).
@@ -29,7 +29,9 @@ export function delayMs(attempt: number, retryAfter: number | undefined, random:
   return full / 2 + (full / 2) * random
 }
 
-/** `Retry-After` in seconds: a number, or a date relative to `nowMs`. Undefined when it is neither. */
+/**
+ * `Retry-After` in seconds: a number, or a date relative to `nowMs`. Undefined when it is neither.
+ */
 export function retryAfterOf(value: string | null, nowMs: number): number | undefined {
   if (value === null) return undefined
   if (/^\d{1,9}$/.test(value)) return Number(value)

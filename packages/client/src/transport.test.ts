@@ -1,4 +1,6 @@
-/** Retries, time limits, token renewal and deprecation notices over real HTTP; pauses are not slept. */
+/**
+ * Retries, time limits, token renewal and deprecation notices over real HTTP; pauses are not slept.
+ */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -24,7 +26,7 @@ const refused = (status: number, error: string, headers = {}): Answer => ({
   body: { error, message: error },
 })
 
-test('transient failures are tried again with growing pauses, and one idempotency key', async (t) => {
+test('transient failures are tried again with growing pauses and one key', async (t) => {
   const { orders, seen, pauses } = await scripted(t, [
     { hangUp: true },
     refused(503, 'shutting_down'),
@@ -174,7 +176,27 @@ test('an expired token is renewed once for all calls that wait, and told first',
   assert.equal(refresh.headers.authorization, undefined)
 })
 
-test('the rotated refresh token is the one used next; a refresh token alone is enough', async (t) => {
+test('a call refused after another has renewed takes that token, and renews nothing', async (t) => {
+  const renewed = Promise.withResolvers<void>()
+  const refreshes: unknown[] = []
+  const { baseUrl } = await serve(t, async ({ url, headers, body }) => {
+    if (url.pathname === '/auth/refresh') {
+      refreshes.push(body)
+      return { body: { access_token: 'a1', refresh_token: 'r1' } }
+    }
+    if (headers.authorization === 'Bearer a1') return { body: { id: 1 } }
+    if (url.pathname.endsWith('/2')) await renewed.promise
+    return refused(401, 'invalid_token')
+  })
+  const orders = createClient({ baseUrl, token: 'a0', refreshToken: 'r0' }).collection('orders')
+  const late = orders.get(2)
+  await orders.get(1)
+  renewed.resolve()
+  assert.deepEqual(await late, { id: 1 })
+  assert.deepEqual(refreshes, [{ refresh_token: 'r0' }])
+})
+
+test('a refresh token alone is enough, and is used once', async (t) => {
   const { service, refreshes } = tokenService(t)
   const { baseUrl } = await service
   const orders = createClient({ baseUrl, refreshToken: 'r0' }).collection<unknown>('orders')

@@ -1,6 +1,6 @@
 /**
- * One call: attempts with a time limit each, pauses between them, the token renewed once, and the answer
- * as data or a `GatehookError`. The only file that calls `fetch`.
+ * One call: attempts with a time limit each, pauses between them, the token renewed once, and the
+ * answer as data or a `GatehookError`. The only file that calls `fetch`.
  */
 import { type Credential, type Credentials, credentialsOf, type Tokens } from './credentials.ts'
 import { type DeprecationNotice, deprecationOf } from './deprecation.ts'

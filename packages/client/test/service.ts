@@ -1,6 +1,6 @@
 /**
- * A small service for the client's tests, over real HTTP: the behaviours of the rules a client meets, on
- * an in-memory collection. No tests here.
+ * A small service for the client's tests, over real HTTP: the behaviours of the rules a client
+ * meets, on an in-memory collection. No tests here.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'

@@ -104,7 +104,7 @@ test('Express, after express.raw()', async (t) => {
   assert.deepEqual(handled, ['evt_1'])
 })
 
-test('Express, after express.json(): told to the programmer, not blamed on the sender', async (t) => {
+test('Express, after express.json(): the program’s error, not the sender’s', async (t) => {
   const { options, handled, errors } = noted()
   const app = express()
   app.use(express.json())

@@ -1,6 +1,6 @@
 /**
- * One delivery from bytes to answer: verified, deduplicated, handled once. What every adapter shares;
- * how bytes come in and answers go out is theirs.
+ * One delivery from bytes to answer: verified, deduplicated, handled once. What every adapter
+ * shares; how bytes come in and answers go out is theirs.
  */
 import type { HeadersLike } from './headers.ts'
 import type { Bytes, Scheme } from './signature.ts'
@@ -15,7 +15,9 @@ import {
 
 /** How the event came. */
 export interface DeliveryContext {
-  /** What deduplication goes by: the event's `id`, or the signed `webhook-id` of one that has none. */
+  /**
+   * What deduplication goes by: the event's `id`, or the signed `webhook-id` of one that has none.
+   */
   readonly id: string
   readonly scheme: Scheme
   /** The signed time, Unix seconds; A has none. */
@@ -24,16 +26,17 @@ export interface DeliveryContext {
 
 export interface ReceiverOptions<Event = WebhookEvent> extends VerifyRules {
   /**
-   * Your work, once per event. When it throws, the answer is 500, nothing is remembered and the sender
-   * tries again. Be quick: the sender waits 15 s by default; put long work in a queue of your own.
+   * Your work, once per event. When it throws, the answer is 500, nothing is remembered and the
+   * sender tries again. Be quick: the sender waits 15 s by default; put long work in a queue of
+   * your own.
    */
   readonly onEvent: (event: Event, context: DeliveryContext) => unknown
   /** Default: {@link memoryStore}. */
   readonly store?: EventStore | undefined
   /**
-   * Drop an event that is older (by `created`) than the newest one handled of the same object: right
-   * where `onEvent` stores the object's state, because order is not guaranteed. Set it to false where
-   * every event counts as a fact of its own. Equal times are never stale. Default true.
+   * Drop an event that is older (by `created`) than the newest one handled of the same object:
+   * right where `onEvent` stores the object's state, because order is not guaranteed. Set it to
+   * false where every event counts as a fact of its own. Equal times are never stale. Default true.
    */
   readonly dropStale?: boolean | undefined
   /** An event that was answered 200 without `onEvent`. */

@@ -31,8 +31,8 @@ export interface FastifyLike {
 
 /**
  * A plugin that receives deliveries at `path`: `app.register(fastifyReceiver('/hooks', {…}))`. Its
- * body parser keeps the raw bytes and lives inside the plugin only; the rest of the app parses JSON as
- * before. It answers as `receiver()` does; other methods are the app's 404.
+ * body parser keeps the raw bytes and lives inside the plugin only; the rest of the app parses JSON
+ * as before. It answers as `receiver()` does; other methods are the app's 404.
  *
  * @throws TypeError at once when `secrets` is empty.
  */
@@ -46,7 +46,8 @@ export function fastifyReceiver<Event = WebhookEvent>(
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, async (_, body) => body)
     app.setErrorHandler(async (error, _, reply) => {
-      // Fastify's own refusals while it reads the body; what onEvent throws is answered in `deliver`.
+      // Fastify's own refusals while it reads the body; what onEvent throws is answered in
+      // `deliver`.
       const tooLarge = (error as { statusCode?: unknown }).statusCode === 413
       if (!tooLarge) await (options.onError ?? console.error)(error)
       const answer = tooLarge ? TOO_LARGE : refusal(500, 'body_unreadable')

@@ -1,9 +1,11 @@
 /**
- * The adapters for node:http and Express, by the shape of their objects: nothing of Node is imported.
+ * The adapters for node:http and Express, by the shape of their objects: nothing of Node is
+ * imported.
  *
- * The signature is over the bytes as sent, so the listener reads the stream itself. Put it before (or
- * beside, on its own route) any body parser; after `express.raw()` it takes the Buffer that
- * made. After `express.json()` the bytes are gone, and that is an error of the program, not of the sender.
+ * The signature is over the bytes as sent, so the listener reads the stream itself. Put it before
+ * (or beside, on its own route) any body parser; after `express.raw()` it takes the Buffer that
+ * made. After `express.json()` the bytes are gone, and that is an error of the program, not of the
+ * sender.
  */
 import {
   DEFAULT_MAX_BODY_BYTES,
@@ -38,8 +40,8 @@ export interface NodeResponse {
 }
 
 /**
- * A listener for `http.createServer(…)`, and a handler for `app.post('/hooks', …)` of Express. It answers
- * as `receiver()` does and never rejects.
+ * A listener for `http.createServer(…)`, and a handler for `app.post('/hooks', …)` of Express. It
+ * answers as `receiver()` does and never rejects.
  *
  * @throws TypeError at once when `secrets` is empty.
  */

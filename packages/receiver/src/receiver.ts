@@ -28,9 +28,10 @@ export {
 } from './verify.ts'
 
 /**
- * A handler of deliveries in the shape of Fetch. It answers 200 `{received: true}` for an event that was
- * handled, or dropped as a duplicate or stale; 400 `{error}` for one that cannot be believed; 413 over
- * `maxBodyBytes`; 405 for other methods than POST; 500 when `onEvent` threw. It never rejects.
+ * A handler of deliveries in the shape of Fetch. It answers 200 `{received: true}` for an event
+ * that was handled, or dropped as a duplicate or stale; 400 `{error}` for one that cannot be
+ * believed; 413 over `maxBodyBytes`; 405 for other methods than POST; 500 when `onEvent` threw. It
+ * never rejects.
  *
  * Pass the request untouched: once something has read its body, the signed bytes are gone.
  *

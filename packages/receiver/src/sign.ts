@@ -14,7 +14,10 @@ import { secretsOf } from './verify.ts'
 export interface SignOptions {
   /** The bytes that will be sent, exactly. */
   readonly body: Bytes
-  /** The live secrets, newest first. `X-Hub-Signature-256` is made with the last, the others with all. */
+  /**
+   * The live secrets, newest first. `X-Hub-Signature-256` is made with the last, the others with
+   * all.
+   */
   readonly secret: string | readonly string[]
   /** `webhook-id`. Default: a random one. */
   readonly id?: string | undefined
@@ -23,8 +26,8 @@ export interface SignOptions {
 }
 
 /**
- * The headers of a delivery of `body`: all three schemes. A secret that is not `whsec_` + base64 has no
- * Standard Webhooks key; where none has one, the three `webhook-` headers are left out.
+ * The headers of a delivery of `body`: all three schemes. A secret that is not `whsec_` + base64
+ * has no Standard Webhooks key; where none has one, the three `webhook-` headers are left out.
  *
  * @throws TypeError for no secret, or a body that is not bytes.
  */

@@ -1,6 +1,6 @@
 /**
- * The three signatures a delivery carries (rules §9.5): texts that are signed, keys, and the check of
- * a MAC. Only Web Crypto; who decides among the three is in `verify.ts`.
+ * The three signatures a delivery carries (rules §9.5): texts that are signed, keys, and the check
+ * of a MAC. Only Web Crypto; who decides among the three is in `verify.ts`.
  */
 
 /** `A`: X-Hub-Signature-256. `B`: Gatehook-Signature. `standard`: Standard Webhooks. */
@@ -31,7 +31,7 @@ export function rawBytes(body: Bytes): Uint8Array<ArrayBuffer> {
   if (body instanceof Uint8Array) return new Uint8Array(body)
   if (body instanceof ArrayBuffer) return new Uint8Array(body.slice(0))
   throw new TypeError(
-    'The body must be the raw bytes as received (Uint8Array, ArrayBuffer or string), not a parsed one.',
+    'The body must be the raw bytes (Uint8Array, ArrayBuffer or string), not what a parser made.',
   )
 }
 

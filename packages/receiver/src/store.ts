@@ -1,8 +1,8 @@
 /** What a receiver remembers: ids it has handled, and how new each object was. */
 
 /**
- * Give your own, over your database, where several processes receive or a restart must not forget. One
- * table with a key and one with a number are enough.
+ * Give your own, over your database, where several processes receive or a restart must not forget.
+ * One table with a key and one with a number are enough.
  */
 export interface EventStore {
   /** Whether this event was handled already. */
@@ -10,8 +10,8 @@ export interface EventStore {
   /** The largest `created` handled for an object, in seconds; undefined when it was never seen. */
   newest(object: string): Promise<number | undefined>
   /**
-   * The event was handled: called once, after `onEvent` has succeeded. `of` names its object, where it
-   * has one; keep the largest `created`.
+   * The event was handled: called once, after `onEvent` has succeeded. `of` names its object, where
+   * it has one; keep the largest `created`.
    */
   add(eventId: string, of?: { readonly object: string; readonly created: number }): Promise<void>
 }
@@ -19,7 +19,9 @@ export interface EventStore {
 /** How many ids, and how many objects, memory keeps by default. */
 export const DEFAULT_MAX_ENTRIES = 10_000
 
-/** Remembers in this process, the last `maxEntries` of ids and of objects (default 10,000 of each). */
+/**
+ * Remembers in this process, the last `maxEntries` of ids and of objects (default 10,000 of each).
+ */
 export function memoryStore(maxEntries: number = DEFAULT_MAX_ENTRIES): EventStore {
   const handled = new Map<string, true>()
   const newest = new Map<string, number>()

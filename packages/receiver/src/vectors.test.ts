@@ -22,7 +22,9 @@ const { anchors, vectors } = JSON.parse(readFileSync(file, 'utf8')) as {
   vectors: Vector[]
 }
 
-/** The headers of each scheme alone, and of the three together, with the scheme that must decide. */
+/**
+ * The headers of each scheme alone, and of the three together, with the scheme that must decide.
+ */
 function cases(vector: Vector): [string, Record<string, string>][] {
   const A = { 'x-hub-signature-256': vector.variantA }
   const B = { 'gatehook-signature': vector.variantB }

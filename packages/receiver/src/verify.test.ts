@@ -153,7 +153,7 @@ const text = fc.oneof(
   fc.stringMatching(/^(v1,[A-Za-z0-9+/=]{0,50} ?){0,12}$/),
 )
 
-test('any bytes in body and headers: a WebhookVerificationError, never another exception', async () => {
+test('any bytes in body and headers: WebhookVerificationError, nothing else', async () => {
   const headers = fc.dictionary(
     fc.constantFrom(...Object.keys(signed), 'GATEHOOK-SIGNATURE', 'x-other'),
     fc.oneof(text, fc.constantFrom(...Object.values(signed)), fc.constant(String(NOW))),

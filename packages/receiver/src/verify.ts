@@ -1,6 +1,6 @@
 /**
- * Whether a delivery is the sender's, fresh and unchanged (rules §9.13). Pure but for the clock, which
- * is an argument. Deduplication and answers are in `receiver.ts`.
+ * Whether a delivery is the sender's, fresh and unchanged (rules §9.13). Pure but for the clock,
+ * which is an argument. Deduplication and answers are in `receiver.ts`.
  */
 import { type HeadersLike, header } from './headers.ts'
 import {
@@ -15,7 +15,9 @@ import {
   signedContent,
 } from './signature.ts'
 
-/** The body of a delivery. `created` is Unix time in seconds; `data.object` the state at that time. */
+/**
+ * The body of a delivery. `created` is Unix time in seconds; `data.object` the state at that time.
+ */
 export interface WebhookEvent<T = Record<string, unknown>> {
   readonly id: string
   readonly type: string
@@ -49,7 +51,10 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** Unix time in seconds, or a `Date`. Numbers above 1e11 are milliseconds, so `Date.now()` is right too. */
+/**
+ * Unix time in seconds, or a `Date`. Numbers above 1e11 are milliseconds, so `Date.now()` is right
+ * too.
+ */
 export type Instant = number | Date
 
 export interface VerifyRules {
@@ -60,8 +65,8 @@ export interface VerifyRules {
   /** The receiver's clock. Default: the machine's. */
   readonly now?: Instant | (() => Instant) | undefined
   /**
-   * Which schemes are looked at; others count as absent. Default: all. A has no time in it, so that an
-   * old delivery stays valid for ever: `['B', 'standard']` refuses it.
+   * Which schemes are looked at; others count as absent. Default: all. A has no time in it, so that
+   * an old delivery stays valid for ever: `['B', 'standard']` refuses it.
    */
   readonly schemes?: readonly Scheme[] | undefined
 }
@@ -98,8 +103,9 @@ const DEFAULT_TOLERANCE_S = 300
 const UNIX_SECONDS = /^(?:0|[1-9][0-9]{0,11})$/
 
 /**
- * Verifies one delivery. `Gatehook-Signature` decides where it is present, else `webhook-signature`;
- * `X-Hub-Signature-256` only where it stands alone, because it cannot be told from a replay.
+ * Verifies one delivery. `Gatehook-Signature` decides where it is present, else
+ * `webhook-signature`; `X-Hub-Signature-256` only where it stands alone, because it cannot be told
+ * from a replay.
  *
  * @throws WebhookVerificationError for everything a sender can get wrong.
  * @throws TypeError for what only the caller can: no secret, or a body that was parsed already.
