@@ -1,0 +1,100 @@
+/** How each contender is started and what its database holds; not the processes themselves. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { BENCH_KEY } from './data.ts'
+import { fillGatehook, fillHandmade } from './fill.ts'
+import { type Command, startServer } from './server.ts'
+
+export interface Contender {
+  /** Equal keys: one process. */
+  readonly key: string
+  /** Name of its folder below the bench's; contenders that only read may share one. */
+  readonly folder: string
+  /** Fills the empty folder, once. */
+  prepare(folder: string): Promise<void>
+  command(folder: string): Command
+}
+
+const file = (path: string) => new URL(path, import.meta.url).pathname
+
+/** Contenders without data. `hello` is Fastify; `raw` is node:http; `fixed` does not even parse. */
+export const bare = (name: 'hello' | 'raw' | 'fixed'): Contender => ({
+  key: name,
+  folder: name,
+  prepare: async () => {},
+  command: () => ({ args: [file(`contenders/${name}.ts`)] }),
+})
+
+export const hello = () => bare('hello')
+
+export interface HandmadeOptions {
+  readonly users: number
+  readonly tied?: boolean
+  readonly full?: boolean
+  readonly store?: 'none' | 'each' | 'group'
+}
+
+export function handmade(options: HandmadeOptions): Contender {
+  const { users, tied = false, full = false, store } = options
+  const data = `handmade-${users}${tied ? '-tied' : ''}${store ? `-${store}` : ''}`
+  return {
+    key: `${data}${full ? '-full' : ''}`,
+    folder: data,
+    prepare: async (folder) => fillHandmade(join(folder, 'handmade.db'), { users, tied }),
+    command: (folder) => ({
+      args: [
+        file('contenders/handmade.ts'),
+        ...['--db', join(folder, 'handmade.db')],
+        ...(full ? ['--full'] : []),
+        ...(store ? ['--store', store] : []),
+      ],
+    }),
+  }
+}
+
+export interface GatehookOptions {
+  /** 0: nothing is prepared, the first start makes the database. */
+  readonly users: number
+  readonly tied?: boolean
+  /** Rows that write name a database of their own. */
+  readonly own?: string
+}
+
+export const GATEHOOK_DATABASE = 'gatehook.db'
+
+/** The service as anyone starts it, its request limit off and nothing else changed. */
+export function gatehook({ users, tied = false, own }: GatehookOptions): Contender {
+  const data = `gatehook-${users}${tied ? '-tied' : ''}${own ? `-${own}` : ''}`
+  return {
+    key: data,
+    folder: data,
+    async prepare(folder) {
+      if (users === 0) return
+      const server = await startServer(
+        gatehookCommand(folder),
+        join(folder, 'first.log'),
+        undefined,
+      )
+      const code = await server.end('SIGTERM')
+      if (code !== 0) throw new Error(`gatehook's first start ended with ${code} on SIGTERM`)
+      fillGatehook(join(folder, GATEHOOK_DATABASE), { users, tied })
+    },
+    command: gatehookCommand,
+  }
+}
+
+const CLI = file('../packages/gatehook/src/cli/main.ts')
+
+function gatehookCommand(folder: string): Command {
+  if (!existsSync(CLI)) throw new Error('packages/gatehook/src/cli/main.ts is not there')
+  return {
+    args: [CLI, 'start'],
+    env: {
+      GATEHOOK_PORT: '0',
+      GATEHOOK_DATABASE_URL: `sqlite:${join(folder, GATEHOOK_DATABASE)}`,
+      GATEHOOK_BOOTSTRAP_KEY: BENCH_KEY,
+      GATEHOOK_RATE_LIMIT: '0',
+      GATEHOOK_LOG_LEVEL: 'info',
+    },
+  }
+}

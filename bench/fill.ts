@@ -1,0 +1,83 @@
+/**
+ * Databases with as many users as a row asks for: the hand-made contender's, made here whole, and
+ * Gatehook's, which its own first start has made and which only gets the rows.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import { BENCH_KEY_HASH, userOf } from './data.ts'
+
+export interface Fill {
+  readonly users: number
+  /** All users bear one creation time. */
+  readonly tied: boolean
+}
+
+export function fillHandmade(file: string, { users, tied }: Fill): void {
+  const db = new DatabaseSync(file)
+  db.exec(`
+    PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
+    CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+      email TEXT NOT NULL, created_at INTEGER NOT NULL);
+    CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL,
+      status TEXT NOT NULL, amount INTEGER NOT NULL, currency TEXT NOT NULL, note TEXT,
+      created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL);
+    CREATE TABLE api_keys (hash BLOB PRIMARY KEY, id TEXT NOT NULL, scopes TEXT NOT NULL);
+    CREATE TABLE counters (name TEXT PRIMARY KEY, total INTEGER NOT NULL);
+  `)
+  transaction(db, () => {
+    db.prepare('INSERT INTO api_keys VALUES (?, ?, ?)').run(BENCH_KEY_HASH, 'key_1', 'users:read')
+    db.prepare("INSERT INTO counters VALUES ('users', ?)").run(users)
+    const insert = db.prepare('INSERT INTO users VALUES (?, ?, ?, ?)')
+    for (let id = 1; id <= users; id++) {
+      const { name, email, createdAt } = userOf(id, tied)
+      insert.run(id, name, email, createdAt)
+    }
+  })
+  db.exec('CREATE INDEX users_created_at ON users (created_at, id)')
+  db.exec('CREATE UNIQUE INDEX users_email ON users (email)')
+  finish(db)
+}
+
+/**
+ * The seam to the service: it must have been started once on `file` with `GATEHOOK_BOOTSTRAP_KEY` =
+ * `BENCH_KEY` and be stopped. Relied on: `gh_api_key_secrets (hash, key_id)`,
+ * `gh_api_keys (id, scope)`, `users (scope, id, name, email, created_at)`, `gh_counters (scope, collection, slot, total)`.
+ */
+export function fillGatehook(file: string, { users, tied }: Fill): void {
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA synchronous = OFF')
+  const key = db
+    .prepare(
+      `SELECT k.scope FROM gh_api_keys k JOIN gh_api_key_secrets s ON s.key_id = k.id
+       WHERE s.hash = ?`,
+    )
+    .get(BENCH_KEY_HASH)
+  if (key === undefined) throw new Error('the first start did not store the bootstrap key')
+  const scope = Number(key.scope)
+  // Sample data of the test mode may hold the first ids; the id, not the rank, decides the content.
+  const taken = Number(db.prepare('SELECT coalesce(max(id), 0) AS id FROM users').get()!.id)
+  transaction(db, () => {
+    const insert = db.prepare(
+      'INSERT INTO users (scope, id, name, email, created_at) VALUES (?, ?, ?, ?, ?)',
+    )
+    for (let id = taken + 1; id <= taken + users; id++) {
+      const { name, email, createdAt } = userOf(id, tied)
+      insert.run(scope, id, name, email, createdAt)
+    }
+    db.prepare(
+      `INSERT INTO gh_counters (scope, collection, slot, total) VALUES (?, 'users', 0, ?)
+       ON CONFLICT (scope, collection, slot) DO UPDATE SET total = total + excluded.total`,
+    ).run(scope, users)
+  })
+  finish(db)
+}
+
+function transaction(db: DatabaseSync, change: () => void): void {
+  db.exec('BEGIN IMMEDIATE')
+  change()
+  db.exec('COMMIT')
+}
+
+function finish(db: DatabaseSync): void {
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
+}

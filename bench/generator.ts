@@ -1,0 +1,46 @@
+/**
+ * The load generator's process: takes lists of requests and runs over IPC, answers with outcomes.
+ * The load itself is `drive.ts`; the other end is `load.ts`.
+ */
+import { drive, type Outcome, type RunOptions, type Wire } from './drive.ts'
+
+export type Order =
+  | { readonly kind: 'list'; readonly list: string; readonly requests: readonly ListedRequest[] }
+  | { readonly kind: 'run'; readonly list: string; readonly port: number; options: RunOptions }
+
+export interface ListedRequest {
+  /** The whole request as it goes over the wire. */
+  readonly text: string
+  readonly bodiless: boolean
+}
+
+export type Reply =
+  | { readonly number: number; readonly outcome: Outcome | undefined }
+  | { readonly number: number; readonly error: string }
+
+/** A run goes on in the list where the run before it stopped. */
+const lists = new Map<string, { requests: Wire[]; next: number }>()
+
+process.on('message', async ({ number, order }: { number: number; order: Order }) => {
+  try {
+    process.send!({ number, outcome: await obey(order) })
+  } catch (error) {
+    process.send!({ number, error: String(error) })
+  }
+})
+process.on('disconnect', () => process.exit())
+
+async function obey(order: Order): Promise<Outcome | undefined> {
+  if (order.kind === 'list') {
+    const requests = order.requests.map(({ text, bodiless }) => ({
+      bytes: Buffer.from(text, 'utf8'),
+      bodiless,
+    }))
+    lists.set(order.list, { requests, next: 0 })
+    return undefined
+  }
+  const list = lists.get(order.list)!
+  const { next, ...outcome } = await drive(order.port, list.requests, list.next, order.options)
+  list.next = next
+  return outcome
+}

@@ -1,0 +1,130 @@
+/**
+ * `npm run bench [-- row names] [--rounds 5] [--seconds 2] [--json FILE] [--without gatehook]`.
+ * Ratios are shown, not asserted: exit 1 only when something broke or an answer was wrong, 2: usage.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startGenerator } from './load.ts'
+import { runMemory } from './memory.ts'
+import { type Result, reportOf } from './report.ts'
+import type { Row } from './row.ts'
+import { type RunContext, runLoadRow } from './run.ts'
+import { runStartRow } from './start.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    json: { type: 'string' },
+    without: { type: 'string', multiple: true, default: [] },
+    list: { type: 'boolean', default: false },
+    requests: { type: 'string', default: '1000000' },
+    contender: { type: 'string', default: 'gatehook' },
+  },
+})
+
+const rows = await allRows()
+const wanted = positionals.filter((name) => name !== 'memory')
+const unknown = wanted.filter((name) => !rows.some((row) => chosenBy(row, name)))
+if (unknown.length > 0 || !(Number(values.rounds) >= 1) || !(Number(values.seconds) > 0)) {
+  console.error(`unknown: ${unknown.join(' ') || 'rounds or seconds'}\n${catalogue()}`)
+  process.exit(2)
+}
+if (values.list) {
+  console.log(catalogue())
+  process.exit()
+}
+process.exitCode = (await main()) ? 0 : 1
+
+/** True when nothing broke. */
+async function main(): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehook-bench-'))
+  const two = availableParallelism() > 1
+  const generator = startGenerator(two ? 1 : undefined)
+  const context: RunContext = {
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    generator,
+    folder,
+    core: two ? 0 : undefined,
+    progress,
+  }
+  try {
+    if (positionals.includes('memory')) {
+      const memory = await runMemory(context, Number(values.requests), values.contender)
+      clear()
+      console.log(memory.text)
+      return memory.faults.length === 0
+    }
+    return await runRows(context)
+  } finally {
+    generator.end()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function runRows(context: RunContext): Promise<boolean> {
+  const results: Result[] = []
+  for (const row of rows) {
+    if (wanted.length > 0 && !wanted.some((name) => chosenBy(row, name))) continue
+    const labelled = {
+      ...context,
+      progress: (line: string) => progress(`row ${row.name}  ${line}`),
+    }
+    const left = { ...row, sides: row.sides.filter(({ name }) => !leftOut(name)) } as Row
+    if (left.sides.length === 0) continue
+    const result = await (left.kind === 'load'
+      ? runLoadRow(left, labelled)
+      : runStartRow(left, labelled))
+    clear()
+    console.log(`${reportOf(result)}\n`)
+    results.push(result)
+  }
+  write(results)
+  return results.every(({ faults }) => faults.length === 0)
+}
+
+function write(results: readonly Result[]): void {
+  const at = new Date().toISOString()
+  const file = resolve(
+    values.json ?? join(import.meta.dirname, 'results', `${at.replaceAll(':', '-')}.json`),
+  )
+  const machine = { node: process.version, cpu: cpus()[0]?.model, cores: availableParallelism() }
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, `${JSON.stringify({ at, machine, ...values, results }, null, 2)}\n`)
+  console.log(file)
+}
+
+async function allRows(): Promise<Row[]> {
+  const folder = new URL('rows/', import.meta.url)
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.ts'))
+    .sort()
+  const parts = await Promise.all(files.map((name) => import(new URL(name, folder).href)))
+  return parts.flatMap((part: { rows: Row[] }) => part.rows)
+}
+
+/** `1` chooses `1` and `1@100k`, not `18`. */
+function chosenBy(row: Row, name: string): boolean {
+  return row.name === name || row.name.startsWith(`${name}@`)
+}
+
+function leftOut(side: string): boolean {
+  return values.without.some((name) => side.startsWith(name))
+}
+
+function catalogue(): string {
+  return rows.map(({ name, title }) => `  ${name.padEnd(8)}${title}`).join('\n')
+}
+
+function progress(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)
+  else process.stderr.write(`${line}\n`)
+}
+
+function clear(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+}

@@ -1,0 +1,69 @@
+/** Row 6: POST /orders, answered when durable, against the same POST without a store and naive. */
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { firstUserId, post, seeded } from '../asks.ts'
+import { GATEHOOK_DATABASE, gatehook, handmade } from '../contenders.ts'
+import type { Sample } from '../drive.ts'
+import type { Ask } from '../load.ts'
+import type { LoadRow, Side } from '../row.ts'
+
+const users = 10_000
+const BODIES = 10_000
+const CURRENCIES = ['EUR', 'USD', 'GBP', 'SEK']
+
+async function orders(url: string): Promise<Ask[]> {
+  const first = await firstUserId(url)
+  const random = seeded(6)
+  return Array.from({ length: BODIES }, (_, n) => {
+    const order = {
+      user_id: first + Math.floor(random() * users),
+      amount: Math.floor(random() * 100_000),
+      currency: CURRENCIES[n % CURRENCIES.length],
+      note: `order ${n}`,
+    }
+    return post('/api/v2/orders', order, order)
+  })
+}
+
+function checkOrder({ known }: Ask, { body }: Sample): string | undefined {
+  const order = JSON.parse(body) as Record<string, unknown>
+  const wanted = { ...(known as Record<string, unknown>), status: 'pending' }
+  for (const [field, value] of Object.entries(wanted)) {
+    if (order[field] !== value) return `${field} is ${order[field]} instead of ${value}`
+  }
+  return Number.isSafeInteger(order.id) ? undefined : `the id is ${order.id}`
+}
+
+/** The process was killed: what it had answered with 201 must be in the file, nothing else. */
+const stored = (file: string) => (folder: string, acknowledged: number) => {
+  const db = new DatabaseSync(join(folder, file))
+  const { count } = db
+    .prepare("SELECT count(*) AS count FROM orders WHERE note LIKE 'order %'")
+    .get() as { count: number }
+  db.close()
+  return count === acknowledged ? undefined : `${count} orders stored, ${acknowledged} acknowledged`
+}
+
+function side(name: string, contender: Side['contender'], file?: string): Side {
+  const common = { name, contender, asks: orders, status: 201, check: checkOrder }
+  return file === undefined ? common : { ...common, audit: stored(file) }
+}
+
+export const rows: LoadRow[] = [
+  {
+    kind: 'load',
+    name: '6',
+    title: 'POST /orders, API key, 10,000 different bodies',
+    facts: { durability: 'FULL: synced before the answer', connections: 32, users },
+    sides: [
+      side('gatehook', gatehook({ users, own: 'orders' }), GATEHOOK_DATABASE),
+      side('no store', handmade({ users, store: 'none' })),
+      side('commit each', handmade({ users, store: 'each' }), 'handmade.db'),
+      side('group commit', handmade({ users, store: 'group' }), 'handmade.db'),
+    ],
+    targets: [
+      { of: 'gatehook', to: 'no store', least: 0.5 },
+      { of: 'gatehook', to: 'commit each', least: 8 },
+    ],
+  },
+]

@@ -1,0 +1,81 @@
+/** Runs a row about starting: seconds from spawn to the first answer read, memory at rest. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { StartRow, StartSide } from './row.ts'
+import { prepared, type RunContext } from './run.ts'
+import { startServer } from './server.ts'
+import { type Spread, spread } from './statistics.ts'
+
+export interface StartSideResult {
+  readonly name: string
+  /** From spawn to the end of the first answer. */
+  readonly seconds: Spread
+  readonly restMb: Spread | undefined
+  readonly atMost: StartSide['atMost']
+  /** Undefined without a target. */
+  readonly met: boolean | undefined
+}
+
+export interface StartResult {
+  readonly kind: 'start'
+  readonly row: Omit<StartRow, 'sides'>
+  readonly sides: readonly StartSideResult[]
+  readonly faults: readonly string[]
+}
+
+/** Long enough for what a start leaves behind to be collected. */
+const REST_MS = 2000
+
+export async function runStartRow(row: StartRow, context: RunContext): Promise<StartResult> {
+  const faults: string[] = []
+  const figures = row.sides.map((side) => ({ side, seconds: [] as number[], mb: [] as number[] }))
+  for (let round = 1; round <= context.rounds; round++) {
+    for (const one of figures) {
+      context.progress(`round ${round}/${context.rounds}: ${one.side.name}`)
+      try {
+        const { seconds, restMb } = await startOnce(one.side, context)
+        one.seconds.push(seconds)
+        if (restMb !== undefined) one.mb.push(restMb)
+      } catch (error) {
+        faults.push(`${one.side.name}: ${(error as Error).message}`)
+      }
+    }
+  }
+  const { kind, name, title, facts } = row
+  const sides = figures
+    .filter(({ seconds }) => seconds.length > 0)
+    .map(({ side, seconds, mb }) => result(side, spread(seconds), mb))
+  return { kind, row: { kind, name, title, facts }, sides, faults: [...new Set(faults)] }
+}
+
+function result(side: StartSide, seconds: Spread, mb: readonly number[]): StartSideResult {
+  const { name, atMost } = side
+  const restMb = mb.length === 0 ? undefined : spread(mb)
+  const met = atMost && seconds.median <= atMost.seconds && (restMb?.median ?? 0) <= atMost.restMb
+  return { name, seconds, restMb, atMost, met }
+}
+
+/** Not bound to a core: a start is what a person waits for on the machine as it is. */
+async function startOnce(side: StartSide, context: RunContext) {
+  const { contender, ask } = side
+  if (side.fresh) rmSync(join(context.folder, contender.folder), { recursive: true, force: true })
+  const folder = await prepared(contender, context)
+  const command = contender.command(folder)
+  const began = performance.now()
+  const server = await startServer(command, join(folder, 'start.log'), undefined)
+  try {
+    const response = await fetch(server.url + ask.target, {
+      headers: { ...ask.headers, connection: 'close' },
+    })
+    await response.text()
+    const seconds = (performance.now() - began) / 1000
+    if (response.status !== 200) throw new Error(`the first answer was ${response.status}`)
+    await sleep(REST_MS)
+    const rss = server.rssBytes()
+    return { seconds, restMb: rss === undefined ? undefined : rss / 2 ** 20 }
+  } finally {
+    const code = await server.end('SIGTERM')
+    if (code !== 0) context.progress(`${side.name}: ended with ${code} on SIGTERM`)
+  }
+}
