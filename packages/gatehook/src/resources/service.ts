@@ -173,3 +173,21 @@ export function inReferenceOrder(resources: readonly Definition[]): Definition[]
   for (const one of resources) visit(one)
   return ordered
 }
+
+/** Scopes of the engine's own paths (§3.6). */
+const engineScopes = ['webhooks:read', 'webhooks:write', 'events:read', 'events:write']
+
+/** Every scope a credential can be given (§3.6). */
+export function scopesOf(definition: ServiceDefinition): Set<string> {
+  const scopes = new Set<string>()
+  for (const { name, access, actions } of definition.resources) {
+    for (const scope of [access.read, access.create, access.update, access.delete]) {
+      if (scope) scopes.add(scope)
+    }
+    for (const action of actions) scopes.add(action.scope)
+    scopes.add(`${name}:all`)
+  }
+  for (const route of definition.routes) scopes.add(route.scope)
+  for (const scope of [...engineScopes, 'tokens:introspect', 'admin']) scopes.add(scope)
+  return scopes
+}

@@ -1,0 +1,14 @@
+/** The reference service: two resources in two versions. */
+import { service } from 'gatehook'
+import { orders } from './resources/orders.ts'
+import { users } from './resources/users.ts'
+
+export const api = service({
+  name: 'Gatehook reference service',
+  versions: {
+    v1: { released: '2025-06-01' },
+    v2: { released: '2026-06-01' },
+  },
+  resources: [users, orders],
+  externalEvents: ['payment.succeeded'],
+})

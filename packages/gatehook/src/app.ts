@@ -1,0 +1,254 @@
+/**
+ * Where everything meets: a configuration and a service become a running API. Reads top to bottom like a recipe;
+ * nothing downstairs imports it.
+ */
+import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from './access/administration.ts'
+import { authenticate, authorize, noBasic, noBearer } from './access/authenticate.ts'
+import { type FirstRun, firstRun } from './access/first-run.ts'
+import { keyVerifier } from './access/key-verifier.ts'
+import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/routes.ts'
+import { countKeys, findCustomer } from './access/store.ts'
+import { type Config, publicUrlOf } from './config/config.ts'
+import { describeConfig } from './config/describe.ts'
+import { masterSecret } from './config/environment.ts'
+import { eventEndpoints } from './events/routes.ts'
+import { createRecorder } from './events/store.ts'
+import type { Endpoint } from './http/call.ts'
+import { createCors } from './http/cors.ts'
+import { createFront, knownHost, requireHttps } from './http/front.ts'
+import { acceptable } from './http/media.ts'
+import { strictTransport } from './http/protection.ts'
+import { createServer, type HttpServer } from './http/server.ts'
+import { addWarnings } from './http/warnings.ts'
+import { performOnce } from './idempotency/perform.ts'
+import { type Clock, SettableClock, wallClock } from './kernel/clock.ts'
+import type { Log } from './kernel/log.ts'
+import { type Scope, scopeOf } from './kernel/principal.ts'
+import { type Random, systemRandom } from './kernel/random.ts'
+import { Vault } from './kernel/secret.ts'
+import { createLister } from './lists/list.ts'
+import { createPipeline } from './pipeline.ts'
+import { createCatalog, newestOf } from './resources/catalog.ts'
+import { customEndpoints } from './resources/custom.ts'
+import { migrateService } from './resources/migrate.ts'
+import { openApiDocument, openApiEndpoints } from './resources/openapi.ts'
+import { resourceEndpoints } from './resources/routes.ts'
+import { type Seeded, seedService } from './resources/seed.ts'
+import { type Service, type ServiceDefinition, scopesOf } from './resources/service.ts'
+import type { Database } from './storage/database.ts'
+import { migrateEngine } from './storage/migrate.ts'
+import { openDatabase } from './storage/open.ts'
+import { type ClockKeeper, clockKeeper } from './system/clock.ts'
+import { databaseCheck, drainCheck, migrationCheck } from './system/health.ts'
+import {
+  auditEndpoint,
+  clockEndpoint,
+  probeEndpoints,
+  rootEndpoint,
+  systemEndpoint,
+} from './system/routes.ts'
+import { followClock } from './system/worker.ts'
+import { ensureSigningKey } from './tokens/signing-keys.ts'
+import { explicitVersion, settledVersion } from './versions/negotiate.ts'
+
+export interface AppOptions {
+  readonly config: Config
+  readonly service: Service
+  readonly log: Log
+  readonly clock?: Clock
+  readonly random?: Random
+  /** The program's own version: `0.1.0`. */
+  readonly release?: string
+  /** Fill an empty database with sample data (test mode of the default customer). */
+  readonly seed?: boolean
+  /** Make a test key on the first run and give its text, to be shown to a person once. */
+  readonly testKey?: boolean
+  /** Told what start does that may take long: migrations, seeds. */
+  readonly onProgress?: (line: string) => void
+}
+
+export interface App {
+  readonly db: Database
+  readonly service: ServiceDefinition
+  /** Majors, oldest first. */
+  readonly versions: readonly string[]
+  /** What the first start made; `testKey` only where it was asked for. */
+  readonly firstRun: FirstRun
+  readonly seeded: Seeded
+  /** What the acts of `access/` take: `createKey(app.administration, …)`. */
+  readonly administration: Administration
+  /** Undefined without `GATEHOOK_TEST_CLOCK`. */
+  readonly clock: ClockKeeper | undefined
+  openapi(version: string): unknown
+  listen(): Promise<{ url: string; port: number }>
+  /** A call without a socket. */
+  readonly inject: HttpServer['inject']
+  /** Drains (§2.4), then closes everything. */
+  close(): Promise<void>
+}
+
+const DRAIN_LIMIT_MS = 10_000
+
+/** Throws `ConfigError`, `StorageError`, `DeclarationError`: sentences for the operator. */
+export async function openApp(options: AppOptions): Promise<App> {
+  const random = options.random ?? systemRandom()
+  const base = options.clock ?? wallClock
+  const clock = options.config.testClock ? new SettableClock(base) : base
+  const vault = new Vault(masterSecret(options.config, random), random)
+  const db = await openDatabase(options.config.databaseUrl, { log: options.log, clock: base })
+  try {
+    return await assemble({ ...options, random, clock, vault, db })
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+interface Ground extends AppOptions {
+  readonly random: Random
+  readonly clock: Clock
+  readonly vault: Vault
+  readonly db: Database
+}
+
+async function assemble(ground: Ground): Promise<App> {
+  const { config, log, clock, random, db, onProgress = () => {} } = ground
+  const service = ground.service.definition
+  const versions = service.versions.map((version) => version.name)
+
+  await migrateEngine(db, { clock, onProgress: ({ name }) => onProgress(`migration ${name}`) })
+  await migrateService(db, service, onProgress)
+  await ensureSigningKey(db, ground)
+
+  const keys = keyVerifier({ db, clock, log })
+  const changed = keys.forget
+  const scopes = scopesOf(service)
+  const administration: Administration = { db, clock, random, scopes, versions, changed }
+  const testKeyScopes = [...scopes].filter((scope) => scope !== ADMIN_SCOPE)
+  const first = await firstRun(administration, {
+    bootstrapKey: config.bootstrapKey,
+    ...(ground.testKey && { testKeyScopes }),
+  })
+  const seeded = ground.seed ? await seedService(service, await sampleScope(db), ground) : {}
+  for (const [name, count] of Object.entries(seeded)) onProgress(`${count} sample ${name}`)
+
+  const keeper = clock instanceof SettableClock ? clockKeeper({ db, clock, random }) : undefined
+  await keeper?.follow()
+  const stopClock = keeper ? followClock(keeper, log) : () => {}
+
+  let publicUrl = publicUrlOf(config, config.port)
+  const record = createRecorder({ clock, random, shape: newestOf(service), sinks: [] })
+  const { counterSlots } = db.dialect
+  const catalog = createCatalog(service, { clock, record, counterSlots })
+  const perform = performOnce(db)
+  const list = createLister({
+    db,
+    cursorKey: ground.vault.key('cursor'),
+    publicUrl: () => publicUrl,
+    defaultStyle: config.defaultPagination,
+  })
+
+  let draining = false
+  const checks = {
+    database: databaseCheck(db),
+    migrations: migrationCheck(db),
+    draining: drainCheck(() => draining),
+  }
+  const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
+  const endpoints: Endpoint[] = [
+    ...probeEndpoints(checks, log),
+    rootEndpoint({ name: service.name, versions }),
+    ...openApiEndpoints(documents, () => publicUrl),
+    protectedEndpoint,
+    ...resourceEndpoints(catalog, { db, list, perform }),
+    ...customEndpoints(catalog, { db, perform, record }),
+    ...eventEndpoints({ db, list, render: catalog.render }),
+    ...customerEndpoints(administration, list),
+    ...keyEndpoints(administration, list),
+    auditEndpoint(list),
+    ...(keeper ? [clockEndpoint(keeper)] : []),
+    systemEndpoint({
+      db,
+      clock,
+      log,
+      checks,
+      release: ground.release ?? 'unknown',
+      node: process.version,
+      startedMs: clock.elapsedMs(),
+      configuration: describeConfig(config),
+      figures: { keys: () => countKeys(db) },
+    }),
+  ]
+
+  const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
+  const server = createServer({
+    endpoints,
+    log,
+    clock,
+    random,
+    vendor: service.vendor,
+    front: createFront(config.trustProxy.join(',') || undefined),
+    roots: rootsOf(endpoints),
+    tls: tlsOf(config),
+    pipeline: createPipeline({
+      requireHttps,
+      knownHost: knownHost({ publicUrl, host: config.host }),
+      preflight: cors.preflight,
+      explicitVersion: explicitVersion(versions),
+      acceptable: acceptable(service.vendor),
+      authenticate: authenticate({
+        verifiers: {
+          apikey: ({ value }, call) => keys.verify(value, call.address),
+          bearer: noBearer,
+          basic: noBasic,
+        },
+        publicUrl: () => publicUrl,
+      }),
+      settledVersion: settledVersion(versions),
+      authorize,
+      warnings: addWarnings,
+      corsHeaders: cors.headers,
+      strictTransport,
+    }),
+  })
+
+  return {
+    db,
+    service,
+    versions,
+    firstRun: first,
+    seeded,
+    administration,
+    clock: keeper,
+    openapi: (version) => documents.get(version),
+    inject: server.inject,
+    async listen() {
+      const bound = await server.listen({ host: config.host, port: config.port })
+      publicUrl = publicUrlOf(config, bound.port)
+      return bound
+    },
+    async close() {
+      draining = true
+      await server.drain(DRAIN_LIMIT_MS)
+      stopClock()
+      await keys.idle()
+      await db.close()
+    },
+  }
+}
+
+/** Sample data belongs to the default customer's test mode (§2.2). */
+async function sampleScope(db: Database): Promise<Scope> {
+  return scopeOf((await findCustomer(db, DEFAULT_CUSTOMER))!.no, 'test')
+}
+
+/** First segments under `/api`: what stands there is a path, not a version. */
+const rootsOf = (endpoints: readonly Endpoint[]): Set<string> =>
+  new Set(
+    endpoints
+      .filter((endpoint) => endpoint.path.startsWith('/api/'))
+      .map((endpoint) => endpoint.path.split('/')[2]!),
+  )
+
+const tlsOf = ({ tlsCert, tlsKey }: Config) =>
+  tlsCert && tlsKey ? { certFile: tlsCert, keyFile: tlsKey } : undefined

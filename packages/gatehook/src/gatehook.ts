@@ -1,0 +1,20 @@
+/**
+ * The public face: what a service is declared with. `import { f, resource, service } from 'gatehook'`.
+ * Running one is `gatehook start`, or `open` of `gatehook/app`.
+ */
+
+export { Failure, type FailureCode } from './kernel/failure.ts'
+export type { Principal } from './kernel/principal.ts'
+export {
+  type CreateOf,
+  DeclarationError,
+  type Field,
+  type Fields,
+  f,
+  type PatchOf,
+  type RowOf,
+} from './resources/fields.ts'
+export { type Resource, resource } from './resources/resource.ts'
+export type { RouteContext, RouteResult, ServiceReader, ServiceTx } from './resources/route.ts'
+export { type Service, type ServiceOptions, service } from './resources/service.ts'
+export { sql } from './storage/sql.ts'

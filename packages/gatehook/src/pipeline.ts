@@ -1,0 +1,54 @@
+/**
+ * The pipeline as a table: rows are steps in their order, columns the kinds of path. What a step does stands in
+ * its room; here is only who goes through it.
+ */
+import type { After, Kind, Step } from './http/call.ts'
+import type { Pipeline, Steps } from './http/exchange.ts'
+
+type Columns = `${'x' | '.'} ${'x' | '.'} ${'x' | '.'} ${'x' | '.'} ${'x' | '.'} ${'x' | '.'}`
+
+/** The order of the columns below. */
+const kinds = ['probe', 'public', 'api', 'root', 'admin', 'unknown'] as const satisfies Kind[]
+
+export interface StepsByName {
+  readonly requireHttps: Step
+  readonly knownHost: Step
+  readonly preflight: Step
+  readonly explicitVersion: Step
+  readonly acceptable: Step
+  readonly authenticate: Step
+  readonly settledVersion: Step
+  readonly authorize: Step
+  readonly warnings: After
+  readonly corsHeaders: After
+  readonly strictTransport: After
+}
+
+export function createPipeline(steps: StepsByName): Pipeline {
+  const table: readonly (readonly [phase: keyof Steps, columns: Columns, step: Step | After])[] = [
+    // before the body is read
+    //       p p a r a u
+    //       r u p o d n
+    //       o b i o m k
+    ['head', 'x x x x x x', steps.requireHttps],
+    ['head', '. x x x x x', steps.knownHost],
+    ['head', '. x x x x x', steps.preflight],
+    ['head', '. . x . . x', steps.explicitVersion],
+    ['head', '. . x x x .', steps.acceptable],
+    ['head', '. . x x x .', steps.authenticate],
+    ['head', '. . x . . .', steps.settledVersion],
+    ['head', '. . x x x .', steps.authorize],
+    // on the way out, for every answer
+    ['out', '. . x x x .', steps.warnings],
+    ['out', '. x x x x x', steps.corsHeaders],
+    ['out', 'x x x x x x', steps.strictTransport],
+  ]
+  const column = (at: number): Steps => {
+    const steps = { head: [] as Step[], body: [] as Step[], out: [] as After[] }
+    for (const [phase, columns, step] of table) {
+      if (columns[at * 2] === 'x') (steps[phase] as (Step | After)[]).push(step)
+    }
+    return steps
+  }
+  return Object.fromEntries(kinds.map((kind, at) => [kind, column(at)])) as unknown as Pipeline
+}
