@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import type { Actor } from '../../src/audit/store.ts'
+import { clockKeeper } from '../../src/system/clock.ts'
+import { HandClock, openDesk, random } from '../access/desk.ts'
+
+const HOUR_MS = 3_600_000
+const actor: Actor = { kind: 'cli', id: 'test' }
+const iso = (ms: number) => new Date(ms).toISOString()
+
+eachMigrated(
+  '§12.6 the clock jumps forward and ticks on, or stands while frozen',
+  async (db, t) => {
+    const { ask, time } = await openDesk(db, t)
+    const start = time.nowMs
+    const set = async (body: object) => (await ask('POST /admin/clock', { body })).body
+    const state = async () => (await ask('GET /admin/clock')).body
+    assert.deepEqual(await state(), { now: iso(start), frozen: false })
+    assert.deepEqual(await set({ advance_s: 3600 }), { now: iso(start + HOUR_MS), frozen: false })
+    time.pass(1000)
+    assert.equal((await state()).now, iso(start + HOUR_MS + 1000), 'ticks on')
+    const there = iso(start + 2 * HOUR_MS)
+    assert.deepEqual(await set({ now: there, freeze: true }), { now: there, frozen: true })
+    time.pass(5000)
+    assert.deepEqual(await state(), { now: there, frozen: true })
+    const next = { now: iso(start + 3 * HOUR_MS), frozen: true }
+    assert.deepEqual(await set({ advance_s: 3600 }), next, 'stays frozen')
+    assert.deepEqual(await set({ freeze: false }), { ...next, frozen: false })
+    time.pass(1000)
+    assert.equal((await state()).now, iso(start + 3 * HOUR_MS + 1000))
+  },
+)
+
+eachMigrated('what moves the clock back or says nothing is refused', async (db, t) => {
+  const { ask, time } = await openDesk(db, t)
+  const refused = async (body: unknown) => {
+    const reply = await ask('POST /admin/clock', { body })
+    return `${reply.status} ${reply.body.error}`
+  }
+  for (const body of [{ now: iso(time.nowMs - 1) }, { now: '2020-01-01' }, { advance_s: -1 }]) {
+    assert.equal(await refused(body), '409 clock_backwards', JSON.stringify(body))
+  }
+  const far = 90 * 365 * 86_400
+  const wrong = [{}, [], { advance_s: 1.5 }, { advance_s: '1' }, { now: 'soon' }, { freeze: 1 }]
+  const both = { now: iso(time.nowMs), advance_s: 1 }
+  for (const body of [...wrong, both, { advance_s: far * 10 }, { colour: 1 }]) {
+    assert.equal(await refused(body), '422 validation_failed', JSON.stringify(body))
+  }
+  assert.equal((await ask('GET /admin/clock')).body.now, iso(time.nowMs))
+  assert.equal((await ask('GET /admin/clock', { key: undefined })).status, 401)
+  const { body } = await ask('GET /admin/audit?action=clock.set')
+  assert.deepEqual(body.data, [], 'nothing was done, nothing is audited')
+})
+
+eachMigrated('other nodes follow, and two changes at once both count', async (db) => {
+  const [here, there] = [new HandClock(), new HandClock()]
+  const start = here.nowMs
+  const a = clockKeeper({ db, clock: here.clock, random })
+  const b = clockKeeper({ db, clock: there.clock, random })
+  await Promise.all([a.set({ advance_s: 60 }, actor), b.set({ advance_s: 60 }, actor)])
+  await Promise.all([a.follow(), b.follow()])
+  for (const node of [here, there]) assert.equal(node.clock.now(), start + 120_000)
+  await a.set({ advance_s: 60, freeze: true }, actor)
+  assert.equal(there.clock.now(), start + 120_000)
+  await b.follow()
+  assert.deepEqual(b.state(), { now: iso(start + 180_000), frozen: true })
+})
+
+eachMigrated('a key expires by the test clock', async (db, t) => {
+  const { ask, make, time } = await openDesk(db, t)
+  const { key } = await make({ expires_at: iso(time.nowMs + HOUR_MS) })
+  const status = async () => (await ask('GET /api/protected', { key })).status
+  assert.equal(await status(), 200)
+  await ask('POST /admin/clock', { body: { advance_s: 3600 } })
+  assert.equal(await status(), 403)
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eachDatabase, quietLog } from '../../../../test/rig/databases.ts'
+import type { Call, Endpoint } from '../../src/http/call.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
+import { migrateEngine } from '../../src/storage/migrate.ts'
+import { databaseCheck, drainCheck, migrationCheck } from '../../src/system/health.ts'
+import { probeEndpoints, rootEndpoint, systemEndpoint } from '../../src/system/routes.ts'
+
+async function get(endpoints: readonly Endpoint[], path: string) {
+  const endpoint = endpoints.find((each) => each.path === path)
+  const answer = await endpoint!.methods.GET!.handle({} as Call)
+  return { status: answer.status, body: JSON.parse(answer.json!) }
+}
+
+eachDatabase('/readyz says why not', async (db) => {
+  let draining = false
+  const checks = {
+    database: databaseCheck(db),
+    migrations: migrationCheck(db),
+    draining: drainCheck(() => draining),
+  }
+  const endpoints = probeEndpoints(checks, quietLog)
+  const ready = async () => {
+    const { status, body } = await get(endpoints, '/readyz')
+    return [status, body.status, body.reasons.map((each: { check: string }) => each.check)]
+  }
+  assert.deepEqual(await ready(), [503, 'not_ready', ['migrations']])
+  await migrateEngine(db, { clock: wallClock })
+  assert.deepEqual(await ready(), [200, 'ready', []])
+  draining = true
+  assert.deepEqual(await ready(), [503, 'not_ready', ['draining']])
+  assert.deepEqual(await get(endpoints, '/healthz'), { status: 200, body: { status: 'ok' } })
+})
+
+test('a check that fails or hangs is a reason, and says nothing internal', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const checks = {
+    broken: () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.5:5432')),
+    thrown: () => {
+      throw new Error('secret')
+    },
+    hanging: () => new Promise<undefined>(() => undefined),
+  }
+  const asked = get(probeEndpoints(checks, quietLog), '/readyz')
+  await new Promise(setImmediate) // those that fail have failed now; nothing waits for real time
+  t.mock.timers.tick(2000)
+  const { status, body } = await asked
+  assert.equal(status, 503)
+  const log = 'This check failed; the log says more.'
+  assert.deepEqual(body.reasons, [
+    { check: 'broken', message: log },
+    { check: 'thrown', message: log },
+    { check: 'hanging', message: 'No answer within 2000 ms.' },
+  ])
+})
+
+test('/ names the versions and links what there is', async () => {
+  const root = rootEndpoint({ name: 'shop', versions: ['v1', 'v2'], links: { docs: '/docs' } })
+  const { body } = await get([root], '/')
+  assert.deepEqual([body.name, body.versions], ['shop', ['v1', 'v2']])
+  assert.deepEqual(body.links.openapi, { v1: '/openapi/v1.json', v2: '/openapi/v2.json' })
+  assert.deepEqual([body.links.docs, body.links.readyz], ['/docs', '/readyz'])
+  assert.equal(root.methods.GET?.authenticated, false)
+})
+
+test('/admin/system shows health, figures and configuration, for admin', async () => {
+  const endpoint = systemEndpoint({
+    db: { name: 'sqlite' },
+    clock: { now: () => 0, elapsedMs: () => 5500 },
+    log: quietLog,
+    checks: { draining: () => 'This node is shutting down.' },
+    release: '0.1.0',
+    node: 'v26',
+    startedMs: 500,
+    configuration: [{ name: 'GATEHOOK_PORT', value: '1', source: 'flag', secret: false }],
+    figures: { keys: () => Promise.resolve(3) },
+  })
+  const { body } = await get([endpoint], '/admin/system')
+  assert.deepEqual(
+    [body.keys, body.uptime_s, body.database, body.health.status],
+    [...[3, 5, 'sqlite', 'not_ready']],
+  )
+  assert.equal(body.configuration.length, 1)
+  assert.equal(endpoint.methods.GET?.scope, 'admin')
+})
