@@ -19,16 +19,25 @@ export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 const VENDOR_RANGE = /application\/vnd\.[\w.-]+\+json/gi
 const CACHED = 256
 
-/** What one `Accept` header says of these types, most wanted first; remembered, for callers repeat. */
+const PARAMETER = /;([^;,=]*)=("[^"]*"|[^;,]*)/g
+
+/**
+ * Which of `types` a header takes, most wanted first. Parameters but `q` are left out: nothing here has
+ * any, and `application/json; charset=utf-8` means JSON.
+ */
 function preferred(accept: string, types: readonly string[]): readonly string[] {
-  return new Negotiator({ headers: { accept } }).mediaTypes(types)
+  const ranges = accept.replace(PARAMETER, (whole, name: string) =>
+    name.trim().toLowerCase() === 'q' ? whole : '',
+  )
+  return new Negotiator({ headers: { accept: ranges } }).mediaTypes(types)
 }
 
+/** Answers are remembered, for callers repeat themselves. */
 const problemFirst = new Map<string, boolean>()
 
 /** Whether errors are to be `application/problem+json`: named, and not wanted less than plain JSON. */
 export function prefersProblem(accept: string | undefined): boolean {
-  if (!accept?.includes('problem+json')) return false
+  if (!accept || !/problem\+json/i.test(accept)) return false
   let answer = problemFirst.get(accept)
   if (answer === undefined) {
     const vendors = accept.toLowerCase().match(VENDOR_RANGE) ?? []

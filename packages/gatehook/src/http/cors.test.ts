@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Answer, Call } from './call.ts'
+import { createCors } from './cors.ts'
+
+const call = (method: string, headers: Record<string, string>): Call =>
+  ({ method, headers, allow: 'GET, HEAD, POST, OPTIONS', out: {} }) as unknown as Call
+
+const preflight = (origins: string | undefined, origin: string) => {
+  const headers = {
+    origin,
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'authorization,x-custom',
+  }
+  const asked = call('OPTIONS', headers)
+  const cors = createCors(origins)
+  const answer = cors.preflight(asked) as Answer
+  void cors.headers(asked, answer)
+  return { answer, headers: { ...asked.out, ...answer.headers } as Record<string, string> }
+}
+
+const outOf = (origins: string | undefined, headers: Record<string, string>) => {
+  const asked = call('GET', headers)
+  void createCors(origins).headers(asked, { status: 200 })
+  return asked.out
+}
+
+test('a preflight is always 204; who may go on is in its headers', () => {
+  const { answer, headers } = preflight('https://a.example, https://b.example', 'https://b.example')
+  assert.equal(answer.status, 204)
+  assert.equal(headers['access-control-allow-origin'], 'https://b.example')
+  assert.equal(headers['access-control-allow-methods'], 'GET, HEAD, POST, OPTIONS')
+  assert.equal(headers['access-control-allow-headers'], 'authorization,x-custom')
+  assert(Number(headers['access-control-max-age']) > 0)
+  assert.equal(headers.vary, 'Origin')
+
+  for (const origins of [undefined, '', 'https://a.example']) {
+    const other = preflight(origins, 'https://evil.example')
+    assert.equal(other.answer.status, 204)
+    assert.deepEqual(
+      Object.keys(other.headers).filter((name) => name.startsWith('access-control')),
+      [],
+    )
+  }
+})
+
+test('credentials never go with *', () => {
+  const { headers } = preflight('*', 'https://any.example')
+  assert.equal(headers['access-control-allow-origin'], '*')
+  assert.equal(headers['access-control-allow-credentials'], undefined)
+  const both = outOf('https://a.example, *', { origin: 'https://a.example' })
+  assert.equal(both['access-control-allow-credentials'], undefined)
+  const listed = outOf('https://a.example', { origin: 'https://a.example' })
+  assert.equal(listed['access-control-allow-credentials'], 'true')
+})
+
+test('answers vary by Origin where origins are listed, asked or not', () => {
+  assert.deepEqual(outOf('https://a.example', {}), { vary: 'Origin' })
+  assert.deepEqual(outOf('https://a.example', { origin: 'null' }), { vary: 'Origin' })
+  assert.deepEqual(outOf(undefined, { origin: 'https://a.example' }), {})
+  const expose = outOf('*', { origin: 'https://a.example' })['access-control-expose-headers']
+  for (const name of ['Link', 'X-Request-Id', 'Deprecation', 'ETag', 'Retry-After']) {
+    assert(expose?.split(', ').includes(name), name)
+  }
+})
+
+test('plain OPTIONS is no preflight', () => {
+  const { preflight: step } = createCors('*')
+  assert.equal(step(call('OPTIONS', { origin: 'https://a.example' })), undefined)
+  assert.equal(
+    step(call('GET', { 'access-control-request-method': 'GET', origin: 'x' })),
+    undefined,
+  )
+})
+
+test('a header list that is none is not echoed', () => {
+  const asked = call('OPTIONS', {
+    origin: 'https://a.example',
+    'access-control-request-method': 'GET',
+    'access-control-request-headers': 'x-a; evil',
+  })
+  const answer = createCors('*').preflight(asked) as Answer
+  assert.match(answer.headers?.['access-control-allow-headers'] ?? '', /^Authorization, /)
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Failure } from '../kernel/failure.ts'
+import { problem } from './problem.ts'
+
+const context = {
+  requestId: 'req_1',
+  accept: undefined,
+  path: '/api/v1/orders',
+  documentation: 'https://api.example/docs/errors',
+}
+const errors = [{ pointer: '/total', code: 'too_small', message: 'At least 0.' }]
+
+test('a failure is our envelope', () => {
+  const answer = problem(new Failure('validation_failed', 'No.', { errors }), context)
+  assert.equal(answer.status, 422)
+  assert.equal(answer.headers?.['content-type'], undefined)
+  assert.deepEqual(JSON.parse(answer.json ?? ''), {
+    error: 'validation_failed',
+    message: 'No.',
+    status: 422,
+    request_id: 'req_1',
+    documentation: 'https://api.example/docs/errors#validation_failed',
+    errors,
+  })
+})
+
+test('or RFC 9457, with the members of the envelope kept', () => {
+  const accept = 'application/problem+json'
+  const answer = problem(new Failure('not_found', 'No such order.'), { ...context, accept })
+  assert.equal(answer.headers?.['content-type'], accept)
+  assert.deepEqual(JSON.parse(answer.json ?? ''), {
+    type: 'https://api.example/docs/errors#not_found',
+    title: 'There is nothing here.',
+    status: 404,
+    detail: 'No such order.',
+    instance: '/api/v1/orders',
+    error: 'not_found',
+    message: 'No such order.',
+    request_id: 'req_1',
+    documentation: 'https://api.example/docs/errors#not_found',
+  })
+})
+
+test("a failure's headers stay, what it says to the log does not", () => {
+  const headers = { 'www-authenticate': 'Bearer' }
+  const failure = new Failure('unauthorized', undefined, { headers, detail: 'secret reason' })
+  const answer = problem(failure, context)
+  assert.deepEqual(answer.headers, headers)
+  assert.doesNotMatch(answer.json ?? '', /secret reason/)
+})
+
+test('a bug shows nothing but its id', () => {
+  const answer = problem(new Failure('internal_error'), context)
+  assert.deepEqual(Object.keys(JSON.parse(answer.json ?? '')), [
+    'error',
+    'message',
+    'status',
+    'request_id',
+  ])
+})

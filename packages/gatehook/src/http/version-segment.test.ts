@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { split } from './version-segment.ts'
+
+const roots = new Set(['orders', 'users', 'protected', '2fa'])
+
+test('a version segment is taken out, whatever it is worth', () => {
+  for (const segment of [
+    'v1',
+    'v2',
+    'V1',
+    'v01',
+    'v1.2.3',
+    '2',
+    '2026-06-01',
+    'latest',
+    'STABLE',
+  ]) {
+    assert.deepEqual(split(`/api/${segment}/orders/5`, roots), { path: '/api/orders/5', segment })
+  }
+})
+
+test('a segment is taken whole, and alone too', () => {
+  assert.deepEqual(split('/api/v1', roots), { path: '/api', segment: 'v1' })
+  assert.deepEqual(split('/api/v1/', roots), { path: '/api/', segment: 'v1' })
+  assert.deepEqual(split('/api/v1/v2/orders', roots), { path: '/api/v2/orders', segment: 'v1' })
+  assert.deepEqual(split('/api/v1%2Forders', roots), { path: '/api', segment: 'v1%2Forders' })
+})
+
+test('paths without a version stay as they are', () => {
+  const paths = [
+    '/api/orders',
+    '/api/users/v1',
+    '/api/2fa/codes',
+    '/api/',
+    '/api',
+    '/api//v1/orders',
+    '/api/vendors',
+    '/api/lateststuff/x',
+    '/API/v1/orders',
+    '/api/%761/orders',
+    '/%61pi/v1/orders',
+    '/events/v1',
+    '/',
+    '*',
+  ]
+  for (const path of paths) assert.deepEqual(split(path, roots), { path, segment: undefined })
+})
