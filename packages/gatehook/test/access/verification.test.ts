@@ -85,10 +85,18 @@ test('a look-up that began before a change is not remembered', async () => {
   verifier.forget()
   const after = verifier.verify(key, HERE)
   assert.equal(answers.length, 2, 'the later caller does not wait for the earlier look-up')
-  answers[0]!({ ...row, expires_at: null, secret_expires_at: null })
-  assert.equal((await before).subject, 'key_1')
   answers[1]!(undefined)
   await assert.rejects(async () => after, { code: 'invalid_api_key' })
+  answers[0]!({ ...row, expires_at: null, secret_expires_at: null })
+  assert.equal((await before).subject, 'key_1')
+  const later = verifier.verify(key, HERE)
+  assert.equal(
+    answers.length,
+    3,
+    'what came late is right for the one who waited, and for nobody else',
+  )
+  answers[2]!(undefined)
+  await assert.rejects(async () => later, { code: 'invalid_api_key' })
   await verifier.idle()
 })
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import type { Actor } from '../../src/audit/store.ts'
+import type { Statement } from '../../src/storage/database.ts'
+import { sql } from '../../src/storage/sql.ts'
 import { clockKeeper } from '../../src/system/clock.ts'
 import { HandClock, openDesk, random } from '../access/desk.ts'
 
@@ -64,6 +66,35 @@ eachMigrated('other nodes follow, and two changes at once both count', async (db
   assert.equal(there.clock.now(), start + 120_000)
   await b.follow()
   assert.deepEqual(b.state(), { now: iso(start + 180_000), frozen: true })
+})
+
+eachMigrated('a look that began before a change does not turn time back', async (db) => {
+  const time = new HandClock()
+  const start = time.nowMs
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const slow = new Proxy(db, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      if (name !== 'get') return value.bind(target)
+      return async (statement: Statement) => {
+        const row = await target.get(statement)
+        await gate
+        return row
+      }
+    },
+  })
+  const keeper = clockKeeper({ db: slow, clock: time.clock, random })
+  await keeper.set({ advance_s: 60 }, actor)
+  const look = keeper.follow()
+  await db.get(sql`SELECT 1 AS one`) // the look has read by now
+  await keeper.set({ advance_s: 60 }, actor)
+  open()
+  await look
+  assert.equal(time.clock.now(), start + 120_000)
 })
 
 eachMigrated('a key expires by the test clock', async (db, t) => {
