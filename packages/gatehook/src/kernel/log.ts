@@ -37,9 +37,16 @@ export function createLog(options: LogOptions): Log {
         censor: '[redacted]',
       },
     },
-    options.destination ?? pino.destination({ dest: 1, sync: false, minLength: 4096 }),
+    options.destination ?? standardOutput(),
   )
 }
+
+const BUFFER_BYTES = 4096
+/** A quiet service's lines must not wait for the buffer to fill. */
+const FLUSH_MS = 250
+
+const standardOutput = () =>
+  pino.destination({ dest: 1, sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_MS })
 
 const SECRET_PARAMETERS = new Set(['api_key', 'cursor', 'access_token', 'token', 'code'])
 
