@@ -135,7 +135,7 @@ export type DatabaseAddress =
 
 export const databaseAddress = (url: string): DatabaseAddress =>
   url.startsWith('sqlite:')
-    ? { kind: 'sqlite', file: url.slice('sqlite:'.length) }
+    ? { kind: 'sqlite', file: url.replace(/^sqlite:(?:\/\/)?/, '') }
     : { kind: 'postgres', url }
 
 /** The base of absolute links once the port is known: as configured, else the bind address. */

@@ -85,7 +85,7 @@ export const databaseUrl: Kind<string> = {
   expects: 'sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE',
   parse(text) {
     if (text.startsWith('sqlite:')) {
-      const file = text.slice('sqlite:'.length)
+      const file = text.replace(/^sqlite:(?:\/\/)?/, '')
       return file === '' || file.startsWith(':') || /[?#\0]/.test(file) ? undefined : text
     }
     if (!/^postgres(ql)?:\/\/./.test(text) || !URL.canParse(text)) return undefined

@@ -1,0 +1,53 @@
+/** `gatehook migrate` and `gatehook seed`: what a start does first, without starting. */
+import type { CommandSpec, Input } from './command.ts'
+import { engineOptions, withApp } from './engine.ts'
+
+async function runMigrate(input: Input): Promise<undefined> {
+  const lines: string[] = []
+  const onProgress = (line: string) => {
+    lines.push(line)
+    input.out.progress(line)
+  }
+  await withApp({ ...input, out: { ...input.out, progress: onProgress } }, () => undefined, {
+    migrates: true,
+  })
+  input.out.result({ applied: lines }, () =>
+    lines.length === 0 ? 'The database is up to date.' : 'The database is up to date now.',
+  )
+  return
+}
+
+export const migrate: CommandSpec = {
+  name: 'migrate',
+  summary: 'bring the database up to date, without starting',
+  description:
+    'Applies what is missing: tables of the engine, and what the declaration added. A change that is ' +
+    'more than an addition is refused with a sentence, here as at start.',
+  options: engineOptions,
+  config: ['databaseUrl'],
+  examples: [['gatehook migrate', 'before nodes of a new release start']],
+  run: runMigrate,
+}
+
+async function runSeed(input: Input): Promise<undefined> {
+  const rows = await withApp(input, (app) => app.seeded, { migrates: true, seed: true })
+  const total = Object.values(rows).reduce((sum, count) => sum + count, 0)
+  input.out.result({ rows }, () =>
+    total === 0
+      ? 'There are rows already; nothing was added.'
+      : Object.entries(rows)
+          .map(([name, count]) => `${name}: ${count} rows`)
+          .join('\n'),
+  )
+  return
+}
+
+export const seed: CommandSpec = {
+  name: 'seed',
+  summary: 'sample data in test mode, where there is none yet',
+  description: 'Fills empty collections of the default customer, test mode, with declared samples.',
+  options: engineOptions,
+  config: ['databaseUrl'],
+  examples: [['gatehook seed', 'after a start with --no-seed']],
+  run: runSeed,
+}
