@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { request, start, talk } from './rig.ts'
+
+test('a request id is echoed when it is one, else made; on every answer', async (t) => {
+  const { server, port } = await start(t)
+  const idOf = async (sent?: string, path = '/api/orders') => {
+    const headers = sent === undefined ? {} : { 'x-request-id': sent }
+    return (await server.inject({ path, headers })).headers['x-request-id']
+  }
+  assert.equal(await idOf('Ab.c-_9'), 'Ab.c-_9')
+  assert.equal(await idOf('x'.repeat(128), '/nowhere'), 'x'.repeat(128))
+  for (const bad of ['x'.repeat(129), 'a b', '', 'a\u00e4', 'a,b']) {
+    assert.match(String(await idOf(bad)), /^req_[0-9A-Za-z]{16}$/, bad)
+  }
+  assert.notEqual(await idOf(), await idOf())
+  const [broken] = await talk(port, 'GARBAGE\r\n\r\n')
+  assert.match(broken?.headers['x-request-id'] ?? '', /^req_/)
+  assert.equal(JSON.parse(broken?.body ?? '').request_id, broken?.headers['x-request-id'])
+})
+
+test('failures keep their headers and are problem+json for those who ask', async (t) => {
+  const { server } = await start(t)
+  const plain = await server.inject('/api/users')
+  assert.equal(plain.statusCode, 401)
+  assert.equal(plain.headers['www-authenticate'], 'ApiKey')
+  assert.equal(plain.headers['content-type'], 'application/json')
+  const accept = 'application/problem+json'
+  const problem = await server.inject({ path: '/api/users', headers: { accept } })
+  assert.equal(problem.headers['content-type'], accept)
+  assert.equal(problem.json().error, 'unauthorized')
+  assert.equal(problem.json().detail, problem.json().message)
+  const refused = await server.inject({ path: '/api/orders', headers: { accept: 'text/html' } })
+  assert.equal(refused.json().error, 'not_acceptable')
+})
+
+test('a bug is a bare 500; the log has the rest', async (t) => {
+  const { server } = await start(t)
+  for (const method of ['GET', 'PUT', 'POST'] as const) {
+    const response = await server.inject({ method, path: '/bug' })
+    assert.equal(response.statusCode, 500, method)
+    assert.deepEqual(Object.keys(response.json()), ['error', 'message', 'status', 'request_id'])
+    assert.doesNotMatch(response.body, /inner secret/)
+    assert.equal(response.headers['x-bad'], undefined)
+  }
+})
+
+test('bodies that are not JSON keep their type and their length in bytes', async (t) => {
+  const { port } = await start(t)
+  const [page] = await talk(port, request('GET /page'))
+  assert.equal(page?.headers['content-type'], 'text/html; charset=utf-8')
+  assert.equal(page?.headers['content-length'], '9')
+  assert.equal(page?.body, '<p>ä</p>')
+})
+
+test('what a key in the URL fetched is kept by no cache, and the key is in no log', async (t) => {
+  const rig = await start(t)
+  for (const path of [
+    '/api/users?api_key=gk_secret',
+    '/page?%61pi_key=gk_secret',
+    '/x?api_key=gk_secret',
+  ]) {
+    const response = await rig.server.inject(path)
+    assert.equal(response.headers['cache-control'], 'private, no-store', path)
+  }
+  await rig.server.inject('/api/orders?cursor=opaque&limit=2')
+  assert.doesNotMatch(rig.logged(), /gk_secret|opaque/)
+  assert.match(rig.logged(), /limit=2/)
+  assert.equal((await rig.server.inject('/page')).headers['cache-control'], 'max-age=60')
+})
+
+test('one line a request, with what is known of it', async (t) => {
+  const rig = await start(t)
+  const headers = { 'x-request-id': 'mine' }
+  await rig.server.inject({ path: '/api/v1/orders/7', headers })
+  await rig.server.inject({ path: '/bug', headers })
+  await rig.server.inject({ path: '/nowhere', headers })
+  const lines = rig.lines.filter((line) => line.msg === 'request')
+  assert.deepEqual(
+    lines.map(({ level, request_id, method, url, route, status }) => [
+      level,
+      request_id,
+      method,
+      url,
+      route,
+      status,
+    ]),
+    [
+      ['info', 'mine', 'GET', '/api/v1/orders/7', '/api/orders/:id', 200],
+      ['error', 'mine', 'GET', '/bug', '/bug', 500],
+      ['info', 'mine', 'GET', '/nowhere', '*', 404],
+    ],
+  )
+  assert(lines.every((line) => typeof line.ms === 'number'))
+  const bug = rig.lines.find((line) => line.msg === 'bug')
+  assert.match(JSON.stringify(bug), /inner secret/)
+  assert.match(JSON.stringify(bug), /rig\.ts/)
+})
+
+test('CORS stands on every answer, refusals and preflights included', async (t) => {
+  const { server } = await start(t, { origins: 'https://app.example' })
+  const headers = { origin: 'https://app.example' }
+  for (const path of ['/api/orders', '/api/users', '/nowhere', '/api/orders?a=%zz', '/bug']) {
+    const response = await server.inject({ path, headers })
+    assert.equal(response.headers['access-control-allow-origin'], headers.origin, path)
+    assert.equal(response.headers.vary, 'Origin', path)
+  }
+  const asked = { ...headers, 'access-control-request-method': 'POST' }
+  const preflight = await server.inject({ method: 'OPTIONS', path: '/api/users', headers: asked })
+  assert.equal(preflight.statusCode, 204)
+  assert.equal(preflight.headers['access-control-allow-methods'], 'GET, HEAD, POST, OPTIONS')
+})

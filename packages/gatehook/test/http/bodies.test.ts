@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import net from 'node:net'
+import { test } from 'node:test'
+import { answersIn, request, start, talk } from './rig.ts'
+
+const post = (path: string, body: string, ...headers: string[]) =>
+  request(`POST ${path}`, `Content-Length: ${Buffer.byteLength(body)}`, ...headers) + body
+
+const JSON_TYPE = 'Content-Type: application/json'
+
+const codeOf = (answer: { body: string } | undefined) => JSON.parse(answer?.body ?? '').error
+
+test('a body comes in whole, chunked or not, in whatever pieces', async (t) => {
+  const { port } = await start(t)
+  const [whole] = await talk(port, post('/api/orders', '{"a":"ä"}', JSON_TYPE))
+  assert.deepEqual(JSON.parse(whole?.body ?? '').body, { a: 'ä' })
+  const head = request('POST /api/orders', JSON_TYPE, 'Transfer-Encoding: chunked')
+  const [chunked] = await talk(port, head, '4\r\n{"a"\r\n', '3\r\n:1}\r\n', '0\r\n\r\n')
+  assert.deepEqual(JSON.parse(chunked?.body ?? '').body, { a: 1 })
+})
+
+test('media types are judged before the body, 415 says what is read', async (t) => {
+  const { port } = await start(t)
+  const cases: string[][] = [
+    ['Content-Type: text/plain'],
+    ['Content-Type: application/x-www-form-urlencoded'],
+    ['Content-Type: application/json; charset=latin1'],
+    ['Content-Type: application/merge-patch+json'],
+    [JSON_TYPE, 'Content-Encoding: gzip'],
+    [],
+  ]
+  for (const headers of cases) {
+    const [answer] = await talk(port, post('/api/orders', '{"a":1}', ...headers))
+    assert.equal(answer?.status, 415, headers.join())
+    assert.equal(answer?.headers.accept, 'application/json')
+  }
+  const untyped = request('POST /api/orders', 'Transfer-Encoding: chunked')
+  assert.equal((await talk(port, untyped, '2\r\n{}\r\n0\r\n\r\n'))[0]?.status, 415)
+  const vendor = 'Content-Type: application/vnd.gatehook.api.v2+json'
+  assert.equal((await talk(port, post('/api/orders', '{}', vendor)))[0]?.status, 200)
+  const patch = 'Content-Length: 2\r\nContent-Type: application/merge-patch+json'
+  assert.equal((await talk(port, request('PATCH /api/orders/5', patch), '{}'))[0]?.status, 200)
+})
+
+test('empty bodies: required ones are missed, optional ones are not', async (t) => {
+  const { port } = await start(t)
+  const [required] = await talk(port, post('/api/orders', ''))
+  assert.deepEqual([required?.status, codeOf(required)], [400, 'invalid_json'])
+  for (const headers of [[], [JSON_TYPE], ['Content-Type: text/plain']]) {
+    const [optional] = await talk(port, post('/api/orders/5/pay', '', ...headers))
+    assert.equal(JSON.parse(optional?.body ?? '').body, null)
+  }
+  const empty = request('POST /api/orders/5/pay', 'Transfer-Encoding: chunked')
+  assert.equal((await talk(port, empty, '0\r\n\r\n'))[0]?.status, 200)
+})
+
+test('bodies where none is taken are ignored, and the connection goes on', async (t) => {
+  const { port } = await start(t)
+  const head = (line: string, ...more: string[]) =>
+    `${[`${line} HTTP/1.1`, 'Host: localhost', ...more].join('\r\n')}\r\n\r\n`
+  const answers = await talk(
+    port,
+    `${head('DELETE /api/orders/5', 'Content-Length: 4')}junk`,
+    `${head('GET /api/orders', 'Content-Length: 4')}junk`,
+    request('GET /healthz'),
+  )
+  assert.deepEqual(
+    answers.map((answer) => answer.status),
+    [204, 200, 200],
+  )
+})
+
+test('a mebibyte is read, one byte more is 413', async (t) => {
+  const { port } = await start(t)
+  const of = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
+  const [most] = await talk(port, post('/api/orders', of(1_048_576), JSON_TYPE))
+  assert.equal(most?.status, 200)
+  const [more] = await talk(port, post('/api/orders', of(1_048_577), JSON_TYPE))
+  assert.deepEqual([more?.status, codeOf(more)], [413, 'payload_too_large'])
+  const head = request('POST /api/orders', JSON_TYPE, 'Transfer-Encoding: chunked')
+  const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`
+  const [chunked] = await talk(port, head, chunk, chunk, '0\r\n\r\n')
+  assert.equal(chunked?.status, 413)
+})
+
+test('a body beyond all reason is not read at all', async (t) => {
+  const { port } = await start(t)
+  const head = request('POST /api/orders', JSON_TYPE, 'Content-Length: 99999999999')
+  const [declared] = await talk(port, head)
+  assert.equal(declared?.status, 413)
+  assert.equal(declared?.headers.connection, 'close')
+})
+
+test('refused before the body: the 401 does not wait for it', async (t) => {
+  const { port } = await start(t)
+  const head = request('POST /api/users', JSON_TYPE, 'Content-Length: 1000000')
+  const [answer] = await talk(port, head)
+  assert.equal(answer?.status, 401)
+})
+
+/** Sends a head with `Expect`, then the body once 100 Continue has come; gives all that was read. */
+function expecting(port: number, head: string, body: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(port, '127.0.0.1')
+    let text = ''
+    socket.on('connect', () => socket.write(head))
+    socket.on('data', (chunk) => {
+      const before = text
+      text += chunk
+      if (!before && text.startsWith('HTTP/1.1 100 Continue\r\n\r\n')) socket.write(body)
+    })
+    socket.on('error', reject)
+    socket.on('close', () => resolve(text))
+  })
+}
+
+test('100-continue is said when the body is wanted, and not to those who are refused', async (t) => {
+  const { port } = await start(t)
+  const headers = [JSON_TYPE, 'Content-Length: 7', 'Expect: 100-continue']
+  const wanted = await expecting(port, request('POST /api/orders', ...headers), '{"a":1}')
+  const [, rest = ''] = wanted.split('HTTP/1.1 100 Continue\r\n\r\n')
+  assert.deepEqual(JSON.parse(answersIn(Buffer.from(rest))[0]?.body ?? '').body, { a: 1 })
+  const keepOpen = request('POST /api/users', ...headers).replace('Connection: close\r\n', '')
+  const refused = await expecting(port, keepOpen, '{"a":1}')
+  assert.match(refused, /^HTTP\/1.1 401 /)
+  const large = request('POST /api/orders', JSON_TYPE, 'Content-Length: 2000000', headers[2]!)
+  assert.match(await expecting(port, large, ''), /^HTTP\/1.1 413 /)
+  const odd = await talk(port, post('/api/orders', '{}', JSON_TYPE, 'Expect: miracles'))
+  assert.deepEqual([odd[0]?.status, codeOf(odd[0])], [400, 'invalid_request'])
+})
+
+test('a caller who leaves in the middle of a body is logged and not answered', async (t) => {
+  const rig = await start(t)
+  await new Promise<void>((resolve) => {
+    const socket = net.connect(rig.port, '127.0.0.1')
+    const headers = [JSON_TYPE, 'Content-Length: 50', 'Expect: 100-continue']
+    socket.on('connect', () => socket.write(request('POST /api/orders', ...headers)))
+    socket.on('data', () => socket.destroy())
+    socket.on('close', () => resolve())
+  })
+  await rig.server.drain(5000)
+  const line = rig.lines.find((entry) => entry.msg === 'request aborted')
+  assert.equal(line?.route, '/api/orders')
+  assert.equal(
+    rig.lines.some((entry) => entry.msg === 'bug'),
+    false,
+  )
+})

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import net from 'node:net'
+import { type TestContext, test } from 'node:test'
+import type { Endpoint } from '../../src/http/call.ts'
+import { answersIn, start, talk } from './rig.ts'
+
+/** A server with `/slow`, which answers when told to. */
+async function withSlow(t: TestContext) {
+  const gate = Promise.withResolvers<void>()
+  const entered = Promise.withResolvers<void>()
+  const slow: Endpoint = {
+    kind: 'public',
+    path: '/slow',
+    methods: {
+      GET: {
+        authenticated: false,
+        handle: async () => {
+          entered.resolve()
+          await gate.promise
+          return { status: 200, json: '"done"' }
+        },
+      },
+    },
+  }
+  return { ...(await start(t, { more: [slow] })), gate, entered }
+}
+
+const KEPT = 'HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+function open(port: number) {
+  const socket = net.connect(port, '127.0.0.1')
+  const chunks: Buffer[] = []
+  const first = Promise.withResolvers<void>()
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    first.resolve()
+  })
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()))
+  return { socket, closed, first: first.promise, answers: () => answersIn(Buffer.concat(chunks)) }
+}
+
+test('draining takes no connections, closes idle ones, lets those in flight finish', async (t) => {
+  const { server, port, gate, entered } = await withSlow(t)
+  const idle = open(port)
+  idle.socket.write(`GET /healthz ${KEPT}`)
+  await idle.first
+  const silent = open(port)
+  const busy = open(port)
+  busy.socket.write(`GET /slow ${KEPT}`)
+  await entered.promise
+
+  const drained = server.drain(10_000)
+  await idle.closed
+  await assert.rejects(talk(port, `GET /healthz ${KEPT}`), { code: 'ECONNREFUSED' })
+  gate.resolve()
+  assert.equal(await drained, true)
+  await Promise.all([busy.closed, silent.closed])
+  const [answer] = busy.answers()
+  assert.deepEqual([answer?.status, answer?.body], [200, '"done"'])
+  assert.equal(answer?.headers.connection, 'close')
+})
+
+test('draining is bounded, and says so when something did not finish', async (t) => {
+  const { server, port, entered } = await withSlow(t)
+  const busy = open(port)
+  busy.socket.write(`GET /slow ${KEPT}`)
+  await entered.promise
+  assert.equal(await server.drain(50), false)
+  await busy.closed
+  assert.deepEqual(busy.answers(), [])
+})
+
+test('with nothing in flight draining is immediate, and closing twice is closing', async (t) => {
+  const { server } = await start(t)
+  assert.equal(await server.drain(10_000), true)
+  await server.close()
+})

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import net from 'node:net'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Endpoint } from '../../src/http/call.ts'
+import { answersIn, type RawAnswer, request, start, talk } from './rig.ts'
+
+const short = { headersTimeoutMs: 200, requestTimeoutMs: 400 }
+
+/** Status and code; that the answer is our envelope, framed, the last of its connection. */
+function judged(answer: RawAnswer | undefined): [number, string] {
+  assert(answer)
+  assert.equal(answer.headers['content-type'], 'application/json')
+  assert.equal(answer.headers.connection, 'close')
+  const body = JSON.parse(answer.body)
+  assert.equal(body.status, answer.status)
+  assert.equal(body.request_id, answer.headers['x-request-id'])
+  return [answer.status, body.error]
+}
+
+test('what the parser refuses is answered in our envelope', async (t) => {
+  const { port } = await start(t)
+  const big = 'x'.repeat(20_000)
+  const cases: [string, number, string][] = [
+    ['nonsense\r\n\r\n', 400, 'invalid_request'],
+    ['\x16\x03\x01\x02\x00\x01\x00', 400, 'invalid_request'],
+    ['GET / HTTP/9.9\r\nHost: localhost\r\n\r\n', 400, 'invalid_request'],
+    ['GET / HTTP/1.1\r\nHost: localhost\r\nbad header: x\r\n\r\n', 400, 'invalid_request'],
+    ['GET /\0 HTTP/1.1\r\nHost: localhost\r\n\r\n', 400, 'invalid_request'],
+    [request('GET /', 'Content-Length: 1', 'Content-Length: 2'), 400, 'invalid_request'],
+    [request('POST /', 'Content-Length: 1', 'Transfer-Encoding: chunked'), 400, 'invalid_request'],
+    [request('POST /', 'Content-Length: -1'), 400, 'invalid_request'],
+    [request('GET /', `X-Big: ${big}`), 431, 'headers_too_large'],
+    [`GET /${big} HTTP/1.1\r\nHost: localhost\r\n\r\n`, 414, 'uri_too_long'],
+  ]
+  for (const [bytes, status, code] of cases) {
+    const answers = await talk(port, bytes)
+    assert.equal(answers.length, 1)
+    assert.deepEqual(judged(answers[0]), [status, code], bytes.slice(0, 60))
+  }
+})
+
+test('a URL of more than 8 KiB is 414, whatever it means', async (t) => {
+  const { port } = await start(t)
+  const of = (bytes: number) => `/api/orders?x=${'y'.repeat(bytes - 14)}`
+  assert.equal((await talk(port, request(`GET ${of(8192)}`)))[0]?.status, 200)
+  assert.deepEqual(judged((await talk(port, request(`GET ${of(8193)}`)))[0]), [414, 'uri_too_long'])
+})
+
+test('the Host header stands once', async (t) => {
+  const { port } = await start(t)
+  const none = 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'
+  assert.deepEqual(judged((await talk(port, none))[0]), [400, 'invalid_request'])
+  const twice = request('GET /healthz', 'hOST: localhost')
+  assert.deepEqual(judged((await talk(port, twice))[0]), [400, 'invalid_request'])
+  const old = 'GET /healthz HTTP/1.0\r\n\r\n'
+  assert.equal((await talk(port, old))[0]?.status, 200)
+  const [foreign] = await talk(port, 'GET /api/orders HTTP/1.0\r\nHost: evil.example\r\n\r\n')
+  assert.deepEqual(
+    [foreign?.status, JSON.parse(foreign?.body ?? '').error],
+    [421, 'misdirected_request'],
+  )
+})
+
+test('who dawdles gets 408: with the head, with the body', async (t) => {
+  const { port } = await start(t, { limits: short })
+  const head = talk(port, 'GET /healthz HTTP/1.1\r\nHost: local')
+  const body = talk(
+    port,
+    request('POST /api/orders', 'Content-Type: application/json', 'Content-Length: 9'),
+    '{"a"',
+  )
+  for (const answers of [await head, await body]) {
+    assert.deepEqual(judged(answers[0]), [408, 'request_timeout'])
+    assert.equal(answers.length, 1)
+  }
+})
+
+test('a body that breaks its framing is 400, once', async (t) => {
+  const { port } = await start(t)
+  const head = request(
+    'POST /api/orders',
+    'Content-Type: application/json',
+    'Transfer-Encoding: chunked',
+  )
+  const answers = await talk(port, head, '2\r\n{}\r\nZZ\r\n')
+  assert.equal(answers.length, 1)
+  assert.deepEqual(judged(answers[0]), [400, 'invalid_request'])
+})
+
+test('garbage after a request does not take its answer', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const entered = Promise.withResolvers<void>()
+  const slow: Endpoint = {
+    kind: 'public',
+    path: '/slow',
+    methods: {
+      GET: {
+        authenticated: false,
+        handle: async () => {
+          entered.resolve()
+          await gate.promise
+          return { status: 200, json: '"slow"' }
+        },
+      },
+    },
+  }
+  const { port } = await start(t, { more: [slow] })
+  const socket = net.connect(port, '127.0.0.1')
+  const chunks: Buffer[] = []
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const closed = new Promise((resolve) => socket.on('close', resolve))
+  socket.write('GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\nGARBAGE\r\n\r\n')
+  await entered.promise
+  gate.resolve()
+  await closed
+  const answers = answersIn(Buffer.concat(chunks))
+  assert.deepEqual([answers[0]?.status, answers[0]?.body], [200, '"slow"'])
+  assert.deepEqual(judged(answers[1]), [400, 'invalid_request'])
+})
+
+test('Upgrade is ignored', async (t) => {
+  const { port } = await start(t)
+  for (const to of ['websocket', 'h2c']) {
+    const upgrade = `GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade, close\r\nUpgrade: ${to}\r\n\r\n`
+    assert.equal((await talk(port, upgrade))[0]?.status, 200, to)
+  }
+})
+
+test('any bytes end in an answer below 500 or a closed connection', async (t) => {
+  const rig = await start(t, { limits: short })
+  const text = fc.string({ unit: 'binary', maxLength: 40 }).map((s) => s.replace(/[\r\n]/g, ''))
+  const hostile = fc
+    .record({
+      method: fc.constantFrom('GET', 'POST', 'PATCH', 'OPTIONS', 'HEAD'),
+      path: fc.oneof(
+        text,
+        text.map((s) => `/api/${s}`),
+        text.map((s) => `/api/orders/${s}`),
+      ),
+      name: fc.constantFrom('Accept', 'Content-Type', 'Expect', 'X-Request-Id', 'Host', 'Range'),
+      value: text,
+      body: text,
+    })
+    .map(({ method, path, name, value, body }) => {
+      const length = `Content-Length: ${Buffer.byteLength(body)}`
+      return request(`${method} ${path}`, length, `${name}: ${value}`) + body
+    })
+  await fc.assert(
+    fc.asyncProperty(hostile, async (bytes) => {
+      for (const answer of await talk(rig.port, bytes)) assert(answer.status < 500, bytes)
+    }),
+    { numRuns: 150 },
+  )
+  assert.equal(
+    lines.some((line) => line.msg === 'bug'),
+    false,
+  )
+})

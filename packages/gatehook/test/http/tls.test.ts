@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { connect, type TLSSocket } from 'node:tls'
+import { readTls, type TlsPair, watchTls } from '../../src/http/tls.ts'
+import { createLog } from '../../src/kernel/log.ts'
+import { answersIn, request, start } from './rig.ts'
+
+const fixture = (name: string) => new URL(`../fixtures/tls/${name}`, import.meta.url).pathname
+const pairOf = (name: string) => ({
+  certFile: fixture(`${name}.crt`),
+  keyFile: fixture(`${name}.key`),
+})
+
+/** Copies of the first pair in a folder of their own, to be overwritten. */
+function folder(t: TestContext) {
+  const dir = mkdtempSync(join(tmpdir(), 'gatehook-tls-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  const files = { certFile: join(dir, 'tls.crt'), keyFile: join(dir, 'tls.key') }
+  const put = (name: string) => {
+    copyFileSync(pairOf(name).keyFile, files.keyFile)
+    copyFileSync(pairOf(name).certFile, files.certFile)
+  }
+  put('first')
+  return { files, put }
+}
+
+function talkTls(port: number, text: string): Promise<{ socket: TLSSocket; bytes: Buffer }> {
+  return new Promise((resolve, reject) => {
+    const ca = readFileSync(fixture('first.crt'))
+    const socket = connect({ port, host: '127.0.0.1', ca, servername: 'localhost' })
+    const chunks: Buffer[] = []
+    socket.on('secureConnect', () => socket.write(text))
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.on('error', reject)
+    socket.on('close', () => resolve({ socket, bytes: Buffer.concat(chunks) }))
+  })
+}
+
+test('HTTPS is served, with HSTS on every answer, refusals of the parser included', async (t) => {
+  const { port, url } = await start(t, { tls: pairOf('first') })
+  assert.match(url, /^https:\/\/127\.0\.0\.1:\d+$/)
+  for (const text of [request('GET /api/orders'), request('GET /nowhere'), 'GARBAGE\r\n\r\n']) {
+    const [answer] = answersIn((await talkTls(port, text)).bytes)
+    assert.equal(
+      answer?.headers['strict-transport-security'],
+      'max-age=31536000; includeSubDomains',
+      text,
+    )
+    if (answer?.status === 200) assert.equal(JSON.parse(answer.body).secure, true)
+  }
+})
+
+test('a server whose key is not its certificate does not start', () => {
+  const { certFile } = pairOf('first')
+  const { keyFile } = pairOf('second')
+  assert.throws(() => readTls({ certFile, keyFile }))
+  assert.throws(() => readTls({ certFile: '/nowhere.crt', keyFile }), /ENOENT/)
+})
+
+test('a new pair is taken up, a broken one is not', async (t) => {
+  const { files, put } = folder(t)
+  const logged = Promise.withResolvers<void>()
+  const applied = Promise.withResolvers<TlsPair>()
+  const destination = {
+    write: (line: string) => {
+      if (line.includes('not reloaded')) logged.resolve()
+    },
+  }
+  const log = createLog({ level: 'warn', destination })
+  const count = { applied: 0 }
+  const apply = (pair: TlsPair) => {
+    count.applied++
+    applied.resolve(pair)
+  }
+  t.after(watchTls({ files, apply, log, intervalMs: 10 }))
+
+  writeFileSync(files.certFile, 'broken')
+  await logged.promise
+  assert.equal(count.applied, 0)
+  put('second')
+  const pair = await applied.promise
+  assert.deepEqual(pair.cert, readFileSync(fixture('second.crt')))
+  assert.deepEqual(pair.key, readFileSync(fixture('second.key')))
+})
+
+test('a running server shows the new certificate to new connections', async (t) => {
+  const { files, put } = folder(t)
+  const reloaded = Promise.withResolvers<void>()
+  const destination = {
+    write: (line: string) => {
+      if (line.includes('certificate reloaded')) reloaded.resolve()
+    },
+  }
+  const log = createLog({ level: 'info', destination })
+  const { port } = await start(t, { tls: files, log })
+  const subject = async () => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
+    await new Promise((resolve) => socket.on('secureConnect', resolve))
+    const { CN } = socket.getPeerCertificate().subject
+    socket.destroy()
+    return CN
+  }
+  assert.equal(await subject(), 'first.gatehook.test')
+  put('second')
+  await reloaded.promise
+  assert.equal(await subject(), 'second.gatehook.test')
+})
