@@ -14,13 +14,15 @@ import { masterSecret } from './config/environment.ts'
 import { eventEndpoints } from './events/routes.ts'
 import { createRecorder } from './events/store.ts'
 import type { Endpoint } from './http/call.ts'
+import { conditional } from './http/conditional.ts'
 import { createCors } from './http/cors.ts'
 import { createFront, knownHost, requireHttps } from './http/front.ts'
 import { acceptable } from './http/media.ts'
 import { strictTransport } from './http/protection.ts'
 import { createServer, type HttpServer } from './http/server.ts'
 import { addWarnings } from './http/warnings.ts'
-import { performOnce } from './idempotency/perform.ts'
+import { createPerform } from './idempotency/perform.ts'
+import { purgeAnswers } from './idempotency/store.ts'
 import { type Clock, SettableClock, wallClock } from './kernel/clock.ts'
 import type { Log } from './kernel/log.ts'
 import { type Scope, scopeOf } from './kernel/principal.ts'
@@ -28,6 +30,9 @@ import { type Random, systemRandom } from './kernel/random.ts'
 import { Vault } from './kernel/secret.ts'
 import { createLister } from './lists/list.ts'
 import { createPipeline } from './pipeline.ts'
+import { localLimiter, sharedLimiter } from './quota/limiter.ts'
+import { quotaSteps } from './quota/steps.ts'
+import { drawFrom, purgeQuota } from './quota/store.ts'
 import { createCatalog, newestOf } from './resources/catalog.ts'
 import { customEndpoints } from './resources/custom.ts'
 import { migrateService } from './resources/migrate.ts'
@@ -40,6 +45,7 @@ import { migrateEngine } from './storage/migrate.ts'
 import { openDatabase } from './storage/open.ts'
 import { type ClockKeeper, clockKeeper } from './system/clock.ts'
 import { databaseCheck, drainCheck, migrationCheck } from './system/health.ts'
+import { startJanitor } from './system/janitor.ts'
 import {
   auditEndpoint,
   clockEndpoint,
@@ -140,12 +146,19 @@ async function assemble(ground: Ground): Promise<App> {
   const record = createRecorder({ clock, random, shape: newestOf(service), sinks: [] })
   const { counterSlots } = db.dialect
   const catalog = createCatalog(service, { clock, record, counterSlots })
-  const perform = performOnce(db)
+  const perform = createPerform({ db, clock, vault: ground.vault })
   const list = createLister({
     db,
     cursorKey: ground.vault.key('cursor'),
     publicUrl: () => publicUrl,
     defaultStyle: config.defaultPagination,
+  })
+
+  const limiter = db.dialect.shared ? sharedLimiter(clock, drawFrom(db)) : localLimiter(clock)
+  const quota = quotaSteps(limiter, rateOf(config))
+  const stopJanitor = startJanitor(log, {
+    answers: () => purgeAnswers(db, clock.now()),
+    quota: () => purgeQuota(db, clock.now()),
   })
 
   let draining = false
@@ -205,7 +218,10 @@ async function assemble(ground: Ground): Promise<App> {
         publicUrl: () => publicUrl,
       }),
       settledVersion: settledVersion(versions),
+      quota: quota.known,
       authorize,
+      quotaAnonymous: quota.anonymous,
+      conditional,
       warnings: addWarnings,
       corsHeaders: cors.headers,
       strictTransport,
@@ -231,6 +247,7 @@ async function assemble(ground: Ground): Promise<App> {
       draining = true
       await server.drain(DRAIN_LIMIT_MS)
       stopClock()
+      await stopJanitor()
       await keys.idle()
       await db.close()
     },
@@ -249,6 +266,9 @@ const rootsOf = (endpoints: readonly Endpoint[]): Set<string> =>
       .filter((endpoint) => endpoint.path.startsWith('/api/'))
       .map((endpoint) => endpoint.path.split('/')[2]!),
   )
+
+const rateOf = ({ rateLimit }: Config) =>
+  rateLimit && { limit: rateLimit.limit, windowMs: rateLimit.windowS * 1000 }
 
 const tlsOf = ({ tlsCert, tlsKey }: Config) =>
   tlsCert && tlsKey ? { certFile: tlsCert, keyFile: tlsKey } : undefined

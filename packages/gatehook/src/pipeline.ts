@@ -19,6 +19,9 @@ export interface StepsByName {
   readonly authenticate: Step
   readonly settledVersion: Step
   readonly authorize: Step
+  readonly quota: Step
+  readonly quotaAnonymous: After
+  readonly conditional: After
   readonly warnings: After
   readonly corsHeaders: After
   readonly strictTransport: After
@@ -37,8 +40,11 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['head', '. . x x x .', steps.acceptable],
     ['head', '. . x x x .', steps.authenticate],
     ['head', '. . x . . .', steps.settledVersion],
+    ['head', '. . x x x .', steps.quota],
     ['head', '. . x x x .', steps.authorize],
     // on the way out, for every answer
+    ['out', '. . x x x x', steps.quotaAnonymous],
+    ['out', '. . x x x .', steps.conditional],
     ['out', '. . x x x .', steps.warnings],
     ['out', '. x x x x x', steps.corsHeaders],
     ['out', 'x x x x x x', steps.strictTransport],

@@ -19,6 +19,8 @@ export interface Answer {
   /** Bodies that are not JSON (pages, metrics); `content-type` then stands in `headers`. */
   raw?: string | Uint8Array | undefined
   headers?: Record<string, string> | undefined
+  /** It holds a secret: nobody on its way keeps it, and for a repeat it is kept shortly (§11.1). */
+  secret?: boolean | undefined
 }
 
 export interface Call {

@@ -16,6 +16,8 @@ export interface Principal {
   readonly sessionId?: string
   /** The version this credential is pinned to, for example `v1`. */
   readonly version?: string
+  /** The customer's own request limit, where it has one (§11.3). */
+  readonly rate?: { readonly limit: number; readonly windowMs: number }
 }
 
 /**

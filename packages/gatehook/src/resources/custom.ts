@@ -96,11 +96,11 @@ export function txFor(catalog: Catalog, principal: Principal, record: RecordEven
     },
     async update(resource: AnyResource, id: number, patch: AnyRow): Promise<AnyRow> {
       const { rows, reach } = entryOf(resource)
-      return (await rows.update(sql, reach(principal), id, () => patch)).row
+      return (await rows.update(sql, { reach: reach(principal), id }, () => patch)).row
     },
     remove(resource: AnyResource, id: number): Promise<void> {
       const { rows, reach } = entryOf(resource)
-      return rows.remove(sql, reach(principal), id)
+      return rows.remove(sql, { reach: reach(principal), id })
     },
     async emit(type: string, object: AnyRow): Promise<void> {
       if (!types.includes(type)) throw new Error(`event type ${type} is not declared`)

@@ -1,5 +1,6 @@
 /** The endpoints that follow from a resource (§6.2). What happens to rows is `rows.ts`. */
 import { type Answer, type Call, type Endpoint, noContent, type Operation } from '../http/call.ts'
+import { entityTag, requireMatch } from '../http/conditional.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Lister } from '../lists/list.ts'
@@ -7,7 +8,7 @@ import type { Database } from '../storage/database.ts'
 import { patchThrough } from '../versions/change.ts'
 import type { Catalog, Entry } from './catalog.ts'
 import type { ActionDefinition, AnyRow } from './resource.ts'
-import type { Written } from './rows.ts'
+import type { Target, Written } from './rows.ts'
 import type { Shape } from './shape.ts'
 import { createValidators, validationFailure } from './validate.ts'
 
@@ -62,9 +63,17 @@ export function rowId(call: Call): number {
   return id
 }
 
-/** In the newest version the event's text is the answer's text too. */
-function shown(shape: Shape, written: Written): string {
-  return shape.ladder.level ? written.text : shape.encode(written.row)
+/** The row as it is now. In the newest version the event's text is the answer's text too. */
+function shown(shape: Shape, written: Written, status = 200): Answer {
+  const json = shape.ladder.level ? written.text : shape.encode(written.row)
+  return { status, json, headers: { etag: entityTag(json) } }
+}
+
+/** The row of the path, in the caller's reach, in the state `If-Match` asks for (§11.2). */
+function targetOf(entry: Entry, call: Call): Target {
+  const shape = shapeFor(entry, call)
+  const guard = (row: AnyRow) => requireMatch(call, () => shape.encode(row))
+  return { reach: entry.reach(call.principal!), id: rowId(call), guard }
 }
 
 function listOperation(entry: Entry, { list }: ResourceDeps): Operation {
@@ -101,8 +110,9 @@ function createOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
       return perform(call, async (tx): Promise<Answer> => {
         const principal = call.principal!
         const written = await inShape(shape, () => entry.rows.create(tx, principal.scope, values))
+        const answer = shown(shape, written, 201)
         const location = `/api/${shape.version}/${entry.definition.name}/${written.row.id}`
-        return { status: 201, json: shown(shape, written), headers: { location } }
+        return { ...answer, headers: { ...answer.headers, location } }
       })
     },
   }
@@ -114,16 +124,15 @@ function updateOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
     body: 'required',
     handle(call) {
       const shape = shapeFor(entry, call)
-      const id = rowId(call)
+      const target = targetOf(entry, call)
       const patch = shape.validators.patch(call.body)
       return perform(call, async (tx) => {
-        const reach = entry.reach(call.principal!)
         const edit = (row: AnyRow) =>
           shape.ladder.level
             ? patch
             : lift(entry, shape, patchThrough(shape.ladder, row, patch).changed)
-        const written = await inShape(shape, () => entry.rows.update(tx, reach, id, edit))
-        return { status: 200, json: shown(shape, written) }
+        const written = await inShape(shape, () => entry.rows.update(tx, target, edit))
+        return shown(shape, written)
       })
     },
   }
@@ -133,9 +142,9 @@ function deleteOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
   return {
     scope,
     handle(call) {
-      const id = rowId(call)
+      const target = targetOf(entry, call)
       return perform(call, async (tx) => {
-        await entry.rows.remove(tx, entry.reach(call.principal!), id)
+        await entry.rows.remove(tx, target)
         return noContent()
       })
     },
@@ -153,12 +162,11 @@ function actionOperation(
     body: 'optional',
     handle(call) {
       const shape = shapeFor(entry, call)
-      const id = rowId(call)
+      const target = targetOf(entry, call)
       const input = validators.create(call.body ?? {})
       return perform(call, async (tx) => {
-        const reach = entry.reach(call.principal!)
-        const written = await inShape(shape, () => entry.rows.act(tx, reach, id, action, input))
-        return { status: 200, json: shown(shape, written) }
+        const written = await inShape(shape, () => entry.rows.act(tx, target, action, input))
+        return shown(shape, written)
       })
     },
   }

@@ -22,6 +22,13 @@ export interface Written {
   readonly text: string
 }
 
+/** The row that is meant, and what its present state has to pass before anything is done to it. */
+export interface Target {
+  readonly reach: Reach
+  readonly id: number
+  readonly guard?: (row: AnyRow) => void
+}
+
 /** From a row locked for the change to the fields that change. */
 export type Edit = (row: AnyRow) => AnyRow
 
@@ -32,9 +39,9 @@ export interface Rows {
   /** The row, or `not_found`: a row out of reach looks like none. */
   get(reader: Reader, reach: Reach, id: number): Promise<AnyRow>
   create(tx: Tx, scope: Scope, values: AnyRow): Promise<Written>
-  update(tx: Tx, reach: Reach, id: number, edit: Edit): Promise<Written>
-  act(tx: Tx, reach: Reach, id: number, action: ActionDefinition, input: AnyRow): Promise<Written>
-  remove(tx: Tx, reach: Reach, id: number): Promise<void>
+  update(tx: Tx, target: Target, edit: Edit): Promise<Written>
+  act(tx: Tx, target: Target, action: ActionDefinition, input: AnyRow): Promise<Written>
+  remove(tx: Tx, target: Target): Promise<void>
 }
 
 export interface RowDeps {
@@ -110,10 +117,12 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
     }
   }
 
-  const locked = async (tx: Tx, reach: Reach, id: number): Promise<AnyRow> => {
+  const locked = async (tx: Tx, { reach, id, guard }: Target): Promise<AnyRow> => {
     const cells = await store.lock(tx, reach, id)
     if (!cells) throw new Failure('not_found')
-    return decode(cells)
+    const row = decode(cells)
+    guard?.(row)
+    return row
   }
 
   /** Writes what differs; a change that changes nothing writes nothing and tells nobody. */
@@ -158,21 +167,22 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
       await emit(tx, scope, eventFor('created'), row, text)
       return { row, text }
     },
-    async update(tx, reach, id, edit) {
-      const row = await locked(tx, reach, id)
-      return change(tx, reach.scope as Scope, row, edit(row), eventFor('updated'))
+    async update(tx, target, edit) {
+      const row = await locked(tx, target)
+      return change(tx, target.reach.scope as Scope, row, edit(row), eventFor('updated'))
     },
-    async act(tx, reach, id, action, input) {
-      const row = await locked(tx, reach, id)
+    async act(tx, target, action, input) {
+      const row = await locked(tx, target)
       if (action.from && !action.from.includes(row[STATE_FIELD] as string)) {
         throw wrongState(action, row[STATE_FIELD] as string)
       }
       const wanted: AnyRow = { ...action.run?.({ row, input }) }
       if (action.to !== undefined) wanted[STATE_FIELD] = action.to
-      return change(tx, reach.scope as Scope, row, wanted, action.emits)
+      return change(tx, target.reach.scope as Scope, row, wanted, action.emits)
     },
-    async remove(tx, reach, id) {
-      const row = await locked(tx, reach, id)
+    async remove(tx, target) {
+      const row = await locked(tx, target)
+      const { reach, id } = target
       for (const { resource, field } of pointers) {
         if (await rowsOf(resource).store.pointsTo(tx, reach.scope, field, id)) {
           throw new Failure('conflict', `This row is still named by ${resource}.`)

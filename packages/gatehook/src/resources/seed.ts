@@ -82,8 +82,8 @@ async function seedRow(
   for (let steps = n % 5; steps > 0; steps--) {
     const action = definition.actions.find(({ from }) => from?.includes(row[STATE_FIELD]))
     if (!action) break
-    const reach = { scope, owner: undefined }
-    row = (await rows.act(tx, reach, row.id, action, inputDefaults(action.input))).row
+    const target = { reach: { scope, owner: undefined }, id: row.id as number }
+    row = (await rows.act(tx, target, action, inputDefaults(action.input))).row
   }
   return row.id
 }

@@ -32,6 +32,11 @@ export interface Tx extends Reader {
   hold<R extends Row = Row>(statement: Statement): Promise<R | undefined>
   /** How many rows changed. */
   run(statement: Statement): Promise<number>
+  /**
+   * Runs `change` in a savepoint: when it throws, only what it did is undone, and the transaction can go
+   * on. A deadlock still undoes all of it.
+   */
+  attempt<T>(change: () => Promise<T>): Promise<T>
   /** Called once the transaction is durable; not at all when it is rolled back. */
   afterCommit(action: () => void): void
 }
@@ -55,6 +60,8 @@ export interface Dialect {
   readonly serial: string
   /** Into how many rows a counter is split, so that writers do not queue on one (1 on SQLite). */
   readonly counterSlots: number
+  /** Whether several nodes work on one database, each with a memory of its own. */
+  readonly shared: boolean
 }
 
 export interface Database extends Reader {

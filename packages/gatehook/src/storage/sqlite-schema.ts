@@ -7,6 +7,7 @@ export const dialect: Dialect = {
   types: { int: 'INTEGER', real: 'REAL', text: 'TEXT', bytes: 'BLOB' },
   serial: 'INTEGER PRIMARY KEY AUTOINCREMENT',
   counterSlots: 1,
+  shared: false,
 }
 
 const ask = (connection: Connection, sql: string, name: string) =>

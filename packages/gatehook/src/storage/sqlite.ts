@@ -11,7 +11,7 @@ import { isBusy, translate, type UniqueIndex } from './sqlite-errors.ts'
 import { closeFile, openFile } from './sqlite-file.ts'
 import { columnsOf, dialect, indexesOf, uniqueIndexes } from './sqlite-schema.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
-import { type Guard, Span, transactionGuard, unavailable } from './transaction.ts'
+import { attemptWithin, type Guard, Span, transactionGuard, unavailable } from './transaction.ts'
 
 export interface SqliteDeps {
   readonly log: Log
@@ -60,6 +60,16 @@ class SqliteTx implements Tx {
   afterCommit(action: () => void): void {
     this.#span.use()
     this.#span.afterCommit.push(action)
+  }
+
+  attempt<T>(change: () => Promise<T>): Promise<T> {
+    const exec = (text: string) => () => this.#connection.exec(text)
+    const savepoint = {
+      set: exec('SAVEPOINT attempt'),
+      release: exec('RELEASE attempt'),
+      rollBack: exec('ROLLBACK TO attempt; RELEASE attempt'),
+    }
+    return attemptWithin(this.#span, savepoint, change)
   }
 
   async ddl(sql: string): Promise<void> {

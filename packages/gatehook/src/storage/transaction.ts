@@ -23,6 +23,16 @@ export class Span {
     return error
   }
 
+  /** True while no statement has failed. */
+  get sound(): boolean {
+    return this.#failed === undefined
+  }
+
+  /** After a rollback to a savepoint set while the transaction was sound. */
+  recover(): void {
+    this.#failed = undefined
+  }
+
   /**
    * Ends it. PostgreSQL lets nothing be committed after a failed statement, SQLite would; so that
    * both mean the same, an error caught inside the transaction still rolls it back.
@@ -30,6 +40,34 @@ export class Span {
   end(): void {
     this.open = false
     if (this.#failed) throw this.#failed.error
+  }
+}
+
+/** The three statements of a savepoint. */
+export interface Savepoint {
+  readonly set: () => Promise<unknown> | unknown
+  readonly release: () => Promise<unknown> | unknown
+  readonly rollBack: () => Promise<unknown> | unknown
+}
+
+/** Runs `change`; when it throws, what it did is undone and the transaction goes on as if it had not been. */
+export async function attemptWithin<T>(
+  span: Span,
+  savepoint: Savepoint,
+  change: () => Promise<T>,
+): Promise<T> {
+  span.use()
+  const actions = span.afterCommit.length
+  await savepoint.set()
+  try {
+    const value = await change()
+    if (span.sound) await savepoint.release()
+    return value
+  } catch (error) {
+    await savepoint.rollBack()
+    span.recover()
+    span.afterCommit.length = actions
+    throw error
   }
 }
 

@@ -75,4 +75,21 @@ CREATE TABLE gh_audit (
 );
 CREATE UNIQUE INDEX gh_audit_id ON gh_audit (id);
 CREATE INDEX gh_audit_at ON gh_audit (at, id);
+CREATE TABLE gh_idempotency (
+  scope {int} NOT NULL,
+  id {bytes} NOT NULL,
+  fingerprint {bytes} NOT NULL,
+  answer {bytes},
+  expires_at {int} NOT NULL,
+  PRIMARY KEY (scope, id)
+);
+CREATE INDEX gh_idempotency_expiry ON gh_idempotency (expires_at);
+CREATE TABLE gh_quota (
+  subject {text} NOT NULL,
+  period {int} NOT NULL,
+  used {int} NOT NULL,
+  expires_at {int} NOT NULL,
+  PRIMARY KEY (subject, period)
+);
+CREATE INDEX gh_quota_expiry ON gh_quota (expires_at);
 `

@@ -1,0 +1,36 @@
+/** Conditional requests (§11.2, RFC 9110 §13): entity tags, 304 and 412. Pure. */
+import { hash } from 'node:crypto'
+import { Failure } from '../kernel/failure.ts'
+import type { After, Call } from './call.ts'
+
+/** A strong entity tag of a representation. SHA-1 is enough: it tells versions apart, it guards nothing. */
+export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`
+
+/** Whether a list of entity tags names this one. `weakly`: `W/"x"` stands for `"x"` (RFC 9110 §8.8.3.2). */
+function names(list: string, tag: string, weakly: boolean): boolean {
+  if (list.trim() === '*') return true
+  for (const [, weak, opaque] of list.matchAll(/(W\/)?("[^"]*")/g)) {
+    if (opaque === tag && (weakly || !weak)) return true
+  }
+  return false
+}
+
+/** `ETag` on what a GET answers, and 304 where the caller has it already. */
+export const conditional: After = (call, answer) => {
+  const { json } = answer
+  if (answer.status !== 200 || json === undefined) return
+  if (call.method !== 'GET' && call.method !== 'HEAD') return
+  const tag = entityTag(json)
+  call.out.etag = tag
+  const known = call.headers['if-none-match']
+  if (known === undefined || !names(known, tag, true)) return
+  answer.status = 304
+  answer.json = undefined
+}
+
+/** 412 when the caller's `If-Match` names another state than the row's. `text`: the row as the caller sees it. */
+export function requireMatch(call: Call, text: () => string): void {
+  const wanted = call.headers['if-match']
+  if (wanted === undefined || names(wanted, entityTag(text()), false)) return
+  throw new Failure('precondition_failed')
+}

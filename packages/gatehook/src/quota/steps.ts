@@ -1,0 +1,52 @@
+/** Steps of the pipeline: the request limit, and its headers (draft-ietf-httpapi-ratelimit-headers-10). */
+import type { After, Call, Step } from '../http/call.ts'
+import { problem } from '../http/problem.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Limiter, Verdict } from './limiter.ts'
+import type { Rate } from './window.ts'
+
+export interface QuotaSteps {
+  /** For who has shown who they are: 429 before anything is done. */
+  readonly known: Step
+  /** For everybody else, by address: their refusals are bounded too. */
+  readonly anonymous: After
+}
+
+/** `rate` null: no limit, no headers. */
+export function quotaSteps(limiter: Limiter, rate: Rate | null): QuotaSteps {
+  const note = (call: Call, applied: Rate, { remaining, resetMs }: Verdict) => {
+    call.out['ratelimit-policy'] = `"default";q=${applied.limit};w=${applied.windowMs / 1000}`
+    call.out.ratelimit = `"default";r=${remaining};t=${Math.ceil(resetMs / 1000)}`
+  }
+  const refuse = (verdict: Verdict) =>
+    new Failure('rate_limited', undefined, {
+      headers: { 'retry-after': String(Math.max(1, Math.ceil(verdict.resetMs / 1000))) },
+    })
+  return {
+    known(call) {
+      const principal = call.principal
+      const applied = principal?.rate ?? rate
+      if (!principal || !applied) return undefined
+      const judge = (verdict: Verdict) => {
+        note(call, applied, verdict)
+        if (!verdict.allowed) throw refuse(verdict)
+      }
+      const verdict = limiter(`${principal.kind}:${principal.subject}:${principal.scope}`, applied)
+      return verdict instanceof Promise ? verdict.then(judge) : judge(verdict)
+    },
+    anonymous(call, answer) {
+      if (call.principal || !rate) return undefined
+      const judge = (verdict: Verdict) => {
+        note(call, rate, verdict)
+        if (verdict.allowed) return
+        const { status, json, headers } = problem(refuse(verdict), {
+          requestId: call.id,
+          accept: call.headers.accept,
+        })
+        Object.assign(answer, { status, json, headers, raw: undefined })
+      }
+      const verdict = limiter(`address:${call.address}`, rate)
+      return verdict instanceof Promise ? verdict.then(judge) : judge(verdict)
+    },
+  }
+}
