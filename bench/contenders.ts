@@ -75,6 +75,8 @@ export function gatehook({ users, tied = false, own }: GatehookOptions): Contend
         join(folder, 'first.log'),
         undefined,
       )
+      // Announced is not yet ready to be told to end; having answered is.
+      await (await fetch(server.url)).arrayBuffer()
       const code = await server.end('SIGTERM')
       if (code !== 0) throw new Error(`gatehook's first start ended with ${code} on SIGTERM`)
       fillGatehook(join(folder, GATEHOOK_DATABASE), { users, tied })

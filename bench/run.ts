@@ -54,7 +54,7 @@ export interface LoadResult {
 }
 
 const SAMPLES = 24
-const WARM_SECONDS = 2
+const WARM_SECONDS = 3
 
 interface Contestant {
   readonly side: Side
@@ -84,7 +84,7 @@ export async function runLoadRow(row: LoadRow, context: RunContext): Promise<Loa
     }
     for (const one of contestants) {
       context.progress(`${one.side.name}: warming`)
-      const warm = Math.min(WARM_SECONDS, context.seconds)
+      const warm = Math.min(WARM_SECONDS, context.seconds * 2)
       await ask(one, row, { ...context, seconds: warm }, faults)
       one.rounds.length = 0
     }
