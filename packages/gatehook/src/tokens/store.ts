@@ -1,5 +1,5 @@
 /** SQL of signing keys. What is in them is `signing-keys.ts`. */
-import type { Reader, Tx } from '../storage/database.ts'
+import type { Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 
 /** The setting that names the key which signs: whoever writes it first has made the first key. */
@@ -18,8 +18,3 @@ export const insertSigningKey = (
 ) =>
   tx.run(sql`INSERT INTO gh_signing_keys (kid, public_jwk, sealed_private_jwk, created_at)
     VALUES (${row.kid}, ${row.publicJwk}, ${row.sealed}, ${row.now})`)
-
-export const signingKeyRows = (from: Reader) =>
-  from.all<{ kid: string; created_at: number }>(
-    sql`SELECT kid, created_at FROM gh_signing_keys ORDER BY created_at, kid`,
-  )
