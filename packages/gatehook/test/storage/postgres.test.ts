@@ -64,6 +64,24 @@ test('when the server ends all sessions, reads and writes find new ones by thems
   assert.deepEqual((await db.arrays(sql`SELECT n FROM t`)).flat(), [1, 1])
 })
 
+test('a read whose connection breaks under it is asked again on another', async (t) => {
+  const url = await freshUrl(t, 'postgres')
+  const db = await openForTest(t, url)
+  const other = await openForTest(t, url)
+  const locked = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+  let reading: Promise<unknown> | undefined
+  await other.write(async (tx) => {
+    await tx.get(sql`SELECT pg_advisory_xact_lock(7) AS got`)
+    reading = db.get(sql`SELECT 1 AS one FROM pg_advisory_xact_lock(7)`)
+    const waiting = { sql: locked, text: locked, values: [] }
+    let pid: number | undefined
+    while (pid === undefined) pid = (await tx.get(waiting))?.pid
+    await tx.get(sql`SELECT pg_terminate_backend(${pid}) AS ended`)
+  })
+  assert.deepEqual(await reading, { one: 1 })
+})
+
 test('a database that is not UTF-8 is refused', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const server = withName(url, 'postgres')

@@ -35,6 +35,11 @@ function disk() {
         asked()
       })
     },
+    /** So that closing after a test that failed does not wait for ever. */
+    release(): void {
+      this.manual = false
+      for (const sync of waiting.splice(0)) sync.resolve()
+    },
     async next() {
       if (waiting.length === 0) await new Promise<void>((resolve) => (asked = resolve))
       return waiting.shift()!
@@ -44,6 +49,7 @@ function disk() {
 
 test('a write is acknowledged by a sync that began after its commit, not before', async (t) => {
   const slow = disk()
+  t.after(() => slow.release())
   const db = await withTable(t, { sync: () => slow.sync() })
   slow.manual = true
   const told: string[] = []
@@ -68,6 +74,7 @@ test('a write is acknowledged by a sync that began after its commit, not before'
 
 test('after a failed sync nothing is acknowledged any more, not even by a later one', async (t) => {
   const broken = disk()
+  t.after(() => broken.release())
   const db = await withTable(t, { sync: () => broken.sync() })
   broken.manual = true
   const first = insert(db, 1)
