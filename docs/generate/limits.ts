@@ -1,0 +1,43 @@
+/** The table of bounds in `docs/reference/http.md`, from the constants that enforce them. */
+import { EVENT_MAX_BYTES } from '../../packages/gatehook/src/events/event.ts'
+import { MAX_DEPTH } from '../../packages/gatehook/src/http/body.ts'
+import { defaultLimits } from '../../packages/gatehook/src/http/exchange.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../../packages/gatehook/src/lists/grammar.ts'
+import { MAX_WALK_ROWS } from '../../packages/gatehook/src/lists/walk.ts'
+
+const KIB = 1024
+const SECOND_MS = 1000
+
+export function limitsTable(): string {
+  const { bodyBytes, urlBytes, headerBytes, headersTimeoutMs, requestTimeoutMs, keepAliveMs } =
+    defaultLimits
+  const rows = [
+    ['request body', `${bodyBytes / KIB} KiB`, '413 `payload_too_large`'],
+    ['nesting of a JSON body', `${MAX_DEPTH} levels`, '400 `invalid_json`'],
+    ['URL', `${urlBytes / KIB} KiB`, '414 `uri_too_long`'],
+    ['request line and headers together', `${headerBytes / KIB} KiB`, '431 `headers_too_large`'],
+    ['until the headers are in', `${headersTimeoutMs / SECOND_MS} s`, '408 `request_timeout`'],
+    ['until the request is in', `${requestTimeoutMs / SECOND_MS} s`, '408 `request_timeout`'],
+    ['an idle connection', `${keepAliveMs / SECOND_MS} s`, 'it is closed'],
+    [
+      'rows on a page',
+      `1 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if not said`,
+      '400 `invalid_parameter`',
+    ],
+    [
+      'rows between a numbered page and the nearer end',
+      MAX_WALK_ROWS.toLocaleString('en-US'),
+      '400 `offset_too_large`',
+    ],
+    [
+      'an event’s object',
+      `${EVENT_MAX_BYTES / KIB} KiB`,
+      '413 `payload_too_large`, nothing written',
+    ],
+  ]
+  return [
+    '| what | bound | beyond it |',
+    '| --- | --- | --- |',
+    ...rows.map((cells) => `| ${cells.join(' | ')} |`),
+  ].join('\n')
+}

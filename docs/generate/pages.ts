@@ -1,0 +1,36 @@
+/** Which pages of `docs/reference/` are generated, and from what. */
+import { existsSync, readFileSync } from 'node:fs'
+import { configurationPage } from '../../packages/gatehook/src/config/describe.ts'
+import { errorsPage } from './errors.ts'
+import { limitsTable } from './limits.ts'
+import { rulesPage } from './rules-page.ts'
+
+export interface Page {
+  readonly file: URL
+  /** What it ought to say. */
+  readonly text: string
+}
+
+const reference = (name: string) => new URL(`../reference/${name}`, import.meta.url)
+
+export function pages(): Page[] {
+  const http = reference('http.md')
+  return [
+    { file: reference('configuration.md'), text: configurationPage() },
+    { file: reference('errors.md'), text: errorsPage() },
+    { file: reference('rules.md'), text: rulesPage() },
+    { file: http, text: withBlock(readFileSync(http, 'utf8'), 'limits', limitsTable()) },
+  ]
+}
+
+/** What the page says now; undefined where there is none. */
+export const current = ({ file }: Page): string | undefined =>
+  existsSync(file) ? readFileSync(file, 'utf8') : undefined
+
+/** A page written by hand with one generated part, between two comments. */
+export function withBlock(page: string, name: string, text: string): string {
+  const [start, end] = [`<!-- ${name}: generated -->`, `<!-- /${name} -->`]
+  const [from, to] = [page.indexOf(start), page.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`the page has no part ${start} … ${end}`)
+  return `${page.slice(0, from + start.length)}\n\n${text}\n\n${page.slice(to)}`
+}

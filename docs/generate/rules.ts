@@ -1,0 +1,266 @@
+/** The rules of the interface by number, a line each, and what stands of them. Data; the page is `rules-page.ts`. */
+
+/** `built`; `part`: what is missing; `later`: the issue that brings it. */
+export type State = 'built' | { readonly part: string } | { readonly later: string }
+
+export interface Rule {
+  /** `7.6`, or `13` where a chapter is one rule. */
+  readonly number: string
+  readonly sentence: string
+  readonly state: State
+}
+
+const part = (missing: string): State => ({ part: missing })
+const OAUTH: State = { later: 'issue 4' }
+const WEBHOOKS: State = { later: 'issue 5' }
+const VERSIONS: State = { later: 'issue 6' }
+const LATER: State = { later: 'a later issue' }
+
+type Line = readonly [number: string, sentence: string, state?: State]
+
+const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
+  [
+    '1. Words',
+    [['1.1', 'Customers, and the two modes of one, never see each other: a foreign row is a 404.']],
+  ],
+  [
+    '2. Running',
+    [
+      ['2.1', 'Two commands run the reference service on SQLite; Node comes with the install.'],
+      [
+        '2.2',
+        'The first start migrates, seeds test mode and, on a terminal only, shows a key and a working curl.',
+        part('console link'),
+      ],
+      [
+        '2.3',
+        'Plain HTTP on loopback only; else own TLS or a named proxy; HSTS; a foreign Host is 421.',
+      ],
+      [
+        '2.4',
+        'SIGTERM drains for at most 10 s; a second signal ends at once; `start DIR` serves that folder.',
+      ],
+      ['2.5', '`--role api,delivery` splits nodes.', part('deliveries, issue 5')],
+      ['2.6', 'One table of options, read once, every mistake told together, exit 78.'],
+    ],
+  ],
+  [
+    '3. Credentials',
+    [
+      [
+        '3.1',
+        'One credential a request; a bad one is never taken as none; 401 carries its challenge.',
+      ],
+      [
+        '3.2',
+        'Keys carry a checksum, rest as SHA-256, are shown once, can expire, be bound to addresses, be rolled.',
+      ],
+      ['3.3', '`?api_key=` works, warns, is kept by no cache and named in no log.'],
+      ['3.4', 'Basic with e-mail and password, from chosen addresses only.', OAUTH],
+      [
+        '3.5',
+        'Bearer tokens are judged by our key, never by what they claim of themselves.',
+        part('refuses every token until issue 4 issues some'),
+      ],
+      ['3.6', 'A missing scope is a 403 that names it.'],
+      [
+        '3.7',
+        '`/api/{v}/protected` says who the caller is.',
+        part('keys; the other schemes with issue 4'),
+      ],
+      ['3.8', 'Failed passwords are throttled per account and per address.', OAUTH],
+      ['3.9', 'Passwords rest as argon2id, two hashes at a time.', OAUTH],
+      [
+        '3.10',
+        'Keys are managed by CLI and HTTP alike; changes reach every node within 2 s.',
+        part('clients and users, issue 4'),
+      ],
+    ],
+  ],
+  [
+    '4. Tokens',
+    [
+      ['4.1', 'Access tokens are signed JWTs of 15 minutes.', OAUTH],
+      ['4.2', 'Refresh tokens rotate; reuse ends the family.', OAUTH],
+      ['4.3', '`POST /auth/login`.', OAUTH],
+      ['4.4', '`POST /auth/refresh`.', OAUTH],
+      ['4.5', 'Logout, sessions, consents.', OAUTH],
+      [
+        '4.6',
+        'Signing keys are published, rotate, and rest sealed.',
+        part('made and sealed at first start; the rest is issue 4'),
+      ],
+      ['4.7', 'Revocation reaches every node within 2 s without a look-up a request.', OAUTH],
+      ['4.8', 'Sign-in names are unique in the installation.', OAUTH],
+    ],
+  ],
+  [
+    '5. OAuth 2.0',
+    [
+      ['5.1', 'Authorization code with PKCE for everyone; exact redirects.', OAUTH],
+      ['5.2', 'Login and consent pages that work without JavaScript.', OAUTH],
+      ['5.3', 'The token endpoint and its three grants.', OAUTH],
+      ['5.4', 'Revocation, introspection, metadata.', OAUTH],
+      ['5.5', 'Clients, and two live secrets while they rotate.', OAUTH],
+    ],
+  ],
+  [
+    '6. Resources',
+    [
+      [
+        '6.1',
+        'A resource is declared once; table, validation, OpenAPI, lists and events follow.',
+        part('console pages and SDK types'),
+      ],
+      [
+        '6.2',
+        'List, read, create, merge-patch, delete where declared, actions; 201 carries `Location`.',
+      ],
+      [
+        '6.3',
+        '`users`: unique e-mails, events of all three kinds; its rows can sign in.',
+        part('signing in, issue 4'),
+      ],
+      ['6.4', '`orders`: a state machine by actions; a wrong state is 409; owners are checked.'],
+      ['6.5', 'A row and its events commit together; instants are ISO 8601 with milliseconds.'],
+      ['6.6', 'Only additions are applied at start; anything else is refused in words.'],
+      [
+        '6.7',
+        'A person reaches own rows only, unless granted `<collection>:all`.',
+        part('persons come with issue 4; lists, rows and indexes know owners'),
+      ],
+      [
+        '6.8',
+        'Own endpoints by `.route(…)`, own events in the same transaction, ids that never return, bytewise order.',
+        part('ending sessions, issue 4'),
+      ],
+    ],
+  ],
+  [
+    '7. Lists',
+    [
+      [
+        '7.1',
+        'Every list path has every style, chosen by its parameters; mixed families are refused.',
+      ],
+      ['7.2', 'The envelopes of the styles.'],
+      ['7.3', 'Numbers are read strictly, never clamped.'],
+      ['7.4', 'Past the end is an empty 200; too deep is a 400 that points to cursors.'],
+      ['7.5', 'Cursors are signed, canonical, and good for one list only.'],
+      ['7.6', 'Backward paging is exact; a walk sees every lasting row once; NULLs are largest.'],
+      ['7.7', 'Sorts, filters and fields over declared columns; anything unknown is a 400.'],
+      [
+        '7.8',
+        '`Link`, totals and page headers; links never carry a credential; HEAD has the same.',
+      ],
+      ['7.9', 'A page costs the same at any depth, an unfiltered total at any size.'],
+    ],
+  ],
+  [
+    '8. Versions',
+    [
+      ['8.1', 'Whole majors in the path; what is none is a 400, an unknown one a 404.'],
+      ['8.2', 'A version by query, header or media type.', VERSIONS],
+      ['8.3', 'All that names a version must agree.', VERSIONS],
+      [
+        '8.4',
+        'Without one: the pin, else the oldest; the answer names it.',
+        part('strict mode and retirement, issue 6'),
+      ],
+      ['8.5', 'A calendar per version, with notice.', VERSIONS],
+      ['8.6', 'Deprecation is told on every response.', VERSIONS],
+      ['8.7', 'After sunset: 410.', VERSIONS],
+      [
+        '8.8',
+        'A breaking change is declared once; requests go up, answers, lists and events come down.',
+        part('warnings from `why`, issue 6'),
+      ],
+      ['8.9', 'The ledger: who calls which version.', VERSIONS],
+      ['8.10', 'Events to those who still call an old version.', VERSIONS],
+      ['8.11', 'The gate: breaking changes fail the tests.', VERSIONS],
+    ],
+  ],
+  [
+    '9. Webhooks',
+    [
+      ['9.1', 'Registration, verified by a ping.', WEBHOOKS],
+      ['9.2', 'Reading and changing registrations.', WEBHOOKS],
+      ['9.3', 'A test delivery, now.', WEBHOOKS],
+      ['9.4', 'Rotating the secret.', WEBHOOKS],
+      [
+        '9.5',
+        'Three signature schemes on every POST.',
+        part('the receiver checks and makes them; sending is issue 5'),
+      ],
+      ['9.6', 'Retries over three days.', WEBHOOKS],
+      ['9.7', 'Endpoint health.', WEBHOOKS],
+      ['9.8', 'Fairness between customers.', WEBHOOKS],
+      ['9.9', 'Targets are judged where they are dialled.', WEBHOOKS],
+      ['9.10', 'The delivery log.', WEBHOOKS],
+      [
+        '9.11',
+        '`GET /events` in the pinned version, at most 256 KiB each.',
+        part('`POST /events` and the stream, issue 5'),
+      ],
+      ['9.12', 'At least once, or it stands in the log.', WEBHOOKS],
+      ['9.13', 'The receiver kit.'],
+    ],
+  ],
+  [
+    '10. Errors',
+    [
+      ['10.1', 'One envelope; RFC 9457 for those who ask.'],
+      ['10.2', 'Every code stands in one table.'],
+      ['10.3', '`X-Request-Id` on every response.'],
+      ['10.4', 'Hostile bytes are 4xx, never 500.'],
+      ['10.5', 'OPTIONS everywhere; CORS by configuration.'],
+    ],
+  ],
+  [
+    '11. Repeats, conditions, limits',
+    [
+      ['11.1', '`Idempotency-Key`: the same answer again, never the effect.'],
+      ['11.2', '`ETag`, 304 and 412.'],
+      ['11.3', 'A request limit per credential, sliding, with its headers.'],
+      ['11.4', 'Bounds on body, URL, headers and time.'],
+    ],
+  ],
+  [
+    '12. For people',
+    [
+      ['12.1', 'OpenAPI, probes, metrics, `/`.', part('`/docs` and `/metrics`, a later issue')],
+      ['12.2', 'Console and portal.', LATER],
+      [
+        '12.3',
+        'The command line; `--json` everywhere; exit codes.',
+        part('commands of rooms that do not stand yet'),
+      ],
+      ['12.4', 'The typed client.'],
+      ['12.5', '`gatehook conform`.', LATER],
+      ['12.6', 'The test clock.'],
+      ['12.7', 'JSON logs, redacted; an audit trail.', part('OpenTelemetry')],
+    ],
+  ],
+  [
+    '13. Administration',
+    [
+      [
+        '13',
+        'Customers, keys, audit, system and clock over HTTP, scope `admin`.',
+        part('clients and users, issue 4; versions, issue 6'),
+      ],
+    ],
+  ],
+]
+
+export interface Chapter {
+  readonly title: string
+  readonly rules: readonly Rule[]
+}
+
+export const chapters: readonly Chapter[] = written.map(([title, lines]) => ({
+  title,
+  rules: lines.map(([number, sentence, state = 'built']) => ({ number, sentence, state })),
+}))
+
+export const rules: readonly Rule[] = chapters.flatMap((chapter) => chapter.rules)
