@@ -42,6 +42,8 @@ process.exitCode = (await main()) ? 0 : 1
 /** True when nothing broke. */
 async function main(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
   const two = availableParallelism() > 1
   const generator = startGenerator(two ? 1 : undefined)
   const context: RunContext = {
@@ -62,7 +64,6 @@ async function main(): Promise<boolean> {
     return await runRows(context)
   } finally {
     generator.end()
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 

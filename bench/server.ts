@@ -32,6 +32,12 @@ const END_LIMIT_MS = 20_000
 /** What `times(2)` counts in; 100 a second on every Linux Node runs on. */
 const TICK_MICROS = 10_000
 
+/** No contender outlives the bench, however that ends. */
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 const canPin = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
 
 /** `node` with `args`, bound to a core where the system can; the process id is node's own. */
@@ -55,7 +61,9 @@ export async function startServer(
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(file, argv, { stdio: ['ignore', log, log], env: { PATH, HOME, ...env } })
   closeSync(log)
+  running.add(child)
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  child.once('exit', () => running.delete(child))
   try {
     const url = await announced(child, logFile)
     return serverOf(child, ended, url, logFile)
