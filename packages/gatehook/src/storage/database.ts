@@ -33,8 +33,8 @@ export interface Tx extends Reader {
   /** How many rows changed. */
   run(statement: Statement): Promise<number>
   /**
-   * Runs `change` in a savepoint: when it throws, only what it did is undone, and the transaction can go
-   * on. A deadlock still undoes all of it.
+   * Runs `change` in a savepoint: when it throws, only what it did is undone, and the transaction can
+   * go on. A deadlock still undoes all of it.
    */
   attempt<T>(change: () => Promise<T>): Promise<T>
   /** Called once the transaction is durable; not at all when it is rolled back. */
@@ -69,13 +69,14 @@ export interface Database extends Reader {
   readonly name: 'sqlite' | 'postgres'
   readonly dialect: Dialect
   /**
-   * Several reads of one moment, that of the first. Like `write`, nothing but statements of `reader`
-   * may be awaited inside: the database itself throws there.
+   * Several reads of one moment, that of the first. As in `write`, nothing but statements of
+   * `reader` may be awaited inside: the database itself throws there.
    */
   snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>
   /**
-   * One transaction; resolves when it is durable. An exception rolls back only this transaction, and
-   * so does a statement that failed, even if its error was caught inside: PostgreSQL cannot go on.
+   * One transaction; resolves when it is durable. An exception rolls back only this transaction,
+   * and so does a statement that failed, even if its error was caught inside: PostgreSQL cannot go
+   * on. (`tx.attempt` is the way to try.)
    * Using the database itself inside `change` would wait for itself: it throws. Nothing but
    * statements may be awaited inside: on SQLite all writers share one connection. `change` may run
    * more than once (PostgreSQL: deadlocks, serialization), so it keeps nothing outside itself but
@@ -87,8 +88,8 @@ export interface Database extends Reader {
    */
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
   /**
-   * Tables and columns as they are committed, for additive migrations; may be asked inside `migrate`,
-   * where it does not yet show what the migration did. Empty for an unknown table.
+   * Tables and columns as they are committed, for additive migrations; may be asked inside
+   * `migrate`, where it does not yet show what the migration did. Empty for an unknown table.
    */
   columns(table: string): Promise<Column[]>
   /** Names of indexes in alphabetical order, without those of keys and constraints. */

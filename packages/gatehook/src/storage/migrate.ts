@@ -19,8 +19,8 @@ export interface Migrated {
 }
 
 /**
- * Applies what is missing, all of it or nothing. Two processes may start at once: the second waits and
- * finds nothing to do. Throws `StorageError` when the database is of a newer program.
+ * Applies what is missing, all of it or nothing. Two processes may start at once: the second waits
+ * and finds nothing to do. Throws `StorageError` when the database is of a newer program.
  */
 export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Migrated> {
   const known = deps.migrations ?? migrations
@@ -59,15 +59,15 @@ function missing(known: readonly Migration[], have: readonly number[]): Migratio
   const found = Math.max(0, ...have)
   if (found > newest) {
     throw new StorageError(
-      `The database has version ${found} and this program knows ${newest}: it was used by a newer ` +
-        'Gatehook. Start that one, or restore the backup made before.',
+      `The database has version ${found} and this program knows ${newest}: it was used by a ` +
+        'newer Gatehook. Start that one, or restore the backup made before.',
     )
   }
   return known.filter((migration) => !have.includes(migration.number))
 }
 
 /** `{int}` and its like, in the words of the database. */
-function inDialect(text: string, dialect: Dialect): string {
+export function inDialect(text: string, dialect: Dialect): string {
   const words: Readonly<Record<string, string>> = { ...dialect.types, serial: dialect.serial }
   return text.replace(/\{(\w+)\}/g, (token, name: string) => {
     const word = words[name]

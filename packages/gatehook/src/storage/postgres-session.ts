@@ -16,7 +16,7 @@ const CONNECT_MS = 5_000
 const STATEMENT_MS = 30_000
 /** A transaction that was forgotten holds its locks no longer than this. */
 const IDLE_IN_TRANSACTION_MS = 30_000
-/** Texts that are prepared by name; each costs the server memory per connection. Later ones are not. */
+/** Texts prepared by name; each costs the server memory per connection. Later texts are not. */
 const NAMED_STATEMENTS_MAX = 1_000
 
 /** Without parallel workers, a UNION ALL yields its branches in the order they are written. */

@@ -1,6 +1,6 @@
 /**
- * The database on PostgreSQL: a pool for transactions, pipelined connections for reads. Sessions and
- * their settings are `postgres-session.ts`.
+ * The database on PostgreSQL: a pool for transactions, pipelined connections for reads. Sessions
+ * and their settings are `postgres-session.ts`.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../kernel/log.ts'

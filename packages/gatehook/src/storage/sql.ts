@@ -1,6 +1,6 @@
 /**
- * Two ways to a `Statement`: the `sql` tag (values become parameters; only `raw`, never given request
- * data, becomes text), and `fixed`, for a text made once and run often.
+ * Two ways to a `Statement`: the `sql` tag (values become parameters; only `raw`, never given
+ * request data, becomes text), and `fixed`, for a text made once and run often.
  */
 import type { Statement } from './database.ts'
 

@@ -1,5 +1,5 @@
 /**
- * One connection to a SQLite file and its prepared statements: synchronous, throwing SQLite's errors.
+ * One connection to a SQLite file and its prepared statements: synchronous, with SQLite's errors.
  * The only file that touches node:sqlite. Transactions and queues are not here.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
@@ -21,11 +21,11 @@ interface Prepared {
   names: string[]
 }
 
-/** One connection and its prepared statements. Everything is synchronous and throws SQLite's errors. */
+/** One connection and its prepared statements. Everything is synchronous. */
 export class Connection {
   readonly #raw: DatabaseSync
   // Two generations: when the young one is full it becomes the old one, and what was in the old one
-  // and never asked for since is let go. Costs one look-up where an exact LRU reorders on every hit.
+  // and never asked for since is let go. One look-up, where an exact LRU reorders on every hit.
   #young = new Map<string, Prepared>()
   #old = new Map<string, Prepared>()
 
@@ -106,7 +106,7 @@ export class Connection {
 }
 
 function toObject(prepared: Prepared, row: readonly Value[]): Row {
-  // The names are read after the statement ran: only then has SQLite followed a change of the schema.
+  // The names are read after the statement ran: only then has it followed a change of the schema.
   if (prepared.names.length !== row.length) {
     prepared.names = prepared.statement.columns().map((column) => column.name)
   }

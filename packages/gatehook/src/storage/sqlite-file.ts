@@ -1,6 +1,6 @@
 /**
- * The file of a SQLite database: made, opened three times, its log held open to be synced. Statements
- * are not here.
+ * The file of a SQLite database: made, opened three times, its log held open to be synced.
+ * Statements are not here.
  */
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
@@ -25,8 +25,8 @@ export interface SqliteFile {
 }
 
 /**
- * Opens the file, making it (mode 0600) and its folder where they are missing. Throws `StorageError`
- * when the place cannot be used or holds something else.
+ * Opens the file, making it (mode 0600) and its folder where they are missing. Throws
+ * `StorageError` when the place cannot be used or holds something else.
  */
 export async function openFile(path: string, clock: Clock): Promise<SqliteFile> {
   const file = resolve(path)

@@ -1,6 +1,6 @@
 /**
- * The queue before SQLite's one writer connection: transactions that wait are committed together, and
- * callers are answered when the log is on disk (docs/decisions/0002). Nothing of node:sqlite is here.
+ * The queue before SQLite's one writer connection: transactions that wait are committed together,
+ * and callers are answered when the log is on disk (docs/decisions/0002). It knows no SQL.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -8,9 +8,9 @@ import type { Log } from '../kernel/log.ts'
 import type { Tx } from './database.ts'
 import { Span, unavailable } from './transaction.ts'
 
-/** Transactions in one commit. Bounds how long a batch keeps the thread from reading (about 2 ms). */
+/** Transactions in one commit. Bounds how long a batch keeps the thread from reading: some 2 ms. */
 const BATCH_MAX = 64
-/** Transactions that may wait; a second's worth and more. Beyond it callers are told to come again. */
+/** Transactions that may wait, about a second's worth. Beyond it callers are told to come again. */
 const QUEUE_MAX = 20_000
 
 /** The writer connection, as far as the queue needs it. All but `sync` run on this thread. */
@@ -166,7 +166,7 @@ export class WriteQueue {
 
   /**
    * After a failed sync the kernel may have dropped the pages it could not write, and a second sync
-   * would report success without them. So nothing is acknowledged any more until the file is reopened.
+   * would report success without them. So nothing is acknowledged until the file is opened anew.
    */
   #die(error: unknown): void {
     this.#dead = error

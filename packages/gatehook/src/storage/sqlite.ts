@@ -87,8 +87,8 @@ class SqliteTx implements Tx {
 }
 
 /**
- * The reader of one connection. `check` runs before each statement. Another process that recovers or
- * closes the file may lock readers out for a moment: that alone makes a read wait.
+ * The reader of one connection. `check` runs before each statement. Another process that recovers
+ * or closes the file may lock readers out for a moment: that alone makes a read wait.
  */
 function readerOf(connection: Connection, clock: Clock, check: () => void): Reader {
   const read = async <T>(body: () => T): Promise<T> => {

@@ -50,7 +50,7 @@ export interface Savepoint {
   readonly rollBack: () => Promise<unknown> | unknown
 }
 
-/** Runs `change`; when it throws, what it did is undone and the transaction goes on as if it had not been. */
+/** Runs `change`; when it throws, what it did is undone and the transaction goes on without it. */
 export async function attemptWithin<T>(
   span: Span,
   savepoint: Savepoint,
@@ -64,7 +64,11 @@ export async function attemptWithin<T>(
     if (span.sound) await savepoint.release()
     return value
   } catch (error) {
-    await savepoint.rollBack()
+    try {
+      await savepoint.rollBack()
+    } catch {
+      throw span.fail(error) // the whole transaction is gone (disk full, connection lost), and why
+    }
     span.recover()
     span.afterCommit.length = actions
     throw error
@@ -84,7 +88,7 @@ export function transactionGuard(): Guard {
     refuseInside(what) {
       if (!inside.getStore()?.open) return
       throw new Error(
-        `bug: db.${what} was called inside a transaction and would wait for it; use the handle given`,
+        `bug: db.${what} was called inside a transaction and would wait for it; use its handle`,
       )
     },
     run: (span, body) => inside.run(span, body),

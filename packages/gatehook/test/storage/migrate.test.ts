@@ -63,7 +63,7 @@ test('both databases have the same tables, columns, nullability and indexes', as
 const EXTRA: Migration = {
   number: last + 1,
   name: 'extra',
-  sql: 'ALTER TABLE gh_settings ADD COLUMN note {text}; CREATE INDEX gh_extra ON gh_settings (note)',
+  sql: 'ALTER TABLE gh_settings ADD note {text}; CREATE INDEX gh_extra ON gh_settings(note)',
 }
 
 for (const database of databases) {

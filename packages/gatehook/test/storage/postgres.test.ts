@@ -34,7 +34,7 @@ test('a transaction that lost a deadlock is run again, and both commit', async (
   assert.deepEqual((await db.arrays(sql`SELECT n FROM t ORDER BY id`)).flat(), [2, 2])
 })
 
-test('when the server ends all sessions, reads and writes find new ones by themselves', async (t) => {
+test('when the server ends all sessions, reads and writes find new ones', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const db = await withTable(await openForTest(t, url))
   const end = () =>
@@ -94,7 +94,7 @@ test('a database that is not UTF-8 is refused', async (t) => {
   await asAdmin(server, `DROP DATABASE ${name}`)
 })
 
-test('a server that is not there, a wrong password, no database: one sentence without secrets', async (t) => {
+test('no server, a wrong password, no database: one sentence, no secret', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const wrong = new URL(url)
   wrong.password = 'hunter2'

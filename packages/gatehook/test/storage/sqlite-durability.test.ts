@@ -89,7 +89,7 @@ test('after a failed sync nothing is acknowledged any more, not even by a later 
   assert.equal(await count(db), 2, 'reading goes on')
 })
 
-test('a full disk refuses the write by name; what was stored stays, and room lets it go on', async (t) => {
+test('a full disk refuses by name; what was stored stays, and room lets it go on', async (t) => {
   const db = await withTable(t)
   await insert(db, 1)
   // On the writer's own connection, where the limit holds.

@@ -45,7 +45,7 @@ test('two processes write into one file and lose nothing', async (t) => {
   assert.deepEqual(await ids(db), [...expected, ...expected.map((id) => id + 1000)])
 })
 
-test('while another process holds the lock, reads and timers go on and the write waits', async (t) => {
+test('while another process holds the lock, reads go on and the write waits', async (t) => {
   const { file, db } = await open(t)
   const child = start(t, file, 'hold')
   await once(child.stdout!, 'data')

@@ -1,4 +1,4 @@
-/** What goes in comes out, on both databases, and what one of them could not hold is refused by both. */
+/** What goes in comes out, on both databases; what one of them could not hold, both refuse. */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import type { Database, Row } from '../../src/storage/database.ts'

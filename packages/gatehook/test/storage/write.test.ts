@@ -116,6 +116,28 @@ eachDatabase('an error caught inside the transaction still rolls it back', async
   assert.deepEqual(await ids(db), [1])
 })
 
+eachDatabase(
+  'what was attempted in vain is undone alone, and its afterCommit with it',
+  async (db) => {
+    await withTable(db)
+    await insert(db, 1, 'a')
+    const seen: number[] = []
+    await db.write(async (tx) => {
+      await tx.run(sql`INSERT INTO t (id) VALUES (2)`)
+      tx.afterCommit(() => seen.push(2))
+      const attempt = tx.attempt(async () => {
+        tx.afterCommit(() => seen.push(3))
+        await tx.run(sql`INSERT INTO t (id) VALUES (3)`)
+        await tx.run(sql`INSERT INTO t (id, name) VALUES (4, 'a')`)
+      })
+      await assert.rejects(attempt, { kind: 'unique', index: 't_name' })
+      await tx.attempt(() => tx.run(sql`INSERT INTO t (id) VALUES (5)`))
+    })
+    assert.deepEqual(await ids(db), [1, 2, 5])
+    assert.deepEqual(seen, [2])
+  },
+)
+
 eachDatabase('lock and hold read the row', async (db) => {
   await withTable(db)
   await insert(db, 1, 'a')

@@ -1,6 +1,6 @@
 /**
- * A process that writes, for tests: argv is the file, the mode, and numbers. Prints each id when its
- * write was acknowledged.
+ * A process that writes, for tests: argv is the file, the mode, and numbers. Prints each id when
+ * its write was acknowledged.
  */
 import { writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
