@@ -1,0 +1,40 @@
+/** Generated pages are current, and no page links to a file that is not there. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { current, pages } from '../../docs/generate/pages.ts'
+import { rules } from '../../docs/generate/rules.ts'
+
+const root = new URL('../../', import.meta.url)
+
+for (const page of pages()) {
+  const name = page.file.pathname.split('/').at(-1)
+  test(`docs/reference/${name} says what the code says (npm run docs)`, () => {
+    assert.equal(current(page), page.text)
+  })
+}
+
+test('each rule stands once', () => {
+  const numbers = rules.map((rule) => rule.number)
+  assert.deepEqual(numbers, [...new Set(numbers)])
+})
+
+test('every link between pages leads to a file', () => {
+  const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md'], {
+    cwd: fileURLToPath(root),
+    encoding: 'utf8',
+  })
+  const broken = listed
+    .split('\n')
+    .filter(Boolean)
+    .flatMap((name) => {
+      const page = new URL(name, root)
+      const links = readFileSync(page, 'utf8').matchAll(/\]\((?!https?:|#)([^)\s#]+)[^)]*\)/g)
+      return [...links]
+        .filter(([, target]) => !existsSync(new URL(target!, page)))
+        .map(([, target]) => `${name}: ${target}`)
+    })
+  assert.deepEqual(broken, [])
+})
