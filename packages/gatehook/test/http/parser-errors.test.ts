@@ -153,7 +153,7 @@ test('any bytes end in an answer below 500 or a closed connection', async (t) =>
     { numRuns: 150 },
   )
   assert.equal(
-    lines.some((line) => line.msg === 'bug'),
+    rig.lines.some((line) => line.msg === 'bug'),
     false,
   )
 })
