@@ -62,8 +62,9 @@ function checkStep(step: Step, answers: readonly Answer[]): void {
   const last = answers.at(-1)
   assert(last, `no curl ran in:\n${step.script}`)
   for (const answer of answers) {
-    const promised = answer === last ? promisedStatus(step.json) : undefined
-    const fits = promised === undefined ? /^2/.test(`${answer.status}`) : answer.status === promised
+    const promised: number | undefined = answer === last ? promisedStatus(step.json) : undefined
+    const fits: boolean =
+      promised === undefined ? /^2/.test(`${answer.status}`) : answer.status === promised
     assert(fits, `${answer.status} instead of ${promised ?? '2xx'}:\n${step.script}${answer.body}`)
   }
   for (const name of step.headers) {
