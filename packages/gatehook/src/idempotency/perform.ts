@@ -82,12 +82,15 @@ type Settled = { readonly outcome: Outcome } | { readonly stored: Stored; readon
 const inProgress = () =>
   new Failure('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
 
+/** A broken service may work next time, and `If-Match` (412) is judged before anything is handled. */
+const repeatable = ({ status }: Failure): boolean => status < 500 && status !== 412
+
 /** The change, rolled back by itself where it ends in a failure the caller is to hear again. */
 async function attempted(tx: Tx, change: (tx: Tx) => Promise<Answer>): Promise<Outcome> {
   try {
     return { answer: await tx.attempt(() => change(tx)) }
   } catch (error) {
-    if (!(error instanceof Failure) || error.status >= 500) throw error
+    if (!(error instanceof Failure) || !repeatable(error)) throw error
     const { code, message, errors, headers } = error
     return { code, message, options: { ...(errors && { errors }), ...(headers && { headers }) } }
   }

@@ -8,6 +8,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import type { Catalog } from './catalog.ts'
+import type { FieldKind } from './fields.ts'
 import type { AnyResource, AnyRow } from './resource.ts'
 import type { RouteDefinition, RouteResult } from './route.ts'
 import type { Specs } from './schema.ts'
@@ -55,12 +56,10 @@ function handler(catalog: Catalog, deps: CustomDeps, route: RouteDefinition) {
       return answer(await route.handle({ ...context, write: refuseWrite }))
     }
     // The whole handler is one transaction where it writes; its answer commits with it.
-    let result: RouteResult | undefined
     return deps.perform(call, async (tx) => {
-      const write = (change: (tx: ReturnType<typeof txFor>) => Promise<unknown>) =>
-        change(txFor(catalog, principal, deps.record, tx))
-      result = await route.handle({ ...context, read: readerFor(catalog, principal, tx), write })
-      return answer(result)
+      const door = txFor(catalog, principal, deps.record, tx)
+      const write = (change: (tx: typeof door) => Promise<unknown>) => change(door)
+      return answer(await route.handle({ ...context, read: door, write }))
     })
   }
 }
@@ -90,9 +89,8 @@ export function txFor(catalog: Catalog, principal: Principal, record: RecordEven
     ...readerFor(catalog, principal, sql),
     sql,
     async create(resource: AnyResource, values: AnyRow): Promise<AnyRow> {
-      const { rows } = entryOf(resource)
-      const whole = { ...rows.newest.defaults, ...values }
-      return (await rows.create(sql, principal.scope, whole)).row
+      const { rows, reach } = entryOf(resource)
+      return (await rows.create(sql, reach(principal), values)).row
     },
     async update(resource: AnyResource, id: number, patch: AnyRow): Promise<AnyRow> {
       const { rows, reach } = entryOf(resource)
@@ -110,6 +108,21 @@ export function txFor(catalog: Catalog, principal: Principal, record: RecordEven
   }
 }
 
+/** As §7.3 writes them: no `1e2`, no `0x10`, no leading zeros. */
+const numbers: Readonly<Partial<Record<FieldKind, RegExp>>> = {
+  id: /^(0|[1-9]\d*)$/,
+  ref: /^(0|[1-9]\d*)$/,
+  int: /^-?(0|[1-9]\d*)$/,
+  number: /^-?(0|[1-9]\d*)(\.\d+)?$/,
+}
+
+/** What a parameter's text says; text that says nothing of the kind stays text, and is refused as such. */
+function queryValue(kind: FieldKind, text: string): unknown {
+  if (numbers[kind]?.test(text)) return Number(text)
+  if (kind === 'bool' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
 /** Query parameters of a route, by its declared fields; others are refused. */
 function queryReader(specs: Specs): (call: Call) => AnyRow {
   const validate: Validate = createValidators(specs).create
@@ -122,13 +135,7 @@ function queryReader(specs: Specs): (call: Call) => AnyRow {
       if (!Object.hasOwn(specs, name)) {
         throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
       }
-      const kind = specs[name]!.kind
-      const numeric = ['int', 'id', 'ref', 'number'].includes(kind) && /^-?\d/.test(text)
-      sent[name] = numeric
-        ? Number(text)
-        : kind === 'bool' && /^(true|false)$/.test(text)
-          ? text === 'true'
-          : text
+      sent[name] = queryValue(specs[name]!.kind, text)
     }
     try {
       return validate(sent)

@@ -2,6 +2,7 @@
  * The vocabulary of a declaration: `f.int().min(1)`. A field is data (`FieldSpec`); SQL columns, JSON
  * Schema, validation and the wire form are made from it elsewhere. Types infer from the chain.
  */
+import { isSqlWord } from './reserved.ts'
 
 export type FieldKind =
   | 'id'
@@ -173,6 +174,7 @@ export function checkField(name: string, spec: FieldSpec): void {
   if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
     throw wrong('names are snake_case, at most 63 characters')
   if (name === 'scope') throw wrong('"scope" is the engine\'s own column; choose another name')
+  if (isSqlWord(name)) throw wrong('is a word of SQL; choose another name')
   const text = ['string', 'email', 'url'].includes(spec.kind)
   const bounded = text || ['int', 'number', 'id', 'ref'].includes(spec.kind)
   if (!bounded && (spec.min !== undefined || spec.max !== undefined)) {

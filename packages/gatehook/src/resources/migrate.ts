@@ -1,10 +1,15 @@
-/** Brings the tables to what is declared (§6.6): additions are applied, anything else is named and refused. */
-import type { Database } from '../storage/database.ts'
+/**
+ * Brings the tables to what is declared (§6.6): the service's reviewed migrations first, each once, then
+ * additions; anything else is named and refused.
+ */
+import type { Database, Reader } from '../storage/database.ts'
+import { inDialect } from '../storage/migrate.ts'
+import { sql } from '../storage/sql.ts'
 import { DeclarationError } from './fields.ts'
-import { inReferenceOrder, type ServiceDefinition } from './service.ts'
+import { inReferenceOrder, type MigrationOptions, type ServiceDefinition } from './service.ts'
 import { planTable, type TablePlan } from './table.ts'
 
-/** One line for each statement run. */
+/** One line for each thing done. */
 export type Progress = (line: string) => void
 
 export interface Pending {
@@ -12,31 +17,41 @@ export interface Pending {
   readonly plan: TablePlan
 }
 
-/** What the declaration needs of the database; nothing is changed. */
+/**
+ * What the declaration needs of the database; nothing is changed. A table that waits for migrations shows
+ * those: what it needs after them is known after them.
+ */
 export async function planService(db: Database, service: ServiceDefinition): Promise<Pending[]> {
   const pending: Pending[] = []
+  const waiting = await missing(db, service)
+  for (const { table, sql } of waiting) {
+    if (await exists(db, table)) {
+      pending.push({ table, plan: { ddl: [sqlFor(db, sql)], refused: [] } })
+    }
+  }
   for (const definition of inReferenceOrder(service.resources)) {
-    const [columns, indexes] = [
-      await db.columns(definition.name),
-      await db.indexes(definition.name),
-    ]
-    const plan = planTable(definition, { columns, indexes }, db.dialect)
-    if (plan.ddl.length + plan.refused.length > 0) pending.push({ table: definition.name, plan })
+    const { name } = definition
+    if (pending.some(({ table }) => table === name)) continue
+    const existing = { columns: await db.columns(name), indexes: await db.indexes(name) }
+    const plan = planTable(definition, existing, db.dialect)
+    if (plan.ddl.length + plan.refused.length > 0) pending.push({ table: name, plan })
   }
   return pending
 }
 
-/** Throws `DeclarationError` when a change would not only add; then nothing was changed. */
+/** Throws `DeclarationError` when a change would not only add; then no table was changed for it. */
 export async function migrateService(
   db: Database,
   service: ServiceDefinition,
   progress: Progress = () => {},
 ): Promise<void> {
+  for (const migration of await missing(db, service)) await applyOnce(db, migration, progress)
   const pending = await planService(db, service)
   const refused = pending.flatMap(({ plan }) => plan.refused)
   if (refused.length > 0) {
     throw new DeclarationError(
-      `The declaration changed in ways that need a reviewed migration:\n${refused.join('\n')}`,
+      `The declaration changed in ways that need a reviewed migration:\n${refused.join('\n')}\n` +
+        'Add it to service({ migrations: [{ number, name, table, sql }] }) and start again.',
     )
   }
   if (pending.length === 0) return
@@ -47,3 +62,47 @@ export async function migrateService(
     }
   })
 }
+
+const RECORD = 'gh_service_migrations'
+
+/**
+ * One transaction each, so that the next one sees its tables. A table that is not there yet will be made in
+ * today's shape and needs no migration: it is only noted.
+ */
+async function applyOnce(
+  db: Database,
+  migration: MigrationOptions,
+  progress: Progress,
+): Promise<void> {
+  const { number, name, table } = migration
+  const { int, text } = db.dialect.types
+  await db.migrate(async (tx, ddl) => {
+    await ddl(
+      `CREATE TABLE IF NOT EXISTS ${RECORD} (number ${int} NOT NULL PRIMARY KEY, name ${text} NOT NULL)`,
+    )
+    // Another process may have been faster: the lock of `migrate` lets one through at a time.
+    if ((await numbersIn(tx)).includes(number)) return
+    if (await exists(db, table)) {
+      progress(`migration ${number} ${name}`)
+      await ddl(sqlFor(db, migration.sql))
+    }
+    await tx.run(sql`INSERT INTO gh_service_migrations (number, name) VALUES (${number}, ${name})`)
+  })
+}
+
+async function missing(db: Database, service: ServiceDefinition): Promise<MigrationOptions[]> {
+  if (service.migrations.length === 0) return []
+  const have = (await exists(db, RECORD)) ? await numbersIn(db) : []
+  return service.migrations.filter(({ number }) => !have.includes(number))
+}
+
+const exists = async (db: Database, table: string): Promise<boolean> =>
+  (await db.columns(table)).length > 0
+
+async function numbersIn(reader: Reader): Promise<number[]> {
+  const rows = await reader.arrays(sql`SELECT number FROM gh_service_migrations`)
+  return rows.map((row) => Number(row[0]))
+}
+
+const sqlFor = (db: Database, text: MigrationOptions['sql']): string =>
+  inDialect(typeof text === 'string' ? text : text[db.name], db.dialect)

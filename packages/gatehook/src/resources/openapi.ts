@@ -215,9 +215,8 @@ function actionPath(action: ActionDefinition, one: string, needs: JsonSchema): J
 /** Sort, fields and filters of one resource, by the names of the version. */
 function ownParameters(entry: Entry, version: string): JsonSchema[] {
   const { specs, ladder } = entry.shapes.get(version)!
-  const old = new Map(Object.entries(ladder.renamed).map(([from, to]) => [to, from]))
-  const inVersion = (names: readonly string[]) =>
-    names.map((name) => old.get(name) ?? name).filter((name) => Object.hasOwn(specs, name))
+  const inVersion = (columns: readonly string[]) =>
+    Object.keys(specs).filter((name) => columns.includes(ladder.renamed[name] ?? name))
   const { filter, sort } = entry.definition
   const ways = inVersion(sort).flatMap((name) => [name, `-${name}`])
   const csv = (name: string, words: readonly string[], description: string) => ({

@@ -12,6 +12,7 @@ import {
   type Fields,
   type RowOf,
 } from './fields.ts'
+import { isSqlWord } from './reserved.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: rows are untyped below the declaration
 export type AnyRow = Record<string, any>
@@ -89,14 +90,14 @@ export interface ChangeOptions<S, Had extends Fields, K extends keyof S & string
   readonly why: string
   /** Fields the older version had in place of `hadNot`. */
   readonly had: Had
-  /** Fields of the newer version that the older one had not. */
+  /** Fields of the newer version that the older one had not, in the order of what they were made from. */
   readonly hadNot: readonly K[]
   /** From the older shape, the fields in `hadNot`. */
   readonly up: (old: Older<S, Had, K>) => Pick<S, K>
   /** From the newer shape, the fields in `had`. */
   readonly down: (row: S) => RowOf<Had>
-  /** Filters and sorts of the older version by their newer names. */
-  readonly renamed?: Readonly<Record<string, K>>
+  /** Fields that changed their name only: filters and sorts by the old name mean the new one. */
+  readonly renamed?: Readonly<Partial<Record<keyof Had & string, K>>>
 }
 
 /**
@@ -170,7 +171,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
       hadNot: change.hadNot,
       up: change.up as Change['up'],
       down: change.down as Change['down'],
-      renamed: change.renamed ?? {},
+      renamed: (change.renamed ?? {}) as Change['renamed'],
     }
     return this.#with<Older<S, Had, K>>({ changes: [...this.definition.changes, entry] })
   }
@@ -186,6 +187,9 @@ export function resource<const F extends Fields>(
 ): Resource<F> {
   if (!/^[a-z][a-z0-9_]{0,40}$/.test(name)) {
     throw new DeclarationError(`resource ${name}: names are snake_case, at most 41 characters`)
+  }
+  if (isSqlWord(name)) {
+    throw new DeclarationError(`resource ${name}: is a word of SQL; choose another name`)
   }
   try {
     const fields = specsOf(options.fields)

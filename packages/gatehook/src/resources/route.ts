@@ -4,7 +4,7 @@
  */
 import type { Principal } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
-import type { FieldSpec, Fields, PatchOf, RowOf } from './fields.ts'
+import type { CreateOf, FieldSpec, Fields, PatchOf, RowOf } from './fields.ts'
 import type { AnyRow, Resource } from './resource.ts'
 
 /** Reads of the caller's own rows. */
@@ -19,7 +19,7 @@ export interface ServiceReader {
 export interface ServiceTx extends ServiceReader {
   create<F extends Fields>(
     resource: Resource<F, unknown>,
-    values: Partial<RowOf<F>>,
+    values: CreateOf<F> & Partial<RowOf<F>>,
   ): Promise<RowOf<F>>
   update<F extends Fields>(
     resource: Resource<F, unknown>,
@@ -43,10 +43,11 @@ export interface RouteContext<Q extends Fields, I extends Fields, P extends stri
   /** The version this call is served in. */
   readonly version: string
   readonly params: Readonly<Record<ParametersOf<P>, string>>
-  readonly query: Partial<RowOf<Q>>
+  /** A parameter that may be left out has a default, so each of them is there. */
+  readonly query: RowOf<Q>
   readonly input: RowOf<I>
   readonly read: ServiceReader
-  /** One transaction; runs again after a deadlock, so nothing but the database belongs inside. */
+  /** The call's one transaction; the handler runs again after a deadlock, so nothing but the database belongs in it. */
   write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
 }
 

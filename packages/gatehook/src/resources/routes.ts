@@ -10,7 +10,7 @@ import type { Catalog, Entry } from './catalog.ts'
 import type { ActionDefinition, AnyRow } from './resource.ts'
 import type { Target, Written } from './rows.ts'
 import type { Shape } from './shape.ts'
-import { createValidators, validationFailure } from './validate.ts'
+import { createValidators, fieldFailure, validationFailure } from './validate.ts'
 
 export interface ResourceDeps {
   readonly db: Database
@@ -104,12 +104,10 @@ function createOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
     handle(call) {
       const shape = shapeFor(entry, call)
       const sent = shape.validators.create(call.body)
-      const values = shape.ladder.level
-        ? sent
-        : { ...entry.rows.newest.defaults, ...lift(entry, shape, shape.ladder.up(sent)) }
+      const values = shape.ladder.level ? sent : lift(entry, shape, shape.ladder.up(sent))
+      const reach = entry.reach(call.principal!)
       return perform(call, async (tx): Promise<Answer> => {
-        const principal = call.principal!
-        const written = await inShape(shape, () => entry.rows.create(tx, principal.scope, values))
+        const written = await inShape(shape, () => entry.rows.create(tx, reach, values))
         const answer = shown(shape, written, 201)
         const location = `/api/${shape.version}/${entry.definition.name}/${written.row.id}`
         return { ...answer, headers: { ...answer.headers, location } }
@@ -195,7 +193,8 @@ function inOldWords(shape: Shape, failure: Failure): Failure {
       ? { ...error, pointer: `/${shape.ladder.pointer(error.pointer.slice(1))}` }
       : error,
   )
-  if (failure.code === 'validation_failed') return validationFailure(errors)
-  const { message, headers, detail } = failure
-  return new Failure(failure.code, message, { errors, detail, ...(headers ? { headers } : {}) })
+  // The sentences of these two name the field; that of a wrong state names states.
+  const named = failure.code === 'validation_failed' || failure.code === 'conflict'
+  if (named) return fieldFailure(failure.code, errors)
+  return new Failure(failure.code, failure.message, { errors })
 }

@@ -14,7 +14,7 @@ import { type ActionDefinition, type AnyRow, type Definition, STATE_FIELD } from
 import { decoder, type Shape } from './shape.ts'
 import { createRowStore, type RowStore } from './store.ts'
 import { uniqueName } from './table.ts'
-import { validationFailure } from './validate.ts'
+import { fieldFailure, validationFailure } from './validate.ts'
 
 /** A row and its JSON text in the newest shape: the event's object, and mostly the answer too. */
 export interface Written {
@@ -38,7 +38,8 @@ export interface Rows {
   readonly store: RowStore
   /** The row, or `not_found`: a row out of reach looks like none. */
   get(reader: Reader, reach: Reach, id: number): Promise<AnyRow>
-  create(tx: Tx, scope: Scope, values: AnyRow): Promise<Written>
+  /** Fields left out have their defaults. */
+  create(tx: Tx, reach: Reach, values: AnyRow): Promise<Written>
   update(tx: Tx, target: Target, edit: Edit): Promise<Written>
   act(tx: Tx, target: Target, action: ActionDefinition, input: AnyRow): Promise<Written>
   remove(tx: Tx, target: Target): Promise<void>
@@ -68,14 +69,13 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
 
   const emit = async (
     tx: Tx,
-    scope: Scope,
+    { scope }: Reach,
     type: string | undefined,
-    row: AnyRow,
-    text: string,
+    { row, text }: Written,
   ) => {
     if (!type) return
     const event: NewEvent = { type, collection: name, objectId: row.id as number, object: text }
-    await record(tx, scope, event)
+    await record(tx, scope as Scope, event)
   }
 
   const checkRules = (row: AnyRow): void => {
@@ -91,13 +91,18 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
     }
   }
 
-  /** Each id that is about to be stored names a row of the same customer and mode (§6.4). */
-  const checkReferences = async (tx: Tx, scope: Scope, values: AnyRow): Promise<void> => {
+  /**
+   * Each id that is about to be stored names a row of the same customer and mode (§6.4); a person gives its
+   * rows to nobody else (§6.7).
+   */
+  const checkReferences = async (tx: Tx, reach: Reach, values: AnyRow): Promise<void> => {
+    const { scope, owner } = reach
     for (const [field, spec] of references) {
       const id = values[field] as number | null | undefined
       if (id === undefined || id === null) continue
-      const found = await rowsOf(spec.target!).store.hold(tx, { scope, owner: undefined }, id)
-      if (found) continue
+      const foreign = spec.owner && owner !== undefined && id !== owner
+      const target = rowsOf(spec.target!).store
+      if (!foreign && (await target.hold(tx, { scope, owner: undefined }, id))) continue
       const message = `names no row of ${spec.target}`
       throw validationFailure([{ pointer: `/${field}`, code: 'not_found', message }])
     }
@@ -109,11 +114,9 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
     } catch (error) {
       if (!(error instanceof ConstraintError) || error.kind !== 'unique') throw error
       const field = Object.keys(fields).find((one) => uniqueName(name, one) === error.index)
-      const message = field ? `${field}: is taken already.` : undefined
-      const errors = field
-        ? [{ pointer: `/${field}`, code: 'conflict', message: 'is taken already' }]
-        : []
-      throw new Failure('conflict', message, { errors })
+      if (field === undefined) throw error
+      const message = 'is taken already'
+      throw fieldFailure('conflict', [{ pointer: `/${field}`, code: 'conflict', message }])
     }
   }
 
@@ -125,26 +128,25 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
     return row
   }
 
-  /** Writes what differs; a change that changes nothing writes nothing and tells nobody. */
+  /** Writes what differs; undefined where nothing does. */
   const change = async (
     tx: Tx,
-    scope: Scope,
+    reach: Reach,
     row: AnyRow,
     wanted: AnyRow,
-    type: string | undefined,
-  ): Promise<Written> => {
+  ): Promise<AnyRow | undefined> => {
     const differs = Object.entries(wanted).filter(([field, value]) => value !== row[field])
-    if (differs.length === 0) return { row, text: newest.encode(row) }
+    if (differs.length === 0) return undefined
     const changed: AnyRow = Object.fromEntries(differs)
     for (const field of updated) changed[field] = clock.now()
     const after = { ...row, ...changed }
     checkRules(after)
-    await checkReferences(tx, scope, changed)
-    await unique(() => store.update(tx, scope, row.id as number, changed))
-    const text = newest.encode(after)
-    await emit(tx, scope, type, after, text)
-    return { row: after, text }
+    await checkReferences(tx, reach, changed)
+    await unique(() => store.update(tx, reach.scope, row.id as number, changed))
+    return after
   }
+
+  const written = (row: AnyRow): Written => ({ row, text: newest.encode(row) })
 
   return {
     definition,
@@ -155,21 +157,25 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
       if (!cells) throw new Failure('not_found')
       return decode(cells)
     },
-    async create(tx, scope, values) {
+    async create(tx, reach, values) {
       const now = clock.now()
-      const row: AnyRow = { ...values }
+      const row: AnyRow = { ...newest.defaults, ...values }
       for (const field of [...created, ...updated]) row[field] = now
       checkRules(row)
-      await checkReferences(tx, scope, row)
-      row.id = await unique(() => store.insert(tx, scope, row))
-      await count(tx, deps.counterSlots, scope, name, row.id as number, 1)
-      const text = newest.encode(row)
-      await emit(tx, scope, eventFor('created'), row, text)
-      return { row, text }
+      await checkReferences(tx, reach, row)
+      row.id = await unique(() => store.insert(tx, reach.scope, row))
+      await count(tx, deps.counterSlots, reach.scope, name, row.id as number, 1)
+      const made = written(row)
+      await emit(tx, reach, eventFor('created'), made)
+      return made
     },
     async update(tx, target, edit) {
       const row = await locked(tx, target)
-      return change(tx, target.reach.scope as Scope, row, edit(row), eventFor('updated'))
+      const after = await change(tx, target.reach, row, edit(row))
+      const now = written(after ?? row)
+      // A patch that says what is already so tells nobody.
+      if (after) await emit(tx, target.reach, eventFor('updated'), now)
+      return now
     },
     async act(tx, target, action, input) {
       const row = await locked(tx, target)
@@ -178,7 +184,9 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
       }
       const wanted: AnyRow = { ...action.run?.({ row, input }) }
       if (action.to !== undefined) wanted[STATE_FIELD] = action.to
-      return change(tx, target.reach.scope as Scope, row, wanted, action.emits)
+      const now = written((await change(tx, target.reach, row, wanted)) ?? row)
+      await emit(tx, target.reach, action.emits, now)
+      return now
     },
     async remove(tx, target) {
       const row = await locked(tx, target)
@@ -190,7 +198,7 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
       }
       await store.remove(tx, reach.scope, id)
       await count(tx, deps.counterSlots, reach.scope, name, id, -1)
-      await emit(tx, reach.scope as Scope, eventFor('deleted'), row, newest.encode(row))
+      await emit(tx, reach, eventFor('deleted'), written(row))
     },
   }
 }

@@ -71,18 +71,19 @@ async function seedRow(
   n: number,
   ids: ReadonlyMap<string, readonly number[]>,
 ): Promise<number> {
-  const { definition, newest } = rows
-  const values: AnyRow = { ...newest.defaults, ...definition.sample!(n) }
+  const { definition } = rows
+  const values: AnyRow = { ...definition.sample!(n) }
   for (const [field, spec] of Object.entries(definition.fields)) {
     const targets = spec.target ? (ids.get(spec.target) ?? []) : []
     if (targets.length > 0) values[field] ??= targets[(n * 7) % targets.length]
   }
-  let { row } = await rows.create(tx, scope, values)
+  const reach = { scope, owner: undefined }
+  let { row } = await rows.create(tx, reach, values)
   // The n-th row has gone n mod 5 steps on its way through the states.
   for (let steps = n % 5; steps > 0; steps--) {
     const action = definition.actions.find(({ from }) => from?.includes(row[STATE_FIELD]))
     if (!action) break
-    const target = { reach: { scope, owner: undefined }, id: row.id as number }
+    const target = { reach, id: row.id as number }
     row = (await rows.act(tx, target, action, inputDefaults(action.input))).row
   }
   return row.id

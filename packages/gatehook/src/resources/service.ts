@@ -21,6 +21,20 @@ export interface ServiceOptions {
   readonly resources: readonly AnyResource[]
   /** Event types of the team's own code, beside those of the resources: `payment.succeeded`. */
   readonly externalEvents?: readonly string[]
+  /** Changes of tables that do more than add (§6.6), oldest first. Each is applied once, at start. */
+  readonly migrations?: readonly MigrationOptions[]
+}
+
+/** A change of one table that rows exist in, written and reviewed by the team. */
+export interface MigrationOptions {
+  /** 1, 2, 3, …; never given to another one. */
+  readonly number: number
+  /** A few words for the log: `note becomes memo`. */
+  readonly name: string
+  /** The table it changes, as it is called before. Where there is none yet, nothing is run. */
+  readonly table: string
+  /** Statements; `{int}`, `{real}` and `{text}` are the database's words. Two texts where they differ. */
+  readonly sql: string | { readonly sqlite: string; readonly postgres: string }
 }
 
 export interface ServiceDefinition {
@@ -29,6 +43,7 @@ export interface ServiceDefinition {
   readonly versions: readonly { readonly name: string; readonly released: string }[]
   readonly resources: readonly Definition[]
   readonly externalEvents: readonly string[]
+  readonly migrations: readonly MigrationOptions[]
   readonly routes: readonly RouteDefinition[]
 }
 
@@ -61,6 +76,7 @@ export function service(options: ServiceOptions): Service {
       })),
       resources: options.resources.map((one) => one.definition),
       externalEvents: options.externalEvents ?? [],
+      migrations: options.migrations ?? [],
       routes: [],
     }),
   )
@@ -73,10 +89,18 @@ const takenParameters = new Set([
 ])
 /** First segments under `/api` that are the engine's, or would be read as a version. */
 const takenPaths = /^(protected|latest|stable|v\d.*|\d.*)$/
+/** What the engine and the databases call their own tables. */
+const takenTables = /^(gh|pg|sqlite)_/
 const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/
 
 function checked(definition: ServiceDefinition): ServiceDefinition {
   const wrong: string[] = [...versionMistakes(definition), ...routeMistakes(definition)]
+  definition.migrations.forEach(({ number }, at, all) => {
+    const before = all[at - 1]?.number ?? 0
+    if (!Number.isSafeInteger(number) || number <= before) {
+      wrong.push(`migration ${number}: numbers are 1, 2, …, oldest first`)
+    }
+  })
   const names = definition.resources.map((one) => one.name)
   for (const name of names.filter((one, at) => names.indexOf(one) < at)) {
     wrong.push(`resource ${name} is declared twice`)
@@ -121,7 +145,14 @@ function routeMistakes({ routes, resources }: ServiceDefinition): string[] {
 function resourceMistakes(one: Definition, all: ServiceDefinition): string[] {
   const wrong: string[] = []
   const versions = all.versions.map((version) => version.name)
-  if (takenPaths.test(one.name) || one.name.startsWith('gh_')) wrong.push('the name is taken')
+  if (takenPaths.test(one.name) || takenTables.test(one.name)) wrong.push('the name is taken')
+  for (const name of [...one.filter, ...one.sort]) {
+    if (!Object.hasOwn(one.fields, name)) wrong.push(`list: there is no field ${name}`)
+  }
+  const actions = one.actions.map((action) => action.name)
+  for (const name of actions.filter((action, at) => actions.indexOf(action) < at)) {
+    wrong.push(`action ${name} is declared twice`)
+  }
   for (const [name, spec] of Object.entries(one.fields)) {
     if (takenParameters.has(name) && one.filter.includes(name)) {
       wrong.push(`${name}: a filter of this name would hide a parameter of every list`)
@@ -143,6 +174,23 @@ function resourceMistakes(one: Definition, all: ServiceDefinition): string[] {
   }
   if (changeOrder.some((at, n) => n > 0 && at > changeOrder[n - 1]!)) {
     wrong.push('.before() stands newest version first')
+  }
+  return [...wrong, ...changeMistakes(one)]
+}
+
+/** What the types of `.before()` cannot say: a name is given up before it is given to something else. */
+function changeMistakes({ fields, changes }: Definition): string[] {
+  const wrong: string[] = []
+  const shape = new Set(Object.keys(fields))
+  for (const { version, had, hadNot } of changes) {
+    for (const name of hadNot) {
+      if (name === 'id') wrong.push(`.before('${version}'): every version has the id`)
+      if (!shape.delete(name)) wrong.push(`.before('${version}'): there was no field ${name}`)
+    }
+    for (const name of Object.keys(had)) {
+      if (shape.has(name)) wrong.push(`.before('${version}'): name ${name} in hadNot too`)
+      shape.add(name)
+    }
   }
   return wrong
 }

@@ -10,7 +10,7 @@ import type { FieldSpec } from './fields.ts'
 import type { AnyRow, Definition } from './resource.ts'
 import type { Specs } from './schema.ts'
 import { listColumn } from './table.ts'
-import { createValidators, fromWire, type Validators } from './validate.ts'
+import { createValidators, defaultsOf, fromWire, type Validators } from './validate.ts'
 
 export interface Shape {
   readonly version: string
@@ -18,7 +18,6 @@ export interface Shape {
   readonly ladder: Ladder
   readonly validators: Validators
   readonly view: View
-  /** What a field has where nobody says. */
   readonly defaults: AnyRow
   /** JSON text of a row as handlers hold it (the newest shape). */
   encode(row: AnyRow): string
@@ -50,13 +49,6 @@ export function createShape(
     encode: toText,
   }
 }
-
-const defaultsOf = (specs: Specs): AnyRow =>
-  Object.fromEntries(
-    Object.entries(specs)
-      .filter(([, spec]) => spec.default !== undefined)
-      .map(([name, spec]) => [name, spec.default]),
-  )
 
 /** JSON text of an object in a given shape, members in the declared order. */
 function encoder(specs: Specs): (row: AnyRow, fields?: ReadonlySet<string>) => string {

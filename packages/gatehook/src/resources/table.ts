@@ -2,6 +2,7 @@
  * From a definition to its SQL table: columns, indexes, and what a changed definition needs (§6.6). Pure; the
  * statements are run by `migrate.ts`.
  */
+import { hash } from 'node:crypto'
 import type { Collection, ListColumn } from '../lists/collection.ts'
 import type { Column, ColumnType, Dialect } from '../storage/database.ts'
 import { DeclarationError, type FieldSpec } from './fields.ts'
@@ -30,10 +31,16 @@ export interface Index {
   readonly unique: boolean
 }
 
-export const indexName = (table: string, ...columns: readonly string[]): string =>
-  `${table}_by_${columns.join('_')}`
+/** PostgreSQL cuts longer names without a word, and two of them may become one. */
+const NAME_MAX = 63
+const short = (name: string): string =>
+  name.length <= NAME_MAX ? name : `${name.slice(0, 52)}_${hash('sha1', name).slice(0, 10)}`
 
-export const uniqueName = (table: string, field: string): string => `${table}_unique_${field}`
+export const indexName = (table: string, ...columns: readonly string[]): string =>
+  short(`${table}_by_${columns.join('_')}`)
+
+export const uniqueName = (table: string, field: string): string =>
+  short(`${table}_unique_${field}`)
 
 /**
  * Every index begins with the scope. Each column that sorts or filters gets one that ends with the id, so that a
@@ -43,9 +50,7 @@ export const uniqueName = (table: string, field: string): string => `${table}_un
 export function indexesOf(definition: Definition): Index[] {
   const { name: table, fields } = definition
   const owner = ownerOf(definition)
-  const indexes: Index[] = [
-    { name: indexName(table, 'id'), columns: ['scope', 'id'], unique: true },
-  ]
+  const indexes: Index[] = []
   const add = (name: string, columns: string[]) => {
     if (!indexes.some((index) => index.name === name))
       indexes.push({ name, columns, unique: false })
@@ -108,7 +113,9 @@ function createTable(definition: Definition, dialect: Dialect): string {
   const references = Object.entries(fields)
     .filter(([, spec]) => spec.kind === 'ref')
     .map(([field, spec]) => `FOREIGN KEY (scope, ${field}) REFERENCES ${spec.target} (scope, id)`)
-  return `CREATE TABLE ${name} (${[scope, ...columns, ...references].join(', ')})`
+  // A constraint, not an index made afterwards: a resource may point to itself.
+  const parts = [scope, ...columns, 'UNIQUE (scope, id)', ...references]
+  return `CREATE TABLE ${name} (${parts.join(', ')})`
 }
 
 const createIndex = (table: string, index: Index): string =>
@@ -139,28 +146,60 @@ export function planTable(definition: Definition, existing: Existing, dialect: D
   const stored = new Map(existing.columns.map((column) => [column.name, column]))
   for (const [name, spec] of Object.entries(fields)) {
     const column = stored.get(name)
-    if (!column && spec.default === undefined) {
-      refused.push(`${table}.${name} is new and has no default for the rows that exist`)
-    } else if (!column) {
-      ddl.push(`ALTER TABLE ${table} ADD COLUMN ${columnSql(name, spec, dialect)}`)
-    } else if (column.type !== columnTypes[spec.kind]) {
-      refused.push(`${table}.${name} is stored as ${column.type}, declared as ${spec.kind}`)
-    } else if (column.nullable !== spec.nullable && spec.kind !== 'id') {
-      const now = column.nullable ? 'nullable' : 'never null'
-      refused.push(`${table}.${name} is stored as ${now}, declared otherwise`)
-    }
+    const sql = columnSql(name, spec, dialect)
+    if (column) refused.push(...columnMistakes(table, name, spec, column, sql))
+    else if (spec.default !== undefined || spec.nullable)
+      ddl.push(`ALTER TABLE ${table} ADD COLUMN ${sql}`)
+    else refused.push(newColumn(table, name, sql))
   }
   for (const name of stored.keys()) {
-    if (name !== 'scope' && !Object.hasOwn(fields, name)) {
-      refused.push(`${table}.${name} holds data and is declared no more`)
-    }
+    if (name !== 'scope' && !Object.hasOwn(fields, name)) refused.push(goneColumn(table, name))
   }
   for (const index of indexes) {
     if (existing.indexes.includes(index.name)) continue
-    if (index.unique) refused.push(`${table}: ${index.name} is new; rows that exist may break it`)
+    if (index.unique) refused.push(newUnique(table, index))
     else ddl.push(createIndex(table, index))
   }
   return { ddl, refused }
+}
+
+// What is refused: what changed, and the SQL of the migration that would do it.
+
+const newColumn = (table: string, name: string, sql: string): string =>
+  `${table}.${name} is new and has no default for the rows that exist. ` +
+  `Write: ALTER TABLE ${table} ADD COLUMN ${sql} DEFAULT <their value>`
+
+const goneColumn = (table: string, name: string): string =>
+  `${table}.${name} holds data and is declared no more. ` +
+  `Write: ALTER TABLE ${table} DROP COLUMN ${name}, its indexes first (DROP INDEX), ` +
+  `or, for another name: ALTER TABLE ${table} RENAME COLUMN ${name} TO <name>`
+
+const newUnique = (table: string, index: Index): string =>
+  `${table}: ${index.name} is new and rows that exist may break it. ` +
+  `Write: ${createIndex(table, index)}, after what makes them differ`
+
+function columnMistakes(
+  table: string,
+  name: string,
+  spec: FieldSpec,
+  column: Column,
+  sql: string,
+): string[] {
+  const now = column.nullable ? 'nullable' : 'never null'
+  const differs =
+    column.type !== columnTypes[spec.kind]
+      ? `is stored as ${column.type}, declared as ${spec.kind}`
+      : column.nullable !== spec.nullable && spec.kind !== 'id'
+        ? `is stored as ${now}, declared otherwise`
+        : undefined
+  if (!differs) return []
+  const filled = spec.nullable || spec.default !== undefined
+  return [
+    `${table}.${name} ${differs}. Write: ALTER TABLE ${table} RENAME COLUMN ${name} TO ${name}_old; ` +
+      `ALTER TABLE ${table} ADD COLUMN ${sql}${filled ? '' : ' DEFAULT <any value>'}; ` +
+      `UPDATE ${table} SET ${name} = <from ${name}_old>; ` +
+      `ALTER TABLE ${table} DROP COLUMN ${name}_old, its indexes first (DROP INDEX)`,
+  ]
 }
 
 const cellTypes: Readonly<Partial<Record<FieldSpec['kind'], ListColumn['type']>>> = {

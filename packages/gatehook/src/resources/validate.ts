@@ -3,7 +3,7 @@
  * §10.2). Values come out as rows hold them: times in epoch milliseconds. Pure.
  */
 import { Ajv, type ErrorObject } from 'ajv'
-import { Failure, type FieldError } from '../kernel/failure.ts'
+import { Failure, type FailureCode, type FieldError } from '../kernel/failure.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
 import type { AnyRow } from './resource.ts'
 import { createSchema, type JsonSchema, patchSchema, rowSchema, type Specs } from './schema.ts'
@@ -32,13 +32,14 @@ const ignored = ['_links', '_warnings']
 
 export function createValidators(specs: Specs): Validators {
   const create = checker(createSchema(specs), specs)
+  const defaults = defaultsOf(specs)
   const patch = checker(patchSchema(specs), specs)
   const liftedCheck = ajv.compile({ ...rowSchema(specs), required: [] })
   return {
-    create: (body) => withDefaults(specs, create(body)),
+    create: (body) => ({ ...defaults, ...create(body) }),
     patch,
     lifted(row) {
-      return liftedCheck(toWire(specs, row)) ? [] : (liftedCheck.errors ?? []).map(fieldError)
+      return liftedCheck(toWire(specs, row)) ? [] : fieldErrors(liftedCheck.errors)
     },
   }
 }
@@ -48,22 +49,21 @@ function checker(schema: JsonSchema, specs: Specs): Validate {
   return (body) => {
     const sent = withoutIgnored(body)
     if (check(sent)) return fromWire(specs, sent as AnyRow)
-    throw validationFailure((check.errors ?? []).map((error) => readOnly(specs, fieldError(error))))
+    throw validationFailure(fieldErrors(check.errors).map((error) => readOnly(specs, error)))
   }
 }
 
-export const validationFailure = (errors: readonly FieldError[]): Failure => {
+/** A failure whose sentence is made from what is wrong: `email: is taken already`. */
+export function fieldFailure(code: FailureCode, errors: readonly FieldError[]): Failure {
   const [first] = errors
+  if (!first) return new Failure(code)
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-  const where = first?.pointer ? `${first.pointer.slice(1)}: ` : ''
-  return new Failure(
-    'validation_failed',
-    `${where}${first?.message ?? 'the body does not fit'}${more}`,
-    {
-      errors,
-    },
-  )
+  const where = first.pointer ? `${first.pointer.slice(1)}: ` : ''
+  return new Failure(code, `${where}${first.message}${more}`, { errors })
 }
+
+export const validationFailure = (errors: readonly FieldError[]): Failure =>
+  fieldFailure('validation_failed', errors)
 
 function withoutIgnored(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
@@ -71,14 +71,13 @@ function withoutIgnored(body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).filter(([name]) => !ignored.includes(name)))
 }
 
-function withDefaults(specs: Specs, sent: AnyRow): AnyRow {
-  const row: AnyRow = {}
-  for (const [name, spec] of Object.entries(specs)) {
-    if (Object.hasOwn(sent, name)) row[name] = sent[name]
-    else if (spec.default !== undefined) row[name] = spec.default
-  }
-  return row
-}
+/** What a field has where nobody says. */
+export const defaultsOf = (specs: Specs): AnyRow =>
+  Object.fromEntries(
+    Object.entries(specs)
+      .filter(([, spec]) => spec.default !== undefined || spec.nullable)
+      .map(([name, spec]) => [name, spec.default ?? null]),
+  )
 
 /** From the wire to a row: instants become epoch milliseconds. */
 export function fromWire(specs: Specs, wire: AnyRow): AnyRow {
@@ -120,7 +119,21 @@ const formats: Readonly<Record<string, string>> = {
 }
 const list = (types: unknown): string => [types].flat().join(' or ')
 const some = (values: readonly unknown[]): string =>
-  values.length > 12 ? `${values.slice(0, 3).join(', ')}, …` : values.join(', ')
+  values.length > 12 ? `${values.slice(0, 3).join(', ')}, …` : values.map(String).join(', ')
+
+/** Told at most: a body of unknown members must not come back many times its size. */
+const ERRORS_MAX = 50
+
+/** One error a place: a number where a word of a set is due breaks `type` and `enum`, and says so once. */
+function fieldErrors(errors: readonly ErrorObject[] | null | undefined): FieldError[] {
+  const byPointer = new Map<string, FieldError>()
+  for (const error of errors ?? []) {
+    const told = fieldError(error)
+    if (!byPointer.has(told.pointer!)) byPointer.set(told.pointer!, told)
+    if (byPointer.size === ERRORS_MAX) break
+  }
+  return [...byPointer.values()]
+}
 
 function fieldError(error: ErrorObject): FieldError {
   const params = error.params as AnyRow

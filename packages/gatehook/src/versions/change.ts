@@ -29,13 +29,17 @@ export interface Ladder {
   readonly level: boolean
   down(row: AnyRow): AnyRow
   up(old: AnyRow): AnyRow
-  /** Old names of filters and sorts → the newest. */
+  /** Names of this version a filter or sort may say → the newest name, or `NOT_ASKED`. */
   readonly renamed: Readonly<Record<string, string>>
-  /** Newest names that cannot be said in this version any more → refused there as unknown. */
-  readonly hidden: ReadonlySet<string>
   /** For an error's pointer: the old fields a newest field is made from. */
   pointer(newest: string): string
 }
+
+/**
+ * The newest name of an old field that a change made into something else: no column holds its values, so no
+ * list is filtered or sorted by it, not even by a newer column of the same name.
+ */
+export const NOT_ASKED = ''
 
 /** `changes`: newest first, as declared. `versions`: all majors, oldest first. */
 export function ladder(
@@ -51,7 +55,6 @@ export function ladder(
     down: (row) => steps.reduce(stepDown, row),
     up: (old) => steps.reduceRight(stepUp, old),
     renamed: renamedThrough(steps),
-    hidden: new Set(steps.flatMap((step) => step.hadNot)),
     pointer: (newest) => pointerDown(steps, newest),
   }
 }
@@ -120,20 +123,26 @@ function omit<T>(row: Readonly<Record<string, T>>, names: readonly string[]): Re
 }
 
 function renamedThrough(steps: readonly Change[]): Record<string, string> {
-  const all: Record<string, string> = {}
-  // From the newest change down: an older name is looked up in what is known above it.
+  let above: Record<string, string> = {}
   for (const step of steps) {
-    for (const [old, newer] of Object.entries(step.renamed)) all[old] = all[newer] ?? newer
+    const here = omit(above, step.hadNot)
+    for (const old of Object.keys(step.had)) {
+      const newer = step.renamed[old]
+      here[old] = newer === undefined ? NOT_ASKED : (above[newer] ?? newer)
+    }
+    above = here
   }
-  return all
+  return above
 }
 
+/** The old field itself where it was only renamed, else the one that stands at its place in `had`. */
 function pointerDown(steps: readonly Change[], newest: string): string {
   let name = newest
-  for (const step of steps) {
-    if (!step.hadNot.includes(name)) continue
-    const renamed = Object.entries(step.renamed).find(([, newer]) => newer === name)
-    name = renamed?.[0] ?? Object.keys(step.had)[0] ?? name
+  for (const { had, hadNot, renamed } of steps) {
+    const at = hadNot.indexOf(name)
+    if (at < 0) continue
+    const old = Object.keys(had)
+    name = old.find((one) => renamed[one] === name) ?? old[Math.min(at, old.length - 1)] ?? name
   }
   return name
 }
