@@ -175,7 +175,7 @@ async function assemble(ground: Ground): Promise<App> {
     protectedEndpoint,
     ...resourceEndpoints(catalog, { db, list, perform }),
     ...customEndpoints(catalog, { db, perform, record }),
-    ...eventEndpoints({ db, list, render: catalog.render }),
+    ...eventEndpoints({ db, list, ...catalog }),
     ...customerEndpoints(administration, list),
     ...keyEndpoints(administration, list),
     auditEndpoint(list),

@@ -1,7 +1,7 @@
 /** `GET /events` and `GET /events/{id}` (§9.11). */
 import type { Call, Endpoint } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Scope } from '../kernel/principal.ts'
+import type { Principal, Scope } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database, Value } from '../storage/database.ts'
@@ -27,6 +27,8 @@ export const eventList: Collection = {
   sort: ['id'],
 }
 
+const COLLECTION = eventList.columns.findIndex((column) => column.name === 'collection')
+
 const byId = fixed(
   `SELECT ${eventList.columns.map((column) => column.name).join(', ')}
    FROM gh_events WHERE scope = ? AND id = ?`,
@@ -36,15 +38,33 @@ export interface EventDeps {
   readonly db: Database
   readonly list: Lister
   readonly render: RenderObject
+  readonly seesWhole: SeesWhole
 }
 
-export function eventEndpoints({ db, list, render }: EventDeps): Endpoint[] {
+/** The collections a principal may see every row of, which bound its events; undefined: all there are. */
+export type SeesWhole = (principal: Principal) => readonly string[] | undefined
+
+/**
+ * The events a principal may see (§6.7). A name of its own for each set, so that cursors of one are not taken
+ * for another's. Names of collections are declared identifiers, never request data.
+ */
+function eventsFor(whole: readonly string[] | undefined): Collection {
+  if (!whole) return eventList
+  const names = whole.map((name) => `'${name}'`).join(', ')
+  const where = whole.length > 0 ? `collection IN (${names})` : '1 = 0'
+  return { ...eventList, name: `events of ${whole.join(' ')}`, where }
+}
+
+export function eventEndpoints({ db, list, render, seesWhole }: EventDeps): Endpoint[] {
   const scope = 'events:read'
+  const visible = (call: Call) => eventsFor(seesWhole(call.principal!))
   return [
     {
       kind: 'root',
       path: '/events',
-      methods: { GET: { scope, handle: (call) => list(call, eventList, eventView(call, render)) } },
+      methods: {
+        GET: { scope, handle: (call) => list(call, visible(call), eventView(call, render)) },
+      },
     },
     {
       kind: 'root',
@@ -54,7 +74,10 @@ export function eventEndpoints({ db, list, render }: EventDeps): Endpoint[] {
           scope,
           async handle(call) {
             const [row] = await db.arrays(byId([call.principal!.scope, call.params.id]))
-            if (!row) throw new Failure('not_found')
+            const whole = seesWhole(call.principal!)
+            if (!row || (whole && !whole.includes(row[COLLECTION] as string))) {
+              throw new Failure('not_found')
+            }
             return { status: 200, json: eventView(call, render).item(row, {}) }
           },
         },

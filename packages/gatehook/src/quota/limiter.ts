@@ -3,21 +3,28 @@
  * a count in the database, so that together they stay within the limit and rarely have to ask.
  */
 import type { Clock } from '../kernel/clock.ts'
-import { atTime, counted, type Rate, type Usage, waitMs } from './window.ts'
+import { live, type Rate, type Slice, usedIn, waitMs, withUse } from './window.ts'
 
 export interface Verdict {
   readonly allowed: boolean
   /** Requests left at this moment. */
   readonly remaining: number
-  /** Milliseconds until the window ends, or, when refused, until one more fits. */
+  /** Milliseconds until there are more: until the oldest use counts no more. */
   readonly resetMs: number
 }
 
 /** Counts one request of `key`; a promise only where the database has to be asked. */
 export type Limiter = (key: string, rate: Rate) => Verdict | Promise<Verdict>
 
-/** Adds `count` to what all nodes used of `key` in a window; gives the use after it. */
-export type Draw = (key: string, rate: Rate, window: number, count: number) => Promise<Usage>
+/**
+ * Takes up to `count` requests of `key` out of what all nodes have left; `slices` are everybody's, after it.
+ */
+export type Draw = (key: string, rate: Rate, nowMs: number, count: number) => Promise<Drawn>
+
+export interface Drawn {
+  readonly granted: number
+  readonly slices: readonly Slice[]
+}
 
 /** Callers remembered; the longest unseen is forgotten first. */
 const KEYS_MAX = 100_000
@@ -40,28 +47,41 @@ function remembered<T>() {
   }
 }
 
-function verdict(rate: Rate, usage: Usage, now: number, allowed: boolean): Verdict {
-  const remaining = Math.max(0, rate.limit - counted(rate, usage, now))
-  const resetMs = allowed ? rate.windowMs - (now % rate.windowMs) : waitMs(rate, usage, now)
-  return { allowed, remaining, resetMs }
+const verdict = (
+  rate: Rate,
+  slices: readonly Slice[],
+  nowMs: number,
+  allowed: boolean,
+  remaining: number,
+): Verdict => {
+  const oldest = slices[0]?.untilMs ?? nowMs + rate.windowMs
+  return {
+    allowed,
+    remaining: Math.max(0, remaining),
+    resetMs: allowed ? oldest - nowMs : waitMs(rate, slices, nowMs),
+  }
 }
 
 export function localLimiter(clock: Clock): Limiter {
-  const known = remembered<Usage>()
+  const known = remembered<readonly Slice[]>()
   return (key, rate) => {
     const now = clock.now()
-    const usage = atTime(rate, known.take(key), now)
-    const allowed = counted(rate, usage, now) < rate.limit
-    const after = allowed ? { ...usage, used: usage.used + 1 } : usage
-    known.put(key, after)
-    return verdict(rate, after, now, allowed)
+    const before = live(known.take(key) ?? [], now)
+    const used = usedIn(before)
+    const allowed = used < rate.limit
+    const slices = allowed ? withUse(rate, before, now, 1) : before
+    known.put(key, slices)
+    return verdict(rate, slices, now, allowed, rate.limit - used - 1)
   }
 }
 
 interface Block {
-  readonly usage: Usage
+  /** Everybody's use when it was drawn; what is left of the block counts as used there. */
+  readonly slices: readonly Slice[]
   /** Requests drawn and not yet used. */
   left: number
+  /** Until when what is left may be used. */
+  readonly untilMs: number
 }
 
 export function sharedLimiter(clock: Clock, draw: Draw): Limiter {
@@ -71,24 +91,21 @@ export function sharedLimiter(clock: Clock, draw: Draw): Limiter {
     const allowed = block.left > 0
     if (allowed) block.left -= 1
     known.put(key, block)
-    // What other blocks hold is counted as used; what is left of ours is not.
-    const mine = { ...block.usage, used: block.usage.used - block.left }
-    return verdict(rate, mine, now, allowed)
+    const slices = live(block.slices, now)
+    const remaining = rate.limit - usedIn(slices) + block.left
+    return verdict(rate, slices, now, allowed, allowed ? remaining : 0)
   }
   const refill = async (key: string, rate: Rate): Promise<Verdict> => {
     const now = clock.now()
-    const window = Math.floor(now / rate.windowMs)
-    const wanted = Math.max(1, Math.ceil(rate.limit / BLOCKS))
-    const usage = await draw(key, rate, window, wanted)
-    const before = { ...usage, used: usage.used - wanted }
-    const room = rate.limit - counted(rate, before, now)
-    return spend(key, rate, { usage, left: Math.min(wanted, Math.max(0, room)) }, now)
+    const { granted, slices } = await draw(key, rate, now, Math.ceil(rate.limit / BLOCKS))
+    return spend(key, rate, { slices, left: granted, untilMs: now + rate.windowMs }, now)
   }
   const take: Limiter = (key, rate) => {
     const now = clock.now()
     const block = known.take(key)
-    const current = block !== undefined && atTime(rate, block.usage, now) === block.usage
-    if (current && block.left > 0) return spend(key, rate, block, now)
+    // Nothing left is an answer too, as long as all that everybody used still counts.
+    const settled = block && (block.left > 0 || waitMs(rate, live(block.slices, now), now) > 0)
+    if (settled && now < block.untilMs) return spend(key, rate, block, now)
     // One draw at a time for a key: those who come meanwhile share what it brings.
     const open = drawing.get(key)
     if (open) return open.then(() => take(key, rate))

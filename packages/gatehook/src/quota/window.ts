@@ -1,43 +1,57 @@
 /**
- * A sliding window as two counters (§11.3): what was used in this window, and the last one's use, weighted by how
- * much of it the sliding window still covers. Pure.
+ * A sliding window in slices (§11.3): requests are counted per twentieth of the window, and a slice counts
+ * until the window has passed since its last request. So no window ever holds more than the limit, a
+ * burst is forgiven exactly one window later, and only a steady flow waits longer, by a slice at most.
+ * (Two counters weighted by time let twice the limit through around a burst.) Pure.
  */
 export interface Rate {
   readonly limit: number
   readonly windowMs: number
 }
 
-export interface Usage {
-  /** Number of the window: `floor(now / windowMs)`. */
-  readonly window: number
+export interface Slice {
+  /** Number of the slice: `floor(now / sliceMs)`. */
+  readonly no: number
   readonly used: number
-  readonly usedBefore: number
+  /** When it counts no more: one window after its last request. */
+  readonly untilMs: number
 }
 
-export const windowOf = (rate: Rate, nowMs: number): number => Math.floor(nowMs / rate.windowMs)
+const SLICES = 20
 
-/** Usage carried over to the window `nowMs` lies in. */
-export function atTime(rate: Rate, usage: Usage | undefined, nowMs: number): Usage {
-  const window = windowOf(rate, nowMs)
-  if (usage?.window === window) return usage
-  return { window, used: 0, usedBefore: usage?.window === window - 1 ? usage.used : 0 }
+export const sliceOf = (rate: Rate, nowMs: number): number =>
+  Math.floor((nowMs * SLICES) / rate.windowMs)
+
+/** Slices that count at this moment, oldest first. */
+export const live = (slices: readonly Slice[], nowMs: number): readonly Slice[] =>
+  slices.length > 0 && slices[0]!.untilMs <= nowMs
+    ? slices.filter((slice) => slice.untilMs > nowMs)
+    : slices
+
+export const usedIn = (slices: readonly Slice[]): number =>
+  slices.reduce((sum, slice) => sum + slice.used, 0)
+
+/** The slices with `count` more requests, made now. */
+export function withUse(
+  rate: Rate,
+  slices: readonly Slice[],
+  nowMs: number,
+  count: number,
+): readonly Slice[] {
+  const no = sliceOf(rate, nowMs)
+  const last = slices.at(-1)
+  const untilMs = nowMs + rate.windowMs
+  if (last?.no !== no) return [...slices, { no, used: count, untilMs }]
+  return [...slices.slice(0, -1), { no, used: last.used + count, untilMs }]
 }
 
-/** Requests that count at this moment, rounded up. */
-export function counted(rate: Rate, usage: Usage, nowMs: number): number {
-  const past = (nowMs % rate.windowMs) / rate.windowMs
-  return usage.used + Math.ceil(usage.usedBefore * (1 - past))
-}
-
-/** Milliseconds until one more request fits, if none comes before. */
-export function waitMs(rate: Rate, usage: Usage, nowMs: number): number {
-  const { limit, windowMs } = rate
-  const inWindow = nowMs % windowMs
-  if (usage.used < limit) {
-    // The last window's weight has to fall to what leaves room for one.
-    const past = 1 - (limit - 1 - usage.used) / Math.max(1, usage.usedBefore)
-    return Math.max(1, Math.ceil(past * windowMs - inWindow))
+/** Milliseconds until one more request fits; 0 where one fits now. */
+export function waitMs(rate: Rate, slices: readonly Slice[], nowMs: number): number {
+  let left = usedIn(slices)
+  for (const slice of slices) {
+    if (left < rate.limit) break
+    left -= slice.used
+    if (left < rate.limit) return slice.untilMs - nowMs
   }
-  const past = Math.max(0, 1 - (limit - 1) / usage.used)
-  return Math.ceil(windowMs - inWindow + past * windowMs)
+  return 0
 }

@@ -3,6 +3,7 @@
  * start; routes, OpenAPI, seeds and events work from it.
  */
 import type { RenderObject } from '../events/event.ts'
+import type { SeesWhole } from '../events/routes.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -33,6 +34,7 @@ export interface Catalog {
   /** The rows of a resource by name. */
   rowsOf(resource: string): Rows
   readonly render: RenderObject
+  readonly seesWhole: SeesWhole
 }
 
 export interface CatalogDeps {
@@ -68,7 +70,14 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     // A collection or version declared no more: the object is shown as it was recorded.
     return recorded && wanted ? renderThrough(recorded, wanted, object) : object
   }
-  return { service, versions, newest, entries, rowsOf, render }
+  // Events of no collection are the service's own: a person sees none of them (§6.7).
+  const seesWhole: SeesWhole = (principal) =>
+    principal.kind === 'person' && !principal.scopes.has('admin')
+      ? [...entries.values()]
+          .filter((entry) => entry.reach(principal).owner === undefined)
+          .map((entry) => entry.definition.name)
+      : undefined
+  return { service, versions, newest, entries, rowsOf, render, seesWhole }
 }
 
 function pointersTo(target: string, resources: readonly Definition[]) {
