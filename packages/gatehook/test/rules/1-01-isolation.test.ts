@@ -1,0 +1,114 @@
+/** §1.1: data of two customers, and of two modes, never meet, on any path there is. */
+import assert from 'node:assert/strict'
+import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { createCustomer } from '../../src/access/customers.ts'
+
+const ada = { name: 'Ada', email: 'ada@example.com' }
+
+/** Two parties who must not notice each other: of two customers, or of two modes of one. */
+async function pairs({ app, key, as }: TestApp): Promise<[string, Caller, Caller][]> {
+  const actor = { kind: 'test', id: 'test' } as never
+  const other = await createCustomer(app.administration, { name: 'Other' }, actor)
+  const [one, stranger, live] = [
+    as(await key()),
+    as(await key({ customer: other.id })),
+    as(await key({ mode: 'live' })),
+  ]
+  return [
+    ['another customer', one, stranger],
+    ['another mode', as(await key()), live],
+  ]
+}
+
+async function fill(caller: Caller, email: string) {
+  const user = (await caller.post('/api/v2/users', { ...ada, email })).body
+  const order = (await caller.post('/api/v2/orders', { user_id: user.id, amount: 5 })).body
+  assert.ok(order.id, 'the owner of the data can make it')
+  return { user, order }
+}
+
+eachService('by id, every method and action is 404 to anybody else', async (service) => {
+  for (const [who, owner, other] of await pairs(service)) {
+    const { user, order } = await fill(owner, `${who.replace(' ', '')}@example.com`)
+    const [event] = (await owner.get('/events')).body.data
+    const calls: [string, string, unknown?][] = [
+      ['GET', `/api/v2/users/${user.id}`],
+      ['HEAD', `/api/v2/users/${user.id}`],
+      ['PATCH', `/api/v2/users/${user.id}`, { name: 'Eve' }],
+      ['DELETE', `/api/v2/users/${user.id}`],
+      ['GET', `/api/v1/orders/${order.id}`],
+      ['PATCH', `/api/v1/orders/${order.id}`, { amount: 6 }],
+      ...['pay', 'ship', 'deliver', 'cancel'].map((action): [string, string] => [
+        'POST',
+        `/api/v2/orders/${order.id}/${action}`,
+      ]),
+      ['GET', `/events/${event.id}`],
+    ]
+    for (const [method, path, body] of calls) {
+      assert.equal((await other.send(method, path, body)).status, 404, `${who}: ${method} ${path}`)
+    }
+    assert.deepEqual((await owner.get(`/api/v2/orders/${order.id}`)).body, order)
+    assert.deepEqual((await owner.get(`/api/v2/users/${user.id}`)).body, user)
+  }
+})
+
+eachService('lists, totals and events show nobody else’s rows, in every style', async (service) => {
+  for (const [who, owner, other] of await pairs(service)) {
+    const { user } = await fill(owner, `${who.replace(' ', '')}@example.com`)
+    const seen = Number((await owner.get('/api/v2/users?pagination=page')).headers['x-total-count'])
+    assert.ok(seen > 0)
+    for (const collection of ['/api/v2/users', '/api/v2/orders', '/events']) {
+      for (const style of ['cursor', 'offset', 'page', 'hypermedia']) {
+        const page = await other.get(`${collection}?pagination=${style}`)
+        assert.deepEqual(page.body.data, [], `${who}: ${collection} ${style}`)
+        if (style !== 'cursor') assert.equal(page.headers['x-total-count'], '0')
+      }
+    }
+    const keyset = await other.get('/api/v2/users?after_id=0')
+    assert.deepEqual(keyset.body.data, [])
+    const filtered = await other.get(`/api/v2/orders?user_id=${user.id}&pagination=page`)
+    assert.equal(filtered.body.total, 0)
+  }
+})
+
+eachService('a reference to a foreign row looks like one to no row', async (service) => {
+  for (const [who, owner, other] of await pairs(service)) {
+    const { user } = await fill(owner, `${who.replace(' ', '')}@example.com`)
+    const foreign = await other.post('/api/v2/orders', { user_id: user.id, amount: 1 })
+    const unknown = await other.post('/api/v2/orders', { user_id: 999_999, amount: 1 })
+    assert.equal(foreign.status, 422, who)
+    const { request_id: _one, ...told } = foreign.body
+    const { request_id: _two, ...expected } = unknown.body
+    assert.deepEqual(told, expected)
+  }
+})
+
+eachService(
+  'the same e-mail is free elsewhere; the same idempotency key is another',
+  async (service) => {
+    const headers = { 'idempotency-key': 'one-key' }
+    for (const [who, owner, other] of await pairs(service)) {
+      const body = { name: 'Ada', email: `${who.replace(' ', '')}@example.com` }
+      const first = await owner.post('/api/v2/users', body, headers)
+      assert.equal(first.status, 201)
+      const second = await other.post('/api/v2/users', body, headers)
+      assert.equal(second.status, 201, who)
+      assert.equal(second.headers['idempotent-replayed'], undefined)
+      assert.notEqual(second.body.id, first.body.id)
+      await other.delete(`/api/v2/users/${second.body.id}`)
+      await owner.delete(`/api/v2/users/${first.body.id}`)
+      headers['idempotency-key'] = 'another-key'
+    }
+  },
+)
+
+eachService('a cursor of one is no cursor of the other', async (service) => {
+  for (const [who, owner, other] of await pairs(service)) {
+    for (const n of [1, 2]) await fill(owner, `${who.replace(' ', '')}${n}@example.com`)
+    for (const collection of ['/api/v2/users', '/events']) {
+      const { next_cursor } = (await owner.get(`${collection}?limit=1`)).body
+      const refused = await other.get(`${collection}?limit=1&cursor=${next_cursor}`)
+      assert.equal(refused.body.error, 'cursor_mismatch', `${who}: ${collection}`)
+    }
+  }
+})
