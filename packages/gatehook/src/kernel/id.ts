@@ -4,19 +4,34 @@ import { base62, type Random } from './random.ts'
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const TIME_CHARACTERS = 8 // 62^8 ms is the year 8888
 const RANDOM_CHARACTERS = 14
+const COUNTER_CHARACTERS = 3
 
 /** The digits stand in byte order, so that text order is time order on both databases. */
 export function timeOrderedId(prefix: string, nowMs: number, random: Random): string {
   return prefix + timePart(nowMs) + base62(random, RANDOM_CHARACTERS)
 }
 
+/** Makes ids that also keep the order in which this process made them within one millisecond. */
+export function idSequence(prefix: string, random: Random): (nowMs: number) => string {
+  let lastMs = 0
+  let count = 0
+  return (nowMs) => {
+    count = nowMs === lastMs ? count + 1 : 0
+    lastMs = nowMs
+    const counter = digits(count, COUNTER_CHARACTERS)
+    return prefix + timePart(nowMs) + counter + base62(random, RANDOM_CHARACTERS - counter.length)
+  }
+}
+
 /** The smallest id that could have been made at `ms`: where a walk by time begins. */
 export const firstIdAt = (prefix: string, ms: number): string => prefix + timePart(ms)
 
-function timePart(ms: number): string {
-  let rest = ms
+const timePart = (ms: number): string => digits(ms, TIME_CHARACTERS)
+
+function digits(number: number, length: number): string {
+  let rest = number
   let out = ''
-  for (let n = 0; n < TIME_CHARACTERS; n++) {
+  for (let n = 0; n < length; n++) {
     out = DIGITS[rest % 62] + out
     rest = Math.floor(rest / 62)
   }

@@ -9,7 +9,7 @@ const words = `
   desc distinct do drop else end escape except exists false fetch for foreign freeze from full grant group having
   if ilike in index indexed initially inner insert intersect into is isnull join lateral leading left like limit
   localtime localtimestamp natural not notnull nothing null offset on only or order outer overlaps placing primary
-  references returning right select session_user set similar some symmetric system_user table tablesample then to
+  raise references returning right select session_user set similar some symmetric system_user table tablesample then to
   trailing transaction true union unique update user using values variadic verbose when where window with
 `
 const reserved = new Set(words.trim().split(/\s+/))

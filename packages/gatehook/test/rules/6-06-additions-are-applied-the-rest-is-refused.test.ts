@@ -1,0 +1,139 @@
+/** §6.6: what only adds is applied at start; anything else is refused by sentence, or a reviewed migration. */
+import assert from 'node:assert/strict'
+import { eachDatabase } from '../../../../test/rig/databases.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
+import { type AnyField, DeclarationError, type Fields, f } from '../../src/resources/fields.ts'
+import { migrateService, planService } from '../../src/resources/migrate.ts'
+import { resource } from '../../src/resources/resource.ts'
+import { type MigrationOptions, type Service, service } from '../../src/resources/service.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { migrateEngine } from '../../src/storage/migrate.ts'
+import { sql } from '../../src/storage/sql.ts'
+
+const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
+
+function notes(fields: Fields, migrations: MigrationOptions[] = [], sort: string[] = []): Service {
+  const one = resource('notes', {
+    fields: { id: f.id(), ...(fields as Record<string, AnyField>) },
+    list: { filter: [], sort: ['id', ...(sort as 'id'[])] },
+    access,
+    events: [],
+  })
+  return service({
+    name: 'n',
+    versions: { v1: { released: '2026-01-01' } },
+    resources: [one],
+    migrations,
+  })
+}
+
+async function start(db: Database, one: Service): Promise<string[]> {
+  const told: string[] = []
+  await migrateService(db, one.definition, (line) => told.push(line))
+  return told
+}
+
+/** A table with one row, made by the declaration `{ text, size }`. */
+async function begun(db: Database): Promise<void> {
+  await migrateEngine(db, { clock: wallClock })
+  await start(db, notes({ text: f.string(), size: f.int() }))
+  await db.write((tx) => tx.run(sql`INSERT INTO notes (scope, text, size) VALUES (2, 'a', 7)`))
+}
+
+const row = (db: Database) => db.get(sql`SELECT * FROM notes`)
+const base = { text: f.string(), size: f.int() }
+
+eachDatabase('additions: a field with a default, one that may be empty, a sort', async (db) => {
+  await begun(db)
+  const more = { ...base, tag: f.string().default('x'), memo: f.string().nullable() }
+  assert.equal((await start(db, notes(more, [], ['tag']))).length, 1)
+  assert.deepEqual(
+    { ...(await row(db)) },
+    { id: 1, scope: 2, text: 'a', size: 7, tag: 'x', memo: null },
+  )
+  assert.ok((await db.indexes('notes')).includes('notes_by_tag'))
+  assert.deepEqual(await start(db, notes(more, [], ['tag'])), [], 'nothing is left to do')
+})
+
+const refusals: [string, Fields, RegExp][] = [
+  [
+    'a field without a default',
+    { ...base, tag: f.string() },
+    /notes\.tag is new and has no default.*ADD COLUMN tag/,
+  ],
+  ['a field declared no more', { text: f.string() }, /notes\.size holds data.*DROP COLUMN size/],
+  [
+    'another type',
+    { ...base, size: f.string() },
+    /notes\.size is stored as int, declared as string.*RENAME COLUMN/,
+  ],
+  ['null no more', { ...base, size: f.int().nullable() }, /notes\.size is stored as never null/],
+  [
+    'uniqueness',
+    { ...base, text: f.string().unique() },
+    /notes_unique_text is new.*CREATE UNIQUE INDEX/,
+  ],
+]
+for (const [what, fields, sentence] of refusals) {
+  eachDatabase(`refused: ${what}`, async (db) => {
+    await begun(db)
+    const before = await db.columns('notes')
+    await assert.rejects(start(db, notes({ ...fields, extra: f.int().default(1) })), (error) => {
+      assert.ok(error instanceof DeclarationError)
+      assert.match(error.message, sentence)
+      assert.match(error.message, /migrations/)
+      return true
+    })
+    assert.deepEqual(await db.columns('notes'), before, 'additions beside it were not applied')
+  })
+}
+
+const rename: MigrationOptions = {
+  number: 1,
+  name: 'size becomes length',
+  table: 'notes',
+  sql: 'ALTER TABLE notes RENAME COLUMN size TO length',
+}
+const retype: MigrationOptions = {
+  number: 2,
+  name: 'length may have a fraction',
+  table: 'notes',
+  sql: `ALTER TABLE notes RENAME COLUMN length TO length_old;
+    ALTER TABLE notes ADD COLUMN length {real} NOT NULL DEFAULT 0;
+    UPDATE notes SET length = length_old / 2.0;
+    ALTER TABLE notes DROP COLUMN length_old`,
+}
+const today = { text: f.string(), length: f.number() }
+
+eachDatabase('reviewed migrations run in order, each once', async (db) => {
+  await begun(db)
+  const renamed = notes({ text: f.string(), length: f.int() }, [rename])
+  assert.equal((await planService(db, renamed.definition)).length, 1)
+  assert.deepEqual(await start(db, renamed), ['migration 1 size becomes length'])
+  assert.deepEqual(await start(db, notes(today, [rename, retype])), [
+    'migration 2 length may have a fraction',
+  ])
+  assert.deepEqual({ ...(await row(db)) }, { id: 1, scope: 2, text: 'a', length: 3.5 })
+  assert.deepEqual(await start(db, notes(today, [rename, retype])), [])
+})
+
+eachDatabase('an old table comes to what a fresh one is', async (db) => {
+  await migrateEngine(db, { clock: wallClock })
+  await start(db, notes(today, [rename, retype]))
+  assert.deepEqual((await db.columns('notes')).map(({ name }) => name).sort(), [
+    'id',
+    'length',
+    'scope',
+    'text',
+  ])
+  assert.deepEqual(await start(db, notes(today, [rename, retype])), [])
+})
+
+eachDatabase('a migration that fails changes nothing and is tried again', async (db) => {
+  await begun(db)
+  const broken = { ...rename, sql: `${rename.sql}; UPDATE nowhere SET x = 1` }
+  const renamed = { text: f.string(), length: f.int() }
+  await assert.rejects(start(db, notes(renamed, [broken])))
+  assert.equal((await row(db))?.size, 7)
+  assert.deepEqual(await start(db, notes(renamed, [rename])), ['migration 1 size becomes length'])
+})

@@ -1,0 +1,115 @@
+/** §6.8: `.route(…)` adds an endpoint with the same pipeline; its handler changes rows and tells events in one transaction. */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+import { orders } from '../../service/resources/orders.ts'
+import { users } from '../../service/resources/users.ts'
+import { Failure, f, service } from '../../src/gatehook.ts'
+
+const shop = service({
+  name: 'shop',
+  versions: { v1: { released: '2025-06-01' }, v2: { released: '2026-06-01' } },
+  resources: [users, orders],
+  externalEvents: ['basket.bought'],
+})
+  .route({
+    method: 'POST',
+    path: '/baskets/:user/buy',
+    scope: 'orders:write',
+    summary: 'Buy several things at once',
+    input: { amounts: f.string(), note: f.string().nullable().default(null) },
+    async handle({ params, input, write }) {
+      const made = await write(async (tx) => {
+        const user = await tx.get(users, Number(params.user))
+        const rows = []
+        for (const amount of input.amounts.split('+').map(Number)) {
+          if (amount === 13) throw new Failure('conflict', 'Nobody buys thirteen.')
+          if (amount === 14) throw new Error('a bug of the team')
+          rows.push(await tx.create(orders, { user_id: user.id, amount, note: input.note }))
+        }
+        await tx.emit('basket.bought', { user_id: user.id, orders: rows.length })
+        return rows
+      })
+      return { status: 201, body: { orders: made.map((row) => row.id) } }
+    },
+  })
+  .route({
+    method: 'GET',
+    path: '/reports/:id',
+    scope: 'reports:read',
+    summary: 'A report',
+    query: {
+      size: f.int().min(1).max(9).default(3),
+      since: f.time().nullable().default(null),
+      all: f.bool().default(false),
+    },
+    handle: ({ params, query, version }) => ({ body: { id: params.id, ...query, version } }),
+  })
+
+const types = (reply: { body: { data: { type: string }[] } }) =>
+  reply.body.data.map((event) => event.type)
+
+eachService(
+  'rows and events of a handler commit together, or not at all',
+  async (service) => {
+    const { post, get } = service
+    const user = (await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })).body
+    const path = `/api/v2/baskets/${user.id}/buy`
+    const headers = { 'idempotency-key': 'k' }
+    const bought = await post(path, { amounts: '5+6' }, headers)
+    assert.deepEqual([bought.status, bought.body.orders.length], [201, 2])
+    const again = await post(path, { amounts: '5+6' }, headers)
+    assert.deepEqual([again.text, again.headers['idempotent-replayed']], [bought.text, 'true'])
+    const told = ['user.created', 'order.created', 'order.created', 'basket.bought']
+    assert.deepEqual(types(await get('/events')), told)
+    for (const [amounts, status] of [
+      ['7+13', 409],
+      ['7+14', 500],
+    ] as const) {
+      assert.equal((await post(path, { amounts })).status, status)
+      assert.equal((await get('/api/v2/orders?pagination=page')).body.total, 2)
+      assert.deepEqual(types(await get('/events')), told)
+    }
+    assert.equal((await post('/api/v2/baskets/999/buy', { amounts: '1' })).status, 404)
+    const refused = await post(path, { amounts: 5, more: 1 })
+    assert.deepEqual(refused.body.errors.map((one: { pointer: string }) => one.pointer).sort(), [
+      '/amounts',
+      '/more',
+    ])
+  },
+  { service: shop },
+)
+
+eachService(
+  'a query is read strictly, scope and method are asked for',
+  async (service) => {
+    const { get, send, as, key } = service
+    assert.deepEqual((await get('/api/v1/reports/x?size=4&all=true&since=2026-01-01')).body, {
+      id: 'x',
+      size: 4,
+      since: Date.UTC(2026, 0, 1),
+      all: true,
+      version: 'v1',
+    })
+    assert.equal((await get('/api/v2/reports/x')).body.size, 3)
+    for (const query of [
+      'size=0x4',
+      'size=1e0',
+      'size=04',
+      'size=10',
+      'size=',
+      'all=1',
+      'since=soon',
+      'size=4&size=4',
+    ]) {
+      const refused = await get(`/api/v2/reports/x?${query}`)
+      assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_parameter'], query)
+      assert.equal(refused.body.errors[0].parameter, query.split('=')[0])
+    }
+    assert.equal((await get('/api/v2/reports/x?sise=4')).body.error, 'unknown_parameter')
+    assert.equal((await send('DELETE', '/api/v2/reports/x')).status, 405)
+    const narrow = as(await key({ scopes: ['orders:read'] }))
+    assert.equal((await narrow.get('/api/v2/reports/x')).body.error, 'insufficient_scope')
+    assert.equal((await as(undefined).get('/api/v2/reports/x')).status, 401)
+  },
+  { service: shop },
+)
