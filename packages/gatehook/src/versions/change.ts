@@ -31,6 +31,8 @@ export interface Ladder {
   up(old: AnyRow): AnyRow
   /** Names of this version a filter or sort may say → the newest name, or `NOT_ASKED`. */
   readonly renamed: Readonly<Record<string, string>>
+  /** Fields that one change made together, of what it had. */
+  readonly together: readonly (readonly string[])[]
   /** For an error's pointer: the old fields a newest field is made from. */
   pointer(newest: string): string
 }
@@ -55,6 +57,7 @@ export function ladder(
     down: (row) => steps.reduce(stepDown, row),
     up: (old) => steps.reduceRight(stepUp, old),
     renamed: renamedThrough(steps),
+    together: steps.map((step) => step.hadNot),
     pointer: (newest) => pointerDown(steps, newest),
   }
 }
@@ -87,6 +90,10 @@ export interface PatchUp {
  * PATCH in an old version: the row goes down, the patch is merged, the result goes up, and only fields
  * whose `up` result the patch changed are written. So a field that loses detail on the way down
  * keeps it unless the patch touches it.
+ *
+ * Where the row would then not show what was sent, what was made together is written together: "Anna Maria
+ * Sibylla", stored as "Anna Maria" and "Sibylla", comes up as "Anna" and "Maria Sibylla"; patched to "Anna Merian",
+ * only the last name differs, and the first one must follow.
  */
 export function patchThrough(ladder: Ladder, row: AnyRow, patch: AnyRow): PatchUp {
   if (ladder.level) return { changed: patch, row: { ...row, ...patch } }
@@ -97,6 +104,12 @@ export function patchThrough(ladder: Ladder, row: AnyRow, patch: AnyRow): PatchU
   for (const [name, value] of Object.entries(after)) {
     if (value !== lifted[name]) changed[name] = value
   }
+  if (!sameShown(ladder, { ...row, ...changed }, after)) {
+    for (const group of ladder.together) {
+      if (!group.some((name) => Object.hasOwn(changed, name))) continue
+      for (const name of group) if (Object.hasOwn(after, name)) changed[name] = after[name]
+    }
+  }
   return { changed, row: { ...row, ...changed } }
 }
 
@@ -106,6 +119,11 @@ export function lawBreach(ladder: Ladder, row: AnyRow): string | undefined {
   const again = ladder.down(ladder.up(once))
   const names = new Set([...Object.keys(once), ...Object.keys(again)])
   return [...names].find((name) => !Object.is(once[name], again[name]))
+}
+
+function sameShown(ladder: Ladder, one: AnyRow, other: AnyRow): boolean {
+  const shown = ladder.down(one)
+  return Object.entries(ladder.down(other)).every(([name, value]) => Object.is(value, shown[name]))
 }
 
 function stepDown(row: AnyRow, change: Change): AnyRow {

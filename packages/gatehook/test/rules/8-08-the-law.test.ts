@@ -1,0 +1,91 @@
+/** §8.8, the law: `down(up(down(row))) = down(row)`, on rows made from the declaration. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { api } from '../../service/service.ts'
+import type { FieldSpec } from '../../src/resources/fields.ts'
+import type { AnyRow, Definition } from '../../src/resources/resource.ts'
+import type { ServiceDefinition } from '../../src/resources/service.ts'
+import { ladder, lawBreach, patchThrough } from '../../src/versions/change.ts'
+import { club, people } from './8-08-service.ts'
+
+function anyValue(spec: FieldSpec): fc.Arbitrary<unknown> {
+  const { min, max } = spec
+  const kinds: Partial<Record<FieldSpec['kind'], fc.Arbitrary<unknown>>> = {
+    oneOf: fc.constantFrom(...(spec.values ?? [''])),
+    string: fc.string({
+      minLength: min ?? 0,
+      maxLength: Math.min(max ?? 20, 20),
+      unit: 'grapheme',
+    }),
+    email: fc.emailAddress(),
+    bool: fc.boolean(),
+    currency: fc.constantFrom('EUR', 'JPY'),
+    number: fc.double({ noNaN: true, noDefaultInfinity: true }),
+  }
+  const value =
+    kinds[spec.kind] ?? fc.integer({ min: min ?? 0, max: Math.min(max ?? 1e12, 2 ** 31 - 1) })
+  return spec.nullable ? fc.option(value) : value
+}
+
+/** Rows as the declaration allows them, and its own samples. */
+function rowsOf({ fields, sample }: Definition): fc.Arbitrary<AnyRow> {
+  const any = fc.record(
+    Object.fromEntries(Object.entries(fields).map(([name, spec]) => [name, anyValue(spec)])),
+  )
+  return fc
+    .tuple(any, fc.nat(50), fc.boolean())
+    .map(([row, n, own]) => ({ ...row, ...(own && sample?.(n)) }))
+}
+
+function holds(service: ServiceDefinition): void {
+  const versions = service.versions.map(({ name }) => name)
+  for (const definition of service.resources) {
+    for (const version of versions) {
+      const way = ladder(definition.changes, versions, version)
+      fc.assert(
+        fc.property(rowsOf(definition), (row) => assert.equal(lawBreach(way, row), undefined)),
+      )
+    }
+  }
+}
+
+test('the reference service keeps the law', () => holds(api.definition))
+test('three versions of renames, splits and types keep the law', () => holds(club.definition))
+
+test('a change that loses what it had is found', () => {
+  const [split, typed] = people.definition.changes
+  const lossy = { ...typed!, up: (old: AnyRow) => ({ ...typed!.up(old), tier: 'basic' }) }
+  const way = ladder([split!, lossy], ['v1', 'v2', 'v3'], 'v1')
+  const gold = { id: 1, ...people.definition.sample!(1) }
+  assert.equal(lawBreach(way, gold), 'gold')
+})
+
+test('after any patch, the old version shows what was sent', () => {
+  const versions = ['v1', 'v2', 'v3']
+  const name = fc.constantFrom('Anna', 'Anna Maria', 'Anna Maria Sibylla', 'Merian')
+  for (const version of ['v1', 'v2']) {
+    const way = ladder(people.definition.changes, versions, version)
+    const patches = fc.record({ full_name: name, points: fc.nat() }, { requiredKeys: [] })
+    fc.assert(
+      fc.property(rowsOf(people.definition), name, name, patches, (any, first, last, patch) => {
+        const row = { ...any, first, last }
+        const after = patchThrough(way, row, patch).row
+        assert.deepEqual(way.down(after), { ...way.down(row), ...patch })
+      }),
+    )
+  }
+})
+
+test('a patch that says what the old version shows changes nothing', () => {
+  const versions = ['v1', 'v2', 'v3']
+  for (const version of versions) {
+    const way = ladder(people.definition.changes, versions, version)
+    fc.assert(
+      fc.property(rowsOf(people.definition), (row) => {
+        const { changed } = patchThrough(way, row, way.level ? {} : way.down(row))
+        assert.deepEqual(changed, {})
+      }),
+    )
+  }
+})

@@ -1,0 +1,159 @@
+/**
+ * What `tsc` must refuse, and what it must infer, in a declaration. Each `@ts-expect-error` is an error by itself
+ * when the line below it compiles. Nothing here is run.
+ */
+import { type CreateOf, f, type PatchOf, type RowOf, resource, service } from 'gatehook'
+
+const fields = {
+  id: f.id(),
+  user_id: f.ref('users').owner(),
+  status: f.oneOf(['pending', 'paid']).default('pending').readonly(),
+  amount: f.int().min(1),
+  currency: f.currency().default('EUR'),
+  note: f.string().nullable().default(null),
+  due: f.time().nullable(),
+  gift: f.bool().default(false),
+  created_at: f.createdAt(),
+} as const
+const access = { read: 'r', create: 'w', update: 'w', delete: false } as const
+const list = { filter: ['amount'], sort: ['amount'] } as const
+const orders = resource('orders', { fields, list, access, events: ['order.created'] })
+
+// 1. A filter over an unknown column.
+resource('orders', {
+  fields,
+  // @ts-expect-error: there is no field total
+  list: { filter: ['total'], sort: ['amount'] },
+  access,
+  events: [],
+})
+// @ts-expect-error: nor to sort by
+resource('orders', { fields, list: { filter: [], sort: ['-amount'] }, access, events: [] })
+
+// 2. A `from` or a `to` state that does not exist.
+// @ts-expect-error: there is no state unpaid
+orders.action('pay', { scope: 'w', from: ['unpaid'], to: 'paid' })
+// @ts-expect-error: there is no state payed
+orders.action('pay', { scope: 'w', from: ['pending'], to: 'payed' })
+
+// 3. Input used as what it is not; a change of a field that is not, or of another type.
+orders.action('refund', {
+  scope: 'w',
+  input: { reference: f.string() },
+  // @ts-expect-error: reference is a string
+  run: ({ row, input }) => ({ amount: row.amount - input.reference }),
+})
+// @ts-expect-error: amount is a number
+orders.action('raise', { scope: 'w', run: () => ({ amount: 'more' }) })
+// @ts-expect-error: there is no field total
+orders.check((row) => (row.total > 5 ? { amount: 'too much' } : undefined))
+
+// 4. A `down` that forgets an old field; 5. an `up` that reads a field the old shape did not have.
+const had = { total: f.number(), label: f.string().nullable() }
+orders.before('v2', {
+  why: 'cents',
+  had,
+  hadNot: ['amount'],
+  up: (old) => ({ amount: Math.round(old.total * 100) }),
+  // @ts-expect-error: label is missing
+  down: (row) => ({ total: row.amount / 100 }),
+})
+orders.before('v2', {
+  why: 'cents',
+  had,
+  hadNot: ['amount'],
+  // @ts-expect-error: the old shape had no amount
+  up: (old) => ({ amount: old.amount }),
+  down: (row) => ({ total: row.amount / 100, label: row.note }),
+})
+orders.before('v2', {
+  why: 'cents',
+  had,
+  hadNot: ['amount'],
+  up: (old) => ({ amount: Math.round(old.total * 100) }),
+  down: (row) => ({ total: row.amount / 100, label: row.note }),
+  // @ts-expect-error: sum is no field of the old shape
+  renamed: { sum: 'amount' },
+})
+
+// An older change works on the shape the newer one left.
+orders
+  .before('v3', {
+    why: 'cents',
+    had: { total: f.number() },
+    hadNot: ['amount'],
+    up: (old) => ({ amount: Math.round(old.total * 100) }),
+    down: (row) => ({ total: row.amount / 100 }),
+  })
+  .before('v2', {
+    why: 'words',
+    had: { sum: f.string() },
+    hadNot: ['total'],
+    up: (old) => ({ total: Number(old.sum) }),
+    down: (row) => ({ sum: String(row.total) }),
+  })
+  .before('v1', {
+    why: 'nothing left of amount',
+    had: {},
+    // @ts-expect-error: the shape of v2 has no amount
+    hadNot: ['amount'],
+    up: () => ({}) as never,
+    down: () => ({}),
+  })
+
+// What is inferred, exactly.
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const exactly = <A, B>(same: Same<A, B>): boolean => same
+
+type Row = {
+  readonly id: number
+  readonly user_id: number
+  readonly status: 'pending' | 'paid'
+  readonly amount: number
+  readonly currency: string
+  readonly note: string | null
+  readonly due: number | null
+  readonly gift: boolean
+  readonly created_at: number
+}
+type Create = {
+  user_id: number
+  amount: number
+  due: number | null
+  currency?: string
+  note?: string | null
+  gift?: boolean
+}
+type Patch = Partial<Create>
+exactly<RowOf<typeof fields>, Row>(true)
+exactly<CreateOf<typeof fields>, Create>(true)
+exactly<PatchOf<typeof fields>, Patch>(true)
+// @ts-expect-error: the check itself can fail
+exactly<RowOf<typeof fields>, Create>(true)
+
+// Routes: parameters of the path, query, input, rows.
+service({ name: 's', versions: { v1: { released: '2026-01-01' } }, resources: [orders] })
+  .route({
+    method: 'POST',
+    path: '/shelves/:shelf/books/:book',
+    scope: 'w',
+    summary: 'typed',
+    query: { deep: f.bool().default(false) },
+    input: { count: f.int() },
+    async handle({ params, query, input, write }) {
+      exactly<keyof typeof params, 'shelf' | 'book'>(true)
+      exactly<typeof query.deep, boolean>(true)
+      exactly<typeof input.count, number>(true)
+      const row = await write((tx) =>
+        tx.create(orders, { user_id: 1, amount: input.count, due: null }),
+      )
+      exactly<typeof row.status, 'pending' | 'paid'>(true)
+      // @ts-expect-error: amount is required
+      await write((tx) => tx.create(orders, { user_id: 1, due: null }))
+      // @ts-expect-error: there is no such state
+      await write((tx) => tx.update(orders, 1, { status: 'lost' }))
+      return { body: row }
+    },
+  })
+  // @ts-expect-error: versions are v1, v2, …
+  .route({ method: 'FETCH', path: '/x', scope: 'w', summary: '', handle: () => ({}) })
