@@ -1,11 +1,12 @@
 /**
- * Cursors: opaque, signed, bound to one list (§7.5). A cursor holds the sort keys of the row at the edge
- * of a page and which way to go from it. Pure, but for the key it is given.
+ * Cursors: opaque, signed, bound to one list (§7.5). A cursor holds the sort keys of the row at the
+ * edge of a page and which way to go from it. Pure.
  *
- * Form: base64url( first 16 bytes of HMAC-SHA256 over payload ‖ payload ), payload = JSON
+ * Form: base64url(first 16 bytes of HMAC-SHA256 over payload ‖ payload), payload = JSON
  * `[step, binding, key, …]`. Only the canonical form is taken, so one position has one cursor.
  */
 import { createHmac, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { parameterFailure } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
 
 export type Key = string | number | null
@@ -22,23 +23,32 @@ export interface Cursor {
 }
 
 const MAC_BYTES = 16
-const CURSOR_MAX_CHARACTERS = 6000 // the longest sort key a declaration may have fits
+/** Leaves room in a URL of 8 KiB. The longest text a column may sort by fits, several such do not. */
+const CURSOR_MAX_CHARACTERS = 6000
+/** 96 bits: two lists with one binding cannot be searched for, so keys always fit their columns. */
+const BINDING_CHARACTERS = 16
 
-/** What a cursor is bound to: scope, collection, sort and filters, in 8 characters. */
+/** What a cursor is bound to: scope, collection, sort and filters. */
 export const bindingOf = (...parts: readonly unknown[]): string =>
-  hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 8)
+  hash('sha256', JSON.stringify(parts), 'base64url').slice(0, BINDING_CHARACTERS)
 
+/** Throws `invalid_parameter`, naming the sort, where the keys are too long to come back in a URL. */
 export function encodeCursor(key: KeyObject, binding: string, cursor: Cursor): string {
   const payload = Buffer.from(JSON.stringify([cursor.step, binding, ...cursor.keys]))
-  return Buffer.concat([mac(key, payload), payload]).toString('base64url')
+  const text = Buffer.concat([mac(key, payload), payload]).toString('base64url')
+  if (text.length <= CURSOR_MAX_CHARACTERS) return text
+  throw parameterFailure(
+    'invalid_parameter',
+    'sort',
+    'names columns whose values are too long together; sort by fewer, or use the page style',
+  )
 }
 
 /** Throws `invalid_cursor` when it is not ours, `cursor_mismatch` when it is another list's. */
 export function decodeCursor(key: KeyObject, binding: string, text: string): Cursor {
-  const bytes = Buffer.from(text.slice(0, CURSOR_MAX_CHARACTERS + 1), 'base64url')
+  const bytes = text.length <= CURSOR_MAX_CHARACTERS ? Buffer.from(text, 'base64url') : empty
   const payload = bytes.subarray(MAC_BYTES)
   const genuine =
-    text.length <= CURSOR_MAX_CHARACTERS &&
     payload.length > 0 &&
     bytes.toString('base64url') === text &&
     timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(key, payload))
@@ -47,6 +57,8 @@ export function decodeCursor(key: KeyObject, binding: string, text: string): Cur
   if (boundTo !== binding) throw cursorFailure('cursor_mismatch')
   return { step, keys }
 }
+
+const empty = Buffer.alloc(0)
 
 const mac = (key: KeyObject, payload: Uint8Array): Buffer =>
   createHmac('sha256', key).update(payload).digest().subarray(0, MAC_BYTES)

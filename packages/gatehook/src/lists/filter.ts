@@ -1,4 +1,7 @@
-/** Filters: `status=paid`, `amount[gte]=100`, `currency[in]=EUR,USD` over declared columns (§7.7). Pure. */
+/**
+ * Filters: `status=paid`, `amount[gte]=100`, `currency[in]=EUR,USD` over declared columns (§7.7).
+ * Pure.
+ */
 import { parameterFailure } from '../http/query.ts'
 import { parseTime } from '../kernel/time.ts'
 import type { Collection, ListColumn, View } from './collection.ts'
@@ -19,6 +22,7 @@ export type Operator = keyof typeof operators
 export interface Filter {
   readonly column: string
   readonly operator: Operator
+  /** Of `in`: a set, so one order stands for all. */
   readonly values: readonly (string | number)[]
 }
 
@@ -31,12 +35,9 @@ export function readFilter(
   collection: Collection,
   view: View,
 ): Filter {
-  const match = /^([A-Za-z0-9_.-]+)(?:\[([a-z]+)\])?$/.exec(parameter)
-  const name = match?.[1] ?? ''
-  const renamed = view.renamed && Object.hasOwn(view.renamed, name)
-  const column = renamed ? view.renamed![name]! : name
-  const known = renamed || view.fields.includes(name)
-  if (!match || !known || !collection.filter.includes(column)) {
+  const match = /^([a-z0-9_]+)(?:\[([a-z]+)\])?$/.exec(parameter)
+  const column = match ? columnNamed(match[1]!, view) : undefined
+  if (!match || column === undefined || !collection.filter.includes(column)) {
     throw parameterFailure('unknown_parameter', parameter, 'is not a parameter of this list')
   }
   const operator = match[2] ?? 'eq'
@@ -49,14 +50,21 @@ export function readFilter(
     throw parameterFailure('invalid_parameter', parameter, `takes at most ${MAX_IN_VALUES} values`)
   }
   const values = parts.map((part) => readValue(parameter, part, described))
+  if (operator === 'in') return { column, operator, values: [...new Set(values)].sort() }
   return { column, operator: operator as Operator, values }
+}
+
+/** Today's name of a column the caller's version knows by `name` (§8.8). */
+export function columnNamed(name: string, view: View): string | undefined {
+  if (view.renamed && Object.hasOwn(view.renamed, name)) return view.renamed[name]
+  return view.fields.includes(name) ? name : undefined
 }
 
 function readValue(parameter: string, text: string, column: ListColumn): string | number {
   const must = (what: string) => parameterFailure('invalid_parameter', parameter, `must be ${what}`)
   switch (column.type) {
     case 'int': {
-      const value = /^-?(0|[1-9][0-9]*)$/.test(text) ? Number(text) : Number.NaN
+      const value = /^(0|-?[1-9][0-9]*)$/.test(text) ? Number(text) : Number.NaN
       if (!Number.isSafeInteger(value)) throw must('a whole number')
       return value
     }

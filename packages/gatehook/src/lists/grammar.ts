@@ -1,11 +1,11 @@
 /**
- * The query of a list path, read strictly (§7.1, §7.3, §7.7): never clamped, never coerced. Pure: query in,
- * `ListRequest` out, or a `Failure` that names the parameter.
+ * The query of a list path, read strictly (§7.1, §7.3, §7.7): never clamped, never coerced. Pure: query
+ * in, `ListRequest` out, or a `Failure` that names the parameter.
  */
 import { parameterFailure, type Query } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Collection, View } from './collection.ts'
-import { type Filter, readFilter } from './filter.ts'
+import { columnNamed, type Filter, readFilter } from './filter.ts'
 
 export type Style = 'offset' | 'cursor' | 'keyset' | 'page' | 'hypermedia'
 
@@ -16,6 +16,8 @@ export interface SortKey {
 
 export interface ListRequest {
   readonly style: Style
+  /** Whether `pagination` was sent. */
+  readonly named: boolean
   /** Rows on a page. */
   readonly limit: number
   /** Rows before the page: offset, page and hypermedia styles. */
@@ -36,7 +38,7 @@ export const DEFAULT_LIMIT = 20
 export const MAX_LIMIT = 100
 const MAX_SORT_KEYS = 8
 
-/** Parameters of each style; the first is the one that chooses it. */
+/** Parameters of each style. */
 const families: Readonly<Record<Style, readonly string[]>> = {
   offset: ['offset', 'limit'],
   cursor: ['cursor', 'limit'],
@@ -44,7 +46,16 @@ const families: Readonly<Record<Style, readonly string[]>> = {
   page: ['page', 'per_page'],
   hypermedia: ['page', 'per_page'],
 }
+/** Styles by the parameters that choose them; `limit` chooses none. */
+const chosenBy: ReadonlyMap<string, Style> = new Map([
+  ['offset', 'offset'],
+  ['cursor', 'cursor'],
+  ['after_id', 'keyset'],
+  ['page', 'page'],
+  ['per_page', 'page'],
+])
 const paging = new Set(Object.values(families).flat())
+const shaping = new Set(['pagination', 'sort', 'fields'])
 /** Read by other rooms on every path: credentials and versions. */
 const elsewhere = new Set(['api_key', 'version', 'v', 'api-version'])
 
@@ -69,7 +80,7 @@ export function parseListQuery(
   defaultStyle: Style,
 ): ListRequest {
   refuseRepeats(query)
-  const style = chooseStyle(query, defaultStyle)
+  const style = chooseStyle(query, collection, defaultStyle)
   if (style === 'keyset' && !collection.integerId) {
     const parameter = query.has('after_id') ? 'after_id' : 'pagination'
     throw invalid(parameter, 'needs integer ids; use the cursor style here')
@@ -81,13 +92,14 @@ export function parseListQuery(
   const filters: Filter[] = []
   const kept: [string, string][] = []
   for (const [name, value] of query.entries) {
-    if (name !== 'api_key' && !paging.has(name)) kept.push([name, value])
-    if (paging.has(name) || elsewhere.has(name)) continue
-    if (name === 'pagination' || name === 'sort' || name === 'fields') continue
+    if (paging.has(name) || name === 'api_key') continue
+    kept.push([name, value])
+    if (shaping.has(name) || elsewhere.has(name)) continue
     filters.push(readFilter(name, value, collection, view))
   }
   return {
     style,
+    named: query.has('pagination'),
     limit,
     page,
     offset: byPage ? (page - 1) * limit : offset,
@@ -112,37 +124,27 @@ function conflict(parameters: readonly string[], why: string): Failure {
   })
 }
 
-function chooseStyle(query: Query, defaultStyle: Style): Style {
-  const sent = [...paging].filter((name) => query.has(name))
+function chooseStyle(query: Query, collection: Collection, defaultStyle: Style): Style {
+  const sent = query.entries.map(([name]) => name).filter((name) => paging.has(name))
+  const foreignTo = (style: Style) => sent.filter((name) => !families[style].includes(name))
   const named = query.get('pagination')
   if (named !== undefined) {
     if (!Object.hasOwn(families, named)) {
       throw invalid('pagination', `must be one of ${Object.keys(families).join(', ')}`)
     }
-    const style = named as Style
-    const foreign = sent.filter((name) => !families[style].includes(name))
-    if (foreign.length > 0) throw conflict(foreign, `not of the ${style} style`)
-    return style
+    const foreign = foreignTo(named as Style)
+    if (foreign.length === 0) return named as Style
+    throw conflict(['pagination', ...foreign], `the ${named} style has other parameters`)
   }
-  const implied = (Object.keys(families) as Style[]).filter(
-    (style) =>
-      style !== 'hypermedia' &&
-      families[style].some((name) => name !== 'limit' && sent.includes(name)),
-  )
-  if (implied.length === 0) {
-    const fits = sent.every((name) => families[defaultStyle].includes(name))
-    return fits ? defaultStyle : 'cursor'
-  }
-  const style = implied[0]!
-  if (implied.length > 1 || sent.some((name) => !families[style].includes(name))) {
+  const [style, ...others] = new Set(sent.flatMap((name) => chosenBy.get(name) ?? []))
+  if (style && (others.length > 0 || foreignTo(style).length > 0)) {
     throw conflict(sent, 'parameters of several pagination styles cannot be mixed')
   }
-  return style
-}
-
-/** Today's name of a column, through the renames of an old version. */
-export function columnName(name: string, view: View): string {
-  return view.renamed && Object.hasOwn(view.renamed, name) ? view.renamed[name]! : name
+  if (style) return style
+  // What the operator chose for requests that choose nothing gives way where it cannot serve them.
+  const keysetServes = collection.integerId && !query.has('sort')
+  const serves = foreignTo(defaultStyle).length === 0 && (defaultStyle !== 'keyset' || keysetServes)
+  return serves ? defaultStyle : 'cursor'
 }
 
 function readSort(
@@ -156,10 +158,11 @@ function readSort(
   for (const part of text === undefined ? [] : text.split(',')) {
     const descending = part.startsWith('-')
     const name = descending ? part.slice(1) : part
-    const column = columnName(name, view)
-    const known = view.fields.includes(name) || column !== name
-    if (!known || !collection.sort.includes(column)) {
-      throw invalid('sort', `names "${name}", which is not one of ${collection.sort.join(', ')}`)
+    const column = columnNamed(name, view)
+    if (column === undefined || !collection.sort.includes(column)) {
+      const sortable = (field: string) => collection.sort.includes(columnNamed(field, view)!)
+      const names = view.fields.filter(sortable).join(', ')
+      throw invalid('sort', `names "${name}", which is not one of ${names}`)
     }
     if (keys.some((key) => key.column === column)) throw invalid('sort', `names "${name}" twice`)
     keys.push({ column, descending })

@@ -1,6 +1,6 @@
 /**
- * Answers a list path: query in, page out, in the style asked for (§7.1, §7.2, §7.8). Envelopes and headers
- * are made here; which rows there are is `walk.ts`.
+ * Answers a list path: query in, page out, in the style asked for (§7.1, §7.2, §7.8). Envelopes and
+ * headers are made here; which rows there are is `walk.ts`.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Answer, Call } from '../http/call.ts'
@@ -8,8 +8,8 @@ import type { Database } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
 import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
 import { type ListRequest, parseListQuery, type Style } from './grammar.ts'
-import { linkHeader, type Positions, pagePaths } from './links.ts'
-import { cursorPage, keysetPage, numberedPage, type Reach, type Rows } from './walk.ts'
+import { linkHeader, type Position, pagePaths } from './links.ts'
+import { cursorPage, isBackward, keysetPage, numberedPage, type Reach, type Rows } from './walk.ts'
 
 export interface ListerOptions {
   readonly db: Database
@@ -29,31 +29,15 @@ export type Lister = (
   options?: { readonly owner?: number | undefined },
 ) => Promise<Answer>
 
-interface Page {
-  readonly envelope: string
-  readonly positions: Positions
-  readonly headers?: Record<string, string>
-}
-
 export function createLister(options: ListerOptions): Lister {
   return async (call, collection, view, own) => {
     const request = parseListQuery(call.query, collection, view, options.defaultStyle)
     const scope = collection.scoped ? call.principal!.scope : 0
     const reach: Reach = { scope, owner: own?.owner }
-    const items = (rows: Rows): string => {
-      const shown = request.fields ? { fields: request.fields } : {}
-      const links = request.style === 'hypermedia'
-      const item = { ...shown, links }
-      let out = ''
-      for (const row of rows) out += (out === '' ? '' : ',') + view.item(row, item)
-      return `[${out}]`
-    }
-    const page = await pages[request.style]({ options, collection, reach, request, items, call })
-    const links = pagePaths(call.path, request, page.positions)
-    const link = linkHeader(options.publicUrl(), links)
-    const headers: Record<string, string> = { ...page.headers }
-    if (link !== '') headers.link = link
-    return { status: 200, json: page.envelope, headers }
+    const asked: Asked = { options, collection, reach, request, view, path: call.path }
+    const { json, positions, headers } = await pages[request.style](asked)
+    const link = linkHeader(options.publicUrl(), pagePaths(call.path, request, positions))
+    return { status: 200, json, headers: { ...headers, link } }
   }
 }
 
@@ -62,8 +46,14 @@ interface Asked {
   readonly collection: Collection
   readonly reach: Reach
   readonly request: ListRequest
-  readonly items: (rows: Rows) => string
-  readonly call: Call
+  readonly view: View
+  readonly path: string
+}
+
+interface Page {
+  readonly json: string
+  readonly positions: readonly Position[]
+  readonly headers?: Record<string, string>
 }
 
 const pages: Readonly<Record<Style, (asked: Asked) => Promise<Page>>> = {
@@ -74,80 +64,84 @@ const pages: Readonly<Record<Style, (asked: Asked) => Promise<Page>>> = {
   hypermedia: byPage,
 }
 
-async function byCursor({ options, collection, reach, request, items }: Asked): Promise<Page> {
-  const { sort, filters } = request
-  const binding = bindingOf(reach.scope, reach.owner ?? null, collection.name, sort, filters)
-  const key = options.cursorKey
-  const sent = request.cursor
-  const cursor = sent === undefined ? undefined : decodeCursor(key, binding, sent)
-  // Backward pages look twice (the page, and whether anything follows): one moment for both.
-  const read = (reader: Pick<Database, 'all' | 'get' | 'arrays'>) =>
-    cursorPage(reader, collection, reach, request, cursor)
-  const backward = cursor?.step === 'before' || cursor?.step === 'upto'
-  const page = await (backward ? options.db.snapshot(read) : read(options.db))
-  const text = (to: Cursor | null) => (to ? encodeCursor(key, binding, to) : null)
-  const next = text(page.next)
-  const prev = text(page.prev)
-  const limit = ['limit', String(request.limit)] as const
-  const positions: [Positions[number][0], Positions[number][1]][] = [['first', [limit]]]
-  if (prev !== null) positions.push(['prev', [limit, ['cursor', prev]]])
-  if (next !== null) positions.push(['next', [limit, ['cursor', next]]])
-  const [quotedNext, quotedPrev] = [JSON.stringify(next), JSON.stringify(prev)]
-  const envelope =
-    `{"data":${items(page.rows)},"cursors":{"next":${quotedNext},"prev":${quotedPrev}},` +
-    `"next_cursor":${quotedNext},"has_more":${next !== null}}`
-  return { envelope, positions }
+/** `"data":[…]`, each row turned into text once. */
+function data({ request, view }: Asked, rows: Rows): string {
+  const { fields, style } = request
+  const options = { ...(fields && { fields }), links: style === 'hypermedia' }
+  let out = ''
+  for (const row of rows) out += (out === '' ? '' : ',') + view.item(row, options)
+  return `"data":[${out}]`
 }
 
-async function byKeyset({ options, collection, reach, request, items }: Asked): Promise<Page> {
+/** Chooses the style where the position alone would not. */
+const outright = ({ named, style }: ListRequest): string => (named ? '' : `&pagination=${style}`)
+
+async function byCursor(asked: Asked): Promise<Page> {
+  const { options, collection, reach, request } = asked
+  const { db, cursorKey: key } = options
+  const { sort, filters, limit } = request
+  const conditions = filters.map((filter) => JSON.stringify(filter)).sort()
+  const binding = bindingOf(reach.scope, reach.owner ?? null, collection.name, sort, conditions)
+  const cursor =
+    request.cursor === undefined ? undefined : decodeCursor(key, binding, request.cursor)
+  // Backward pages look twice (the page, and whether anything follows): one moment for both.
+  const page = isBackward(cursor)
+    ? await db.snapshot((reader) => cursorPage(reader, collection, reach, request, cursor))
+    : await cursorPage(db, collection, reach, request, cursor)
+  const first = `limit=${limit}${options.defaultStyle === 'cursor' ? '' : outright(request)}`
+  const positions: Position[] = [['first', first]]
+  const show = (rel: 'prev' | 'next', to: Cursor | null): string => {
+    if (to === null) return 'null'
+    const text = encodeCursor(key, binding, to)
+    positions.push([rel, `limit=${limit}&cursor=${text}`])
+    return `"${text}"`
+  }
+  const prev = show('prev', page.prev)
+  const next = show('next', page.next)
+  const json =
+    `{${data(asked, page.rows)},"cursors":{"next":${next},"prev":${prev}},` +
+    `"next_cursor":${next},"has_more":${page.next !== null}}`
+  return { json, positions }
+}
+
+async function byKeyset(asked: Asked): Promise<Page> {
+  const { options, collection, reach, request } = asked
   const { rows, more } = await keysetPage(options.db, collection, reach, request)
   const last = (rows.at(-1)?.[0] as number | undefined) ?? request.afterId ?? 0
-  const limit = ['limit', String(request.limit)] as const
-  // The first page has no `after_id` to choose the style by; say it outright.
-  const style = ['pagination', 'keyset'] as const
-  const named = request.kept.some(([name]) => name === 'pagination')
-  const positions: [Positions[number][0], Positions[number][1]][] = [
-    ['first', named ? [limit] : [limit, style]],
-  ]
-  if (more) positions.push(['next', [limit, ['after_id', String(last)]]])
-  return {
-    envelope: `{"data":${items(rows)},"after_id":${last},"has_more":${more}}`,
-    positions,
-  }
+  const positions: Position[] = [['first', `limit=${request.limit}${outright(request)}`]]
+  if (more) positions.push(['next', `limit=${request.limit}&after_id=${last}`])
+  return { json: `{${data(asked, rows)},"after_id":${last},"has_more":${more}}`, positions }
 }
 
-async function byOffset({ options, collection, reach, request, items }: Asked): Promise<Page> {
-  const { limit, offset } = request
-  const { rows, total } = await options.db.snapshot((reader) =>
-    numberedPage(reader, collection, reach, request),
-  )
-  const last = lastOffset(total, limit)
-  const at = (to: number) => [['offset', String(to)] as const, ['limit', String(limit)] as const]
-  const positions: [Positions[number][0], Positions[number][1]][] = [['first', at(0)]]
+const numbered = ({ options, collection, reach, request }: Asked) =>
+  options.db.snapshot((reader) => numberedPage(reader, collection, reach, request))
+
+async function byOffset(asked: Asked): Promise<Page> {
+  const { rows, total } = await numbered(asked)
+  const { limit, offset } = asked.request
+  const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit
+  const at = (to: number) => `offset=${to}&limit=${limit}`
+  const positions: Position[] = [['first', at(0)]]
   if (offset > 0 && total > 0) {
     positions.push(['prev', at(offset >= total ? last : Math.max(0, offset - limit))])
   }
   if (offset + limit < total) positions.push(['next', at(offset + limit)])
   positions.push(['last', at(last)])
   return {
-    envelope: `{"data":${items(rows)},"offset":${offset},"limit":${limit},"total":${total}}`,
+    json: `{${data(asked, rows)},"offset":${offset},"limit":${limit},"total":${total}}`,
     positions,
     headers: { 'x-total-count': String(total) },
   }
 }
 
-const lastOffset = (total: number, limit: number): number =>
-  total === 0 ? 0 : Math.floor((total - 1) / limit) * limit
-
 async function byPage(asked: Asked): Promise<Page> {
-  const { options, collection, reach, request, items, call } = asked
-  const { rows, total } = await options.db.snapshot((reader) =>
-    numberedPage(reader, collection, reach, request),
-  )
+  const { request, path } = asked
+  const { rows, total } = await numbered(asked)
   const { page, limit, style } = request
   const pageCount = Math.ceil(total / limit)
-  const at = (to: number) => [['page', String(to)] as const, ['per_page', String(limit)] as const]
-  const positions: [Positions[number][0], Positions[number][1]][] = [
+  const chosen = style === 'hypermedia' ? outright(request) : ''
+  const at = (to: number) => `page=${to}&per_page=${limit}${chosen}`
+  const positions: Position[] = [
     ['self', at(page)],
     ['first', at(1)],
   ]
@@ -159,16 +153,16 @@ async function byPage(asked: Asked): Promise<Page> {
     'x-page': String(page),
     'x-per-page': String(limit),
   }
-  const data = `{"data":${items(rows)}`
+  const items = data(asked, rows)
   if (style === 'page') {
-    const envelope = `${data},"page":${page},"per_page":${limit},"total":${total},"total_pages":${pageCount}}`
-    return { envelope, positions, headers }
+    const counts = `"page":${page},"per_page":${limit},"total":${total},"total_pages":${pageCount}`
+    return { json: `{${items},${counts}}`, positions, headers }
   }
   const from = rows.length === 0 ? 0 : request.offset + 1
   const to = rows.length === 0 ? 0 : request.offset + rows.length
   const meta =
     `{"total":${total},"per_page":${limit},"current_page":${page},"total_pages":${pageCount},` +
     `"from":${from},"to":${to}}`
-  const links = JSON.stringify(Object.fromEntries(pagePaths(call.path, request, positions)))
-  return { envelope: `${data},"links":${links},"meta":${meta}}`, positions, headers }
+  const links = JSON.stringify(Object.fromEntries(pagePaths(path, request, positions)))
+  return { json: `{${items},"links":${links},"meta":${meta}}`, positions, headers }
 }

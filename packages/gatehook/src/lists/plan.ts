@@ -1,12 +1,15 @@
 /**
- * The SQL of a page. From a shape (which columns, which filters, which order, where the anchor has NULLs) one
- * text is made and kept; values are parameters always. Pure.
+ * The SQL of a page. From the shape of a walk (which columns, which filters, which order, where the
+ * anchor has NULLs) one text is made and kept; what a request sends fills its slots and is never
+ * text. Pure.
  *
- * `(a, id) > (?, ?)` would seek on `a` only and read every tie. So the rows after an anchor are taken in
- * segments, each one seek: the same `a` and a larger id, then the larger `a`, then the NULLs (which sort as
- * the largest, §7.6). UNION ALL reads one segment after the other and stops when the page is full.
+ * `(a, id) > (?, ?)` would seek on `a` only and read every tie. So the rows after an anchor are taken
+ * in segments, each one seek: the same `a` and a larger id, then the larger `a`, then the NULLs (which
+ * sort as the largest, §7.6). UNION ALL reads one segment after the other and stops when the page is
+ * full.
  */
-import { fixed, type Prepared } from '../storage/sql.ts'
+import type { Statement } from '../storage/database.ts'
+import { empty, fixed, join, type Prepared, raw, type Sql, sql } from '../storage/sql.ts'
 import type { Collection, ListColumn } from './collection.ts'
 import type { Key } from './cursor.ts'
 import { type Filter, operators } from './filter.ts'
@@ -18,6 +21,7 @@ export interface Walk {
   /** Only rows of this person (§6.7). */
   readonly owner: number | undefined
   readonly filters: readonly Filter[]
+  /** Ends with the id. */
   readonly sort: readonly SortKey[]
   /** Against the sort: towards its beginning. */
   readonly backward: boolean
@@ -30,43 +34,51 @@ export interface Walk {
   readonly skip: number
 }
 
+/** Stands in a text for a value, and fetches it from each walk of the same shape. */
+type Slot = (walk: Walk) => unknown
+
+interface Plan {
+  readonly prepared: Prepared
+  readonly slots: readonly Slot[]
+}
+
 const MAX_PLANS = 2000
-const plans = new Map<string, Prepared>()
+const plans = new Map<string, Plan>()
 
 /** The statement that reads a walk's rows, in the direction of the walk. */
-export function pageStatement(walk: Walk): ReturnType<Prepared> {
-  const segments = segmentsOf(walk)
-  const base = baseValues(walk)
-  const values: unknown[] = []
-  for (const segment of segments) {
-    values.push(...base, ...segment.values, walk.limit + walk.skip)
-  }
-  if (segments.length > 1 || walk.skip > 0) values.push(walk.limit)
-  if (walk.skip > 0) values.push(walk.skip)
-  return prepared(shapeKey('page', walk, segments), () => pageText(walk, segments))(values)
-}
+export const pageStatement = (walk: Walk): Statement => statement(pageShape(walk), walk, page)
 
 /** The statement that counts a walk's rows, wherever it stands. */
-export function countStatement(walk: Walk): ReturnType<Prepared> {
-  const text = () => `SELECT count(*) AS n FROM ${walk.collection.table} WHERE ${baseText(walk)}`
-  return prepared(shapeKey('count', walk, []), text)(baseValues(walk))
-}
+export const countStatement = (walk: Walk): Statement =>
+  statement(`count ${baseShape(walk)}`, walk, count)
 
-function prepared(key: string, text: () => string): Prepared {
-  let plan = plans.get(key)
+function statement(shape: string, walk: Walk, text: (walk: Walk) => Sql): Statement {
+  let plan = plans.get(shape)
   if (!plan) {
     if (plans.size >= MAX_PLANS) plans.clear()
-    plan = fixed(text())
-    plans.set(key, plan)
+    const made = text(walk)
+    plan = { prepared: fixed(made.sql), slots: made.values as Slot[] }
+    plans.set(shape, plan)
   }
-  return plan
+  return plan.prepared(plan.slots.map((slot) => slot(walk)))
 }
 
-interface Segment {
-  readonly condition: string
-  readonly values: readonly Key[]
-  /** How many leading sort keys are held equal, and need no ordering. */
-  readonly equal: number
+/** What the conditions of `base` depend on. */
+function baseShape(walk: Walk): string {
+  let shape = walk.owner === undefined ? walk.collection.name : `${walk.collection.name} own`
+  for (const { column, operator, values } of walk.filters) {
+    shape += ` ${column}:${operator}:${values.length}`
+  }
+  return shape
+}
+
+/** What the text of `page` depends on. */
+function pageShape(walk: Walk): string {
+  let shape = baseShape(walk)
+  for (const key of walk.sort) shape += `${descends(walk, key) ? ' -' : ' +'}${key.column}`
+  if (walk.anchor) shape += walk.inclusive ? ' from ' : ' after '
+  for (const key of walk.anchor ?? []) shape += key === null ? 'n' : 'v'
+  return walk.skip > 0 ? `${shape} skip` : shape
 }
 
 const columnOf = (walk: Walk, name: string): ListColumn =>
@@ -74,22 +86,62 @@ const columnOf = (walk: Walk, name: string): ListColumn =>
 
 const descends = (walk: Walk, key: SortKey): boolean => key.descending !== walk.backward
 
+const table = (walk: Walk): Sql => raw(walk.collection.table)
+
+const count = (walk: Walk): Sql =>
+  sql`SELECT count(*) AS n FROM ${table(walk)} WHERE ${base(walk, empty)}`
+
+const scope: Slot = (walk) => walk.scope
+const owner: Slot = (walk) => walk.owner
+const limit: Slot = (walk) => walk.limit
+const skip: Slot = (walk) => walk.skip
+const reached: Slot = (walk) => walk.limit + walk.skip
+
+function page(walk: Walk): Sql {
+  const segments = segmentsOf(walk)
+  const [first] = segments
+  if (!first) return sql`${rowsOf(walk)} WHERE 1 = 0`
+  const window = walk.skip > 0 ? sql`LIMIT ${limit} OFFSET ${skip}` : sql`LIMIT ${limit}`
+  if (segments.length === 1) return sql`${select(walk, first)} ${window}`
+  const parts = segments.map(
+    (segment, at) =>
+      sql`SELECT * FROM (${select(walk, segment)} LIMIT ${reached}) AS ${raw(`segment${at}`)}`,
+  )
+  const reach = segments.find((segment) => segment.reach)?.reach
+  const lead = reach ? sql`WITH reach AS MATERIALIZED (${reach}) ` : empty
+  return sql`${lead}${join(parts, ' UNION ALL ')} ${window}`
+}
+
+function rowsOf(walk: Walk): Sql {
+  const names = walk.collection.columns.map((column) => column.name)
+  return sql`SELECT ${raw(names.join(', '))} FROM ${table(walk)}`
+}
+
+/** Rows that lie beside each other in the order. */
+interface Segment {
+  /** `empty` for all rows. */
+  readonly condition: Sql
+  /** How many leading sort keys have one value in all of its rows. */
+  readonly held: number
+  /** The rows it is taken from, where that is not the table. */
+  readonly reach?: Sql
+}
+
+function select(walk: Walk, segment: Segment): Sql {
+  const rows = segment.reach
+    ? sql`SELECT * FROM reach WHERE ${segment.condition}`
+    : sql`${rowsOf(walk)} WHERE ${base(walk, segment.condition)}`
+  return sql`${rows} ORDER BY ${order(walk, segment)}`
+}
+
 function segmentsOf(walk: Walk): Segment[] {
   const { anchor, sort } = walk
   if (!anchor) return beginning(walk)
   const segments: Segment[] = []
   for (let depth = sort.length - 1; depth >= 0; depth--) {
-    const held = sort.slice(0, depth)
-    const prefix = held.map((key, at) => equals(key.column, anchor[at]!))
-    const values = anchor.slice(0, depth).filter((key) => key !== null)
-    const key = sort[depth]!
-    const last = depth === sort.length - 1
-    for (const beyond of after(walk, key, anchor[depth]!, walk.inclusive && last)) {
-      segments.push({
-        condition: [...prefix, beyond.condition].join(' AND '),
-        values: [...values, ...beyond.values],
-        equal: depth,
-      })
+    const prefix = sort.slice(0, depth).map((key, at) => equals(key.column, anchor, at))
+    for (const segment of beyond(walk, anchor, depth)) {
+      segments.push({ ...segment, condition: join([...prefix, segment.condition], ' AND ') })
     }
   }
   return segments
@@ -98,79 +150,85 @@ function segmentsOf(walk: Walk): Segment[] {
 /** Without an anchor: everything; NULLs of the first key by themselves, as they sort last. */
 function beginning(walk: Walk): Segment[] {
   const key = walk.sort[0]!
-  if (!columnOf(walk, key.column).nullable) return [{ condition: '', values: [], equal: 0 }]
-  const filled = { condition: `${key.column} IS NOT NULL`, values: [], equal: 0 }
-  const empty = { condition: `${key.column} IS NULL`, values: [], equal: 1 }
-  return descends(walk, key) ? [empty, filled] : [filled, empty]
+  const column = raw(key.column)
+  if (!columnOf(walk, key.column).nullable) return acrossTies(walk, empty)
+  const filled = acrossTies(walk, sql`${column} IS NOT NULL`)
+  const nulls = { condition: sql`${column} IS NULL`, held: 1 }
+  return descends(walk, key) ? [nulls, ...filled] : [...filled, nulls]
 }
 
-const equals = (column: string, value: Key): string =>
-  value === null ? `${column} IS NULL` : `${column} = ?`
+function equals(name: string, anchor: readonly Key[], at: number): Sql {
+  const value: Slot = (other) => other.anchor![at]
+  return anchor[at] === null ? sql`${raw(name)} IS NULL` : sql`${raw(name)} = ${value}`
+}
 
-/** Conditions for "beyond this value", in order. NULL is beyond everything. */
-function after(walk: Walk, key: SortKey, value: Key, inclusive: boolean) {
-  const { column } = key
+/** Rows whose key at `depth` lies beyond the anchor's, in order. NULL is beyond everything. */
+function beyond(walk: Walk, anchor: readonly Key[], depth: number): Segment[] {
+  const key = walk.sort[depth]!
+  const column = raw(key.column)
   const down = descends(walk, key)
-  if (value === null) return down ? [{ condition: `${column} IS NOT NULL`, values: [] }] : []
-  const operator = (down ? '<' : '>') + (inclusive ? '=' : '')
-  const beyond = { condition: `${column} ${operator} ?`, values: [value] }
-  const nulls = { condition: `${column} IS NULL`, values: [] }
-  return !down && columnOf(walk, column).nullable ? [beyond, nulls] : [beyond]
+  const tied = (condition: Sql): Segment[] =>
+    depth === 0 ? acrossTies(walk, condition) : [{ condition, held: depth }]
+  if (anchor[depth] === null) return down ? tied(sql`${column} IS NOT NULL`) : []
+  const itself = walk.inclusive && depth === walk.sort.length - 1
+  const operator = raw((down ? '<' : '>') + (itself ? '=' : ''))
+  const value: Slot = (other) => other.anchor![depth]
+  const filled = tied(sql`${column} ${operator} ${value}`)
+  if (down || !columnOf(walk, key.column).nullable) return filled
+  return [...filled, { condition: sql`${column} IS NULL`, held: depth + 1 }]
 }
 
-function pageText(walk: Walk, segments: readonly Segment[]): string {
-  const columns = walk.collection.columns.map((column) => column.name).join(', ')
-  const [only] = segments
-  if (segments.length === 0) return `SELECT ${columns} FROM ${walk.collection.table} WHERE 1 = 0`
-  if (segments.length === 1 && walk.skip === 0) return segmentText(walk, only!, columns)
-  const parts = segments.map(
-    (segment, at) => `SELECT * FROM (${segmentText(walk, segment, columns)}) AS s${at}`,
-  )
-  return `${parts.join(' UNION ALL ')} LIMIT ?${walk.skip > 0 ? ' OFFSET ?' : ''}`
+/**
+ * `-created_at,id` runs against every index: sorting would read all rows that tie with the page. So
+ * as many rows as a page has are read in the order of the index, ties in any order. All of them are of
+ * the page but those with the last value, which may have more: these are read again, one seek.
+ */
+function acrossTies(walk: Walk, condition: Sql): Segment[] {
+  const [key, id, ...more] = walk.sort
+  const againstIndex = id && more.length === 0 && descends(walk, key!) !== descends(walk, id)
+  if (!againstIndex) return [{ condition, held: 0 }]
+  const column = raw(key!.column)
+  const [last, direction, nearer] = descends(walk, key!)
+    ? ['min', 'DESC', '>']
+    : ['max', 'ASC', '<']
+  const rows = sql`${rowsOf(walk)} WHERE ${base(walk, condition)}`
+  const reach = sql`${rows} ORDER BY ${column} ${raw(direction!)} LIMIT ${reached}`
+  const edge = sql`(SELECT ${raw(last!)}(${column}) FROM reach)`
+  return [
+    { reach, condition: sql`${column} ${raw(nearer!)} ${edge}`, held: 0 },
+    { condition: sql`${column} = ${edge}`, held: 1 },
+  ]
 }
 
-function segmentText(walk: Walk, segment: Segment, columns: string): string {
-  const where = [baseText(walk), segment.condition].filter((part) => part !== '').join(' AND ')
-  const order = walk.sort.slice(segment.equal).map((key, at) => {
-    const direction = descends(walk, key) ? 'DESC' : 'ASC'
-    const nullable = at + segment.equal > 0 && columnOf(walk, key.column).nullable
-    // Only keys after the first need it here, and only then no index gives the order anyway.
-    const nulls = nullable ? `${key.column} IS NULL ${direction}, ` : ''
-    return `${nulls}${key.column} ${direction}`
+function order(walk: Walk, { held }: Segment): Sql {
+  const last = walk.sort.at(-1)!
+  const terms = walk.sort.map((key, at) => {
+    // A key with one value has no direction of its own: it takes the id's, and an index serves both.
+    const direction = descends(walk, at < held ? last : key) ? 'DESC' : 'ASC'
+    // The first key's NULLs are a segment by themselves; those of a later key no index has in order.
+    const nulls = at > 0 && at >= held && columnOf(walk, key.column).nullable
+    return `${nulls ? `${key.column} IS NULL ${direction}, ` : ''}${key.column} ${direction}`
   })
-  const orderBy = order.length > 0 ? ` ORDER BY ${order.join(', ')}` : ''
-  return `SELECT ${columns} FROM ${walk.collection.table} WHERE ${where}${orderBy} LIMIT ?`
+  return raw(terms.join(', '))
 }
 
-function baseText(walk: Walk): string {
-  const parts: string[] = []
-  if (walk.collection.scoped) parts.push('scope = ?')
-  if (walk.owner !== undefined) parts.push(`${walk.collection.owner} = ?`)
-  if (walk.collection.where) parts.push(walk.collection.where)
-  for (const filter of walk.filters) {
+/** Whose rows and which filters, and the condition of a segment. */
+function base(walk: Walk, condition: Sql): Sql {
+  const { collection } = walk
+  const parts: Sql[] = []
+  if (collection.scoped) parts.push(sql`scope = ${scope}`)
+  if (walk.owner !== undefined) parts.push(sql`${raw(collection.owner!)} = ${owner}`)
+  if (collection.where) parts.push(raw(collection.where))
+  walk.filters.forEach((filter, at) => {
     const fold = columnOf(walk, filter.column).type === 'email'
-    const column = fold ? `lower(${filter.column})` : filter.column
-    const marks = filter.operator === 'in' ? `(${filter.values.map(() => '?').join(', ')})` : '?'
-    parts.push(`${column} ${operators[filter.operator]} ${marks}`)
-  }
-  return parts.length > 0 ? parts.join(' AND ') : '1 = 1'
-}
-
-function baseValues(walk: Walk): unknown[] {
-  const values: unknown[] = []
-  if (walk.collection.scoped) values.push(walk.scope)
-  if (walk.owner !== undefined) values.push(walk.owner)
-  for (const filter of walk.filters) values.push(...filter.values)
-  return values
-}
-
-function shapeKey(kind: string, walk: Walk, segments: readonly Segment[]): string {
-  let key = `${kind} ${walk.collection.name}${walk.owner === undefined ? '' : ' own'}`
-  for (const filter of walk.filters) {
-    key += ` ${filter.column}:${filter.operator}:${filter.values.length}`
-  }
-  if (kind === 'count') return key
-  for (const sort of walk.sort) key += ` ${descends(walk, sort) ? '-' : ''}${sort.column}`
-  for (const segment of segments) key += ` (${segment.condition})`
-  return walk.skip > 0 ? `${key} skip` : key
+    const column = raw(fold ? `lower(${filter.column})` : filter.column)
+    const value = (n: number): Slot => {
+      return (one) => one.filters[at]!.values[n]
+    }
+    const values = filter.values.map((_, n) => value(n))
+    const operand = filter.operator === 'in' ? sql`(${join(values)})` : sql`${value(0)}`
+    parts.push(sql`${column} ${raw(operators[filter.operator])} ${operand}`)
+  })
+  if (condition !== empty) parts.push(condition)
+  return parts.length > 0 ? join(parts, ' AND ') : raw('1 = 1')
 }

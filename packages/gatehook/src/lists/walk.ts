@@ -1,12 +1,12 @@
 /**
- * Reads one page: which rows, and which pages lie before and behind. SQL by `plan.ts`; the wire form is made
- * in `list.ts`.
+ * Reads one page: which rows, and which pages lie before and behind. SQL by `plan.ts`; the wire form
+ * is made in `list.ts`.
  */
 import { Failure } from '../kernel/failure.ts'
 import type { Reader, Value } from '../storage/database.ts'
 import type { Collection } from './collection.ts'
 import { total } from './counters.ts'
-import type { Cursor, Key } from './cursor.ts'
+import type { Cursor, CursorStep, Key } from './cursor.ts'
 import type { ListRequest } from './grammar.ts'
 import { countStatement, pageStatement, type Walk } from './plan.ts'
 
@@ -45,6 +45,10 @@ const start = (collection: Collection, reach: Reach, request: ListRequest): Walk
   skip: 0,
 })
 
+/** Whether a cursor leads towards the beginning. */
+export const isBackward = (cursor: Cursor | undefined): boolean =>
+  cursor?.step === 'before' || cursor?.step === 'upto'
+
 /** One row more than the page is read, to know whether there is a next one. */
 export async function cursorPage(
   reader: Reader,
@@ -53,10 +57,9 @@ export async function cursorPage(
   request: ListRequest,
   cursor: Cursor | undefined,
 ): Promise<CursorPage> {
-  const backward = cursor?.step === 'before' || cursor?.step === 'upto'
   const walk: Walk = {
     ...start(collection, reach, request),
-    backward,
+    backward: isBackward(cursor),
     anchor: cursor?.keys,
     inclusive: cursor?.step === 'from' || cursor?.step === 'upto',
     limit: request.limit + 1,
@@ -64,34 +67,31 @@ export async function cursorPage(
   const found = await reader.arrays(pageStatement(walk))
   const more = found.length > request.limit
   const rows = more ? found.slice(0, request.limit) : found
-  if (backward) rows.reverse()
   const keys = keysOf(collection, request)
-  const first = rows[0]
-  const last = rows.at(-1)
-  if (!first || !last) return emptyPage(cursor, backward)
-  if (!backward) {
-    return {
-      rows,
-      next: more ? { step: 'after', keys: keys(last) } : null,
-      prev: cursor ? { step: 'before', keys: keys(first) } : null,
-    }
+  if (!walk.backward) {
+    const next = more ? ({ step: 'after', keys: keys(rows.at(-1)!) } as const) : null
+    return { rows, next, prev: cursor ? beside(rows[0], 'before', 'upto') : null }
   }
+  rows.reverse()
+  const next = beside(rows.at(-1), 'after', 'from')
   // Rows behind may have gone since: has_more promises that the next page has some.
-  const behind = { ...walk, backward: false, anchor: keys(last), inclusive: false, limit: 1 }
+  const inclusive = next.step === 'from'
+  const behind = { ...walk, backward: false, anchor: next.keys, inclusive, limit: 1 }
   const [anyBehind] = await reader.arrays(pageStatement(behind))
   return {
     rows,
-    next: anyBehind ? { step: 'after', keys: keys(last) } : null,
-    prev: more ? { step: 'before', keys: keys(first) } : null,
+    next: anyBehind ? next : null,
+    prev: more ? { step: 'before', keys: keys(rows[0]!) } : null,
   }
-}
 
-/** A page emptied since its cursor was given leads back to its neighbour, the anchor's row included. */
-function emptyPage(cursor: Cursor | undefined, backward: boolean): CursorPage {
-  if (!cursor) return { rows: [], next: null, prev: null }
-  return backward
-    ? { rows: [], next: { step: 'from', keys: cursor.keys }, prev: null }
-    : { rows: [], next: null, prev: { step: 'upto', keys: cursor.keys } }
+  /** From the row at the page's edge; a page emptied since leads back to where it lay (§7.6). */
+  function beside(
+    edge: readonly Value[] | undefined,
+    from: CursorStep,
+    emptied: CursorStep,
+  ): Cursor {
+    return edge ? { step: from, keys: keys(edge) } : { step: emptied, keys: cursor!.keys }
+  }
 }
 
 function keysOf(collection: Collection, request: ListRequest) {
