@@ -1,0 +1,203 @@
+/** §11.1: with an `Idempotency-Key`, what was done is answered again and never done again. */
+import assert from 'node:assert/strict'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { failAt } from '../../../../test/rig/faults.ts'
+import { type Caller, eachService, type Reply } from '../../../../test/rig/service.ts'
+import type { Call } from '../../src/http/call.ts'
+import { createPerform } from '../../src/idempotency/perform.ts'
+import { purgeAnswers } from '../../src/idempotency/store.ts'
+import { scopeOf } from '../../src/kernel/principal.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { Vault } from '../../src/kernel/secret.ts'
+
+const body = { name: 'Ada', email: 'ada@example.com' }
+const key = (text: string) => ({ 'idempotency-key': text })
+const replayed = ({ headers }: Reply) => headers['idempotent-replayed'] === 'true'
+const count = async ({ get }: Caller, path = '/api/v2/users') =>
+  (await get(`${path}?pagination=page`)).body.total
+
+eachService('the same answer to the byte, member order aside', async (service) => {
+  const { post, patch } = service
+  const first = await post('/api/v2/users', body, key('a'))
+  assert.ok(!replayed(first))
+  for (const text of [JSON.stringify(body), '{ "email":"ada@example.com",\n"name":"Ada"}']) {
+    const again = await post('/api/v2/users', text, key('"a"'))
+    assert.deepEqual([again.status, again.text, replayed(again)], [201, first.text, true])
+    assert.equal(again.headers.location, first.headers.location)
+    assert.equal(again.headers.etag, first.headers.etag)
+  }
+  const path = first.headers.location!
+  const changed = await patch(path, { name: 'B' }, key('a'))
+  await patch(path, { name: 'C' })
+  const repeat = await patch(path, { name: 'B' }, key('a'))
+  assert.deepEqual([repeat.text, replayed(repeat)], [changed.text, true])
+  assert.equal((await service.get(path)).body.name, 'C')
+  assert.equal(await count(service), 1)
+})
+
+eachService('another body is 422; a bad key is 400; neither does anything', async (service) => {
+  const { post } = service
+  await post('/api/v2/users', body, key('a'))
+  const reused = await post('/api/v2/users', { ...body, name: 'Eve' }, key('a'))
+  assert.deepEqual([reused.status, reused.body.error], [422, 'idempotency_key_reused'])
+  for (const bad of ['', ' ', '""', 'a b', 'é', 'x'.repeat(256), '"a']) {
+    const refused = await post('/api/v2/users', { ...body, email: 'x@example.com' }, key(bad))
+    if (bad === '"a') assert.equal(refused.status, 201, 'a lone quote is a visible character')
+    else
+      assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_idempotency_key'], bad)
+  }
+  assert.equal(await count(service), 2)
+  const longest = await post(
+    '/api/v2/users',
+    { ...body, email: 'y@example.com' },
+    key('x'.repeat(255)),
+  )
+  assert.equal(longest.status, 201)
+})
+
+eachService('twenty at once make one row', async (service) => {
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () => service.post('/api/v2/users', body, key('once'))),
+  )
+  for (const reply of replies) {
+    if (reply.status === 201) continue
+    assert.deepEqual([reply.status, reply.body.error], [409, 'idempotency_in_progress'])
+    assert.match(reply.headers['retry-after']!, /^[1-9]\d*$/)
+  }
+  assert.equal(
+    new Set(replies.filter(({ status }) => status === 201).map(({ text }) => text)).size,
+    1,
+  )
+  assert.equal(await count(service), 1)
+  assert.equal((await service.get('/events?pagination=page')).body.total, 1)
+  assert.ok(replayed(await service.post('/api/v2/users', body, key('once'))))
+})
+
+eachService(
+  'a refusal of the handler is kept; of validation, of a condition and a 5xx it is not',
+  async (service) => {
+    const { post, patch, app } = service
+    const order = { user_id: 1, amount: 5 }
+    const unknown = await post('/api/v2/orders', order, key('kept'))
+    assert.equal(unknown.status, 422)
+    await post('/api/v2/users', body)
+    const again = await post('/api/v2/orders', order, key('kept'))
+    assert.deepEqual([again.status, replayed(again)], [422, true])
+    const { request_id: _one, ...told } = again.body
+    const { request_id: _two, ...before } = unknown.body
+    assert.deepEqual(told, before)
+
+    assert.equal((await post('/api/v2/orders', { ...order, amount: 0 }, key('fresh'))).status, 422)
+    assert.equal((await post('/api/v2/orders', order, key('fresh'))).status, 201)
+
+    const stale = { 'if-match': '"x"', ...key('condition') }
+    assert.equal((await patch('/api/v2/users/1', { name: 'B' }, stale)).status, 412)
+    assert.equal((await patch('/api/v2/users/1', { name: 'B' }, key('condition'))).status, 200)
+
+    const fault = failAt(app.db, 2)
+    assert.equal((await post('/api/v2/orders', order, key('broken'))).status, 500)
+    fault.mend()
+    const mended = await post('/api/v2/orders', order, key('broken'))
+    assert.deepEqual([mended.status, replayed(mended)], [201, false])
+  },
+)
+
+eachService(
+  'the claim commits with the effect: a crash at any statement leaves neither',
+  async (service) => {
+    const { post, app } = service
+    // The key's first use is noted in a transaction of its own; it must not be the one that fails.
+    await post('/api/v2/users', { ...body, email: 'first@example.com' })
+    for (let nth = 1; ; nth++) {
+      const fault = failAt(app.db, nth)
+      const reply = await post('/api/v2/users', body, key('crash'))
+      fault.mend()
+      if (fault.seen() < nth) {
+        assert.deepEqual([reply.status, replayed(reply)], [201, false])
+        break
+      }
+      assert.equal(reply.status, 500)
+      assert.equal(await count(service), 1)
+    }
+    assert.ok(replayed(await post('/api/v2/users', body, key('crash'))))
+    assert.equal(await count(service), 2)
+  },
+)
+
+eachService(
+  'a key is another one for another caller, method, path and version',
+  async (service) => {
+    const { post, patch, as } = service
+    const name = (n: number) => ({ name: 'Ada', email: `u${n}@example.com` })
+    const other = as(await service.key())
+    const replies = [
+      await post('/api/v2/users', name(1), key('k')),
+      await post('/api/v1/users', name(2), key('k')),
+      await other.post('/api/v2/users', name(3), key('k')),
+      await post('/api/v2/orders', { user_id: 1, amount: 1 }, key('k')),
+      await patch('/api/v2/users/1', { name: 'B' }, key('k')),
+      await patch('/api/v2/users/2', { name: 'B' }, key('k')),
+    ]
+    for (const reply of replies) assert.ok(reply.status < 300 && !replayed(reply), reply.text)
+    // GET and DELETE are repeatable by themselves and read no key.
+    assert.equal((await service.get('/api/v2/users/1', key('bad key'))).status, 200)
+    assert.equal((await service.delete('/api/v2/users/2', key('bad key'))).status, 204)
+  },
+)
+
+eachService(
+  'kept for 24 hours',
+  async (service) => {
+    const { post, app } = service
+    const advance = (advance_s: number) =>
+      app.clock!.set({ advance_s, freeze: true }, { kind: 'test', id: 't' } as never)
+    const first = await post('/api/v2/users', body, key('day'))
+    await advance(24 * 3600 - 60)
+    assert.equal((await post('/api/v2/users', body, key('day'))).text, first.text)
+    await advance(120)
+    const later = await post('/api/v2/users', { ...body, email: 'b@example.com' }, key('day'))
+    assert.deepEqual([later.status, replayed(later)], [201, false])
+  },
+  { env: { GATEHOOK_TEST_CLOCK: '1' } },
+)
+
+eachMigrated(
+  'an answer that holds a secret is kept one hour, and never in the clear',
+  async (db) => {
+    let now = 1_800_000_000_000
+    const clock = { now: () => now, elapsedMs: () => 0 }
+    const vault = new Vault('a secret that only tests know, long enough', systemRandom())
+    const perform = createPerform({ db, clock, vault })
+    const scope = scopeOf(1, 'test')
+    const call = {
+      method: 'POST',
+      path: '/x',
+      version: undefined,
+      body: {},
+      rawHeaders: ['Idempotency-Key', 'k'],
+      principal: { scope, kind: 'key', subject: 's' },
+    } as unknown as Call
+    let made = 0
+    const make = () =>
+      perform(call, async () => ({
+        status: 201,
+        json: `{"secret":"whsec_${++made}"}`,
+        secret: true,
+      }))
+    const first = await make()
+    assert.equal(first.secret, true)
+    const rows = await db.all({
+      sql: 'SELECT answer FROM gh_idempotency',
+      text: 'SELECT answer FROM gh_idempotency',
+      values: [],
+    })
+    assert.equal(Buffer.from(rows[0]!.answer as Uint8Array).includes('whsec_'), false)
+    now += 3_599_000
+    const repeat = await make()
+    assert.deepEqual([repeat.json, repeat.secret], [first.json, true])
+    now += 2_000
+    assert.equal((await make()).json, '{"secret":"whsec_2"}')
+    now += 3_600_000
+    assert.equal(await purgeAnswers(db, now), 1)
+  },
+)

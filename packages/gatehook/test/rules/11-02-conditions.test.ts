@@ -1,0 +1,93 @@
+/** §11.2, RFC 9110 §13: `ETag` on rows and lists; `If-None-Match` gives 304, `If-Match` 412. */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+
+eachService('a row and a list the caller has already are not sent again', async (service) => {
+  const { post, get, patch, send } = service
+  const made = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+  for (const path of [
+    made.headers.location!,
+    '/api/v2/users',
+    '/api/v2/users?pagination=page',
+    '/events',
+  ]) {
+    const first = await get(path)
+    const etag = first.headers.etag!
+    assert.match(etag, /^"[\x21\x23-\x7e]+"$/)
+    for (const tags of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      for (const method of ['GET', 'HEAD']) {
+        const known = await send(method, path, undefined, { 'if-none-match': tags })
+        assert.deepEqual(
+          [known.status, known.text, known.headers.etag],
+          [304, '', etag],
+          `${method} ${tags}`,
+        )
+      }
+    }
+    for (const tags of ['"other"', 'W/"other"', etag.slice(1, -1)]) {
+      assert.equal((await get(path, { 'if-none-match': tags })).text, first.text, tags)
+    }
+    const head = await send('HEAD', path)
+    assert.deepEqual([head.status, head.headers.etag, head.text], [200, etag, ''])
+  }
+  const before = (await get('/api/v2/users')).headers.etag!
+  await patch(made.headers.location!, { name: 'B' })
+  const moved = await get('/api/v2/users', { 'if-none-match': before })
+  assert.deepEqual([moved.status, moved.body.data[0].name], [200, 'B'])
+})
+
+eachService('the tag of a write is the tag of the next read', async ({ post, patch, get }) => {
+  const made = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+  const path = made.headers.location!
+  assert.equal((await get(path)).headers.etag, made.headers.etag)
+  const changed = await patch(path, { name: 'B' })
+  assert.notEqual(changed.headers.etag, made.headers.etag)
+  assert.equal((await get(path)).headers.etag, changed.headers.etag)
+})
+
+eachService(
+  'a change of another state than the caller knows is 412 and does nothing',
+  async (service) => {
+    const { post, send, get } = service
+    const user = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+    const order = await post('/api/v2/orders', { user_id: user.body.id, amount: 5 })
+    const spare = await post('/api/v2/users', { name: 'Bob', email: 'bob@example.com' })
+    const calls: [string, string, string, unknown?][] = [
+      ['PATCH', user.headers.location!, user.headers.location!, { name: 'B' }],
+      ['POST', `${order.headers.location}/pay`, order.headers.location!],
+      ['DELETE', spare.headers.location!, spare.headers.location!],
+    ]
+    for (const [method, path, row, body] of calls) {
+      const { headers, text } = await get(row)
+      const etag = headers.etag!
+      for (const tags of ['"other"', `W/${etag}`, 'nonsense', '']) {
+        const refused = await send(method, path, body, { 'if-match': tags })
+        assert.deepEqual(
+          [refused.status, refused.body.error],
+          [412, 'precondition_failed'],
+          `${method} ${tags}`,
+        )
+      }
+      assert.equal((await get(row)).text, text)
+      const done = await send(method, path, body, { 'if-match': `"other", ${etag}` })
+      assert.ok(done.status < 300, done.text)
+    }
+    assert.equal(
+      (await send('PATCH', user.headers.location!, { name: 'C' }, { 'if-match': '*' })).status,
+      200,
+    )
+    assert.equal(
+      (await send('PATCH', '/api/v2/users/999', { name: 'C' }, { 'if-match': '*' })).status,
+      404,
+    )
+  },
+)
+
+eachService('of two who know the same state, one changes it', async ({ post, patch }) => {
+  const { headers } = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+  const condition = { 'if-match': headers.etag! }
+  const replies = await Promise.all(
+    ['B', 'C', 'D', 'E'].map((name) => patch(headers.location!, { name }, condition)),
+  )
+  assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 412, 412, 412])
+})

@@ -1,0 +1,125 @@
+/** §11.3: a sliding window per credential, or per address without one; what is left is told in every answer. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { freshUrl } from '../../../../test/rig/databases.ts'
+import {
+  type Caller,
+  eachService,
+  openService,
+  type Reply,
+  type TestApp,
+} from '../../../../test/rig/service.ts'
+import { localLimiter } from '../../src/quota/limiter.ts'
+
+const actor = { kind: 'test', id: 't' } as never
+const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_RATE_LIMIT: '5/60' }
+const advance = ({ app }: TestApp, advance_s: number) =>
+  app.clock!.set({ advance_s, freeze: true }, actor)
+
+const left = ({ headers }: Reply) =>
+  /^"default";r=(\d+);t=(\d+)$/.exec(headers.ratelimit!)!.slice(1).map(Number)
+
+eachService(
+  'the headers count down; then 429 with a Retry-After that is right',
+  async (service) => {
+    const { get } = service
+    await advance(service, 0)
+    for (const remaining of [4, 3, 2, 1, 0]) {
+      const reply = await get('/api/v2/users')
+      assert.equal(reply.status, 200)
+      assert.equal(reply.headers['ratelimit-policy'], '"default";q=5;w=60')
+      assert.equal(left(reply)[0], remaining)
+    }
+    const refused = await get('/api/v2/users')
+    assert.deepEqual([refused.status, refused.body.error], [429, 'rate_limited'])
+    assert.equal(left(refused)[0], 0)
+    const wait = Number(refused.headers['retry-after'])
+    assert.ok(wait >= 1 && wait <= 60, String(wait))
+    assert.equal(left(refused)[1], wait)
+    await advance(service, wait - 1)
+    assert.equal((await get('/api/v2/users')).status, 429)
+    await advance(service, 1)
+    assert.equal((await get('/api/v2/users')).status, 200)
+  },
+  { env },
+)
+
+eachService(
+  'each credential has its own limit; those without share their address’s',
+  async ({ get, as, key }) => {
+    const other = as(await key())
+    const drain = async (caller: Caller, path: string) => {
+      const statuses = []
+      for (let n = 0; n < 6; n++) statuses.push((await caller.get(path)).status)
+      return statuses
+    }
+    assert.deepEqual(
+      await drain({ get } as Caller, '/api/v2/users'),
+      [200, 200, 200, 200, 200, 429],
+    )
+    assert.deepEqual(await drain(other, '/api/v2/users'), [200, 200, 200, 200, 200, 429])
+    const nobody = as(undefined)
+    assert.deepEqual(await drain(nobody, '/api/v2/users'), [401, 401, 401, 401, 401, 429])
+    const wrong = as('gk_test_00000000000000000000000000000000000000')
+    assert.equal((await wrong.get('/api/v2/users')).status, 429, 'a bad key is nobody, too')
+    assert.equal((await nobody.get('/healthz')).status, 200, 'probes are not limited')
+  },
+  { env },
+)
+
+eachService('no limit, no headers', async ({ get }) => {
+  const { headers } = await get('/api/v2/users')
+  assert.equal(headers.ratelimit ?? headers['ratelimit-policy'], undefined)
+})
+
+test('no window holds more than the limit; a refusal tells when to come again', async () => {
+  const step = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 1500 }))
+  const given = fc.record({
+    limit: fc.integer({ min: 1, max: 12 }),
+    steps: fc.array(step, { maxLength: 200 }),
+  })
+  await fc.assert(
+    fc.asyncProperty(given, async ({ limit, steps }) => {
+      const rate = { limit, windowMs: 1000 }
+      let now = 1_800_000_000_000
+      const limiter = localLimiter({ now: () => now, elapsedMs: () => 0 })
+      const allowed: number[] = []
+      for (const ms of steps) {
+        now += ms
+        const within = allowed.filter((at) => at > now - rate.windowMs).length
+        const verdict = await limiter('k', rate)
+        if (verdict.allowed) {
+          allowed.push(now)
+          assert.ok(within < limit, 'over the limit')
+          assert.ok(verdict.remaining <= limit - within - 1)
+        } else {
+          const slack = allowed.filter((at) => at > now - rate.windowMs * 1.05).length
+          assert.ok(slack >= limit, 'refused although there was room')
+          assert.ok(verdict.resetMs > 0 && verdict.resetMs <= rate.windowMs * 1.05)
+          now += verdict.resetMs
+          assert.ok((await limiter('k', rate)).allowed, 'refused again at the time it named')
+          allowed.push(now)
+        }
+      }
+    }),
+  )
+})
+
+test('two nodes on one PostgreSQL stay within a tenth together', async (t) => {
+  const url = await freshUrl(t, 'postgres')
+  const rate = { GATEHOOK_RATE_LIMIT: '100/3600' }
+  const one = await openService(t, 'postgres', { url, env: rate })
+  const two = await openService(t, 'postgres', { url, env: rate })
+  const key = await one.key()
+  const nodes = [one.as(key), two.as(key)]
+  let served = 0
+  for (let round = 0; round < 30; round++) {
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, (_, n) => nodes[n % 3 === 0 ? 0 : 1]!.get('/api/v2/users?limit=1')),
+    )
+    served += replies.filter(({ status }) => status === 200).length
+  }
+  assert.ok(served >= 90 && served <= 110, `${served} of 100`)
+  for (const node of nodes) assert.equal((await node.get('/api/v2/users')).status, 429)
+})
