@@ -6,7 +6,7 @@ import { createCors } from '../../src/http/cors.ts'
 import { methodKnown, type Pipeline, type Steps } from '../../src/http/exchange.ts'
 import { createFront, knownHost, requireHttps } from '../../src/http/front.ts'
 import { acceptable } from '../../src/http/media.ts'
-import { keepFromCaches, strictTransport } from '../../src/http/protection.ts'
+import { strictTransport } from '../../src/http/protection.ts'
 import { createServer, type HttpServer, type ServerOptions } from '../../src/http/server.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
@@ -125,7 +125,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
       acceptable('gatehook'),
     ],
     body: [async () => undefined, () => undefined],
-    out: [cors.headers, async () => {}, strictTransport, keepFromCaches],
+    out: [cors.headers, async () => {}, strictTransport],
   }
   const unknown: Steps = { ...steps, head: steps.head.slice(0, 4) }
   const pipeline: Pipeline = {
