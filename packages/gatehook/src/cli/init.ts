@@ -2,17 +2,11 @@
  * `gatehook init`: a small project to start from. Its service is a copy of the reference service, so
  * that there is one source; what surrounds it is written here.
  */
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  writeFileSync,
-} from 'node:fs'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { cpSync, existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { basename, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { reasonOf } from '../config/environment.ts'
+import { makeFolder } from '../kernel/folder.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './mistake.ts'
 import { bold, cyan, dim } from './output.ts'
@@ -113,9 +107,9 @@ function run({ args, out }: Input): undefined {
   const root = resolve(args[0] ?? '.')
   const service = readdirSync(TEMPLATE).filter((name) => !name.endsWith('.test.ts'))
   try {
-    mkdirSync(root, { recursive: true })
+    makeFolder(root)
   } catch (error) {
-    throw new CommandError(`${root} cannot be made: ${(error as Error).message}.`)
+    throw new CommandError(`${root} cannot be made: ${reasonOf(error)}.`)
   }
   const files = surroundings(root)
   const names = [...service, ...Object.keys(files)]
@@ -128,7 +122,6 @@ function run({ args, out }: Input): undefined {
   for (const name of service) cpSync(join(TEMPLATE, name), join(root, name), { recursive: true })
   nameService(join(root, 'service.ts'), npmName(root))
   for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, name)), { recursive: true })
     writeFileSync(join(root, name), text, { flag: 'wx' })
   }
   const here = relative(process.cwd(), root)

@@ -58,7 +58,8 @@ test('a data folder that is a file is one sentence', (t) => {
   writeFileSync(join(path, 'data'), '')
   assert.throws(
     () => masterSecret(sqliteIn(path), systemRandom()),
-    (error) => error instanceof ConfigError && /cannot be used/.test(error.message),
+    (error) =>
+      error instanceof ConfigError && /cannot be used: a part of the path/.test(error.message),
   )
 })
 

@@ -8,7 +8,6 @@ import {
   constants,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -16,6 +15,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { makeFolder } from '../kernel/folder.ts'
 import type { Random } from '../kernel/random.ts'
 import { type Config, ConfigError, databaseAddress, type Flags, loadConfig } from './config.ts'
 import { options } from './options.ts'
@@ -67,6 +67,7 @@ export function secretFile(config: Config): string | undefined {
 export function masterSecret(config: Config, random: Random): string {
   const file = secretFile(config)
   if (file === undefined) return config.secretKey!
+  makeDataFolder(dirname(file))
   let text: string
   try {
     text = (readIfThere(file) ?? makeSecret(file, random)).trim()
@@ -79,6 +80,18 @@ export function masterSecret(config: Config, random: Random): string {
     throw new ConfigError([`${file} holds ${text.length} characters; expected ${expects}.`])
   }
   return secret
+}
+
+function makeDataFolder(folder: string): void {
+  try {
+    makeFolder(folder)
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    const why = missing ? 'no folders can be made there' : reasonOf(error)
+    throw new ConfigError([
+      `The data folder ${folder} cannot be made: ${why}. GATEHOOK_DATABASE_URL says where it is.`,
+    ])
+  }
 }
 
 function readIfThere(file: string): string | undefined {
@@ -95,7 +108,6 @@ function readIfThere(file: string): string | undefined {
  * one of several processes starting at once can make it. All of them read the one that won.
  */
 function makeSecret(file: string, random: Random): string {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const draft = `${file}.${random.bytes(8).toString('hex')}`
   const fd = openSync(draft, 'wx', 0o600)
   try {

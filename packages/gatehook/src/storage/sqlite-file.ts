@@ -2,10 +2,11 @@
  * The file of a SQLite database: made, opened three times, its log held open to be synced.
  * Statements are not here.
  */
-import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
+import { makeFolder } from '../kernel/folder.ts'
 import { StorageError } from './database.ts'
 import { Connection, patiently } from './sqlite-connection.ts'
 import { isNotADatabase } from './sqlite-errors.ts'
@@ -71,7 +72,7 @@ export async function closeFile({ writer, reader, still, wal }: SqliteFile): Pro
 
 /** `wx` only: to open and close the file of a live database would drop its POSIX locks. */
 async function createFile(file: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   try {
     await (await open(file, 'wx', 0o600)).close()
   } catch (error) {
