@@ -1,4 +1,7 @@
-/** Makes a database fail in the middle of a transaction, at a statement that is named by its number. */
+/**
+ * Makes a database fail in the middle of a transaction, at a statement that is named by its
+ * number.
+ */
 import type { Database, Tx } from '../../packages/gatehook/src/storage/database.ts'
 
 export interface Fault {
@@ -9,7 +12,10 @@ export interface Fault {
 
 const STATEMENTS = ['all', 'get', 'arrays', 'lock', 'hold', 'run'] as const
 
-/** From now on, until it is mended, the `nth` statement (from 1) of `db.write` throws; 0: none does. */
+/**
+ * From now on, until it is mended, the `nth` statement (from 1) of `db.write` throws; 0: none
+ * does.
+ */
 export function failAt(db: Database, nth: number): Fault {
   const whole = db.write
   let seen = 0

@@ -41,12 +41,15 @@ export interface EventDeps {
   readonly seesWhole: SeesWhole
 }
 
-/** The collections a principal may see every row of, which bound its events; undefined: all there are. */
+/**
+ * The collections a principal may see every row of, which bound its events; undefined: all there
+ * are.
+ */
 export type SeesWhole = (principal: Principal) => readonly string[] | undefined
 
 /**
- * The events a principal may see (§6.7). A name of its own for each set, so that cursors of one are not taken
- * for another's. Names of collections are declared identifiers, never request data.
+ * The events a principal may see (§6.7). A name of its own for each set, so that cursors of one
+ * are not taken for another's. Names of collections are declared identifiers, never request data.
  */
 function eventsFor(whole: readonly string[] | undefined): Collection {
   if (!whole) return eventList

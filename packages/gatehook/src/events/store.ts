@@ -8,7 +8,9 @@ import type { Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 import { EVENT_MAX_BYTES, type NewEvent, type StoredEvent } from './event.ts'
 
-/** Called in the event's own transaction: what must happen with it, happens with it or not at all. */
+/**
+ * Called in the event's own transaction: what must happen with it, happens with it or not at all.
+ */
 export type Sink = (tx: Tx, event: StoredEvent) => Promise<void>
 
 export type RecordEvent = (tx: Tx, scope: Scope, event: NewEvent) => Promise<StoredEvent>

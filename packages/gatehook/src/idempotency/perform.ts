@@ -1,6 +1,7 @@
 /**
- * How a handler changes things: one transaction that ends in the answer. With an `Idempotency-Key` the claim,
- * the effect and the stored answer commit together, so a repeat is answered and never done again (§11.1).
+ * How a handler changes things: one transaction that ends in the answer. With an
+ * `Idempotency-Key` the claim, the effect and the stored answer commit together, so a repeat is
+ * answered and never done again (§11.1).
  */
 import type { Answer, Call } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -10,7 +11,9 @@ import type { Database, Tx } from '../storage/database.ts'
 import { fingerprint, idempotencyKey, repeatId } from './key.ts'
 import { claimKey, findStored, keepAnswer, type Stored } from './store.ts'
 
-/** Runs `change` in one transaction and gives its answer. `change` may run again after a deadlock. */
+/**
+ * Runs `change` in one transaction and gives its answer. `change` may run again after a deadlock.
+ */
 export type Perform = (call: Call, change: (tx: Tx) => Promise<Answer>) => Promise<Answer>
 
 export interface PerformDeps {
@@ -82,7 +85,9 @@ type Settled = { readonly outcome: Outcome } | { readonly stored: Stored; readon
 const inProgress = () =>
   new Failure('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
 
-/** A broken service may work next time, and `If-Match` (412) is judged before anything is handled. */
+/**
+ * A broken service may work next time, and `If-Match` (412) is judged before anything is handled.
+ */
 const repeatable = ({ status }: Failure): boolean => status < 500 && status !== 412
 
 /** The change, rolled back by itself where it ends in a failure the caller is to hear again. */

@@ -25,7 +25,10 @@ const purge = fixed('DELETE FROM gh_idempotency WHERE expires_at <= ?')
 export const findStored = (tx: Tx, scope: number, id: Uint8Array) =>
   tx.get<Record<string, never> & Stored>(find([scope, id]))
 
-/** True when the claim is ours: nobody had it, or it had expired. Waits for one who is about to commit. */
+/**
+ * True when the claim is ours: nobody had it, or it had expired. Waits for one who is about to
+ * commit.
+ */
 export const claimKey = async (
   tx: Tx,
   scope: number,

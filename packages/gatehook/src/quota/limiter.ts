@@ -1,6 +1,7 @@
 /**
- * Counts requests against a rate (§11.3). One node counts in memory. Several nodes draw blocks of requests from
- * a count in the database, so that together they stay within the limit and rarely have to ask.
+ * Counts requests against a rate (§11.3). One node counts in memory. Several nodes draw blocks of
+ * requests from a count in the database, so that together they stay within the limit and rarely
+ * have to ask.
  */
 import type { Clock } from '../kernel/clock.ts'
 import { live, type Rate, type Slice, usedIn, waitMs, withUse } from './window.ts'
@@ -17,7 +18,8 @@ export interface Verdict {
 export type Limiter = (key: string, rate: Rate) => Verdict | Promise<Verdict>
 
 /**
- * Takes up to `count` requests of `key` out of what all nodes have left; `slices` are everybody's, after it.
+ * Takes up to `count` requests of `key` out of what all nodes have left; `slices` are
+ * everybody's, after it.
  */
 export type Draw = (key: string, rate: Rate, nowMs: number, count: number) => Promise<Drawn>
 

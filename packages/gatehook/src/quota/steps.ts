@@ -1,4 +1,7 @@
-/** Steps of the pipeline: the request limit, and its headers (draft-ietf-httpapi-ratelimit-headers-10). */
+/**
+ * Steps of the pipeline: the request limit, and its headers
+ * (draft-ietf-httpapi-ratelimit-headers-10).
+ */
 import type { After, Call, Step } from '../http/call.ts'
 import { problem } from '../http/problem.ts'
 import { Failure } from '../kernel/failure.ts'

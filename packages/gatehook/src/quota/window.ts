@@ -1,8 +1,9 @@
 /**
- * A sliding window in slices (§11.3): requests are counted per twentieth of the window, and a slice counts
- * until the window has passed since its last request. So no window ever holds more than the limit, a
- * burst is forgiven exactly one window later, and only a steady flow waits longer, by a slice at most.
- * (Two counters weighted by time let twice the limit through around a burst.) Pure.
+ * A sliding window in slices (§11.3): requests are counted per twentieth of the window, and a
+ * slice counts until the window has passed since its last request. So no window ever holds more
+ * than the limit, a burst is forgiven exactly one window later, and only a steady flow waits
+ * longer, by a slice at most. (Two counters weighted by time let twice the limit through around a
+ * burst.) Pure.
  */
 export interface Rate {
   readonly limit: number

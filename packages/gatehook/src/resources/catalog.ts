@@ -1,6 +1,6 @@
 /**
- * A service made ready to run: for each resource its rows, its table and its shape in every version. Made once at
- * start; routes, OpenAPI, seeds and events work from it.
+ * A service made ready to run: for each resource its rows, its table and its shape in every
+ * version. Made once at start; routes, OpenAPI, seeds and events work from it.
  */
 import type { RenderObject } from '../events/event.ts'
 import type { SeesWhole } from '../events/routes.ts'

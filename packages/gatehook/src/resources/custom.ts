@@ -116,7 +116,10 @@ const numbers: Readonly<Partial<Record<FieldKind, RegExp>>> = {
   number: /^-?(0|[1-9]\d*)(\.\d+)?$/,
 }
 
-/** What a parameter's text says; text that says nothing of the kind stays text, and is refused as such. */
+/**
+ * What a parameter's text says; text that says nothing of the kind stays text, and is refused as
+ * such.
+ */
 function queryValue(kind: FieldKind, text: string): unknown {
   if (numbers[kind]?.test(text)) return Number(text)
   if (kind === 'bool' && (text === 'true' || text === 'false')) return text === 'true'

@@ -1,6 +1,7 @@
 /**
- * The vocabulary of a declaration: `f.int().min(1)`. A field is data (`FieldSpec`); SQL columns, JSON
- * Schema, validation and the wire form are made from it elsewhere. Types infer from the chain.
+ * The vocabulary of a declaration: `f.int().min(1)`. A field is data (`FieldSpec`); SQL columns,
+ * JSON Schema, validation and the wire form are made from it elsewhere. Types infer from the
+ * chain.
  */
 import { isSqlWord } from './reserved.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Brings the tables to what is declared (§6.6): the service's reviewed migrations first, each once, then
- * additions; anything else is named and refused.
+ * Brings the tables to what is declared (§6.6): the service's reviewed migrations first, each
+ * once, then additions; anything else is named and refused.
  */
 import type { Database, Reader } from '../storage/database.ts'
 import { inDialect } from '../storage/migrate.ts'
@@ -18,8 +18,8 @@ export interface Pending {
 }
 
 /**
- * What the declaration needs of the database; nothing is changed. A table that waits for migrations shows
- * those: what it needs after them is known after them.
+ * What the declaration needs of the database; nothing is changed. A table that waits for
+ * migrations shows those: what it needs after them is known after them.
  */
 export async function planService(db: Database, service: ServiceDefinition): Promise<Pending[]> {
   const pending: Pending[] = []
@@ -66,8 +66,8 @@ export async function migrateService(
 const RECORD = 'gh_service_migrations'
 
 /**
- * One transaction each, so that the next one sees its tables. A table that is not there yet will be made in
- * today's shape and needs no migration: it is only noted.
+ * One transaction each, so that the next one sees its tables. A table that is not there yet will
+ * be made in today's shape and needs no migration: it is only noted.
  */
 async function applyOnce(
   db: Database,
@@ -77,9 +77,8 @@ async function applyOnce(
   const { number, name, table } = migration
   const { int, text } = db.dialect.types
   await db.migrate(async (tx, ddl) => {
-    await ddl(
-      `CREATE TABLE IF NOT EXISTS ${RECORD} (number ${int} NOT NULL PRIMARY KEY, name ${text} NOT NULL)`,
-    )
+    await ddl(`CREATE TABLE IF NOT EXISTS ${RECORD} (
+      number ${int} NOT NULL PRIMARY KEY, name ${text} NOT NULL)`)
     // Another process may have been faster: the lock of `migrate` lets one through at a time.
     if ((await numbersIn(tx)).includes(number)) return
     if (await exists(db, table)) {

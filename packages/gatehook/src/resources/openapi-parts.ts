@@ -1,4 +1,7 @@
-/** The parts of an OpenAPI document that are the same for every service: parameters, envelopes, errors. Pure. */
+/**
+ * The parts of an OpenAPI document that are the same for every service: parameters, envelopes,
+ * errors. Pure.
+ */
 import { failures } from '../kernel/failure.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../lists/grammar.ts'
 import type { JsonSchema } from './schema.ts'
@@ -146,3 +149,14 @@ export const eventSchema = (types: readonly string[]): JsonSchema =>
     livemode: flag,
     data: object({ object: { type: 'object' } }),
   })
+
+export const idParameter = (type: 'integer' | 'string'): JsonSchema => ({
+  name: 'id',
+  in: 'path',
+  required: true,
+  schema: type === 'integer' ? { type, minimum: 1 } : { type },
+})
+
+export const answer = (status: number, description: string, schema?: JsonSchema) => ({
+  [status]: { description, ...(schema && { content: content(schema) }) },
+})

@@ -1,13 +1,19 @@
-/** The OpenAPI 3.1 document of each version, from the declaration (§12.1). Pure; served at `/openapi/v1.json`. */
+/**
+ * The OpenAPI 3.1 document of each version, from the declaration (§12.1). Pure; served at
+ * `/openapi/v1.json`.
+ */
 import { type Endpoint, json } from '../http/call.ts'
 import { operators } from '../lists/filter.ts'
 import type { Catalog, Entry } from './catalog.ts'
+import { eventListOperation, eventOperation, protectedOperation } from './openapi-engine.ts'
 import {
+  answer,
   content,
   errorResponses,
   errorSchema,
   eventSchema,
   failing,
+  idParameter,
   listParameters,
   listSchema,
   ref,
@@ -84,7 +90,9 @@ export function openApiEndpoints(
   }))
 }
 
-/** `orders` → `Order`, by the events' word for one (`order.created`), else the collection's name. */
+/**
+ * `orders` → `Order`, by the events' word for one (`order.created`), else the collection's name.
+ */
 export function schemaName({ definition }: Entry): string {
   const one = definition.events[0]?.split('.')[0] ?? definition.name
   return one.replace(/(^|_)([a-z])/g, (_all, _lead, letter: string) => letter.toUpperCase())
@@ -110,20 +118,9 @@ const hasInput = (action: ActionDefinition): boolean => Object.keys(action.input
 const inputName = (name: string, action: ActionDefinition): string =>
   `${name}${action.name[0]!.toUpperCase()}${action.name.slice(1)}Input`
 
-const idParameter = (type: 'integer' | 'string'): JsonSchema => ({
-  name: 'id',
-  in: 'path',
-  required: true,
-  schema: type === 'integer' ? { type, minimum: 1 } : { type },
-})
-
 const body = (schema: JsonSchema, required: boolean, type = 'application/json') => ({
   required,
   content: { [type]: { schema } },
-})
-
-const answer = (status: number, description: string, schema?: JsonSchema) => ({
-  [status]: { description, ...(schema && { content: content(schema) }) },
 })
 
 function resourcePaths(entry: Entry, version: string): Record<string, JsonSchema> {
@@ -261,38 +258,4 @@ function routeOperation(route: RouteDefinition): JsonSchema {
     ...(route.input && { requestBody: body(createSchema(specsOf(route.input)), true) }),
     responses: { ...answer(200, 'Done.', {}), ...failing(404, 413, 415, 422) },
   }
-}
-
-const protectedOperation: JsonSchema = {
-  tags: ['credentials'],
-  operationId: 'probe_credential',
-  summary: 'Try a credential',
-  responses: {
-    ...answer(200, 'The credential is good.', {
-      type: 'object',
-      required: ['status', 'user'],
-      properties: { status: { type: 'string', const: 'ok' }, user: { type: 'string' } },
-    }),
-    ...failing(),
-  },
-}
-
-const eventListOperation: JsonSchema = {
-  tags: ['events'],
-  'x-scope': 'events:read',
-  operationId: 'list_events',
-  summary: 'List events',
-  parameters: Object.keys(listParameters)
-    .filter((name) => name !== 'AfterId')
-    .map((name) => ref('parameters', name)),
-  responses: { ...answer(200, 'A page.', ref('schemas', 'EventList')), ...failing() },
-}
-
-const eventOperation: JsonSchema = {
-  tags: ['events'],
-  'x-scope': 'events:read',
-  operationId: 'get_event',
-  summary: 'Read one event',
-  parameters: [idParameter('string')],
-  responses: { ...answer(200, 'The event.', ref('schemas', 'Event')), ...failing(404) },
 }

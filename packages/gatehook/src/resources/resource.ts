@@ -1,7 +1,7 @@
 /**
- * `resource(name, {…}).action(…).before(…)`: the declaration and its types. Data stands in the object,
- * functions in the chain, so that everything infers. What comes out is a `Definition`, plain data and
- * functions without types, which the rest of the room works from.
+ * `resource(name, {…}).action(…).before(…)`: the declaration and its types. Data stands in the
+ * object, functions in the chain, so that everything infers. What comes out is a `Definition`,
+ * plain data and functions without types, which the rest of the room works from.
  */
 import type { Change } from '../versions/change.ts'
 import {
@@ -75,7 +75,9 @@ export interface ActionOptions<F extends Fields, I extends Fields, E extends str
   readonly to?: State<F>
   readonly emits?: E
   readonly input?: I
-  /** Further changes to the row, in the same transaction. Pure: time and chance come with the row. */
+  /**
+   * Further changes to the row, in the same transaction. Pure: time and chance come with the row.
+   */
   readonly run?: (args: { row: RowOf<F>; input: RowOf<I> }) => Partial<RowOf<F>> | undefined
 }
 
@@ -84,13 +86,18 @@ type Older<S, Had extends Fields, K> = {
   [P in keyof (Without<S, K> & RowOf<Had>)]: (Without<S, K> & RowOf<Had>)[P]
 }
 
-/** One breaking change: how rows of the version before it looked, and the way up and down (§8.8). */
+/**
+ * One breaking change: how rows of the version before it looked, and the way up and down (§8.8).
+ */
 export interface ChangeOptions<S, Had extends Fields, K extends keyof S & string> {
   /** The reason, as users read it in the changelog. */
   readonly why: string
   /** Fields the older version had in place of `hadNot`. */
   readonly had: Had
-  /** Fields of the newer version that the older one had not, in the order of what they were made from. */
+  /**
+   * Fields of the newer version that the older one had not, in the order of what they were made
+   * from.
+   */
   readonly hadNot: readonly K[]
   /** From the older shape, the fields in `hadNot`. */
   readonly up: (old: Older<S, Had, K>) => Pick<S, K>
@@ -118,8 +125,8 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   }
 
   /**
-   * `POST …/{id}/{name}`. `from`: the states it may start in (409 `invalid_state` elsewhere); `to`: the
-   * state it leads to; `emits`: the event written in the same transaction.
+   * `POST …/{id}/{name}`. `from`: the states it may start in (409 `invalid_state` elsewhere);
+   * `to`: the state it leads to; `emits`: the event written in the same transaction.
    */
   action<I extends Fields = Record<never, never>, E extends string = never>(
     name: string,

@@ -1,6 +1,6 @@
 /**
- * `.route(…)`: an endpoint of the team's own (§6.8). Its handler gets typed input and a small door to rows,
- * events and SQL; everything else is as for the engine's own paths.
+ * `.route(…)`: an endpoint of the team's own (§6.8). Its handler gets typed input and a small
+ * door to rows, events and SQL; everything else is as for the engine's own paths.
  */
 import type { Principal } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
@@ -47,7 +47,10 @@ export interface RouteContext<Q extends Fields, I extends Fields, P extends stri
   readonly query: RowOf<Q>
   readonly input: RowOf<I>
   readonly read: ServiceReader
-  /** The call's one transaction; the handler runs again after a deadlock, so nothing but the database belongs in it. */
+  /**
+   * The call's one transaction; the handler runs again after a deadlock, so nothing but the
+   * database belongs in it.
+   */
   write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
 }
 

@@ -170,7 +170,10 @@ function actionOperation(
   }
 }
 
-/** What came up from an older version has to fit the newest; what does not is named in the older's words. */
+/**
+ * What came up from an older version has to fit the newest; what does not is named in the older's
+ * words.
+ */
 function lift(entry: Entry, shape: Shape, lifted: AnyRow): AnyRow {
   const errors = entry.rows.newest.validators.lifted(lifted)
   if (errors.length > 0) throw inOldWords(shape, validationFailure(errors))

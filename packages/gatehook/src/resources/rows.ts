@@ -1,6 +1,6 @@
 /**
- * What can happen to a row: created, changed, acted on, deleted. Each is one transaction with its events,
- * its counter and its checks (§6.5). Knows the newest shape only.
+ * What can happen to a row: created, changed, acted on, deleted. Each is one transaction with its
+ * events, its counter and its checks (§6.5). Knows the newest shape only.
  */
 import type { NewEvent } from '../events/event.ts'
 import type { RecordEvent } from '../events/store.ts'
@@ -92,8 +92,8 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
   }
 
   /**
-   * Each id that is about to be stored names a row of the same customer and mode (§6.4); a person gives its
-   * rows to nobody else (§6.7).
+   * Each id that is about to be stored names a row of the same customer and mode (§6.4); a person
+   * gives its rows to nobody else (§6.7).
    */
   const checkReferences = async (tx: Tx, reach: Reach, values: AnyRow): Promise<void> => {
     const { scope, owner } = reach

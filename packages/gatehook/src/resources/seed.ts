@@ -1,4 +1,7 @@
-/** Sample data from the declaration's own `.sample()` (§2.2): enough to page through, spread over a month. */
+/**
+ * Sample data from the declaration's own `.sample()` (§2.2): enough to page through, spread over
+ * a month.
+ */
 import { createRecorder } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'

@@ -1,6 +1,7 @@
 /**
- * `service({…})` gathers resources, versions and further routes into what the engine runs, and refuses what
- * does not hold together. Mistakes are told at once, each a sentence for the developer.
+ * `service({…})` gathers resources, versions and further routes into what the engine runs, and
+ * refuses what does not hold together. Mistakes are told at once, each a sentence for the
+ * developer.
  */
 import { DeclarationError, type Fields } from './fields.ts'
 import type { AnyResource, Definition } from './resource.ts'
@@ -21,7 +22,9 @@ export interface ServiceOptions {
   readonly resources: readonly AnyResource[]
   /** Event types of the team's own code, beside those of the resources: `payment.succeeded`. */
   readonly externalEvents?: readonly string[]
-  /** Changes of tables that do more than add (§6.6), oldest first. Each is applied once, at start. */
+  /**
+   * Changes of tables that do more than add (§6.6), oldest first. Each is applied once, at start.
+   */
   readonly migrations?: readonly MigrationOptions[]
 }
 
@@ -33,7 +36,10 @@ export interface MigrationOptions {
   readonly name: string
   /** The table it changes, as it is called before. Where there is none yet, nothing is run. */
   readonly table: string
-  /** Statements; `{int}`, `{real}` and `{text}` are the database's words. Two texts where they differ. */
+  /**
+   * Statements; `{int}`, `{real}` and `{text}` are the database's words. Two texts where they
+   * differ.
+   */
   readonly sql: string | { readonly sqlite: string; readonly postgres: string }
 }
 
@@ -178,7 +184,10 @@ function resourceMistakes(one: Definition, all: ServiceDefinition): string[] {
   return [...wrong, ...changeMistakes(one)]
 }
 
-/** What the types of `.before()` cannot say: a name is given up before it is given to something else. */
+/**
+ * What the types of `.before()` cannot say: a name is given up before it is given to something
+ * else.
+ */
 function changeMistakes({ fields, changes }: Definition): string[] {
   const wrong: string[] = []
   const shape = new Set(Object.keys(fields))

@@ -1,6 +1,7 @@
 /**
- * A resource as one version shows it: rows to JSON text, bodies to rows. In the newest version a row goes from
- * the table's array straight to text; in an older one it goes down the ladder first. Pure.
+ * A resource as one version shows it: rows to JSON text, bodies to rows. In the newest version a
+ * row goes from the table's array straight to text; in an older one it goes down the ladder
+ * first. Pure.
  */
 import type { View } from '../lists/collection.ts'
 import { cellView, encodeCell } from '../lists/encode.ts'

@@ -1,6 +1,6 @@
 /**
- * From a definition to its SQL table: columns, indexes, and what a changed definition needs (§6.6). Pure; the
- * statements are run by `migrate.ts`.
+ * From a definition to its SQL table: columns, indexes, and what a changed definition needs
+ * (§6.6). Pure; the statements are run by `migrate.ts`.
  */
 import { hash } from 'node:crypto'
 import type { Collection, ListColumn } from '../lists/collection.ts'
@@ -22,7 +22,10 @@ const columnTypes: Readonly<Record<FieldSpec['kind'], ColumnType>> = {
   oneOf: 'text',
 }
 
-/** Bytes a key of a PostgreSQL B-tree may have, less the other columns; characters take up to four. */
+/**
+ * Bytes a key of a PostgreSQL B-tree may have, less the other columns; characters take up to
+ * four.
+ */
 const INDEXED_TEXT_MAX = 600
 
 export interface Index {
@@ -43,9 +46,9 @@ export const uniqueName = (table: string, field: string): string =>
   short(`${table}_unique_${field}`)
 
 /**
- * Every index begins with the scope. Each column that sorts or filters gets one that ends with the id, so that a
- * page is one seek (§7.9); where rows have an owner, each of these stands a second time with the owner behind
- * the scope, for persons.
+ * Every index begins with the scope. Each column that sorts or filters gets one that ends with
+ * the id, so that a page is one seek (§7.9); where rows have an owner, each of these stands a
+ * second time with the owner behind the scope, for persons.
  */
 export function indexesOf(definition: Definition): Index[] {
   const { name: table, fields } = definition
@@ -83,7 +86,7 @@ function refuseUnindexable(definition: Definition, name: string): void {
   if ((spec.max ?? 3) > INDEXED_TEXT_MAX) {
     throw new DeclarationError(
       `resource ${definition.name}: no index can serve ${name}, whose text may have ${spec.max} ` +
-        `characters; lower .max() to ${INDEXED_TEXT_MAX} or take it out of list.sort and list.filter`,
+        `characters; lower .max() to ${INDEXED_TEXT_MAX}, or take it out of list.sort and .filter`,
     )
   }
 }
@@ -118,8 +121,8 @@ function createTable(definition: Definition, dialect: Dialect): string {
   return `CREATE TABLE ${name} (${parts.join(', ')})`
 }
 
-const createIndex = (table: string, index: Index): string =>
-  `CREATE ${index.unique ? 'UNIQUE ' : ''}INDEX ${index.name} ON ${table} (${index.columns.join(', ')})`
+const createIndex = (table: string, { name, columns, unique }: Index): string =>
+  `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${name} ON ${table} (${columns.join(', ')})`
 
 /** What stands in the database for one resource. */
 export interface Existing {
@@ -195,7 +198,8 @@ function columnMistakes(
   if (!differs) return []
   const filled = spec.nullable || spec.default !== undefined
   return [
-    `${table}.${name} ${differs}. Write: ALTER TABLE ${table} RENAME COLUMN ${name} TO ${name}_old; ` +
+    `${table}.${name} ${differs}. ` +
+      `Write: ALTER TABLE ${table} RENAME COLUMN ${name} TO ${name}_old; ` +
       `ALTER TABLE ${table} ADD COLUMN ${sql}${filled ? '' : ' DEFAULT <any value>'}; ` +
       `UPDATE ${table} SET ${name} = <from ${name}_old>; ` +
       `ALTER TABLE ${table} DROP COLUMN ${name}_old, its indexes first (DROP INDEX)`,

@@ -1,6 +1,6 @@
 /**
- * Bodies against a declaration: what does not fit is told all at once, each with its JSON pointer (422,
- * §10.2). Values come out as rows hold them: times in epoch milliseconds. Pure.
+ * Bodies against a declaration: what does not fit is told all at once, each with its JSON pointer
+ * (422, §10.2). Values come out as rows hold them: times in epoch milliseconds. Pure.
  */
 import { Ajv, type ErrorObject } from 'ajv'
 import { Failure, type FailureCode, type FieldError } from '../kernel/failure.ts'
@@ -124,7 +124,10 @@ const some = (values: readonly unknown[]): string =>
 /** Told at most: a body of unknown members must not come back many times its size. */
 const ERRORS_MAX = 50
 
-/** One error a place: a number where a word of a set is due breaks `type` and `enum`, and says so once. */
+/**
+ * One error a place: a number where a word of a set is due breaks `type` and `enum`, and says so
+ * once.
+ */
 function fieldErrors(errors: readonly ErrorObject[] | null | undefined): FieldError[] {
   const byPointer = new Map<string, FieldError>()
   for (const error of errors ?? []) {

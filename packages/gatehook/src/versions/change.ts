@@ -1,6 +1,7 @@
 /**
- * Breaking changes between versions, composed (§8.8). Handlers, tables and events know the newest shape
- * only; an older version is reached by going `down` through every change above it, a request comes
+ * Breaking changes between versions, composed (§8.8). Handlers, tables and events know the newest
+ * shape only; an older version is reached by going `down` through every change above it, a
+ * request comes
  * `up` the same way. Pure; knows no resource, no request and no database.
  *
  * The law, which `lawBreach` checks on sample rows: `down(up(down(row)))` equals `down(row)`.
@@ -38,8 +39,8 @@ export interface Ladder {
 }
 
 /**
- * The newest name of an old field that a change made into something else: no column holds its values, so no
- * list is filtered or sorted by it, not even by a newer column of the same name.
+ * The newest name of an old field that a change made into something else: no column holds its
+ * values, so no list is filtered or sorted by it, not even by a newer column of the same name.
  */
 export const NOT_ASKED = ''
 
@@ -78,7 +79,10 @@ export function shapeOf<Spec>(
   return shape
 }
 
-/** A body that names only some fields cannot go up by itself: a row is needed around it (§8.8 PATCH). */
+/**
+ * A body that names only some fields cannot go up by itself: a row is needed around it (§8.8
+ * PATCH).
+ */
 export interface PatchUp {
   /** The changed fields in the newest shape. */
   readonly changed: AnyRow
@@ -87,13 +91,13 @@ export interface PatchUp {
 }
 
 /**
- * PATCH in an old version: the row goes down, the patch is merged, the result goes up, and only fields
- * whose `up` result the patch changed are written. So a field that loses detail on the way down
- * keeps it unless the patch touches it.
+ * PATCH in an old version: the row goes down, the patch is merged, the result goes up, and only
+ * fields whose `up` result the patch changed are written. So a field that loses detail on the way
+ * down keeps it unless the patch touches it.
  *
- * Where the row would then not show what was sent, what was made together is written together: "Anna Maria
- * Sibylla", stored as "Anna Maria" and "Sibylla", comes up as "Anna" and "Maria Sibylla"; patched to "Anna Merian",
- * only the last name differs, and the first one must follow.
+ * Where the row would then not show what was sent, what was made together is written together:
+ * "Anna Maria Sibylla", stored as "Anna Maria" and "Sibylla", comes up as "Anna" and "Maria
+ * Sibylla"; patched to "Anna Merian", only the last name differs, and the first one must follow.
  */
 export function patchThrough(ladder: Ladder, row: AnyRow, patch: AnyRow): PatchUp {
   if (ladder.level) return { changed: patch, row: { ...row, ...patch } }
@@ -153,7 +157,9 @@ function renamedThrough(steps: readonly Change[]): Record<string, string> {
   return above
 }
 
-/** The old field itself where it was only renamed, else the one that stands at its place in `had`. */
+/**
+ * The old field itself where it was only renamed, else the one that stands at its place in `had`.
+ */
 function pointerDown(steps: readonly Change[], newest: string): string {
   let name = newest
   for (const { had, hadNot, renamed } of steps) {

@@ -1,6 +1,7 @@
 /**
- * Which version a call means (§8.1, §8.4). Two steps: what the call says is judged before anybody is asked
- * who they are; what it leaves open is settled once the credential, and its pin, are known.
+ * Which version a call means (§8.1, §8.4). Two steps: what the call says is judged before anybody
+ * is asked who they are; what it leaves open is settled once the credential, and its pin, are
+ * known.
  */
 import type { Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'

@@ -1,4 +1,7 @@
-/** §11.3: a sliding window per credential, or per address without one; what is left is told in every answer. */
+/**
+ * §11.3: a sliding window per credential, or per address without one; what is left is told in
+ * every answer.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,4 +1,7 @@
-/** §6.2, RFC 7396: PATCH merges; `null` empties a field that can be empty and is refused by any other. */
+/**
+ * §6.2, RFC 7396: PATCH merges; `null` empties a field that can be empty and is refused by any
+ * other.
+ */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 

@@ -1,4 +1,6 @@
-/** §6.2, §10.2: a body that does not fit is 422, all its mistakes at once, each with its pointer. */
+/**
+ * §6.2, §10.2: a body that does not fit is 422, all its mistakes at once, each with its pointer.
+ */
 import assert from 'node:assert/strict'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
 

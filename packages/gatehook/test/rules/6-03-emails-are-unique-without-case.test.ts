@@ -1,4 +1,7 @@
-/** §6.3, §6.8: an e-mail is taken once per customer and mode, whatever its case; 409 names the field. */
+/**
+ * §6.3, §6.8: an e-mail is taken once per customer and mode, whatever its case; 409 names the
+ * field.
+ */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 

@@ -1,4 +1,7 @@
-/** §6.5: a row and its events commit in one transaction: whatever fails in it, nothing is half done. */
+/**
+ * §6.5: a row and its events commit in one transaction: whatever fails in it, nothing is half
+ * done.
+ */
 import assert from 'node:assert/strict'
 import { failAt } from '../../../../test/rig/faults.ts'
 import { type Caller, eachService } from '../../../../test/rig/service.ts'

@@ -1,4 +1,7 @@
-/** §6.5: times are epoch milliseconds at rest and ISO 8601 with three decimals and `Z` on the wire. */
+/**
+ * §6.5: times are epoch milliseconds at rest and ISO 8601 with three decimals and `Z` on the
+ * wire.
+ */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { sql } from '../../src/storage/sql.ts'

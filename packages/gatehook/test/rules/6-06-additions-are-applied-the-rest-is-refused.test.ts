@@ -1,4 +1,7 @@
-/** §6.6: what only adds is applied at start; anything else is refused by sentence, or a reviewed migration. */
+/**
+ * §6.6: what only adds is applied at start; anything else is refused by sentence, or a reviewed
+ * migration.
+ */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'

@@ -1,4 +1,7 @@
-/** §6.6: what a declaration may call a field or a resource can stand in SQL; the rest is refused by sentence. */
+/**
+ * §6.6: what a declaration may call a field or a resource can stand in SQL; the rest is refused
+ * by sentence.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
@@ -10,15 +13,22 @@ import { indexName } from '../../src/resources/table.ts'
 import { raw, sql } from '../../src/storage/sql.ts'
 
 /** Every word either database knows (https://sqlite.org/lang_keywords.html; pg_get_keywords). */
-const SQLITE = `abort action after always attach before begin by cascade conflict current cycle database
+const SQLITE = `
+  abort action after always attach before begin by cascade conflict current cycle database
   detach each exclude exclusive explain fail filter first following generated glob groups ignore
   immediate instead isnull key last match materialized no of others over partition plan pragma
-  preceding query raise range recursive regexp reindex release rename replace restrict rollback row
-  rows savepoint strict temp temporary ties trigger unbounded vacuum view virtual without`
+  preceding query raise range recursive regexp reindex release rename replace restrict rollback
+  row rows savepoint strict temp temporary ties trigger unbounded vacuum view virtual without
+`
 
 eachDatabase('a word that is not refused works, as a table and as a column', async (db) => {
   const known = db.name === 'postgres' ? await db.all(sql`SELECT word FROM pg_get_keywords()`) : []
-  const words = [...known.map((row) => String(row.word)), ...SQLITE.split(/\s+/), 'amount', 'name']
+  const words = [
+    ...known.map((row) => String(row.word)),
+    ...SQLITE.trim().split(/\s+/),
+    'amount',
+    'name',
+  ]
   for (const word of words.filter((one) => !isSqlWord(one))) {
     await db.migrate(async (tx, ddl) => {
       await ddl(

@@ -1,4 +1,7 @@
-/** §6.7: a person sees and writes own rows only, unless granted `<collection>:all`; proved on the catalog. */
+/**
+ * §6.7: a person sees and writes own rows only, unless granted `<collection>:all`; proved on the
+ * catalog.
+ */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { api } from '../../service/service.ts'

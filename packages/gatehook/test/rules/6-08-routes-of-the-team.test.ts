@@ -1,4 +1,7 @@
-/** §6.8: `.route(…)` adds an endpoint with the same pipeline; its handler changes rows and tells events in one transaction. */
+/**
+ * §6.8: `.route(…)` adds an endpoint with the same pipeline; its handler changes rows and tells
+ * events in one transaction.
+ */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { orders } from '../../service/resources/orders.ts'

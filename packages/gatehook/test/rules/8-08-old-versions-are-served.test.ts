@@ -84,7 +84,8 @@ eachService('a mistake is told in the words of the version', async ({ post, patc
 eachService(
   'PATCH in an old version writes what it changed, and no more',
   async ({ post, patch, get }) => {
-    // "Anna  Maria" goes down to a name that comes up with its spaces elsewhere: only a patch of it may write it.
+    // "Anna  Maria" goes down to a name that comes up with its spaces elsewhere: only a patch of
+    // it may write it.
     await post('/api/v3/people', { ...newest, first: 'Anna Maria', last: 'Sibylla' })
     const taller = await patch('/api/v1/people/1', { height_mm: '1700' })
     assert.deepEqual(

@@ -1,4 +1,7 @@
-/** A service of three versions for the tests of §8.8: a rename, a split, a change of type under one name. */
+/**
+ * A service of three versions for the tests of §8.8: a rename, a split, a change of type under
+ * one name.
+ */
 import { f, resource, service } from '../../src/gatehook.ts'
 
 export const people = resource('people', {

@@ -1,6 +1,6 @@
 /**
- * What `tsc` must refuse, and what it must infer, in a declaration. Each `@ts-expect-error` is an error by itself
- * when the line below it compiles. Nothing here is run.
+ * What `tsc` must refuse, and what it must infer, in a declaration. Each `@ts-expect-error` is an
+ * error by itself when the line below it compiles. Nothing here is run.
  */
 import { type CreateOf, f, type PatchOf, type RowOf, resource, service } from 'gatehook'
 
