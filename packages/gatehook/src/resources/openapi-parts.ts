@@ -37,6 +37,27 @@ export const listParameters: Readonly<Record<string, JsonSchema>> = {
   PerPage: query('per_page', pageSize, 'Rows on a page: page and hypermedia styles.'),
 }
 
+const header = (name: string, schema: JsonSchema, description: string): JsonSchema => ({
+  name,
+  in: 'header',
+  description,
+  schema,
+})
+
+/** Headers of repeats and conditions (§11.1, §11.2). */
+export const headerParameters: Readonly<Record<string, JsonSchema>> = {
+  IdempotencyKey: header(
+    'Idempotency-Key',
+    { type: 'string', minLength: 1, maxLength: 255 },
+    'A repeat with the same key and body is answered like the first one, and not done again.',
+  ),
+  IfMatch: header('If-Match', { type: 'string' }, 'Only if the row still has this `ETag`.'),
+  IfNoneMatch: header('If-None-Match', { type: 'string' }, 'Only if the `ETag` is another one.'),
+}
+
+/** Of what is read with `If-None-Match`. */
+export const unchanged = { 304: { description: 'It is what the caller has already.' } }
+
 const object = (properties: Record<string, unknown>): JsonSchema => ({
   type: 'object',
   required: Object.keys(properties),
@@ -102,32 +123,37 @@ const problems: Readonly<Record<number, string>> = {
   404: 'There is nothing here, or nothing of yours.',
   406: 'None of the accepted media types can be served.',
   409: 'It conflicts with what is stored.',
+  412: 'The row is not in the state `If-Match` names.',
   413: 'The body is too large.',
   415: 'The media type of the body is not read here.',
   422: 'The body does not fit; `errors` says where.',
   429: 'Too many requests; see `Retry-After`.',
 }
 
-export const errorResponses: Readonly<Record<string, unknown>> = Object.fromEntries(
-  Object.entries(problems).map(([status, description]) => [
-    `Error${status}`,
-    {
-      description,
-      content: {
-        ...content(ref('schemas', 'Error')),
-        'application/problem+json': { schema: ref('schemas', 'Error') },
-      },
-    },
-  ]),
-)
+const problem = (description: string) => ({
+  description,
+  content: {
+    ...content(ref('schemas', 'Error')),
+    'application/problem+json': { schema: ref('schemas', 'Error') },
+  },
+})
 
-/** References to the error responses an operation can give. */
-export const failing = (...statuses: readonly number[]): Record<string, unknown> =>
-  Object.fromEntries(
+export const errorResponses: Readonly<Record<string, unknown>> = {
+  ...Object.fromEntries(
+    Object.entries(problems).map(([status, text]) => [`Error${status}`, problem(text)]),
+  ),
+  Error: problem('Any other failure; `error` names it.'),
+}
+
+/** References to the error responses an operation can give; `default` is what any path may. */
+export const failing = (...statuses: readonly number[]): Record<string, unknown> => ({
+  ...Object.fromEntries(
     [400, 401, 403, 406, 429, ...statuses]
       .sort((a, b) => a - b)
       .map((status) => [String(status), ref('responses', `Error${status}`)]),
-  )
+  ),
+  default: ref('responses', 'Error'),
+})
 
 export const securitySchemes = {
   ApiKey: {

@@ -13,11 +13,13 @@ import {
   errorSchema,
   eventSchema,
   failing,
+  headerParameters,
   idParameter,
   listParameters,
   listSchema,
   ref,
   securitySchemes,
+  unchanged,
 } from './openapi-parts.ts'
 import type { ActionDefinition } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
@@ -55,13 +57,15 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
     },
     servers: [{ url: '/' }],
     security: [{ ApiKey: [] }, { Bearer: [] }, { Basic: [] }],
-    tags: [...entries.map(({ definition }) => definition.name), 'events', 'credentials'].map(
-      (name) => ({ name }),
-    ),
+    tags: [
+      ...entries.map(({ definition: { name } }) => ({ name, description: `The ${name}.` })),
+      { name: 'events', description: 'What happened, as webhooks deliver it.' },
+      { name: 'credentials', description: 'Who is calling.' },
+    ],
     paths,
     components: {
       securitySchemes,
-      parameters: listParameters,
+      parameters: { ...listParameters, ...headerParameters },
       responses: errorResponses,
       schemas: {
         ...schemas,
@@ -123,89 +127,114 @@ const body = (schema: JsonSchema, required: boolean, type = 'application/json') 
   content: { [type]: { schema } },
 })
 
+/** What the operations of one resource have in common. */
+interface Words {
+  /** `orders`, as paths and tags say it. */
+  readonly many: string
+  /** `Order`, as schemas say it. */
+  readonly one: string
+}
+
+const operation = (
+  { many, one }: Words,
+  verb: string,
+  scope: string,
+  summary: string,
+  more: JsonSchema,
+): JsonSchema => ({
+  'x-scope': scope,
+  tags: [many],
+  operationId: `${verb}_${verb === 'list' ? many : one.toLowerCase()}`,
+  summary,
+  ...more,
+})
+
 function resourcePaths(entry: Entry, version: string): Record<string, JsonSchema> {
-  const { name, access, actions } = entry.definition
-  const one = schemaName(entry)
-  const row = ref('schemas', one)
-  const tags = [name]
-  const needs = (scope: string) => ({ 'x-scope': scope, tags })
+  const { name, actions } = entry.definition
+  const words: Words = { many: name, one: schemaName(entry) }
   const base = `/api/${version}/${name}`
-  const list = {
-    ...needs(access.read),
-    operationId: `list_${name}`,
-    summary: `List ${name}`,
-    parameters: [
-      ...Object.keys(listParameters).map((parameter) => ref('parameters', parameter)),
-      ...ownParameters(entry, version),
-    ],
-    responses: { ...answer(200, 'A page.', ref('schemas', `${one}List`)), ...failing() },
+  const paths: Record<string, JsonSchema> = {
+    [base]: collectionPath(entry, version, words),
+    [`${base}/{id}`]: itemPath(entry, words),
   }
-  const collection: JsonSchema = { get: list }
-  const item: JsonSchema = {
-    parameters: [idParameter('integer')],
-    get: {
-      ...needs(access.read),
-      operationId: `get_${one.toLowerCase()}`,
-      summary: `Read one of ${name}`,
-      responses: { ...answer(200, 'The row.', row), ...failing(404) },
-    },
-  }
-  if (access.create) {
-    collection.post = {
-      ...needs(access.create),
-      operationId: `create_${one.toLowerCase()}`,
-      summary: `Create one of ${name}`,
-      requestBody: body(ref('schemas', `${one}Create`), true),
-      responses: { ...answer(201, 'The new row.', row), ...failing(409, 413, 415, 422) },
-    }
-  }
-  if (access.update) {
-    item.patch = {
-      ...needs(access.update),
-      operationId: `update_${one.toLowerCase()}`,
-      summary: `Change one of ${name} (merge patch)`,
-      requestBody: {
-        required: true,
-        content: {
-          ...content(ref('schemas', `${one}Patch`)),
-          'application/merge-patch+json': { schema: ref('schemas', `${one}Patch`) },
-        },
-      },
-      responses: { ...answer(200, 'The row.', row), ...failing(404, 409, 413, 415, 422) },
-    }
-  }
-  if (access.delete) {
-    item.delete = {
-      ...needs(access.delete),
-      operationId: `delete_${one.toLowerCase()}`,
-      summary: `Delete one of ${name}`,
-      responses: { ...answer(204, 'It is gone.'), ...failing(404, 409) },
-    }
-  }
-  const paths: Record<string, JsonSchema> = { [base]: collection, [`${base}/{id}`]: item }
-  for (const action of actions) {
-    paths[`${base}/{id}/${action.name}`] = actionPath(action, one, needs(action.scope))
-  }
+  for (const action of actions) paths[`${base}/{id}/${action.name}`] = actionPath(action, words)
   return paths
 }
 
-function actionPath(action: ActionDefinition, one: string, needs: JsonSchema): JsonSchema {
+function collectionPath(entry: Entry, version: string, words: Words): JsonSchema {
+  const { many, one } = words
+  const { access } = entry.definition
+  const parameters = [
+    ...Object.keys(listParameters).map((parameter) => ref('parameters', parameter)),
+    ...ownParameters(entry, version),
+    ref('parameters', 'IfNoneMatch'),
+  ]
+  const get = operation(words, 'list', access.read, `List ${many}`, {
+    parameters,
+    responses: {
+      ...answer(200, 'A page.', ref('schemas', `${one}List`)),
+      ...unchanged,
+      ...failing(),
+    },
+  })
+  if (!access.create) return { get }
+  const post = operation(words, 'create', access.create, `Create one of ${many}`, {
+    parameters: [ref('parameters', 'IdempotencyKey')],
+    requestBody: body(ref('schemas', `${one}Create`), true),
+    responses: {
+      ...answer(201, 'The new row.', ref('schemas', one)),
+      ...failing(409, 413, 415, 422),
+    },
+  })
+  return { get, post }
+}
+
+function itemPath({ definition }: Entry, words: Words): JsonSchema {
+  const { many, one } = words
+  const { access } = definition
+  const row = answer(200, 'The row.', ref('schemas', one))
+  const item: JsonSchema = {
+    parameters: [idParameter('integer')],
+    get: operation(words, 'get', access.read, `Read one of ${many}`, {
+      parameters: [ref('parameters', 'IfNoneMatch')],
+      responses: { ...row, ...unchanged, ...failing(404) },
+    }),
+  }
+  if (access.update) {
+    const schema = ref('schemas', `${one}Patch`)
+    item.patch = operation(words, 'update', access.update, `Change one of ${many} (merge patch)`, {
+      parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
+      requestBody: {
+        required: true,
+        content: { ...content(schema), 'application/merge-patch+json': { schema } },
+      },
+      responses: { ...row, ...failing(404, 409, 412, 413, 415, 422) },
+    })
+  }
+  if (access.delete) {
+    item.delete = operation(words, 'delete', access.delete, `Delete one of ${many}`, {
+      parameters: [ref('parameters', 'IfMatch')],
+      responses: { ...answer(204, 'It is gone.'), ...failing(404, 409, 412) },
+    })
+  }
+  return item
+}
+
+function actionPath(action: ActionDefinition, words: Words): JsonSchema {
   const from = action.from ? ` from ${action.from.join(' or ')}` : ''
   const to = action.to ? ` to ${action.to}` : ''
+  const { one } = words
+  const summary = `${action.name}${from || to ? `:${from}${to}` : ''}`
   return {
     parameters: [idParameter('integer')],
-    post: {
-      ...needs,
-      operationId: `${action.name}_${one.toLowerCase()}`,
-      summary: `${action.name}${from || to ? `:${from}${to}` : ''}`,
-      ...(hasInput(action) && {
-        requestBody: body(ref('schemas', inputName(one, action)), false),
-      }),
+    post: operation(words, action.name, action.scope, summary, {
+      parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
+      ...(hasInput(action) && { requestBody: body(ref('schemas', inputName(one, action)), false) }),
       responses: {
         ...answer(200, 'The row.', ref('schemas', one)),
-        ...failing(404, 409, 413, 415, 422),
+        ...failing(404, 409, 412, 413, 415, 422),
       },
-    },
+    }),
   }
 }
 
@@ -241,6 +270,12 @@ const withoutDefault = ({ default: _default, readOnly: _readOnly, ...schema }: J
 const specsOf = (fields: RouteDefinition['input']): Specs =>
   Object.fromEntries(Object.entries(fields ?? {}).map(([name, field]) => [name, field.spec]))
 
+const inputBody = (specs: Specs) =>
+  body(
+    createSchema(specs),
+    Object.values(specs).some((spec) => spec.write === 'required'),
+  )
+
 function routeOperation(route: RouteDefinition): JsonSchema {
   const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]!)
   const inPath = names.map((name) => ({ ...idParameter('string'), name }))
@@ -255,7 +290,7 @@ function routeOperation(route: RouteDefinition): JsonSchema {
     operationId: `${route.method.toLowerCase()}${route.path.replace(/\W+/g, '_')}`,
     summary: route.summary,
     parameters: [...inPath, ...inQuery],
-    ...(route.input && { requestBody: body(createSchema(specsOf(route.input)), true) }),
+    ...(route.input && { requestBody: inputBody(specsOf(route.input)) }),
     responses: { ...answer(200, 'Done.', {}), ...failing(404, 413, 415, 422) },
   }
 }
