@@ -168,13 +168,15 @@ function readSort(
     keys.push({ column, descending })
   }
   if (keys.length > MAX_SORT_KEYS) throw invalid('sort', `takes at most ${MAX_SORT_KEYS} columns`)
-  if (style === 'keyset' && keys.some((key) => key.column !== id || key.descending)) {
+  // The id settles every tie: what stands behind it says nothing. Where it is not named, it goes the way
+  // of the key before it, so that one index serves both.
+  const at = keys.findIndex((key) => key.column === id)
+  if (at >= 0) keys.length = at + 1
+  else keys.push({ column: id, descending: keys.at(-1)?.descending ?? false })
+  if (style === 'keyset' && (keys.length > 1 || keys[0]!.descending)) {
     throw invalid('sort', 'goes with the cursor style; the keyset style walks the id upwards')
   }
-  // The id settles every tie. It goes the way of the key before it, so that one index serves both.
-  const at = keys.findIndex((key) => key.column === id)
-  if (at >= 0) return keys.slice(0, at + 1)
-  return [...keys, { column: id, descending: keys.at(-1)?.descending ?? false }]
+  return keys
 }
 
 function readFields(text: string | undefined, view: View): ReadonlySet<string> | undefined {

@@ -73,8 +73,8 @@ function data({ request, view }: Asked, rows: Rows): string {
   return `"data":[${out}]`
 }
 
-/** Chooses the style where the position alone would not. */
-const outright = ({ named, style }: ListRequest): string => (named ? '' : `&pagination=${style}`)
+/** Chooses the style where the position alone would not; as it stands once it was sent. */
+const outright = ({ named, style }: ListRequest): string => (named ? '' : `pagination=${style}&`)
 
 async function byCursor(asked: Asked): Promise<Page> {
   const { options, collection, reach, request } = asked
@@ -88,7 +88,7 @@ async function byCursor(asked: Asked): Promise<Page> {
   const page = isBackward(cursor)
     ? await db.snapshot((reader) => cursorPage(reader, collection, reach, request, cursor))
     : await cursorPage(db, collection, reach, request, cursor)
-  const first = `limit=${limit}${options.defaultStyle === 'cursor' ? '' : outright(request)}`
+  const first = `${options.defaultStyle === 'cursor' ? '' : outright(request)}limit=${limit}`
   const positions: Position[] = [['first', first]]
   const show = (rel: 'prev' | 'next', to: Cursor | null): string => {
     if (to === null) return 'null'
@@ -108,7 +108,7 @@ async function byKeyset(asked: Asked): Promise<Page> {
   const { options, collection, reach, request } = asked
   const { rows, more } = await keysetPage(options.db, collection, reach, request)
   const last = (rows.at(-1)?.[0] as number | undefined) ?? request.afterId ?? 0
-  const positions: Position[] = [['first', `limit=${request.limit}${outright(request)}`]]
+  const positions: Position[] = [['first', `${outright(request)}limit=${request.limit}`]]
   if (more) positions.push(['next', `limit=${request.limit}&after_id=${last}`])
   return { json: `{${data(asked, rows)},"after_id":${last},"has_more":${more}}`, positions }
 }
@@ -140,7 +140,7 @@ async function byPage(asked: Asked): Promise<Page> {
   const { page, limit, style } = request
   const pageCount = Math.ceil(total / limit)
   const chosen = style === 'hypermedia' ? outright(request) : ''
-  const at = (to: number) => `page=${to}&per_page=${limit}${chosen}`
+  const at = (to: number) => `${chosen}page=${to}&per_page=${limit}`
   const positions: Position[] = [
     ['self', at(page)],
     ['first', at(1)],
