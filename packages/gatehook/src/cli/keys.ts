@@ -1,6 +1,6 @@
 /** `gatehook keys …`: the acts of §13 on API keys, by the same functions as HTTP. */
 import { userInfo } from 'node:os'
-import { type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
+import { type Administration, customerId, DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { createKey, listKeys, type NewKey, revokeKey, rollKey } from '../access/keys.ts'
 import { closest } from '../config/closest.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -24,7 +24,8 @@ const words = (value: unknown): string[] =>
   )
 
 async function list(input: Input): Promise<undefined> {
-  const { customer, mode } = input.options
+  const { mode } = input.options
+  const customer = input.options.customer && customerId(String(input.options.customer))
   const keys = await withApp(input, ({ administration }) =>
     everyPage((after, limit) => listKeys(administration.db, after, limit)),
   )

@@ -78,9 +78,9 @@ export function explain(error: unknown): Mistake | undefined {
 
 function explainFailure(failure: Failure): Mistake | undefined {
   if (failure.status === 500) return undefined
-  const details = (failure.errors ?? []).map(
-    ({ pointer, parameter, message }) =>
-      `${(pointer ?? parameter ?? '').replace(/^\//, '')}: ${message}`,
+  // `/scopes/0` and `is not a scope` are one sentence together.
+  const details = (failure.errors ?? []).map(({ pointer, parameter, message }) =>
+    `${(pointer ?? parameter ?? '').replace(/^\//, '')} ${message}`.trim(),
   )
   const wrongInput = failure.status === 400 || failure.status === 422
   return {

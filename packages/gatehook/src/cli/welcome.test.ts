@@ -1,0 +1,49 @@
+/** What a newcomer sees: only links that answer, and a line to paste that works at any width. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { terminalLine } from './terminal-log.ts'
+import { type Welcome, welcomeText } from './welcome.ts'
+
+const first: Welcome = {
+  version: '0.1.0',
+  url: 'http://127.0.0.1:8787',
+  database: 'sqlite:./data/gatehook.db',
+  versions: ['v2', 'v1'],
+  collection: 'notes',
+  startedMs: 120,
+  reference: true,
+  testKey: `gk_test_${'x'.repeat(38)}`,
+  columns: 80,
+}
+
+const plain = (at: Welcome) => welcomeText(at).replace(/\x1b\[[0-9;]*m/g, '')
+
+test('the first start shows links, the test key and a request with it', () => {
+  const text = plain(first)
+  for (const link of ['/api/v2', '/openapi/v2.json', '/openapi/v1.json', '/healthz']) {
+    assert.ok(text.includes(`${first.url}${link}\n`), link)
+  }
+  assert.match(text, /shown this once:\n\n {4}gk_test_x{38}\n/)
+  assert.match(text, /gatehook init my-api/)
+})
+
+test('the curl line fits a narrow terminal, broken where the shell allows it', () => {
+  const curl = (at: Welcome) => /curl [^']*'.*?'(?: \\\n)?\s+'.*?'/s.exec(plain(at))![0]
+  const narrow = curl(first)
+  assert.match(narrow, /^curl -H 'X-API-Key: gk_test_x+' \\\n +'http.*\/api\/v2\/notes\?limit=3'$/)
+  assert.ok(narrow.split('\n').every((line) => line.length < 80))
+  assert.doesNotMatch(curl({ ...first, columns: 160 }), /\n/)
+})
+
+test('a later start shows no key, and a declared service is not told to declare one', () => {
+  const text = plain({ ...first, testKey: undefined, reference: false })
+  assert.doesNotMatch(text, /gk_test_|curl|init|reference/)
+})
+
+test('on a terminal a log line is short; what is not JSON stays', () => {
+  const json =
+    '{"level":"warn","time":"2026-11-21T01:38:24.000Z","url":"http://a","msg":"two words"}'
+  const line = terminalLine(json).replace(/\x1b\[[0-9;]*m/g, '')
+  assert.equal(line, '01:38:24 warn  two words url=http://a')
+  assert.equal(terminalLine('not json'), 'not json')
+})

@@ -1,0 +1,54 @@
+/** Broken configuration: exit 78, all mistakes at once, no secret. `config` shows what holds. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { emptyFolder, gatehook } from './process.ts'
+
+test('start tells all mistakes together and exits with 78', async (t) => {
+  const env = {
+    GATEHOOK_PORT: 'http',
+    GATEHOOK_BOOTSTRAP_KEY: 'gk_live_hunter2',
+    GATEHOOK_RATE_LIMTI: '5/1',
+    GATEHOOK_TLS_CERT: '/no/such/cert.pem',
+  }
+  const { exit, stdout, stderr } = await gatehook({ cwd: emptyFolder(t), env }, 'start')
+  assert.equal(exit, 78)
+  assert.equal(stdout, '')
+  assert.match(stderr, /GATEHOOK_PORT is "http"; expected a port number/)
+  assert.match(stderr, /GATEHOOK_BOOTSTRAP_KEY \(15 characters, not shown\) expects gk_live_/)
+  assert.match(stderr, /GATEHOOK_RATE_LIMTI is not an option\. Did you mean GATEHOOK_RATE_LIMIT\?/)
+  assert.match(stderr, /GATEHOOK_TLS_CERT is set, GATEHOOK_TLS_KEY is not/)
+  assert.match(stderr, /"\/no\/such\/cert\.pem", which cannot be read: there is no such file/)
+  assert.doesNotMatch(stderr, /hunter2|\n\s+at /)
+})
+
+test('plain HTTP on other than loopback refuses to start, saying why (§2.3)', async (t) => {
+  const { exit, stderr } = await gatehook({ cwd: emptyFolder(t) }, 'start', '--host', '0.0.0.0')
+  assert.equal(exit, 78)
+  assert.match(stderr, /GATEHOOK_HOST is 0\.0\.0\.0, where plain HTTP would carry keys/)
+})
+
+test('config names value and source of every option, of secrets only that they are set', async (t) => {
+  const env = {
+    GATEHOOK_HOST: '::1',
+    GATEHOOK_SECRET_KEY: 'hunter2'.repeat(5),
+    GATEHOOK_OTHER: '1',
+  }
+  const place = { cwd: emptyFolder(t), env }
+  const { exit, stdout } = await gatehook(place, 'config', '--json', '--port', '1')
+  assert.equal(exit, 0)
+  assert.doesNotMatch(stdout, /hunter2/)
+  const { values, warnings } = JSON.parse(stdout)
+  const row = (name: string) => values.find((one: { name: string }) => one.name === name)
+  assert.deepEqual([row('GATEHOOK_PORT').value, row('GATEHOOK_PORT').source], ['1', 'flag'])
+  assert.equal(row('GATEHOOK_HOST').source, 'environment')
+  assert.equal(row('GATEHOOK_LOG_LEVEL').source, 'default')
+  assert.equal(row('GATEHOOK_SECRET_KEY').value, 'set')
+  assert.match(warnings.join(), /GATEHOOK_OTHER is set, but is not an option/)
+})
+
+test('config --markdown is the page of the reference', async (t) => {
+  const { stdout } = await gatehook({ cwd: emptyFolder(t) }, 'config', '--markdown')
+  const page = new URL('../../../../docs/reference/configuration.md', import.meta.url)
+  assert.equal(stdout, readFileSync(page, 'utf8'))
+})

@@ -1,0 +1,89 @@
+/** What goes wrong outside of us: one sentence with what to do, the right exit code, no stack. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Ended, emptyFolder, gatehook } from './process.ts'
+
+function assertSentence({ exit, stdout, stderr }: Ended, expected: number, sentence: RegExp) {
+  assert.match(stderr, sentence)
+  assert.equal(exit, expected)
+  assert.doesNotMatch(stderr + stdout, /\n\s+at |bug/)
+}
+
+test('a port in use, and nothing is made', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.after(() => taken.close())
+  await new Promise((resolve) => taken.once('listening', resolve))
+  const { port } = taken.address() as AddressInfo
+  const cwd = emptyFolder(t)
+  const ended = await gatehook({ cwd }, 'start', '--port', String(port))
+  assertSentence(ended, 1, new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is in use\\. .*--port 0`))
+  assert.equal(existsSync(join(cwd, 'data')), false)
+})
+
+test('an address no interface has', async (t) => {
+  const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1' }
+  const ended = await gatehook({ cwd: emptyFolder(t), env }, 'start', '--host', '192.0.2.1')
+  assertSentence(ended, 78, /No interface of this machine has the address 192\.0\.2\.1/)
+})
+
+test('a data folder that cannot be made', async (t) => {
+  for (const place of ['/proc/gatehook/g.db', join(emptyFolder(t), 'file', 'g.db')]) {
+    if (!place.startsWith('/proc')) writeFileSync(join(place, '..'), '')
+    const args = ['start', '--port', '0', '--database-url', `sqlite:${place}`]
+    assertSentence(await gatehook({ cwd: emptyFolder(t) }, ...args), 78, /cannot be (made|used): /)
+  }
+})
+
+test('a file that is no database', async (t) => {
+  const cwd = emptyFolder(t)
+  writeFileSync(
+    join(cwd, 'g.db'),
+    'this is a text, and long enough to be read as a header of pages',
+  )
+  const args = ['start', '--port', '0', '--database-url', 'sqlite:g.db']
+  assertSentence(await gatehook({ cwd }, ...args), 78, /g\.db cannot be opened: it is not a SQLite/)
+})
+
+test('a database that does not answer is not a matter of configuration', async (t) => {
+  const closed = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => closed.once('listening', resolve))
+  const { port } = closed.address() as AddressInfo
+  await new Promise((resolve) => closed.close(resolve))
+  const env = {
+    GATEHOOK_DATABASE_URL: `postgres://gatehook:hunter2@127.0.0.1:${port}/gatehook`,
+    GATEHOOK_SECRET_KEY: 'k'.repeat(32),
+  }
+  const ended = await gatehook({ cwd: emptyFolder(t), env }, 'migrate')
+  assertSentence(ended, 1, /ECONNREFUSED|refused/)
+  assert.doesNotMatch(ended.stderr, /hunter2/)
+})
+
+const declarations: [title: string, text: string, sentence: RegExp][] = [
+  ['syntax', "import { f } from 'gatehook'\nconst a = {{\n", /service\.ts:2: Unexpected token/],
+  ['a missing name', "import { nope } from 'gatehook'\n", /service\.ts:1: .*export named 'nope'/],
+  ['a missing package', "import 'no-such-thing'\n", /no-such-thing.* Run npm install in /],
+  ['a throw', "\n\nthrow new Error('not today')\n", /service\.ts:3: not today/],
+  ['nothing exported', 'export const x = 1\n', /service\.ts exports no service\. Let it end with/],
+  [
+    'a contradiction',
+    "import { resource, service } from 'gatehook'\n\nexport const a = service({\n" +
+      "  name: 'a', versions: { v2: { released: '2026-06-01' }, v1: { released: 'soon' } },\n" +
+      '  resources: [],\n})\n',
+    /service\.ts:3: version v1: majors .*\n.*service\.ts:3: version v1: released/,
+  ],
+]
+
+for (const [title, text, sentence] of declarations) {
+  test(`a declaration with ${title} is told with its file and line`, async (t) => {
+    const cwd = emptyFolder(t)
+    mkdirSync(join(cwd, 'api'))
+    writeFileSync(join(cwd, 'api', 'service.ts'), text)
+    const ended = await gatehook({ cwd }, 'start', 'api')
+    assertSentence(ended, 78, sentence)
+    assert.match(ended.stderr, /api\/service\.ts/)
+    assert.equal(existsSync(join(cwd, 'data')), false)
+  })
+}
