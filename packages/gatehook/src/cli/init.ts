@@ -73,13 +73,18 @@ The first start prints a test key and a request to try. \`npx gatehook --help\` 
 
 const gitignore = 'node_modules/\n/data/\n'
 
-const smokeTest = `/** The declaration loads, and a start would have nothing to complain about. */
+const smokeTest = `/** A declaration that contradicts itself throws when it is loaded: that is what is tested here. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as declared from './service.ts'
+import { api } from './service.ts'
 
-test('service.ts declares one service', () => {
-  assert.equal(Object.keys(declared).length, 1)
+test('the service declares what it should', () => {
+  const { versions, resources } = api.definition
+  assert.deepEqual(
+    versions.map((version) => version.name),
+    ['v1', 'v2'],
+  )
+  assert.ok(resources.length > 0)
 })
 `
 
@@ -125,6 +130,7 @@ function run({ args, out }: Input): undefined {
     writeFileSync(join(root, name), text, { flag: 'wx' })
   }
   const here = relative(process.cwd(), root)
+  const install = `${here && `cd ${here} && `}npm install && npm start`
   out.result({ folder: root, files: names.sort() }, () =>
     [
       `${bold(npmName(root))} is written:`,
@@ -133,9 +139,8 @@ function run({ args, out }: Input): undefined {
       '',
       'Next:',
       '',
-      ...(here ? [cyan(`  cd ${here}`)] : []),
-      `${cyan('  gatehook start')}   ${dim('at once, with this very Gatehook')}`,
-      `${cyan('  npm install')}      ${dim('for editors, npm start and npm test')}`,
+      `  ${cyan(`npx gatehook start ${here}`.trim())}   ${dim('at once, with this very Gatehook')}`,
+      `  ${cyan(install)}   ${dim('with a copy of its own')}`,
     ].join('\n'),
   )
 }

@@ -20,7 +20,7 @@ const plain = (at: Welcome) => welcomeText(at).replace(/\x1b\[[0-9;]*m/g, '')
 
 test('the first start shows links, the test key and a request with it', () => {
   const text = plain(first)
-  for (const link of ['/api/v2', '/openapi/v2.json', '/openapi/v1.json', '/healthz']) {
+  for (const link of ['/', '/openapi/v2.json', '/openapi/v1.json', '/healthz']) {
     assert.ok(text.includes(`${first.url}${link}\n`), link)
   }
   assert.match(text, /shown this once:\n\n {4}gk_test_x{38}\n/)

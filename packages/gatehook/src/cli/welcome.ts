@@ -43,9 +43,12 @@ function firstSteps(at: Welcome, key: string, newest: string): string[] {
 
 function next(at: Welcome): string[] {
   const steps: [command: string, what: string][] = at.reference
-    ? [['gatehook init my-api', 'declare resources of your own']]
+    ? [['npx gatehook init my-api', 'declare resources of your own']]
     : []
-  steps.push(['gatehook keys list', 'who may call'], ['gatehook doctor', 'is everything well?'])
+  steps.push(
+    ['npx gatehook keys list', 'who may call'],
+    ['npx gatehook doctor', 'is everything well?'],
+  )
   const width = Math.max(...steps.map(([command]) => command.length))
   return [
     '',
@@ -59,7 +62,7 @@ function next(at: Welcome): string[] {
 export function welcomeText(at: Welcome): string {
   const newest = at.versions[0] ?? 'v1'
   const links: [string, string][] = [
-    ['API', `${at.url}/api/${newest}`],
+    ['API', `${at.url}/`],
     ...at.versions.map((version): [string, string] => [
       at.versions.length > 1 ? `OpenAPI ${version}` : 'OpenAPI',
       `${at.url}/openapi/${version}.json`,

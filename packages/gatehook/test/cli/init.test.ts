@@ -1,8 +1,11 @@
 /** `init` writes a project that starts at once, in a folder where nothing is installed. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { formatKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { emptyFolder, gatehook, serving } from './process.ts'
@@ -41,6 +44,17 @@ test('package.json runs what init promises', async (t) => {
   assert.match(read('service.ts'), /name: 'api'/)
   assert.match(read('.gitignore'), /^\/data\/$/m)
   assert.match(read('README.md'), /^# api\n/)
+})
+
+test('its own test passes once the engine is installed', async (t) => {
+  const cwd = emptyFolder(t)
+  await gatehook({ cwd }, 'init')
+  mkdirSync(join(cwd, 'node_modules'))
+  const engine = fileURLToPath(new URL('../..', import.meta.url))
+  symlinkSync(engine, join(cwd, 'node_modules', 'gatehook'))
+  const env = { PATH: process.env.PATH }
+  const { stdout } = await promisify(execFile)(process.execPath, ['--test'], { cwd, env })
+  assert.match(stdout, /pass 1\n/)
 })
 
 test('nothing is overwritten, and nothing is written beside it', async (t) => {
