@@ -1,4 +1,7 @@
-/** The operations an OpenAPI document has whatever is declared: events, and the try of a credential. Pure. */
+/**
+ * The operations an OpenAPI document has whatever is declared: events, and the try of a
+ * credential. Pure.
+ */
 import { answer, failing, idParameter, listParameters, ref } from './openapi-parts.ts'
 import type { JsonSchema } from './schema.ts'
 

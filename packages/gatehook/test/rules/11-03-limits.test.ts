@@ -106,6 +106,7 @@ test('no window holds more than the limit; a refusal tells when to come again', 
         }
       }
     }),
+    { seed: 1103, numRuns: 500 },
   )
 })
 

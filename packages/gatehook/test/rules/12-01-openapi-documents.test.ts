@@ -1,4 +1,7 @@
-/** §12.1, §10.2: the documents are OpenAPI 3.1 without a lint finding, name every failure, and are the committed ones. */
+/**
+ * §12.1, §10.2: the documents are OpenAPI 3.1 without a lint finding, name every failure, and are
+ * the committed ones.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

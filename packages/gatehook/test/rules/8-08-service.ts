@@ -43,8 +43,9 @@ export const people = resource('people', {
     had: { full_name: f.string().min(1).max(81) },
     hadNot: ['first', 'last'],
     up: ({ full_name }) => {
-      const [first = '', ...rest] = full_name.split(' ')
-      return { first, last: rest.join(' ') }
+      const at = full_name.indexOf(' ', 1)
+      const last = at < 0 ? '' : full_name.slice(at + 1)
+      return { first: last === '' ? full_name : full_name.slice(0, at), last }
     },
     down: ({ first, last }) => ({ full_name: last === '' ? first : `${first} ${last}` }),
   })

@@ -9,6 +9,8 @@ import type { ServiceDefinition } from '../../src/resources/service.ts'
 import { ladder, lawBreach, patchThrough } from '../../src/versions/change.ts'
 import { club, people } from './8-08-service.ts'
 
+fc.configureGlobal({ seed: 808, numRuns: 2000 })
+
 function anyValue(spec: FieldSpec): fc.Arbitrary<unknown> {
   const { min, max } = spec
   const kinds: Partial<Record<FieldSpec['kind'], fc.Arbitrary<unknown>>> = {
