@@ -1,6 +1,6 @@
 /**
- * What `gatehook doctor` looks at, one check each. Nothing is changed: no file is made and no migration
- * applied. Each answers with a finding; none throws for what it looks for.
+ * What `gatehook doctor` looks at, one check each. Nothing is changed: no file is made and no
+ * migration applied. Each answers with a finding; none throws for what it looks for.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'

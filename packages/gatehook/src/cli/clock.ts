@@ -31,8 +31,8 @@ async function run(input: Input): Promise<undefined> {
   const state = await withApp(input, ({ clock }) => {
     if (clock) return wish ? clock.set(wish, cliActor()) : clock.state()
     throw new ConfigError([
-      'GATEHOOK_TEST_CLOCK is not 1, so the clock is the machine’s. Set it to 1 where the service ' +
-        'runs and here.',
+      'GATEHOOK_TEST_CLOCK is not 1, so the clock is the machine’s. Set it to 1 where the ' +
+        'service runs and here.',
     ])
   })
   input.out.result(state, () => `${bold(state.now)}${state.frozen ? dim(' (frozen)') : ''}`)

@@ -21,7 +21,9 @@ const signs: Readonly<Record<Finding['state'], string>> = {
 
 type Findings = (Finding & { readonly check: string })[]
 
-/** Adds a finding; what the check throws becomes one. The value of `look` where it did not throw. */
+/**
+ * Adds a finding; what the check throws becomes one. The value of `look` where it did not throw.
+ */
 async function note<T>(
   findings: Findings,
   check: string,

@@ -25,7 +25,9 @@ export const engineOptions: NonNullable<CommandSpec['options']> = [
 ]
 
 export interface Opening {
-  /** Brings a database up to date that is in use already; others leave that to start and migrate. */
+  /**
+   * Brings a database up to date that is in use already; others leave that to start and migrate.
+   */
   readonly migrates?: boolean
   readonly seed?: boolean
 }
@@ -62,15 +64,17 @@ async function refuseForeign(config: Config, service: Service, log: Log): Promis
     const lacking = await lackingIn(db, service)
     if (lacking === undefined) return
     throw new CommandError(
-      `The database lacks ${lacking}. If it is of the service declared elsewhere, name that folder: ` +
-        '--dir DIR. If it is of this one: gatehook migrate',
+      `The database lacks ${lacking}. If it is of the service declared elsewhere, name that ` +
+        'folder: --dir DIR. If it is of this one: gatehook migrate',
     )
   } finally {
     await db.close()
   }
 }
 
-/** What a database in use lacks of this program and service; undefined when it is new or complete. */
+/**
+ * What a database in use lacks of this program and service; undefined when it is new or complete.
+ */
 async function lackingIn(db: Database, service: Service): Promise<string | undefined> {
   const engine = await pending(db)
   if (engine.length === migrations.length) return undefined

@@ -1,6 +1,6 @@
 /**
- * `gatehook init`: a small project to start from. Its service is a copy of the reference service, so
- * that there is one source; what surrounds it is written here.
+ * `gatehook init`: a small project to start from. Its service is a copy of the reference service,
+ * so that there is one source; what surrounds it is written here.
  */
 import { cpSync, existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve, sep } from 'node:path'
@@ -58,8 +58,8 @@ const tsconfig = json({
 
 const readme = (root: string) => `# ${npmName(root)}
 
-A public API on [Gatehook](https://www.npmjs.com/package/gatehook). \`service.ts\` says which resources there are;
-tables, validation, lists, events and the OpenAPI document follow from their declarations.
+A public API on [Gatehook](https://www.npmjs.com/package/gatehook). \`service.ts\` says which
+resources there are; tables, validation, lists, events and the OpenAPI document follow from it.
 
 \`\`\`sh
 npm install
@@ -73,7 +73,7 @@ The first start prints a test key and a request to try. \`npx gatehook --help\` 
 
 const gitignore = 'node_modules/\n/data/\n'
 
-const smokeTest = `/** A declaration that contradicts itself throws when it is loaded: that is what is tested here. */
+const smokeTest = `/** A declaration that contradicts itself throws when it is loaded. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { api } from './service.ts'

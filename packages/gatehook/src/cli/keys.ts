@@ -55,11 +55,12 @@ function checkScopes(scopes: readonly string[], known: ReadonlySet<string>): voi
   const unknown = scopes.find((scope) => !known.has(scope))
   if (scopes.length > 0 && unknown === undefined) return
   const all = [...known].sort()
+  const list = all.join(' ')
   const meant = unknown === undefined ? undefined : closest(unknown, all)
   throw new UsageError(
     unknown === undefined
-      ? `Say what the key may do: --scopes, of ${all.join(' ')}`
-      : `There is no scope "${unknown}". ${meant ? `Did you mean ${meant}?` : `Known: ${all.join(' ')}`}`,
+      ? `Say what the key may do: --scopes, of ${list}`
+      : `There is no scope "${unknown}". ${meant ? `Did you mean ${meant}?` : `Known: ${list}`}`,
   )
 }
 
@@ -70,8 +71,8 @@ function expiry(text: unknown, admin: Administration): string | undefined {
   return spanS === undefined ? String(text) : isoTime(admin.clock.now() + spanS * 1000)
 }
 
-const shownOnce = (key: NewKey, what: string) =>
-  `${what} ${bold(key.id)} (${key.name}, ${key.mode}). The key, shown this once:\n\n  ${bold(key.key)}\n`
+const shownOnce = ({ id, name, mode, key }: NewKey, what: string) =>
+  `${what} ${bold(id)} (${name}, ${mode}). The key, shown this once:\n\n  ${bold(key)}\n`
 
 async function create(input: Input): Promise<undefined> {
   const { name, customer, mode, expires, cidrs, pin } = input.options

@@ -1,6 +1,7 @@
 /**
- * Finds and loads the service a folder declares: `service.ts`, `service.js` or `service.mjs`, exporting
- * what `service(…)` made. Where none is declared, the reference service that ships in the package.
+ * Finds and loads the service a folder declares: `service.ts`, `service.js` or `service.mjs`,
+ * exporting what `service(…)` made. Where none is declared, the reference service that ships in
+ * the package.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
@@ -22,7 +23,9 @@ export interface Found {
   readonly declared: boolean
 }
 
-/** Which file declares the service of `folder`. Throws a `UsageError` when there is no such folder. */
+/**
+ * Which file declares the service of `folder`. Throws a `UsageError` when there is no such folder.
+ */
 export function findService(folder: string): Found {
   const root = resolve(folder)
   if (!existsSync(root)) throw new UsageError(`There is no folder ${root}.`)
@@ -36,8 +39,9 @@ export function findService(folder: string): Found {
 }
 
 /**
- * `import … from 'gatehook'` in the service means the engine that runs, wherever the folder lies and
- * whatever is installed there: a second copy of the engine would not know the first one's objects.
+ * `import … from 'gatehook'` in the service means the engine that runs, wherever the folder lies
+ * and whatever is installed there: a second copy of the engine would not know the first one's
+ * objects.
  */
 function bindEngine(): void {
   const engine: Readonly<Record<string, string>> = {
@@ -51,7 +55,10 @@ function bindEngine(): void {
 
 let bound = false
 
-/** Loads the declaration. Throws a `ServiceError`: each line of it names the file, mostly the line too. */
+/**
+ * Loads the declaration. Throws a `ServiceError`: each line of it names the file, mostly the line
+ * too.
+ */
 export async function loadService(found: Found): Promise<Service> {
   if (!bound) bindEngine()
   bound = true

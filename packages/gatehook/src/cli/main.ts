@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-/** `gatehook`: the commands in one list, and how the process ends. What each does is its own file. */
+/**
+ * `gatehook`: the commands in one list, and how the process ends. What each does is its own file.
+ */
 import { Command, CommanderError } from 'commander'
 import { clock } from './clock.ts'
 import { addCommand, type CommandSpec, type FamilySpec } from './command.ts'

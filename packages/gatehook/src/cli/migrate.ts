@@ -21,8 +21,8 @@ export const migrate: CommandSpec = {
   name: 'migrate',
   summary: 'bring the database up to date, without starting',
   description:
-    'Applies what is missing: tables of the engine, and what the declaration added. A change that is ' +
-    'more than an addition is refused with a sentence, here as at start.',
+    'Applies what is missing: tables of the engine, and what the declaration added. A change ' +
+    'that is more than an addition is refused with a sentence, here as at start.',
   options: engineOptions,
   config: ['databaseUrl'],
   examples: [['gatehook migrate', 'before nodes of a new release start']],

@@ -1,4 +1,6 @@
-/** Expected errors become sentences and exit codes; what is unexpected stays a bug with its stack. */
+/**
+ * Expected errors become sentences and exit codes; what is unexpected stays a bug with its stack.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../config/config.ts'
@@ -50,7 +52,7 @@ test('a bug is not explained away', () => {
 test('the place is the nearest line that is not ours', () => {
   const engine = new URL('../resources/fields.ts', import.meta.url).href
   const error = new Error('no')
-  error.stack = `Error: no\n    at f (${engine}:1:60)\n    at file:///srv/my%20api/service.ts:3:24\n`
+  error.stack = `Error: no\n  at f (${engine}:1:60)\n  at file:///srv/my%20api/service.ts:3:24\n`
   assert.equal(placeIn(error), '/srv/my api/service.ts:3')
   error.stack = '/srv/api/service.ts:2\nexport {{\n\nSyntaxError: no\n    at node:internal:1:2'
   assert.equal(placeIn(error), '/srv/api/service.ts:2')

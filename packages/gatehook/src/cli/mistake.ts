@@ -1,6 +1,6 @@
 /**
- * Errors, as the person at the terminal reads them: a sentence and what to do, never a stack for what
- * was to be expected. Exit codes: 1 it did not work, 2 usage, 78 configuration.
+ * Errors, as the person at the terminal reads them: a sentence and what to do, never a stack for
+ * what was to be expected. Exit codes: 1 it did not work, 2 usage, 78 configuration.
  */
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../config/config.ts'
@@ -93,7 +93,9 @@ const ENGINE = new URL('../', import.meta.url).href
 const FRAME = /(?:\(|at (?:async )?)(file:\/\/[^\s)]+?):(\d+)(?::\d+)?\)?$/
 const HEAD = /^(?:file:\/\/)?(\/\S.*|[A-Za-z]:[\\/].*):(\d+)$/
 
-/** `file:line` of the nearest line that is not ours or Node's; undefined when the stack names none. */
+/**
+ * `file:line` of the nearest line that is not ours or Node's; undefined when the stack names none.
+ */
 export function placeIn(error: Error): string | undefined {
   const lines = (error.stack ?? '').split('\n')
   // Syntax errors tell the place on their first line, in front of the message.

@@ -1,6 +1,6 @@
 /**
- * What a command prints: tables and lines for people, one JSON document with `--json`. Results go to
- * standard output, progress and mistakes to standard error.
+ * What a command prints: tables and lines for people, one JSON document with `--json`. Results go
+ * to standard output, progress and mistakes to standard error.
  */
 import { styleText } from 'node:util'
 

@@ -114,8 +114,8 @@ export const start: CommandSpec = {
   name: 'start [DIR]',
   summary: 'serve what DIR/service.ts declares',
   description:
-    'Serves the API that service.ts (or .js, .mjs) in DIR declares; where there is none, the reference ' +
-    'service. DIR is this folder unless named.',
+    'Serves the API that service.ts (or .js, .mjs) in DIR declares; where there is none, the ' +
+    'reference service. DIR is this folder unless named.',
   options: [
     ['--role <ROLES>', 'api, delivery, or both (default: api,delivery)'],
     ['--no-seed', 'no sample data on the first start'],

@@ -1,4 +1,7 @@
-/** The log for a person: the JSON lines of `kernel/log.ts` as short ones. Off a terminal JSON stays. */
+/**
+ * The log for a person: the JSON lines of `kernel/log.ts` as short ones. Off a terminal JSON
+ * stays.
+ */
 import { alarm, dim, yellow } from './output.ts'
 
 const paint: Readonly<Record<string, (text: string) => string>> = {

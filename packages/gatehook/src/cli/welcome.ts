@@ -1,4 +1,7 @@
-/** What a person sees when the service is up: links, the test key on the first start, what to try. Pure. */
+/**
+ * What a person sees when the service is up: links, the test key on the first start, what to try.
+ * Pure.
+ */
 import { bold, cyan, dim, green } from './output.ts'
 
 export interface Welcome {

@@ -162,7 +162,7 @@ test('a name of somebody else’s is a warning, not a mistake', () => {
   assert.doesNotMatch(warnings[0]!, /hidden/)
 })
 
-test('all mistakes are told together, and no rule stumbles over a value that was wrong already', () => {
+test('all mistakes are told together, and no rule stumbles over a value already wrong', () => {
   const mistakes = mistakesOf({
     GATEHOOK_PORT: 'http',
     GATEHOOK_HOST: 'not a host',

@@ -111,7 +111,10 @@ function wrongValue(option: Option, text: string, source: Source): string {
   return `${name} is ${found}; expected ${expects}.${hint}`
 }
 
-/** A near miss is a mistake; other names may belong to somebody else (`GATEHOOK_API_KEY` of a client). */
+/**
+ * A near miss is a mistake; other names may belong to somebody else (`GATEHOOK_API_KEY` of a
+ * client).
+ */
 function unknownNames(env: Environment, mistakes: string[], warnings: string[]): void {
   const prefix = 'GATEHOOK_'
   const known = optionList.map(([, option]) => option.env.slice(prefix.length))
@@ -158,7 +161,8 @@ const loopbackOnly = (name: 'testClock' | 'webhookAllowPrivate', why: string): R
   check: (s) =>
     s[name] &&
     !isLoopback(s.host) &&
-    `${options[name].env} is 1, but GATEHOOK_HOST is ${s.host}; ${why}, so it needs a loopback host.`,
+    `${options[name].env} is 1, but GATEHOOK_HOST is ${s.host}; ` +
+      `${why}, so it needs a loopback host.`,
 })
 
 const rules: readonly Rule[] = [

@@ -59,13 +59,14 @@ export function configurationPage(): string {
   })
   return `# Configuration
 
-This page is generated: \`npm run docs\`. Every option is read once, at start, from the environment or, where
-it has one, from its flag; the flag wins. All mistakes are reported together and the process exits with 78.
-\`gatehook config\` prints every value and where it came from.
+This page is generated: \`npm run docs\`. Every option is read once, at start, from the environment
+or, where it has one, from its flag; the flag wins. All mistakes are reported together and the
+process exits with 78. \`gatehook config\` prints every value and where it came from.
 
-An empty variable counts as not set, except for lists, where it is the empty list. Switches are \`1\` or \`0\`;
-their flags take no value. A \`GATEHOOK_\` name that nearly is an option stops the start; other unknown ones are
-logged as a warning. Secrets have no flag, because any process of a machine can read another's arguments.
+An empty variable counts as not set, except for lists, where it is the empty list. Switches are
+\`1\` or \`0\`; their flags take no value. A \`GATEHOOK_\` name that nearly is an option stops the start;
+other unknown ones are logged as a warning. Secrets have no flag, because any process of a machine
+can read another's arguments.
 
 ${row(['variable', 'flag', 'value', 'default', 'meaning'])}
 ${row(['---', '---', '---', '---', '---'])}
@@ -73,8 +74,9 @@ ${lines.join('\n')}
 
 ## Rules between options
 
-- Plain HTTP is served on loopback addresses only. Any other \`GATEHOOK_HOST\` needs \`GATEHOOK_TLS_CERT\` and
-  \`GATEHOOK_TLS_KEY\`, or the proxy that terminates TLS named in \`GATEHOOK_TRUST_PROXY\`.
+- Plain HTTP is served on loopback addresses only. Any other \`GATEHOOK_HOST\` needs
+  \`GATEHOOK_TLS_CERT\` and \`GATEHOOK_TLS_KEY\`, or the proxy that terminates TLS named in
+  \`GATEHOOK_TRUST_PROXY\`.
 - \`GATEHOOK_TLS_CERT\` and \`GATEHOOK_TLS_KEY\` are set together or not at all.
 - On PostgreSQL, \`GATEHOOK_SECRET_KEY\` is required, and the same on every node.
 - \`GATEHOOK_TEST_CLOCK\` and \`GATEHOOK_WEBHOOK_ALLOW_PRIVATE\` need a loopback \`GATEHOOK_HOST\`.

@@ -61,8 +61,8 @@ export function secretFile(config: Config): string | undefined {
 }
 
 /**
- * GATEHOOK_SECRET_KEY, or on SQLite the secret in the data folder, made there on first use. Throws a
- * `ConfigError` when the file cannot be read or does not hold a secret.
+ * GATEHOOK_SECRET_KEY, or on SQLite the secret in the data folder, made there on first use. Throws
+ * a `ConfigError` when the file cannot be read or does not hold a secret.
  */
 export function masterSecret(config: Config, random: Random): string {
   const file = secretFile(config)
@@ -124,7 +124,9 @@ function makeSecret(file: string, random: Random): string {
   return readFileSync(file, 'utf8')
 }
 
-/** The new name itself must survive a power cut, or rows sealed with the secret would outlive it. */
+/**
+ * The new name itself must survive a power cut, or rows sealed with the secret would outlive it.
+ */
 function syncFolder(folder: string): void {
   let fd: number
   try {

@@ -111,7 +111,9 @@ const MOST_DELAYS = 50
 
 export const schedule: Kind<number[]> = {
   name: 'schedule',
-  expects: `1 to ${MOST_DELAYS} delays in seconds, comma-separated, each from 0 to ${LONGEST_DELAY_S}`,
+  expects:
+    `1 to ${MOST_DELAYS} delays in seconds, comma-separated, ` +
+    `each from 0 to ${LONGEST_DELAY_S}`,
   parse(text) {
     const delays = parseEach(text, (part) => parseInteger(part, 0, LONGEST_DELAY_S))
     return delays && delays.length >= 1 && delays.length <= MOST_DELAYS ? delays : undefined

@@ -1,4 +1,6 @@
-/** keys, customers, clock, migrate, doctor and openapi, each against a database of its own folder. */
+/**
+ * keys, customers, clock, migrate, doctor and openapi, each against a database of its own folder.
+ */
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -117,7 +119,7 @@ export const api = service({
 })
 `
 
-test('a command in the wrong folder adds no tables to the database of another service', async (t) => {
+test('a command in the wrong folder adds no tables to another service’s database', async (t) => {
   const cwd = emptyFolder(t)
   const place = { cwd }
   assert.match((await gatehook(place, 'migrate')).stderr, /migration/)

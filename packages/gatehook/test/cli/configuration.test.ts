@@ -28,7 +28,7 @@ test('plain HTTP on other than loopback refuses to start, saying why (§2.3)', a
   assert.match(stderr, /GATEHOOK_HOST is 0\.0\.0\.0, where plain HTTP would carry keys/)
 })
 
-test('config names value and source of every option, of secrets only that they are set', async (t) => {
+test('config names value and source of every option, and shows no secret', async (t) => {
   const env = {
     GATEHOOK_HOST: '::1',
     GATEHOOK_SECRET_KEY: 'hunter2'.repeat(5),

@@ -1,4 +1,7 @@
-/** Runs the real command line in real processes: one that ends, or one that serves until it is told. */
+/**
+ * Runs the real command line in real processes: one that ends, or one that serves until it is
+ * told.
+ */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,7 @@
-/** `start` as a process: JSON lines without secrets, roles, sample data, signals (§2.2, §2.4, §2.5). */
+/**
+ * `start` as a process: JSON lines without secrets, roles, sample data, signals (§2.2, §2.4,
+ * §2.5).
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
@@ -44,7 +47,7 @@ test('without a terminal it logs JSON lines, and none of them holds a secret', a
   assert.equal(run.lines.at(-1)?.msg, 'stopped')
 })
 
-test('sample data comes with the first start, unless --no-seed; seed brings it later', async (t) => {
+test('sample data comes with the first start unless --no-seed; seed brings it later', async (t) => {
   const place = { cwd: emptyFolder(t) }
   const run = await serving(t, place, '--no-seed')
   assert.ok(!run.lines.some((line) => /sample/.test(String(line.msg))))
