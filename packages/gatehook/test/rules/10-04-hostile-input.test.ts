@@ -1,4 +1,7 @@
-/** §10.4: NUL, broken UTF-8, huge numbers, deep JSON, duplicate and prototype keys are 4xx on both databases. */
+/**
+ * §10.4: NUL, broken UTF-8, huge numbers, deep JSON, duplicate and prototype keys are 4xx on both
+ * databases.
+ */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 

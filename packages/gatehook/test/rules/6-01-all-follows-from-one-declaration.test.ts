@@ -1,4 +1,6 @@
-/** §6.1: from one declaration follow table, validation, lists, events, links, actions and OpenAPI. */
+/**
+ * §6.1: from one declaration follow table, validation, lists, events, links, actions and OpenAPI.
+ */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'

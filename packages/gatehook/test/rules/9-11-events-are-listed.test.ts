@@ -1,4 +1,7 @@
-/** §9.11 (its lists): `GET /events` and `/events/{id}` show what happened, in order, exactly as webhooks will. */
+/**
+ * §9.11 (its lists): `GET /events` and `/events/{id}` show what happened, in order, exactly as
+ * webhooks will.
+ */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
