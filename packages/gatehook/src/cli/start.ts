@@ -16,6 +16,8 @@ const ROLES = ['api', 'delivery'] as const
 /** Signal → exit code when it comes a second time: 128 and the signal's number. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 function rolesOf(text: unknown): readonly string[] {
   const roles = text === undefined ? ROLES : String(text).split(',')
   const unknown = roles.find((role) => !ROLES.includes(role as (typeof ROLES)[number]))
@@ -25,6 +27,8 @@ function rolesOf(text: unknown): readonly string[] {
 
 /** Resolves when the service has drained after the first signal. */
 async function untilSignal(app: App, log: Log): Promise<void> {
+  // A node that opens no port has nothing else that keeps the process.
+  const alive = setInterval(() => undefined, LONGEST_TIMER_MS)
   const signal = await new Promise<string>((resolve) => {
     let first = true
     for (const [name, exit] of Object.entries(SIGNALS)) {
@@ -35,6 +39,7 @@ async function untilSignal(app: App, log: Log): Promise<void> {
       })
     }
   })
+  clearInterval(alive)
   log.info({ signal }, 'draining')
   await app.close()
   log.info('stopped')
@@ -101,6 +106,7 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
       log.info({ url, port, pid: process.pid, version: packageVersion }, 'listening')
       if (friendly) greet({ app, config, found, url }, out.columns)
     }
+    if (!serves) log.info({ pid: process.pid, version: packageVersion }, 'working')
     log.flush?.()
   } catch (error) {
     await app.close()

@@ -64,9 +64,9 @@ or, where it has one, from its flag; the flag wins. All mistakes are reported to
 process exits with 78. \`gatehook config\` prints every value and where it came from.
 
 An empty variable counts as not set, except for lists, where it is the empty list. Switches are
-\`1\` or \`0\`; their flags take no value. A \`GATEHOOK_\` name that nearly is an option stops the start;
-other unknown ones are logged as a warning. Secrets have no flag, because any process of a machine
-can read another's arguments.
+\`1\` or \`0\`; their flags take no value. A \`GATEHOOK_\` name that nearly is an option stops the
+start; other unknown ones are logged as a warning. Secrets have no flag, because any process of a
+machine can read another's arguments.
 
 ${row(['variable', 'flag', 'value', 'default', 'meaning'])}
 ${row(['---', '---', '---', '---', '---'])}

@@ -61,38 +61,62 @@ export async function gatehook(place: Place, ...args: string[]): Promise<Ended> 
   return { exit, stdout, stderr }
 }
 
-export interface Serving {
-  readonly url: string
+/** Runs a command with `--json` and gives what it printed; throws when it did not end with 0. */
+export async function jsonOf(place: Place, ...args: string[]) {
+  const { exit, stdout, stderr } = await gatehook(place, ...args, '--json')
+  if (exit !== 0) throw new Error(`exit ${exit}: ${stderr}`)
+  return JSON.parse(stdout)
+}
+
+type Line = Record<string, unknown>
+
+export interface Running {
   /** Lines of standard output so far, parsed. */
-  readonly lines: readonly Record<string, unknown>[]
+  readonly lines: readonly Line[]
+  /** The first line that is `wanted`; throws what was printed when the process ends before. */
+  line(wanted: (line: Line) => boolean): Promise<Line>
   readonly kill: (signal: NodeJS.Signals) => void
   readonly ended: Promise<Ended>
 }
 
-/** Starts and resolves when it listens; throws what it printed when it ends before. */
-export async function serving(t: TestContext, place: Place, ...args: string[]): Promise<Serving> {
-  const child = launch(['start', '--port', '0', ...args], place)
+/** A process that goes on until it is told; killed when the test ends. */
+export function launched(t: TestContext, place: Place, ...args: string[]): Running {
+  const child = launch(args, place)
   t.after(() => void child.kill('SIGKILL'))
   const stderr = textOf(child.stderr)
-  const lines: Record<string, unknown>[] = []
+  const lines: Line[] = []
   const texts: string[] = []
-  const listening = new Promise<string>((resolve) => {
-    createInterface({ input: child.stdout }).on('line', (text) => {
-      texts.push(text)
-      const line = JSON.parse(text) as Record<string, unknown>
-      lines.push(line)
-      if (line.msg === 'listening') resolve(String(line.url))
-    })
+  const waiting = new Set<() => void>()
+  createInterface({ input: child.stdout }).on('line', (text) => {
+    texts.push(text)
+    lines.push(JSON.parse(text))
+    for (const look of waiting) look()
   })
   const ended = exitOf(child).then(async (exit) => ({
     exit,
     stdout: texts.join('\n'),
     stderr: await stderr,
   }))
-  const early = ended.then(({ stdout, stderr }) => {
-    throw new Error(`ended before it listened:\n${stdout}\n${stderr}`)
-  })
-  early.catch(() => undefined)
-  const url = await Promise.race([listening, early])
-  return { url, lines, kill: (signal) => void child.kill(signal), ended }
+  return {
+    lines,
+    ended,
+    kill: (signal) => void child.kill(signal),
+    line: (wanted) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const found = lines.find(wanted)
+          if (found) resolve(found)
+        }
+        waiting.add(look)
+        look()
+        ended.then((end) => reject(new Error(`ended before:\n${end.stdout}\n${end.stderr}`)))
+      }),
+  }
+}
+
+/** Starts the service and resolves when it listens. */
+export async function serving(t: TestContext, place: Place, ...args: string[]) {
+  const run = launched(t, place, 'start', '--port', '0', ...args)
+  const { url } = await run.line(({ msg }) => msg === 'listening')
+  return { ...run, url: String(url) }
 }

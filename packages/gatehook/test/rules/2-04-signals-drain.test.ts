@@ -1,17 +1,10 @@
-/**
- * `start` as a process: JSON lines without secrets, roles, sample data, signals (§2.2, §2.4,
- * §2.5).
- */
+/** §2.4: the first signal lets requests in flight finish, the second does not wait. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { formatKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { emptyFolder, gatehook, serving } from './process.ts'
-
-const newKey = () => formatKey(systemRandom(), 'live')
+import { emptyFolder, serving } from '../cli/process.ts'
 
 /** Reads until the first request is answered by nobody any more. */
 const untilRefused = async (url: string) => {
@@ -24,46 +17,9 @@ const untilRefused = async (url: string) => {
   }
 }
 
-test('without a terminal it logs JSON lines, and none of them holds a secret', async (t) => {
-  const cwd = emptyFolder(t)
-  const key = newKey()
-  const run = await serving(t, { cwd, env: { GATEHOOK_BOOTSTRAP_KEY: key } })
-  const { url } = run
-  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
-  assert.ok(
-    run.lines.some((line) => /migration/.test(String(line.msg))),
-    'progress is shown',
-  )
-  const ready = await fetch(`${url}/readyz`)
-  assert.equal(ready.status, 200)
-  assert.equal((await fetch(`${url}/api/v2/protected?api_key=${key}`)).status, 200)
-  run.kill('SIGTERM')
-  const { exit, stdout, stderr } = await run.ended
-  assert.equal(exit, 0)
-  assert.equal(stderr, '')
-  const secret = readFileSync(join(cwd, 'data', 'secret.key'), 'utf8').trim()
-  for (const hidden of [key, secret]) assert.ok(!stdout.includes(hidden))
-  assert.doesNotMatch(stdout, /gk_(live|test)_[0-9A-Za-z]{38}/)
-  assert.equal(run.lines.at(-1)?.msg, 'stopped')
-})
-
-test('sample data comes with the first start unless --no-seed; seed brings it later', async (t) => {
-  const place = { cwd: emptyFolder(t) }
-  const run = await serving(t, place, '--no-seed')
-  assert.ok(!run.lines.some((line) => /sample/.test(String(line.msg))))
-  run.kill('SIGTERM')
-  await run.ended
-  const seeded = await gatehook(place, 'seed', '--json')
-  assert.equal(seeded.exit, 0, seeded.stderr)
-  const { rows } = JSON.parse(seeded.stdout)
-  assert.deepEqual(Object.values(rows), [25, 120])
-  const again = await gatehook(place, 'seed', '--json')
-  assert.deepEqual(JSON.parse(again.stdout), { rows: {} })
-})
-
 /** A service with one request whose body is not finished; `answered` rejects when it is cut off. */
 async function withRequestInFlight(t: TestContext) {
-  const key = newKey()
+  const key = formatKey(systemRandom(), 'live')
   const place = { cwd: emptyFolder(t), env: { GATEHOOK_BOOTSTRAP_KEY: key } }
   const run = await serving(t, place, '--no-seed')
   const headers = { 'x-api-key': key, 'content-type': 'application/json' }

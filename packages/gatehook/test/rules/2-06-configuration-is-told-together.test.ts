@@ -1,8 +1,8 @@
-/** Broken configuration: exit 78, all mistakes at once, no secret. `config` shows what holds. */
+/** §2.6: broken configuration is exit 78, all mistakes at once; `config` shows what holds. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { emptyFolder, gatehook } from './process.ts'
+import { emptyFolder, gatehook } from '../cli/process.ts'
 
 test('start tells all mistakes together and exits with 78', async (t) => {
   const env = {

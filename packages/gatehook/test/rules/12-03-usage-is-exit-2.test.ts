@@ -1,8 +1,8 @@
-/** What was typed wrong: exit 2, one sentence, a hint. What was asked for: exit 0. */
+/** §12.3: What was typed wrong: exit 2, one sentence, a hint. What was asked for: exit 0. */
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
-import { gatehook } from './process.ts'
+import { gatehook } from '../cli/process.ts'
 
 const here = { cwd: tmpdir() }
 

@@ -1,0 +1,20 @@
+/** §12.6: the test clock by the command line; it outlives the process that set it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
+
+test('the test clock goes forward only, and only where it may', async (t) => {
+  const cwd = emptyFolder(t)
+  const place = { cwd, env: { GATEHOOK_TEST_CLOCK: '1' } }
+  const before = await jsonOf(place, 'clock')
+  const after = await jsonOf(place, 'clock', 'advance', '30d', '--freeze')
+  assert.equal(after.frozen, true)
+  assert.ok(Date.parse(after.now) - Date.parse(before.now) >= 30 * 86_400_000)
+  assert.equal((await jsonOf(place, 'clock')).now, after.now)
+  const back = await gatehook(place, 'clock', 'set', '2026-01-01')
+  assert.equal(back.exit, 1)
+  assert.match(back.stderr, /already/)
+  const off = await gatehook({ cwd }, 'clock')
+  assert.equal(off.exit, 78)
+  assert.match(off.stderr, /GATEHOOK_TEST_CLOCK is not 1/)
+})

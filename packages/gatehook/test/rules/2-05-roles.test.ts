@@ -1,0 +1,27 @@
+/** §2.5: a node without the role api opens no port; one with it alone does. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyFolder, gatehook, launched, serving } from '../cli/process.ts'
+
+test('the role api alone serves', async (t) => {
+  const { url } = await serving(t, { cwd: emptyFolder(t) }, '--no-seed', '--role', 'api')
+  assert.equal((await fetch(`${url}/readyz`)).status, 200)
+})
+
+test('the role delivery alone opens no port, and ends at a signal', async (t) => {
+  const args = ['start', '--port', '0', '--no-seed', '--role', 'delivery']
+  const run = launched(t, { cwd: emptyFolder(t) }, ...args)
+  await run.line((line) => String(line.msg).startsWith('role delivery alone'))
+  await run.line((line) => line.msg === 'working')
+  // Another process has the time to live its whole life.
+  const first = await Promise.race([run.ended, gatehook({ cwd: emptyFolder(t) }, '--version')])
+  assert.match(first.stdout, /^\d+\.\d+\.\d+\n$/)
+  run.kill('SIGTERM')
+  assert.equal((await run.ended).exit, 0)
+  assert.ok(!run.lines.some((line) => line.msg === 'listening'))
+})
+
+test('an unknown role is a mistake of usage', async (t) => {
+  const { exit } = await gatehook({ cwd: emptyFolder(t) }, 'start', '--role', 'web')
+  assert.equal(exit, 2)
+})

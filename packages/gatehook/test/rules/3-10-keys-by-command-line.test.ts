@@ -1,0 +1,76 @@
+/** §3.10: the command line manages keys, and every node follows within two seconds. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyFolder, gatehook, jsonOf, serving } from '../cli/process.ts'
+
+test('a key is made, used, rolled and revoked', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const made = await jsonOf(
+    place,
+    'keys',
+    'create',
+    '--name',
+    'CI',
+    '--scopes',
+    'admin,events:read',
+  )
+  assert.match(made.key, /^gk_live_/)
+  assert.deepEqual(made.scopes, ['admin', 'events:read'])
+  const rolled = await jsonOf(place, 'keys', 'roll', made.id, '--overlap', '0s')
+  assert.equal(rolled.id, made.id)
+  const loan = ['--mode', 'test', '--expires', '30d', '--cidrs', '127.0.0.0/8', '--pin', 'v1']
+  const test = await jsonOf(
+    place,
+    'keys',
+    'create',
+    '--name',
+    'loan',
+    '--scopes',
+    'events:read',
+    ...loan,
+  )
+  assert.deepEqual([test.mode, test.api_version, test.cidrs], ['test', 'v1', ['127.0.0.0/8']])
+  const days = (Date.parse(test.expires_at) - Date.parse(test.created_at)) / 86_400_000
+  assert.ok(Math.abs(days - 30) < 0.01)
+  const { data } = await jsonOf(place, 'keys', 'list', '--mode', 'live')
+  assert.deepEqual(
+    data.map((key: { id: string }) => key.id),
+    [made.id],
+  )
+
+  const { url } = await serving(t, place, '--no-seed')
+  const audit = (key: string) => fetch(`${url}/admin/audit`, { headers: { 'x-api-key': key } })
+  assert.equal((await audit(made.key)).status, 403)
+  const trail = await audit(rolled.key)
+  assert.equal(trail.status, 200)
+  const { data: acts } = (await trail.json()) as { data: Record<string, string>[] }
+  const byCli = acts.filter((act) => act.actor_kind === 'cli').map((act) => act.action)
+  assert.deepEqual(byCli.sort(), ['key.create', 'key.create', 'key.roll'])
+  await jsonOf(place, 'keys', 'revoke', rolled.id)
+  const revokedMs = performance.now()
+  while ((await audit(rolled.key)).status === 200) assert.ok(performance.now() - revokedMs < 2000)
+  assert.equal((await audit(rolled.key)).status, 403)
+  const gone = await gatehook(place, 'keys', 'revoke', rolled.id)
+  assert.equal(gone.exit, 1)
+  assert.match(gone.stderr, /There is no key key_/)
+})
+
+test('what a key cannot be is said before anything is written', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const wrong: [args: string[], sentence: RegExp][] = [
+    [['--scopes', 'admin'], /Give the key a name/],
+    [['--name', 'x'], /Say what the key may do: --scopes, of .*admin/],
+    [
+      ['--name', 'x', '--scopes', 'event:read'],
+      /no scope "event:read"\. Did you mean events:read\?/,
+    ],
+    [['--name', 'x', '--scopes', 'admin', '--mode', 'test'], /scopes\/0 is only for live keys/],
+    [['--name', 'x', '--scopes', 'admin', '--expires', 'soon'], /expires_at must be an ISO 8601/],
+  ]
+  for (const [args, sentence] of wrong) {
+    const { exit, stderr } = await gatehook(place, 'keys', 'create', ...args)
+    assert.match(stderr, sentence)
+    assert.equal(exit, 2)
+  }
+  assert.deepEqual(await jsonOf(place, 'keys', 'list'), { data: [] })
+})
