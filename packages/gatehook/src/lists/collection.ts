@@ -1,13 +1,13 @@
 /**
- * What can be listed: the description every room gives of its table, so that one engine answers every
- * list path (§7.1). Pure data; the SQL is made from it in `plan.ts`.
+ * What can be listed: the description every room gives of its table, so that one engine answers
+ * every list path (§7.1). Pure data; the SQL is made from it in `plan.ts`.
  */
 import type { Value } from '../storage/database.ts'
 
 /**
  * What a column holds. It decides how a filter value is read and how a cell is shown:
- * `time` is epoch milliseconds shown as ISO 8601; `email` is text that compares without case (§6.8);
- * `json` is text that is JSON already.
+ * `time` is epoch milliseconds shown as ISO 8601; `email` is text that compares without case
+ * (§6.8); `json` is text that is JSON already.
  */
 export type CellType = 'int' | 'real' | 'text' | 'email' | 'time' | 'bool' | 'json'
 

@@ -1,6 +1,6 @@
 /**
- * Exact totals, kept in the transaction that changes them (§7.9): one row per scope and collection, in
- * slots where writers would otherwise queue on it.
+ * Exact totals, kept in the transaction that changes them (§7.9): one row per scope and collection,
+ * in slots where writers would otherwise queue on it.
  */
 import type { Reader, Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
@@ -11,7 +11,9 @@ const change = fixed(
 )
 const sum = fixed('SELECT sum(total) AS total FROM gh_counters WHERE scope = ? AND collection = ?')
 
-/** Adds `by` (may be negative). `spread`: any number that differs from writer to writer, a row id. */
+/**
+ * Adds `by` (may be negative). `spread`: any number that differs from writer to writer, a row id.
+ */
 export async function count(
   tx: Tx,
   slots: number,

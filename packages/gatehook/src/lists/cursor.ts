@@ -12,8 +12,8 @@ import { Failure } from '../kernel/failure.ts'
 export type Key = string | number | null
 
 /**
- * `after`/`before` leave the row itself out. `from`/`upto` take it in: they lead back from a page found
- * empty, whose neighbour still holds the row (§7.6).
+ * `after`/`before` leave the row itself out. `from`/`upto` take it in: they lead back from a page
+ * found empty, whose neighbour still holds the row (§7.6).
  */
 export type CursorStep = 'after' | 'before' | 'from' | 'upto'
 
@@ -23,7 +23,9 @@ export interface Cursor {
 }
 
 const MAC_BYTES = 16
-/** Leaves room in a URL of 8 KiB. The longest text a column may sort by fits, several such do not. */
+/**
+ * Leaves room in a URL of 8 KiB. The longest text a column may sort by fits, several such do not.
+ */
 const CURSOR_MAX_CHARACTERS = 6000
 /** 96 bits: two lists with one binding cannot be searched for, so keys always fit their columns. */
 const BINDING_CHARACTERS = 16
@@ -32,7 +34,9 @@ const BINDING_CHARACTERS = 16
 export const bindingOf = (...parts: readonly unknown[]): string =>
   hash('sha256', JSON.stringify(parts), 'base64url').slice(0, BINDING_CHARACTERS)
 
-/** Throws `invalid_parameter`, naming the sort, where the keys are too long to come back in a URL. */
+/**
+ * Throws `invalid_parameter`, naming the sort, where the keys are too long to come back in a URL.
+ */
 export function encodeCursor(key: KeyObject, binding: string, cursor: Cursor): string {
   const payload = Buffer.from(JSON.stringify([cursor.step, binding, ...cursor.keys]))
   const text = Buffer.concat([mac(key, payload), payload]).toString('base64url')

@@ -26,8 +26,8 @@ export const encodeCell = (type: CellType, value: Value): string =>
   value === null ? 'null' : encoders[type](value)
 
 /**
- * The view of a table whose cells are shown as they are stored. `links` gives JSON text for `_links`
- * from the row.
+ * The view of a table whose cells are shown as they are stored. `links` gives JSON text for
+ * `_links` from the row.
  */
 export function cellView(
   columns: readonly ListColumn[],

@@ -1,6 +1,6 @@
 /**
- * The query of a list path, read strictly (§7.1, §7.3, §7.7): never clamped, never coerced. Pure: query
- * in, `ListRequest` out, or a `Failure` that names the parameter.
+ * The query of a list path, read strictly (§7.1, §7.3, §7.7): never clamped, never coerced. Pure:
+ * query in, `ListRequest` out, or a `Failure` that names the parameter.
  */
 import { parameterFailure, type Query } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -168,8 +168,8 @@ function readSort(
     keys.push({ column, descending })
   }
   if (keys.length > MAX_SORT_KEYS) throw invalid('sort', `takes at most ${MAX_SORT_KEYS} columns`)
-  // The id settles every tie: what stands behind it says nothing. Where it is not named, it goes the way
-  // of the key before it, so that one index serves both.
+  // The id settles every tie: what stands behind it says nothing. Where it is not named, it goes
+  // the way of the key before it, so that one index serves both.
   const at = keys.findIndex((key) => key.column === id)
   if (at >= 0) keys.length = at + 1
   else keys.push({ column: id, descending: keys.at(-1)?.descending ?? false })

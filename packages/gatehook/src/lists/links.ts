@@ -1,5 +1,6 @@
 /**
- * Links of a page: the same position as path (bodies) and absolute URL (`Link` header) (§7.8). Pure.
+ * Links of a page: the same position as path (bodies) and absolute URL (`Link` header) (§7.8).
+ * Pure.
  */
 import type { ListRequest } from './grammar.ts'
 

@@ -3,17 +3,17 @@
  * anchor has NULLs) one text is made and kept; what a request sends fills its slots and is never
  * text. Pure.
  *
- * `(a, id) > (?, ?)` would seek on `a` only and read every tie. So the rows after an anchor are taken
- * in segments, each one seek: the same `a` and a larger id, then the larger `a`, then the NULLs (which
- * sort as the largest, §7.6). UNION ALL reads one segment after the other and stops when the page is
- * full.
+ * `(a, id) > (?, ?)` would seek on `a` only and read every tie. So the rows after an anchor are
+ * taken in segments, each one seek: the same `a` and a larger id, then the larger `a`, then the
+ * NULLs (which sort as the largest, §7.6). UNION ALL reads one segment after the other and stops
+ * when the page is full.
  */
 import type { Statement } from '../storage/database.ts'
 import { empty, fixed, join, type Prepared, raw, type Sql, sql } from '../storage/sql.ts'
 import type { Collection, ListColumn } from './collection.ts'
 import type { Key } from './cursor.ts'
 import { type Filter, operators } from './filter.ts'
-import type { SortKey } from './grammar.ts'
+import { DEFAULT_LIMIT, type SortKey } from './grammar.ts'
 
 export interface Walk {
   readonly collection: Collection
@@ -43,6 +43,8 @@ interface Plan {
 }
 
 const MAX_PLANS = 2000
+/** Rows read for a page nobody chose the size of: one more than it shows. */
+const USUAL_LIMIT = DEFAULT_LIMIT + 1
 const plans = new Map<string, Plan>()
 
 /** The statement that reads a walk's rows, in the direction of the walk. */
@@ -78,6 +80,7 @@ function pageShape(walk: Walk): string {
   for (const key of walk.sort) shape += `${descends(walk, key) ? ' -' : ' +'}${key.column}`
   if (walk.anchor) shape += walk.inclusive ? ' from ' : ' after '
   for (const key of walk.anchor ?? []) shape += key === null ? 'n' : 'v'
+  if (walk.limit === USUAL_LIMIT) shape += ' usual'
   return walk.skip > 0 ? `${shape} skip` : shape
 }
 
@@ -94,6 +97,10 @@ const count = (walk: Walk): Sql =>
 const scope: Slot = (walk) => walk.scope
 const owner: Slot = (walk) => walk.owner
 const limit: Slot = (walk) => walk.limit
+/**
+ * SQLite plans a limit it knows a third faster than one that is bound; most pages are of one size.
+ */
+const limitOf = (walk: Walk) => (walk.limit === USUAL_LIMIT ? raw(String(USUAL_LIMIT)) : limit)
 const skip: Slot = (walk) => walk.skip
 const reached: Slot = (walk) => walk.limit + walk.skip
 
@@ -101,7 +108,7 @@ function page(walk: Walk): Sql {
   const segments = segmentsOf(walk)
   const [first] = segments
   if (!first) return sql`${rowsOf(walk)} WHERE 1 = 0`
-  const window = walk.skip > 0 ? sql`LIMIT ${limit} OFFSET ${skip}` : sql`LIMIT ${limit}`
+  const window = walk.skip > 0 ? sql`LIMIT ${limit} OFFSET ${skip}` : sql`LIMIT ${limitOf(walk)}`
   if (segments.length === 1) return sql`${select(walk, first)} ${window}`
   const parts = segments.map(
     (segment, at) =>
@@ -180,8 +187,8 @@ function beyond(walk: Walk, anchor: readonly Key[], depth: number): Segment[] {
 
 /**
  * `-created_at,id` runs against every index: sorting would read all rows that tie with the page. So
- * as many rows as a page has are read in the order of the index, ties in any order. All of them are of
- * the page but those with the last value, which may have more: these are read again, one seek.
+ * as many rows as a page has are read in the order of the index, ties in any order. All of them are
+ * of the page but those with the last value, which may have more: these are read again, one seek.
  */
 function acrossTies(walk: Walk, condition: Sql): Segment[] {
   const [key, id, ...more] = walk.sort
@@ -203,9 +210,11 @@ function acrossTies(walk: Walk, condition: Sql): Segment[] {
 function order(walk: Walk, { held }: Segment): Sql {
   const last = walk.sort.at(-1)!
   const terms = walk.sort.map((key, at) => {
-    // A key with one value has no direction of its own: it takes the id's, and an index serves both.
+    // A key with one value has no direction of its own: it takes the id's, and an index serves
+    // both.
     const direction = descends(walk, at < held ? last : key) ? 'DESC' : 'ASC'
-    // The first key's NULLs are a segment by themselves; those of a later key no index has in order.
+    // The first key's NULLs are a segment by themselves; those of a later key no index has in
+    // order.
     const nulls = at > 0 && at >= held && columnOf(walk, key.column).nullable
     return `${nulls ? `${key.column} IS NULL ${direction}, ` : ''}${key.column} ${direction}`
   })

@@ -1,6 +1,6 @@
 /**
- * Reads one page: which rows, and which pages lie before and behind. SQL by `plan.ts`; the wire form
- * is made in `list.ts`.
+ * Reads one page: which rows, and which pages lie before and behind. SQL by `plan.ts`; the wire
+ * form is made in `list.ts`.
  */
 import { Failure } from '../kernel/failure.ts'
 import type { Reader, Value } from '../storage/database.ts'

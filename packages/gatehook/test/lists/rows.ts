@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Caller, Reply, TestApp } from '../../../../test/rig/service.ts'
 import { type Scope, scopeOf } from '../../src/kernel/principal.ts'
+import { count as changeCount } from '../../src/lists/counters.ts'
 import type { Database, Row, Value } from '../../src/storage/database.ts'
 import { fixed } from '../../src/storage/sql.ts'
 
@@ -18,8 +19,8 @@ export async function testScope(db: Database, mode: 'live' | 'test' = 'test'): P
 }
 
 /**
- * `count` rows in one statement, counter included. `columns`: SQL over `n` (1, 2, …) by column name;
- * never a caller's data.
+ * `count` rows in one statement, counter included. `columns`: SQL over `n` (1, 2, …) by column
+ * name; never a caller's data.
  */
 export async function fill(
   db: Database,
@@ -35,12 +36,7 @@ export async function fill(
     `WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < ${count})
      INSERT INTO ${table} (${names}) SELECT ${cells} FROM g`,
   )
-  await run(db, 'INSERT INTO gh_counters (scope, collection, slot, total) VALUES (?, ?, ?, ?)', [
-    scope,
-    table,
-    0,
-    count,
-  ])
+  await db.write((tx) => changeCount(tx, 1, scope, table, 0, count))
   return scope
 }
 

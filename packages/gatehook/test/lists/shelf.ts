@@ -1,12 +1,14 @@
 /**
- * A service of the tests' own, with a column of every type that can sort, NULLs included, and the order its
- * rows should have: sorted here, in JavaScript.
+ * A service of the tests' own, with a column of every type that can sort, NULLs included, and the
+ * order its rows should have: sorted here, in JavaScript.
  */
 import fc from 'fast-check'
 import { f, resource, service } from '../../src/gatehook.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
+import { count } from '../../src/lists/counters.ts'
 import type { Database, Value } from '../../src/storage/database.ts'
-import { run, testScope } from './rows.ts'
+import { fixed } from '../../src/storage/sql.ts'
+import { all, run, testScope } from './rows.ts'
 
 const access = { read: 'things:read', create: false, update: false, delete: false } as const
 
@@ -46,7 +48,9 @@ export const shelf = service({
 export const PATH = '/api/v1/things'
 export const PEOPLE = 3
 
-/** Small pools, so that many rows tie; texts whose order by code units is not their order by bytes. */
+/**
+ * Small pools, so that many rows tie; texts whose order by code units is not their order by bytes.
+ */
 const pools = {
   person_id: [1, 2, 3],
   title: [null, null, '', 'a', 'B', 'b', 'ab', 'é', 'e\u0301', 'ß', '\uffee', '😀', "'--", '%_'],
@@ -163,11 +167,7 @@ export function filterText({ column, operator, values }: FilterTerm): string {
 export async function refill(db: Database, rows: readonly Omit<Thing, 'id'>[]): Promise<Thing[]> {
   const scope = await testScope(db)
   await run(db, 'DELETE FROM things')
-  const known = await db.all({
-    sql: 'SELECT id FROM people',
-    text: 'SELECT id FROM people',
-    values: [],
-  })
+  const known = await all(db, 'SELECT id FROM people')
   for (let id = known.length; id < PEOPLE; id++) {
     await run(db, 'INSERT INTO people (scope) VALUES (?)', [scope])
   }
@@ -183,24 +183,15 @@ export async function insert(
 ): Promise<Thing[]> {
   if (rows.length === 0) return []
   const marks = `(${['scope', ...names].map(() => '?').join(', ')})`
+  const add = fixed(
+    `INSERT INTO things (scope, ${names.join(', ')})
+     VALUES ${rows.map(() => marks).join(', ')} RETURNING id`,
+  )
   const values = rows.flatMap((row) => [scope, ...names.map((name) => row[name])])
   return db.write(async (tx) => {
-    const text = `INSERT INTO things (scope, ${names.join(', ')}) VALUES ${rows.map(() => marks).join(', ')}`
-    let number = 0
-    const numbered = text.replaceAll('?', () => `$${++number}`)
-    await tx.run({ sql: text, text: numbered, values })
-    const count =
-      'INSERT INTO gh_counters (scope, collection, slot, total) VALUES (?, ?, 0, ?)' +
-      ' ON CONFLICT (scope, collection, slot) DO UPDATE SET total = gh_counters.total + excluded.total'
-    number = 0
-    const counted = count.replaceAll('?', () => `$${++number}`)
-    await tx.run({ sql: count, text: counted, values: [scope, 'things', rows.length] })
-    const last = 'SELECT id FROM things ORDER BY id DESC LIMIT '
-    const made = await tx.all<{ id: number }>({
-      sql: last + rows.length,
-      text: last + rows.length,
-      values: [],
-    })
-    return made.reverse().map(({ id }, at) => ({ id, ...rows[at]! }))
+    const made = await tx.all<{ id: number }>(add(values))
+    await count(tx, 1, scope, 'things', 0, rows.length)
+    const ids = made.map(({ id }) => id).sort((a, b) => a - b)
+    return rows.map((row, at) => ({ id: ids[at]!, ...row }))
   })
 }

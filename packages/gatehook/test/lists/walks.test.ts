@@ -1,6 +1,6 @@
 /**
- * Properties: random tables, walked in every style and both ways on both databases, have the order of a
- * model sorted in JavaScript; and rows that come and go harm no walk (§7.6).
+ * Properties: random tables, walked in every style and both ways on both databases, have the order
+ * of a model sorted in JavaScript; and rows that come and go harm no walk (§7.6).
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -119,7 +119,8 @@ eachService(
         const rel = backwards ? 'prev' : 'next'
         let at: string | undefined = `${PATH}?limit=${limit}${sortText(sort)}`
         if (backwards) at = links((await follow(service, at)).at(-1)!).prev ?? at
-        // A walk backwards begins behind the page before the last; what lies there is not its business.
+        // A walk backwards begins behind the page before the last; what lies there is not its
+        // business.
         const all = modelOf(rows, sort)
         const begin = backwards
           ? all.slice(0, Math.max(limit, all.length - (all.length % limit || limit)))

@@ -1,6 +1,6 @@
 /**
- * §7.9: for one sort column plus id, unfiltered or owner-filtered, a page is seeks of the declared index,
- * at any depth, also where every row ties. Asserted on the plans, not on a clock.
+ * §7.9: for one sort column plus id, unfiltered or owner-filtered, a page is seeks of the declared
+ * index, at any depth, also where every row ties. Asserted on the plans, not on a clock.
  */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
@@ -14,8 +14,9 @@ import { fill, fillUsers, testScope } from '../lists/rows.ts'
 
 const PAGE = 21
 /**
- * PostgreSQL may walk an index whose rows lie side by side and pass over those it does not want, where its
- * statistics say that few are passed; of the 100,000 rows of the table, never more than these.
+ * PostgreSQL may walk an index whose rows lie side by side and pass over those it does not want,
+ * where its statistics say that few are passed; of the 100,000 rows of the table, never more than
+ * these.
  */
 const READ_MAX = 50 * PAGE
 const OWNER = 7
