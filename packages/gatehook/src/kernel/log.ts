@@ -3,6 +3,8 @@
  * design; `redact` is the second lock. URLs are logged without values of `api_key` and `cursor`.
  */
 import { pino } from 'pino'
+import { wallClock } from './clock.ts'
+import { isoTime } from './time.ts'
 
 export type Log = pino.Logger
 
@@ -30,7 +32,7 @@ export function createLog(options: LogOptions): Log {
     {
       level: options.level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: (): string => `,"time":"${isoTime(wallClock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
       redact: {
         paths: REDACTED.flatMap((name) => [name, `*.${name}`, `headers["${name}"]`]),
@@ -46,7 +48,12 @@ const BUFFER_BYTES = 4096
 const FLUSH_MS = 250
 
 const standardOutput = () =>
-  pino.destination({ dest: 1, sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_MS })
+  pino.destination({
+    dest: 1,
+    sync: false,
+    minLength: BUFFER_BYTES,
+    periodicFlush: FLUSH_MS,
+  })
 
 const SECRET_PARAMETERS = new Set(['api_key', 'cursor', 'access_token', 'token', 'code'])
 

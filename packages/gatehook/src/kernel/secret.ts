@@ -5,8 +5,8 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createSecretKey,
+  hash,
   hkdfSync,
   type KeyObject,
 } from 'node:crypto'
@@ -57,4 +57,4 @@ export class Vault {
 }
 
 /** SHA-256, as secrets with enough entropy of their own are stored (keys, refresh tokens). */
-export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+export const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')

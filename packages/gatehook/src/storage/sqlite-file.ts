@@ -12,7 +12,14 @@ import { Connection, patiently } from './sqlite-connection.ts'
 import { isNotADatabase } from './sqlite-errors.ts'
 
 const READER_CACHE_KIB = 32_768
-const WRITER_CACHE_KIB = 16_384
+const WRITER_CACHE_KIB = 32_768
+/**
+ * A row goes into a dozen indexes, each a page somewhere else, and the log takes whole pages: half the usual
+ * page halves what a commit writes, and takes a third off the time of an insert (decision 0002).
+ */
+const PAGE_BYTES = 2048
+/** 8 MiB of log: pages that are written again and again reach the database once. */
+const CHECKPOINT_PAGES = 4096
 /** Reads go through the page cache of the machine without a copy, up to this much of the file. */
 const MAPPED_BYTES = 268_435_456
 
@@ -85,9 +92,11 @@ async function createFile(file: string): Promise<void> {
 }
 
 function configure(writer: Connection): void {
+  writer.exec(`PRAGMA page_size = ${PAGE_BYTES}`) // of a new file; an old one keeps its own
   writer.exec('PRAGMA journal_mode = WAL')
   writer.exec('PRAGMA synchronous = NORMAL') // the queue syncs the log itself
-  writer.exec(`PRAGMA cache_size = -${WRITER_CACHE_KIB}`)
+  writer.exec(`PRAGMA cache_size = -${WRITER_CACHE_KIB}; PRAGMA temp_store = MEMORY`)
+  writer.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   writer.exec('SELECT 1 FROM sqlite_schema') // opens the log
 }
 
