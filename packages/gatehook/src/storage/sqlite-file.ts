@@ -14,8 +14,8 @@ import { isNotADatabase } from './sqlite-errors.ts'
 const READER_CACHE_KIB = 32_768
 const WRITER_CACHE_KIB = 32_768
 /**
- * A row goes into a dozen indexes, each a page somewhere else, and the log takes whole pages: half the usual
- * page halves what a commit writes, and takes a third off the time of an insert (decision 0002).
+ * A row goes into a dozen indexes, each a page somewhere else, and the log takes whole pages: half
+ * the usual page halves what a commit writes, and takes a third off an insert (decision 0002).
  */
 const PAGE_BYTES = 2048
 /** 8 MiB of log: pages that are written again and again reach the database once. */
