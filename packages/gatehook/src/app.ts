@@ -65,8 +65,8 @@ export interface AppOptions {
   readonly random?: Random
   /** The program's own version: `0.1.0`. */
   readonly release?: string
-  /** Fill an empty database with sample data (test mode of the default customer). */
-  readonly seed?: boolean
+  /** Sample data in test mode of the default customer, where it is empty; `first`: on the first start only. */
+  readonly seed?: boolean | 'first'
   /** Make a test key on the first run and give its text, to be shown to a person once. */
   readonly testKey?: boolean
   /** Told what start does that may take long: migrations, seeds. */
@@ -129,13 +129,15 @@ async function assemble(ground: Ground): Promise<App> {
   const keys = keyVerifier({ db, clock, log })
   const changed = keys.forget
   const scopes = scopesOf(service)
-  const administration: Administration = { db, clock, random, scopes, versions, changed }
+  const { write } = db
+  const administration: Administration = { db, write, clock, random, scopes, versions, changed }
   const testKeyScopes = [...scopes].filter((scope) => scope !== ADMIN_SCOPE)
   const first = await firstRun(administration, {
     bootstrapKey: config.bootstrapKey,
     ...(ground.testKey && { testKeyScopes }),
   })
-  const seeded = ground.seed ? await seedService(service, await sampleScope(db), ground) : {}
+  const wanted = ground.seed === 'first' ? first.created : ground.seed
+  const seeded = wanted ? await seedService(service, await sampleScope(db), ground) : {}
   for (const [name, count] of Object.entries(seeded)) onProgress(`${count} sample ${name}`)
 
   const keeper = clock instanceof SettableClock ? clockKeeper({ db, clock, random }) : undefined
@@ -176,8 +178,8 @@ async function assemble(ground: Ground): Promise<App> {
     ...resourceEndpoints(catalog, { db, list, perform }),
     ...customEndpoints(catalog, { db, perform, record }),
     ...eventEndpoints({ db, list, ...catalog }),
-    ...customerEndpoints(administration, list),
-    ...keyEndpoints(administration, list),
+    ...customerEndpoints(administration, { list, perform }),
+    ...keyEndpoints(administration, { list, perform }),
     auditEndpoint(list),
     ...(keeper ? [clockEndpoint(keeper)] : []),
     systemEndpoint({

@@ -13,6 +13,8 @@ export const ADMIN_SCOPE = 'admin'
 
 export interface Administration extends Sources {
   readonly db: Database
+  /** The transaction of an act: one of its own, or the one the request's answer commits with. */
+  readonly write: Database['write']
   /** Every scope a key can be given: those of resources and actions, and the engine's own. */
   readonly scopes: ReadonlySet<string>
   /** The API's versions, which a key can be pinned to: `v1`, `v2`. */

@@ -52,7 +52,7 @@ export async function createCustomer(
   const { name } = readMembers(input, creation)
   const now = admin.clock.now()
   const id = timeOrderedId('cus_', now, admin.random)
-  return admin.db.write(async (tx) => {
+  return admin.write(async (tx) => {
     await store.insertCustomer(tx, { id, name, created_at: now })
     await recordAudit(tx, { actor, action: 'customer.create', target: id, detail: { name } }, admin)
     return shownCustomer({ id, name, suspended: 0, limits: '{}', created_at: now })
@@ -75,7 +75,7 @@ export async function patchCustomer(
     const message = 'must stay false: the default customer holds the operator’s own keys'
     throw invalidMembers([{ pointer: '/suspended', code: 'invalid_value', message }])
   }
-  return admin.db.write(async (tx) => {
+  return admin.write(async (tx) => {
     const row = await store.lockCustomer(tx, id)
     if (!row) throw new Failure('not_found')
     const changed = {

@@ -1,6 +1,7 @@
 /**
- * What a first start leaves behind (§2.2, §2.6): the default customer, the operator's key, a key to try
- * with. Run at every start; what is there already is left alone, also when two processes start at once.
+ * What a first start leaves behind (§2.2, §2.6): the default customer, the operator's key, a key to
+ * try with. Run at every start; what is there already is left alone, also when two processes start
+ * at once.
  */
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { formatKey, parseKey } from '../kernel/api-key-format.ts'
@@ -33,7 +34,7 @@ export async function firstRun(admin: Administration, wishes: FirstRunWishes): P
   if (bootstrapKey && parseKey(bootstrapKey)?.mode !== 'live') {
     throw new Error('bug: the bootstrap key was not checked by the configuration')
   }
-  return admin.db.write(async (tx) => {
+  return admin.write(async (tx) => {
     const created = await makeDefaultCustomer(tx, admin)
     // Starts that come at the same moment go through here one after the other.
     const { no } = (await store.lockCustomer(tx, DEFAULT_CUSTOMER))!

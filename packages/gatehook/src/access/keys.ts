@@ -79,7 +79,7 @@ export async function createKey(
   const mode = wish.mode ?? 'live'
   const wrong = wrongTogether(wish, customer, mode, admin.clock.now())
   if (wrong.length > 0) throw invalidMembers(wrong)
-  return admin.db.write((tx) => {
+  return admin.write((tx) => {
     const key = formatKey(admin.random, mode)
     return writeKey(tx, admin, key, { ...wish, customer, mode }, caller)
   })
@@ -153,7 +153,7 @@ export async function revokeKey(
   id: string,
   { actor }: Pick<Caller, 'actor'>,
 ): Promise<void> {
-  await admin.db.write(async (tx) => {
+  await admin.write(async (tx) => {
     if ((await store.markRevoked(tx, id, admin.clock.now())) === 0) throw new Failure('not_found')
     await store.dropSecrets(tx, id)
     await recordAudit(tx, { actor, action: 'key.revoke', target: id }, admin)
@@ -175,7 +175,7 @@ export async function rollKey(
   { actor }: Pick<Caller, 'actor'>,
 ): Promise<NewKey> {
   const overlapS = readMembers(input ?? {}, rolling).overlap_seconds ?? DEFAULT_OVERLAP_S
-  return admin.db.write(async (tx) => {
+  return admin.write(async (tx) => {
     const now = admin.clock.now()
     const row = await store.lockKey(tx, id)
     if (!row) throw new Failure('not_found')

@@ -1,7 +1,8 @@
 /** `/admin/customers`, `/admin/keys` (§13) and `/api/{v}/protected` (§3.7). */
 import { actorOf } from '../audit/store.ts'
-import { type Call, type Endpoint, json, noContent } from '../http/call.ts'
+import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
 import { Query } from '../http/query.ts'
+import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
 import { ADMIN_SCOPE, type Administration, type Caller, customerId } from './administration.ts'
 import { customerCollection, customerView, keyCollection, keyView } from './collections.ts'
@@ -16,9 +17,42 @@ const callerOf = ({ principal }: Call): Caller => ({
 })
 
 /** An answer that holds a secret is kept by nobody on its way. */
-const SECRET = { 'cache-control': 'no-store' }
+const secret = (status: number, value: unknown, headers?: Record<string, string>): Answer => ({
+  ...json(status, value, { 'cache-control': 'no-store', ...headers }),
+  secret: true,
+})
 
-export function customerEndpoints(admin: Administration, list: Lister): Endpoint[] {
+/**
+ * An act whose transaction ends in the answer, so that a repeat is not done twice (§11.1). What the act
+ * refuses before it writes is refused before anything is kept for a repeat.
+ */
+const acting =
+  (admin: Administration, perform: Perform) =>
+  async <T>(
+    call: Call,
+    act: (admin: Administration) => Promise<T>,
+    show: (done: T) => Answer,
+  ): Promise<Answer> => {
+    let answer: Answer | undefined
+    const write: Administration['write'] = async (change) => {
+      let done: unknown
+      answer = await perform(call, async (tx) => show((done = await change(tx)) as T))
+      return done as Awaited<ReturnType<typeof change>>
+    }
+    await act({ ...admin, write })
+    return answer!
+  }
+
+export interface AccessDeps {
+  readonly list: Lister
+  readonly perform: Perform
+}
+
+export function customerEndpoints(
+  admin: Administration,
+  { list, perform }: AccessDeps,
+): Endpoint[] {
+  const act = acting(admin, perform)
   return [
     {
       kind: 'admin',
@@ -28,10 +62,12 @@ export function customerEndpoints(admin: Administration, list: Lister): Endpoint
         POST: {
           scope,
           body: 'required',
-          async handle(call) {
-            const customer = await createCustomer(admin, call.body, actorOf(call.principal!))
-            return json(201, customer, { location: `/admin/customers/${customer.id}` })
-          },
+          handle: (call) =>
+            act(
+              call,
+              (within) => createCustomer(within, call.body, actorOf(call.principal!)),
+              (made) => json(201, made, { location: `/admin/customers/${made.id}` }),
+            ),
         },
       },
     },
@@ -46,16 +82,21 @@ export function customerEndpoints(admin: Administration, list: Lister): Endpoint
         PATCH: {
           scope,
           body: 'required',
-          async handle({ params, body, principal }) {
-            return json(200, await patchCustomer(admin, params.id!, body, actorOf(principal!)))
-          },
+          handle: (call) =>
+            act(
+              call,
+              (within) =>
+                patchCustomer(within, call.params.id!, call.body, actorOf(call.principal!)),
+              (patched) => json(200, patched),
+            ),
         },
       },
     },
   ]
 }
 
-export function keyEndpoints(admin: Administration, list: Lister): Endpoint[] {
+export function keyEndpoints(admin: Administration, { list, perform }: AccessDeps): Endpoint[] {
+  const act = acting(admin, perform)
   return [
     {
       kind: 'admin',
@@ -65,10 +106,12 @@ export function keyEndpoints(admin: Administration, list: Lister): Endpoint[] {
         POST: {
           scope,
           body: 'required',
-          async handle(call) {
-            const key = await createKey(admin, call.body, callerOf(call))
-            return json(201, key, { ...SECRET, location: `/admin/keys/${key.id}` })
-          },
+          handle: (call) =>
+            act(
+              call,
+              (within) => createKey(within, call.body, callerOf(call)),
+              (made) => secret(201, made, { location: `/admin/keys/${made.id}` }),
+            ),
         },
       },
     },
@@ -82,10 +125,12 @@ export function keyEndpoints(admin: Administration, list: Lister): Endpoint[] {
         },
         DELETE: {
           scope,
-          async handle(call) {
-            await revokeKey(admin, call.params.id!, callerOf(call))
-            return noContent()
-          },
+          handle: (call) =>
+            act(
+              call,
+              (within) => revokeKey(within, call.params.id!, callerOf(call)),
+              () => noContent(),
+            ),
         },
       },
     },
@@ -96,10 +141,12 @@ export function keyEndpoints(admin: Administration, list: Lister): Endpoint[] {
         POST: {
           scope,
           body: 'optional',
-          async handle(call) {
-            const key = await rollKey(admin, call.params.id!, call.body, callerOf(call))
-            return json(200, key, SECRET)
-          },
+          handle: (call) =>
+            act(
+              call,
+              (within) => rollKey(within, call.params.id!, call.body, callerOf(call)),
+              (rolled) => secret(200, rolled),
+            ),
         },
       },
     },

@@ -96,7 +96,7 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
     service,
     log,
     release: packageVersion,
-    seed: options.seed !== false,
+    seed: options.seed !== false && 'first',
     testKey: friendly,
     onProgress: (line) => log.info(line),
   })

@@ -1,6 +1,6 @@
 /**
- * The test clock (§12.6): set by one node, kept in the database, followed by all. `kernel/clock.ts` has
- * the clock itself; here is who may move it, and how the others hear of it.
+ * The test clock (§12.6): set by one node, kept in the database, followed by all. `kernel/clock.ts`
+ * has the clock itself; here is who may move it, and how the others hear of it.
  */
 import { type Actor, recordAudit } from '../audit/store.ts'
 import type { ClockSetting, SettableClock } from '../kernel/clock.ts'
@@ -79,7 +79,7 @@ export function clockKeeper({ db, clock, random }: ClockKeeperDeps): ClockKeeper
     },
     async set(input, actor) {
       const wish = readMembers(input, members)
-      await db.write(async (tx) => {
+      return db.write(async (tx) => {
         const stored = await lockStored(tx)
         take(stored)
         const target = targetOf(wish, clock.now())
@@ -93,8 +93,8 @@ export function clockKeeper({ db, clock, random }: ClockKeeperDeps): ClockKeeper
           { clock, random },
         )
         tx.afterCommit(() => take(next))
+        return detail
       })
-      return state()
     },
   }
 }

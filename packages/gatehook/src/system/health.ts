@@ -15,7 +15,7 @@ export interface Reason {
 
 const ANSWER_LIMIT_MS = 2000
 
-/** The reasons why the node is not ready, none when it is. Every check answers within two seconds. */
+/** Why the node is not ready; none when it is. Every check answers within two seconds. */
 export async function unreadiness(checks: Checks, log: Log): Promise<Reason[]> {
   const all = Object.entries(checks).map(async ([check, run]): Promise<Reason | undefined> => {
     const message = await inTime(run).catch((error: unknown) => {

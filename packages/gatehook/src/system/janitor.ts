@@ -1,4 +1,4 @@
-/** The loop that throws away what has expired. What that is, the rooms say; nothing is kept longer for it. */
+/** The loop that throws away what has expired; what that is, the rooms say. */
 import type { Log } from '../kernel/log.ts'
 
 const EVERY_MS = 60_000
@@ -6,7 +6,7 @@ const EVERY_MS = 60_000
 /** Chores by name, each giving how much it removed. */
 export type Chores = Readonly<Record<string, () => Promise<number>>>
 
-/** Gives what stops it; that resolves once nothing runs. A chore that fails is tried again next time. */
+/** Gives what stops it, resolved once nothing runs. A chore that fails is tried again later. */
 export function startJanitor(log: Log, chores: Chores): () => Promise<void> {
   let round: Promise<void> | undefined
   const work = async () => {

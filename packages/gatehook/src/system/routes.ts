@@ -1,4 +1,6 @@
-/** `/`, `/healthz`, `/readyz`, and of §13 the clock, the audit trail and the state of the system. */
+/**
+ * `/`, `/healthz`, `/readyz`, and of §13 the clock, the audit trail and the state of the system.
+ */
 import { auditCollection, auditView } from '../audit/collection.ts'
 import { actorOf } from '../audit/store.ts'
 import { type Endpoint, json } from '../http/call.ts'

@@ -1,4 +1,6 @@
-/** A small Gatehook for tests of this room: routes, authentication, lists, and a time set by hand. */
+/**
+ * A small Gatehook for tests of this room: routes, authentication, lists, and a time set by hand.
+ */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
@@ -11,10 +13,12 @@ import type { Endpoint } from '../../src/http/call.ts'
 import type { Steps } from '../../src/http/exchange.ts'
 import { createFront } from '../../src/http/front.ts'
 import { createServer } from '../../src/http/server.ts'
+import { createPerform } from '../../src/idempotency/perform.ts'
 import { formatKey } from '../../src/kernel/api-key-format.ts'
 import { SettableClock, wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
+
 import { createLister } from '../../src/lists/list.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { clockKeeper } from '../../src/system/clock.ts'
@@ -36,6 +40,7 @@ export class HandClock {
 
 export const administration = (db: Database, time: HandClock): Administration => ({
   db,
+  write: db.write,
   random,
   clock: time.clock,
   scopes: new Set(['admin', 'things:read', 'things:write', 'events:read']),
@@ -137,10 +142,11 @@ function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, ti
     methods: { GET: { scope: 'things:read', handle: () => ({ status: 204 }) } },
   }
   const keeper = clockKeeper({ db, clock: time.clock, random })
+  const perform = createPerform({ db, clock: time.clock, vault })
   return createServer({
     endpoints: [
-      ...customerEndpoints(admin, list),
-      ...keyEndpoints(admin, list),
+      ...customerEndpoints(admin, { list, perform }),
+      ...keyEndpoints(admin, { list, perform }),
       protectedEndpoint,
       auditEndpoint(list),
       clockEndpoint(keeper),
