@@ -2,6 +2,7 @@
  * From texts to a `Config`: values parsed, rules between them checked, all mistakes told together.
  * Pure; the process environment and files are read in `environment.ts`.
  */
+import { isLoopback } from '../kernel/address.ts'
 import { closest } from './closest.ts'
 import { flagOf, type Option, type OptionName, optionList, options } from './options.ts'
 import type { Kind } from './values.ts'
@@ -126,10 +127,6 @@ function unknownNames(env: Environment, mistakes: string[], warnings: string[]):
     else warnings.push(`${name} is set, but is not an option; it is ignored.`)
   }
 }
-
-/** Whether only this machine can connect to `host`. */
-export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
 /** A database URL, taken apart. */
 export type DatabaseAddress =

@@ -2,7 +2,8 @@
  * The kinds of values an option can have: what is expected, in words, and a pure parser from text.
  * Which options exist is `options.ts`.
  */
-import { isIP, isIPv4 } from 'node:net'
+import { isIP } from 'node:net'
+import { parseRange } from '../kernel/address.ts'
 import { parseKey } from '../kernel/api-key-format.ts'
 
 export interface Kind<T> {
@@ -122,11 +123,8 @@ export const schedule: Kind<number[]> = {
 
 /** `10.0.0.0/8`; a plain address is itself alone (`/32`, `/128`). */
 function parseCidr(text: string): string | undefined {
-  const [address = '', bits, ...more] = text.split('/')
-  if (more.length > 0 || !isIP(address) || address.includes('%')) return undefined
-  const width = isIPv4(address) ? 32 : 128
-  const length = bits === undefined ? width : parseInteger(bits, 0, width)
-  return length === undefined ? undefined : `${address}/${length}`
+  const range = parseRange(text)
+  return range && `${range.address}/${range.bits}`
 }
 
 export const cidrs: Kind<string[]> = {

@@ -1,12 +1,13 @@
 /**
- * Who is really calling, over what, and which host they meant: the word of trusted proxies, and of no
- * one else (§2.3). Pure, given what the socket and the headers say.
+ * Who is really calling, over what, and which host they meant: the word of trusted proxies, and of
+ * no one else (§2.3). Pure, given what the socket and the headers say.
  *
  * RFC 7239 `Forwarded` is not read: a proxy that writes `X-Forwarded-*` passes a `Forwarded` of the
  * caller's own through untouched, and believing it would let anybody choose address and scheme.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { isLoopback, plainAddress, rangesTest } from '../kernel/address.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Step } from './call.ts'
 
@@ -27,52 +28,12 @@ export type Front = (
   host: string,
 ) => Judgement
 
-const MAPPED = '::ffff:'
-
-/** An IPv4 address that came over an IPv6 socket, as IPv4. */
-const plain = (address: string): string =>
-  address.startsWith(MAPPED) && address.includes('.') ? address.slice(MAPPED.length) : address
-
-const within = (list: BlockList, address: string): boolean =>
-  list.check(address, address.includes(':') ? 'ipv6' : 'ipv4')
-
-/** Addresses and CIDRs, comma-separated. Throws an `Error` whose message names the bad entry. */
-export function parseAddresses(text: string): BlockList {
-  const list = new BlockList()
-  for (const entry of text.split(',').map((part) => part.trim())) {
-    if (entry === '') continue
-    const [written = '', bits, ...rest] = entry.split('/')
-    const address = plain(written.toLowerCase())
-    const family = isIP(address)
-    const most = family === 4 ? 32 : 128
-    const mapped = address !== written.toLowerCase()
-    const prefix = bits === undefined ? most : Number(bits) - (mapped ? 96 : 0)
-    const wellFormed = bits === undefined || /^\d{1,3}$/.test(bits)
-    if (family === 0 || rest.length > 0 || !wellFormed || prefix < 0 || prefix > most) {
-      throw new Error(`"${entry}" is neither an address nor a CIDR.`)
-    }
-    list.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6')
-  }
-  return list
-}
-
-const loopback = parseAddresses('127.0.0.0/8, ::1')
-
-/** Whether an address, or the name `localhost`, stays on this machine. */
-export function isLoopback(host: string): boolean {
-  if (host === '127.0.0.1' || host === '::1') return true // nearly always; the rest costs a microsecond
-  const name = host.replace(/^\[|\]$/g, '').toLowerCase()
-  if (name === 'localhost' || name.endsWith('.localhost')) return true
-  return isIP(name) !== 0 && within(loopback, plain(name))
-}
-
 /** `trustProxy`: as `GATEHOOK_TRUST_PROXY` has it; empty or undefined: no proxy is trusted. */
 export function createFront(trustProxy: string | undefined): Front {
-  const trusted = trustProxy ? parseAddresses(trustProxy) : undefined
-  const isTrusted = (address: string) => isIP(address) !== 0 && within(trusted!, address)
+  const isTrusted = rangesTest(list(trustProxy || undefined))
   return (remote, encrypted, headers, host) => {
-    const peer = plain(remote ?? '')
-    if (!trusted || !isTrusted(peer)) {
+    const peer = plainAddress(remote ?? '')
+    if (!trustProxy || !isTrusted(peer)) {
       return { address: peer, secure: encrypted, local: !encrypted && isLoopback(peer), host }
     }
     const forwarded =
@@ -99,7 +60,7 @@ const list = (value: string | string[] | undefined): string[] =>
         .split(',')
         .map((part) => part.trim())
 
-/** From the right past trusted hops: what stands left of the last of them the caller may have made up. */
+/** From the right past trusted hops: what stands left of them the caller may have made up. */
 function walk(
   chain: readonly string[],
   peer: string,
@@ -108,7 +69,7 @@ function walk(
   let address = peer
   let hops = 0
   for (let i = chain.length - 1; i >= 0 && isTrusted(address); i--) {
-    const next = plain(withoutPort(chain[i]!).toLowerCase())
+    const next = plainAddress(withoutPort(chain[i]!).toLowerCase())
     if (isIP(next) === 0) break
     address = next
     hops++
@@ -158,19 +119,4 @@ export function knownHost({ publicUrl, host }: KnownHosts): Step {
     }
     last = call.host
   }
-}
-
-export interface Bind {
-  readonly host: string
-  readonly tls: boolean
-  readonly trustProxy: string | undefined
-}
-
-/** The sentence that says why the process does not start, or undefined where it may. */
-export function bindAllowed({ host, tls, trustProxy }: Bind): string | undefined {
-  if (tls || trustProxy || isLoopback(host)) return undefined
-  return (
-    `Plain HTTP is served on loopback addresses only, and ${host} is none. Set GATEHOOK_TLS_CERT and ` +
-    'GATEHOOK_TLS_KEY, or name the proxy in front with GATEHOOK_TRUST_PROXY.'
-  )
 }

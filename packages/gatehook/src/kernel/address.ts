@@ -1,0 +1,63 @@
+/**
+ * IP addresses and ranges of them, written as text. Pure; parsing and matching are Node's. Whose
+ * addresses they are, callers', proxies', our own, is said elsewhere.
+ */
+import { BlockList, isIP } from 'node:net'
+
+export interface AddressRange {
+  readonly address: string
+  readonly bits: number
+  readonly family: 'ipv4' | 'ipv6'
+}
+
+const MAPPED = '::ffff:'
+const MAPPED_BITS = 96
+
+/** An IPv4 address that came over an IPv6 socket, as IPv4; anything else as it is. */
+export const plainAddress = (address: string): string =>
+  address.startsWith(MAPPED) && address.includes('.') ? address.slice(MAPPED.length) : address
+
+/** `10.0.0.0/8`, `2001:db8::/32`, or one address; undefined when it is neither. */
+export function parseRange(text: string): AddressRange | undefined {
+  const [written = '', bits, ...more] = text.toLowerCase().split('/')
+  const family = isIP(written)
+  if (more.length > 0 || family === 0 || written.includes('%')) return undefined
+  const most = family === 4 ? 32 : 128
+  if (bits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(bits)) return undefined
+  const length = bits === undefined ? most : Number(bits)
+  if (length > most) return undefined
+  const address = plainAddress(written)
+  if (address !== written && length >= MAPPED_BITS) {
+    return { address, bits: length - MAPPED_BITS, family: 'ipv4' }
+  }
+  return { address: written, bits: length, family: family === 4 ? 'ipv4' : 'ipv6' }
+}
+
+/**
+ * Whether an address lies in one of `ranges`; what is no address lies nowhere. Throws an `Error`
+ * that names a range which is none.
+ */
+export function rangesTest(ranges: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const text of ranges) {
+    const range = parseRange(text)
+    if (!range) throw new Error(`"${text}" is neither an address nor a CIDR.`)
+    list.addSubnet(range.address, range.bits, range.family)
+  }
+  return (address) => {
+    const zone = address.indexOf('%')
+    const bare = plainAddress(zone < 0 ? address : address.slice(0, zone))
+    const family = isIP(bare)
+    return family !== 0 && list.check(bare, family === 4 ? 'ipv4' : 'ipv6')
+  }
+}
+
+const loops = rangesTest(['127.0.0.0/8', '::1'])
+
+/** Whether an address, or the name `localhost`, stays on this machine. */
+export function isLoopback(host: string): boolean {
+  // Nearly always; the rest costs a microsecond.
+  if (host === '127.0.0.1' || host === '::1') return true
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase()
+  return name === 'localhost' || name.endsWith('.localhost') || loops(name)
+}
