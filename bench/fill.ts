@@ -40,7 +40,8 @@ export function fillHandmade(file: string, { users, tied }: Fill): void {
 /**
  * The seam to the service: it must have been started once on `file` with `GATEHOOK_BOOTSTRAP_KEY` =
  * `BENCH_KEY` and be stopped. Relied on: `gh_api_key_secrets (hash, key_id)`,
- * `gh_api_keys (id, scope)`, `users (scope, id, name, email, created_at)`, `gh_counters (scope, collection, slot, total)`.
+ * `gh_api_keys (id, scope)`, `users (scope, id, name, email, created_at)`,
+ * `gh_counters (scope, collection, slot, total)`.
  */
 export function fillGatehook(file: string, { users, tied }: Fill): void {
   const db = new DatabaseSync(file)

@@ -1,6 +1,7 @@
 /**
  * `npm run bench [-- row names] [--rounds 5] [--seconds 2] [--json FILE] [--without gatehook]`.
- * Ratios are shown, not asserted: exit 1 only when something broke or an answer was wrong, 2: usage.
+ * Ratios are shown, not asserted: exit 1 only when something broke or an answer was wrong,
+ * 2: usage.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'

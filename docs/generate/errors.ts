@@ -1,4 +1,7 @@
-/** `docs/reference/errors.md`: the failure table of `kernel/failure.ts`, with what a client does about each. */
+/**
+ * `docs/reference/errors.md`: the failure table of `kernel/failure.ts`, with what a client does
+ * about each.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { type FailureCode, failures } from '../../packages/gatehook/src/kernel/failure.ts'
 
@@ -72,8 +75,9 @@ export function errorsPage(): string {
   })
   return `# Errors
 
-This page is generated: \`npm run docs\`. Every failure a caller can be told has one code, in one table
-(\`packages/gatehook/src/kernel/failure.ts\`), and one status. Decide by \`error\`; \`message\` is for people and may
+This page is generated: \`npm run docs\`. Every failure a caller can be told has one code,
+in one table (\`packages/gatehook/src/kernel/failure.ts\`), and one status.
+Decide by \`error\`; \`message\` is for people and may
 change. How an error looks on the wire: [http.md](http.md#errors).
 
 | status | \`error\` | sentence, where no better one is known | what to do |

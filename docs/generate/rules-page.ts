@@ -1,6 +1,6 @@
 /**
- * `docs/reference/rules.md`: each rule with what stands of it and the tests that hold it. Tests are found by their
- * file names.
+ * `docs/reference/rules.md`: each rule with what stands of it and the tests that hold it. Tests are
+ * found by their file names.
  */
 import { readdirSync } from 'node:fs'
 import { type Chapter, chapters, type State } from './rules.ts'
@@ -38,9 +38,10 @@ export function rulesPage(files: readonly string[] = ruleTests()): string {
     ].join('\n')
   return `# Rules
 
-This page is generated: \`npm run docs\`. Comments and tests name these rules by their numbers. A rule's test is
-\`packages/gatehook/test/rules/<chapter>-<rule>-<what holds>.test.ts\`: §7.6 is \`7-06-….test.ts\`. A dash
-means that no file of that name stands; the rule may still be covered where its code stands.
+This page is generated: \`npm run docs\`. Comments and tests name these rules by
+their numbers. A rule's test is
+\`packages/gatehook/test/rules/<chapter>-<rule>-<what holds>.test.ts\`: §7.6 is \`7-06-….test.ts\`.
+A dash means that no file of that name stands; the rule may still be covered where its code stands.
 
 ${chapters.map(chapter).join('\n\n')}
 `

@@ -1,4 +1,7 @@
-/** The rules of the interface by number, a line each, and what stands of them. Data; the page is `rules-page.ts`. */
+/**
+ * The rules of the interface by number, a line each, and what stands of them. Data; the page is
+ * `rules-page.ts`.
+ */
 
 /** `built`; `part`: what is missing; `later`: the issue that brings it. */
 export type State = 'built' | { readonly part: string } | { readonly later: string }
@@ -29,7 +32,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['2.1', 'Two commands run the reference service on SQLite; Node comes with the install.'],
       [
         '2.2',
-        'The first start migrates, seeds test mode and, on a terminal only, shows a key and a working curl.',
+        'The first start migrates, seeds test mode; on a terminal it shows a key and a working curl.',
         part('console link'),
       ],
       [
@@ -38,7 +41,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       [
         '2.4',
-        'SIGTERM drains for at most 10 s; a second signal ends at once; `start DIR` serves that folder.',
+        'SIGTERM drains for 10 s at most; a second signal ends at once; `start DIR` serves DIR.',
       ],
       ['2.5', '`--role api,delivery` splits nodes.', part('deliveries, issue 5')],
       ['2.6', 'One table of options, read once, every mistake told together, exit 78.'],
@@ -53,7 +56,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       [
         '3.2',
-        'Keys carry a checksum, rest as SHA-256, are shown once, can expire, be bound to addresses, be rolled.',
+        'Keys carry a checksum, rest as SHA-256, are shown once; expiry, address ranges, rolling.',
       ],
       ['3.3', '`?api_key=` works, warns, is kept by no cache and named in no log.'],
       ['3.4', 'Basic with e-mail and password, from chosen addresses only.', OAUTH],
@@ -131,7 +134,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       [
         '6.8',
-        'Own endpoints by `.route(…)`, own events in the same transaction, ids that never return, bytewise order.',
+        'Own endpoints by `.route(…)`, own events in the transaction, ids never return, bytewise order.',
         part('ending sessions, issue 4'),
       ],
     ],

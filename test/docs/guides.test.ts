@@ -1,6 +1,7 @@
 /**
- * The README and the guides are done as a reader does them: the files they show are written, the curl lines are
- * run against the real service, and what they show of the answers has the answers' shape.
+ * The README and the guides are done as a reader does them: the files they show are written, the
+ * curl lines are run against the real service, and what they show of the answers has the answers'
+ * shape.
  */
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
@@ -21,7 +22,9 @@ before(() => {
   assert.equal(error, undefined, 'curl is not installed; the lines of the guides are run with it')
 })
 
-/** Every call leaves its head and its body behind; `marks` says how many there were after each step. */
+/**
+ * Every call leaves its head and its body behind; `marks` says how many there were after each step.
+ */
 const PRELUDE = `set -euo pipefail
 curl() {
   local n; n=$(printf '%04d' "$(find "$OUT" -name '*.head' | wc -l)")

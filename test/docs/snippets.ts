@@ -1,4 +1,4 @@
-/** Pages of the docs as their blocks, and whether a shown answer has the shape of a real one. Pure. */
+/** Pages of the docs as their blocks; whether a shown answer has the shape of a real one. Pure. */
 
 export interface Block {
   /** What stands after the three backticks. */
@@ -42,7 +42,7 @@ export function stepsOf(markdown: string): Step[] {
   return steps
 }
 
-/** Files a page tells the reader to write: `ts` blocks whose first line is a comment with their path. */
+/** Files a page tells the reader to write: `ts` blocks that begin with a comment of their path. */
 export function filesOf(markdown: string): { path: string; text: string }[] {
   return blocksOf(markdown).flatMap(({ language, text }) => {
     const path = language === 'ts' ? /^\/\/ (\S+\.ts)\n/.exec(text)?.[1] : undefined
@@ -60,8 +60,9 @@ const kindOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 
 /**
- * How `shown` differs from `real`; empty where it fits. Members are the same on both sides and of the same
- * kinds; of an array the page may show fewer elements, but none where there are some is a lie.
+ * How `shown` differs from `real`; empty where it fits. Members are the same on both sides and of
+ * the same kinds; of an array the page may show fewer elements, but none where there are
+ * some is a lie.
  */
 export function differences(shown: unknown, real: unknown, at = ''): string[] {
   const [expected, found] = [kindOf(shown), kindOf(real)]

@@ -1,6 +1,7 @@
 /**
- * The public face: what a service is declared with. `import { f, resource, service } from 'gatehook'`.
- * Running one is `gatehook start`, or `open` of `gatehook/app`.
+ * The public face: what a service is declared with,
+ * `import { f, resource, service } from 'gatehook'`. Running one is `gatehook start`, or `open` of
+ * `gatehook/app`.
  */
 
 export { Failure, type FailureCode } from './kernel/failure.ts'

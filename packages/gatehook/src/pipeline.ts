@@ -1,6 +1,6 @@
 /**
- * The pipeline as a table: rows are steps in their order, columns the kinds of path. What a step does stands in
- * its room; here is only who goes through it.
+ * The pipeline as a table: rows are steps in their order, columns the kinds of path. What a step
+ * does stands in its room; here is only who goes through it.
  */
 import type { After, Kind, Step } from './http/call.ts'
 import type { Pipeline, Steps } from './http/exchange.ts'

@@ -1,6 +1,6 @@
 /**
- * Steps of the pipeline: who is calling (§3.1), and whether they may (§3.6). How a credential is verified
- * is a row of `Verifiers`; nobody without one of its schemes gets further.
+ * Steps of the pipeline: who is calling (§3.1), and whether they may (§3.6). How a credential is
+ * verified is a row of `Verifiers`; nobody without one of its schemes gets further.
  */
 import type { Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'

@@ -1,4 +1,6 @@
-/** Customers and keys as they are listed and shown: one description for lists and single answers. */
+/**
+ * Customers and keys as they are listed and shown: one description for lists and single answers.
+ */
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Row } from '../storage/database.ts'
@@ -46,7 +48,7 @@ export const keyCollection: Collection = {
   counted: false,
   filter: ['id', 'name', 'customer', 'mode', 'expires_at', 'created_at', 'last_used_at'],
   sort: ['id', 'name', 'created_at', 'last_used_at'],
-  // A revoked key is gone for its owners; its row stays, for the audit trail and the version ledger.
+  // A revoked key is gone for its owners; its row stays for the audit trail and the version ledger.
   where: 'revoked_at IS NULL',
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which credential a request carries (§3.1, §3.3): exactly one, or none. Pure; whether it is good is
- * judged elsewhere.
+ * Which credential a request carries (§3.1, §3.3): exactly one, or none. Pure; whether it is good
+ * is judged elsewhere.
  */
 import type { Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -18,8 +18,8 @@ export interface Credential {
 const SCHEMES: ReadonlySet<string> = new Set<Scheme>(['apikey', 'bearer', 'basic'])
 
 /**
- * Undefined where none was sent. Throws `token_in_url`, `ambiguous_credentials` (400), `unauthorized`
- * for an `Authorization` that is empty or of a scheme nobody knows.
+ * Undefined where none was sent. Throws `token_in_url`, `ambiguous_credentials` (400),
+ * `unauthorized` for an `Authorization` that is empty or of a scheme nobody knows.
  */
 export function credentialOf(call: Pick<Call, 'rawHeaders' | 'query'>): Credential | undefined {
   const inHeaders = headerCredentials(call.rawHeaders)

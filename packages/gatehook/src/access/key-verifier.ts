@@ -1,6 +1,7 @@
 /**
- * Whether an API key is good, and whose it is (§3.2). What the database said is remembered for a second at
- * most, so that every node follows a revocation within two, and a busy key costs no request a look-up.
+ * Whether an API key is good, and whose it is (§3.2). What the database said is remembered for a
+ * second at most, so that every node follows a revocation within two, and a busy key costs no
+ * request a look-up.
  */
 import { parseKey } from '../kernel/api-key-format.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -21,8 +22,8 @@ const NOTE_EVERY_MS = 60_000
 
 export interface KeyVerifier {
   /**
-   * Who the key proves the caller at `address` to be; at once where the key is remembered. Throws 403
-   * `invalid_api_key` whatever is wrong with the key, or `customer_suspended`.
+   * Who the key proves the caller at `address` to be; at once where the key is remembered. Throws
+   * 403 `invalid_api_key` whatever is wrong with the key, or `customer_suspended`.
    */
   verify(key: string, address: string): Principal | Promise<Principal>
   /** Forgets every answer, also those on their way: something was changed. */
@@ -53,15 +54,8 @@ const invalidKey = () => new Failure('invalid_api_key')
 export function keyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
   const known = new Map<string, Known>()
   const flights = new Map<string, Promise<Known | undefined>>()
-  const background = new Set<Promise<unknown>>()
+  const { behind, idle } = background(log)
   let generation = 0
-
-  const behind = (work: Promise<unknown>, what: string) => {
-    const done = work
-      .catch((error: unknown) => log.warn({ err: error }, what))
-      .finally(() => background.delete(done))
-    background.add(done)
-  }
 
   const lookUp = async (name: string, hash: Uint8Array): Promise<Known | undefined> => {
     const [begun, loadedMs] = [generation, clock.elapsedMs()]
@@ -117,8 +111,22 @@ export function keyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
       known.clear()
       flights.clear()
     },
+    idle,
+  }
+}
+
+/** Work nobody waits for, until the end; `what` is said where it fails. */
+function background(log: Log) {
+  const running = new Set<Promise<unknown>>()
+  return {
+    behind(work: Promise<unknown>, what: string) {
+      const done = work
+        .catch((error: unknown) => log.warn({ err: error }, what))
+        .finally(() => running.delete(done))
+      running.add(done)
+    },
     async idle() {
-      while (background.size > 0) await Promise.all(background)
+      while (running.size > 0) await Promise.all(running)
     },
   }
 }

@@ -53,10 +53,9 @@ export const pageOfCustomers = (from: Reader, after: string, limit: number) =>
   from.all<CustomerRow>(sql`SELECT no, id, name, suspended, limits, created_at FROM gh_customers
     WHERE id > ${after} ORDER BY id LIMIT ${limit}`)
 
-const oneKey = (
-  id: string,
-) => sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version,
-  hint, created_at, expires_at, last_used_at FROM gh_api_keys WHERE id = ${id} AND revoked_at IS NULL`
+const oneKey = (id: string) =>
+  sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version, hint,
+    created_at, expires_at, last_used_at FROM gh_api_keys WHERE id = ${id} AND revoked_at IS NULL`
 
 export const findKey = (from: Reader, id: string) => from.get<KeyRow>(oneKey(id))
 export const lockKey = (tx: Tx, id: string) => tx.lock<KeyRow>(oneKey(id))

@@ -75,7 +75,7 @@ export function readArrival(head: Head, startedMs: number, rules: ArrivalRules):
   return {
     url,
     path,
-    // A target that is no path must not meet a route by accident, nor be decoded at its full length.
+    // A target that is no path must not meet a route by accident, nor be decoded in full length.
     routed: refusal?.code === 'uri_too_long' ? '*' : routed,
     segment,
     query,
@@ -108,7 +108,10 @@ function judge(
   return repeated(head.rawHeaders)
 }
 
-/** Of a repeated header node keeps the first and says nothing. (`Authorization` is judged in `access/`.) */
+/**
+ * Of a repeated header node keeps the first and says nothing. (`Authorization` is judged in
+ * `access/`.)
+ */
 function repeated(raw: readonly string[]): Failure | undefined {
   let host = 0
   let contentType = 0

@@ -91,7 +91,7 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** Only an escape can bring in NUL or half a surrogate pair: raw, neither is valid JSON in UTF-8. */
+/** Only an escape can bring in NUL or half a surrogate pair: raw, neither is JSON in UTF-8. */
 function unescaped(literal: string, frames: readonly Frame[]): string {
   const string = JSON.parse(literal) as string
   if (string.includes('\0')) throw refusal('nul', 'a string contains NUL', frames)

@@ -8,7 +8,7 @@ import type { Query } from './query.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
-/** Columns of the pipeline table (`pipeline.ts`): what is asked of a caller differs by these only. */
+/** Columns of the pipeline table (`pipeline.ts`): what is asked of callers differs by these. */
 export type Kind = 'probe' | 'public' | 'api' | 'root' | 'admin' | 'unknown'
 
 /** What a handler gives back. `json` is text already: a row is turned into JSON once. */
@@ -61,8 +61,8 @@ export interface Call {
   /** Warnings for `_warnings` in object bodies (§3.3, §8.6). */
   warnings: Warning[]
   /**
-   * Headers every answer to this call gets, errors included. An answer's own header of the same name
-   * wins, whatever its case; `Link` and `Vary` are lists and are joined.
+   * Headers every answer to this call gets, errors included. An answer's own header of the same
+   * name wins, whatever its case; `Link` and `Vary` are lists and are joined.
    */
   readonly out: Record<string, string>
   /** Milliseconds (`clock.elapsedMs`) at which the request's head had arrived. */

@@ -3,10 +3,13 @@ import { hash } from 'node:crypto'
 import { Failure } from '../kernel/failure.ts'
 import type { After, Call } from './call.ts'
 
-/** A strong entity tag of a representation. SHA-1 is enough: it tells versions apart, it guards nothing. */
+/** A strong entity tag. SHA-1 is enough: it tells versions apart, it guards nothing. */
 export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`
 
-/** Whether a list of entity tags names this one. `weakly`: `W/"x"` stands for `"x"` (RFC 9110 §8.8.3.2). */
+/**
+ * Whether a list of entity tags names this one. `weakly`: `W/"x"` stands for `"x"` (RFC 9110
+ * §8.8.3.2).
+ */
 function names(list: string, tag: string, weakly: boolean): boolean {
   if (list.trim() === '*') return true
   for (const [, weak, opaque] of list.matchAll(/(W\/)?("[^"]*")/g)) {
@@ -28,7 +31,10 @@ export const conditional: After = (call, answer) => {
   answer.json = undefined
 }
 
-/** 412 when the caller's `If-Match` names another state than the row's. `text`: the row as the caller sees it. */
+/**
+ * 412 when the caller's `If-Match` names another state than the row's. `text`: the row as the
+ * caller sees it.
+ */
 export function requireMatch(call: Call, text: () => string): void {
   const wanted = call.headers['if-match']
   if (wanted === undefined || names(wanted, entityTag(text()), false)) return

@@ -1,6 +1,6 @@
 /**
- * Cross-origin calls (§10.5, Fetch standard). Preflights are answered before anything is judged, and
- * every other answer says who may read it, failures included. Pure.
+ * Cross-origin calls (§10.5, Fetch standard). Preflights are answered before anything is judged,
+ * and every other answer says who may read it, failures included. Pure.
  */
 import type { After, Step } from './call.ts'
 

@@ -2,9 +2,9 @@
  * Media types: what a caller accepts (`Accept`, RFC 9110 §12.5.1), what a body is (`Content-Type`).
  * Which version a vendor type names is judged in `versions/`. Pure.
  *
- * An `Accept` without a single readable range is taken as absent: the caller gets JSON, not a riddle.
- * `application/problem+json` alone is enough to be served: it says what errors shall look like (§10.1),
- * and the errors of a request that is turned away with 406 could never be seen.
+ * An `Accept` without a single readable range is taken as absent: the caller gets JSON, not a
+ * riddle. `application/problem+json` alone is enough to be served: it says what errors shall look
+ * like (§10.1), and the errors of a request that is turned away with 406 could never be seen.
  */
 
 import { MIMEType } from 'node:util'
@@ -22,8 +22,8 @@ const CACHED = 256
 const PARAMETER = /;([^;,=]*)=("[^"]*"|[^;,]*)/g
 
 /**
- * Which of `types` a header takes, most wanted first. Parameters but `q` are left out: nothing here has
- * any, and `application/json; charset=utf-8` means JSON.
+ * Which of `types` a header takes, most wanted first. Parameters but `q` are left out: nothing here
+ * has any, and `application/json; charset=utf-8` means JSON.
  */
 function preferred(accept: string, types: readonly string[]): readonly string[] {
   const ranges = accept.replace(PARAMETER, (whole, name: string) =>
@@ -35,7 +35,7 @@ function preferred(accept: string, types: readonly string[]): readonly string[] 
 /** Answers are remembered, for callers repeat themselves. */
 const problemFirst = new Map<string, boolean>()
 
-/** Whether errors are to be `application/problem+json`: named, and not wanted less than plain JSON. */
+/** Whether errors are to be `application/problem+json`: named, and wanted as much as JSON. */
 export function prefersProblem(accept: string | undefined): boolean {
   if (!accept || !/problem\+json/i.test(accept)) return false
   let answer = problemFirst.get(accept)
@@ -100,8 +100,8 @@ export function readTypes(operation: Operation, method: string): readonly string
 }
 
 /**
- * Why a body with these headers is not read, or undefined when it is. `types` are what the operation
- * reads; `vendor` counts as JSON where that is among them.
+ * Why a body with these headers is not read, or undefined when it is. `types` are what the
+ * operation reads; `vendor` counts as JSON where that is among them.
  */
 export function unreadable(
   contentType: string | undefined,

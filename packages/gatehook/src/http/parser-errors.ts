@@ -1,6 +1,6 @@
 /**
- * What node's parser refuses before there is a request: answered on the bare socket, in our envelope,
- * correctly framed, and then the connection ends.
+ * What node's parser refuses before there is a request: answered on the bare socket, in our
+ * envelope, correctly framed, and then the connection ends.
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * Failure → Answer: our envelope, or RFC 9457 for those who ask for it (§10.1). The only place where an
- * error becomes JSON. Pure.
+ * Failure → Answer: our envelope, or RFC 9457 for those who ask for it (§10.1). The only place
+ * where an error becomes JSON. Pure.
  */
 import { type Failure, failures } from '../kernel/failure.ts'
 import type { Answer } from './call.ts'

@@ -1,7 +1,7 @@
 /** The query string, strictly: percent-decoding that fails by name, repeats kept. Pure. */
 import { Failure, type FailureCode } from '../kernel/failure.ts'
 
-/** A refusal that names the parameter at fault. `what` completes the sentence that begins with it. */
+/** A refusal that names the parameter at fault; `what` completes the sentence begun with it. */
 export function parameterFailure(code: FailureCode, parameter: string, what: string): Failure {
   const message = `${parameter} ${what}.`
   return new Failure(code, message, { errors: [{ parameter, code, message }] })

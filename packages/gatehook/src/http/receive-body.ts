@@ -1,6 +1,6 @@
 /**
- * The body comes in: media type first (415), then at most so many bytes (413), then strict JSON. Reads
- * the socket; what the bytes mean is `body.ts`.
+ * The body comes in: media type first (415), then at most so many bytes (413), then strict JSON.
+ * Reads the socket; what the bytes mean is `body.ts`.
  */
 import type { IncomingMessage } from 'node:http'
 import { Failure } from '../kernel/failure.ts'

@@ -1,6 +1,6 @@
 /**
- * The door to Fastify, the only file that imports it: router, sockets, `inject`. Fastify neither reads
- * bodies, nor answers, nor logs here; what a call goes through is `exchange.ts`.
+ * The door to Fastify, the only file that imports it: router, sockets, `inject`. Fastify neither
+ * reads bodies, nor answers, nor logs here; what a call goes through is `exchange.ts`.
  */
 import { type IncomingMessage, METHODS, type Server, type ServerResponse } from 'node:http'
 import type { Server as HttpsServer } from 'node:https'
@@ -75,7 +75,7 @@ export function createServer(options: ServerOptions): HttpServer {
   const { log, clock, random, documentation } = options
   const context: Context = {
     log,
-    lines: log.child({}, { redact: [] }), // looking for secrets costs more than all the rest of a line
+    lines: log.child({}, { redact: [] }), // looking for secrets costs more than the line itself
     clock,
     front: options.front,
     limits,
@@ -130,26 +130,31 @@ export function createServer(options: ServerOptions): HttpServer {
   // Its types want to know at compile time whether the server speaks TLS.
   const app = fastify(settings as object) as unknown as FastifyInstance
 
-  // No method has a body as far as Fastify goes: ours is read after the head steps, and differently.
-  const methods = METHODS.filter((method) => method !== 'CONNECT')
-  for (const method of methods) {
-    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-  }
+  // No method has a body as far as Fastify goes: ours is read after the head steps.
+  for (const method of ROUTED) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   for (const endpoint of options.endpoints) {
-    const plan = planOf(endpoint, options.pipeline)
-    app.route({
-      method: [...methods],
-      url: endpoint.path,
-      handler(request, reply) {
-        const params = (request.params ?? NO_PARAMS) as Record<string, string>
-        // The router lets `/users/` match `/users/:id`.
-        for (const name in params) if (params[name] === '') return nowhere(request.raw, reply.raw)
-        const { raw } = request
-        serve(new Exchange(context, plan, arrivalOf(raw), raw, reply.raw, params))
-      },
-    })
+    register(app, context, planOf(endpoint, options.pipeline), nowhere)
   }
   return operate(app, context, options)
+}
+
+/** CONNECT is for proxies; node gives it to nobody here. */
+const ROUTED = METHODS.filter((method) => method !== 'CONNECT')
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+
+function register(app: FastifyInstance, context: Context, plan: Plan, nowhere: Listener): void {
+  app.route({
+    method: [...ROUTED],
+    url: plan.route,
+    handler(request, reply) {
+      const params = (request.params ?? NO_PARAMS) as Record<string, string>
+      // The router lets `/users/` match `/users/:id`.
+      for (const name in params) if (params[name] === '') return nowhere(request.raw, reply.raw)
+      const { raw } = request
+      serve(new Exchange(context, plan, arrivalOf(raw), raw, reply.raw, params))
+    },
+  })
 }
 
 const arrivalOf = (request: IncomingMessage): Arrival => (request as Arriving)[ARRIVAL]!

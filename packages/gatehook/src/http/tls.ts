@@ -1,6 +1,6 @@
 /**
- * The certificate and its key from their files, and again whenever these change (§2.3). A new pair that
- * does not work is logged and the old one kept: a bad renewal must not take the service down.
+ * The certificate and its key from their files, and again whenever these change (§2.3). A new pair
+ * that does not work is logged and the old one kept: a bad renewal must not take the service down.
  */
 import { readFileSync, unwatchFile, watchFile } from 'node:fs'
 import { createSecureContext } from 'node:tls'
@@ -35,9 +35,9 @@ export interface TlsWatch {
 const INTERVAL_MS = 1000
 
 /**
- * Looks at both files every second. Polling, because renewals replace files and swap symbolic links,
- * which a watch on the file itself misses. While only one of the two is new the pair does not fit;
- * that is a warning in the log, and the second change puts it right. Returns what ends it.
+ * Looks at both files every second. Polling, because renewals replace files and swap symbolic
+ * links, which a watch on the file itself misses. While only one of the two is new the pair does
+ * not fit; that is a warning in the log, and the second change puts it right. Returns what ends it.
  */
 export function watchTls({ files, apply, log, intervalMs = INTERVAL_MS }: TlsWatch): () => void {
   const changed = () => {

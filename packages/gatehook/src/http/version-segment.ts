@@ -17,8 +17,9 @@ export interface SplitPath {
 
 /**
  * `/api/v1/orders` → `/api/orders` and `v1`. `roots` are the first segments of the paths declared
- * under `/api`: they are never versions. Anything else is left as it is, and no route will match it.
- * An escaped segment (`%761`) is not decoded: it is neither a root nor a version, so it stays a 404.
+ * under `/api`: they are never versions. Anything else is left as it is, and no route will match
+ * it. An escaped segment (`%761`) is not decoded: it is neither a root nor a version, so it stays a
+ * 404.
  */
 export function split(path: string, roots: ReadonlySet<string>): SplitPath {
   if (!path.startsWith(PREFIX)) return { path, segment: undefined }

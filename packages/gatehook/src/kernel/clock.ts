@@ -1,6 +1,7 @@
 /**
- * Time as an argument. Everything that depends on the date reads a `Clock`; the wall clock itself is
- * touched here only. Socket time-outs and cache lives use `elapsedMs`, which a test clock never moves.
+ * Time as an argument. Everything that depends on the date reads a `Clock`; the wall clock itself
+ * is touched here only. Socket time-outs and cache lives use `elapsedMs`, which a test clock never
+ * moves.
  */
 export interface Clock {
   /** The service's time, epoch milliseconds. A test clock may stand ahead of the wall (§12.6). */

@@ -1,10 +1,10 @@
 /**
- * The failures a caller can be told, in one table (decisions §10.2). A `Failure` carries a code from
- * it; `http/problem.ts` turns it into JSON. Bugs are not here: they are thrown as they are and
+ * The failures a caller can be told, in one table (decisions §10.2). A `Failure` carries a code
+ * from it; `http/problem.ts` turns it into JSON. Bugs are not here: they are thrown as they are and
  * answered with a bare 500.
  */
 
-/** Every code, its status and the sentence a caller reads when the place that fails has no better one. */
+/** Every code, its status and the sentence a caller reads where nobody has a better one. */
 export const failures = {
   invalid_request: [400, 'The request is not well formed.'],
   invalid_json: [400, 'The body is not valid JSON.'],
@@ -55,7 +55,7 @@ export const failures = {
 
 export type FailureCode = keyof typeof failures
 
-/** One thing that is wrong: where (`pointer` into the body, RFC 6901, or query `parameter`) and what. */
+/** What is wrong and where: `pointer` into the body (RFC 6901), or query `parameter`. */
 export interface FieldError {
   readonly pointer?: string
   readonly parameter?: string

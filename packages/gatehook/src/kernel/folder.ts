@@ -4,7 +4,8 @@ import { dirname } from 'node:path'
 
 /**
  * Makes a folder and those above it, for this user only. Throws the error of the file system. Not
- * `recursive: true`: under /proc, where a folder that is there refuses with ENOENT, Node then asks for ever.
+ * `recursive: true`: under /proc, where a folder that is there refuses with ENOENT, Node then asks
+ * for ever.
  */
 export function makeFolder(path: string): void {
   if (existsSync(path)) return

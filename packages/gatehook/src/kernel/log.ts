@@ -72,7 +72,7 @@ function loggablePart(part: string): string {
   return isSecret(name) ? `${name}=…` : part
 }
 
-/** `%61pi_key` is `api_key` to whoever reads the query, and a name that cannot be read may be anything. */
+/** `%61pi_key` is `api_key` to who reads the query; a name nobody can read may be anything. */
 function isSecret(name: string): boolean {
   try {
     return SECRET_PARAMETERS.has(decodeURIComponent(name).toLowerCase())

@@ -1,13 +1,13 @@
 /**
- * Reading an object of declared members, strictly (§10.2): all that is missing, unknown or wrong is told
- * at once, each with its pointer. Pure. Resources make their own validation from their fields.
+ * Reading an object of declared members, strictly (§10.2): all that is missing, unknown or wrong is
+ * told at once, each with its pointer. Pure. Resources make their own validation from their fields.
  */
 import { Failure, type FieldError } from './failure.ts'
 import { parseTime } from './time.ts'
 
 const MAX_ERRORS = 50
 
-/** Notes what is wrong with the value being read; `below` is a pointer inside it. Gives undefined. */
+/** Notes what is wrong with the value read; `below` is a pointer inside it. Gives undefined. */
 export type Wrong = (message: string, below?: string, code?: string) => undefined
 /** Turns a JSON value into what is meant, or calls `wrong`. */
 export type Read<T> = (value: unknown, wrong: Wrong) => T | undefined
@@ -113,7 +113,7 @@ export const instant: Read<number> = (value, wrong) =>
   (typeof value === 'string' ? parseTime(value) : undefined) ??
   wrong('must be an ISO 8601 instant, for example 2027-01-31T00:00:00Z')
 
-/** An array of at most `max` values; each is read by `read`, and the first of equal ones is kept. */
+/** An array of at most `max` values, each read by `read`; the first of equal ones is kept. */
 export const setOf =
   <T>(read: Read<T>, max: number): Read<readonly T[]> =>
   (value, wrong) => {

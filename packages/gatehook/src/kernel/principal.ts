@@ -1,4 +1,4 @@
-/** Who a credential proved to be (decisions §1). A word of the whole house, so it lives at its floor. */
+/** Who a credential proved to be (decisions §1). The whole house says it: it lives at its floor. */
 export type Mode = 'live' | 'test'
 
 export interface Principal {
@@ -21,8 +21,8 @@ export interface Principal {
 }
 
 /**
- * Customer and mode in one integer: `2 * customer number + (live ? 1 : 0)`. One column, eight bytes,
- * first in every key and index: two customers, or two modes of one, can never meet (§1.1).
+ * Customer and mode in one integer: `2 * customer number + (live ? 1 : 0)`. One column, eight
+ * bytes, first in every key and index: two customers, or two modes of one, can never meet (§1.1).
  */
 export type Scope = number & { readonly scope: unique symbol }
 

@@ -33,8 +33,8 @@ export interface Tx extends Reader {
   /** How many rows changed. */
   run(statement: Statement): Promise<number>
   /**
-   * Runs `change` in a savepoint: when it throws, only what it did is undone, and the transaction can
-   * go on. A deadlock still undoes all of it.
+   * Runs `change` in a savepoint: when it throws, only what it did is undone, and the transaction
+   * can go on. A deadlock still undoes all of it.
    */
   attempt<T>(change: () => Promise<T>): Promise<T>
   /** Called once the transaction is durable; not at all when it is rolled back. */

@@ -1,4 +1,4 @@
-/** The keys that sign access tokens (§4.6): ES256, the private part sealed. Tokens are not made here. */
+/** The keys that sign access tokens (§4.6): ES256, sealed. Tokens are not made here. */
 import { createHash, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Clock } from '../kernel/clock.ts'

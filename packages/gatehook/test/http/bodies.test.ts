@@ -98,7 +98,7 @@ test('refused before the body: the 401 does not wait for it', async (t) => {
   assert.equal(answer?.status, 401)
 })
 
-/** Sends a head with `Expect`, then the body once 100 Continue has come; gives all that was read. */
+/** Sends a head with `Expect`, the body once 100 Continue has come; gives all that was read. */
 function expecting(port: number, head: string, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, '127.0.0.1')
@@ -114,7 +114,7 @@ function expecting(port: number, head: string, body: string): Promise<string> {
   })
 }
 
-test('100-continue is said when the body is wanted, and not to those who are refused', async (t) => {
+test('100-continue is said when the body is wanted, not to those who are refused', async (t) => {
   const { port } = await start(t)
   const headers = [JSON_TYPE, 'Content-Length: 7', 'Expect: 100-continue']
   const wanted = await expecting(port, request('POST /api/orders', ...headers), '{"a":1}')

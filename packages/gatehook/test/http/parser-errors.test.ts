@@ -122,7 +122,9 @@ test('garbage after a request does not take its answer', async (t) => {
 test('Upgrade is ignored', async (t) => {
   const { port } = await start(t)
   for (const to of ['websocket', 'h2c']) {
-    const upgrade = `GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade, close\r\nUpgrade: ${to}\r\n\r\n`
+    const upgrade =
+      'GET /healthz HTTP/1.1\r\nHost: localhost\r\n' +
+      `Connection: upgrade, close\r\nUpgrade: ${to}\r\n\r\n`
     assert.equal((await talk(port, upgrade))[0]?.status, 200, to)
   }
 })
