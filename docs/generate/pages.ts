@@ -28,7 +28,7 @@ export const current = ({ file }: Page): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined
 
 /** A page written by hand with one generated part, between two comments. */
-export function withBlock(page: string, name: string, text: string): string {
+function withBlock(page: string, name: string, text: string): string {
   const [start, end] = [`<!-- ${name}: generated -->`, `<!-- /${name} -->`]
   const [from, to] = [page.indexOf(start), page.indexOf(end)]
   if (from < 0 || to < from) throw new Error(`the page has no part ${start} … ${end}`)

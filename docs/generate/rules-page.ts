@@ -8,7 +8,7 @@ import { type Chapter, chapters, type State } from './rules.ts'
 const TESTS = new URL('../../packages/gatehook/test/rules/', import.meta.url)
 
 /** What the name of a rule's test file begins with: `7.6` → `7-06-`, `13` → `13-`. */
-export function testPrefix(number: string): string {
+function testPrefix(number: string): string {
   const [chapter, rule] = number.split('.')
   return rule === undefined ? `${chapter}-` : `${chapter}-${rule.padStart(2, '0')}-`
 }

@@ -134,7 +134,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       [
         '6.8',
-        'Own endpoints by `.route(…)`, own events in the transaction, ids never return, bytewise order.',
+        'Own endpoints by `.route(…)`, own events in the transaction, ids never return, byte order.',
         part('ending sessions, issue 4'),
       ],
     ],

@@ -6,7 +6,7 @@ export interface Block {
   readonly text: string
 }
 
-export function blocksOf(markdown: string): Block[] {
+function blocksOf(markdown: string): Block[] {
   const found = markdown.matchAll(/^```([a-z]*)\n(.*?)^```$/gms)
   return [...found].map(([, language, text]) => ({ language: language!, text: text! }))
 }

@@ -55,7 +55,7 @@ function dateOf(value: unknown): Date | undefined {
 }
 
 /** The target of a relation in a `Link` header (RFC 8288). */
-export function linkOf(header: string | null, rel: string): string | undefined {
+function linkOf(header: string | null, rel: string): string | undefined {
   for (const [, target, rest] of (header ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
     const relations = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))/i.exec(rest!)
     if ((relations?.[1] ?? relations?.[2] ?? '').split(/\s+/).includes(rel)) return target

@@ -17,7 +17,7 @@ export interface EventStore {
 }
 
 /** How many ids, and how many objects, memory keeps by default. */
-export const DEFAULT_MAX_ENTRIES = 10_000
+const DEFAULT_MAX_ENTRIES = 10_000
 
 /**
  * Remembers in this process, the last `maxEntries` of ids and of objects (default 10,000 of each).

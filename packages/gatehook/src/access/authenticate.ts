@@ -13,7 +13,7 @@ export type Verifier = (credential: Credential, call: Call) => Principal | Promi
 
 export type Verifiers = Readonly<Record<Scheme, Verifier>>
 
-export const BASIC_CHALLENGE = 'Basic realm="gatehook", charset="UTF-8"'
+const BASIC_CHALLENGE = 'Basic realm="gatehook", charset="UTF-8"'
 
 /** No token was ever issued here, so none is good. */
 export const noBearer: Verifier = () => {
@@ -75,7 +75,7 @@ export function authenticate({ verifiers, publicUrl }: AuthenticateOptions): Ste
 }
 
 /** Whether a principal may do what asks for `scope`: by its name, or as the operator (§13). */
-export const holds = (principal: Principal, scope: string): boolean =>
+const holds = (principal: Principal, scope: string): boolean =>
   principal.scopes.has(scope) || principal.scopes.has(ADMIN_SCOPE)
 
 /** Refuses a principal that lacks the operation's scope: 403 `insufficient_scope`, naming it. */

@@ -75,11 +75,6 @@ export function databaseExists(config: Config): boolean {
 
 export const databaseShown = (config: Config): string => withoutPassword(config.databaseUrl)
 
-export async function databaseAnswers(db: Database, config: Config): Promise<Finding> {
-  await db.get(sql`SELECT 1 AS one`)
-  return ok(databaseShown(config))
-}
-
 export async function migrationsDone(db: Database, service: Service | undefined): Promise<Finding> {
   const engine = (await pending(db)).map((one) => `${one.number} ${one.name}`)
   const tables = service ? await planService(db, service.definition) : []

@@ -8,7 +8,7 @@ import type { Database, Value } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 import { envelope, type RenderObject } from './event.ts'
 
-export const eventList: Collection = {
+const eventList: Collection = {
   name: 'events',
   table: 'gh_events',
   columns: [

@@ -14,7 +14,7 @@ import type { Operation, Step } from './call.ts'
 
 export const JSON_TYPE = 'application/json'
 export const PROBLEM_TYPE = 'application/problem+json'
-export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
+const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
 const VENDOR_RANGE = /application\/vnd\.[\w.-]+\+json/gi
 const CACHED = 256

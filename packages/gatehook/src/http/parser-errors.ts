@@ -21,7 +21,7 @@ const LINGER_MS = 1000
 const NEWLINE = 10
 
 /** Which failure a parser error is. Pure. */
-export function failureOf(error: ParserError, urlBytes: number): Failure {
+function failureOf(error: ParserError, urlBytes: number): Failure {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return lineBytes(error.rawPacket) > urlBytes

@@ -23,9 +23,6 @@ export function idSequence(prefix: string, random: Random): (nowMs: number) => s
   }
 }
 
-/** The smallest id that could have been made at `ms`: where a walk by time begins. */
-export const firstIdAt = (prefix: string, ms: number): string => prefix + timePart(ms)
-
 const timePart = (ms: number): string => digits(ms, TIME_CHARACTERS)
 
 function digits(number: number, length: number): string {

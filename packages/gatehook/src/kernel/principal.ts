@@ -30,5 +30,3 @@ export const scopeOf = (customerNo: number, mode: Mode): Scope =>
   (customerNo * 2 + (mode === 'live' ? 1 : 0)) as Scope
 
 export const modeOf = (scope: Scope): Mode => (scope % 2 === 1 ? 'live' : 'test')
-
-export const customerNoOf = (scope: Scope): number => Math.floor(scope / 2)

@@ -92,5 +92,5 @@ function readValue(parameter: string, text: string, column: ListColumn): string 
 }
 
 /** Case of A–Z only, as `lower()` of both databases under byte order has it. */
-export const foldCase = (text: string): string =>
+const foldCase = (text: string): string =>
   text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase())

@@ -71,7 +71,7 @@ const refuseWrite = (): never => {
 const answer = ({ status, body }: RouteResult): Answer =>
   body === undefined ? { ...noContent(), status: status ?? 204 } : json(status ?? 200, body)
 
-export function readerFor(catalog: Catalog, principal: Principal, sql: Reader) {
+function readerFor(catalog: Catalog, principal: Principal, sql: Reader) {
   return {
     sql,
     get(resource: AnyResource, id: number): Promise<AnyRow> {
@@ -82,7 +82,7 @@ export function readerFor(catalog: Catalog, principal: Principal, sql: Reader) {
 }
 
 /** The door of the team's own code to rows and events, within one transaction. */
-export function txFor(catalog: Catalog, principal: Principal, record: RecordEvent, sql: Tx) {
+function txFor(catalog: Catalog, principal: Principal, record: RecordEvent, sql: Tx) {
   const entryOf = (resource: AnyResource) => catalog.entries.get(resource.definition.name)!
   const types = eventTypes(catalog.service)
   return {

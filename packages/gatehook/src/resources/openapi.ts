@@ -97,7 +97,7 @@ export function openApiEndpoints(
 /**
  * `orders` → `Order`, by the events' word for one (`order.created`), else the collection's name.
  */
-export function schemaName({ definition }: Entry): string {
+function schemaName({ definition }: Entry): string {
   const one = definition.events[0]?.split('.')[0] ?? definition.name
   return one.replace(/(^|_)([a-z])/g, (_all, _lead, letter: string) => letter.toUpperCase())
 }

@@ -56,7 +56,7 @@ function endpointsOf(entry: Entry, deps: ResourceDeps): Endpoint[] {
 const shapeFor = (entry: Entry, call: Call): Shape => entry.shapes.get(call.version!)!
 
 /** Ids are `1`, `2`, …; anything else names no row. */
-export function rowId(call: Call): number {
+function rowId(call: Call): number {
   const text = call.params.id ?? ''
   const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN
   if (!Number.isSafeInteger(id)) throw new Failure('not_found')

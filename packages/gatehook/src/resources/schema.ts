@@ -59,7 +59,7 @@ const object = (specs: Specs, required: readonly string[]): JsonSchema => ({
   ),
 })
 
-export const writable = (specs: Specs): Specs =>
+const writable = (specs: Specs): Specs =>
   Object.fromEntries(Object.entries(specs).filter(([, spec]) => spec.write !== 'never'))
 
 /** A whole row, as answers show it. */

@@ -50,7 +50,7 @@ export const uniqueName = (table: string, field: string): string =>
  * the id, so that a page is one seek (§7.9); where rows have an owner, each of these stands a
  * second time with the owner behind the scope, for persons.
  */
-export function indexesOf(definition: Definition): Index[] {
+function indexesOf(definition: Definition): Index[] {
   const { name: table, fields } = definition
   const owner = ownerOf(definition)
   const indexes: Index[] = []

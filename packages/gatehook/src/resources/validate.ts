@@ -89,7 +89,7 @@ export function fromWire(specs: Specs, wire: AnyRow): AnyRow {
 }
 
 /** From a row to the wire, as an object. */
-export function toWire(specs: Specs, row: AnyRow): AnyRow {
+function toWire(specs: Specs, row: AnyRow): AnyRow {
   const wire: AnyRow = {}
   for (const [name, value] of Object.entries(row)) {
     const instant = specs[name]?.kind === 'time' && typeof value === 'number'

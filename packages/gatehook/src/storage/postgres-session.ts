@@ -55,7 +55,7 @@ export interface Sessions {
 }
 
 /** A database by its address, without user and password. */
-export const placeOf = (url: string): string => {
+const placeOf = (url: string): string => {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname}`
 }

@@ -14,7 +14,7 @@ const jwkOf = (key: KeyObject) => key.export({ format: 'jwk' })
 const generate = promisify(generateKeyPair)
 
 /** RFC 7638 §3.2: the required members of an EC key in lexicographic order, no white space. */
-export function thumbprint({ crv, kty, x, y }: ReturnType<typeof jwkOf>): string {
+function thumbprint({ crv, kty, x, y }: ReturnType<typeof jwkOf>): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
 }
 

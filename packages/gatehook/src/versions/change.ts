@@ -42,7 +42,7 @@ export interface Ladder {
  * The newest name of an old field that a change made into something else: no column holds its
  * values, so no list is filtered or sorted by it, not even by a newer column of the same name.
  */
-export const NOT_ASKED = ''
+const NOT_ASKED = ''
 
 /** `changes`: newest first, as declared. `versions`: all majors, oldest first. */
 export function ladder(
