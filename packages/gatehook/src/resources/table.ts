@@ -58,7 +58,13 @@ function indexesOf(definition: Definition): Index[] {
     if (!indexes.some((index) => index.name === name))
       indexes.push({ name, columns, unique: false })
   }
-  const wanted = new Set([...definition.sort, ...definition.filter])
+  const wanted = new Set(definition.sort)
+  for (const name of definition.filter) {
+    // Filters compare e-mails without case; an index on the column itself cannot serve them.
+    if (fields[name]!.kind !== 'email') wanted.add(name)
+    else if (!fields[name]!.unique)
+      add(indexName(table, 'lower', name), ['scope', `lower(${name})`, 'id'])
+  }
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.kind === 'ref') wanted.add(name) // deleting the row it points to looks here
     if (spec.unique) {

@@ -13,6 +13,8 @@ CREATE TABLE gh_customers (
   created_at {int} NOT NULL
 );
 CREATE UNIQUE INDEX gh_customers_id ON gh_customers (id);
+CREATE INDEX gh_customers_name ON gh_customers (name, id);
+CREATE INDEX gh_customers_created ON gh_customers (created_at, id);
 CREATE TABLE gh_api_keys (
   id {text} NOT NULL PRIMARY KEY,
   scope {int} NOT NULL,
@@ -29,6 +31,9 @@ CREATE TABLE gh_api_keys (
   last_used_at {int}
 );
 CREATE INDEX gh_api_keys_scope ON gh_api_keys (scope, id);
+CREATE INDEX gh_api_keys_name ON gh_api_keys (name, id) WHERE revoked_at IS NULL;
+CREATE INDEX gh_api_keys_created ON gh_api_keys (created_at, id) WHERE revoked_at IS NULL;
+CREATE INDEX gh_api_keys_used ON gh_api_keys (last_used_at, id) WHERE revoked_at IS NULL;
 CREATE TABLE gh_api_key_secrets (
   hash {bytes} NOT NULL PRIMARY KEY,
   key_id {text} NOT NULL,

@@ -1,0 +1,43 @@
+/**
+ * §7.9: customers, keys and the audit trail have an index for every sort they declare; what was
+ * revoked costs a list of keys nothing. Asserted on the plans of SQLite, not on a clock.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openService } from '../../../../test/rig/service.ts'
+import { customerCollection, keyCollection } from '../../src/access/collections.ts'
+import { auditCollection } from '../../src/audit/collection.ts'
+import type { Key } from '../../src/lists/cursor.ts'
+import { pageStatement, type Walk } from '../../src/lists/plan.ts'
+
+const fixed = { scope: 0, owner: undefined, filters: [], inclusive: false, skip: 0, limit: 21 }
+
+/** First page, a page further on, and one that begins at a row without a value. */
+function anchorsOf(column: string, nullable: boolean): (readonly Key[] | undefined)[] {
+  if (column === 'id') return [undefined, ['m']]
+  return [undefined, [5, 'm'], ...(nullable ? [[null, 'm']] : [])]
+}
+
+for (const collection of [customerCollection, keyCollection, auditCollection]) {
+  test(`${collection.name}: every declared sort is a walk along an index`, async (t) => {
+    const { app } = await openService(t, 'sqlite')
+    for (const column of collection.sort) {
+      const { nullable = false } = collection.columns.find((one) => one.name === column)!
+      for (const anchor of anchorsOf(column, nullable)) {
+        for (const backward of [false, true]) {
+          const id = { column: 'id', descending: false }
+          const sort = column === 'id' ? [id] : [{ column, descending: false }, id]
+          const walk: Walk = { ...fixed, collection, sort, anchor, backward }
+          const statement = pageStatement(walk)
+          const explained = { ...statement, sql: `EXPLAIN QUERY PLAN ${statement.sql}` }
+          const plan = (await app.db.all(explained)).map((line) => String(line.detail))
+          const told = `${JSON.stringify({ sort, anchor, backward })}\n${plan.join('\n')}`
+          const reads = plan.filter((line) => line.includes(collection.table))
+          assert.ok(reads.length > 0, told)
+          for (const read of reads) assert.match(read, / USING (COVERING )?INDEX /, told)
+          assert.ok(!plan.some((line) => line.includes('TEMP B-TREE')), told)
+        }
+      }
+    }
+  })
+}
