@@ -78,15 +78,6 @@ test('every method node knows meets a path, or 405 with Allow', async (t) => {
   assert.equal(unheard?.status, 400)
 })
 
-test('OPTIONS needs no credential; unknown paths stay unknown', async (t) => {
-  const { server } = await start(t)
-  const plain = await server.inject({ method: 'OPTIONS', path: '/api/v1/users' })
-  assert.deepEqual([plain.statusCode, plain.body], [204, ''])
-  assert.equal(plain.headers.allow, 'GET, HEAD, POST, OPTIONS')
-  assert.equal((await server.inject({ method: 'OPTIONS', path: '/nowhere' })).statusCode, 404)
-  assert.equal((await server.inject({ method: 'DELETE', path: '/api/users' })).statusCode, 405)
-})
-
 test('HEAD is GET without the body, errors included', async (t) => {
   const { port } = await start(t)
   for (const path of ['/api/orders/5', '/api/users', '/nowhere', '/page']) {

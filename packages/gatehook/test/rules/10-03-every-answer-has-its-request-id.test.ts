@@ -1,0 +1,21 @@
+/** §10.3: `X-Request-Id` is echoed where it is one, else made; on every answer. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { start, talk } from '../http/rig.ts'
+
+test('a request id is echoed when it is one, else made; on every answer', async (t) => {
+  const { server, port } = await start(t)
+  const idOf = async (sent?: string, path = '/api/orders') => {
+    const headers = sent === undefined ? {} : { 'x-request-id': sent }
+    return (await server.inject({ path, headers })).headers['x-request-id']
+  }
+  assert.equal(await idOf('Ab.c-_9'), 'Ab.c-_9')
+  assert.equal(await idOf('x'.repeat(128), '/nowhere'), 'x'.repeat(128))
+  for (const bad of ['x'.repeat(129), 'a b', '', 'a\u00e4', 'a,b']) {
+    assert.match(String(await idOf(bad)), /^req_[0-9A-Za-z]{16}$/, bad)
+  }
+  assert.notEqual(await idOf(), await idOf())
+  const [broken] = await talk(port, 'GARBAGE\r\n\r\n')
+  assert.match(broken?.headers['x-request-id'] ?? '', /^req_/)
+  assert.equal(JSON.parse(broken?.body ?? '').request_id, broken?.headers['x-request-id'])
+})
