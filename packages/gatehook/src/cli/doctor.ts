@@ -56,7 +56,7 @@ async function examine({ flags, options }: Input): Promise<Findings> {
     ({ definition }) => ({
       state: 'ok',
       detail: found.declared
-        ? `${definition.name}, ${definition.resources.length} resources`
+        ? `${definition.name}: ${definition.resources.map(({ name }) => name).join(', ')}`
         : 'none declared here: the reference service',
     }),
     'Correct the declaration; nothing starts without one that loads.',

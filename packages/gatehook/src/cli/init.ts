@@ -80,10 +80,7 @@ import { api } from './service.ts'
 
 test('the service declares what it should', () => {
   const { versions, resources } = api.definition
-  assert.deepEqual(
-    versions.map((version) => version.name),
-    ['v1', 'v2'],
-  )
+  assert.ok(versions.length > 0)
   assert.ok(resources.length > 0)
 })
 `
@@ -140,7 +137,7 @@ function run({ args, out }: Input): undefined {
       'Next:',
       '',
       `  ${cyan(`npx gatehook start ${here}`.trim())}   ${dim('at once, with this very Gatehook')}`,
-      `  ${cyan(install)}   ${dim('with a copy of its own')}`,
+      `  ${cyan(install)}   ${dim('as a project of its own')}`,
     ].join('\n'),
   )
 }

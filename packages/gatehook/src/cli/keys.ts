@@ -36,15 +36,15 @@ async function list(input: Input): Promise<undefined> {
     wanted.length === 0
       ? 'No keys. Make one: gatehook keys create --name mine --scopes admin'
       : table(
-          ['id', 'name', 'mode', 'key', 'scopes', 'expires', 'last used'],
+          ['id', 'name', 'mode', 'key', 'expires', 'last used', 'scopes'],
           wanted.map((key) => [
             key.id,
             key.name,
             key.mode,
             key.hint,
-            key.scopes.join(' '),
             key.expires_at ?? dim('never'),
             key.last_used_at ?? dim('never'),
+            key.scopes.join(' '), // last: there may be many
           ]),
         ),
   )

@@ -58,14 +58,15 @@ function quietly(command: Command): void {
 }
 
 /** Help and version were asked for; anything else commander throws is a wrong command line. */
-function ended(error: unknown, json: boolean): number {
-  const out = processOutput(json)
+function ended(error: unknown, argv: readonly string[]): number {
+  const out = processOutput(argv.includes('--json'))
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.fine
     if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone: it was shown
+    const named = commands.some(({ name }) => name.split(' ')[0] === argv[0]) ? `${argv[0]} ` : ''
     const [sentence = '', hint = ''] = error.message.replace(/^error: /, '').split('\n')
     out.mistake(
-      [[sentence, hint, 'See: gatehook --help'].filter(Boolean).join('\n      ')],
+      [[sentence, hint, `See: gatehook ${named}--help`].filter(Boolean).join('\n      ')],
       EXIT.usage,
     )
     return EXIT.usage
@@ -90,5 +91,5 @@ const argv = process.argv.slice(2)
 try {
   await program().parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' })
 } catch (error) {
-  process.exitCode = ended(error, argv.includes('--json'))
+  process.exitCode = ended(error, argv)
 }
