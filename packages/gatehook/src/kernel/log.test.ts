@@ -15,3 +15,10 @@ test('of secret parameters only the names are logged, however they are spelled',
   ]
   for (const [url, logged] of cases) assert.equal(loggableUrl(url), logged)
 })
+
+test('an API key in the wrong place of a URL is not logged either', () => {
+  const key = `gk_live_${'x'.repeat(38)}`
+  for (const where of ['?api_key[]=', '?apikey=', '?x=1;api_key=', '?', '/', '?a?api_key=']) {
+    assert.equal(loggableUrl(`/api/orders${where}${key}`), `/api/orders${where}gk_live_…`)
+  }
+})

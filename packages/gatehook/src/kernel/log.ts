@@ -57,8 +57,19 @@ const standardOutput = () =>
 
 const SECRET_PARAMETERS = new Set(['api_key', 'cursor', 'access_token', 'token', 'code'])
 
-/** A URL as it may be logged: of secret parameters only the names. */
-export function loggableUrl(url: string): string {
+/** An API key, or what was left of one: it is no less a secret in the wrong place. */
+const KEYS = /gk_(live|test)_[0-9A-Za-z]+/g
+
+/**
+ * A URL as it may be logged: of secret parameters only the names, and no API key wherever it stands
+ * (`?apikey=gk_…`, `?x=1;api_key=gk_…`, in the path).
+ */
+export const loggableUrl = (url: string): string => {
+  const named = withoutSecretValues(url)
+  return named.includes('gk_') ? named.replace(KEYS, 'gk_$1_…') : named
+}
+
+function withoutSecretValues(url: string): string {
   const mark = url.indexOf('?')
   if (mark < 0 || !url.includes('=', mark)) return url
   const parts = url.slice(mark + 1).split('&')
