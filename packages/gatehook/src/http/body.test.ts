@@ -39,6 +39,21 @@ test('what is wrong is named, and where', () => {
   for (const [body, expected] of cases) assert.equal(refusalOf(body), expected, body)
 })
 
+test('a fraction is not rounded to a whole number', () => {
+  const rounded = ['0.99999999999999999999', '9007199254740990.6', '1.00000000000000000001e0']
+  for (const number of [...rounded, '-1e-400', '4503599627370496500000.01e-3', '12e-999']) {
+    assert.equal(refusalOf(`{"n":${number}}`), 'number_too_precise /n', number)
+  }
+  for (const number of ['1.0', '-0.0', '0e-9', '0.05e2', '120e-1', '1.5', '1e20', '1.5e1']) {
+    assert.equal(refusalOf(`[${number}]`), 'accepted', number)
+  }
+  assert.equal(
+    refusalOf(`[0.${'0'.repeat(1_000_000)}1]`),
+    'number_too_precise /0',
+    'in linear time',
+  )
+})
+
 test('depth is bounded, however deep it goes', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   assert.equal(refusalOf(nested(MAX_DEPTH)), 'accepted')

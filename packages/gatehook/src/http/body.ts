@@ -37,6 +37,8 @@ interface Frame {
   at: string | number
 }
 
+const DECIMAL = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+
 const QUOTE = 34
 const COMMA = 44
 const MINUS = 45
@@ -127,14 +129,27 @@ function endOfNumber(text: string, start: number, frames: readonly Frame[]): num
     integer = false
   }
   if (integer && end - start < 16) return end - 1
-  const number = Number(text.slice(start, end))
+  const literal = text.slice(start, end)
+  const number = Number(literal)
   if (!Number.isFinite(number)) {
     throw refusal('number_too_large', 'a number is too large', frames)
+  }
+  if (!integer && Number.isInteger(number) && hasFraction(literal)) {
+    throw refusal('number_too_precise', 'a fraction would be rounded to a whole number', frames)
   }
   if (integer && !Number.isSafeInteger(number)) {
     throw refusal('number_too_large', 'an integer lies beyond 2^53-1 and would lose digits', frames)
   }
   return end - 1
+}
+
+/** Whether digits other than 0 stand behind the point, once the exponent has moved it. */
+function hasFraction(literal: string): boolean {
+  const [, whole = '', fraction = '', exponent = '0'] = DECIMAL.exec(literal)!
+  const digits = whole + fraction
+  let significant = digits.length // a loop: /0+$/ is quadratic in zeros that are not at the end
+  while (significant > 0 && digits[significant - 1] === '0') significant--
+  return significant > Math.max(0, whole.length + Number(exponent))
 }
 
 function refusal(code: string, what: string, frames: readonly Frame[]): Failure {
