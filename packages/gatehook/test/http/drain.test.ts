@@ -1,29 +1,7 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
-import { type TestContext, test } from 'node:test'
-import type { Endpoint } from '../../src/http/call.ts'
-import { answersIn, start, talk } from './rig.ts'
-
-/** A server with `/slow`, which answers when told to. */
-async function withSlow(t: TestContext) {
-  const gate = Promise.withResolvers<void>()
-  const entered = Promise.withResolvers<void>()
-  const slow: Endpoint = {
-    kind: 'public',
-    path: '/slow',
-    methods: {
-      GET: {
-        authenticated: false,
-        handle: async () => {
-          entered.resolve()
-          await gate.promise
-          return { status: 200, json: '"done"' }
-        },
-      },
-    },
-  }
-  return { ...(await start(t, { more: [slow] })), gate, entered }
-}
+import { test } from 'node:test'
+import { answersIn, start, talk, withSlow } from './rig.ts'
 
 const KEPT = 'HTTP/1.1\r\nHost: localhost\r\n\r\n'
 

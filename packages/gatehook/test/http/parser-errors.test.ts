@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import net from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Endpoint } from '../../src/http/call.ts'
-import { answersIn, type RawAnswer, request, start, talk } from './rig.ts'
+import { answersIn, type RawAnswer, request, start, talk, withSlow } from './rig.ts'
 
 const short = { headersTimeoutMs: 200, requestTimeoutMs: 400 }
 
@@ -89,23 +88,7 @@ test('a body that breaks its framing is 400, once', async (t) => {
 })
 
 test('garbage after a request does not take its answer', async (t) => {
-  const gate = Promise.withResolvers<void>()
-  const entered = Promise.withResolvers<void>()
-  const slow: Endpoint = {
-    kind: 'public',
-    path: '/slow',
-    methods: {
-      GET: {
-        authenticated: false,
-        handle: async () => {
-          entered.resolve()
-          await gate.promise
-          return { status: 200, json: '"slow"' }
-        },
-      },
-    },
-  }
-  const { port } = await start(t, { more: [slow] })
+  const { port, gate, entered } = await withSlow(t)
   const socket = net.connect(port, '127.0.0.1')
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -115,7 +98,7 @@ test('garbage after a request does not take its answer', async (t) => {
   gate.resolve()
   await closed
   const answers = answersIn(Buffer.concat(chunks))
-  assert.deepEqual([answers[0]?.status, answers[0]?.body], [200, '"slow"'])
+  assert.deepEqual([answers[0]?.status, answers[0]?.body], [200, '"done"'])
   assert.deepEqual(judged(answers[1]), [400, 'invalid_request'])
 })
 

@@ -165,6 +165,20 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
   }
 }
 
+/** A server with `/slow`, which says when it was asked and answers when told to. */
+export async function withSlow(t: TestContext) {
+  const gate = Promise.withResolvers<void>()
+  const entered = Promise.withResolvers<void>()
+  const handle = async () => {
+    entered.resolve()
+    await gate.promise
+    return { status: 200, json: '"done"' }
+  }
+  const methods = { GET: { ...open, handle } }
+  const rig = await start(t, { more: [{ kind: 'public', path: '/slow', methods }] })
+  return { ...rig, gate, entered }
+}
+
 export interface RawAnswer {
   readonly status: number
   readonly headers: Record<string, string>
