@@ -36,10 +36,11 @@ async function list(input: Input): Promise<undefined> {
     wanted.length === 0
       ? 'No keys. Make one: gatehook keys create --name mine --scopes admin'
       : table(
-          ['id', 'name', 'mode', 'key', 'expires', 'last used', 'scopes'],
+          ['id', 'name', 'customer', 'mode', 'key', 'expires', 'last used', 'scopes'],
           wanted.map((key) => [
             key.id,
             key.name,
+            key.customer,
             key.mode,
             key.hint,
             key.expires_at ?? dim('never'),
