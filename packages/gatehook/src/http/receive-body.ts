@@ -2,12 +2,26 @@
  * The body comes in: media type first (415), then at most so many bytes (413), then strict JSON.
  * Reads the socket; what the bytes mean is `body.ts`.
  */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
 import { parseBody } from './body.ts'
-import type { Operation } from './call.ts'
-import type { Exchange, Limits } from './exchange.ts'
+import type { Call, Operation } from './call.ts'
 import { readTypes, unreadable, unsupported } from './media.ts'
+
+interface Limits {
+  readonly bodyBytes: number
+  /** A body larger than `bodyBytes` is read and thrown away up to here. */
+  readonly discardBytes: number
+}
+
+/** What is needed here of an exchange (`exchange.ts`). */
+interface Receiving extends Call {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly context: { readonly limits: Limits; readonly vendor: RegExp }
+  /** Set where the connection ends with the answer. */
+  closing: boolean
+}
 
 /** Rejected with when the caller went away in the middle: there is nobody to answer. */
 export const ABORTED = Symbol('aborted')
@@ -15,7 +29,7 @@ export const ABORTED = Symbol('aborted')
 const JSON_LIKE = /[/+]json\s*(?:;|$)/i
 
 /** Fills `bytes` and `body`; undefined when there is nothing to wait for. */
-export function receiveBody(exchange: Exchange, operation: Operation): Promise<void> | undefined {
+export function receiveBody(exchange: Receiving, operation: Operation): Promise<void> | undefined {
   const length = declaredLength(exchange)
   if (length === 0) return arrived(exchange, operation, exchange.bytes)
   const { headers, context } = exchange
@@ -32,7 +46,7 @@ export function receiveBody(exchange: Exchange, operation: Operation): Promise<v
   })
 }
 
-function arrived(exchange: Exchange, operation: Operation, bytes: Uint8Array): undefined {
+function arrived(exchange: Receiving, operation: Operation, bytes: Uint8Array): undefined {
   exchange.bytes = bytes
   if (bytes.length > 0) {
     if (JSON_LIKE.test(exchange.headers['content-type'] ?? '')) exchange.body = parseBody(bytes)
@@ -42,7 +56,7 @@ function arrived(exchange: Exchange, operation: Operation, bytes: Uint8Array): u
 }
 
 /** Bytes announced by Content-Length; undefined for a chunked body; 0 where there is none. */
-function declaredLength({ headers }: Exchange): number | undefined {
+function declaredLength({ headers }: Receiving): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined
   return Number(headers['content-length'] ?? 0)
 }
@@ -56,7 +70,7 @@ function tooLarge(limits: Limits): Failure {
  * bytes resets it, and the caller would see the reset instead of the 413.
  */
 function collect(
-  exchange: Exchange,
+  exchange: Receiving,
   length: number | undefined,
   limits: Limits,
 ): Promise<Uint8Array> {
@@ -73,7 +87,11 @@ function collect(
   return gather(exchange, request, limits)
 }
 
-function gather(exchange: Exchange, request: IncomingMessage, limits: Limits): Promise<Uint8Array> {
+function gather(
+  exchange: Receiving,
+  request: IncomingMessage,
+  limits: Limits,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
