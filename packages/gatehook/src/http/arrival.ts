@@ -10,6 +10,7 @@ import { split } from './version-segment.ts'
 
 /** What is read of node's request. */
 export interface Head {
+  readonly method?: string | undefined
   readonly url?: string | undefined
   readonly httpVersionMinor: number
   readonly headers: IncomingHttpHeaders
@@ -98,10 +99,17 @@ function judge(
     return new Failure('invalid_request', 'A request target has no fragment.')
   }
   if (path.includes('%00')) return new Failure('invalid_request', 'The path contains NUL.')
+  if (path === '*' && head.method !== 'OPTIONS') {
+    return new Failure('invalid_request', 'The target * is for OPTIONS only.')
+  }
   if (host === undefined && head.httpVersionMinor > 0) {
     return new Failure('invalid_request', 'The Host header is missing.')
   }
-  const { expect } = head.headers
+  const { expect, 'transfer-encoding': coding } = head.headers
+  // Node takes any list that ends in chunked, and undoes only that.
+  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
+    return new Failure('invalid_request', 'The only transfer coding understood is chunked.')
+  }
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     return new Failure('invalid_request', 'This expectation cannot be met. Only 100-continue is.')
   }

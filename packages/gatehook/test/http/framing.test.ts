@@ -1,0 +1,26 @@
+/** What could be read in two ways by two servers in a row is refused, not guessed (§10.4). */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { request, start, talk } from './rig.ts'
+
+test('a transfer coding other than chunked is refused: node would undo the last one only', async (t) => {
+  const { port } = await start(t)
+  const sent = async (coding: string) => {
+    const head = ['Content-Type: application/json', `Transfer-Encoding: ${coding}`]
+    const [answer] = await talk(port, request('POST /api/orders', ...head), '2\r\n{}\r\n0\r\n\r\n')
+    return answer?.status
+  }
+  assert.equal(await sent('chunked'), 200)
+  assert.equal(await sent('Chunked'), 200)
+  for (const coding of ['gzip, chunked', 'identity, chunked', 'chunked, chunked', 'x']) {
+    assert.equal(await sent(coding), 400, coding)
+  }
+})
+
+test('the target * is for OPTIONS only', async (t) => {
+  const { port } = await start(t)
+  for (const method of ['GET', 'POST', 'DELETE']) {
+    const [answer] = await talk(port, request(`${method} *`))
+    assert.equal(answer?.status, 400, method)
+  }
+})
