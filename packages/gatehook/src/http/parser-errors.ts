@@ -4,6 +4,7 @@
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
@@ -31,6 +32,8 @@ function failureOf(error: ParserError, urlBytes: number): Failure {
       return new Failure('payload_too_large')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Failure('request_timeout')
+    case 'CONNECT':
+      return new Failure('invalid_request', 'This is no proxy: CONNECT is not served.')
     default:
       return new Failure('invalid_request', 'This is not a well-formed HTTP request.')
   }
@@ -71,6 +74,15 @@ export function answerParserErrors(options: ParserErrorOptions) {
     }
   }
 }
+
+/** The listener for `connect`: nobody is tunnelled, and a connection closed in silence tells nothing. */
+export const refuseTunnels =
+  (options: ParserErrorOptions) =>
+  (_request: unknown, stream: Duplex): void => {
+    stream.on('error', () => stream.destroy())
+    const error: ParserError = Object.assign(new Error('CONNECT'), { code: 'CONNECT' })
+    refuse(error, stream as Socket, options)
+  }
 
 function refuse(error: ParserError, socket: Socket, options: ParserErrorOptions): void {
   if (!socket.writable) return

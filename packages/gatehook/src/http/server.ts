@@ -23,7 +23,7 @@ import {
 } from './exchange.ts'
 import type { Front } from './front.ts'
 import { vendorPattern } from './media.ts'
-import { answerParserErrors } from './parser-errors.ts'
+import { answerParserErrors, type ParserErrorOptions, refuseTunnels } from './parser-errors.ts'
 import { readTls, type TlsFiles, watchTls } from './tls.ts'
 
 export interface ServerOptions {
@@ -100,6 +100,13 @@ export function createServer(options: ServerOptions): HttpServer {
     serve(new Exchange(context, unknown, { ...arrival, refusal }, request, response, NO_PARAMS))
   }
 
+  const refusals: ParserErrorOptions = {
+    log,
+    random,
+    urlBytes: limits.urlBytes,
+    documentation,
+    latest: (socket) => (socket as Tracked)[LATEST],
+  }
   const settings = {
     ...nodeOptions(options.tls, limits),
     requestTimeout: limits.requestTimeoutMs,
@@ -119,16 +126,11 @@ export function createServer(options: ServerOptions): HttpServer {
       onBadUrl: broken,
       defaultRoute: nowhere,
     },
-    clientErrorHandler: answerParserErrors({
-      log,
-      random,
-      urlBytes: limits.urlBytes,
-      documentation,
-      latest: (socket) => (socket as Tracked)[LATEST],
-    }),
+    clientErrorHandler: answerParserErrors(refusals),
   }
   // Its types want to know at compile time whether the server speaks TLS.
   const app = fastify(settings as object) as unknown as FastifyInstance
+  app.server.on('connect', refuseTunnels(refusals))
 
   // No method has a body as far as Fastify goes: ours is read after the head steps.
   for (const method of ROUTED) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })

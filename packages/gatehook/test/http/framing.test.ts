@@ -24,3 +24,16 @@ test('the target * is for OPTIONS only', async (t) => {
     assert.equal(answer?.status, 400, method)
   }
 })
+
+test('CONNECT is answered, and the connection ends', async (t) => {
+  const { port } = await start(t)
+  for (const target of ['evil.example:443', '/api/orders']) {
+    const answers = await talk(port, request(`CONNECT ${target}`), request('GET /healthz'))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400],
+      target,
+    )
+    assert.equal(answers[0]?.headers.connection, 'close')
+  }
+})
