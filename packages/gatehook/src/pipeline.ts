@@ -43,7 +43,7 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['head', '. . x x x .', steps.quota],
     ['head', '. . x x x .', steps.authorize],
     // on the way out, for every answer
-    ['out', '. . x x x x', steps.quotaAnonymous],
+    ['out', '. x x x x x', steps.quotaAnonymous],
     ['out', '. . x x x .', steps.conditional],
     ['out', '. . x x x .', steps.warnings],
     ['out', '. x x x x x', steps.corsHeaders],

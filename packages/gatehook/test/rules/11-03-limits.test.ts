@@ -71,6 +71,18 @@ eachService(
   { env },
 )
 
+eachService(
+  'public documents count against the address, too',
+  async ({ as }) => {
+    const nobody = as(undefined)
+    const paths = ['/', '/openapi/v1.json', '/', '/openapi/v2.json', '/', '/']
+    const statuses = []
+    for (const path of paths) statuses.push((await nobody.get(path)).status)
+    assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429])
+  },
+  { env },
+)
+
 eachService('no limit, no headers', async ({ get }) => {
   const { headers } = await get('/api/v2/users')
   assert.equal(headers.ratelimit ?? headers['ratelimit-policy'], undefined)
