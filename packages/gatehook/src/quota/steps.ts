@@ -38,13 +38,16 @@ export function quotaSteps(limiter: Limiter, rate: Rate | null): QuotaSteps {
       return verdict instanceof Promise ? verdict.then(judge) : judge(verdict)
     },
     anonymous(call, answer) {
-      if (call.principal || !rate) return undefined
+      // A preflight costs nothing and can carry no credential: refused, it would break the pages of
+      // callers who are far from their own limit, and they could not even read why.
+      if (call.principal || !rate || call.method === 'OPTIONS') return undefined
       const judge = (verdict: Verdict) => {
         note(call, rate, verdict)
         if (verdict.allowed) return
         const { status, json, headers } = problem(refuse(verdict), {
           requestId: call.id,
           accept: call.headers.accept,
+          path: call.path,
         })
         Object.assign(answer, { status, json, headers, raw: undefined })
       }

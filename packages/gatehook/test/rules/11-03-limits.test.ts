@@ -83,6 +83,19 @@ eachService(
   { env },
 )
 
+eachService(
+  'OPTIONS is not limited: a preflight can carry no credential',
+  async ({ as }) => {
+    const nobody = as(undefined)
+    for (let n = 0; n < 6; n++) await nobody.get('/api/v2/users')
+    assert.equal((await nobody.get('/api/v2/users')).status, 429)
+    const asked = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
+    const preflight = await nobody.send('OPTIONS', '/api/v2/users', undefined, asked)
+    assert.equal(preflight.status, 204)
+  },
+  { env: { ...env, GATEHOOK_CORS_ORIGINS: 'https://a.example' } },
+)
+
 eachService('no limit, no headers', async ({ get }) => {
   const { headers } = await get('/api/v2/users')
   assert.equal(headers.ratelimit ?? headers['ratelimit-policy'], undefined)
