@@ -75,7 +75,7 @@ export function answerParserErrors(options: ParserErrorOptions) {
   }
 }
 
-/** The listener for `connect`: nobody is tunnelled, and a connection closed in silence tells nothing. */
+/** The listener for `connect`: no tunnels; a connection closed in silence would say nothing. */
 export const refuseTunnels =
   (options: ParserErrorOptions) =>
   (_request: unknown, stream: Duplex): void => {
