@@ -1,6 +1,6 @@
 /**
  * Bytes of a body → JSON value, strictly (§10.4): what JSON.parse lets through silently, duplicate
- * members, prototype keys, integers that lose digits, lone surrogates, is refused by name. Pure.
+ * members, prototype keys, numbers that lose digits, lone surrogates, is refused by name. Pure.
  */
 import { Failure } from '../kernel/failure.ts'
 
