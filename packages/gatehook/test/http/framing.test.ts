@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request, start, talk } from './rig.ts'
 
-test('a transfer coding other than chunked is refused: node undoes the last one only', async (t) => {
+test('a transfer coding other than chunked is refused: node undoes only the last', async (t) => {
   const { port } = await start(t)
   const sent = async (coding: string) => {
     const head = ['Content-Type: application/json', `Transfer-Encoding: ${coding}`]
