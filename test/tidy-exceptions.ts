@@ -5,16 +5,8 @@ export const CIRCLES: readonly string[] = ['http/respond.ts → http/exchange.ts
 export const LONG_FILES: readonly string[] = []
 
 /** Their beginnings: how long they are may change. */
-export const LONG_FUNCTIONS: readonly string[] = [
-  'packages/gatehook/src/app.ts: async function assemble',
-]
-export const WIDE_FILES: readonly string[] = [
-  'packages/gatehook/src/access/customers.ts',
-  'packages/gatehook/src/access/keys.ts',
-  'packages/gatehook/src/app.ts',
-  'packages/gatehook/src/http/exchange.ts',
-  'packages/gatehook/src/http/respond.ts',
-]
+export const LONG_FUNCTIONS: readonly string[] = []
+export const WIDE_FILES: readonly string[] = []
 export const NOT_BUILT: readonly string[] = [
   '2.1',
   '3.1 3.2 3.3 3.4 3.5 3.6 3.7 3.8 3.9',

@@ -32,7 +32,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['2.1', 'Two commands run the reference service on SQLite; Node comes with the install.'],
       [
         '2.2',
-        'The first start migrates, seeds test mode; on a terminal it shows a key and a working curl.',
+        'The first start migrates and seeds; on a terminal it shows a key and a curl that works.',
         part('console link'),
       ],
       [
@@ -134,7 +134,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       [
         '6.8',
-        'Own endpoints by `.route(…)`, own events in the transaction, ids never return, byte order.',
+        'Endpoints by `.route(…)`, events in the transaction, ids never return, byte order.',
         part('ending sessions, issue 4'),
       ],
     ],

@@ -1,6 +1,6 @@
 /**
- * Where everything meets: a configuration and a service become a running API. Reads top to bottom like a recipe;
- * nothing downstairs imports it.
+ * Where everything meets: a configuration and a service become a running API. Reads top to bottom
+ * like a recipe; nothing downstairs imports it.
  */
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from './access/administration.ts'
 import { authenticate, authorize, noBasic, noBearer } from './access/authenticate.ts'
@@ -30,9 +30,8 @@ import { type Random, systemRandom } from './kernel/random.ts'
 import { Vault } from './kernel/secret.ts'
 import { createLister } from './lists/list.ts'
 import { createPipeline } from './pipeline.ts'
-import { localLimiter, sharedLimiter } from './quota/limiter.ts'
-import { quotaSteps } from './quota/steps.ts'
-import { drawFrom, purgeQuota } from './quota/store.ts'
+import { createQuota } from './quota/steps.ts'
+import { purgeQuota } from './quota/store.ts'
 import { createCatalog, newestOf } from './resources/catalog.ts'
 import { customEndpoints } from './resources/custom.ts'
 import { migrateService } from './resources/migrate.ts'
@@ -65,7 +64,10 @@ export interface AppOptions {
   readonly random?: Random
   /** The program's own version: `0.1.0`. */
   readonly release?: string
-  /** Sample data in test mode of the default customer, where it is empty; `first`: on the first start only. */
+  /**
+   * Sample data in test mode of the default customer, where it is empty; `first`: on the first
+   * start only.
+   */
   readonly seed?: boolean | 'first'
   /** Make a test key on the first run and give its text, to be shown to a person once. */
   readonly testKey?: boolean
@@ -118,14 +120,65 @@ interface Ground extends AppOptions {
 }
 
 async function assemble(ground: Ground): Promise<App> {
+  const { config, log, db } = ground
+  const prepared = await prepare(ground)
+  const { keys, keeper, service } = prepared
+  const address = { publicUrl: publicUrlOf(config, config.port) }
+  const state = { draining: false }
+  const engine = equip(ground, prepared, address)
+  const endpoints = endpointsOf(ground, prepared, engine, address, state)
+  const server = createServer({
+    ...ground,
+    endpoints,
+    vendor: service.vendor,
+    front: createFront(config.trustProxy.join(',') || undefined),
+    roots: rootsOf(endpoints),
+    tls: tlsOf(config),
+    pipeline: pipelineOf(ground, prepared, address),
+  })
+  const stopClock = keeper ? followClock(keeper, log) : () => {}
+  const stopJanitor = startJanitor(log, {
+    answers: () => purgeAnswers(db, ground.clock.now()),
+    quota: () => purgeQuota(db, ground.clock.now()),
+  })
+  return {
+    ...prepared,
+    db,
+    clock: keeper,
+    openapi: (version) => engine.documents.get(version),
+    inject: server.inject,
+    async listen() {
+      const bound = await server.listen({ host: config.host, port: config.port })
+      address.publicUrl = publicUrlOf(config, bound.port)
+      return bound
+    },
+    async close() {
+      state.draining = true
+      await server.drain(DRAIN_LIMIT_MS)
+      stopClock()
+      await stopJanitor()
+      await keys.idle()
+      await db.close()
+    },
+  }
+}
+
+/** Where the service is reached; the port may be known only once it listens. */
+interface Address {
+  publicUrl: string
+}
+
+type Prepared = Awaited<ReturnType<typeof prepare>>
+type Engine = ReturnType<typeof equip>
+
+/** The database as this program and this service need it, with what a first start makes. */
+async function prepare(ground: Ground) {
   const { config, log, clock, random, db, onProgress = () => {} } = ground
   const service = ground.service.definition
   const versions = service.versions.map((version) => version.name)
-
   await migrateEngine(db, { clock, onProgress: ({ name }) => onProgress(`migration ${name}`) })
   await migrateService(db, service, onProgress)
   await ensureSigningKey(db, ground)
-
   const keys = keyVerifier({ db, clock, log })
   const changed = keys.forget
   const scopes = scopesOf(service)
@@ -139,47 +192,52 @@ async function assemble(ground: Ground): Promise<App> {
   const wanted = ground.seed === 'first' ? first.created : ground.seed
   const seeded = wanted ? await seedService(service, await sampleScope(db), ground) : {}
   for (const [name, count] of Object.entries(seeded)) onProgress(`${count} sample ${name}`)
-
   const keeper = clock instanceof SettableClock ? clockKeeper({ db, clock, random }) : undefined
   await keeper?.follow()
-  const stopClock = keeper ? followClock(keeper, log) : () => {}
+  return { service, versions, keys, administration, firstRun: first, seeded, keeper }
+}
 
-  let publicUrl = publicUrlOf(config, config.port)
+/** What handlers work with. */
+function equip(ground: Ground, { service, versions }: Prepared, address: Address) {
+  const { config, clock, random, vault, db } = ground
   const record = createRecorder({ clock, random, shape: newestOf(service), sinks: [] })
   const { counterSlots } = db.dialect
   const catalog = createCatalog(service, { clock, record, counterSlots })
-  const perform = createPerform({ db, clock, vault: ground.vault })
   const list = createLister({
     db,
-    cursorKey: ground.vault.key('cursor'),
-    publicUrl: () => publicUrl,
+    cursorKey: vault.key('cursor'),
+    publicUrl: () => address.publicUrl,
     defaultStyle: config.defaultPagination,
   })
+  const perform = createPerform({ db, clock, vault })
+  const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
+  return { db, record, catalog, list, perform, documents }
+}
 
-  const limiter = db.dialect.shared ? sharedLimiter(clock, drawFrom(db)) : localLimiter(clock)
-  const quota = quotaSteps(limiter, rateOf(config))
-  const stopJanitor = startJanitor(log, {
-    answers: () => purgeAnswers(db, clock.now()),
-    quota: () => purgeQuota(db, clock.now()),
-  })
-
-  let draining = false
+function endpointsOf(
+  ground: Ground,
+  { service, versions, administration, keeper }: Prepared,
+  engine: Engine,
+  address: Address,
+  state: { readonly draining: boolean },
+): Endpoint[] {
+  const { db, log, clock, config } = ground
+  const { catalog, list } = engine
   const checks = {
     database: databaseCheck(db),
     migrations: migrationCheck(db),
-    draining: drainCheck(() => draining),
+    draining: drainCheck(() => state.draining),
   }
-  const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
-  const endpoints: Endpoint[] = [
+  return [
     ...probeEndpoints(checks, log),
-    rootEndpoint({ name: service.name, versions }),
-    ...openApiEndpoints(documents, () => publicUrl),
+    rootEndpoint({ name: service.name, versions, collections: [...catalog.entries.keys()] }),
+    ...openApiEndpoints(engine.documents, () => address.publicUrl),
     protectedEndpoint,
-    ...resourceEndpoints(catalog, { db, list, perform }),
-    ...customEndpoints(catalog, { db, perform, record }),
+    ...resourceEndpoints(catalog, engine),
+    ...customEndpoints(catalog, engine),
     ...eventEndpoints({ db, list, ...catalog }),
-    ...customerEndpoints(administration, { list, perform }),
-    ...keyEndpoints(administration, { list, perform }),
+    ...customerEndpoints(administration, engine),
+    ...keyEndpoints(administration, engine),
     auditEndpoint(list),
     ...(keeper ? [clockEndpoint(keeper)] : []),
     systemEndpoint({
@@ -194,80 +252,44 @@ async function assemble(ground: Ground): Promise<App> {
       figures: { keys: () => countKeys(db) },
     }),
   ]
+}
 
+function pipelineOf(ground: Ground, { service, versions, keys }: Prepared, address: Address) {
+  const { config, clock, db } = ground
   const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
-  const server = createServer({
-    endpoints,
-    log,
-    clock,
-    random,
-    vendor: service.vendor,
-    front: createFront(config.trustProxy.join(',') || undefined),
-    roots: rootsOf(endpoints),
-    tls: tlsOf(config),
-    pipeline: createPipeline({
-      requireHttps,
-      knownHost: knownHost({ publicUrl, host: config.host }),
-      preflight: cors.preflight,
-      explicitVersion: explicitVersion(versions),
-      acceptable: acceptable(service.vendor),
-      authenticate: authenticate({
-        verifiers: {
-          apikey: ({ value }, call) => keys.verify(value, call.address),
-          bearer: noBearer,
-          basic: noBasic,
-        },
-        publicUrl: () => publicUrl,
-      }),
-      settledVersion: settledVersion(versions),
-      quota: quota.known,
-      authorize,
-      quotaAnonymous: quota.anonymous,
-      conditional,
-      warnings: addWarnings,
-      corsHeaders: cors.headers,
-      strictTransport,
+  const quota = createQuota(db, clock, rateOf(config))
+  return createPipeline({
+    requireHttps,
+    knownHost: knownHost({ publicUrl: address.publicUrl, host: config.host }),
+    preflight: cors.preflight,
+    explicitVersion: explicitVersion(versions),
+    acceptable: acceptable(service.vendor),
+    authenticate: authenticate({
+      verifiers: {
+        apikey: ({ value }, call) => keys.verify(value, call.address),
+        bearer: noBearer,
+        basic: noBasic,
+      },
+      publicUrl: () => address.publicUrl,
     }),
+    settledVersion: settledVersion(versions),
+    quota: quota.known,
+    authorize,
+    quotaAnonymous: quota.anonymous,
+    conditional,
+    warnings: addWarnings,
+    corsHeaders: cors.headers,
+    strictTransport,
   })
-
-  return {
-    db,
-    service,
-    versions,
-    firstRun: first,
-    seeded,
-    administration,
-    clock: keeper,
-    openapi: (version) => documents.get(version),
-    inject: server.inject,
-    async listen() {
-      const bound = await server.listen({ host: config.host, port: config.port })
-      publicUrl = publicUrlOf(config, bound.port)
-      return bound
-    },
-    async close() {
-      draining = true
-      await server.drain(DRAIN_LIMIT_MS)
-      stopClock()
-      await stopJanitor()
-      await keys.idle()
-      await db.close()
-    },
-  }
 }
 
 /** Sample data belongs to the default customer's test mode (§2.2). */
-async function sampleScope(db: Database): Promise<Scope> {
-  return scopeOf((await findCustomer(db, DEFAULT_CUSTOMER))!.no, 'test')
-}
+const sampleScope = async (db: Database): Promise<Scope> =>
+  scopeOf((await findCustomer(db, DEFAULT_CUSTOMER))!.no, 'test')
 
 /** First segments under `/api`: what stands there is a path, not a version. */
 const rootsOf = (endpoints: readonly Endpoint[]): Set<string> =>
-  new Set(
-    endpoints
-      .filter((endpoint) => endpoint.path.startsWith('/api/'))
-      .map((endpoint) => endpoint.path.split('/')[2]!),
-  )
+  new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? []))
 
 const rateOf = ({ rateLimit }: Config) =>
   rateLimit && { limit: rateLimit.limit, windowMs: rateLimit.windowS * 1000 }

@@ -1,7 +1,6 @@
 /**
- * The public face: what a service is declared with,
- * `import { f, resource, service } from 'gatehook'`. Running one is `gatehook start`, or `open` of
- * `gatehook/app`.
+ * The public face: what a service is declared with, `import { f, resource, service } from
+ * 'gatehook'`. Running one is `gatehook start`, or `openApp` of `gatehook/app`.
  */
 
 export { Failure, type FailureCode } from './kernel/failure.ts'

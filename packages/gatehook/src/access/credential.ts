@@ -52,20 +52,23 @@ function headerCredentials(rawHeaders: readonly string[]): Sent[] {
     if (name === 'authorization') sent.push({ name, value })
     // A proxy may have joined two lines with a comma (RFC 9110 §5.3); no key contains one.
     if (name === 'x-api-key') {
-      for (const part of value.split(',', 2)) sent.push({ name, value: part.trim() })
+      for (const part of value.split(',', 2)) sent.push({ name, value: trimmed(part) })
     }
   }
   return sent
 }
 
+/** Without the white space HTTP knows (RFC 9110 §5.6.3); `trim` would take a no-break space too. */
+const trimmed = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '')
+
 function fromAuthorization(header: string): Credential {
-  const text = header.trim()
-  const end = text.search(/\s/)
+  const text = trimmed(header)
+  const end = text.search(/[ \t]/)
   const scheme = (end < 0 ? text : text.slice(0, end)).toLowerCase()
   if (!SCHEMES.has(scheme)) {
     const message = 'Authorization takes the schemes ApiKey, Bearer and Basic.'
     throw new Failure('unauthorized', message)
   }
-  const value = end < 0 ? '' : text.slice(end).trim()
+  const value = end < 0 ? '' : trimmed(text.slice(end))
   return { scheme: scheme as Scheme, value, inUrl: false }
 }

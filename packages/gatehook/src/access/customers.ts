@@ -1,4 +1,6 @@
-/** What is done to customers (§13). Each act is one transaction with its line in the audit trail. */
+/**
+ * What is done to customers (§13). Each act is one transaction with its line in the audit trail.
+ */
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import { timeOrderedId } from '../kernel/id.ts'
@@ -12,6 +14,7 @@ import {
   orNull,
   readMembers,
   required,
+  type ValuesOf,
 } from '../kernel/members.ts'
 import type { Reader } from '../storage/database.ts'
 import { type Administration, customerId, DEFAULT_CUSTOMER } from './administration.ts'
@@ -35,6 +38,9 @@ const limits = object({
   /** Webhook deliveries (§9.8). */
   delivery_rate: optional(orNull(rate)),
 })
+
+/** As stored and shown; what is absent is the installation's. */
+export type Limits = NonNullable<ValuesOf<{ limits: typeof change.limits }>['limits']>
 
 const creation = { name: required(line(NAME_MAX)) }
 const change = {
@@ -60,8 +66,8 @@ export async function createCustomer(
 }
 
 /**
- * Changes `{name?, suspended?, limits?}`; limits are merged, `null` clears. The default customer cannot
- * be suspended: its keys are the only ones that could undo it. Throws 404, 422.
+ * Changes `{name?, suspended?, limits?}`; limits are merged, `null` clears. The default customer
+ * cannot be suspended: its keys are the only ones that could undo it. Throws 404, 422.
  */
 export async function patchCustomer(
   admin: Administration,
@@ -99,7 +105,9 @@ export async function readCustomer(from: Reader, name: string): Promise<Customer
   return shownCustomer(row)
 }
 
-/** At most `limit` customers with ids above `after`, for the CLI; HTTP lists go through `lists/`. */
+/**
+ * At most `limit` customers with ids above `after`, for the CLI; HTTP lists go through `lists/`.
+ */
 export async function listCustomers(from: Reader, after: string, limit: number) {
   return (await store.pageOfCustomers(from, after, limit)).map(shownCustomer)
 }

@@ -11,6 +11,7 @@ import type { Principal, Scope } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
 import { addressTest } from './cidr.ts'
+import type { Limits } from './customers.ts'
 import * as store from './store.ts'
 
 /** Older than this, an answer is looked up again beside the request that uses it. */
@@ -131,6 +132,14 @@ function background(log: Log) {
   }
 }
 
+/** The customer's own request limit, where it has one. */
+function rateFrom(limits: string): Pick<Principal, 'rate'> {
+  const { rate_limit } = JSON.parse(limits) as Limits
+  return rate_limit
+    ? { rate: { limit: rate_limit.limit, windowMs: rate_limit.window_s * 1000 } }
+    : {}
+}
+
 function knownFrom(row: store.VerificationRow, loadedMs: number, notedAt = 0): Known {
   const subject = row.id
   return {
@@ -143,6 +152,7 @@ function knownFrom(row: store.VerificationRow, loadedMs: number, notedAt = 0): K
       scopes: new Set(JSON.parse(row.scopes) as string[]),
       keyId: subject,
       ...(row.api_version === null ? {} : { version: row.api_version }),
+      ...rateFrom(row.limits),
     },
     expiresAt: Math.min(
       row.expires_at ?? Number.POSITIVE_INFINITY,

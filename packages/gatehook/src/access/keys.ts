@@ -1,4 +1,7 @@
-/** What is done to API keys (§3.2, §13). Each act is one transaction with its line in the audit trail. */
+/**
+ * What is done to API keys (§3.2, §13). Each act is one transaction with its line in the audit
+ * trail.
+ */
 import { recordAudit } from '../audit/store.ts'
 import { formatKey } from '../kernel/api-key-format.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
@@ -66,8 +69,8 @@ const creation = (admin: Administration) =>
   }) satisfies Members
 
 /**
- * Makes a key from `{name, scopes[], customer?, mode?, expires_at?, cidrs?[], api_version?}`. Only this
- * answer carries `key`. Throws 422 `validation_failed`, 409 `limit_reached`.
+ * Makes a key from `{name, scopes[], customer?, mode?, expires_at?, cidrs?[], api_version?}`. Only
+ * this answer carries `key`. Throws 422 `validation_failed`, 409 `limit_reached`.
  */
 export async function createKey(
   admin: Administration,
@@ -147,7 +150,9 @@ export async function writeKey(
   return { ...shownKey({ ...row, last_used_at: null }), key }
 }
 
-/** The key is dead at once, all its secrets with it. Throws 404, also when it was revoked before. */
+/**
+ * The key is dead at once, all its secrets with it. Throws 404, also when it was revoked before.
+ */
 export async function revokeKey(
   admin: Administration,
   id: string,
@@ -164,9 +169,10 @@ export async function revokeKey(
 const rolling = { overlap_seconds: optional(integer(0, MAX_OVERLAP_S)) }
 
 /**
- * A new secret under the same id, from `{overlap_seconds?}` (default 24 h, at most 7 days). Older secrets
- * live no longer than the overlap: 0 ends them all at once. Throws 404, 422, 409 `invalid_state` for
- * an expired key, 409 `limit_reached` while too many older secrets are still good.
+ * A new secret under the same id, from `{overlap_seconds?}` (default 24 h, at most 7 days). Older
+ * secrets live no longer than the overlap: 0 ends them all at once. Throws 404, 422, 409
+ * `invalid_state` for an expired key, 409 `limit_reached` while too many older secrets are still
+ * good.
  */
 export async function rollKey(
   admin: Administration,
@@ -185,8 +191,8 @@ export async function rollKey(
     await store.limitSecrets(tx, id, now + overlapS * 1000)
     await store.dropSecrets(tx, id, now)
     if ((await store.countSecrets(tx, id)) >= MAX_SECRETS) {
-      const message = `At most ${MAX_SECRETS} secrets of a key are good at once. Roll with a shorter overlap.`
-      throw new Failure('limit_reached', message)
+      const most = `At most ${MAX_SECRETS} secrets of a key are good at once.`
+      throw new Failure('limit_reached', `${most} Roll with a shorter overlap.`)
     }
     const key = formatKey(admin.random, row.mode)
     await store.insertSecret(tx, sha256(key), id, now)

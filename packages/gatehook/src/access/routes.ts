@@ -23,8 +23,8 @@ const secret = (status: number, value: unknown, headers?: Record<string, string>
 })
 
 /**
- * An act whose transaction ends in the answer, so that a repeat is not done twice (§11.1). What the act
- * refuses before it writes is refused before anything is kept for a repeat.
+ * An act whose transaction ends in the answer, so that a repeat is not done twice (§11.1). What
+ * the act refuses before it writes is refused before anything is kept for a repeat.
  */
 const acting =
   (admin: Administration, perform: Perform) =>

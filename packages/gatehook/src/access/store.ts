@@ -143,12 +143,14 @@ export interface VerificationRow extends Row {
   readonly secret_expires_at: number | null
   readonly last_used_at: number | null
   readonly suspended: number
+  readonly limits: string
 }
 
 /** All that judging one key takes, in one look-up by its hash. */
 export const findByHash = (from: Reader, hash: Uint8Array) =>
   from.get<VerificationRow>(sql`SELECT k.id, k.scope, k.customer, k.mode, k.scopes, k.cidrs,
-    k.api_version, k.expires_at, s.expires_at AS secret_expires_at, k.last_used_at, c.suspended
+    k.api_version, k.expires_at, s.expires_at AS secret_expires_at, k.last_used_at, c.suspended,
+    c.limits
     FROM gh_api_key_secrets s
     JOIN gh_api_keys k ON k.id = s.key_id
     JOIN gh_customers c ON c.id = k.customer

@@ -1,6 +1,6 @@
 /**
- * The way of one call: head steps, body, body steps, handler, and on every answer the steps of the way
- * out. Promises are awaited only where a step returns one: most of a call runs in one go.
+ * The way of one call: head steps, body, body steps, handler, and on every answer the steps of the
+ * way out. Promises are awaited only where a step returns one: most of a call runs in one go.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../kernel/clock.ts'
@@ -230,8 +230,9 @@ function run(
 }
 
 /**
- * The step that ends plain OPTIONS with 204 and refuses unknown methods with 405, both with `Allow`.
- * Stands before the credential is asked for; paths nobody knows are let through to their 404.
+ * The step that ends plain OPTIONS with 204 and refuses unknown methods with 405, both with
+ * `Allow`. Stands before the credential is asked for; paths nobody knows are let through to their
+ * 404.
  */
 export const methodKnown: Step = (call) => {
   if (call.operation || call.allow === '') return undefined

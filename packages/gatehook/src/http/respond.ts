@@ -1,6 +1,6 @@
 /**
- * The answer goes out: what was thrown becomes a problem, headers are merged and framed, one line is
- * logged (§12.7). The only file that writes to node's response.
+ * The answer goes out: what was thrown becomes a problem, headers are merged and framed, one line
+ * is logged (§12.7). The only file that writes to node's response.
  */
 import { Failure } from '../kernel/failure.ts'
 import { loggableUrl } from '../kernel/log.ts'
@@ -29,7 +29,9 @@ export function failed(exchange: Exchange, error: unknown): Answer {
   })
 }
 
-/** Writes and logs; `undefined` where the caller is gone and only the line remains to be written. */
+/**
+ * Writes and logs; `undefined` where the caller is gone and only the line remains to be written.
+ */
 export function write(exchange: Exchange, answer: Answer | undefined): void {
   if (!answer || exchange.response.destroyed) {
     record(exchange, undefined)
@@ -72,7 +74,9 @@ function send(exchange: Exchange, answer: Answer): void {
   else response.end(body)
 }
 
-/** Names are lower-cased, so that one header is one, however two rooms spell it; lists are joined. */
+/**
+ * Names are lower-cased, so that one header is one, however two rooms spell it; lists are joined.
+ */
 function merge(into: Record<string, string | number>, from: Record<string, string>): void {
   for (const written in from) {
     const name = written.toLowerCase()
@@ -88,7 +92,7 @@ function record(exchange: Exchange, answer: Answer | undefined): void {
   const status = answer?.status
   const level = status !== undefined && status >= 500 ? 'error' : 'info'
   if (exchange.detail !== undefined) {
-    context.log.info({ request_id: exchange.id, detail: exchange.detail }, 'detail')
+    context.log[level]({ request_id: exchange.id, detail: exchange.detail }, 'detail')
   }
   context.lines[level](
     {

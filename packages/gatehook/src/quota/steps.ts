@@ -4,8 +4,11 @@
  */
 import type { After, Call, Step } from '../http/call.ts'
 import { problem } from '../http/problem.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Limiter, Verdict } from './limiter.ts'
+import type { Database } from '../storage/database.ts'
+import { type Limiter, localLimiter, sharedLimiter, type Verdict } from './limiter.ts'
+import { drawFrom } from './store.ts'
 import type { Rate } from './window.ts'
 
 export interface QuotaSteps {
@@ -14,6 +17,10 @@ export interface QuotaSteps {
   /** For everybody else, by address: their refusals are bounded too. */
   readonly anonymous: After
 }
+
+/** Counted in memory by one node, in the database by several. */
+export const createQuota = (db: Database, clock: Clock, rate: Rate | null): QuotaSteps =>
+  quotaSteps(db.dialect.shared ? sharedLimiter(clock, drawFrom(db)) : localLimiter(clock), rate)
 
 /** `rate` null: no limit, no headers. */
 export function quotaSteps(limiter: Limiter, rate: Rate | null): QuotaSteps {

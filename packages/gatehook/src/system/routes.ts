@@ -42,20 +42,24 @@ export const probeEndpoints = (checks: Checks, log: Log): Endpoint[] => [
 export interface RootOptions {
   readonly name: string
   readonly versions: readonly string[]
+  /** Collections every version has. */
+  readonly collections: readonly string[]
   /** Further links by name, for rooms that have pages: `{docs: '/docs'}`. */
   readonly links?: Readonly<Record<string, string>>
 }
 
 /** `/`: where everything is. Paths only, so that it is right behind every proxy. */
-export function rootEndpoint({ name, versions, links }: RootOptions): Endpoint {
-  const perVersion = (path: (version: string) => string) =>
+export function rootEndpoint({ name, versions, collections, links }: RootOptions): Endpoint {
+  const perVersion = <T>(path: (version: string) => T) =>
     Object.fromEntries(versions.map((version) => [version, path(version)]))
   const body = {
     name,
     versions,
     links: {
       self: '/',
-      api: perVersion((version) => `/api/${version}`),
+      api: perVersion((version) =>
+        Object.fromEntries(collections.map((one) => [one, `/api/${version}/${one}`])),
+      ),
       openapi: perVersion((version) => `/openapi/${version}.json`),
       healthz: '/healthz',
       readyz: '/readyz',

@@ -80,7 +80,15 @@ test('a look-up that began before a change is not remembered', async () => {
   } as unknown as Database
   const verifier = keyVerifier({ db: slow, clock: time.clock, log: quietLog })
   const key = formatKey(random, 'live')
-  const row = { id: 'key_1', scope: 3, mode: 'live', scopes: '[]', cidrs: '[]', suspended: 0 }
+  const row = {
+    id: 'key_1',
+    scope: 3,
+    mode: 'live',
+    scopes: '[]',
+    cidrs: '[]',
+    limits: '{}',
+    suspended: 0,
+  }
   const before = verifier.verify(key, HERE)
   verifier.forget()
   const after = verifier.verify(key, HERE)
@@ -103,7 +111,15 @@ test('a look-up that began before a change is not remembered', async () => {
 test('a database that does not answer ends remembered keys after a second', async () => {
   const time = new HandClock()
   let up = true
-  const row = { id: 'key_1', scope: 3, mode: 'live', scopes: '[]', cidrs: '[]', suspended: 0 }
+  const row = {
+    id: 'key_1',
+    scope: 3,
+    mode: 'live',
+    scopes: '[]',
+    cidrs: '[]',
+    limits: '{}',
+    suspended: 0,
+  }
   const shaky = {
     get: () => (up ? Promise.resolve(row) : Promise.reject(new Error('down'))),
     write: () => Promise.reject(new Error('down')),

@@ -56,9 +56,12 @@ test('a check that fails or hangs is a reason, and says nothing internal', async
 })
 
 test('/ names the versions and links what there is', async () => {
-  const root = rootEndpoint({ name: 'shop', versions: ['v1', 'v2'], links: { docs: '/docs' } })
+  const versions = ['v1', 'v2']
+  const links = { docs: '/docs' }
+  const root = rootEndpoint({ name: 'shop', versions, collections: ['books'], links })
   const { body } = await get([root], '/')
   assert.deepEqual([body.name, body.versions], ['shop', ['v1', 'v2']])
+  assert.deepEqual(body.links.api.v2, { books: '/api/v2/books' })
   assert.deepEqual(body.links.openapi, { v1: '/openapi/v1.json', v2: '/openapi/v2.json' })
   assert.deepEqual([body.links.docs, body.links.readyz], ['/docs', '/readyz'])
   assert.equal(root.methods.GET?.authenticated, false)
