@@ -13,7 +13,7 @@ import { empty, fixed, join, type Prepared, raw, type Sql, sql } from '../storag
 import type { Collection, ListColumn } from './collection.ts'
 import type { Key } from './cursor.ts'
 import { type Filter, operators } from './filter.ts'
-import { DEFAULT_LIMIT, type SortKey } from './grammar.ts'
+import type { SortKey } from './grammar.ts'
 
 export interface Walk {
   readonly collection: Collection
@@ -43,8 +43,6 @@ interface Plan {
 }
 
 const MAX_PLANS = 2000
-/** Rows read for a page nobody chose the size of: one more than it shows. */
-const USUAL_LIMIT = DEFAULT_LIMIT + 1
 const plans = new Map<string, Plan>()
 
 /** The statement that reads a walk's rows, in the direction of the walk. */
@@ -80,7 +78,6 @@ function pageShape(walk: Walk): string {
   for (const key of walk.sort) shape += `${descends(walk, key) ? ' -' : ' +'}${key.column}`
   if (walk.anchor) shape += walk.inclusive ? ' from ' : ' after '
   for (const key of walk.anchor ?? []) shape += key === null ? 'n' : 'v'
-  if (walk.limit === USUAL_LIMIT) shape += ' usual'
   return walk.skip > 0 ? `${shape} skip` : shape
 }
 
@@ -97,22 +94,24 @@ const count = (walk: Walk): Sql =>
 const scope: Slot = (walk) => walk.scope
 const owner: Slot = (walk) => walk.owner
 const limit: Slot = (walk) => walk.limit
-/**
- * SQLite plans a limit it knows a third faster than one that is bound; most pages are of one size.
- */
-const limitOf = (walk: Walk) => (walk.limit === USUAL_LIMIT ? raw(String(USUAL_LIMIT)) : limit)
 const skip: Slot = (walk) => walk.skip
 const reached: Slot = (walk) => walk.limit + walk.skip
+
+/**
+ * SQLite looks at a bare bound LIMIT while planning, and so plans the statement anew on every run:
+ * half the time of a page. It does not look into an expression.
+ */
+const atMost = (rows: Slot): Sql => sql`LIMIT ${rows} + 0`
 
 function page(walk: Walk): Sql {
   const segments = segmentsOf(walk)
   const [first] = segments
   if (!first) return sql`${rowsOf(walk)} WHERE 1 = 0`
-  const window = walk.skip > 0 ? sql`LIMIT ${limit} OFFSET ${skip}` : sql`LIMIT ${limitOf(walk)}`
+  const window = walk.skip > 0 ? sql`${atMost(limit)} OFFSET ${skip}` : atMost(limit)
   if (segments.length === 1) return sql`${select(walk, first)} ${window}`
   const parts = segments.map(
     (segment, at) =>
-      sql`SELECT * FROM (${select(walk, segment)} LIMIT ${reached}) AS ${raw(`segment${at}`)}`,
+      sql`SELECT * FROM (${select(walk, segment)} ${atMost(reached)}) AS ${raw(`segment${at}`)}`,
   )
   const reach = segments.find((segment) => segment.reach)?.reach
   const lead = reach ? sql`WITH reach AS MATERIALIZED (${reach}) ` : empty
@@ -199,7 +198,7 @@ function acrossTies(walk: Walk, condition: Sql): Segment[] {
     ? ['min', 'DESC', '>']
     : ['max', 'ASC', '<']
   const rows = sql`${rowsOf(walk)} WHERE ${base(walk, condition)}`
-  const reach = sql`${rows} ORDER BY ${column} ${raw(direction!)} LIMIT ${reached}`
+  const reach = sql`${rows} ORDER BY ${column} ${raw(direction!)} ${atMost(reached)}`
   const edge = sql`(SELECT ${raw(last!)}(${column}) FROM reach)`
   return [
     { reach, condition: sql`${column} ${raw(nearer!)} ${edge}`, held: 0 },
