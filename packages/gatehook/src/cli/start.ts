@@ -58,7 +58,7 @@ function greet({ app, config, found, url }: Up, columns: number): void {
     url,
     database: withoutPassword(config.databaseUrl),
     versions: [...app.versions].reverse(),
-    collection: app.service.resources.at(-1)?.name,
+    collection: app.service.resources[0]?.name,
     startedMs: Math.round(wallClock.elapsedMs()),
     reference: !found.declared,
     testKey: app.firstRun.testKey,
