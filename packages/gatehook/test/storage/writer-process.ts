@@ -4,11 +4,25 @@
  */
 import { writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 
 const [file = '', mode = '', first = '0', count = '0'] = process.argv.slice(2)
+
+/** Waits while the pipe is full: its reader may be slower than we are. */
+async function say(id: number): Promise<void> {
+  for (;;) {
+    try {
+      writeSync(1, `${id}\n`)
+      return
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      await nextTurn()
+    }
+  }
+}
 
 /** Ids from `first`, `count` of them, 32 at a time; `Infinity` until somebody kills us. */
 async function write(): Promise<void> {
@@ -19,7 +33,7 @@ async function write(): Promise<void> {
     while (next < end) {
       const id = next++
       await db.write((tx) => tx.run(sql`INSERT INTO t (id) VALUES (${id})`))
-      writeSync(1, `${id}\n`) // in the pipe before the next is asked for, whatever happens to us
+      await say(id) // in the pipe before the next is asked for, whatever happens to us
     }
   }
   await Promise.all(Array.from({ length: 32 }, writer))
