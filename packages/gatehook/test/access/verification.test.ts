@@ -71,6 +71,17 @@ eachMigrated('the last use is noted once a minute, over all nodes', async (db, t
   assert.equal(await shown(), new Date(Date.parse(first) + 60_000).toISOString())
 })
 
+/** What the database says of a good key. */
+const row = {
+  id: 'key_1',
+  scope: 3,
+  mode: 'live',
+  scopes: '[]',
+  cidrs: '[]',
+  limits: '{}',
+  suspended: 0,
+}
+
 test('a look-up that began before a change is not remembered', async () => {
   const time = new HandClock()
   const answers: ((row: Row | undefined) => void)[] = []
@@ -80,15 +91,6 @@ test('a look-up that began before a change is not remembered', async () => {
   } as unknown as Database
   const verifier = keyVerifier({ db: slow, clock: time.clock, log: quietLog })
   const key = formatKey(random, 'live')
-  const row = {
-    id: 'key_1',
-    scope: 3,
-    mode: 'live',
-    scopes: '[]',
-    cidrs: '[]',
-    limits: '{}',
-    suspended: 0,
-  }
   const before = verifier.verify(key, HERE)
   verifier.forget()
   const after = verifier.verify(key, HERE)
@@ -111,15 +113,6 @@ test('a look-up that began before a change is not remembered', async () => {
 test('a database that does not answer ends remembered keys after a second', async () => {
   const time = new HandClock()
   let up = true
-  const row = {
-    id: 'key_1',
-    scope: 3,
-    mode: 'live',
-    scopes: '[]',
-    cidrs: '[]',
-    limits: '{}',
-    suspended: 0,
-  }
   const shaky = {
     get: () => (up ? Promise.resolve(row) : Promise.reject(new Error('down'))),
     write: () => Promise.reject(new Error('down')),
