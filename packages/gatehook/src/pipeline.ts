@@ -5,10 +5,14 @@
 import type { After, Kind, Step } from './http/call.ts'
 import type { Pipeline, Steps } from './http/exchange.ts'
 
-type Columns = `${'x' | '.'} ${'x' | '.'} ${'x' | '.'} ${'x' | '.'} ${'x' | '.'} ${'x' | '.'}`
+type Mark = 'x' | '.'
+type Columns = `${Mark} ${Mark} ${Mark} ${Mark} ${Mark} ${Mark} ${Mark} ${Mark}`
 
 /** The order of the columns below. */
-const kinds = ['probe', 'public', 'api', 'root', 'admin', 'unknown'] as const satisfies Kind[]
+const kinds = [
+  ...(['probe', 'public', 'api', 'root'] as const),
+  ...(['admin', 'oauth', 'page', 'unknown'] as const),
+] satisfies Kind[]
 
 export interface StepsByName {
   readonly requireHttps: Step
@@ -30,24 +34,24 @@ export interface StepsByName {
 export function createPipeline(steps: StepsByName): Pipeline {
   const table: readonly (readonly [phase: keyof Steps, columns: Columns, step: Step | After])[] = [
     // before the body is read
-    //       p p a r a u
-    //       r u p o d n
-    //       o b i o m k
-    ['head', 'x x x x x x', steps.requireHttps],
-    ['head', '. x x x x x', steps.knownHost],
-    ['head', '. x x x x x', steps.preflight],
-    ['head', '. . x . . x', steps.explicitVersion],
-    ['head', '. . x x x .', steps.acceptable],
-    ['head', '. . x x x .', steps.authenticate],
-    ['head', '. . x . . .', steps.settledVersion],
-    ['head', '. . x x x .', steps.quota],
-    ['head', '. . x x x .', steps.authorize],
+    //       p p a r a o p u
+    //       r u p o d a a n
+    //       o b i o m u g k
+    ['head', 'x x x x x x x x', steps.requireHttps],
+    ['head', '. x x x x x x x', steps.knownHost],
+    ['head', '. x x x x x . x', steps.preflight],
+    ['head', '. . x . . . . x', steps.explicitVersion],
+    ['head', '. . x x x . . .', steps.acceptable],
+    ['head', '. . x x x . . .', steps.authenticate],
+    ['head', '. . x . . . . .', steps.settledVersion],
+    ['head', '. . x x x . . .', steps.quota],
+    ['head', '. . x x x . . .', steps.authorize],
     // on the way out, for every answer
-    ['out', '. x x x x x', steps.quotaAnonymous],
-    ['out', '. . x x x .', steps.conditional],
-    ['out', '. . x x x .', steps.warnings],
-    ['out', '. x x x x x', steps.corsHeaders],
-    ['out', 'x x x x x x', steps.strictTransport],
+    ['out', '. x x x x x x x', steps.quotaAnonymous],
+    ['out', '. . x x x . . .', steps.conditional],
+    ['out', '. . x x x . . .', steps.warnings],
+    ['out', '. x x x x x . x', steps.corsHeaders],
+    ['out', 'x x x x x x x x', steps.strictTransport],
   ]
   const column = (at: number): Steps => {
     const steps = { head: [] as Step[], body: [] as Step[], out: [] as After[] }

@@ -74,6 +74,29 @@ export function authenticate({ verifiers, publicUrl }: AuthenticateOptions): Ste
   }
 }
 
+/** Who sent a call, as far as it can be told without cost or judgement; undefined: anybody. */
+export type Identify = (call: Call) => Principal | undefined | Promise<Principal | undefined>
+
+/**
+ * Names the caller of a request that is turned away whoever it is (§8.7): a credential that does
+ * not verify is nobody's, and nothing is thrown. `verifiers`: those that hash no password.
+ */
+export function identify(verifiers: Partial<Verifiers>): Identify {
+  return (call) => {
+    try {
+      const credential = credentialOf(call)
+      const principal = credential && verifiers[credential.scheme]?.(credential, call)
+      return principal instanceof Promise ? principal.catch(anybody) : principal
+    } catch (error) {
+      return anybody(error)
+    }
+  }
+}
+
+function anybody(error: unknown): undefined {
+  if (!(error instanceof Failure)) throw error
+}
+
 /** Whether a principal may do what asks for `scope`: by its name, or as the operator (§13). */
 const holds = (principal: Principal, scope: string): boolean =>
   principal.scopes.has(scope) || principal.scopes.has(ADMIN_SCOPE)

@@ -9,7 +9,7 @@ import type { Query } from './query.ts'
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
 /** Columns of the pipeline table (`pipeline.ts`): what is asked of callers differs by these. */
-export type Kind = 'probe' | 'public' | 'api' | 'root' | 'admin' | 'unknown'
+export type Kind = 'probe' | 'public' | 'api' | 'root' | 'admin' | 'oauth' | 'page' | 'unknown'
 
 /** What a handler gives back. `json` is text already: a row is turned into JSON once. */
 export interface Answer {
@@ -19,8 +19,25 @@ export interface Answer {
   /** Bodies that are not JSON (pages, metrics); `content-type` then stands in `headers`. */
   raw?: string | Uint8Array | undefined
   headers?: Record<string, string> | undefined
+  /** `Set-Cookie`, a line each. */
+  cookies?: readonly string[] | undefined
+  /**
+   * Instead of a body: called once the head is sent, and writes until it ends or the caller goes.
+   */
+  stream?: ((out: Stream) => void) | undefined
   /** It holds a secret: nobody on its way keeps it, and for a repeat it is kept shortly (§11.1). */
   secret?: boolean | undefined
+}
+
+/** A body that is written bit by bit (server-sent events). */
+export interface Stream {
+  /** False when the caller reads slower than is written: wait for `drained`. */
+  write(text: string): boolean
+  /** Resolves when more may be written, or the stream is closed. */
+  drained(): Promise<void>
+  end(): void
+  /** Aborted when the caller went away or the server drains (§2.4): stop, and `end`. */
+  readonly closed: AbortSignal
 }
 
 export interface Call {

@@ -20,6 +20,7 @@ import type {
   Warning,
 } from './call.ts'
 import type { Front } from './front.ts'
+import type { problem } from './problem.ts'
 import type { Query } from './query.ts'
 import { ABORTED, receiveBody } from './receive-body.ts'
 import { failed, write } from './respond.ts'
@@ -72,9 +73,14 @@ export interface Context {
   readonly vendor: RegExp
   /** `{publicUrl}/docs/errors`. */
   readonly documentation: string | undefined
-  /** Set while the server drains: answers then close their connection. */
-  draining: boolean
+  /** Kinds whose errors have a shape of their own. */
+  readonly errorShapes: ErrorShapes
+  /** Aborted when the server drains: answers then close their connection, streams end. */
+  readonly drain: AbortController
 }
+
+/** How a failure is told to callers of a kind, where it is not as everywhere else (§10.1). */
+export type ErrorShapes = Readonly<Partial<Record<Kind, typeof problem>>>
 
 /** One path, prepared at boot. */
 export interface Plan {

@@ -43,3 +43,13 @@ export function problem(failure: Failure, context: ProblemContext): Answer {
   }
   return { status, json: JSON.stringify(rfc9457), headers }
 }
+
+/** The members of RFC 6749 §5.2, for the OAuth endpoints (§10.1). */
+export function oauthProblem(failure: Failure, { requestId }: ProblemContext): Answer {
+  const { status } = failure
+  const error =
+    status === 503 ? 'temporarily_unavailable' : status >= 500 ? 'server_error' : 'invalid_request'
+  const body = { error, error_description: failure.message, request_id: requestId }
+  const headers = { ...failure.headers, 'cache-control': 'no-store', pragma: 'no-cache' }
+  return { status, json: JSON.stringify(body), headers }
+}

@@ -2,6 +2,7 @@
  * The answer goes out: what was thrown becomes a problem, headers are merged and framed, one line
  * is logged (§12.7). The only file that writes to node's response.
  */
+import type { ServerResponse } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
 import { loggableUrl } from '../kernel/log.ts'
 import type { Answer } from './call.ts'
@@ -21,7 +22,8 @@ export function failed(exchange: Exchange, error: unknown): Answer {
     context.log.error({ err, request_id: id, route: exchange.route }, 'bug')
     failure = new Failure('internal_error')
   }
-  return problem(failure, {
+  const shaped = context.errorShapes[exchange.kind] ?? problem
+  return shaped(failure, {
     requestId: id,
     accept: exchange.headers.accept,
     path: exchange.path,
@@ -57,10 +59,15 @@ function send(exchange: Exchange, answer: Answer): void {
   const { response, method } = exchange
   const { status } = answer
   const body = answer.json ?? answer.raw
-  const headers: Record<string, string | number> = { 'x-request-id': exchange.id }
+  const headers: Record<string, string | number | string[]> = { 'x-request-id': exchange.id }
   merge(headers, exchange.out)
   if (answer.headers) merge(headers, answer.headers)
-  if (exchange.closing || exchange.context.draining) headers.connection = 'close'
+  if (exchange.closing || exchange.context.drain.signal.aborted) headers.connection = 'close'
+  if (answer.cookies) headers['set-cookie'] = [...answer.cookies]
+  if (answer.stream) {
+    pour(exchange, status, headers, answer.stream)
+    return
+  }
   let length = 0
   if (status !== 204 && status !== 304) {
     if (answer.json !== undefined) headers['content-type'] ??= JSON_TYPE
@@ -74,10 +81,52 @@ function send(exchange: Exchange, answer: Answer): void {
   else response.end(body)
 }
 
+/** A body without an end known beforehand; the line of the request is logged at its beginning. */
+function pour(
+  { response, method, context }: Exchange,
+  status: number,
+  headers: Record<string, string | number | string[]>,
+  write: NonNullable<Answer['stream']>,
+): void {
+  response.writeHead(status, headers)
+  if (method === 'HEAD') return void response.end()
+  response.flushHeaders()
+  const gone = new AbortController()
+  const { signal } = context.drain
+  const close = () => gone.abort()
+  signal.addEventListener('abort', close)
+  response.on('close', () => {
+    signal.removeEventListener('abort', close)
+    close()
+  })
+  write({
+    write: (text) => !gone.signal.aborted && response.write(text),
+    drained: () => drained(response, gone.signal),
+    end: () => void response.end(),
+    closed: gone.signal,
+  })
+}
+
+/** Resolves when the socket took what was written, or there is nobody to write to. */
+const drained = (response: ServerResponse, closed: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (closed.aborted || !response.writableNeedDrain) return resolve()
+    const done = () => {
+      response.off('drain', done)
+      closed.removeEventListener('abort', done)
+      resolve()
+    }
+    response.on('drain', done)
+    closed.addEventListener('abort', done)
+  })
+
 /**
  * Names are lower-cased, so that one header is one, however two rooms spell it; lists are joined.
  */
-function merge(into: Record<string, string | number>, from: Record<string, string>): void {
+function merge(
+  into: Record<string, string | number | string[]>,
+  from: Record<string, string>,
+): void {
   for (const written in from) {
     const name = written.toLowerCase()
     const value = from[written]!

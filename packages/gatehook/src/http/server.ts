@@ -15,6 +15,7 @@ import type { Endpoint } from './call.ts'
 import {
   type Context,
   defaultLimits,
+  type ErrorShapes,
   Exchange,
   type Limits,
   type Pipeline,
@@ -41,6 +42,8 @@ export interface ServerOptions {
   readonly vendor?: string | undefined
   /** Where error codes are explained: `{publicUrl}/docs/errors`. */
   readonly documentation?: string | undefined
+  /** Kinds whose errors have a shape of their own. */
+  readonly errorShapes?: ErrorShapes
 }
 
 export interface HttpServer {
@@ -81,7 +84,8 @@ export function createServer(options: ServerOptions): HttpServer {
     limits,
     vendor: vendorPattern(options.vendor ?? 'gatehook'),
     documentation,
-    draining: false,
+    errorShapes: options.errorShapes ?? {},
+    drain: new AbortController(),
   }
   const rules: ArrivalRules = { urlBytes: limits.urlBytes, roots: options.roots, random }
   const unknown: Plan = {
@@ -243,7 +247,7 @@ function operate(app: FastifyInstance, context: Context, options: ServerOptions)
       return { url: `${scheme}://${name}:${bound.port}`, port: bound.port }
     },
     async drain(limitMs) {
-      context.draining = true
+      context.drain.abort()
       stopListening()
       server.closeIdleConnections()
       if (inFlight > 0) {

@@ -7,7 +7,7 @@ export interface Principal {
   readonly mode: Mode
   /** The number that stands first in every stored row and index: see `scopeOf`. */
   readonly scope: Scope
-  readonly kind: 'key' | 'client' | 'person'
+  readonly kind: 'key' | 'client' | 'person' | 'operator'
   /** §3.7: a key's id, a client's id, or the person's row id as a string. */
   readonly subject: string
   readonly scopes: ReadonlySet<string>

@@ -58,6 +58,19 @@ export interface Dialect {
    * then to every row of the table: PostgreSQL does not count on from it.
    */
   readonly serial: string
+  /**
+   * An integer column that says which transaction wrote the row; see `horizon`. SQLite, where
+   * transactions come one after the other, has 0 in it.
+   */
+  readonly txid: string
+  /**
+   * SQL of the oldest transaction still open. Positions are given before transactions commit, so
+   * a reader of an append-only table that only remembers a position would skip a late commit. In
+   * order: `WHERE (txid > ? OR (txid = ? AND position > ?)) AND txid < horizon ORDER BY txid,
+   * position`. As a set, at once: `WHERE txid >= ? AND (position > ? OR txid > 0)` with the
+   * horizon of the reading before, rows seen already among them.
+   */
+  readonly horizon: string
   /** Into how many rows a counter is split, so that writers do not queue on one (1 on SQLite). */
   readonly counterSlots: number
   /** Whether several nodes work on one database, each with a memory of its own. */

@@ -32,7 +32,7 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
     applied = missing(known, await numbersIn(tx))
     for (const migration of applied) {
       deps.onProgress?.(migration)
-      await ddl(inDialect(migration.sql, db.dialect))
+      await ddl(inDialect(linesFor(db.name, migration.sql), db.dialect))
       await tx.run(sql`INSERT INTO gh_migrations (number, name, applied_at)
         VALUES (${migration.number}, ${migration.name}, ${deps.clock.now()})`)
     }
@@ -66,9 +66,16 @@ function missing(known: readonly Migration[], have: readonly number[]): Migratio
   return known.filter((migration) => !have.includes(migration.number))
 }
 
+/** A line that begins with `{postgres}` or `{sqlite}` is for that database only. */
+const linesFor = (name: Database['name'], text: string): string =>
+  text.replace(/^\{(postgres|sqlite)\} *(.*)$/gm, (_, only: string, line: string) =>
+    only === name ? line : '',
+  )
+
 /** `{int}` and its like, in the words of the database. */
 export function inDialect(text: string, dialect: Dialect): string {
-  const words: Readonly<Record<string, string>> = { ...dialect.types, serial: dialect.serial }
+  const { types, serial, txid } = dialect
+  const words: Readonly<Record<string, string>> = { ...types, serial, txid }
   return text.replace(/\{(\w+)\}/g, (token, name: string) => {
     const word = words[name]
     if (word === undefined) throw new Error(`bug: ${token} is no type of the dialect`)

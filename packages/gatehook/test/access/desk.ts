@@ -158,6 +158,8 @@ function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, ti
       api: guarded,
       root: guarded,
       admin: guarded,
+      oauth: guarded,
+      page: guarded,
       unknown: guarded,
     },
     log: quietLog,

@@ -134,6 +134,8 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
     api: steps,
     root: steps,
     admin: steps,
+    oauth: steps,
+    page: steps,
     unknown,
   }
   let logged = ''

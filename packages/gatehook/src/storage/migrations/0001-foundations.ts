@@ -43,6 +43,7 @@ CREATE TABLE gh_api_key_secrets (
 CREATE INDEX gh_api_key_secrets_key ON gh_api_key_secrets (key_id);
 CREATE TABLE gh_events (
   position {serial},
+  txid {txid},
   scope {int} NOT NULL,
   id {text} NOT NULL,
   type {text} NOT NULL,
@@ -54,6 +55,7 @@ CREATE TABLE gh_events (
 );
 CREATE UNIQUE INDEX gh_events_id ON gh_events (scope, id);
 CREATE INDEX gh_events_type ON gh_events (scope, type, id);
+{postgres} CREATE INDEX gh_events_feed ON gh_events (scope, txid, position);
 CREATE TABLE gh_counters (
   scope {int} NOT NULL,
   collection {text} NOT NULL,
