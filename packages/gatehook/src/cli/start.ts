@@ -67,19 +67,18 @@ function greet({ app, config, found, url }: Up, columns: number): void {
   process.stdout.write(`${text}\n`)
 }
 
-function warnOf(config: Config, serves: boolean, log: Log): void {
+function warnOf(config: Config, log: Log): void {
   for (const warning of config.warnings) log.warn(warning)
   if (config.webhookAllowPrivate) {
     log.warn(
       'GATEHOOK_WEBHOOK_ALLOW_PRIVATE=1: receivers may be http and private. Never in production.',
     )
   }
-  if (!serves)
-    log.warn('role delivery alone: this version delivers nothing yet, and serves nothing')
 }
 
 async function run({ args, options, flags, out }: Input): Promise<undefined> {
-  const serves = rolesOf(options.role).includes('api')
+  const roles = rolesOf(options.role)
+  const serves = roles.includes('api')
   const config = readConfig(flags)
   const found = findService(args[0] ?? '.')
   const service = await loadService(found)
@@ -89,13 +88,14 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
   const friendly = out.terminal && !out.json
   const { logLevel: level } = config
   const log = createLog(friendly ? { level, destination: terminalStream } : { level })
-  warnOf(config, serves, log)
+  warnOf(config, log)
   const { openApp } = await import('../app.ts')
   const app = await openApp({
     config,
     service,
     log,
     release: packageVersion,
+    delivers: roles.includes('delivery'),
     seed: options.seed !== false && 'first',
     testKey: friendly,
     onProgress: (line) => log.info(line),
@@ -106,6 +106,7 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
       log.info({ url, port, pid: process.pid, version: packageVersion }, 'listening')
       if (friendly) greet({ app, config, found, url }, out.columns)
     }
+    if (!serves) await app.work()
     if (!serves) log.info({ pid: process.pid, version: packageVersion }, 'working')
     log.flush?.()
   } catch (error) {

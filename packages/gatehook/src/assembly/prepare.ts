@@ -1,0 +1,46 @@
+/** The database as this program and this service need it, with what a first start makes. */
+import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
+import { firstRun } from '../access/first-run.ts'
+import { keyVerifier } from '../access/key-verifier.ts'
+import { findCustomer } from '../access/store.ts'
+import { SettableClock } from '../kernel/clock.ts'
+import { type Scope, scopeOf } from '../kernel/principal.ts'
+import { migrateService } from '../resources/migrate.ts'
+import { seedService } from '../resources/seed.ts'
+import { scopesOf } from '../resources/service.ts'
+import type { Database } from '../storage/database.ts'
+import { migrateEngine } from '../storage/migrate.ts'
+import { clockKeeper } from '../system/clock.ts'
+import { ensureSigningKey } from '../tokens/signing-keys.ts'
+import type { Ground } from './ground.ts'
+
+export type Prepared = Awaited<ReturnType<typeof prepare>>
+
+export async function prepare(ground: Ground) {
+  const { config, log, clock, random, db, onProgress = () => {} } = ground
+  const service = ground.service.definition
+  const versions = service.versions.map((version) => version.name)
+  await migrateEngine(db, { clock, onProgress: ({ name }) => onProgress(`migration ${name}`) })
+  await migrateService(db, service, onProgress)
+  await ensureSigningKey(db, ground)
+  const keys = keyVerifier({ db, clock, log })
+  const changed = keys.forget
+  const scopes = scopesOf(service)
+  const { write } = db
+  const administration: Administration = { db, write, clock, random, scopes, versions, changed }
+  const testKeyScopes = [...scopes].filter((scope) => scope !== ADMIN_SCOPE)
+  const first = await firstRun(administration, {
+    bootstrapKey: config.bootstrapKey,
+    ...(ground.testKey && { testKeyScopes }),
+  })
+  const wanted = ground.seed === 'first' ? first.created : ground.seed
+  const seeded = wanted ? await seedService(service, await sampleScope(db), ground) : {}
+  for (const [name, count] of Object.entries(seeded)) onProgress(`${count} sample ${name}`)
+  const keeper = clock instanceof SettableClock ? clockKeeper({ db, clock, random }) : undefined
+  await keeper?.follow()
+  return { service, versions, keys, administration, firstRun: first, seeded, keeper }
+}
+
+/** Sample data belongs to the default customer's test mode (§2.2). */
+const sampleScope = async (db: Database): Promise<Scope> =>
+  scopeOf((await findCustomer(db, DEFAULT_CUSTOMER))!.no, 'test')

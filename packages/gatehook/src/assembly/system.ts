@@ -1,0 +1,67 @@
+/** The part of the operator: probes, `/`, audit trail, clock, figures, and what expires. */
+import { countKeys } from '../access/store.ts'
+import { describeConfig } from '../config/describe.ts'
+import { purgeAnswers } from '../idempotency/store.ts'
+import type { Lister } from '../lists/list.ts'
+import { purgeQuota } from '../quota/store.ts'
+import { databaseCheck, drainCheck, migrationCheck } from '../system/health.ts'
+import {
+  auditEndpoint,
+  clockEndpoint,
+  probeEndpoints,
+  rootEndpoint,
+  systemEndpoint,
+} from '../system/routes.ts'
+import { followClock } from '../system/worker.ts'
+import type { Ground, Part } from './ground.ts'
+import type { Prepared } from './prepare.ts'
+
+export interface SystemDeps {
+  readonly list: Lister
+  readonly collections: readonly string[]
+  readonly draining: () => boolean
+}
+
+export function systemPart(
+  ground: Ground,
+  { service, versions, keeper, keys }: Prepared,
+  { list, collections, draining }: SystemDeps,
+): Part {
+  const { db, log, clock, config } = ground
+  const checks = {
+    database: databaseCheck(db),
+    migrations: migrationCheck(db),
+    draining: drainCheck(draining),
+  }
+  let stopClock = () => {}
+  return {
+    endpoints: [
+      ...probeEndpoints(checks, log),
+      rootEndpoint({ name: service.name, versions, collections }),
+      auditEndpoint(list),
+      ...(keeper ? [clockEndpoint(keeper)] : []),
+      systemEndpoint({
+        db,
+        clock,
+        log,
+        checks,
+        release: ground.release ?? 'unknown',
+        node: process.version,
+        startedMs: clock.elapsedMs(),
+        configuration: describeConfig(config),
+        figures: { keys: () => countKeys(db) },
+      }),
+    ],
+    chores: {
+      answers: () => purgeAnswers(db, clock.now()),
+      quota: () => purgeQuota(db, clock.now()),
+    },
+    start() {
+      if (keeper) stopClock = followClock(keeper, log)
+    },
+    async stop() {
+      stopClock()
+      await keys.idle()
+    },
+  }
+}
