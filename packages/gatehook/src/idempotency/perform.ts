@@ -13,8 +13,14 @@ import { claimKey, findStored, keepAnswer, type Stored } from './store.ts'
 
 /**
  * Runs `change` in one transaction and gives its answer. `change` may run again after a deadlock.
+ * `prepare` is for what must not be done inside it, a call over the network: it runs before, and
+ * not at all for a repeat that has its answer already. What it throws is kept for no repeat.
  */
-export type Perform = (call: Call, change: (tx: Tx) => Promise<Answer>) => Promise<Answer>
+export type Perform = (
+  call: Call,
+  change: (tx: Tx) => Promise<Answer>,
+  prepare?: () => Promise<void>,
+) => Promise<Answer>
 
 export interface PerformDeps {
   readonly db: Database
@@ -62,14 +68,23 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
     })
   }
 
-  return async (call, change) => {
+  return async (call, change, prepare) => {
     const key = call.method === 'POST' || call.method === 'PATCH' ? idempotencyKey(call) : undefined
-    if (key === undefined) return db.write(change)
+    if (key === undefined) {
+      await prepare?.()
+      return db.write(change)
+    }
     const id = repeatId(call, key)
     const name = `${call.principal!.scope} ${id.toString('latin1')}`
     if (running.has(name)) throw inProgress()
     running.add(name)
     try {
+      if (prepare) {
+        const { scope } = call.principal!
+        const stored = await findStored(db, scope, id)
+        if (stored && stored.expires_at > clock.now()) return replay(stored, fingerprint(call.body))
+        await prepare()
+      }
       const settled = await once(call, id, change)
       if ('stored' in settled) return replay(settled.stored, settled.print)
       if ('answer' in settled.outcome) return settled.outcome.answer

@@ -1,5 +1,5 @@
 /** SQL of stored answers. */
-import type { Database, Tx } from '../storage/database.ts'
+import type { Database, Reader, Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 
 export interface Stored {
@@ -22,7 +22,7 @@ const keep = fixed(
 )
 const purge = fixed('DELETE FROM gh_idempotency WHERE expires_at <= ?')
 
-export const findStored = (tx: Tx, scope: number, id: Uint8Array) =>
+export const findStored = (tx: Reader, scope: number, id: Uint8Array) =>
   tx.get<Record<string, never> & Stored>(find([scope, id]))
 
 /**
