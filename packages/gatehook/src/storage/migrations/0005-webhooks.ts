@@ -76,8 +76,8 @@ CREATE TABLE gh_deliveries (
 );
 CREATE UNIQUE INDEX gh_deliveries_id ON gh_deliveries (scope, id);
 CREATE INDEX gh_deliveries_webhook ON gh_deliveries (webhook_no, id);
-{sqlite} CREATE INDEX gh_deliveries_due ON gh_deliveries (webhook_no, next_attempt_at) WHERE state = 'pending';
-{postgres} CREATE INDEX gh_deliveries_due ON gh_deliveries (webhook_no, next_attempt_at, no) WHERE state = 'pending';
+CREATE INDEX gh_deliveries_due ON gh_deliveries (webhook_no, next_attempt_at, no)
+  WHERE state = 'pending';
 CREATE TABLE gh_event_bodies (
   scope {int} NOT NULL,
   event_id {text} NOT NULL,
