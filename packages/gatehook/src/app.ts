@@ -6,18 +6,20 @@ import type { Administration } from './access/administration.ts'
 import {
   authenticate,
   authorize,
+  identify,
   noBasic,
   noBearer,
   type Verifiers,
 } from './access/authenticate.ts'
 import type { FirstRun } from './access/first-run.ts'
 import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/routes.ts'
+import { eventPart } from './assembly/events.ts'
 import type { AppOptions, Ground, Part } from './assembly/ground.ts'
 import { type Prepared, prepare } from './assembly/prepare.ts'
 import { systemPart } from './assembly/system.ts'
 import { type Config, publicUrlOf } from './config/config.ts'
 import { masterSecret } from './config/environment.ts'
-import { eventEndpoints } from './events/routes.ts'
+import { createBell } from './events/bell.ts'
 import { createRecorder } from './events/store.ts'
 import { conditional } from './http/conditional.ts'
 import { createCors } from './http/cors.ts'
@@ -127,7 +129,9 @@ type Engine = ReturnType<typeof equip>
 /** What handlers work with. */
 function equip(ground: Ground, { service, versions, keys }: Prepared) {
   const { config, clock, random, vault, db, publicUrl } = ground
-  const record = createRecorder({ clock, random, shape: newestOf(service), sinks: [] })
+  const bell = createBell()
+  const sinks = [bell.sink]
+  const record = createRecorder({ clock, random, shape: newestOf(service), sinks })
   const { counterSlots } = db.dialect
   const catalog = createCatalog(service, { clock, record, counterSlots })
   const defaultStyle = config.defaultPagination
@@ -139,7 +143,8 @@ function equip(ground: Ground, { service, versions, keys }: Prepared) {
     bearer: noBearer,
     basic: noBasic,
   }
-  return { db, record, catalog, list, perform, documents, verifiers }
+  const known = identify({ apikey: verifiers.apikey, bearer: verifiers.bearer })
+  return { db, record, bell, catalog, list, perform, documents, verifiers, identify: known }
 }
 
 /** The rooms with doors or work of their own. */
@@ -149,7 +154,7 @@ function partsOf(
   engine: Engine,
   draining: () => boolean,
 ): readonly Part[] {
-  const { db, publicUrl } = ground
+  const { publicUrl } = ground
   const { administration } = prepared
   const { catalog, list } = engine
   const collections = [...catalog.entries.keys()]
@@ -158,7 +163,7 @@ function partsOf(
     { endpoints: openApiEndpoints(engine.documents, publicUrl) },
     { endpoints: [protectedEndpoint, ...resourceEndpoints(catalog, engine)] },
     { endpoints: customEndpoints(catalog, engine) },
-    { endpoints: eventEndpoints({ db, list, ...catalog }) },
+    eventPart(ground, { ...engine, ...catalog, external: prepared.service.externalEvents }),
     { endpoints: customerEndpoints(administration, engine) },
     { endpoints: keyEndpoints(administration, engine) },
   ]

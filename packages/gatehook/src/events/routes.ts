@@ -1,72 +1,53 @@
-/** `GET /events` and `GET /events/{id}` (§9.11). */
-import type { Call, Endpoint } from '../http/call.ts'
+/** `GET /events`, `GET /events/{id}` and `POST /events` (§9.11). The stream is `stream.ts`. */
+import type { Call, Endpoint, Operation } from '../http/call.ts'
+import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Principal, Scope } from '../kernel/principal.ts'
-import type { Collection, View } from '../lists/collection.ts'
+import { type Read, readMembers, required } from '../kernel/members.ts'
 import type { Lister } from '../lists/list.ts'
-import type { Database, Value } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 import { envelope, type RenderObject } from './event.ts'
+import type { RecordEvent } from './store.ts'
+import type { SeesWhole } from './view.ts'
+import { EVENT_COLUMNS, type EventCells, eventsFor, eventView, isVisible } from './view.ts'
 
-const eventList: Collection = {
-  name: 'events',
-  table: 'gh_events',
-  columns: [
-    { name: 'id', type: 'text' },
-    { name: 'type', type: 'text' },
-    { name: 'created', type: 'int' },
-    { name: 'scope', type: 'int' },
-    { name: 'collection', type: 'text', nullable: true },
-    { name: 'shape', type: 'text' },
-    { name: 'object', type: 'json' },
-  ],
-  integerId: false,
-  scoped: true,
-  counted: false,
-  filter: ['id', 'type', 'created'],
-  sort: ['id'],
-}
+export type { SeesWhole } from './view.ts'
 
-const COLLECTION = eventList.columns.findIndex((column) => column.name === 'collection')
-
-const byId = fixed(
-  `SELECT ${eventList.columns.map((column) => column.name).join(', ')}
-   FROM gh_events WHERE scope = ? AND id = ?`,
-)
+const byId = fixed(`SELECT ${EVENT_COLUMNS} FROM gh_events WHERE scope = ? AND id = ?`)
 
 export interface EventDeps {
   readonly db: Database
   readonly list: Lister
+  readonly perform: Perform
+  readonly record: RecordEvent
   readonly render: RenderObject
   readonly seesWhole: SeesWhole
+  /** Types the service declares as external: the only ones that can be posted. */
+  readonly external: readonly string[]
+  /** The version served to who is pinned to one: its successor once it is retired (§9.11). */
+  readonly served?: (version: string) => string
 }
 
-/**
- * The collections a principal may see every row of, which bound its events; undefined: all there
- * are.
- */
-export type SeesWhole = (principal: Principal) => readonly string[] | undefined
-
-/**
- * The events a principal may see (§6.7). A name of its own for each set, so that cursors of one
- * are not taken for another's. Names of collections are declared identifiers, never request data.
- */
-function eventsFor(whole: readonly string[] | undefined): Collection {
-  if (!whole) return eventList
-  const names = whole.map((name) => `'${name}'`).join(', ')
-  const where = whole.length > 0 ? `collection IN (${names})` : '1 = 0'
-  return { ...eventList, name: `events of ${whole.join(' ')}`, where }
+/** The version events are shown in to a caller: its pin, or the newest. */
+export const versionFor = (call: Call, served: EventDeps['served']): string | undefined => {
+  const pinned = call.principal?.version
+  return pinned === undefined || !served ? pinned : served(pinned)
 }
 
-export function eventEndpoints({ db, list, render, seesWhole }: EventDeps): Endpoint[] {
+export function eventEndpoints(deps: EventDeps): Endpoint[] {
+  const { db, list, render, seesWhole, served } = deps
   const scope = 'events:read'
-  const visible = (call: Call) => eventsFor(seesWhole(call.principal!))
+  const view = (call: Call) => eventView(versionFor(call, served), render)
   return [
     {
       kind: 'root',
       path: '/events',
       methods: {
-        GET: { scope, handle: (call) => list(call, visible(call), eventView(call, render)) },
+        GET: {
+          scope,
+          handle: (call) => list(call, eventsFor(seesWhole(call.principal!)), view(call)),
+        },
+        POST: postOperation(deps),
       },
     },
     {
@@ -77,11 +58,11 @@ export function eventEndpoints({ db, list, render, seesWhole }: EventDeps): Endp
           scope,
           async handle(call) {
             const [row] = await db.arrays(byId([call.principal!.scope, call.params.id]))
-            const whole = seesWhole(call.principal!)
-            if (!row || (whole && !whole.includes(row[COLLECTION] as string))) {
+            const [, , , , collection] = (row ?? []) as unknown as EventCells
+            if (!row || !isVisible(seesWhole(call.principal!), collection)) {
               throw new Failure('not_found')
             }
-            return { status: 200, json: eventView(call, render).item(row, {}) }
+            return { status: 200, json: view(call).item(row, {}) }
           },
         },
       },
@@ -89,33 +70,37 @@ export function eventEndpoints({ db, list, render, seesWhole }: EventDeps): Endp
   ]
 }
 
-/** Events as this caller's pinned version shows them; the newest without a pin. */
-function eventView(call: Call, render: RenderObject): View {
-  const version = call.principal?.version
-  const whole = (row: readonly Value[]): string => {
-    const [id, type, created, scope, collection, shape, object] = row as [
-      string,
-      string,
-      number,
-      Scope,
-      string | null,
-      string,
-      string,
-    ]
-    const shown = render(collection ?? undefined, object, shape, version)
-    return envelope({ id, type, created, scope }, shown)
-  }
+const plainObject: Read<object> = (value, wrong) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? value
+    : wrong('must be an object')
+
+/**
+ * An event of an existing backend: `{type, object}` → 201, the event. Throws 422 for a type that is
+ * not external, 413 for an object beyond 256 KiB.
+ */
+function postOperation({ perform, record, external }: EventDeps): Operation {
+  const type: Read<string> = (value, wrong) =>
+    external.includes(value as string)
+      ? (value as string)
+      : wrong(
+          external.length > 0
+            ? `must be one of ${external.join(', ')}, the types declared as external`
+            : 'must be a type the service declares as external, and it declares none',
+        )
+  const members = { type: required(type), object: required(plainObject) }
   return {
-    fields: ['id', 'type', 'created', 'livemode', 'data'],
-    item(row, { fields, links }) {
-      const text = whole(row)
-      if (!fields && !links) return text
-      const all = JSON.parse(text) as Record<string, unknown>
-      const shown = fields
-        ? Object.entries(all).filter(([name]) => fields.has(name))
-        : Object.entries(all)
-      if (links) shown.push(['_links', { self: `/events/${all.id}` }])
-      return JSON.stringify(Object.fromEntries(shown))
+    scope: 'events:write',
+    body: 'required',
+    handle(call) {
+      const sent = readMembers(call.body, members)
+      const object = JSON.stringify(sent.object)
+      return perform(call, async (tx) => {
+        const event = { type: sent.type, collection: undefined, objectId: undefined, object }
+        const stored = await record(tx, call.principal!.scope, event)
+        const location = `/events/${stored.id}`
+        return { status: 201, json: envelope(stored, object), headers: { location } }
+      })
     },
   }
 }

@@ -1,0 +1,163 @@
+/**
+ * `GET /events/stream` (§9.11): events as they happen, as server-sent events. `Last-Event-ID`
+ * resumes behind the event of that id, without a gap. What is read and in which order: `feed.ts`.
+ */
+import type { Answer, Call, Endpoint, Stream } from '../http/call.ts'
+import { parameterFailure } from '../http/query.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Log } from '../kernel/log.ts'
+import type { Principal } from '../kernel/principal.ts'
+import type { View } from '../lists/collection.ts'
+import type { Bell } from './bell.ts'
+import type { RenderObject } from './event.ts'
+import type { Feed, Place } from './feed.ts'
+import { versionFor } from './routes.ts'
+import { matchesAny } from './subscription.ts'
+import { type EventCells, eventView, isVisible, type SeesWhole } from './view.ts'
+
+const SCOPE = 'events:read'
+const PER_CREDENTIAL = 5
+const PER_NODE = 200
+/** Events of other nodes are looked for this often. */
+const LOOK_MS = 500
+/** How often a credential is asked for again: a revoked one ends its stream (§3.10). */
+const ASK_MS = 1000
+const HEARTBEAT_MS = 15_000
+
+export interface StreamDeps {
+  readonly feed: Feed
+  readonly bell: Bell
+  readonly render: RenderObject
+  readonly seesWhole: SeesWhole
+  readonly served?: (version: string) => string
+  /** Who sent a call, as of now; undefined once its credential is good no more. */
+  readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
+  /** Real milliseconds, monotonic. */
+  readonly elapsedMs: () => number
+  readonly log: Log
+}
+
+export function streamEndpoint(deps: StreamDeps): Endpoint {
+  const open = new Map<string, number>()
+  let all = 0
+  const full = (who: string) => all >= PER_NODE || (open.get(who) ?? 0) >= PER_CREDENTIAL
+  const admitted = (who: string, by: 1 | -1) => {
+    all += by
+    const left = (open.get(who) ?? 0) + by
+    if (left > 0) open.set(who, left)
+    else open.delete(who)
+  }
+  return {
+    kind: 'root',
+    path: '/events/stream',
+    methods: {
+      GET: {
+        scope: SCOPE,
+        produces: ['text/event-stream'],
+        async handle(call): Promise<Answer> {
+          const wanted = wantedTypes(call)
+          const principal = call.principal!
+          const who = `${principal.scope} ${principal.kind} ${principal.subject}`
+          if (full(who)) throw tooMany()
+          const place = await startOf(deps.feed, call)
+          return {
+            status: 200,
+            headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+            stream(out) {
+              if (full(who)) return out.end() // many came at once
+              admitted(who, 1)
+              follow(deps, { call, out, place, wanted })
+                .catch((err: unknown) => {
+                  // The client comes again with the last id it has seen.
+                  deps.log.warn({ err, request_id: call.id }, 'a stream of events broke')
+                })
+                .finally(() => {
+                  admitted(who, -1)
+                  out.end()
+                })
+            },
+          }
+        },
+      },
+    },
+  }
+}
+
+const tooMany = () =>
+  new Failure('rate_limited', `At most ${PER_CREDENTIAL} streams of a credential are open.`, {
+    headers: { 'retry-after': '5' },
+  })
+
+const elsewhere = ['api_key', 'version', 'v', 'api-version']
+
+/** `types=order.*,user.created`; undefined: all. */
+function wantedTypes({ query }: Call): readonly string[] | undefined {
+  const [repeated] = query.repeated()
+  if (repeated !== undefined) throw parameterFailure('invalid_parameter', repeated, 'is repeated')
+  for (const [name] of query.entries) {
+    if (name === 'types' || elsewhere.includes(name)) continue
+    throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
+  }
+  return query.get('types')?.split(',')
+}
+
+async function startOf(feed: Feed, call: Call): Promise<Place> {
+  const last = call.headers['last-event-id']
+  if (last === undefined || last === '') return feed.end()
+  const place = typeof last === 'string' && (await feed.placeOf(call.principal!.scope, last))
+  if (!place) throw new Failure('invalid_request', 'Last-Event-ID is not the id of an event.')
+  return place
+}
+
+interface Following {
+  readonly call: Call
+  readonly out: Stream
+  readonly place: Place
+  readonly wanted: readonly string[] | undefined
+}
+
+async function follow(deps: StreamDeps, { call, out, place, wanted }: Following): Promise<void> {
+  const { feed, bell, elapsedMs } = deps
+  let principal = call.principal!
+  let asked = elapsedMs()
+  let written = elapsedMs()
+  // The first bytes tell proxies and clients that it has begun.
+  out.write('retry: 1000\n\n')
+  while (!out.closed.aborted) {
+    if (elapsedMs() - asked >= ASK_MS) {
+      const now = await deps.identify(call)
+      if (!now || !(now.scopes.has(SCOPE) || now.scopes.has('admin'))) return
+      principal = now
+      asked = elapsedMs()
+    }
+    const batch = await feed.after(principal.scope, place)
+    place = batch.place
+    const view = eventView(versionFor(call, deps.served), deps.render)
+    const text = shown(
+      batch.rows as unknown as EventCells[],
+      deps.seesWhole(principal),
+      wanted,
+      view,
+    )
+    if (text !== '' || elapsedMs() - written >= HEARTBEAT_MS) {
+      written = elapsedMs()
+      if (!out.write(text === '' ? ': still here\n\n' : text)) await out.drained()
+    }
+    if (!batch.more) await bell.wait(LOOK_MS, out.closed)
+  }
+}
+
+function shown(
+  rows: readonly EventCells[],
+  whole: readonly string[] | undefined,
+  wanted: readonly string[] | undefined,
+  view: View,
+): string {
+  let out = ''
+  for (const row of rows) {
+    const [id, type, , , collection] = row
+    if (!isVisible(whole, collection) || (wanted && !matchesAny(wanted, type))) continue
+    out += `id: ${id}\ndata: ${view.item(row, {})}\n\n`
+  }
+  return out
+}

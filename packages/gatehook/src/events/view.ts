@@ -1,0 +1,83 @@
+/** Events as they are listed, shown and streamed: one description for all three (§9.11). */
+import type { Principal, Scope } from '../kernel/principal.ts'
+import type { Collection, View } from '../lists/collection.ts'
+import type { Value } from '../storage/database.ts'
+import { envelope, type RenderObject } from './event.ts'
+
+const eventList: Collection = {
+  name: 'events',
+  table: 'gh_events',
+  columns: [
+    { name: 'id', type: 'text' },
+    { name: 'type', type: 'text' },
+    { name: 'created', type: 'int' },
+    { name: 'scope', type: 'int' },
+    { name: 'collection', type: 'text', nullable: true },
+    { name: 'shape', type: 'text' },
+    { name: 'object', type: 'json' },
+  ],
+  integerId: false,
+  scoped: true,
+  counted: false,
+  filter: ['id', 'type', 'created'],
+  sort: ['id'],
+}
+
+/** The columns a view reads, in their order. */
+export const EVENT_COLUMNS = eventList.columns.map((column) => column.name).join(', ')
+
+/** A row of `EVENT_COLUMNS`. */
+export type EventCells = readonly [
+  id: string,
+  type: string,
+  created: number,
+  scope: Scope,
+  collection: string | null,
+  shape: string,
+  object: string,
+]
+
+/**
+ * The collections a principal may see every row of, which bound its events; undefined: all there
+ * are.
+ */
+export type SeesWhole = (principal: Principal) => readonly string[] | undefined
+
+/** Whether an event of this collection is shown to who sees `whole`. */
+export const isVisible = (
+  whole: readonly string[] | undefined,
+  collection: string | null | undefined,
+): boolean => !whole || whole.includes(collection as string)
+
+/**
+ * The events a principal may see (§6.7). A name of its own for each set, so that cursors of one
+ * are not taken for another's. Names of collections are declared identifiers, never request data.
+ */
+export function eventsFor(whole: readonly string[] | undefined): Collection {
+  if (!whole) return eventList
+  const names = whole.map((name) => `'${name}'`).join(', ')
+  const where = whole.length > 0 ? `collection IN (${names})` : '1 = 0'
+  return { ...eventList, name: `events of ${whole.join(' ')}`, where }
+}
+
+/** Events as `version` shows them; in the newest shape without one. */
+export function eventView(version: string | undefined, render: RenderObject): View {
+  const whole = (row: readonly Value[]): string => {
+    const [id, type, created, scope, collection, shape, object] = row as unknown as EventCells
+    const shown = render(collection ?? undefined, object, shape, version)
+    return envelope({ id, type, created, scope }, shown)
+  }
+  return {
+    fields: ['id', 'type', 'created', 'livemode', 'data'],
+    item(row, { fields, links }) {
+      const text = whole(row)
+      if (!fields && !links) return text
+      const all = JSON.parse(text) as Record<string, unknown>
+      const shown = fields
+        ? Object.entries(all).filter(([name]) => fields.has(name))
+        : Object.entries(all)
+      if (links) shown.push(['_links', { self: `/events/${all.id}` }])
+      return JSON.stringify(Object.fromEntries(shown))
+    },
+  }
+}
