@@ -50,6 +50,7 @@ export const failures = {
   headers_too_large: [431, 'The request headers are too large.'],
   internal_error: [500, 'Something went wrong on our side.'],
   storage_unavailable: [503, 'The service cannot store or read right now. Try again.'],
+  overloaded: [503, 'Too much is asked at this moment. Try again.'],
   shutting_down: [503, 'This node is shutting down. Try again.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>
 

@@ -1,5 +1,6 @@
 /** The engine's migrations, in order; a number, once released, never changes its text. */
 import { foundations } from './migrations/0001-foundations.ts'
+import { people } from './migrations/0003-people.ts'
 import { webhooks } from './migrations/0005-webhooks.ts'
 
 export interface Migration {
@@ -10,5 +11,6 @@ export interface Migration {
 
 export const migrations: readonly Migration[] = [
   { number: 1, name: 'foundations', sql: foundations },
+  { number: 3, name: 'people', sql: people },
   { number: 5, name: 'webhooks', sql: webhooks },
 ]

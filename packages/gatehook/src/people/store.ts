@@ -1,0 +1,82 @@
+/** SQL of credentials: name, password, role and scopes beside the row that signs in. */
+import type { Reader, Row, Tx } from '../storage/database.ts'
+import { fixed, sql } from '../storage/sql.ts'
+
+export interface CredentialRow extends Row {
+  readonly resource: string
+  /** Of the row. */
+  readonly id: number
+  readonly scope: number
+  readonly customer: string
+  readonly mode: 'live' | 'test'
+  readonly username: string
+  readonly folded: string
+  readonly password: string
+  readonly role: string | null
+  readonly scopes: string
+  readonly disabled: number
+  /** Changes with everything that says who the person is and what it may do. */
+  readonly revision: number
+  readonly created_at: number
+}
+
+/** With what its customer says about it. */
+export interface AccountRow extends CredentialRow {
+  readonly suspended: number
+  readonly limits: string
+}
+
+/** The one unique index a sign-in name can break. */
+export const USERNAME_INDEX = 'gh_people_folded'
+
+const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.username, p.folded,
+  p.password, p.role, p.scopes, p.disabled, p.revision, p.created_at, c.suspended, c.limits
+  FROM gh_people p JOIN gh_customers c ON c.id = p.customer WHERE p.resource = ?`
+const byName = fixed(`${account} AND p.folded = ?`)
+const byId = fixed(`${account} AND p.id = ?`)
+
+export const findByName = (from: Reader, resource: string, folded: string) =>
+  from.get<AccountRow>(byName([resource, folded]))
+
+export const findById = (from: Reader, resource: string, id: number) =>
+  from.get<AccountRow>(byId([resource, id]))
+
+const one = (resource: string, id: number) =>
+  sql`SELECT resource, id, scope, customer, mode, username, folded, password, role, scopes,
+    disabled, revision, created_at FROM gh_people WHERE resource = ${resource} AND id = ${id}`
+
+export const lockCredential = (tx: Tx, resource: string, id: number) =>
+  tx.lock<CredentialRow>(one(resource, id))
+
+export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'revision' | 'disabled'>) =>
+  tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, username, folded,
+    password, role, scopes, created_at)
+    VALUES (${row.resource}, ${row.id}, ${row.scope}, ${row.customer}, ${row.mode},
+            ${row.username}, ${row.folded}, ${row.password}, ${row.role}, ${row.scopes},
+            ${row.created_at})`)
+
+export const updateCredential = (
+  tx: Tx,
+  row: Pick<CredentialRow, 'resource' | 'id' | 'password' | 'role' | 'scopes' | 'disabled'>,
+) =>
+  tx.run(sql`UPDATE gh_people SET password = ${row.password}, role = ${row.role},
+    scopes = ${row.scopes}, disabled = ${row.disabled}, revision = revision + 1
+    WHERE resource = ${row.resource} AND id = ${row.id}`)
+
+export const rename = (
+  tx: Tx,
+  row: Pick<CredentialRow, 'resource' | 'id' | 'username' | 'folded'>,
+) =>
+  tx.run(sql`UPDATE gh_people SET username = ${row.username}, folded = ${row.folded},
+    revision = revision + 1
+    WHERE resource = ${row.resource} AND id = ${row.id} AND username <> ${row.username}`)
+
+/** How many there were: none, or one. */
+export const removeCredential = (tx: Tx, resource: string, id: number) =>
+  tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)
+
+/** At most `limit` people with ids above `after`. */
+export const pageOfPeople = (from: Reader, resource: string, after: number, limit: number) =>
+  from.all<CredentialRow>(sql`SELECT resource, id, scope, customer, mode, username, role, scopes,
+    disabled, created_at FROM gh_people
+    WHERE resource = ${resource} AND id > ${after} ORDER BY id LIMIT ${limit}`)
