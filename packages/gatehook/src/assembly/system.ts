@@ -4,7 +4,7 @@ import { describeConfig } from '../config/describe.ts'
 import { purgeAnswers } from '../idempotency/store.ts'
 import type { Lister } from '../lists/list.ts'
 import { purgeQuota } from '../quota/store.ts'
-import { databaseCheck, drainCheck, migrationCheck } from '../system/health.ts'
+import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../system/health.ts'
 import {
   auditEndpoint,
   clockEndpoint,
@@ -30,6 +30,7 @@ export function systemPart(
   const { db, log, clock, config } = ground
   const checks = {
     database: databaseCheck(db),
+    writes: writeCheck(db, clock),
     migrations: migrationCheck(db),
     draining: drainCheck(draining),
   }

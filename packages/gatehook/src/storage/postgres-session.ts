@@ -19,9 +19,13 @@ const IDLE_IN_TRANSACTION_MS = 30_000
 /** Texts prepared by name; each costs the server memory per connection. Later texts are not. */
 const NAMED_STATEMENTS_MAX = 1_000
 
+/** Behind a lock somebody else holds, a caller is told to come again sooner than by the above. */
+const LOCK_MS = 5_000
+
 /** Without parallel workers, a UNION ALL yields its branches in the order they are written. */
 const SESSION =
-  '-c max_parallel_workers_per_gather=0 -c TimeZone=UTC -c client_min_messages=warning'
+  '-c max_parallel_workers_per_gather=0 -c TimeZone=UTC -c client_min_messages=warning ' +
+  `-c lock_timeout=${LOCK_MS}`
 
 const INT8 = 20
 const BOOLEAN = 16

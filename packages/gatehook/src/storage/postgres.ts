@@ -172,6 +172,7 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
       write(async (tx) => {
         const ddl = (sql: string) => (tx as PostgresTx).ddl(sql)
         await ddl('SET LOCAL statement_timeout = 0')
+        await ddl('SET LOCAL lock_timeout = 0')
         await ddl('SET LOCAL idle_in_transaction_session_timeout = 0')
         await ddl(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
         await change(tx, ddl)

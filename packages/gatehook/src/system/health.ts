@@ -1,7 +1,10 @@
 /** Whether this node can work, and why not (§12.1). What is checked is a table made in `app.ts`. */
+import type { Clock } from '../kernel/clock.ts'
+import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Database } from '../storage/database.ts'
 import { pending } from '../storage/migrate.ts'
+import { writeSetting } from '../storage/settings.ts'
 import { sql } from '../storage/sql.ts'
 
 /** A sentence that says why not, without anything internal in it; undefined when all is well. */
@@ -43,6 +46,34 @@ export const databaseCheck =
     await db.get(sql`SELECT 1 AS one`)
     return undefined
   }
+
+/** How long the answer of the last trial stands: probes must not become a load of writes. */
+const TRIAL_MS = 5000
+
+/**
+ * Reads go on where the disk is full or the database is a standby, so the check writes a row of
+ * its own, at most every five seconds.
+ */
+export function writeCheck(db: Database, clock: Clock): Check {
+  let trial: Promise<string | undefined> | undefined
+  let triedMs = Number.NEGATIVE_INFINITY
+  const write = async () => {
+    try {
+      await db.write((tx) => writeSetting(tx, 'last_trial', clock.now()))
+      return undefined
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      return 'Nothing can be written at the moment.'
+    }
+  }
+  return () => {
+    if (!trial || clock.elapsedMs() - triedMs >= TRIAL_MS) {
+      triedMs = clock.elapsedMs()
+      trial = write()
+    }
+    return trial
+  }
+}
 
 /** Asks until nothing is missing, then never again: migrations are not taken back. */
 export function migrationCheck(db: Database): Check {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eachDatabase, quietLog } from '../../../../test/rig/databases.ts'
+import { eachDatabase, eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
 import type { Call, Endpoint } from '../../src/http/call.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
+import { Failure } from '../../src/kernel/failure.ts'
+import type { Database } from '../../src/storage/database.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
-import { databaseCheck, drainCheck, migrationCheck } from '../../src/system/health.ts'
+import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../../src/system/health.ts'
 import { probeEndpoints, rootEndpoint, systemEndpoint } from '../../src/system/routes.ts'
 
 async function get(endpoints: readonly Endpoint[], path: string) {
@@ -32,6 +34,29 @@ eachDatabase('/readyz says why not', async (db) => {
   assert.deepEqual(await ready(), [503, 'not_ready', ['draining']])
   assert.deepEqual(await get(endpoints, '/healthz'), { status: 200, body: { status: 'ok' } })
 })
+
+eachMigrated(
+  'where nothing can be written a node is not ready, told again each 5 s',
+  async (db) => {
+    let [elapsedMs, full, writes] = [0, false, 0]
+    const trying: Database = {
+      ...db,
+      write: (change) => {
+        writes += 1
+        return full ? Promise.reject(new Failure('storage_unavailable')) : db.write(change)
+      },
+    }
+    const clock = { now: () => 0, elapsedMs: () => elapsedMs }
+    const check = writeCheck(trying, clock)
+    assert.deepEqual([await check(), await check(), writes], [undefined, undefined, 1])
+    full = true
+    elapsedMs += 5000
+    assert.equal(await check(), 'Nothing can be written at the moment.')
+    full = false
+    elapsedMs += 5000
+    assert.equal(await check(), undefined)
+  },
+)
 
 test('a check that fails or hangs is a reason, and says nothing internal', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
