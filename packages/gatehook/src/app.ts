@@ -9,6 +9,7 @@ import {
   identify,
   noBasic,
   noBearer,
+  urlCredential,
   type Verifiers,
 } from './access/authenticate.ts'
 import type { FirstRun } from './access/first-run.ts'
@@ -224,6 +225,7 @@ function pipelineOf(ground: Ground, { service, versions }: Prepared, { verifiers
     quotaAnonymous: quota.anonymous,
     conditional,
     warnings: addWarnings,
+    urlCredential,
     corsHeaders: cors.headers,
     strictTransport,
   })

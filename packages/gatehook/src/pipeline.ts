@@ -27,6 +27,7 @@ export interface StepsByName {
   readonly quotaAnonymous: After
   readonly conditional: After
   readonly warnings: After
+  readonly urlCredential: After
   readonly corsHeaders: After
   readonly strictTransport: After
 }
@@ -50,6 +51,7 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['out', '. x x x x x x x', steps.quotaAnonymous],
     ['out', '. . x x x . . .', steps.conditional],
     ['out', '. . x x x . . .', steps.warnings],
+    ['out', 'x x x x x x x x', steps.urlCredential],
     ['out', '. x x x x x . x', steps.corsHeaders],
     ['out', 'x x x x x x x x', steps.strictTransport],
   ]

@@ -2,7 +2,7 @@
  * Steps of the pipeline: who is calling (§3.1), and whether they may (§3.6). How a credential is
  * verified is a row of `Verifiers`; nobody without one of its schemes gets further.
  */
-import type { Call, Step } from '../http/call.ts'
+import type { After, Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { ADMIN_SCOPE } from './administration.ts'
@@ -59,10 +59,7 @@ export function authenticate({ verifiers, publicUrl }: AuthenticateOptions): Ste
   return (call) => {
     if (!call.operation || call.operation.authenticated === false) return undefined
     const credential = present(call)
-    if (credential.inUrl) {
-      call.out['Cache-Control'] = 'private, no-store'
-      call.warnings.push(INSECURE)
-    }
+    if (credential.inUrl) call.warnings.push(INSECURE)
     const principal = verifiers[credential.scheme](credential, call)
     if (!(principal instanceof Promise)) {
       call.principal = principal
@@ -95,6 +92,15 @@ export function identify(verifiers: Partial<Verifiers>): Identify {
 
 function anybody(error: unknown): undefined {
   if (!(error instanceof Failure)) throw error
+}
+
+/**
+ * Nobody keeps the answer to a URL with a key in it (§3.3), not even where none was asked for. A
+ * step of the way out.
+ */
+export const urlCredential: After = (call, answer) => {
+  if (!call.query.entries.some(([name]) => name === 'api_key')) return
+  answer.headers = { ...answer.headers, 'cache-control': 'private, no-store' }
 }
 
 /** Whether a principal may do what asks for `scope`: by its name, or as the operator (§13). */
