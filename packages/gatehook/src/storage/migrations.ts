@@ -1,5 +1,6 @@
 /** The engine's migrations, in order; a number, once released, never changes its text. */
 import { foundations } from './migrations/0001-foundations.ts'
+import { tokens } from './migrations/0002-tokens.ts'
 import { people } from './migrations/0003-people.ts'
 import { webhooks } from './migrations/0005-webhooks.ts'
 
@@ -11,6 +12,7 @@ export interface Migration {
 
 export const migrations: readonly Migration[] = [
   { number: 1, name: 'foundations', sql: foundations },
+  { number: 2, name: 'tokens', sql: tokens },
   { number: 3, name: 'people', sql: people },
   { number: 5, name: 'webhooks', sql: webhooks },
 ]

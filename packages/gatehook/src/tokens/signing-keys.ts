@@ -1,44 +1,202 @@
-/** The keys that sign access tokens (§4.6): ES256, sealed. Tokens are not made here. */
-import { createHash, generateKeyPair, type KeyObject } from 'node:crypto'
+/**
+ * The keys that sign access tokens (§4.6): ES256, sealed, rotated. A new one is published before it
+ * signs, and kept until nothing it signed is good any more. Tokens are not made here.
+ */
+
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  type KeyObject,
+  type webcrypto,
+} from 'node:crypto'
 import { promisify } from 'node:util'
+import { type Actor, recordAudit } from '../audit/store.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
-import type { Database } from '../storage/database.ts'
-import { readSetting } from '../storage/settings.ts'
-import * as store from './store.ts'
+import { isoTime } from '../kernel/time.ts'
+import type { Database, Tx } from '../storage/database.ts'
+import { headerOf } from './access-token.ts'
+import * as store from './key-store.ts'
 
 /** The purpose private keys are sealed under. */
 export const SIGNING_PURPOSE = 'signing'
 
-const jwkOf = (key: KeyObject) => key.export({ format: 'jwk' })
+/** For so long others may keep the key set (`Cache-Control`). */
+export const KEY_SET_MAX_AGE_S = 300
+/** Twice that: whoever keeps the key set has the new key before anything is signed with it. */
+const PUBLISHED_AHEAD_MS = 2 * KEY_SET_MAX_AGE_S * 1000
+const DAY_MS = 86_400_000
+const ROTATED_AFTER_MS = 90 * DAY_MS
+/** The longest life of an access token that can be configured, and an hour for clocks. */
+const KEPT_MS = DAY_MS + 3_600_000
+/** A token may name a key made a moment ago elsewhere: looked for so often at most. */
+const LOOK_EVERY_MS = 1_000
+
 const generate = promisify(generateKeyPair)
 
 /** RFC 7638 §3.2: the required members of an EC key in lexicographic order, no white space. */
-function thumbprint({ crv, kty, x, y }: ReturnType<typeof jwkOf>): string {
+function thumbprint({ crv, kty, x, y }: webcrypto.JsonWebKey): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
 }
 
-/** Makes the first key where there is none; gives the id of the one that signs. */
-export async function ensureSigningKey(
-  db: Database,
-  { vault, clock }: { readonly vault: Vault; readonly clock: Clock },
-): Promise<string> {
-  const active = await readSetting<string>(db, store.ACTIVE)
-  if (active !== undefined) return active
+interface Sources {
+  readonly vault: Vault
+  readonly clock: Clock
+}
+
+async function newKey({ vault, clock }: Sources, aheadMs: number): Promise<store.SigningKeyRow> {
   const { privateKey } = await generate('ec', { namedCurve: 'P-256' })
-  const { d, ...shared } = jwkOf(privateKey)
+  const { d, ...shared } = privateKey.export({ format: 'jwk' })
   const kid = thumbprint(shared)
   const publicJwk = { ...shared, kid, use: 'sig', alg: 'ES256' }
-  const row = {
+  const now = clock.now()
+  return {
     kid,
-    publicJwk: JSON.stringify(publicJwk),
-    sealed: vault.seal(SIGNING_PURPOSE, JSON.stringify({ ...publicJwk, d })),
-    now: clock.now(),
+    public_jwk: JSON.stringify(publicJwk),
+    sealed_private_jwk: vault.seal(SIGNING_PURPOSE, JSON.stringify({ ...publicJwk, d })),
+    created_at: now,
+    signs_from: now + aheadMs,
   }
-  const first = await db.write(async (tx) => {
-    const claimed = await store.claimFirst(tx, kid)
-    if (claimed) await store.insertSigningKey(tx, row)
-    return claimed
+}
+
+/** Makes the first key where there is none, to sign at once; gives the id of the newest. */
+export async function ensureSigningKey(db: Database, sources: Sources): Promise<string> {
+  const newest = (await store.allKeys(db)).at(-1)
+  if (newest) return newest.kid
+  const row = await newKey(sources, 0)
+  await db.write(async (tx) => {
+    if (await store.claimFirst(tx, row.kid)) await store.insertSigningKey(tx, row)
   })
-  return first ? kid : (await readSetting<string>(db, store.ACTIVE))!
+  return (await store.allKeys(db)).at(-1)!.kid
+}
+
+export interface Signer {
+  readonly kid: string
+  readonly header: string
+  readonly privateKey: KeyObject
+}
+
+/** The keys as this node knows them. */
+export interface KeyRing {
+  /** Reads them again. */
+  load(): Promise<void>
+  /** The key that signs now. */
+  signer(): Promise<Signer>
+  /** A public key of ours; reads again, once a second at most, when it is not known. */
+  find(kid: string): KeyObject | undefined | Promise<KeyObject | undefined>
+  /** The key set as JSON text: keys that sign, will sign, or have signed. */
+  published(): Promise<string>
+  /** Publishes a new key. Throws 409 `invalid_state` while one is published that does not sign. */
+  rotate(actor: Actor): Promise<{ readonly kid: string; readonly signs_from: string }>
+  /** Does the same where the newest key has signed for 90 days; false where not. */
+  rotateWhenDue(): Promise<boolean>
+  /** Removes keys nothing good is signed with. */
+  dropRetired(): Promise<number>
+}
+
+export interface KeyRingDeps extends Sources {
+  readonly db: Database
+  readonly random: Random
+  /** Called in the transaction that adds a key, so that other nodes hear of it. */
+  readonly announce: (tx: Tx, kid: string, now: number) => Promise<void>
+}
+
+interface Ring {
+  readonly rows: readonly store.SigningKeyRow[]
+  readonly publicKeys: ReadonlyMap<string, KeyObject>
+  readonly published: string
+}
+
+/** Keys are read when first needed. */
+export function keyRing(deps: KeyRingDeps): KeyRing {
+  const { db, vault, clock, random } = deps
+  let ring: Ring | undefined
+  let lookedMs = Number.NEGATIVE_INFINITY
+  const signers = new Map<string, Signer>()
+
+  const load = async () => {
+    lookedMs = clock.elapsedMs()
+    ring = ringOf(await store.allKeys(db))
+  }
+  const recent = () => clock.elapsedMs() - lookedMs < LOOK_EVERY_MS
+  const known = async (): Promise<Ring> => {
+    if (!ring) await load()
+    return ring!
+  }
+  const open = (row: store.SigningKeyRow): Signer => {
+    let signer = signers.get(row.kid)
+    if (!signer) {
+      const jwk = JSON.parse(vault.open(SIGNING_PURPOSE, row.sealed_private_jwk).toString())
+      const privateKey = createPrivateKey({ format: 'jwk', key: jwk })
+      signer = { kid: row.kid, header: headerOf(row.kid), privateKey }
+      signers.set(row.kid, signer)
+    }
+    return signer
+  }
+  /** One process at a time; `allowed` judges the newest key there is. Undefined: not now. */
+  const add = async (actor: Actor, allowed: (newest: store.SigningKeyRow) => boolean) => {
+    const row = await newKey(deps, PUBLISHED_AHEAD_MS)
+    const added = await db.write(async (tx) => {
+      await store.lockKeys(tx)
+      const newest = (await store.allKeys(tx)).at(-1)!
+      if (!allowed(newest)) return false
+      await store.insertSigningKey(tx, row)
+      const detail = { signs_from: isoTime(row.signs_from), replaces: newest.kid }
+      const act = { actor, action: 'signing_key.rotate', target: row.kid, detail }
+      await recordAudit(tx, act, { clock, random })
+      await deps.announce(tx, row.kid, row.created_at)
+      return true
+    })
+    await load()
+    return added ? row : undefined
+  }
+  const due = (newest: store.SigningKeyRow) => newest.signs_from + ROTATED_AFTER_MS <= clock.now()
+
+  return {
+    load,
+    async signer() {
+      const { rows } = await known()
+      const now = clock.now()
+      return open(rows.findLast((row) => row.signs_from <= now) ?? rows[0]!)
+    },
+    find(kid) {
+      const key = ring?.publicKeys.get(kid)
+      if (key || recent()) return key
+      return load().then(() => ring?.publicKeys.get(kid))
+    },
+    async published() {
+      if (!recent()) await load()
+      return ring!.published
+    },
+    async rotate(actor) {
+      const row = await add(actor, (newest) => newest.signs_from <= clock.now())
+      if (row) return { kid: row.kid, signs_from: isoTime(row.signs_from) }
+      const { kid, signs_from } = ring!.rows.at(-1)!
+      const message = `The key ${kid} is published already and signs from ${isoTime(signs_from)}.`
+      throw new Failure('invalid_state', message)
+    },
+    async rotateWhenDue() {
+      const newest = (await known()).rows.at(-1)
+      if (!newest || !due(newest)) return false
+      return (await add({ kind: 'system', id: 'tokens' }, due)) !== undefined
+    },
+    async dropRetired() {
+      const dropped = await db.write((tx) => store.dropRetired(tx, clock.now() - KEPT_MS))
+      if (dropped > 0) await load()
+      return dropped
+    },
+  }
+}
+
+function ringOf(rows: readonly store.SigningKeyRow[]): Ring {
+  const publicKeys = new Map<string, KeyObject>()
+  for (const { kid, public_jwk } of rows) {
+    publicKeys.set(kid, createPublicKey({ format: 'jwk', key: JSON.parse(public_jwk) }))
+  }
+  const published = `{"keys":[${rows.map((row) => row.public_jwk).join(',')}]}`
+  return { rows, publicKeys, published }
 }

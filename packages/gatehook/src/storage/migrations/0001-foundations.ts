@@ -63,12 +63,6 @@ CREATE TABLE gh_counters (
   total {int} NOT NULL,
   PRIMARY KEY (scope, collection, slot)
 );
-CREATE TABLE gh_signing_keys (
-  kid {text} NOT NULL PRIMARY KEY,
-  public_jwk {text} NOT NULL,
-  sealed_private_jwk {bytes} NOT NULL,
-  created_at {int} NOT NULL
-);
 CREATE TABLE gh_audit (
   position {serial},
   id {text} NOT NULL,
