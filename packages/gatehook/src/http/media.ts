@@ -53,6 +53,17 @@ export function vendorPattern(vendor: string): RegExp {
   return new RegExp(`^application/vnd\\.${RegExp.escape(vendor)}\\.api\\.[\\w.-]+\\+json$`, 'i')
 }
 
+/**
+ * The type of `vendor`'s that a header wants most, as it is written there; undefined where plain
+ * JSON is wanted as much and stands first, or no such type is named.
+ */
+export function preferredVendorType(accept: string, vendor: RegExp): string | undefined {
+  const vendors = (accept.match(VENDOR_RANGE) ?? []).filter((type) => vendor.test(type))
+  if (vendors.length === 0) return undefined
+  const [first] = preferred(accept, [...vendors, JSON_TYPE])
+  return first === JSON_TYPE ? undefined : first
+}
+
 const JSON_ONLY: readonly string[] = [JSON_TYPE, PROBLEM_TYPE]
 
 /**

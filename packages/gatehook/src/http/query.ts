@@ -1,6 +1,9 @@
 /** The query string, strictly: percent-decoding that fails by name, repeats kept. Pure. */
 import { Failure, type FailureCode } from '../kernel/failure.ts'
 
+/** Parameters that name a version (§8.2): known to every path under `/api`, whatever else it takes. */
+export const versionParameters: ReadonlySet<string> = new Set(['version', 'v', 'api-version'])
+
 /** A refusal that names the parameter at fault; `what` completes the sentence begun with it. */
 export function parameterFailure(code: FailureCode, parameter: string, what: string): Failure {
   const message = `${parameter} ${what}.`

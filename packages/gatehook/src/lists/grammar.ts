@@ -2,7 +2,7 @@
  * The query of a list path, read strictly (§7.1, §7.3, §7.7): never clamped, never coerced. Pure:
  * query in, `ListRequest` out, or a `Failure` that names the parameter.
  */
-import { parameterFailure, type Query } from '../http/query.ts'
+import { parameterFailure, type Query, versionParameters } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Collection, View } from './collection.ts'
 import { columnNamed, type Filter, readFilter } from './filter.ts'
@@ -57,7 +57,7 @@ const chosenBy: ReadonlyMap<string, Style> = new Map([
 const paging = new Set(Object.values(families).flat())
 const shaping = new Set(['pagination', 'sort', 'fields'])
 /** Read by other rooms on every path: credentials and versions. */
-const elsewhere = new Set(['api_key', 'version', 'v', 'api-version'])
+const elsewhere = new Set(['api_key', ...versionParameters])
 
 const invalid = (parameter: string, what: string): Failure =>
   parameterFailure('invalid_parameter', parameter, what)

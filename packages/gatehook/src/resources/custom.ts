@@ -2,7 +2,7 @@
 
 import type { RecordEvent } from '../events/store.ts'
 import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
-import { parameterFailure } from '../http/query.ts'
+import { parameterFailure, versionParameters } from '../http/query.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -134,7 +134,7 @@ function queryReader(specs: Specs): (call: Call) => AnyRow {
     if (repeated !== undefined) throw parameterFailure('invalid_parameter', repeated, 'is repeated')
     const sent: AnyRow = {}
     for (const [name, text] of call.query.entries) {
-      if (['api_key', 'version', 'v', 'api-version'].includes(name)) continue
+      if (name === 'api_key' || versionParameters.has(name)) continue
       if (!Object.hasOwn(specs, name)) {
         throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
       }
