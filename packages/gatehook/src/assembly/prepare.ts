@@ -20,7 +20,10 @@ export async function prepare(ground: Ground) {
   const { config, log, clock, random, db, onProgress = () => {} } = ground
   const service = ground.service.definition
   const versions = service.versions.map((version) => version.name)
-  await migrateEngine(db, { clock, onProgress: ({ name }) => onProgress(`migration ${name}`) })
+  await migrateEngine(db, {
+    clock,
+    onProgress: ({ number, name }) => onProgress(`engine migration ${number}: ${name}`),
+  })
   await migrateService(db, service, onProgress)
   await ensureSigningKey(db, ground)
   const keys = keyVerifier({ db, clock, log })

@@ -58,9 +58,18 @@ export async function migrateService(
   await db.migrate(async (_tx, ddl) => {
     for (const { table, plan } of pending) {
       for (const statement of plan.ddl) await ddl(statement)
-      progress(`${table}: ${plan.ddl.length} statements`)
+      progress(told(table, plan.ddl))
     }
   })
+}
+
+/** What was done to a table, for the log: that it was made, else what it got. */
+function told(table: string, ddl: readonly string[]): string {
+  if (ddl[0]?.startsWith('CREATE TABLE')) return `table ${table} made`
+  const names = ddl.map(
+    (statement) => /(?:ADD|CREATE UNIQUE|CREATE) (COLUMN|INDEX) (\w+)/.exec(statement)!,
+  )
+  return `table ${table}: ${names.map(([, what, name]) => `${what!.toLowerCase()} ${name}`).join(', ')}`
 }
 
 const RECORD = 'gh_service_migrations'
@@ -82,7 +91,7 @@ async function applyOnce(
     // Another process may have been faster: the lock of `migrate` lets one through at a time.
     if ((await numbersIn(tx)).includes(number)) return
     if (await exists(db, table)) {
-      progress(`migration ${number} ${name}`)
+      progress(`migration ${number} of the service: ${name}`)
       await ddl(sqlFor(db, migration.sql))
     }
     await tx.run(sql`INSERT INTO gh_service_migrations (number, name) VALUES (${number}, ${name})`)

@@ -122,14 +122,15 @@ const keywords: Readonly<
   format: ['invalid_format', (params) => `must be ${formats[params.format] ?? params.format}`],
   minimum: ['too_small', (params) => `must be at least ${params.limit}`],
   maximum: ['too_large', (params) => `must be at most ${params.limit}`],
-  minLength: ['too_short', (params) => `must have at least ${params.limit} characters`],
-  maxLength: ['too_long', (params) => `must have at most ${params.limit} characters`],
+  minLength: ['too_short', (params) => `must have at least ${characters(params.limit)}`],
+  maxLength: ['too_long', (params) => `must have at most ${characters(params.limit)}`],
 }
 const formats: Readonly<Record<string, string>> = {
   email: 'an e-mail address',
   uri: 'an absolute http or https URL',
   'date-time': 'an ISO 8601 instant, for example 2026-01-31T12:00:00Z',
 }
+const characters = (count: number): string => (count === 1 ? '1 character' : `${count} characters`)
 const list = (types: unknown): string => [types].flat().join(' or ')
 const some = (values: readonly unknown[]): string =>
   values.length > 12 ? `${values.slice(0, 3).join(', ')}, …` : values.map(String).join(', ')

@@ -112,9 +112,9 @@ eachDatabase('reviewed migrations run in order, each once', async (db) => {
   await begun(db)
   const renamed = notes({ text: f.string(), length: f.int() }, [rename])
   assert.equal((await planService(db, renamed.definition)).length, 1)
-  assert.deepEqual(await start(db, renamed), ['migration 1 size becomes length'])
+  assert.deepEqual(await start(db, renamed), ['migration 1 of the service: size becomes length'])
   assert.deepEqual(await start(db, notes(today, [rename, retype])), [
-    'migration 2 length may have a fraction',
+    'migration 2 of the service: length may have a fraction',
   ])
   assert.deepEqual({ ...(await row(db)) }, { id: 1, scope: 2, text: 'a', length: 3.5 })
   assert.deepEqual(await start(db, notes(today, [rename, retype])), [])
@@ -138,5 +138,7 @@ eachDatabase('a migration that fails changes nothing and is tried again', async 
   const renamed = { text: f.string(), length: f.int() }
   await assert.rejects(start(db, notes(renamed, [broken])))
   assert.equal((await row(db))?.size, 7)
-  assert.deepEqual(await start(db, notes(renamed, [rename])), ['migration 1 size becomes length'])
+  assert.deepEqual(await start(db, notes(renamed, [rename])), [
+    'migration 1 of the service: size becomes length',
+  ])
 })
