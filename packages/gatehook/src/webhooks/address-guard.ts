@@ -123,4 +123,4 @@ export function targetProblem(text: string, allowPrivate: boolean): TargetProble
 }
 
 /** The host without the brackets of IPv6. */
-export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')

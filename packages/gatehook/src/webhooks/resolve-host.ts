@@ -1,0 +1,76 @@
+/**
+ * Host names into the addresses that are dialled, for deliveries. Which may be is said in
+ * `address-guard.ts`.
+ */
+import { promises as dns } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { CODE, coded } from './socket-error.ts'
+
+export interface HostAddress {
+  readonly address: string
+  readonly family: 4 | 6
+}
+
+/** Rejects, or gives an empty list, where a name has no address. */
+export type ResolveHost = (host: string) => Promise<readonly HostAddress[]>
+
+const TIMEOUT_MS = 2_000
+const TRIES = 2
+
+/**
+ * Asks the name servers directly. The system's way (`getaddrinfo`) holds one of the process's four
+ * worker threads while it waits, and the database's commits need them too: four names on a server that does not
+ * answer would stop the whole node (§9.8).
+ */
+export function nameServers(): ResolveHost {
+  const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES })
+  return async (host) => {
+    const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+    const found = [
+      ...(four.status === 'fulfilled' ? four.value : []).map((one) => at(one, 4)),
+      ...(six.status === 'fulfilled' ? six.value : []).map((one) => at(one, 6)),
+    ]
+    if (found.length === 0 && four.status === 'rejected') throw four.reason
+    return found
+  }
+}
+
+const at = (address: string, family: 4 | 6): HostAddress => ({ address, family })
+
+/**
+ * The system's way, with its hosts file and search domains: where private receivers are allowed, they
+ * are mostly named there.
+ */
+export const systemNames: ResolveHost = async (host) =>
+  (await dns.lookup(host, { all: true, order: 'ipv4first' })).map(({ address, family }) =>
+    at(address, family === 6 ? 6 : 4),
+  )
+
+/** How many addresses of a name are tried: who sets up the name sets up how many it has. */
+const MAX_ADDRESSES = 8
+
+/** A lookup for `net.connect` that gives only what may be dialled, just before it is. */
+export function guardedLookup(
+  names: ResolveHost,
+  mayDial: (address: string) => boolean,
+): LookupFunction {
+  return (host, { all }, callback) => {
+    dialable(names(host), mayDial).then(
+      (found) =>
+        all ? callback(null, found) : callback(null, found[0]!.address, found[0]!.family),
+      (error) => callback(error, ''),
+    )
+  }
+}
+
+/** A name that has only addresses nobody may dial is refused, one that has both is not. */
+async function dialable(
+  found: Promise<readonly HostAddress[]>,
+  mayDial: (address: string) => boolean,
+): Promise<HostAddress[]> {
+  const addresses = await found.catch(() => [])
+  if (addresses.length === 0) throw coded(CODE.dns)
+  const allowed = addresses.filter(({ address }) => mayDial(address))
+  if (allowed.length === 0) throw coded(CODE.blocked)
+  return allowed.slice(0, MAX_ADDRESSES)
+}

@@ -1,0 +1,285 @@
+/**
+ * The door to receivers: one POST over a socket whose address was judged when it was dialled, and an
+ * answer of which everything is bounded (§9.5, §9.6, §9.9). The only file that opens connections;
+ * when to try again is the engine's.
+ */
+import { isIP, type Socket } from 'node:net'
+import { createSecureContext, getCACertificates } from 'node:tls'
+import { buildConnector, Client, type Dispatcher } from 'undici'
+import type { Clock } from '../kernel/clock.ts'
+import { isDialable, targetProblem } from './address-guard.ts'
+import type { AttemptRequest, Outcome, Send } from './attempt.ts'
+import { type Connection, keepConnections } from './keep-alive.ts'
+import { guardedLookup, nameServers, type ResolveHost, systemNames } from './resolve-host.ts'
+import { CODE, coded, type Diagnosis, diagnose, diagnosis } from './socket-error.ts'
+
+export interface TransportOptions {
+  readonly clock: Pick<Clock, 'elapsedMs'>
+  /** `GATEHOOK_WEBHOOK_ALLOW_PRIVATE`. */
+  readonly allowPrivate: boolean
+  /** `GATEHOOK_WEBHOOK_TIMEOUT_MS`, for attempts that name no other. */
+  readonly timeoutMs: number
+  /** PEM of authorities trusted beside the usual ones (`GATEHOOK_WEBHOOK_CA`). */
+  readonly ca?: string | undefined
+  /** Default: the name servers; with `allowPrivate` the system's way. */
+  readonly resolve?: ResolveHost | undefined
+}
+
+export interface Transport {
+  readonly send: Send
+  /** Sockets open or being opened, and how many of them wait for a next attempt. */
+  connections(): { open: number; idle: number }
+  /** Ends what runs as `aborted`. */
+  close(): void
+}
+
+export const LIMITS = {
+  /** Of the answer's body, for the log. */
+  keptBodyBytes: 16 * 1024,
+  /** A longer body is cut; the status stands. */
+  bodyBytes: 64 * 1024,
+  headerBytes: 16 * 1024,
+  headerCount: 100,
+  /** Of headers, for the log. */
+  keptHeaderCharacters: 4 * 1024,
+  /** Interim answers (1xx) before the real one. */
+  interimAnswers: 16,
+  /** All bytes of one answer, its framing included. */
+  answerBytes: 256 * 1024,
+  /** Before the next address of the name is tried. */
+  addressMs: 2_000,
+  idleMs: 10_000,
+  maxIdle: 512,
+  maxIdlePerOrigin: 128,
+} as const
+
+type Result =
+  | { kind: 'answered'; status: number; headers: Record<string, string>; body: string }
+  | ({ kind: 'failed' } & Diagnosis)
+
+const failed = (what: Diagnosis): Result => ({ kind: 'failed', ...what })
+
+interface Line extends Connection {
+  readonly client: Client
+  /** Requests written on the socket it has now. */
+  served: number
+  socket: Socket | undefined
+  /** `socket.bytesRead` from which the running answer is measured. */
+  readFrom: number
+}
+
+export function createTransport(options: TransportOptions): Transport {
+  const { clock, allowPrivate } = options
+  const connect = guardedConnector(options)
+  const lines = keepConnections<Line>(
+    (origin) => openLine(origin, connect, (line) => lines.lost(line)),
+    LIMITS,
+  )
+
+  let closed = false
+
+  const send: Send = (request, signal) =>
+    new Promise<Outcome>((resolve) => {
+      const startedMs = clock.elapsedMs()
+      let line: Line | undefined
+      let ended = false
+      const finish = (result: Result) => {
+        if (ended) return
+        ended = true
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', abort)
+        const durationMs = Math.round(clock.elapsedMs() - startedMs)
+        resolve(outcomeOf(result, durationMs))
+      }
+      /** The answer came too late or is not wanted: nobody may find its rest on the socket. */
+      const stop = (reason: 'timeout' | 'aborted') => {
+        finish(failed(diagnosis(reason)))
+        if (line) lines.drop(line)
+      }
+      const abort = () => stop('aborted')
+      const timer = setTimeout(stop, request.timeoutMs ?? options.timeoutMs, 'timeout')
+      signal?.addEventListener('abort', abort)
+      if (closed || signal?.aborted) return abort()
+      const problem = targetProblem(request.url, allowPrivate)
+      if (problem) return finish(failed(diagnosis('blocked')))
+
+      const url = new URL(request.url)
+      const run = (on: Line, again: boolean): void => {
+        line = on
+        post(on, url, request, (result, reusable) => {
+          if (reusable) lines.giveBack(on)
+          else lines.drop(on)
+          if (result !== 'stale') finish(result)
+          else if (again || ended || closed) finish(failed(diagnosis('reset')))
+          else run(lines.open(url.origin), true)
+        })
+      }
+      run(lines.take(url.origin), false)
+    })
+
+  return {
+    send,
+    connections: () => ({ open: lines.size, idle: lines.idle }),
+    close() {
+      closed = true
+      lines.close()
+    },
+  }
+}
+
+function outcomeOf(result: Result, durationMs: number): Outcome {
+  if (result.kind === 'failed') return { ...result, durationMs }
+  const retryAfter = result.headers['retry-after']
+  return { ...result, durationMs, ...(retryAfter !== undefined && { retryAfter }) }
+}
+
+type Connect = (
+  to: buildConnector.Options,
+  callback: (error: Error | null, socket: Socket | null) => void,
+) => Socket | undefined
+
+function openLine(origin: string, connect: Connect, lost: (line: Line) => void): Line {
+  const client = new Client(origin, {
+    connect: (to, callback) => {
+      line.served = 0
+      line.socket = connect(to, (error, socket) => {
+        if (!socket) return callback(error!, null)
+        boundAnswers(line, socket)
+        callback(null, socket)
+      })
+    },
+    pipelining: 1,
+    maxHeaderSize: LIMITS.headerBytes,
+    keepAliveTimeout: LIMITS.idleMs,
+    keepAliveMaxTimeout: LIMITS.idleMs,
+    // One limit for the whole attempt, ours: undici's begin anew with each byte of a trickle.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  client.on('disconnect', () => lost(line))
+  const line: Line = {
+    origin,
+    client,
+    served: 0,
+    socket: undefined,
+    readFrom: 0,
+    destroy() {
+      client.destroy().catch(() => undefined)
+      line.socket?.destroy() // it may still be connecting, of which the client knows nothing
+    },
+  }
+  return line
+}
+
+/** What stands in no header and no body, chunk extensions for example, has to end as well. */
+function boundAnswers(line: Line, socket: Socket): void {
+  socket.on('readable', () => {
+    if (socket.bytesRead - line.readFrom > LIMITS.answerBytes) socket.destroy(coded(CODE.tooLong))
+  })
+}
+
+/** Connects to addresses that may be dialled, and to no other; with TLS it verifies. */
+function guardedConnector({ allowPrivate, ca, resolve }: TransportOptions): Connect {
+  const judge = (address: string) => isDialable(address, allowPrivate)
+  const names = resolve ?? (allowPrivate ? systemNames : nameServers())
+  const lookup: LookupFunction = (host, { all }, callback) => {
+    dialable(names(host), judge).then(
+      (found) =>
+        all ? callback(null, found) : callback(null, found[0]!.address, found[0]!.family),
+      (error) => callback(error, ''),
+    )
+  }
+  const authorities = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }
+  const dial = buildConnector({
+    lookup: guardedLookup(names, judge),
+    // Read once: for every connection anew it costs milliseconds.
+    secureContext: createSecureContext(authorities),
+    rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
+    allowH2: false,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: LIMITS.addressMs,
+    timeout: 0, // the attempt has one
+  }) as (...of: Parameters<buildConnector.connector>) => Socket
+  return (to, callback) => {
+    // An address needs no lookup, so nobody would have judged it.
+    if (isIP(to.hostname) !== 0 && !judge(to.hostname)) {
+      queueMicrotask(() => callback(coded(CODE.blocked), null))
+      return undefined
+    }
+    return dial(to, (...[error, socket]) => {
+      if (error) return callback(error, null)
+      // Belt and braces: the address that really answers.
+      if (socket.remoteAddress === undefined || judge(socket.remoteAddress)) {
+        return callback(null, socket)
+      }
+      socket.destroy()
+      callback(coded(CODE.blocked), null)
+    })
+  }
+}
+
+type Done = (result: Result | 'stale', reusable: boolean) => void
+
+/** Writes the request on the line and reads the answer; calls `done` once. */
+function post(line: Line, url: URL, request: AttemptRequest, done: Done): void {
+  const chunks: Buffer[] = []
+  let [bytes, status, interim] = [0, 0, 0]
+  let headers: Record<string, string> = {}
+  let [reused, begun, ended] = [false, false, false]
+  const end = (result: Result | 'stale', reusable = false) => {
+    if (!ended) done(result, reusable)
+    ended = true
+  }
+  const answered = (): Result => {
+    const body = Buffer.concat(chunks).toString('utf8')
+    return { kind: 'answered', status, headers, body }
+  }
+  const handler: Dispatcher.DispatchHandler = {
+    onRequestStart() {
+      reused = line.served > 0
+      line.served++
+      line.readFrom = line.socket?.bytesRead ?? 0
+    },
+    onResponseStarted() {
+      begun = true
+    },
+    onResponseStart({ rawHeaders }, code, given) {
+      if (code < 200) {
+        if (++interim > LIMITS.interimAnswers) end(failed(diagnosis('protocol')))
+        return
+      }
+      const count = Array.isArray(rawHeaders) ? rawHeaders.length / 2 : 0
+      if (count > LIMITS.headerCount) return end(failed(diagnosis('too_large')))
+      status = code
+      headers = keptHeaders(given)
+    },
+    onResponseData(_, chunk) {
+      if (bytes < LIMITS.keptBodyBytes) chunks.push(chunk.subarray(0, LIMITS.keptBodyBytes - bytes))
+      bytes += chunk.length
+      if (bytes > LIMITS.bodyBytes) end(answered())
+    },
+    onResponseEnd: () => end(answered(), true),
+    onResponseError(_, error) {
+      // The status decides (§9.6): what came of the body is all there is.
+      if (status !== 0) return end(answered())
+      const what = diagnose(error)
+      // The receiver had closed a waiting connection before it could have read the request.
+      const stale = what.reason === 'reset' && reused && !begun
+      end(stale ? 'stale' : failed(what))
+    },
+  }
+  const path = url.pathname + url.search
+  const { body } = request
+  line.client.dispatch({ path, method: 'POST', headers: { ...request.headers }, body }, handler)
+}
+
+function keptHeaders(given: Readonly<Record<string, string | string[] | undefined>>) {
+  const kept: [string, string][] = []
+  let room: number = LIMITS.keptHeaderCharacters
+  for (const [name, value = ''] of Object.entries(given)) {
+    const text = Array.isArray(value) ? value.join(', ') : value
+    room -= name.length + text.length
+    if (room >= 0) kept.push([name, text])
+  }
+  return Object.fromEntries(kept)
+}
