@@ -60,6 +60,7 @@ const advice: Readonly<Record<FailureCode, string>> = {
   headers_too_large: 'Send fewer or smaller headers.',
   internal_error: 'Report `request_id`. Repeat only what is safe to repeat.',
   storage_unavailable: 'Repeat with the same idempotency key after a pause.',
+  overloaded: 'Repeat after the seconds in `Retry-After`.',
   shutting_down: 'Repeat at once: another node answers.',
 }
 

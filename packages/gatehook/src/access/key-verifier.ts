@@ -133,7 +133,7 @@ function background(log: Log) {
 }
 
 /** The customer's own request limit, where it has one. */
-function rateFrom(limits: string): Pick<Principal, 'rate'> {
+export function rateFrom(limits: string): Pick<Principal, 'rate'> {
   const { rate_limit } = JSON.parse(limits) as Limits
   return rate_limit
     ? { rate: { limit: rate_limit.limit, windowMs: rate_limit.window_s * 1000 } }

@@ -23,6 +23,24 @@ export const engineEvents: Readonly<Record<string, Readonly<Record<string, unkno
     sunset_at: '2027-12-01T00:00:00.000Z',
     successor: 'v2',
   },
+  'key.created': {
+    id: 'key_sample',
+    name: 'Billing service',
+    scopes: ['events:read'],
+  },
+  'key.revoked': {
+    id: 'key_sample',
+    name: 'Billing service',
+    scopes: ['events:read'],
+  },
+  'login.throttled': {
+    id: 1,
+    username: 'ada@example.com',
+    by: 'account',
+    realm: 'person',
+    address: '203.0.113.9',
+    retry_after_s: 300,
+  },
   'token.reuse_detected': {
     id: 'ses_sample',
     status: 'revoked',

@@ -68,7 +68,8 @@ function gate(atOnce: number, waitingMax: number) {
       return await work()
     } finally {
       const next = waiting.shift()
-      if (next) next() // the place is handed on
+      if (next)
+        next() // the place is handed on
       else running -= 1
     }
   }
@@ -91,8 +92,7 @@ const base64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/
 const phc = ({ memory, passes, parallelism }: Parameters, salt: Buffer, hash: Buffer): string =>
   `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(salt)}$${base64(hash)}`
 
-const PHC =
-  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
+const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
 /** With the parameters it was made with, whatever today's are. */
 function parsed(stored: string) {

@@ -80,3 +80,7 @@ export const pageOfPeople = (from: Reader, resource: string, after: number, limi
   from.all<CredentialRow>(sql`SELECT resource, id, scope, customer, mode, username, role, scopes,
     disabled, created_at FROM gh_people
     WHERE resource = ${resource} AND id > ${after} ORDER BY id LIMIT ${limit}`)
+
+/** The id of a customer by its number. */
+export const customerOf = async (from: Reader, no: number): Promise<string | undefined> =>
+  (await from.get<{ id: string }>(sql`SELECT id FROM gh_customers WHERE no = ${no}`))?.id

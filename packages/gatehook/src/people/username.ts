@@ -27,7 +27,9 @@ export const newPassword: Read<string> = (value, wrong) => {
   if (typeof value !== 'string') return wrong('must be a string')
   const text = passwordText(value)
   if (text === undefined) {
-    return wrong(`must be valid text without control characters, at most ${PASSWORD_MAX_BYTES} bytes`)
+    return wrong(
+      `must be valid text without control characters, at most ${PASSWORD_MAX_BYTES} bytes`,
+    )
   }
   if ([...text].length < PASSWORD_MIN) return wrong(`must have at least ${PASSWORD_MIN} characters`)
   return text

@@ -10,7 +10,7 @@ import type { Principal } from '../kernel/principal.ts'
 import type { Collection } from '../lists/collection.ts'
 import type { Reach } from '../lists/walk.ts'
 import type { Definition } from './resource.ts'
-import { createRows, type Rows } from './rows.ts'
+import { type Credentials, createRows, type Rows } from './rows.ts'
 import type { ServiceDefinition } from './service.ts'
 import { createShape, renderThrough, type Shape } from './shape.ts'
 import { collectionOf, ownerOf } from './table.ts'
@@ -41,6 +41,8 @@ export interface CatalogDeps {
   readonly clock: Clock
   readonly record: RecordEvent
   readonly counterSlots: number
+  /** What is kept beside the rows that sign in. */
+  readonly credentials?: Credentials
 }
 
 export const newestOf = (service: ServiceDefinition): string => service.versions.at(-1)!.name
@@ -55,11 +57,12 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
       versions.map((version) => [version, createShape(definition, versions, version)]),
     )
     const pointers = pointersTo(definition.name, service.resources)
+    const credentials = definition.signsIn && deps.credentials
     entries.set(definition.name, {
       definition,
       collection: collectionOf(definition),
       shapes,
-      rows: createRows(definition, shapes.get(newest)!, { ...deps, rowsOf, pointers }),
+      rows: createRows(definition, shapes.get(newest)!, { ...deps, rowsOf, pointers, credentials }),
       reach: reachOf(definition),
     })
   }

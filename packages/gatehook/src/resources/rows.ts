@@ -43,6 +43,13 @@ export interface Rows {
   remove(tx: Tx, target: Target): Promise<void>
 }
 
+/** What is kept beside the rows that sign in follows them, in their transaction (§6.3, §6.8). */
+export interface Credentials {
+  /** Throws `conflict` where the name is somebody's already. */
+  renamed(tx: Tx, id: number, username: string): Promise<void>
+  removed(tx: Tx, scope: Scope, id: number): Promise<void>
+}
+
 export interface RowDeps {
   readonly clock: Clock
   readonly record: RecordEvent
@@ -51,6 +58,8 @@ export interface RowDeps {
   readonly rowsOf: (resource: string) => Rows
   /** Definitions whose fields point to this resource. */
   readonly pointers: readonly { readonly resource: string; readonly field: string }[]
+  /** Given where this resource's rows sign in. */
+  readonly credentials?: Credentials | undefined
 }
 
 export function createRows(definition: Definition, newest: Shape, deps: RowDeps): Rows {
@@ -99,6 +108,7 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
         }
       }
       await store.remove(tx, reach.scope, id)
+      await deps.credentials?.removed(tx, reach.scope as Scope, id)
       await counted(tx, reach, row, -1)
       await told(tx, reach, eventFor('deleted'), row)
     },
@@ -107,7 +117,7 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
 
 /** What the changes of a row are made of. */
 function stepsOf(definition: Definition, newest: Shape, store: RowStore, deps: RowDeps) {
-  const { clock, record, rowsOf, counterSlots } = deps
+  const { clock, record, rowsOf, counterSlots, credentials } = deps
   const { name, fields } = definition
   const checks = createChecks(definition, (resource) => rowsOf(resource).store)
   const decode = decoder(definition)
@@ -116,6 +126,12 @@ function stepsOf(definition: Definition, newest: Shape, store: RowStore, deps: R
       (field) => fields[field]?.stamp && kinds.includes(fields[field].stamp),
     )
   const [made, changed] = [stamps('created', 'updated'), stamps('updated')]
+  const username = credentials && definition.signsIn?.username
+  const renamed = async (tx: Tx, { scope }: Reach, row: AnyRow) => {
+    const [id, name] = [row.id as number, row[username!]]
+    if (typeof name === 'string') await credentials?.renamed(tx, id, name)
+    else await credentials?.removed(tx, scope as Scope, id) // without a name nobody signs in
+  }
   return {
     async locked(tx: Tx, { reach, id, guard }: Target): Promise<AnyRow> {
       const cells = await store.lock(tx, reach, id)
@@ -143,6 +159,7 @@ function stepsOf(definition: Definition, newest: Shape, store: RowStore, deps: R
       checks.rules(after)
       await checks.references(tx, reach, values)
       await checks.unique(() => store.update(tx, reach.scope, row.id as number, values))
+      if (username !== undefined && username in values) await renamed(tx, reach, after)
       return after
     },
     counted: (tx: Tx, { scope }: Reach, row: AnyRow, by: 1 | -1) =>

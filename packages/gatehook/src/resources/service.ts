@@ -3,6 +3,7 @@
  * refuses what does not hold together. Mistakes are told at once, each a sentence for the
  * developer.
  */
+import type { ClaimsHook } from '../people/person.ts'
 import { DeclarationError, type Fields } from './fields.ts'
 import type { AnyResource, Definition } from './resource.ts'
 import type { RouteDefinition, RouteOptions } from './route.ts'
@@ -26,6 +27,11 @@ export interface ServiceOptions {
    * Changes of tables that do more than add (§6.6), oldest first. Each is applied once, at start.
    */
   readonly migrations?: readonly MigrationOptions[]
+  /**
+   * What access tokens say of a person besides `name` and `role` (§4.1), from the person and its
+   * row. Pure; asked at sign-in and at each refresh. What is reserved is left out.
+   */
+  readonly claims?: ClaimsHook
 }
 
 /** A change of one table that rows exist in, written and reviewed by the team. */
@@ -51,6 +57,7 @@ export interface ServiceDefinition {
   readonly externalEvents: readonly string[]
   readonly migrations: readonly MigrationOptions[]
   readonly routes: readonly RouteDefinition[]
+  readonly claims?: ClaimsHook | undefined
 }
 
 export class Service {
@@ -84,6 +91,7 @@ export function service(options: ServiceOptions): Service {
       externalEvents: options.externalEvents ?? [],
       migrations: options.migrations ?? [],
       routes: [],
+      claims: options.claims,
     }),
   )
 }
@@ -110,6 +118,12 @@ function checked(definition: ServiceDefinition): ServiceDefinition {
   const names = definition.resources.map((one) => one.name)
   for (const name of names.filter((one, at) => names.indexOf(one) < at)) {
     wrong.push(`resource ${name} is declared twice`)
+  }
+  const signing = definition.resources.filter((one) => one.signsIn).map((one) => one.name)
+  if (signing.length > 1) {
+    wrong.push(
+      `${signing.join(' and ')}: the rows of one resource sign in; the subject is their id`,
+    )
   }
   for (const one of definition.resources) {
     wrong.push(...resourceMistakes(one, definition).map((why) => `resource ${one.name}: ${why}`))
@@ -154,6 +168,10 @@ function resourceMistakes(one: Definition, all: ServiceDefinition): string[] {
   if (takenPaths.test(one.name) || takenTables.test(one.name)) wrong.push('the name is taken')
   for (const name of [...one.filter, ...one.sort]) {
     if (!Object.hasOwn(one.fields, name)) wrong.push(`list: there is no field ${name}`)
+  }
+  const username = one.signsIn?.username
+  if (username !== undefined && !/^(string|email)$/.test(one.fields[username]?.kind ?? '')) {
+    wrong.push(`.signsIn(): ${username} is no f.string() or f.email() here`)
   }
   const actions = one.actions.map((action) => action.name)
   for (const name of actions.filter((action, at) => actions.indexOf(action) < at)) {
@@ -233,6 +251,16 @@ export function inReferenceOrder(resources: readonly Definition[]): Definition[]
 
 /** Scopes of the engine's own paths (§3.6). */
 const engineScopes = ['webhooks:read', 'webhooks:write', 'events:read', 'events:write']
+
+/** What a person may do whom nobody gave scopes: everything, with its own rows only (§6.7). */
+export function personScopesOf({ resources }: ServiceDefinition): string[] {
+  const scopes = resources.flatMap(({ access, actions }) => [
+    ...[access.read, access.create, access.update, access.delete],
+    ...actions.map((action) => action.scope),
+  ])
+  const own = ['webhooks:read', 'webhooks:write', 'events:read']
+  return [...new Set([...scopes.filter((scope) => scope !== false), ...own])]
+}
 
 /** Every scope a credential can be given (§3.6). */
 export function scopesOf(definition: ServiceDefinition): Set<string> {

@@ -2,7 +2,9 @@
 import { foundations } from './migrations/0001-foundations.ts'
 import { tokens } from './migrations/0002-tokens.ts'
 import { people } from './migrations/0003-people.ts'
+import { oauth } from './migrations/0004-oauth.ts'
 import { webhooks } from './migrations/0005-webhooks.ts'
+import { versions } from './migrations/0006-versions.ts'
 
 export interface Migration {
   readonly number: number
@@ -14,5 +16,7 @@ export const migrations: readonly Migration[] = [
   { number: 1, name: 'foundations', sql: foundations },
   { number: 2, name: 'tokens', sql: tokens },
   { number: 3, name: 'people', sql: people },
+  { number: 4, name: 'oauth', sql: oauth },
   { number: 5, name: 'webhooks', sql: webhooks },
+  { number: 6, name: 'versions', sql: versions },
 ]

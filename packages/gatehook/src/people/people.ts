@@ -1,0 +1,149 @@
+/**
+ * The people of a service: who signs in, who they are, what other rooms ask about them. Without a
+ * resource that `.signsIn()` nobody does, and there are no paths for it.
+ */
+import type { Administration } from '../access/administration.ts'
+import type { Verifier } from '../access/authenticate.ts'
+import type { Credential } from '../access/credential.ts'
+import { type Actor, recordAudit } from '../audit/store.ts'
+import type { RecordEvent } from '../events/store.ts'
+import type { Endpoint } from '../http/call.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import type { Log } from '../kernel/log.ts'
+import type { Principal, Scope } from '../kernel/principal.ts'
+import type { Vault } from '../kernel/secret.ts'
+import type { Tx } from '../storage/database.ts'
+import type { Tokens } from '../tokens/grant.ts'
+import { type Basic, createBasic, type Standing } from './basic.ts'
+import type { ActDeps } from './credential.ts'
+import { createFresh, type Fresh } from './fresh.ts'
+import type { Hasher } from './password.ts'
+import { type ClaimsHook, type Directory, principalOf, refuseSuspended } from './person.ts'
+import { createQuestions, judging, type Questions } from './questions.ts'
+import { personEndpoints, signInEndpoints } from './routes.ts'
+import { createJudge, type Judge } from './sign-in.ts'
+import * as store from './store.ts'
+import { createThrottle, purgeThrottle, type Refusal } from './throttle.ts'
+import { invalidCredentials } from './username.ts'
+
+export interface People extends Questions {
+  /** §3.4. */
+  readonly basic: Verifier
+  /** Whom a Basic credential proved lately; hashes nothing, asks nobody. */
+  readonly remembered: (credential: Credential) => Principal | undefined
+  /** What the acts of this room take; undefined where nobody signs in. */
+  readonly acts: ActDeps | undefined
+  /** A row that signs in changed on this node. */
+  readonly forget: (id: number) => void
+  readonly endpoints: readonly Endpoint[]
+  readonly chores: Readonly<Record<string, () => Promise<number>>>
+  stop(): Promise<void>
+}
+
+export interface PeopleDeps {
+  readonly admin: Administration
+  readonly vault: Vault
+  readonly log: Log
+  readonly record: RecordEvent
+  readonly perform: Perform
+  readonly tokens: Pick<Tokens, 'openSession' | 'revokeSubject'>
+  readonly hasher: Hasher
+  /** Undefined where no resource signs in. */
+  readonly directory: Directory | undefined
+  readonly claims: ClaimsHook | undefined
+  readonly defaultScopes: readonly string[]
+  /** `GATEHOOK_BASIC_ALLOWED_CIDRS`. */
+  readonly basicFrom: readonly string[]
+}
+
+/** Judges passwords, and tells the trail and the webhooks where somebody is refused (§3.8). */
+export function createSignIn({ admin, vault, hasher, record, directory }: PeopleDeps): Judge {
+  const actor: Actor = { kind: 'system', id: 'throttle' }
+  const tell = async (tx: Tx, { by, realm, username, address, retryAfterS }: Refusal) => {
+    const account =
+      directory && realm === 'person'
+        ? await store.findByName(tx, directory.resource, username)
+        : undefined
+    // Names nobody has are not written down: what was typed there may be a password.
+    const target = by === 'address' ? address : account ? String(account.id) : 'unknown'
+    const detail = { by, realm, address, retry_after_s: retryAfterS }
+    await recordAudit(tx, { actor, action: 'login.throttled', target, detail }, admin)
+    if (!account || by !== 'account') return
+    const object = { id: account.id, username: account.username, ...detail }
+    await record(tx, account.scope as Scope, {
+      type: 'login.throttled',
+      collection: undefined,
+      objectId: undefined,
+      object: JSON.stringify(object),
+    })
+  }
+  const { db, clock } = admin
+  return createJudge({ vault, hasher, throttle: createThrottle({ db, clock, vault, tell }) })
+}
+
+export function createPeople(deps: PeopleDeps, judge: Judge): People {
+  const { db, clock } = deps.admin
+  const chores = { throttle: () => purgeThrottle(db, clock.now()) }
+  if (!deps.directory) return { ...nobody(), chores }
+  const { directory } = deps
+  const accounts = createFresh(
+    async (id): Promise<Standing | undefined> => {
+      const row = await store.findById(db, directory.resource, id)
+      if (row?.disabled !== 0) return undefined
+      const [principal, check] = [principalOf(row), () => refuseSuspended(row)]
+      return { principal, revision: row.revision, check }
+    },
+    { clock, log: deps.log },
+  )
+  const acts: ActDeps = { ...deps, directory, changed: accounts.forget }
+  const asked = createQuestions(deps.admin, acts, judge, deps.claims)
+  const basic = basicOf(deps, accounts, directory, judge)
+  const routes = { ...deps, people: asked, acts }
+  return {
+    ...asked,
+    basic: basic.verify,
+    remembered: basic.remembered,
+    acts,
+    forget: accounts.forget,
+    endpoints: [...signInEndpoints(routes), ...personEndpoints(routes)],
+    chores,
+    stop: accounts.idle,
+  }
+}
+
+function basicOf(
+  { admin, vault, basicFrom }: PeopleDeps,
+  accounts: Fresh<Standing>,
+  { resource }: Directory,
+  judge: Judge,
+): Basic {
+  const how = judging(admin.db, resource)
+  return createBasic({
+    vault,
+    clock: admin.clock,
+    from: basicFrom,
+    accounts,
+    signIn: (username, password, address) => judge(how, username, password, address),
+  })
+}
+
+/** Nobody has a password, so none is right. */
+function nobody(): Omit<People, 'chores'> {
+  const refuse = () => {
+    throw invalidCredentials()
+  }
+  return {
+    signIn: async () => refuse(),
+    confirm: async () => refuse(),
+    person: async () => undefined,
+    changeOwnPassword: async () => refuse(),
+    basic() {
+      throw invalidCredentials('Basic realm="gatehook", charset="UTF-8"')
+    },
+    remembered: () => undefined,
+    acts: undefined,
+    forget: () => undefined,
+    endpoints: [],
+    stop: async () => undefined,
+  }
+}

@@ -1,0 +1,85 @@
+/** What is asked about people: who signs in, whether they are still who they were. */
+import type { Administration } from '../access/administration.ts'
+import { type Actor, recordAudit } from '../audit/store.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Principal, Scope } from '../kernel/principal.ts'
+import type { Tx } from '../storage/database.ts'
+import { replacePassword } from './acts.ts'
+import type { ActDeps } from './credential.ts'
+import { type ClaimsHook, type Person, personOf, refuseSuspended } from './person.ts'
+import type { Judge } from './sign-in.ts'
+import * as store from './store.ts'
+import { invalidCredentials } from './username.ts'
+
+export interface Questions {
+  /**
+   * Who a name and password prove. Throws `invalid_credentials`, `rate_limited`, `overloaded`,
+   * `customer_suspended`.
+   */
+  signIn(username: string, password: string, address: string): Promise<Person>
+  /**
+   * In the transaction of what the person is given: throws `invalid_credentials` where password,
+   * name, role or scopes changed since `signIn`, and keeps them as they are until it ends.
+   */
+  confirm(tx: Tx, person: Pick<Person, 'id' | 'revision'>): Promise<void>
+  /** Undefined when gone or disabled. */
+  person(scope: Scope, subject: string): Promise<Person | undefined>
+  /** Throws as `signIn`. All sessions of the person end. */
+  changeOwnPassword(
+    principal: Principal,
+    current: string,
+    wanted: string,
+    address: string,
+  ): Promise<void>
+}
+
+/** `acts` with what they need; `claims`: the service's hook. */
+export function createQuestions(
+  admin: Administration,
+  acts: ActDeps,
+  judge: Judge,
+  claims: ClaimsHook | undefined,
+): Questions {
+  const { directory, hasher } = acts
+  const { db } = admin
+  const { resource } = directory
+  const how = judging(db, resource)
+  return {
+    async signIn(username, password, address) {
+      const account = await judge(how, username, password, address)
+      refuseSuspended(account)
+      const person = await personOf(db, account, directory, claims)
+      if (!person) throw invalidCredentials()
+      return person
+    },
+    async confirm(tx, { id, revision }) {
+      const now = await store.lockCredential(tx, resource, id)
+      if (now?.revision !== revision || now.disabled !== 0) throw invalidCredentials()
+    },
+    async person(scope, subject) {
+      const account = await store.findById(db, resource, Number(subject))
+      if (account?.disabled !== 0 || account.scope !== scope) return undefined
+      return personOf(db, account, directory, claims)
+    },
+    async changeOwnPassword({ subject }, current, wanted, address) {
+      const id = Number(subject)
+      const own = await store.findById(db, resource, id)
+      if (!own) throw new Failure('forbidden')
+      const { revision } = await judge(how, own.username, current, address)
+      const password = await hasher.hash(wanted)
+      await db.write(async (tx) => {
+        const kept = await store.lockCredential(tx, resource, id)
+        if (kept?.revision !== revision) throw invalidCredentials()
+        await replacePassword(tx, acts, kept, password)
+        const actor: Actor = { kind: 'person', id: subject }
+        await recordAudit(tx, { actor, action: 'person.password', target: subject }, admin)
+      })
+    },
+  }
+}
+
+/** Passwords of people, for the judge. */
+export const judging = (db: Administration['db'], resource: string) => ({
+  realm: 'person' as const,
+  find: (folded: string) => store.findByName(db, resource, folded),
+})

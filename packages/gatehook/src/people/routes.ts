@@ -1,0 +1,151 @@
+/** `/auth/login`, `/auth/password` (§4.3) and the administration of people (§13). */
+import { acting, callerOf } from '../access/acting.ts'
+import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
+import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import { Failure } from '../kernel/failure.ts'
+import { type Members, type Read, readMembers, required, type ValuesOf } from '../kernel/members.ts'
+import type { Principal } from '../kernel/principal.ts'
+import { LOGIN_CLIENT, type Tokens } from '../tokens/grant.ts'
+import { patchPerson, readPerson, setPassword } from './acts.ts'
+import { createPerson } from './creation.ts'
+import type { ActDeps } from './credential.ts'
+import type { Questions } from './questions.ts'
+import { newPassword } from './username.ts'
+
+export interface RouteDeps {
+  readonly admin: Administration
+  readonly perform: Perform
+  readonly people: Questions
+  readonly tokens: Pick<Tokens, 'openSession'>
+  readonly acts: ActDeps
+}
+
+const text: Read<string> = (value, wrong) =>
+  typeof value === 'string' ? value : wrong('must be a string')
+
+/** On `/auth/*` what is missing or mistyped is 400 `invalid_request` (§4.4). */
+export function authMembers<M extends Members>(input: unknown, members: M): ValuesOf<M> {
+  try {
+    return readMembers(input, members)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'validation_failed') throw error
+    const errors = error.errors ?? []
+    const [first] = errors
+    const message = `${first?.pointer?.slice(1) || 'The body'} ${first?.message}.`
+    throw new Failure('invalid_request', message, { errors })
+  }
+}
+
+const loginMembers = { username: required(text), password: required(text) }
+const passwordMembers = { current: required(text), new: required(text) }
+
+/** Nobody on the way of a token keeps it (RFC 6749 §5.1). */
+const unkept = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+async function login(call: Call, { people, tokens }: RouteDeps): Promise<Answer> {
+  const { username, password } = authMembers(call.body, loginMembers)
+  const person = await people.signIn(username, password, call.address)
+  const { scope, customer, mode, subject, scopes, claims } = person
+  const grant = { scope, customer, mode, clientId: LOGIN_CLIENT, subject, scopes, claims }
+  const issued = await tokens.openSession(grant, (tx) => people.confirm(tx, person))
+  return { ...json(200, issued, unkept), secret: true }
+}
+
+/** A person itself, by password or login: no application it let in may change its password. */
+function themselves({ principal }: Call): Principal {
+  const byApplication = principal?.clientId !== undefined && principal.clientId !== LOGIN_CLIENT
+  if (principal?.kind !== 'person' || byApplication) {
+    throw new Failure('forbidden', 'A password is changed by the person whose it is.')
+  }
+  return principal
+}
+
+async function ownPassword(call: Call, { people }: RouteDeps): Promise<Answer> {
+  const principal = themselves(call)
+  const sent = authMembers(call.body, passwordMembers)
+  const wanted = readMembers({ new: sent.new }, { new: required(newPassword) }).new
+  await people.changeOwnPassword(principal, sent.current, wanted, call.address)
+  return noContent()
+}
+
+/** Ids are `1`, `2`, …; anything else names nobody. */
+function idOf({ params }: Call): number {
+  const id = /^[1-9][0-9]{0,15}$/.test(params.id ?? '') ? Number(params.id) : Number.NaN
+  if (!Number.isSafeInteger(id)) throw new Failure('not_found')
+  return id
+}
+
+export const signInEndpoints = (deps: RouteDeps): Endpoint[] => [
+  {
+    kind: 'root',
+    path: '/auth/login',
+    methods: {
+      POST: { authenticated: false, body: 'required', handle: (call) => login(call, deps) },
+    },
+  },
+  {
+    kind: 'root',
+    path: '/auth/password',
+    methods: { POST: { body: 'required', handle: (call) => ownPassword(call, deps) } },
+  },
+]
+
+export function personEndpoints({ admin, perform, acts }: RouteDeps): Endpoint[] {
+  const act = acting(admin, perform)
+  const scope = ADMIN_SCOPE
+  return [
+    {
+      kind: 'admin',
+      path: '/admin/users',
+      methods: {
+        POST: {
+          scope,
+          body: 'required',
+          handle: (call) =>
+            act(
+              call,
+              (within) => createPerson(within, acts, call.body, callerOf(call)),
+              (made) => json(201, made, { location: `/admin/users/${made.id}` }),
+            ),
+        },
+      },
+    },
+    {
+      kind: 'admin',
+      path: '/admin/users/:id',
+      methods: {
+        GET: {
+          scope,
+          handle: async (call) => json(200, await readPerson(admin.db, acts, idOf(call))),
+        },
+        PATCH: {
+          scope,
+          body: 'required',
+          handle: (call) =>
+            act(
+              call,
+              (within) => patchPerson(within, acts, idOf(call), call.body, callerOf(call)),
+              (patched) => json(200, patched),
+            ),
+        },
+      },
+    },
+    {
+      kind: 'admin',
+      path: '/admin/users/:id/password',
+      methods: {
+        PUT: {
+          scope,
+          body: 'required',
+          handle: (call) =>
+            act(
+              call,
+              (within) => setPassword(within, acts, idOf(call), call.body, callerOf(call)),
+              () => noContent(),
+            ),
+        },
+      },
+    },
+  ]
+}
