@@ -8,7 +8,6 @@ import {
   authorize,
   identify,
   noBasic,
-  noBearer,
   urlCredential,
   type Verifiers,
 } from './access/authenticate.ts'
@@ -18,6 +17,7 @@ import { eventPart } from './assembly/events.ts'
 import type { AppOptions, Ground, Part } from './assembly/ground.ts'
 import { type Prepared, prepare } from './assembly/prepare.ts'
 import { systemPart } from './assembly/system.ts'
+import { tokensOf } from './assembly/tokens.ts'
 import { type Config, publicUrlOf } from './config/config.ts'
 import { masterSecret } from './config/environment.ts'
 import { createBell } from './events/bell.ts'
@@ -139,13 +139,19 @@ function equip(ground: Ground, { service, versions, keys }: Prepared) {
   const list = createLister({ db, cursorKey: vault.key('cursor'), publicUrl, defaultStyle })
   const perform = createPerform({ db, clock, vault })
   const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
+  const tokens = tokensOf(ground, {
+    record,
+    list,
+    lookup: { person: async () => undefined, client: async () => undefined },
+  })
   const verifiers: Verifiers = {
     apikey: ({ value }, call) => keys.verify(value, call.address),
-    bearer: noBearer,
+    bearer: ({ value }) => tokens.verify(value),
     basic: noBasic,
   }
   const known = identify({ apikey: verifiers.apikey, bearer: verifiers.bearer })
-  return { db, record, bell, catalog, list, perform, documents, verifiers, identify: known }
+  const made = { db, record, bell, catalog, list, perform, documents, tokens, verifiers }
+  return { ...made, identify: known }
 }
 
 /** The rooms with doors or work of their own. */
@@ -167,6 +173,7 @@ function partsOf(
     eventPart(ground, { ...engine, ...catalog, external: prepared.service.externalEvents }),
     { endpoints: customerEndpoints(administration, engine) },
     { endpoints: keyEndpoints(administration, engine) },
+    engine.tokens,
   ]
 }
 

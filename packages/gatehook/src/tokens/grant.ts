@@ -151,8 +151,6 @@ export interface Tokens {
   revokeClient(tx: Tx, scope: Scope, clientId: string): Promise<void>
   /** Ends what a person granted one client (`DELETE /auth/consents/{client_id}`). How many. */
   revokeSubjectAtClient(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<number>
-  /** A customer changed: what is remembered of any is forgotten on this node. */
-  forget(): void
   /** Publishes a new signing key, which signs some minutes later (§4.6). */
   rotateSigning(actor: Actor): Promise<{ readonly kid: string; readonly signs_from: string }>
   /** `/auth/refresh`, `/auth/logout`, `/auth/logout-all`, `/auth/sessions`, the key set. */

@@ -118,13 +118,27 @@ export function keyRing(deps: KeyRingDeps): KeyRing {
   let lookedMs = Number.NEGATIVE_INFINITY
   const signers = new Map<string, Signer>()
 
-  const load = async () => {
-    lookedMs = clock.elapsedMs()
+  let flight: Promise<void> | undefined
+  const read = async () => {
+    const begunMs = clock.elapsedMs()
     ring = ringOf(await store.allKeys(db))
+    lookedMs = begunMs
+  }
+  /** One reading at a time, however many wait for it. */
+  const shared = () => {
+    flight ??= read().finally(() => {
+      flight = undefined
+    })
+    return flight
+  }
+  /** One that begins now: what runs already may have missed what is looked for. */
+  const load = async () => {
+    await flight?.catch(() => undefined)
+    await shared()
   }
   const recent = () => clock.elapsedMs() - lookedMs < LOOK_EVERY_MS
   const known = async (): Promise<Ring> => {
-    if (!ring) await load()
+    if (!ring) await shared()
     return ring!
   }
   const open = (row: store.SigningKeyRow): Signer => {
@@ -166,7 +180,7 @@ export function keyRing(deps: KeyRingDeps): KeyRing {
     find(kid) {
       const key = ring?.publicKeys.get(kid)
       if (key || recent()) return key
-      return load().then(() => ring?.publicKeys.get(kid))
+      return shared().then(() => ring?.publicKeys.get(kid))
     },
     async published() {
       if (!recent()) await load()

@@ -1,0 +1,242 @@
+/** `/auth/refresh`, `/auth/logout`, `/auth/logout-all`, `/auth/sessions` (§4.4, §4.5), the key set. */
+import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Principal } from '../kernel/principal.ts'
+import type { Collection } from '../lists/collection.ts'
+import { cellView } from '../lists/encode.ts'
+import type { Lister } from '../lists/list.ts'
+import type { Database } from '../storage/database.ts'
+import { invalidToken } from './access-token.ts'
+import type { Claims, TokenLookup, Tokens } from './grant.ts'
+import { KEY_SET_MAX_AGE_S, type KeyRing } from './signing-keys.ts'
+import * as store from './store.ts'
+
+export interface RouteDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly list: Lister
+  readonly lookup: Pick<TokenLookup, 'client'>
+  readonly keys: Pick<KeyRing, 'published'>
+  readonly tokens: Pick<
+    Tokens,
+    'read' | 'refresh' | 'findRefresh' | 'revokeSession' | 'revokeToken' | 'revokeSubject'
+  >
+}
+
+const sessionCollection: Collection = {
+  name: 'sessions',
+  table: 'gh_sessions',
+  columns: [
+    { name: 'id', type: 'text' },
+    { name: 'client_id', type: 'text' },
+    { name: 'scopes', type: 'text' },
+    { name: 'created_at', type: 'time' },
+    { name: 'last_used_at', type: 'time' },
+    { name: 'expires_at', type: 'time' },
+  ],
+  integerId: false,
+  scoped: true,
+  owner: 'person',
+  counted: false,
+  filter: ['id', 'client_id', 'created_at', 'last_used_at', 'expires_at'],
+  sort: ['id', 'created_at'],
+}
+
+/** In the table `scope` is whose row it is; callers know the word for what may be done. */
+const sessionView = cellView(
+  sessionCollection.columns.map((column) =>
+    column.name === 'scopes' ? { ...column, name: 'scope' } : column,
+  ),
+  (row) => `{"self":"/auth/sessions/${row[0]}"}`,
+)
+
+export function tokenEndpoints(deps: RouteDeps): Endpoint[] {
+  return [
+    {
+      kind: 'public',
+      path: '/.well-known/jwks.json',
+      methods: {
+        GET: {
+          authenticated: false,
+          handle: async () => ({
+            status: 200,
+            json: await deps.keys.published(),
+            headers: { 'cache-control': `public, max-age=${KEY_SET_MAX_AGE_S}` },
+          }),
+        },
+      },
+    },
+    open('/auth/refresh', (call) => refresh(deps, call)),
+    open('/auth/logout', (call) => logout(deps, call)),
+    {
+      kind: 'root',
+      path: '/auth/logout-all',
+      methods: { POST: { body: 'optional', handle: (call) => logoutAll(deps, call) } },
+    },
+    ...sessionEndpoints(deps),
+  ]
+}
+
+/** A path where the token in the body is the credential. */
+const open = (path: string, handle: (call: Call) => Promise<Answer>): Endpoint => ({
+  kind: 'root',
+  path,
+  methods: { POST: { authenticated: false, body: 'optional', handle } },
+})
+
+async function refresh({ tokens, lookup }: RouteDeps, call: Call): Promise<Answer> {
+  const token = tokenIn(call.body)
+  if (token === undefined) throw missing('refresh_token')
+  const basic = basicOf(call)
+  const by = basic && (await proven(lookup, basic))
+  try {
+    const issued = await tokens.refresh(token, by)
+    const headers = { 'cache-control': 'no-store', pragma: 'no-cache' }
+    return { ...json(200, issued, headers), secret: true }
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'invalid_client') throw unprovenClient()
+    throw error
+  }
+}
+
+const missing = (member: string): Failure => {
+  const message = `${member} must be a string.`
+  const errors = [{ pointer: `/${member}`, code: 'invalid_value', message }]
+  return new Failure('invalid_request', message, { errors })
+}
+
+/** Undefined where there is none. Throws `invalid_request` for a body or token that is no such. */
+function tokenIn(body: unknown): string | undefined {
+  if (body === undefined) return undefined
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new Failure('invalid_request', 'The body must be a JSON object.')
+  }
+  const token = Object.hasOwn(body, 'refresh_token')
+    ? (body as Record<string, unknown>).refresh_token
+    : undefined
+  if (token !== undefined && typeof token !== 'string') throw missing('refresh_token')
+  return token
+}
+
+const unprovenClient = () =>
+  new Failure('invalid_client', undefined, {
+    headers: { 'WWW-Authenticate': 'Basic realm="gatehook", charset="UTF-8"' },
+  })
+
+/** What stands after a scheme in `Authorization`; undefined where another or none was sent. */
+function sentAs(call: Call, scheme: string): string | undefined {
+  const header = call.headers.authorization ?? ''
+  const match = /^([A-Za-z]+)[ \t]+(\S+)[ \t]*$/.exec(header)
+  return match && match[1]!.toLowerCase() === scheme ? match[2] : undefined
+}
+
+interface Basic {
+  readonly id: string
+  readonly secret: string
+}
+
+/** A client's id and secret: each form-encoded inside (RFC 6749 §2.3.1). */
+function basicOf(call: Call): Basic | undefined {
+  const sent = sentAs(call, 'basic')
+  if (sent === undefined) return undefined
+  const [id, ...rest] = Buffer.from(sent, 'base64').toString('utf8').split(':')
+  const decode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '))
+  try {
+    return { id: decode(id!), secret: decode(rest.join(':')) }
+  } catch {
+    throw unprovenClient()
+  }
+}
+
+async function proven(lookup: Pick<TokenLookup, 'client'>, { id, secret }: Basic) {
+  const client = await lookup.client(id)
+  if (!client?.matches(secret)) throw unprovenClient()
+  return { clientId: id, authenticated: true }
+}
+
+/** By either token, or both; what is over already is no mistake (§4.5). */
+async function logout({ db, clock, tokens }: RouteDeps, call: Call): Promise<Answer> {
+  const token = tokenIn(call.body)
+  const jwt = sentAs(call, 'bearer')
+  if (token === undefined && jwt === undefined) throw missing('refresh_token')
+  const session = token === undefined ? undefined : await tokens.findRefresh(token)
+  const claims = jwt === undefined ? undefined : await tokens.read(jwt)
+  if (token === undefined && !claims) throw invalidToken('The token is not one of ours.')
+  await db.write(async (tx) => {
+    if (session) await tokens.revokeSession(tx, session.sessionId)
+    if (claims) await endToken(tx, tokens, claims, clock.now())
+  })
+  return noContent()
+}
+
+async function endToken(
+  tx: Parameters<Tokens['revokeToken']>[0],
+  tokens: Pick<Tokens, 'revokeSession' | 'revokeToken'>,
+  claims: Claims,
+  now: number,
+): Promise<void> {
+  const ended = claims.sid !== undefined && (await tokens.revokeSession(tx, claims.sid))
+  // Of a session that is over, or a client's own: nothing to tell when it has expired, too.
+  if (!ended && claims.exp * 1000 > now) await tokens.revokeToken(tx, claims)
+}
+
+/** Sessions are persons'; a key or a client has none. */
+function personOf(call: Call): Principal & { readonly person: number } {
+  const principal = call.principal!
+  if (principal.kind !== 'person') {
+    throw new Failure('forbidden', 'Sessions belong to persons. This credential is not of one.')
+  }
+  return { ...principal, person: Number(principal.subject) }
+}
+
+async function logoutAll({ db, tokens }: RouteDeps, call: Call): Promise<Answer> {
+  const { scope, subject } = personOf(call)
+  await db.write((tx) => tokens.revokeSubject(tx, scope, subject))
+  return noContent()
+}
+
+function sessionEndpoints({ db, clock, list, tokens }: RouteDeps): Endpoint[] {
+  const own = async (call: Call) => {
+    const { scope, person } = personOf(call)
+    const id = call.params.id!
+    const cells = await store.cellsOfSession(db, { scope, person, id }, clock.now())
+    if (!cells) throw new Failure('not_found')
+    return cells
+  }
+  return [
+    {
+      kind: 'root',
+      path: '/auth/sessions',
+      methods: {
+        GET: {
+          async handle(call) {
+            const { scope, person } = personOf(call)
+            const now = clock.now()
+            // The janitor comes by once a minute; a list shows no session that is over.
+            if (await store.hasExpired(db, scope, person, now)) {
+              await db.write((tx) => store.dropExpiredOf(tx, scope, person, now))
+            }
+            return list(call, sessionCollection, sessionView, { owner: person })
+          },
+        },
+      },
+    },
+    {
+      kind: 'root',
+      path: '/auth/sessions/:id',
+      methods: {
+        GET: {
+          handle: async (call) => ({ status: 200, json: sessionView.item(await own(call), {}) }),
+        },
+        DELETE: {
+          async handle(call) {
+            const [id] = await own(call)
+            await db.write((tx) => tokens.revokeSession(tx, String(id)))
+            return noContent()
+          },
+        },
+      },
+    },
+  ]
+}
