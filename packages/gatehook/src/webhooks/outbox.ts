@@ -1,0 +1,104 @@
+/**
+ * Deliveries are made in the transaction of their event, or not at all (§9.12). One statement finds
+ * the registrations and inserts a row for each: where a scope has none, that is all it costs.
+ */
+import { EVENT_MAX_BYTES, envelope, type RenderObject, type StoredEvent } from '../events/event.ts'
+import type { Sink } from '../events/store.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Failure } from '../kernel/failure.ts'
+import { timeOrderedId } from '../kernel/id.ts'
+import { base62, type Random } from '../kernel/random.ts'
+import type { Tx } from '../storage/database.ts'
+import { fixed, type Prepared } from '../storage/sql.ts'
+import type { NewDelivery } from './delivery.ts'
+import { topicsOf } from './topics.ts'
+
+export const TAG_LENGTH = 8
+
+/** Part of the ids of its deliveries, unique among the registrations of a scope. */
+export const newTag = (random: Random): string => base62(random, TAG_LENGTH)
+
+export interface OutboxDeps {
+  readonly clock: Clock
+  readonly render: RenderObject
+  /** The version whose shape a pinned one gets now: its own until sunset, then the successor's. */
+  readonly effective: (version: string) => string
+  /** After the commit: registrations, by number, that have something new. */
+  readonly wake: (webhookNos: readonly number[]) => void
+}
+
+/** By how many topics the type has: the text of a statement has so many `?`. */
+const inserts = new Map<number, Prepared>()
+
+function insertFor(topics: number): Prepared {
+  let insert = inserts.get(topics)
+  if (!insert) {
+    const marks = Array.from({ length: topics }, () => '?').join(', ')
+    insert = fixed(`INSERT INTO gh_deliveries
+      (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
+      SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT)
+      FROM gh_webhook_topics WHERE scope = ? AND topic IN (${marks})
+      RETURNING webhook_no, version`)
+    inserts.set(topics, insert)
+  }
+  return insert
+}
+
+const insertBody = fixed(
+  'INSERT INTO gh_event_bodies (scope, event_id, version, body) VALUES (?, ?, ?, ?)',
+)
+
+/** Throws `payload_too_large` when a body would exceed 256 KiB: the change is refused whole. */
+export function createOutbox({ clock, render, effective, wake }: OutboxDeps): Sink {
+  return async (tx, event) => {
+    const { scope, id, type } = event
+    const now = clock.now()
+    // `evt_` and the rest: a delivery's id is its event's with the registration's tag behind it.
+    const prefix = `dlv_${id.slice(4)}`
+    const topics = topicsOf(type)
+    const made = await tx.arrays(
+      insertFor(topics.length)([prefix, id, type, now, now, scope, ...topics]),
+    )
+    if (made.length === 0) return
+    const nos = made.map((row) => row[0] as number)
+    const versions = new Set(made.map((row) => row[1] as string))
+    bounded(event, event.object)
+    for (const version of versions) {
+      const wanted = effective(version)
+      if (wanted === event.shape || event.collection === undefined) continue
+      const object = render(event.collection, event.object, event.shape, wanted)
+      await tx.run(insertBody([scope, id, version, bounded(event, object)]))
+    }
+    tx.afterCommit(() => wake(nos))
+  }
+}
+
+/** The body around an object, or the refusal of one that is too long. */
+function bounded(event: StoredEvent, object: string): string {
+  const body = envelope(event, object)
+  // UTF-8 takes at most three bytes a UTF-16 unit: most bodies need no counting.
+  if (body.length * 3 > EVENT_MAX_BYTES && Buffer.byteLength(body) > EVENT_MAX_BYTES) {
+    throw new Failure('payload_too_large', 'The event of this change would exceed 256 KiB.')
+  }
+  return body
+}
+
+const insertAgain = fixed(`INSERT INTO gh_deliveries
+  (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+
+/** Makes deliveries of events recorded before; gives their ids. The caller wakes the engine. */
+export async function enqueue(
+  tx: Tx,
+  deliveries: readonly NewDelivery[],
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): Promise<string[]> {
+  const now = clock.now()
+  const ids: string[] = []
+  for (const { scope, webhookNo, eventId, eventType, version } of deliveries) {
+    const id = timeOrderedId('dlv_', now, random)
+    await tx.run(insertAgain([id, scope, webhookNo, eventId, eventType, version, now, now]))
+    ids.push(id)
+  }
+  return ids
+}

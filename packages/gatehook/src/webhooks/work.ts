@@ -1,0 +1,107 @@
+/**
+ * What the engine and its store say to each other. The engine knows no SQL, the store no sockets, and
+ * the simulation in the tests puts others in their places.
+ */
+import type { Scope } from '../kernel/principal.ts'
+import type { Outcome } from './attempt.ts'
+import type { Rate } from './bucket.ts'
+import type { StoredState } from './delivery.ts'
+import type { Health } from './health.ts'
+
+export interface LiveSecret {
+  readonly value: string
+  readonly expiresAt: number | null
+}
+
+/** A registration as the engine needs it. */
+export interface Registration extends Health {
+  readonly no: number
+  readonly id: string
+  readonly scope: Scope
+  /** The customer's number: work is shared out by customers. */
+  readonly customer: number
+  readonly url: string
+  /** False also when it is deleted, or its customer suspended: its deliveries wait. */
+  readonly sends: boolean
+  readonly revision: number
+  /** Oldest first. */
+  readonly secrets: readonly LiveSecret[]
+  /** The customer's own; undefined: the installation's. */
+  readonly rate: Rate | undefined
+  readonly parkedUntil: number | null
+}
+
+/** A delivery whose time has come. */
+export interface Due {
+  readonly no: number
+  readonly id: string
+  readonly eventId: string
+  readonly eventType: string
+  /** Attempts made before. */
+  readonly attempt: number
+  readonly createdAt: number
+  /** The bytes to send, as text; undefined when the event is gone. */
+  readonly body: string | undefined
+}
+
+export interface DueRows {
+  readonly rows: readonly Due[]
+  /** When the next one of this endpoint is due; undefined when none is known of. */
+  readonly nextAt: number | undefined
+}
+
+/** An endpoint with pending deliveries, and when the first of them is due. */
+export interface Ahead {
+  readonly no: number
+  readonly customer: number
+  readonly dueAt: number
+}
+
+/** The one update a delivery gets from an attempt. */
+export interface Settlement {
+  readonly no: number
+  readonly state: StoredState
+  readonly attempt: number
+  readonly nextAt: number | null
+  /** JSON of the attempt; empty: there was none (§9.12, expiry). */
+  readonly record: string
+}
+
+/** What is to be kept of an endpoint. */
+export interface Note extends Health {
+  readonly no: number
+  readonly parkedUntil: number | null
+}
+
+export interface WorkStore {
+  /** Endpoints that may send and have something pending. */
+  scan(): Promise<Ahead[]>
+  look(no: number): Promise<Registration | undefined>
+  /** At most `limit` due at `now` and not in `known`, the oldest first. */
+  due(no: number, now: number, known: ReadonlySet<number>, limit: number): Promise<DueRows>
+  /** All of it in one transaction. What is not pending any more stays as it is. */
+  settle(settlements: readonly Settlement[], notes: readonly Note[]): Promise<void>
+  /** Switches a registration off, with its event, unless it is off already (§9.7). */
+  disable(no: number, reason: DisabledReason): Promise<void>
+  /** Registrations whose health says that they are to be switched off now. */
+  failing(now: number): Promise<number[]>
+}
+
+export type DisabledReason = 'gone' | 'failing'
+
+/** Whose work this node does; see `leases.ts`. */
+export interface Leases {
+  /** False: this node may be taken for dead, and starts nothing. */
+  readonly alive: boolean
+  holds(customer: number): boolean
+  /** Takes those nobody has. */
+  take(customers: readonly number[]): Promise<void>
+}
+
+/** One POST of a delivery, signed; always resolves. */
+export type Post = (
+  registration: Registration,
+  due: Due & { readonly body: string },
+  attempt: { readonly n: number; readonly now: number },
+  signal: AbortSignal,
+) => Promise<Outcome>
