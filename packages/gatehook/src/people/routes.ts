@@ -4,10 +4,11 @@ import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
 import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
-import { type Members, type Read, readMembers, required, type ValuesOf } from '../kernel/members.ts'
+import { readMembers, required } from '../kernel/members.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { LOGIN_CLIENT, type Tokens } from '../tokens/grant.ts'
 import { patchPerson, readPerson, setPassword } from './acts.ts'
+import { authMembers, text } from './auth-members.ts'
 import { createPerson } from './creation.ts'
 import type { ActDeps } from './credential.ts'
 import type { Questions } from './questions.ts'
@@ -19,22 +20,6 @@ export interface RouteDeps {
   readonly people: Questions
   readonly tokens: Pick<Tokens, 'openSession'>
   readonly acts: ActDeps
-}
-
-const text: Read<string> = (value, wrong) =>
-  typeof value === 'string' ? value : wrong('must be a string')
-
-/** On `/auth/*` what is missing or mistyped is 400 `invalid_request` (§4.4). */
-export function authMembers<M extends Members>(input: unknown, members: M): ValuesOf<M> {
-  try {
-    return readMembers(input, members)
-  } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'validation_failed') throw error
-    const errors = error.errors ?? []
-    const [first] = errors
-    const message = `${first?.pointer?.slice(1) || 'The body'} ${first?.message}.`
-    throw new Failure('invalid_request', message, { errors })
-  }
 }
 
 const loginMembers = { username: required(text), password: required(text) }
