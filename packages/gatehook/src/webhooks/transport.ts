@@ -182,13 +182,6 @@ function boundAnswers(line: Line, socket: Socket): void {
 function guardedConnector({ allowPrivate, ca, resolve }: TransportOptions): Connect {
   const judge = (address: string) => isDialable(address, allowPrivate)
   const names = resolve ?? (allowPrivate ? systemNames : nameServers())
-  const lookup: LookupFunction = (host, { all }, callback) => {
-    dialable(names(host), judge).then(
-      (found) =>
-        all ? callback(null, found) : callback(null, found[0]!.address, found[0]!.family),
-      (error) => callback(error, ''),
-    )
-  }
   const authorities = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }
   const dial = buildConnector({
     lookup: guardedLookup(names, judge),
