@@ -4,14 +4,13 @@
  * developer.
  */
 import type { ClaimsHook } from '../people/person.ts'
+import type { VersionDefinition } from '../versions/board.ts'
+import { readVersions, type VersionOptions } from '../versions/declaration.ts'
 import { DeclarationError, type Fields } from './fields.ts'
 import type { AnyResource, Definition } from './resource.ts'
 import type { RouteDefinition, RouteOptions } from './route.ts'
 
-export interface VersionOptions {
-  /** The day it was released, `YYYY-MM-DD`; also another name of the version (decisions §1). */
-  readonly released: string
-}
+export type { VersionOptions } from '../versions/declaration.ts'
 
 export interface ServiceOptions {
   /** As people read it in docs and pages. */
@@ -52,7 +51,7 @@ export interface MigrationOptions {
 export interface ServiceDefinition {
   readonly name: string
   readonly vendor: string
-  readonly versions: readonly { readonly name: string; readonly released: string }[]
+  readonly versions: readonly VersionDefinition[]
   readonly resources: readonly Definition[]
   readonly externalEvents: readonly string[]
   readonly migrations: readonly MigrationOptions[]
@@ -79,21 +78,18 @@ export class Service {
 }
 
 export function service(options: ServiceOptions): Service {
-  return new Service(
-    checked({
-      name: options.name,
-      vendor: options.vendor ?? 'gatehook',
-      versions: Object.entries(options.versions).map(([name, { released }]) => ({
-        name,
-        released,
-      })),
-      resources: options.resources.map((one) => one.definition),
-      externalEvents: options.externalEvents ?? [],
-      migrations: options.migrations ?? [],
-      routes: [],
-      claims: options.claims,
-    }),
-  )
+  const { versions, mistakes } = readVersions(options.versions)
+  const definition = {
+    name: options.name,
+    vendor: options.vendor ?? 'gatehook',
+    versions,
+    resources: options.resources.map((one) => one.definition),
+    externalEvents: options.externalEvents ?? [],
+    migrations: options.migrations ?? [],
+    routes: [],
+    claims: options.claims,
+  }
+  return new Service(checked(definition, mistakes))
 }
 
 /** Query names that lists, credentials and versions have taken. */
@@ -107,8 +103,11 @@ const takenPaths = /^(protected|latest|stable|v\d.*|\d.*)$/
 const takenTables = /^(gh|pg|sqlite)_/
 const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/
 
-function checked(definition: ServiceDefinition): ServiceDefinition {
-  const wrong: string[] = [...versionMistakes(definition), ...routeMistakes(definition)]
+function checked(
+  definition: ServiceDefinition,
+  mistakes: readonly string[] = [],
+): ServiceDefinition {
+  const wrong = [...mistakes, ...routeMistakes(definition)]
   definition.migrations.forEach(({ number }, at, all) => {
     const before = all[at - 1]?.number ?? 0
     if (!Number.isSafeInteger(number) || number <= before) {
@@ -130,21 +129,6 @@ function checked(definition: ServiceDefinition): ServiceDefinition {
   }
   if (wrong.length > 0) throw new DeclarationError(wrong.join('\n'))
   return definition
-}
-
-function versionMistakes({ versions }: ServiceDefinition): string[] {
-  const wrong: string[] = []
-  if (versions.length === 0) wrong.push('versions: declare at least v1')
-  let last = 0
-  for (const { name, released } of versions) {
-    const major = Number(/^v([1-9]\d{0,3})$/.exec(name)?.[1])
-    if (!(major > last)) wrong.push(`version ${name}: majors are v1, v2, …, oldest first`)
-    last = major
-    if (!/^\d{4}-\d{2}-\d{2}$/.test(released)) {
-      wrong.push(`version ${name}: released is a day, for example 2026-06-01`)
-    }
-  }
-  return wrong
 }
 
 function routeMistakes({ routes, resources }: ServiceDefinition): string[] {
