@@ -3,6 +3,7 @@
  * data; the acts are in `customers.ts` and `keys.ts`.
  */
 import type { Actor, Sources } from '../audit/store.ts'
+import type { RecordEvent } from '../events/store.ts'
 import type { Database } from '../storage/database.ts'
 
 /** The customer every installation has. Its id is fixed, so two first starts cannot make two. */
@@ -21,6 +22,8 @@ export interface Administration extends Sources {
   readonly versions: readonly string[]
   /** Told after each committed change, so that this node's remembered verifications go at once. */
   readonly changed: () => void
+  /** Tells receivers of what is done (`key.created`); nobody is told where there is none. */
+  readonly record?: RecordEvent
 }
 
 /** Who asks, and whose customer is meant where none is named. */

@@ -21,7 +21,7 @@ import {
   setOf,
   type ValuesOf,
 } from '../kernel/members.ts'
-import { type Mode, scopeOf } from '../kernel/principal.ts'
+import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import {
@@ -147,7 +147,21 @@ export async function writeKey(
   await store.insertSecret(tx, sha256(key), row.id, now)
   const detail = { name, customer, mode, scopes }
   await recordAudit(tx, { actor, action: 'key.create', target: row.id, detail }, admin)
-  return { ...shownKey({ ...row, last_used_at: null }), key }
+  const made = { ...row, last_used_at: null }
+  await told(tx, admin, 'key.created', made)
+  return { ...shownKey(made), key }
+}
+
+/** An event in the key's own customer and mode; its object is the key as lists show it. */
+async function told(
+  tx: Tx,
+  admin: Administration,
+  type: string,
+  row: store.KeyRow,
+): Promise<void> {
+  const object = JSON.stringify(shownKey(row))
+  const event = { type, collection: undefined, objectId: undefined, object }
+  await admin.record?.(tx, row.scope as Scope, event)
 }
 
 /**
@@ -159,9 +173,12 @@ export async function revokeKey(
   { actor }: Pick<Caller, 'actor'>,
 ): Promise<void> {
   await admin.write(async (tx) => {
-    if ((await store.markRevoked(tx, id, admin.clock.now())) === 0) throw new Failure('not_found')
+    const row = await store.lockKey(tx, id)
+    if (!row) throw new Failure('not_found')
+    await store.markRevoked(tx, id, admin.clock.now())
     await store.dropSecrets(tx, id)
     await recordAudit(tx, { actor, action: 'key.revoke', target: id }, admin)
+    await told(tx, admin, 'key.revoked', row)
     tx.afterCommit(admin.changed)
   })
 }

@@ -1,0 +1,60 @@
+/** The part of people: who signs in to the service, and the operators of its console. */
+import type { Administration } from '../access/administration.ts'
+import type { RecordEvent } from '../events/store.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import { type ConsoleSessions, createConsoleSessions } from '../people/console-session.ts'
+import { createHooks } from '../people/hooks.ts'
+import { createHasher, type Hasher } from '../people/password.ts'
+import { createPeople, createSignIn, type People } from '../people/people.ts'
+import type { Catalog } from '../resources/catalog.ts'
+import { directoryOf, signingIn } from '../resources/directory.ts'
+import type { Credentials } from '../resources/rows.ts'
+import { personScopesOf, type ServiceDefinition } from '../resources/service.ts'
+import type { Tokens } from '../tokens/grant.ts'
+import type { Ground } from './ground.ts'
+
+export interface PeopleFrom {
+  readonly administration: Administration
+  readonly record: RecordEvent
+  readonly perform: Perform
+  readonly tokens: Tokens
+  readonly catalog: Catalog
+}
+
+export interface PeoplePart {
+  readonly people: People
+  readonly consoleSessions: ConsoleSessions
+  /** Hashes passwords of people and operators, in one queue. */
+  readonly hasher: Hasher
+}
+
+export function peopleOf(ground: Ground, from: PeopleFrom): PeoplePart {
+  const { config, random } = ground
+  const { administration: admin, catalog } = from
+  const hasher = createHasher({ random })
+  const deps = {
+    ...ground,
+    ...from,
+    admin,
+    hasher,
+    directory: directoryOf(catalog),
+    claims: catalog.service.claims,
+    defaultScopes: personScopesOf(catalog.service),
+    basicFrom: config.basicAllowedCidrs,
+  }
+  const judge = createSignIn(deps)
+  const people = createPeople(deps, judge)
+  return { people, consoleSessions: createConsoleSessions({ admin, judge }), hasher }
+}
+
+/** What follows the rows that sign in; `changed` is told of each after the commit. */
+export function credentialsOf(
+  { resources }: ServiceDefinition,
+  tokens: Tokens,
+  changed: (id: number) => void,
+): Credentials | undefined {
+  const definition = signingIn(resources)
+  if (!definition) return undefined
+  const { name: resource, signsIn } = definition
+  return createHooks({ resource, username: signsIn!.username, tokens, changed })
+}
