@@ -17,6 +17,7 @@ import { eventPart } from './assembly/events.ts'
 import type { AppOptions, Ground, Part } from './assembly/ground.ts'
 import { type Prepared, prepare } from './assembly/prepare.ts'
 import { systemPart } from './assembly/system.ts'
+import { versionPart } from './assembly/versions.ts'
 import { tokensOf } from './assembly/tokens.ts'
 import { type Config, publicUrlOf } from './config/config.ts'
 import { masterSecret } from './config/environment.ts'
@@ -47,7 +48,7 @@ import type { Database } from './storage/database.ts'
 import { openDatabase } from './storage/open.ts'
 import type { ClockKeeper } from './system/clock.ts'
 import { startJanitor } from './system/janitor.ts'
-import { explicitVersion, settledVersion } from './versions/negotiate.ts'
+import type { Versions, VersionSteps } from './versions/versions.ts'
 
 export type { AppOptions } from './assembly/ground.ts'
 
@@ -63,6 +64,8 @@ export interface App {
   readonly administration: Administration
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */
   readonly clock: ClockKeeper | undefined
+  /** Calendars, usage and the acts of §13 on versions. */
+  readonly versioning: Versions
   openapi(version: string): unknown
   /** Begins background work without opening a port (§2.5). */
   work(): Promise<void>
@@ -99,13 +102,15 @@ async function assemble(ground: Ground, address: { publicUrl: string }): Promise
   const prepared = await prepare(ground)
   const state = { draining: false }
   const engine = equip(ground, prepared)
-  const parts = partsOf(ground, prepared, engine, () => state.draining)
-  const server = serverOf(ground, prepared, engine, parts)
+  const versioning = await versionPart(ground, prepared.service, engine)
+  const parts = [...partsOf(ground, prepared, engine, () => state.draining), versioning]
+  const server = serverOf(ground, prepared, engine, parts, versioning.steps)
   const work = workOf(ground, parts)
   return {
     ...prepared,
     db,
     clock: prepared.keeper,
+    versioning,
     openapi: (version) => engine.documents.get(version),
     inject: server.inject,
     work: work.begin,
@@ -199,6 +204,7 @@ function serverOf(
   prepared: Prepared,
   engine: Engine,
   parts: readonly Part[],
+  version: VersionSteps,
 ): HttpServer {
   const { config } = ground
   const endpoints = parts.flatMap((part) => part.endpoints ?? [])
@@ -210,12 +216,17 @@ function serverOf(
     // First segments under `/api`: what stands there is a path, not a version.
     roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
     tls: tlsOf(config),
-    pipeline: pipelineOf(ground, prepared, engine),
+    pipeline: pipelineOf(ground, prepared, engine, version),
     errorShapes: { oauth: oauthProblem },
   })
 }
 
-function pipelineOf(ground: Ground, { service, versions }: Prepared, { verifiers }: Engine) {
+function pipelineOf(
+  ground: Ground,
+  { service }: Prepared,
+  { verifiers }: Engine,
+  version: VersionSteps,
+) {
   const { config, clock, db, publicUrl } = ground
   const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
   const quota = createQuota(db, clock, rateOf(config))
@@ -223,13 +234,15 @@ function pipelineOf(ground: Ground, { service, versions }: Prepared, { verifiers
     requireHttps,
     knownHost: knownHost({ publicUrl: publicUrl(), host: config.host }),
     preflight: cors.preflight,
-    explicitVersion: explicitVersion(versions),
+    explicitVersion: version.explicit,
     acceptable: acceptable(service.vendor),
     authenticate: authenticate({ verifiers, publicUrl }),
-    settledVersion: settledVersion(versions),
+    settledVersion: version.settled,
     quota: quota.known,
     authorize,
     quotaAnonymous: quota.anonymous,
+    versionSignals: version.signals,
+    versionUsage: version.count,
     conditional,
     warnings: addWarnings,
     urlCredential,

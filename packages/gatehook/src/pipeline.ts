@@ -25,6 +25,8 @@ export interface StepsByName {
   readonly authorize: Step
   readonly quota: Step
   readonly quotaAnonymous: After
+  readonly versionSignals: After
+  readonly versionUsage: After
   readonly conditional: After
   readonly warnings: After
   readonly urlCredential: After
@@ -49,6 +51,8 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['head', '. . x x x . . .', steps.authorize],
     // on the way out, for every answer
     ['out', '. x x x x x x x', steps.quotaAnonymous],
+    ['out', '. . x . . . . x', steps.versionSignals],
+    ['out', '. . x . . . . x', steps.versionUsage],
     ['out', '. . x x x . . .', steps.conditional],
     ['out', '. . x x x . . .', steps.warnings],
     ['out', 'x x x x x x x x', steps.urlCredential],
