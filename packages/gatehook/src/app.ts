@@ -13,16 +13,15 @@ import {
 } from './access/authenticate.ts'
 import type { FirstRun } from './access/first-run.ts'
 import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/routes.ts'
-import { eventPart } from './assembly/events.ts'
+import { eventPart, happeningOf } from './assembly/events.ts'
 import type { AppOptions, Ground, Part } from './assembly/ground.ts'
 import { type Prepared, prepare } from './assembly/prepare.ts'
 import { systemPart } from './assembly/system.ts'
 import { versionPart } from './assembly/versions.ts'
 import { tokensOf } from './assembly/tokens.ts'
+import { webhookPart } from './assembly/webhooks.ts'
 import { type Config, publicUrlOf } from './config/config.ts'
 import { masterSecret } from './config/environment.ts'
-import { createBell } from './events/bell.ts'
-import { createRecorder } from './events/store.ts'
 import { conditional } from './http/conditional.ts'
 import { createCors } from './http/cors.ts'
 import { createFront, knownHost, requireHttps } from './http/front.ts'
@@ -38,7 +37,6 @@ import { Vault } from './kernel/secret.ts'
 import { createLister } from './lists/list.ts'
 import { createPipeline } from './pipeline.ts'
 import { createQuota } from './quota/steps.ts'
-import { createCatalog, newestOf } from './resources/catalog.ts'
 import { customEndpoints } from './resources/custom.ts'
 import { openApiDocument, openApiEndpoints } from './resources/openapi.ts'
 import { resourceEndpoints } from './resources/routes.ts'
@@ -134,12 +132,9 @@ type Engine = ReturnType<typeof equip>
 
 /** What handlers work with. */
 function equip(ground: Ground, { service, versions, keys }: Prepared) {
-  const { config, clock, random, vault, db, publicUrl } = ground
-  const bell = createBell()
-  const sinks = [bell.sink]
-  const record = createRecorder({ clock, random, shape: newestOf(service), sinks })
-  const { counterSlots } = db.dialect
-  const catalog = createCatalog(service, { clock, record, counterSlots })
+  const { config, clock, vault, db, publicUrl } = ground
+  const happening = happeningOf(ground, service)
+  const { record, catalog } = happening
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKey: vault.key('cursor'), publicUrl, defaultStyle })
   const perform = createPerform({ db, clock, vault })
@@ -155,7 +150,7 @@ function equip(ground: Ground, { service, versions, keys }: Prepared) {
     basic: noBasic,
   }
   const known = identify({ apikey: verifiers.apikey, bearer: verifiers.bearer })
-  const made = { db, record, bell, catalog, list, perform, documents, tokens, verifiers }
+  const made = { ...happening, db, list, perform, documents, tokens, verifiers }
   return { ...made, identify: known }
 }
 
@@ -176,6 +171,7 @@ function partsOf(
     { endpoints: [protectedEndpoint, ...resourceEndpoints(catalog, engine)] },
     { endpoints: customEndpoints(catalog, engine) },
     eventPart(ground, { ...engine, ...catalog, external: prepared.service.externalEvents }),
+    webhookPart(ground, { ...engine, ...catalog }),
     { endpoints: customerEndpoints(administration, engine) },
     { endpoints: keyEndpoints(administration, engine) },
     engine.tokens,

@@ -1,10 +1,32 @@
 /** The part of events: lists, what existing backends post, the stream. */
 import type { Identify } from '../access/authenticate.ts'
-import type { Bell } from '../events/bell.ts'
+import { type Bell, createBell } from '../events/bell.ts'
 import { createFeed } from '../events/feed.ts'
 import { type EventDeps, eventEndpoints } from '../events/routes.ts'
+import { createRecorder, type Sink } from '../events/store.ts'
 import { streamEndpoint } from '../events/stream.ts'
+import { createCatalog, newestOf } from '../resources/catalog.ts'
+import type { ServiceDefinition } from '../resources/service.ts'
+import { createOutbox } from '../webhooks/outbox.ts'
 import type { Ground, Part } from './ground.ts'
+
+/**
+ * What happens, and who is told in the same transaction: the bell of the streams, the outbox of the
+ * deliveries.
+ */
+export function happeningOf({ clock, random, db }: Ground, service: ServiceDefinition) {
+  const bell = createBell()
+  const sinks: Sink[] = [bell.sink]
+  const record = createRecorder({ clock, random, shape: newestOf(service), sinks })
+  const { counterSlots } = db.dialect
+  const catalog = createCatalog(service, { clock, record, counterSlots })
+  const effective = (version: string) => version
+  /** Who sends is made later, and may stand on another node. */
+  const sender = { wake: (_webhookNos: readonly number[]) => {} }
+  const wake = (webhookNos: readonly number[]) => sender.wake(webhookNos)
+  sinks.push(createOutbox({ clock, render: catalog.render, effective, wake }))
+  return { bell, record, catalog, effective, sender, wake }
+}
 
 export interface EventPartDeps extends Omit<EventDeps, 'db'> {
   readonly bell: Bell

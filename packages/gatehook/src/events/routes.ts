@@ -25,19 +25,19 @@ export interface EventDeps {
   /** Types the service declares as external: the only ones that can be posted. */
   readonly external: readonly string[]
   /** The version served to who is pinned to one: its successor once it is retired (§9.11). */
-  readonly served?: (version: string) => string
+  readonly effective?: (version: string) => string
 }
 
 /** The version events are shown in to a caller: its pin, or the newest. */
-export const versionFor = (call: Call, served: EventDeps['served']): string | undefined => {
+export const versionFor = (call: Call, effective: EventDeps['effective']): string | undefined => {
   const pinned = call.principal?.version
-  return pinned === undefined || !served ? pinned : served(pinned)
+  return pinned === undefined || !effective ? pinned : effective(pinned)
 }
 
 export function eventEndpoints(deps: EventDeps): Endpoint[] {
-  const { db, list, render, seesWhole, served } = deps
+  const { db, list, render, seesWhole, effective } = deps
   const scope = 'events:read'
-  const view = (call: Call) => eventView(versionFor(call, served), render)
+  const view = (call: Call) => eventView(versionFor(call, effective), render)
   return [
     {
       kind: 'root',

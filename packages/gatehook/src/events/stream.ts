@@ -29,7 +29,7 @@ export interface StreamDeps {
   readonly bell: Bell
   readonly render: RenderObject
   readonly seesWhole: SeesWhole
-  readonly served?: (version: string) => string
+  readonly effective?: (version: string) => string
   /** Who sent a call, as of now; undefined once its credential is good no more. */
   readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
   /** Real milliseconds, monotonic. */
@@ -132,7 +132,7 @@ async function follow(deps: StreamDeps, { call, out, place, wanted }: Following)
     }
     const batch = await feed.after(principal.scope, place)
     place = batch.place
-    const view = eventView(versionFor(call, deps.served), deps.render)
+    const view = eventView(versionFor(call, deps.effective), deps.render)
     const text = shown(
       batch.rows as unknown as EventCells[],
       deps.seesWhole(principal),

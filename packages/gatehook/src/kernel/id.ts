@@ -11,6 +11,9 @@ export function timeOrderedId(prefix: string, nowMs: number, random: Random): st
   return prefix + timePart(nowMs) + base62(random, RANDOM_CHARACTERS)
 }
 
+/** Not above any id made at `nowMs` or later, above all made before. */
+export const idFloor = (prefix: string, nowMs: number): string => prefix + timePart(nowMs)
+
 /** Makes ids that also keep the order in which this process made them within one millisecond. */
 export function idSequence(prefix: string, random: Random): (nowMs: number) => string {
   let lastMs = 0

@@ -1,0 +1,122 @@
+/** SQL of registrations and their secrets. */
+import type { Scope } from '../kernel/principal.ts'
+import type { Reader, Tx } from '../storage/database.ts'
+import { fixed } from '../storage/sql.ts'
+import type { Registration } from './registration.ts'
+
+const COLUMNS = `no, id, tag, scope, url, events, description, api_version, subject, active,
+  disabled_reason, revision, created_at, updated_at, deleted_at`
+
+const byId = fixed(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND id = ?`)
+const byNo = fixed(`SELECT ${COLUMNS} FROM gh_webhooks WHERE no = ?`)
+const customer = fixed('SELECT no FROM gh_customers WHERE no = ?')
+const counting = fixed(
+  'SELECT count(*) AS n FROM gh_webhooks WHERE scope = ? AND deleted_at IS NULL',
+)
+const tagged = fixed('SELECT no FROM gh_webhooks WHERE scope = ? AND tag = ? LIMIT 1')
+const insert = fixed(
+  `INSERT INTO gh_webhooks (id, tag, scope, url, events, description, api_version, subject,
+     created_at, updated_at)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${COLUMNS}`,
+)
+/** Switched on again, it begins with a clean bill of health. */
+const change = fixed(
+  `UPDATE gh_webhooks SET url = ?, events = ?, description = ?, api_version = ?, active = ?,
+     disabled_reason = ?, updated_at = ?, revision = revision + 1
+   WHERE no = ? RETURNING ${COLUMNS}`,
+)
+const heal = fixed(
+  `UPDATE gh_webhooks SET first_failure_at = NULL, last_failure_at = NULL, parked_until = NULL
+   WHERE no = ?`,
+)
+const bury = fixed(
+  `UPDATE gh_webhooks SET deleted_at = ?, updated_at = ?, active = 0, revision = revision + 1
+   WHERE no = ?`,
+)
+const touch = fixed('UPDATE gh_webhooks SET updated_at = ?, revision = revision + 1 WHERE no = ?')
+
+export const findRegistration = (from: Reader, scope: Scope, id: string) =>
+  from.get<Registration>(byId([scope, id]))
+
+export const registrationOf = (from: Reader, no: number) => from.get<Registration>(byNo([no]))
+
+export const lockRegistration = (tx: Tx, scope: Scope, id: string) =>
+  tx.lock<Registration>(byId([scope, id]))
+
+/** Whoever registers for the same customer waits: what is counted then, stays so. */
+export const lockCustomer = (tx: Tx, scope: Scope) => tx.lock(customer([Math.floor(scope / 2)]))
+
+export const countRegistrations = async (from: Reader, scope: Scope): Promise<number> =>
+  Number((await from.get(counting([scope])))!.n)
+
+export const tagIsTaken = async (tx: Tx, scope: Scope, tag: string): Promise<boolean> =>
+  (await tx.get(tagged([scope, tag]))) !== undefined
+
+export type NewRegistration = Pick<
+  Registration,
+  'id' | 'tag' | 'scope' | 'url' | 'events' | 'description' | 'api_version' | 'subject'
+>
+
+export async function insertRegistration(
+  tx: Tx,
+  row: NewRegistration,
+  now: number,
+): Promise<Registration> {
+  const { id, tag, scope, url, events, description, api_version, subject } = row
+  const values = [id, tag, scope, url, events, description, api_version, subject, now, now]
+  return (await tx.get<Registration>(insert(values)))!
+}
+
+export async function updateRegistration(
+  tx: Tx,
+  row: Registration,
+  now: number,
+): Promise<Registration> {
+  const { url, events, description, api_version, active, disabled_reason, no } = row
+  const values = [url, events, description, api_version, active, disabled_reason, now, no]
+  return (await tx.get<Registration>(change(values)))!
+}
+
+export const forgetFailures = (tx: Tx, no: number) => tx.run(heal([no]))
+
+export const markDeleted = (tx: Tx, no: number, now: number) => tx.run(bury([now, now, no]))
+
+/** Tells engines that something of it changed: its secrets. */
+export const touchRegistration = (tx: Tx, no: number, now: number) => tx.run(touch([now, no]))
+
+const live = fixed(
+  `SELECT no, sealed, expires_at FROM gh_webhook_secrets
+   WHERE webhook_no = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY no`,
+)
+const add = fixed(
+  'INSERT INTO gh_webhook_secrets (webhook_no, sealed, created_at) VALUES (?, ?, ?)',
+)
+const retire = fixed(
+  `UPDATE gh_webhook_secrets SET expires_at = ?
+   WHERE webhook_no = ? AND (expires_at IS NULL OR expires_at > ?)`,
+)
+const dropDead = fixed('DELETE FROM gh_webhook_secrets WHERE webhook_no = ? AND expires_at <= ?')
+const dropOne = fixed('DELETE FROM gh_webhook_secrets WHERE no = ?')
+const dropAll = fixed('DELETE FROM gh_webhook_secrets WHERE webhook_no = ?')
+
+export interface StoredSecret {
+  readonly no: number
+  readonly sealed: Uint8Array
+  readonly expires_at: number | null
+}
+
+/** Oldest first. */
+export const liveSecrets = (from: Reader, webhookNo: number, now: number) =>
+  from.all<StoredSecret>(live([webhookNo, now]))
+
+export const addSecret = (tx: Tx, webhookNo: number, sealed: Uint8Array, now: number) =>
+  tx.run(add([webhookNo, sealed, now]))
+
+/** All that are there live until `until` at most. */
+export async function retireSecrets(tx: Tx, webhookNo: number, until: number, now: number) {
+  await tx.run(retire([until, webhookNo, until]))
+  await tx.run(dropDead([webhookNo, now]))
+}
+
+export const dropSecret = (tx: Tx, no: number) => tx.run(dropOne([no]))
+export const dropSecrets = (tx: Tx, webhookNo: number) => tx.run(dropAll([webhookNo]))

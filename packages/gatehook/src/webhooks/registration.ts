@@ -1,0 +1,199 @@
+/**
+ * A webhook registration: what may be sent, what is shown, who sees it (§9.1, §9.2, §6.7). Pure; the
+ * acts are in `registrations.ts`, their SQL in `registration-store.ts`.
+ */
+import { matches, patternsOf } from '../events/subscription.ts'
+import {
+  bool,
+  integer,
+  line,
+  optional,
+  orNull,
+  type Read,
+  required,
+  setOf,
+} from '../kernel/members.ts'
+import type { Scope } from '../kernel/principal.ts'
+import type { Collection, View } from '../lists/collection.ts'
+import { cellView } from '../lists/encode.ts'
+import type { Value } from '../storage/database.ts'
+import { type TargetProblem, targetProblem } from './address-guard.ts'
+
+export interface Registration {
+  readonly no: number
+  readonly id: string
+  readonly tag: string
+  readonly scope: Scope
+  readonly url: string
+  /** JSON array of types and patterns. */
+  readonly events: string
+  readonly description: string | null
+  readonly api_version: string
+  readonly subject: string | null
+  readonly active: number
+  readonly disabled_reason: string | null
+  readonly revision: number
+  readonly created_at: number
+  readonly updated_at: number
+  readonly deleted_at: number | null
+}
+
+/** What a service's events are, as this room has to know it; given by `app.ts`. */
+export interface EventTypes {
+  /** Every type there is, and the collection its objects belong to; undefined: none. */
+  readonly collections: ReadonlyMap<string, string | undefined>
+  /** A sample object in the newest shape, as JSON text. */
+  sample(type: string): string
+}
+
+export const MAX_REGISTRATIONS = 50
+const MAX_URL = 2048
+const MAX_EVENTS = 100
+const MAX_DESCRIPTION = 500
+const MAX_OVERLAP_S = 7 * 86_400
+export const DEFAULT_OVERLAP_S = 86_400
+
+const sentences: Readonly<Record<TargetProblem, string>> = {
+  invalid: 'must be an absolute https URL',
+  not_https: 'must begin with https://',
+  credentials: 'must not hold a user name or password',
+  fragment: 'must not have a fragment',
+  address: 'must not lead to a private or local address',
+}
+
+/** Text that is a URL. Where it leads is judged when it is verified: another failure. */
+const target =
+  (allowPrivate: boolean): Read<string> =>
+  (value, wrong) => {
+    const text = line(MAX_URL)(value, wrong)
+    if (text === undefined) return undefined
+    // The URL standard trims and drops white space: what is shown would not be what is called.
+    const problem = /\s/.test(text) ? 'invalid' : targetProblem(text, allowPrivate)
+    return problem === undefined || problem === 'address' ? text : wrong(sentences[problem])
+  }
+
+/** A type, `order.*`, `*`: whatever means at least one type there is. */
+const pattern = ({ collections }: EventTypes): Read<string> => {
+  const known = patternsOf(collections.keys())
+  return (value, wrong) =>
+    known.has(value as string) ? (value as string) : wrong('is not a type of event here')
+}
+
+const patterns = (types: EventTypes): Read<readonly string[]> => {
+  const read = setOf(pattern(types), MAX_EVENTS)
+  return (value, wrong) =>
+    Array.isArray(value) && value.length === 0
+      ? wrong('must name at least one')
+      : read(value, wrong)
+}
+
+export interface Rules {
+  readonly types: EventTypes
+  readonly allowPrivate: boolean
+  /** Versions a registration can be pinned to: those not retired. */
+  readonly versions: () => readonly string[]
+}
+
+const version =
+  (rules: Rules): Read<string> =>
+  (value, wrong) =>
+    rules.versions().includes(value as string)
+      ? (value as string)
+      : wrong(`must be one of ${rules.versions().join(', ')}`)
+
+/** The bodies of this room's calls. */
+export function membersOf(rules: Rules) {
+  const events = patterns(rules.types)
+  const { collections } = rules.types
+  const type: Read<string> = (value, wrong) =>
+    collections.has(value as string) ? (value as string) : wrong('is not a type of event here')
+  const url = target(rules.allowPrivate)
+  const settings = {
+    description: optional(orNull(line(MAX_DESCRIPTION))),
+    api_version: optional(orNull(version(rules))),
+  }
+  return {
+    creation: { url: required(url), events: required(events), ...settings },
+    patch: { url: optional(url), events: optional(events), active: optional(bool), ...settings },
+    test: { event_type: required(type) },
+    rotation: {
+      overlap_seconds: optional(integer(0, MAX_OVERLAP_S)),
+      force: optional(bool),
+    },
+    types: events,
+  }
+}
+
+/** What is listed and shown; never a secret. */
+export const registrationList: Collection = {
+  name: 'webhooks',
+  table: 'gh_webhooks',
+  columns: [
+    { name: 'id', type: 'text' },
+    { name: 'url', type: 'text' },
+    { name: 'events', type: 'json' },
+    { name: 'description', type: 'text', nullable: true },
+    { name: 'active', type: 'bool' },
+    { name: 'disabled_reason', type: 'text', nullable: true },
+    { name: 'api_version', type: 'text' },
+    { name: 'created_at', type: 'time' },
+    { name: 'updated_at', type: 'time' },
+  ],
+  integerId: false,
+  scoped: true,
+  counted: false,
+  filter: ['id', 'url', 'active', 'api_version', 'created_at'],
+  sort: ['id', 'url', 'created_at', 'updated_at'],
+  where: 'deleted_at IS NULL',
+}
+
+export const registrationView: View = cellView(
+  registrationList.columns,
+  (row) => `{"self":${JSON.stringify(`/webhooks/${row[0]}`)}}`,
+)
+
+/** JSON text of one registration. */
+export const shownRegistration = (row: Registration): string =>
+  registrationView.item(
+    registrationList.columns.map(({ name }) => row[name as keyof Registration] as Value),
+    {},
+  )
+
+/** What a person may see: collections it sees whole; undefined: everything there is. */
+export type Whole = readonly string[] | undefined
+
+/** Whether every type a pattern means belongs to what is seen whole. */
+export function mayAskFor(pattern: string, whole: Whole, { collections }: EventTypes): boolean {
+  if (!whole) return true
+  for (const [type, collection] of collections) {
+    if (matches(pattern, type) && !whole.includes(collection as string)) return false
+  }
+  return true
+}
+
+const seen = (whole: readonly string[], types: EventTypes): string[] =>
+  [...patternsOf(types.collections.keys())].filter((one) => mayAskFor(one, whole, types))
+
+export function isVisible(row: Registration, whole: Whole, types: EventTypes): boolean {
+  if (!whole) return true
+  const visible = seen(whole, types)
+  return (JSON.parse(row.events) as string[]).every((one) => visible.includes(one))
+}
+
+/**
+ * The registrations a principal may see (§6.7): of a person's, those that ask for nothing but what it
+ * sees whole. In SQL: nothing is left of `events` once all of that is taken out. Types are declared
+ * identifiers, never request data.
+ */
+export function registrationsFor(whole: Whole, types: EventTypes): Collection {
+  if (!whole) return registrationList
+  const rest = seen(whole, types).reduce(
+    (text, one) => `replace(${text}, '"${one}"', '')`,
+    'events',
+  )
+  return {
+    ...registrationList,
+    name: `webhooks of ${whole.join(' ')}`,
+    where: `${registrationList.where} AND replace(${rest}, ',', '') = '[]'`,
+  }
+}

@@ -1,0 +1,189 @@
+/** §9.1: a registration is verified by a signed ping, and its secret is shown once. */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { eachService } from '../../../../test/rig/service.ts'
+import { LOCAL, openHook, register } from '../webhooks/hook.ts'
+
+const hmac = (secret: string, text: string) =>
+  createHmac('sha256', secret).update(text).digest('hex')
+
+eachService(
+  'the answer is the registration with its secret; the ping was signed with it',
+  async ({ post, get }, t) => {
+    const hook = await openHook(t)
+    const made = await register({ post }, hook, { events: ['order.paid', 'user.*'] })
+    assert.equal(made.status, 201)
+    const { secret, id, created_at, updated_at, ...rest } = made.body
+    assert.deepEqual(rest, {
+      url: hook.url,
+      events: ['order.paid', 'user.*'],
+      description: null,
+      active: true,
+      disabled_reason: null,
+      api_version: 'v2',
+    })
+    assert.match(id, /^wh_[0-9A-Za-z]{22}$/)
+    assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+    assert.equal(Buffer.from(secret.slice(6), 'base64').length, 32)
+    assert.match(created_at, /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/)
+    assert.equal(updated_at, created_at)
+    assert.equal(made.headers.location, `/webhooks/${id}`)
+    assert.equal(made.headers['cache-control'], 'no-store')
+
+    const [ping] = hook.calls
+    assert.equal(hook.calls.length, 1)
+    assert.equal(ping!.event.type, 'webhook.ping')
+    assert.deepEqual(Object.keys(ping!.event), ['id', 'type', 'created', 'livemode', 'data'])
+    assert.equal(ping!.headers['x-hub-signature-256'], `sha256=${hmac(secret, ping!.body)}`)
+    const at = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(ping!.headers['gatehook-signature']))!
+    assert.equal(at[2], hmac(secret, `${at[1]}.${ping!.body}`))
+
+    for (const path of ['/webhooks', `/webhooks/${id}`]) {
+      const { text } = await get(path)
+      assert.ok(text.includes(id) && !text.includes('whsec_') && !text.includes('"secret"'), path)
+    }
+  },
+  LOCAL,
+)
+
+eachService(
+  'any answer counts; none is url_unreachable with a coarse reason',
+  async ({ post, get }, t) => {
+    const hook = await openHook(t)
+    for (const status of [500, 404, 302, 204]) {
+      hook.answers = () => status
+      assert.equal((await register({ post }, hook)).status, 201, String(status))
+    }
+    await hook.close()
+    const refused = await register({ post }, hook)
+    assert.deepEqual([refused.status, refused.body.error], [422, 'url_unreachable'])
+    assert.deepEqual(refused.body.errors[0].pointer, '/url')
+    assert.equal(refused.body.errors[0].code, 'refused')
+    assert.ok(!refused.text.includes('127.0.0.1'))
+    assert.equal((await get('/webhooks?pagination=page')).body.total, 4)
+  },
+  LOCAL,
+)
+
+eachService('addresses that are refused are never called', async ({ post }, t) => {
+  const hook = await openHook(t)
+  const port = new URL(hook.url).port
+  for (const host of ['127.0.0.1', '[::1]', '10.0.0.8', '169.254.169.254', 'localhost', '0x7f.1']) {
+    const refused = await register({ post }, { url: `https://${host}:${port}/` })
+    assert.deepEqual([refused.status, refused.body.error], [422, 'url_not_allowed'], host)
+    assert.equal(refused.body.errors[0].pointer, '/url')
+  }
+  assert.equal(hook.calls.length, 0)
+})
+
+eachService(
+  'link-local stays closed where private addresses are open',
+  async ({ post }) => {
+    const refused = await register({ post }, { url: 'http://169.254.169.254/latest' })
+    assert.equal(refused.body.error, 'url_not_allowed')
+  },
+  LOCAL,
+)
+
+eachService('what is not a registration is 422, each mistake with its pointer', async (service) => {
+  const good = { url: 'https://receiver.example/hooks', events: ['order.paid'] }
+  const wrong: [unknown, string][] = [
+    [{ ...good, url: 'http://receiver.example/' }, '/url'],
+    [{ ...good, url: 'https://user:pass@receiver.example/' }, '/url'],
+    [{ ...good, url: 'https://receiver.example/#part' }, '/url'],
+    [{ ...good, url: 'https://receiver.example/#' }, '/url'],
+    [{ ...good, url: ' https://receiver.example/' }, '/url'],
+    [{ ...good, url: 'ftp://receiver.example/' }, '/url'],
+    [{ ...good, url: 'receiver.example' }, '/url'],
+    [{ ...good, url: 7 }, '/url'],
+    [{ ...good, url: `https://receiver.example/${'x'.repeat(2048)}` }, '/url'],
+    [{ events: good.events }, '/url'],
+    [{ url: good.url }, '/events'],
+    [{ ...good, events: [] }, '/events'],
+    [{ ...good, events: 'order.paid' }, '/events'],
+    [{ ...good, events: ['order.lost'] }, '/events/0'],
+    [{ ...good, events: ['order.paid', 'order'] }, '/events/1'],
+    [{ ...good, events: ['*.paid'] }, '/events/0'],
+    [{ ...good, events: ['webhook.ping'] }, '/events/0'],
+    [{ ...good, events: ['__proto__'] }, '/events/0'],
+    [{ ...good, events: [null] }, '/events/0'],
+    [{ ...good, events: Array.from({ length: 101 }, () => '*') }, '/events'],
+    [{ ...good, api_version: 'v3' }, '/api_version'],
+    [{ ...good, api_version: 2 }, '/api_version'],
+    [{ ...good, description: '' }, '/description'],
+    [{ ...good, secret: 'whsec_mine' }, '/secret'],
+    [{ ...good, active: false }, '/active'],
+    [[], ''],
+  ]
+  for (const [body, pointer] of wrong) {
+    const refused = await service.post('/webhooks', body)
+    assert.equal(refused.status, 422, JSON.stringify([body, refused.body]))
+    assert.equal(refused.body.error, 'validation_failed')
+    assert.equal(refused.body.errors[0].pointer, pointer, JSON.stringify(body))
+  }
+  assert.equal((await service.post('/webhooks', '{"url":1,"url":2}')).status, 400)
+  assert.equal((await service.get('/webhooks?pagination=page')).body.total, 0)
+})
+
+eachService(
+  'engine types, external types, families and all can be asked for',
+  async ({ post }, t) => {
+    const hook = await openHook(t)
+    const events = [
+      ...['webhook.disabled', 'token.reuse_detected', 'api_version.*', 'payment.succeeded'],
+      ...['order.*', 'user.created', '*'],
+    ]
+    const made = await register({ post }, hook, { events: [...events, '*'] })
+    assert.deepEqual(made.body.events, events)
+  },
+  LOCAL,
+)
+
+eachService(
+  'fifty of a customer and mode, also when they come at once',
+  async ({ post, as, key, ...rest }, t) => {
+    const hook = await openHook(t)
+    const replies = await Promise.all(Array.from({ length: 56 }, () => register({ post }, hook)))
+    const made = replies.filter(({ status }) => status === 201)
+    assert.equal(made.length, 50)
+    for (const { status, body } of replies.filter((one) => one.status !== 201)) {
+      assert.deepEqual([status, body.error], [409, 'limit_reached'])
+    }
+    assert.equal((await register(as(await key({ mode: 'live' })), hook)).status, 201)
+    assert.equal((await rest.delete(`/webhooks/${made[0]!.body.id}`)).status, 204)
+    assert.equal((await register({ post }, hook)).status, 201)
+  },
+  LOCAL,
+)
+
+eachService(
+  'a repeat is answered with the secret for an hour, and nobody is pinged again',
+  async ({ post, get }, t) => {
+    const hook = await openHook(t)
+    const headers = { 'idempotency-key': 'register-1' }
+    const first = await register({ post }, hook, {}, headers)
+    const second = await register({ post }, hook, {}, headers)
+    assert.equal(second.status, 201)
+    assert.equal(second.headers['idempotent-replayed'], 'true')
+    assert.deepEqual(second.body, first.body)
+    assert.equal(hook.calls.length, 1)
+    const other = await register({ post }, hook, { description: 'another' }, headers)
+    assert.equal(other.body.error, 'idempotency_key_reused')
+    assert.equal((await get('/webhooks?pagination=page')).body.total, 1)
+  },
+  LOCAL,
+)
+
+eachService(
+  'a URL that could not be reached may be tried again with the same key',
+  async ({ post }, t) => {
+    const hook = await openHook(t)
+    await hook.close()
+    const headers = { 'idempotency-key': 'register-2' }
+    const refused = await register({ post }, hook, {}, headers)
+    assert.equal(refused.body.error, 'url_unreachable')
+    const again = await openHook(t)
+    assert.equal((await register({ post }, again, {}, headers)).status, 201)
+  },
+  LOCAL,
+)

@@ -1,0 +1,62 @@
+/** A receiver on this machine that keeps what it is sent, and registrations of it. */
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import type { Caller, Reply } from '../../../../test/rig/service.ts'
+
+export interface Sent {
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into events
+  readonly event: any
+}
+
+export interface Hook {
+  readonly url: string
+  readonly calls: Sent[]
+  /** The status it answers with, by the event's type. */
+  answers: (type: string) => number
+  /** Resolves once there were this many calls. */
+  until(count: number): Promise<void>
+  close(): Promise<void>
+}
+
+export async function openHook(t: TestContext): Promise<Hook> {
+  let wake = () => {}
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const body = Buffer.concat(chunks).toString()
+    const event = JSON.parse(body)
+    hook.calls.push({ headers: request.headers, body, event })
+    response.writeHead(hook.answers(event.type), { 'content-type': 'text/plain' }).end('seen')
+    wake()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  const hook: Hook = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    calls: [],
+    answers: () => 200,
+    async until(count) {
+      while (hook.calls.length < count) await new Promise<void>((resolve) => void (wake = resolve))
+    },
+    close,
+  }
+  t.after(close)
+  return hook
+}
+
+/** What apps of these tests need: receivers stand on this machine. */
+export const LOCAL = { env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' } }
+
+export const register = (
+  { post }: Pick<Caller, 'post'>,
+  { url }: Pick<Hook, 'url'>,
+  more: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+): Promise<Reply> => post('/webhooks', { url, events: ['*'], ...more }, headers)
