@@ -1,0 +1,134 @@
+/**
+ * What the steps of an authorization share: the request judged, the sign-in page, the way back with
+ * a code or an error. Which step comes when is said in `authorize-routes.ts`.
+ */
+import type { Answer, Call } from '../http/call.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Random } from '../kernel/random.ts'
+import type { Database } from '../storage/database.ts'
+import {
+  type AuthorizationRequest,
+  authorizationRequest,
+  type ReturnAddress,
+  returnAddress,
+  withCode,
+  withError,
+} from './authorization-request.ts'
+import type { Browser, Browsers } from './browser.ts'
+import { holdClient } from './client-store.ts'
+import { issueCode } from './codes.ts'
+import { findConsent, keepConsent } from './consent-store.ts'
+import type { Parameters } from './form.ts'
+import { PAGE_HEADERS } from './html.ts'
+import type { KnownClients } from './known-clients.ts'
+import type { Directory, SignedIn } from './needs.ts'
+import { signInPage } from './pages.ts'
+import { Refusal, type RefusalName } from './refusal.ts'
+
+export const AUTHORIZE_PATH = '/oauth/authorize'
+
+export interface AuthorizeDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly random: Random
+  readonly clients: KnownClients
+  readonly browsers: Browsers
+  readonly people: Directory
+  /** As people know the API. */
+  readonly service: string
+  readonly issuer: () => string
+}
+
+/** One call on its way: what was asked, and by which browser. */
+export interface Visit {
+  readonly call: Call
+  readonly browser: Browser
+  readonly request: AuthorizationRequest
+  /** The request's query, to come back to it. */
+  readonly search: string
+}
+
+export const goTo = (location: string, cookie?: string): Answer => ({
+  status: 303,
+  headers: { ...PAGE_HEADERS, location },
+  ...(cookie !== undefined && { cookies: [cookie] }),
+})
+
+/** The request behind a query, or the redirect that tells the application why not. */
+export async function judged(
+  { clients, issuer }: AuthorizeDeps,
+  parameters: Parameters,
+): Promise<AuthorizationRequest | Answer> {
+  const address = await returnAddress(parameters, clients.find)
+  try {
+    return authorizationRequest(parameters, address)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return goTo(withError(address, issuer(), error.error, error.message))
+  }
+}
+
+export const declined = (
+  deps: AuthorizeDeps,
+  address: ReturnAddress,
+  error: RefusalName,
+  why: string,
+) => goTo(withError(address, deps.issuer(), error, why))
+
+export const about = ({ service }: AuthorizeDeps, { client, redirectUri }: ReturnAddress) => ({
+  service,
+  client: client.name,
+  mode: client.mode,
+  redirectUri,
+})
+
+/** Why a person who is somebody cannot go on here (§4.8). */
+export function foreign({ client }: ReturnAddress, person: SignedIn): string {
+  if (person.customer !== client.customer) {
+    return `${person.username} belongs to another organization than ${client.name}. Sign in with an account of this one.`
+  }
+  return `${client.name} is for ${client.mode} accounts, and ${person.username} is a ${person.mode} one.`
+}
+
+interface Again {
+  readonly notice: string
+  readonly username: string
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function askToSignIn(deps: AuthorizeDeps, visit: Visit, again?: Again): Answer {
+  const { browser, request, search } = visit
+  return signInPage({
+    ...about(deps, request),
+    ...again,
+    ticket: deps.browsers.ticket(browser, { page: 'sign-in', search }),
+    cookie: browser.cookie,
+  })
+}
+
+/** A code, and what was said yes to, in one transaction; then back to the application. */
+export async function grant(
+  deps: AuthorizeDeps,
+  request: AuthorizationRequest,
+  person: SignedIn,
+  scopes: readonly string[],
+  agreed?: readonly string[],
+): Promise<Answer> {
+  const { client, redirectUri, challenge } = request
+  const { scope, subject, revision } = person
+  const code = await deps.db.write(async (tx) => {
+    if (!(await holdClient(tx, client.id))) {
+      throw new Failure('invalid_request', 'The application is gone.')
+    }
+    if (agreed) {
+      const of = { scope, owner: person.id, clientId: client.id }
+      const all = [...new Set([...((await findConsent(tx, of)) ?? []), ...agreed])]
+      await keepConsent(tx, of, { clientName: client.name, scopes: all, now: deps.clock.now() })
+    }
+    const facts = { clientId: client.id, scope, subject, redirectUri, challenge, scopes, revision }
+    return issueCode(tx, facts, deps)
+  })
+  return goTo(withCode(request, deps.issuer(), code))
+}

@@ -1,0 +1,148 @@
+/**
+ * The browser at our pages: one cookie, random and of its own for each sign-in, known here by its
+ * SHA-256 only; and tickets, which carry a request through a form and back, sealed, for this
+ * browser alone. A form without a good ticket was not ours (CSRF).
+ */
+import { timingSafeEqual } from 'node:crypto'
+import type { Call } from '../http/call.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Scope } from '../kernel/principal.ts'
+import type { Random } from '../kernel/random.ts'
+import { sha256, type Vault } from '../kernel/secret.ts'
+import type { Database, Row } from '../storage/database.ts'
+import { sql } from '../storage/sql.ts'
+import type { Directory, SignedIn } from './needs.ts'
+
+const PURPOSE = 'oauth-page'
+const COOKIE_BYTES = 32
+const COOKIE_LENGTH = 43
+/** How long somebody stays signed in at these pages, and how long a page can be filled in. */
+const SIGN_IN_MS = 10 * 60_000
+const TICKET_MS = 10 * 60_000
+const PURGED_AT_ONCE = 1000
+
+export interface Browser {
+  /** The cookie's value, new where none was sent. */
+  readonly value: string
+  /** To be set with the answer; undefined where the browser has it already. */
+  readonly cookie: string | undefined
+}
+
+/** What a form brings back. */
+export interface Ticket {
+  readonly page: 'sign-in' | 'consent'
+  /** The query of the authorization request, as it came. */
+  readonly search: string
+  /** Consent: who was asked, and for what. */
+  readonly asked?: { readonly subject: string; readonly scope: Scope; readonly scopes: string[] }
+}
+
+export interface BrowserDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly random: Random
+  readonly vault: Vault
+  readonly people: Pick<Directory, 'person'>
+}
+
+export type Browsers = ReturnType<typeof createBrowsers>
+
+export function createBrowsers({ db, clock, random, vault, people }: BrowserDeps) {
+  const fresh = (call: Call): Browser => {
+    const value = random.bytes(COOKIE_BYTES).toString('base64url')
+    return { value, cookie: cookieLine(call, value) }
+  }
+  return {
+    /** The browser of a call; a stranger gets a cookie. */
+    of: (call: Call): Browser => {
+      const value = cookieOf(call)
+      return value === undefined ? fresh(call) : { value, cookie: undefined }
+    },
+
+    /** Who is signed in, or nobody: too long ago, gone, disabled, or changed since. */
+    async signedIn({ value }: Browser): Promise<SignedIn | undefined> {
+      const row = await db.get<SignInRow>(sql`SELECT scope, subject, revision FROM gh_sign_ins
+        WHERE hash = ${sha256(value)} AND expires_at > ${clock.now()}`)
+      const person = row && (await people.person(row.scope as Scope, row.subject))
+      return person?.revision === row?.revision ? person : undefined
+    },
+
+    /** A new value with each sign-in: what was known before it opens nothing after it. */
+    async signIn(call: Call, before: Browser, { scope, subject, revision }: SignedIn) {
+      const after = fresh(call)
+      const now = clock.now()
+      await db.write(async (tx) => {
+        await tx.run(sql`DELETE FROM gh_sign_ins WHERE hash = ${sha256(before.value)}`)
+        await tx.run(sql`INSERT INTO gh_sign_ins
+          (hash, scope, subject, revision, created_at, expires_at)
+          VALUES (${sha256(after.value)}, ${scope}, ${subject}, ${revision}, ${now},
+                  ${now + SIGN_IN_MS})`)
+      })
+      return after
+    },
+
+    async signOut({ value }: Browser): Promise<void> {
+      await db.write((tx) => tx.run(sql`DELETE FROM gh_sign_ins WHERE hash = ${sha256(value)}`))
+    },
+
+    /** The text of a ticket, for a hidden field. */
+    ticket({ value }: Browser, ticket: Ticket): string {
+      const whose = sha256(value).toString('base64url')
+      const text = JSON.stringify({ ...ticket, whose, until: clock.now() + TICKET_MS })
+      return vault.seal(PURPOSE, text).toString('base64url')
+    },
+
+    /** Undefined for what is no ticket of ours for this page and browser, or is too old. */
+    opened({ value }: Browser, page: Ticket['page'], text: string | undefined): Ticket | undefined {
+      let found: Ticket & { readonly whose: string; readonly until: number }
+      try {
+        found = JSON.parse(vault.open(PURPOSE, Buffer.from(text ?? '', 'base64url')).toString())
+      } catch {
+        return undefined
+      }
+      const own = timingSafeEqual(Buffer.from(found.whose, 'base64url'), sha256(value))
+      return own && found.page === page && found.until > clock.now() ? found : undefined
+    },
+  }
+}
+
+interface SignInRow extends Row {
+  readonly scope: number
+  readonly subject: string
+  readonly revision: number
+}
+
+export const purgeSignIns = (db: Database, nowMs: number): Promise<number> =>
+  db.write((tx) =>
+    tx.run(sql`DELETE FROM gh_sign_ins WHERE hash IN (SELECT hash FROM gh_sign_ins
+      WHERE expires_at <= ${nowMs} LIMIT ${PURGED_AT_ONCE})`),
+  )
+
+/** `__Host-`: no other host, however it is related, can set it (RFC 6265bis §4.1.3.2). */
+const nameOf = (call: Call): string => (call.secure ? '__Host-gatehook' : 'gatehook')
+
+function cookieLine(call: Call, value: string): string {
+  const secure = call.secure ? '; Secure' : ''
+  return `${nameOf(call)}=${value}; Path=/; HttpOnly; SameSite=Lax${secure}`
+}
+
+/** Undefined also where it stands twice: one of the two is not ours. */
+function cookieOf(call: Call): string | undefined {
+  const name = `${nameOf(call)}=`
+  const all = (call.headers.cookie ?? '')
+    .split(';')
+    .map((part) => part.trim())
+    .filter((part) => part.startsWith(name))
+    .map((part) => part.slice(name.length))
+  const [value] = all
+  return all.length === 1 && value!.length === COOKIE_LENGTH && /^[\w-]+$/.test(value!)
+    ? value
+    : undefined
+}
+
+/**
+ * Whether a form came from our own page, by the word of browsers that give one; the ticket is what
+ * decides, this is the second lock.
+ */
+export const fromOwnPage = (call: Call): boolean =>
+  (call.headers['sec-fetch-site'] ?? 'same-origin') === 'same-origin'

@@ -1,0 +1,257 @@
+/**
+ * What is done to clients (§5.5, §13). Each act is one transaction with its line in the audit
+ * trail.
+ */
+import {
+  ADMIN_SCOPE,
+  type Administration,
+  type Caller,
+  customerId,
+  DEFAULT_CUSTOMER,
+} from '../access/administration.ts'
+import { oneCustomer } from '../access/store.ts'
+import { recordAudit } from '../audit/store.ts'
+import { Failure, type FieldError } from '../kernel/failure.ts'
+import { timeOrderedId } from '../kernel/id.ts'
+import {
+  bool,
+  integer,
+  invalidMembers,
+  line,
+  type Members,
+  oneOf,
+  optional,
+  type Read,
+  readMembers,
+  required,
+  setOf,
+} from '../kernel/members.ts'
+import { scopeOf } from '../kernel/principal.ts'
+import { base62, type Random } from '../kernel/random.ts'
+import { sha256 } from '../kernel/secret.ts'
+import type { Reader } from '../storage/database.ts'
+import { GRANT_TYPES, MAX_SECRETS, PUBLIC_GRANT_TYPES } from './client.ts'
+import { type ShownClient, shownClient } from './client-collection.ts'
+import * as store from './client-store.ts'
+import { dropConsentsAt } from './consent-store.ts'
+import type { TokenIssuer } from './needs.ts'
+import { whyNotRegistrable } from './redirect-uri.ts'
+
+const NAME_MAX = 200
+const MAX_SCOPES = 100
+const MAX_REDIRECTS = 50
+const MAX_CLIENTS_PER_CUSTOMER_AND_MODE = 10_000
+const DEFAULT_OVERLAP_S = 86_400
+const MAX_OVERLAP_S = 7 * 86_400
+/** 43 characters of base62 are 256 bits. */
+const SECRET_CHARACTERS = 43
+
+/** A client in the one answer that carries its secret; a public one has none. */
+export type NewClient = ShownClient & { readonly client_secret?: string }
+
+/** What these acts take: the house's administration, and who ends what was issued. */
+export interface ClientAdministration extends Administration {
+  readonly tokens: Pick<TokenIssuer, 'revokeClient'>
+  /** Told after each committed change, so that this node forgets what it knew of the client. */
+  readonly forget: (clientId: string) => void
+}
+
+const redirectUri: Read<string> = (value, wrong) => {
+  if (typeof value !== 'string') return wrong('must be a string')
+  const why = whyNotRegistrable(value)
+  return why === undefined ? value : wrong(why)
+}
+
+const members = (admin: Administration) =>
+  ({
+    name: optional(line(NAME_MAX)),
+    redirect_uris: optional(setOf(redirectUri, MAX_REDIRECTS)),
+    scopes: optional(
+      setOf(
+        (value, wrong) =>
+          admin.scopes.has(value as string) ? (value as string) : wrong('is not a known scope'),
+        MAX_SCOPES,
+      ),
+    ),
+    grant_types: optional(setOf(oneOf(...GRANT_TYPES), GRANT_TYPES.length)),
+    require_client_auth_on_refresh: optional(bool),
+  }) satisfies Members
+
+const creation = (admin: Administration) => {
+  const all = members(admin)
+  return {
+    ...all,
+    name: required(all.name.read),
+    scopes: required(all.scopes.read),
+    public: optional(bool),
+    customer: optional(line(NAME_MAX)),
+    mode: optional(oneOf('live', 'test')),
+  } satisfies Members
+}
+
+/**
+ * Makes a client from `{name, scopes[], redirect_uris?[], public?, grant_types?[],
+ * require_client_auth_on_refresh?, customer?, mode?}`. Only this answer carries `client_secret`.
+ * Throws 422 `validation_failed`, 409 `limit_reached`.
+ */
+export async function createClient(
+  admin: ClientAdministration,
+  input: unknown,
+  caller: Caller,
+): Promise<NewClient> {
+  const wish = readMembers(input, creation(admin))
+  const customer = customerId(wish.customer ?? caller.customer)
+  const isPublic = wish.public ?? false
+  const now = admin.clock.now()
+  const row = {
+    client_id: timeOrderedId('client_', now, admin.random),
+    customer,
+    mode: wish.mode ?? 'live',
+    name: wish.name,
+    redirect_uris: JSON.stringify(wish.redirect_uris ?? []),
+    scopes: JSON.stringify(wish.scopes),
+    grant_types: JSON.stringify(wish.grant_types ?? (isPublic ? PUBLIC_GRANT_TYPES : GRANT_TYPES)),
+    public: Number(isPublic),
+    require_client_auth_on_refresh: Number(wish.require_client_auth_on_refresh ?? false),
+    created_at: now,
+  }
+  refuseContradictions(row)
+  return admin.write(async (tx) => {
+    const owner = await tx.hold<{ no: number }>(oneCustomer(customer))
+    if (!owner) throw wrongAt('/customer', 'is not a known customer')
+    const scope = scopeOf(owner.no, row.mode)
+    if ((await store.countClientsOf(tx, scope)) >= MAX_CLIENTS_PER_CUSTOMER_AND_MODE) {
+      const most = `${MAX_CLIENTS_PER_CUSTOMER_AND_MODE} clients`
+      throw new Failure('limit_reached', `A customer has at most ${most} per mode.`)
+    }
+    await store.insertClient(tx, { ...row, scope })
+    const secret = isPublic ? undefined : newSecret(admin.random)
+    if (secret) await store.insertSecret(tx, row.client_id, sha256(secret), now)
+    const { name, mode } = row
+    const detail = { name, customer, mode, scopes: wish.scopes, public: isPublic }
+    const act = { actor: caller.actor, action: 'client.create', target: row.client_id, detail }
+    await recordAudit(tx, act, admin)
+    return { ...shownClient({ ...row, scope }), ...(secret && { client_secret: secret }) }
+  })
+}
+
+/**
+ * Changes `{name?, redirect_uris?, scopes?, grant_types?, require_client_auth_on_refresh?}`. What
+ * is taken from a client shows in its next token, within seconds. Throws 404, 422.
+ */
+export async function patchClient(
+  admin: ClientAdministration,
+  id: string,
+  input: unknown,
+  { actor }: Pick<Caller, 'actor'>,
+): Promise<ShownClient> {
+  const patch = readMembers(input, members(admin))
+  return admin.write(async (tx) => {
+    const row = await store.lockClient(tx, id)
+    if (!row) throw new Failure('not_found')
+    const list = (value: readonly string[] | undefined, stored: string) =>
+      value === undefined ? stored : JSON.stringify(value)
+    const changed: store.ClientRow = {
+      ...row,
+      name: patch.name ?? row.name,
+      redirect_uris: list(patch.redirect_uris, row.redirect_uris),
+      scopes: list(patch.scopes, row.scopes),
+      grant_types: list(patch.grant_types, row.grant_types),
+      require_client_auth_on_refresh: Number(
+        patch.require_client_auth_on_refresh ?? row.require_client_auth_on_refresh,
+      ),
+    }
+    refuseContradictions(changed)
+    await store.updateClient(tx, changed)
+    await recordAudit(tx, { actor, action: 'client.update', target: id, detail: patch }, admin)
+    tx.afterCommit(() => admin.forget(id))
+    return shownClient(changed)
+  })
+}
+
+/** The client is gone, and with it whatever was issued to it. Throws 404. */
+export async function deleteClient(
+  admin: ClientAdministration,
+  id: string,
+  { actor }: Pick<Caller, 'actor'>,
+): Promise<void> {
+  await admin.write(async (tx) => {
+    const row = await store.lockClient(tx, id)
+    if (!row) throw new Failure('not_found')
+    await store.markDeleted(tx, id, admin.clock.now())
+    await store.dropSecrets(tx, id)
+    await dropConsentsAt(tx, id)
+    await admin.tokens.revokeClient(tx, row.scope as never, id)
+    await recordAudit(tx, { actor, action: 'client.delete', target: id }, admin)
+    tx.afterCommit(() => admin.forget(id))
+  })
+}
+
+const rotation = { overlap_seconds: optional(integer(0, MAX_OVERLAP_S)) }
+
+/**
+ * A new secret beside the old one, from `{overlap_seconds?}` (default 24 h, at most 7 days; 0 ends
+ * the old one at once). Throws 404, 422, 409 `invalid_state` for a public client, 409
+ * `limit_reached` while two are good already.
+ */
+export async function rotateSecret(
+  admin: ClientAdministration,
+  id: string,
+  input: unknown,
+  { actor }: Pick<Caller, 'actor'>,
+): Promise<NewClient> {
+  const overlapS = readMembers(input ?? {}, rotation).overlap_seconds ?? DEFAULT_OVERLAP_S
+  return admin.write(async (tx) => {
+    const now = admin.clock.now()
+    const row = await store.lockClient(tx, id)
+    if (!row) throw new Failure('not_found')
+    if (row.public) throw new Failure('invalid_state', 'A public client has no secret.')
+    await store.limitSecrets(tx, id, now + overlapS * 1000)
+    await store.dropDeadSecrets(tx, id, now)
+    if ((await store.secretsOf(tx, id)).length >= MAX_SECRETS) {
+      const most = `At most ${MAX_SECRETS} secrets of a client are good at once.`
+      throw new Failure('limit_reached', `${most} Rotate with overlap_seconds 0.`)
+    }
+    const secret = newSecret(admin.random)
+    await store.insertSecret(tx, id, sha256(secret), now)
+    const detail = { overlap_seconds: overlapS }
+    await recordAudit(tx, { actor, action: 'client.rotate_secret', target: id, detail }, admin)
+    tx.afterCommit(() => admin.forget(id))
+    return { ...shownClient(row), client_secret: secret }
+  })
+}
+
+/** Throws 404. */
+export async function readClient(from: Reader, id: string): Promise<ShownClient> {
+  const row = await store.findClient(from, id)
+  if (!row) throw new Failure('not_found')
+  return shownClient(row)
+}
+
+/** At most `limit` clients with ids above `after`, for the CLI; HTTP lists go through `lists/`. */
+export async function listClients(from: Reader, after: string, limit: number) {
+  return (await store.pageOfClients(from, after, limit)).map(shownClient)
+}
+
+const newSecret = (random: Random): string => `gs_${base62(random, SECRET_CHARACTERS)}`
+
+const wrongAt = (pointer: string, message: string): Failure =>
+  invalidMembers([{ pointer, code: 'invalid_value', message }])
+
+/** What no client can be, whoever asks for it. */
+function refuseContradictions(row: Omit<store.ClientRow, 'scope'>): void {
+  const wrong: FieldError[] = []
+  const say = (pointer: string, message: string) =>
+    wrong.push({ pointer, code: 'invalid_value', message })
+  const scopes: string[] = JSON.parse(row.scopes)
+  const admin = scopes.indexOf(ADMIN_SCOPE)
+  if (admin >= 0 && (row.customer !== DEFAULT_CUSTOMER || row.mode !== 'live')) {
+    say(`/scopes/${admin}`, 'is only for live clients of the customer "default"')
+  }
+  const own = JSON.parse(row.grant_types).indexOf('client_credentials')
+  if (row.public && own >= 0) say(`/grant_types/${own}`, 'is not for public clients')
+  if (row.public && row.require_client_auth_on_refresh) {
+    say('/require_client_auth_on_refresh', 'is not for public clients: they have no secret')
+  }
+  if (wrong.length > 0) throw invalidMembers(wrong)
+}

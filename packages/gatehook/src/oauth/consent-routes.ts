@@ -1,0 +1,85 @@
+/** `/auth/consents` (§4.5): what a person let applications do, and taking it back. */
+import type { Call, Endpoint } from '../http/call.ts'
+import { noContent } from '../http/call.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Principal } from '../kernel/principal.ts'
+import type { Collection, View } from '../lists/collection.ts'
+import { cellView } from '../lists/encode.ts'
+import type { Lister } from '../lists/list.ts'
+import type { Database } from '../storage/database.ts'
+import { dropCodes } from './codes.ts'
+import { dropConsent } from './consent-store.ts'
+import type { TokenIssuer } from './needs.ts'
+
+const consentCollection: Collection = {
+  name: 'consents',
+  table: 'gh_consents',
+  columns: [
+    { name: 'client_id', type: 'text' },
+    { name: 'client_name', type: 'text' },
+    { name: 'scopes', type: 'json' },
+    { name: 'created_at', type: 'time' },
+    { name: 'updated_at', type: 'time' },
+  ],
+  integerId: false,
+  scoped: true,
+  owner: 'owner',
+  counted: false,
+  filter: ['client_id', 'client_name', 'created_at'],
+  sort: ['client_id', 'created_at'],
+}
+
+const consentView: View = cellView(
+  consentCollection.columns,
+  (row) => `{"self":${JSON.stringify(`/auth/consents/${row[0]}`)}}`,
+)
+
+export interface ConsentDeps {
+  readonly db: Database
+  readonly list: Lister
+  readonly tokens: Pick<TokenIssuer, 'revokeSubjectAtClient'>
+}
+
+/** Throws 403: keys and clients were never asked for a consent. */
+function personOf({ principal }: Call): Principal {
+  if (principal?.kind === 'person') return principal
+  throw new Failure('forbidden', 'Only a person has consents.')
+}
+
+export function consentEndpoints({ db, list, tokens }: ConsentDeps): Endpoint[] {
+  return [
+    {
+      kind: 'root',
+      path: '/auth/consents',
+      methods: {
+        GET: {
+          handle: async (call) => {
+            const owner = Number(personOf(call).subject)
+            return list(call, consentCollection, consentView, { owner })
+          },
+        },
+      },
+    },
+    {
+      kind: 'root',
+      path: '/auth/consents/:client_id',
+      methods: {
+        DELETE: {
+          async handle(call) {
+            const { scope, subject } = personOf(call)
+            const clientId = call.params.client_id!
+            const of = { scope, owner: Number(subject), clientId }
+            await db.write(async (tx) => {
+              // Codes first: one that is being exchanged has its session before sessions end.
+              await dropCodes(tx, scope, subject, clientId)
+              const known = await dropConsent(tx, of)
+              const ended = await tokens.revokeSubjectAtClient(tx, scope, subject, clientId)
+              if (known === 0 && ended === 0) throw new Failure('not_found')
+            })
+            return noContent()
+          },
+        },
+      },
+    },
+  ]
+}

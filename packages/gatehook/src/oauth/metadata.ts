@@ -1,0 +1,59 @@
+/**
+ * What a client can find out by itself: RFC 8414 (also where OpenID clients look) and RFC 9728.
+ * Every address comes from the configured issuer, none from a request (§5.5).
+ */
+import { type Endpoint, json } from '../http/call.ts'
+import { GRANT_TYPES } from './client.ts'
+import { AUTHENTICATION_METHODS } from './client-authentication.ts'
+
+export interface MetadataDeps {
+  readonly issuer: () => string
+  /** As people know the API. */
+  readonly service: string
+  readonly scopes: readonly string[]
+}
+
+const HEADERS = { 'cache-control': 'public, max-age=300' }
+
+export function metadataEndpoints({ issuer, service, scopes }: MetadataDeps): Endpoint[] {
+  const secretMethods = AUTHENTICATION_METHODS.filter((method) => method !== 'none')
+  const server = () => ({
+    issuer: issuer(),
+    authorization_endpoint: `${issuer()}/oauth/authorize`,
+    token_endpoint: `${issuer()}/oauth/token`,
+    jwks_uri: `${issuer()}/.well-known/jwks.json`,
+    scopes_supported: scopes,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: GRANT_TYPES,
+    token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    revocation_endpoint: `${issuer()}/oauth/revoke`,
+    revocation_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+    introspection_endpoint: `${issuer()}/oauth/introspect`,
+    introspection_endpoint_auth_methods_supported: secretMethods,
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+    ui_locales_supported: ['en'],
+    protected_resources: [issuer()],
+  })
+  const resource = () => ({
+    resource: issuer(),
+    resource_name: service,
+    authorization_servers: [issuer()],
+    jwks_uri: `${issuer()}/.well-known/jwks.json`,
+    scopes_supported: scopes,
+    bearer_methods_supported: ['header'],
+  })
+  return [
+    document('/.well-known/oauth-authorization-server', server),
+    document('/.well-known/openid-configuration', server),
+    document('/.well-known/oauth-protected-resource', resource),
+  ]
+}
+
+const document = (path: string, make: () => unknown): Endpoint => ({
+  kind: 'public',
+  path,
+  methods: { GET: { authenticated: false, handle: () => json(200, make(), HEADERS) } },
+})

@@ -1,0 +1,143 @@
+/**
+ * The pages a person sees on the way of a code: sign in, consent, what went wrong (§5.2). They work
+ * without JavaScript; what they say, not who may see them, is decided here. Pure.
+ */
+
+import type { Answer } from '../http/call.ts'
+import type { ProblemContext } from '../http/problem.ts'
+import type { Failure } from '../kernel/failure.ts'
+import { type Html, html, type Page, pageMaker } from './html.ts'
+import { formActionSource, shownHost } from './redirect-uri.ts'
+import { scopeInWords } from './scope-words.ts'
+import { style } from './style.ts'
+
+const page = pageMaker(style)
+
+export const SIGN_IN_PATH = '/oauth/sign-in'
+export const CONSENT_PATH = '/oauth/consent'
+
+/** What both forms are about. */
+export interface About {
+  /** Of the API, as its team calls it. */
+  readonly service: string
+  readonly client: string
+  readonly redirectUri: string
+  readonly mode: 'live' | 'test'
+  /** Sealed; comes back with the form. */
+  readonly ticket: string
+  readonly cookie: string | undefined
+}
+
+export interface SignInView extends About {
+  /** What was typed before. */
+  readonly username?: string
+  readonly notice?: string | undefined
+  readonly status?: number
+  readonly headers?: Page['headers']
+}
+
+const hidden = (ticket: string): Html => html`<input type="hidden" name="ticket" value="${ticket}">`
+
+const testMode = (mode: About['mode']): Html | undefined =>
+  mode === 'test' ? html`<p class="soft">Test mode: no real data is touched.</p>` : undefined
+
+export function signInPage(view: SignInView): Answer {
+  const { service, client, notice, username = '', ticket } = view
+  return page({
+    title: `${notice === undefined ? '' : 'Not signed in: '}Sign in to ${service}`,
+    status: view.status ?? 200,
+    headers: view.headers ?? {},
+    cookie: view.cookie,
+    formAction: formActionSource(view.redirectUri),
+    body: html`<main>
+<h1>Sign in to ${service}</h1>
+<p>to continue to <strong>${client}</strong></p>
+${testMode(view.mode)}
+${notice !== undefined && html`<p class="notice" role="alert" id="notice">${notice}</p>`}
+<form method="post" action="${SIGN_IN_PATH}">
+${hidden(ticket)}
+<label for="username">E-mail</label>
+<input id="username" name="username" type="text" inputmode="email" autocomplete="username"
+ autocapitalize="none" spellcheck="false" maxlength="320" required value="${username}"
+ ${notice !== undefined && html`aria-describedby="notice"`}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password"
+ maxlength="1024" required>
+<button type="submit" name="action" value="sign-in">Sign in</button>
+<button type="submit" name="action" value="cancel" class="second" formnovalidate>Cancel</button>
+</form>
+</main>`,
+  })
+}
+
+export interface ConsentView extends About {
+  readonly username: string
+  readonly scopes: readonly string[]
+}
+
+export function consentPage(view: ConsentView): Answer {
+  const { service, client, username, scopes, ticket, redirectUri } = view
+  const host = shownHost(redirectUri)
+  const list = scopes.map((scope) => html`<li>${scopeInWords(scope)}</li>\n`)
+  return page({
+    title: `Allow ${client}? – ${service}`,
+    cookie: view.cookie,
+    formAction: formActionSource(redirectUri),
+    body: html`<main>
+<h1>Allow ${client} to use ${service}?</h1>
+${testMode(view.mode)}
+<form method="post" action="${CONSENT_PATH}">
+${hidden(ticket)}
+<p>You are signed in as <strong>${username}</strong>.</p>
+${
+  scopes.length === 0
+    ? html`<p>It will learn who you are, and nothing else.</p>`
+    : html`<h2 id="what">It will be able to:</h2>
+<ul aria-labelledby="what">
+${list}</ul>`
+}
+<p class="soft">You will return to <strong>${host}</strong>. Allow only what you trust; you can
+take it back at any time.</p>
+<button type="submit" name="action" value="allow">Allow</button>
+<button type="submit" name="action" value="cancel" class="second">Cancel</button>
+<button type="submit" name="action" value="switch" class="link">Use another account</button>
+</form>
+</main>`,
+  })
+}
+
+/** What cannot be told to the application, told to the person. */
+export interface TroubleView {
+  readonly status: number
+  readonly title: string
+  readonly message: string
+  readonly requestId?: string
+  /** A path of ours where it can be tried again. */
+  readonly again?: string
+  readonly headers?: Page['headers']
+  readonly cookie?: string | undefined
+}
+
+export const troublePage = (view: TroubleView): Answer =>
+  page({
+    title: view.title,
+    status: view.status,
+    headers: view.headers ?? {},
+    cookie: view.cookie,
+    body: html`<main>
+<h1>${view.title}</h1>
+<p>${view.message}</p>
+${view.again !== undefined && html`<p><a href="${view.again}">Start again</a></p>`}
+${view.requestId !== undefined && html`<p class="soft">Reference: ${view.requestId}</p>`}
+</main>`,
+  })
+
+/** A failure on the way of a page, for the door's table of error shapes. */
+export const pageProblem = (failure: Failure, { requestId }: ProblemContext): Answer =>
+  troublePage({
+    status: failure.status,
+    title: failure.status >= 500 ? 'Something went wrong' : 'This does not work',
+    message: failure.message,
+    requestId,
+    headers: failure.headers ?? {},
+  })

@@ -1,0 +1,82 @@
+/** The room put together: the authorization server with its clients, pages and consents. */
+import type { Administration } from '../access/administration.ts'
+import type { Endpoint } from '../http/call.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import type { Vault } from '../kernel/secret.ts'
+import type { Lister } from '../lists/list.ts'
+import type { ClientFacts } from '../tokens/grant.ts'
+import { authorizeEndpoints } from './authorize-routes.ts'
+import { createBrowsers, purgeSignIns } from './browser.ts'
+import { holdsSecret } from './client.ts'
+import { clientAuthentication } from './client-authentication.ts'
+import { clientEndpoints } from './client-routes.ts'
+import type { ClientAdministration } from './clients.ts'
+import { purgeCodes } from './codes.ts'
+import { consentEndpoints } from './consent-routes.ts'
+import { createGuesses } from './guesses.ts'
+import type { KnownClients } from './known-clients.ts'
+import { metadataEndpoints } from './metadata.ts'
+import type { Directory, Recognize, TokenIssuer } from './needs.ts'
+import { tokenEndpoints } from './token-routes.ts'
+
+export interface OauthDeps {
+  readonly administration: Administration
+  /** Made before the tokens, which ask it (`clientFacts`). */
+  readonly clients: KnownClients
+  readonly tokens: TokenIssuer
+  readonly people: Directory
+  readonly recognize: Recognize
+  readonly vault: Vault
+  readonly list: Lister
+  readonly perform: Perform
+  /** As people know the API. */
+  readonly service: string
+  /** The configured public URL. */
+  readonly issuer: () => string
+}
+
+export interface Oauth {
+  readonly endpoints: readonly Endpoint[]
+  readonly chores: Readonly<Record<string, () => Promise<number>>>
+  /** What the acts of `clients.ts` take. */
+  readonly administration: ClientAdministration
+}
+
+export function createOauth(deps: OauthDeps): Oauth {
+  const { clients, tokens, people, vault, list, perform, service, issuer, recognize } = deps
+  const { db, clock, random } = deps.administration
+  const guesses = createGuesses(clock)
+  const authenticate = clientAuthentication({ clients, guesses, clock })
+  const browsers = createBrowsers({ db, clock, random, vault, people })
+  const administration = { ...deps.administration, tokens, forget: clients.forget }
+  const scopes = [...administration.scopes].sort()
+  return {
+    administration,
+    endpoints: [
+      ...authorizeEndpoints({ db, clock, random, clients, browsers, people, service, issuer }),
+      ...tokenEndpoints({ db, clock, tokens, people, authenticate, recognize, issuer }),
+      ...metadataEndpoints({ issuer, service, scopes }),
+      ...consentEndpoints({ db, list, tokens }),
+      ...clientEndpoints(administration, { list, perform }),
+    ],
+    chores: {
+      oauth_codes: () => purgeCodes(db, clock.now()),
+      sign_ins: () => purgeSignIns(db, clock.now()),
+    },
+  }
+}
+
+/** What the tokens' room asks about a client when a session is refreshed. */
+export const clientFacts =
+  (clients: KnownClients, clock: { now(): number }) =>
+  async (id: string): Promise<ClientFacts | undefined> => {
+    const client = await clients.find(id)
+    return (
+      client && {
+        scope: client.scope,
+        scopes: client.scopes,
+        requireAuthOnRefresh: client.requireAuthOnRefresh,
+        matches: (secret) => holdsSecret(client, secret, clock.now()),
+      }
+    )
+  }
