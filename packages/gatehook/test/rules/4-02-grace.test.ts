@@ -1,0 +1,72 @@
+/** §4.2: with `GATEHOOK_REFRESH_GRACE_S` a second use right after gives the same successor. */
+import assert from 'node:assert/strict'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { login, openDesk } from '../tokens/desk.ts'
+import { eachNode } from '../tokens/nodes.ts'
+
+const lives = { graceMs: 30_000 }
+
+eachMigrated('§4.2 within the grace the successor is told again', async (db, t) => {
+  const { tokens, refresh, works, time } = await openDesk(db, t, { lives })
+  const first = await tokens.openSession(login)
+  const second = (await refresh(first.refresh_token)).body
+  time.pass(29_999)
+  const again = await refresh(first.refresh_token)
+  assert.equal(again.status, 200)
+  assert.equal(again.body.refresh_token, second.refresh_token)
+  assert(await works(again.body.access_token))
+  assert.equal((await refresh(second.refresh_token)).status, 200)
+})
+
+eachMigrated('§4.2 past the grace, or once the successor was used, it is reuse', async (db, t) => {
+  const { tokens, refresh, time } = await openDesk(db, t, { lives })
+  const late = await tokens.openSession(login)
+  await refresh(late.refresh_token)
+  const used = await tokens.openSession(login)
+  const { refresh_token } = (await refresh(used.refresh_token)).body
+  const newest = (await refresh(refresh_token)).body
+  assert.equal((await refresh(used.refresh_token)).status, 401)
+  assert.equal((await refresh(newest.refresh_token)).status, 401)
+  time.pass(30_000)
+  assert.equal((await refresh(late.refresh_token)).status, 401)
+  const { total } = (await db.get(sql`SELECT COUNT(*) AS total FROM gh_events`))!
+  assert.equal(Number(total), 2)
+})
+
+eachMigrated('§4.2 an access token told in the grace dies with the session', async (db, t) => {
+  const { tokens, refresh, works, time } = await openDesk(db, t, { lives })
+  const first = await tokens.openSession(login)
+  const second = (await refresh(first.refresh_token)).body
+  time.pass(20_000)
+  const again = (await refresh(first.refresh_token)).body
+  const claims = (await tokens.read(second.access_token))!
+  await db.write((tx) => tokens.revokeSession(tx, claims.sid!))
+  time.pass(890_000) // the one of the rotation has expired; the one told again has 10 s left
+  await tokens.chores.revocations!()
+  assert.equal(await works(again.access_token), false)
+})
+
+eachMigrated('§4.2 the successor is sealed, and forgotten after the grace', async (db, t) => {
+  const { tokens, refresh, time } = await openDesk(db, t, { lives })
+  const first = await tokens.openSession(login)
+  const second = (await refresh(first.refresh_token)).body
+  const sealed = async () => (await db.get(sql`SELECT successor FROM gh_sessions`))!.successor
+  const kept = Buffer.from((await sealed()) as Uint8Array)
+  assert(kept.length > 0 && !kept.includes(second.refresh_token.slice(26, 69)))
+  time.pass(121_000)
+  await tokens.chores.sessions!()
+  assert.equal(await sealed(), null)
+})
+
+eachNode(
+  '§4.2 in the grace all of many at once get one successor',
+  async ([a, b]) => {
+    const { refresh_token } = await a.tokens.openSession(login)
+    const nodes = [a, b, a, b, a, b, a, b]
+    const replies = await Promise.all(nodes.map((node) => node.refresh(refresh_token)))
+    assert.deepEqual([...new Set(replies.map(({ status }) => status))], [200])
+    assert.equal(new Set(replies.map(({ body }) => body.refresh_token)).size, 1)
+  },
+  { lives },
+)

@@ -1,0 +1,96 @@
+/** §4.2: each use gives another; what is not the current one gives nothing; two lives. */
+import assert from 'node:assert/strict'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { LIVES, login, openDesk } from '../tokens/desk.ts'
+
+const DAY_MS = 86_400_000
+
+eachMigrated('§4.2 a refresh gives both tokens anew', async (db, t) => {
+  const { tokens, refresh, works } = await openDesk(db, t)
+  const first = await tokens.openSession(login)
+  assert.match(first.refresh_token, /^grt_/)
+  const { status, body, headers } = await refresh(first.refresh_token)
+  assert.equal(status, 200)
+  assert.deepEqual(Object.keys(body).sort(), [
+    'access_token',
+    'expires_in',
+    'refresh_token',
+    'scope',
+    'token_type',
+  ])
+  assert.deepEqual([body.token_type, body.expires_in, body.scope], ['Bearer', 900, first.scope])
+  assert.equal(headers['cache-control'], 'no-store')
+  assert.notEqual(body.refresh_token, first.refresh_token)
+  assert(await works(body.access_token), 'the new one')
+  assert(await works(first.access_token), 'and the one before, until it expires')
+  assert.equal((await refresh(body.refresh_token)).status, 200)
+})
+
+eachMigrated('§4.2 only a hash of it is kept', async (db, t) => {
+  const { tokens, refresh } = await openDesk(db, t)
+  const first = await tokens.openSession(login)
+  const second = (await refresh(first.refresh_token)).body
+  const rows = await db.all(sql`SELECT * FROM gh_sessions`)
+  assert.equal(rows.length, 1)
+  const kept = Buffer.concat(
+    Object.values(rows[0]!).map((value) =>
+      value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(String(value)),
+    ),
+  )
+  for (const { refresh_token } of [first, second]) {
+    assert(!kept.includes(refresh_token.slice(26, 69)), 'its secret part is nowhere')
+  }
+  assert.equal(rows[0]!.token_hash.length, 32)
+})
+
+eachMigrated('§4.2 unused for 14 days it is over; 30 days end it in any case', async (db, t) => {
+  const { tokens, refresh, time } = await openDesk(db, t)
+  const left = await tokens.openSession(login)
+  let { refresh_token } = await tokens.openSession(login)
+  time.pass(LIVES.idleMs)
+  assert.deepEqual(
+    [(await refresh(left.refresh_token)).status, (await refresh(refresh_token)).body.error],
+    [401, 'invalid_grant'],
+  )
+  const began = time.nowMs
+  ;({ refresh_token } = await tokens.openSession(login))
+  for (let day = 7; day < 30; day += 7) {
+    time.pass(7 * DAY_MS)
+    const { status, body } = await refresh(refresh_token)
+    assert.equal(status, 200, `day ${day}`)
+    ;({ refresh_token } = body)
+  }
+  time.pass(began + LIVES.absoluteMs - 1_000 - time.nowMs)
+  const last = (await refresh(refresh_token)).body
+  assert.equal(last.expires_in, 1, 'no access token outlives its session')
+  time.pass(1_000)
+  assert.equal((await refresh(last.refresh_token)).body.error, 'invalid_grant')
+})
+
+eachMigrated('§4.2 what was never ours is refused, and ends nothing', async (db, t) => {
+  const { tokens, refresh } = await openDesk(db, t)
+  const { refresh_token } = await tokens.openSession(login)
+  const bent = [
+    refresh_token.slice(0, -1) + (refresh_token.endsWith('A') ? 'Q' : 'A'),
+    `grt_${refresh_token.slice(4, 26)}${'A'.repeat(65)}`,
+    ...['', 'grt_', 'x', 'ключ', refresh_token.toUpperCase(), ` ${refresh_token}`],
+    'g'.repeat(100_000),
+  ]
+  for (const token of bent) {
+    const { status, body } = await refresh(token)
+    assert.deepEqual([status, body.error], [401, 'invalid_grant'], token.slice(0, 40))
+  }
+  assert.equal((await refresh(refresh_token)).status, 200)
+})
+
+eachMigrated('§4.2 what a person may do changes with the next token', async (db, t) => {
+  const { tokens, refresh, world } = await openDesk(db, t)
+  const first = await tokens.openSession(login)
+  world.people.set('7', { claims: { name: 'Ada B.', role: 'user' }, scopes: ['things:read'] })
+  const second = (await refresh(first.refresh_token)).body
+  const claims = (await tokens.read(second.access_token))!
+  assert.deepEqual([claims.scope, claims.name, claims.role], ['things:read', 'Ada B.', 'user'])
+  world.people.delete('7')
+  assert.equal((await refresh(second.refresh_token)).body.error, 'invalid_grant')
+})

@@ -1,0 +1,115 @@
+/** §4.2: a token used again: at once it is a race, later it is a theft. */
+import assert from 'node:assert/strict'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { failAt } from '../../../../test/rig/faults.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { countOf, type Desk, login, openDesk } from '../tokens/desk.ts'
+
+const events = (db: Database) =>
+  db.all(sql`SELECT type, scope, object FROM gh_events ORDER BY position`)
+const acts = async (db: Database) =>
+  (await db.all(sql`SELECT action FROM gh_audit ORDER BY position`)).map((row) => row.action)
+
+eachMigrated('§4.2 reuse ends the family, its access tokens, and is told', async (db, t) => {
+  const { tokens, refresh, works, time } = await openDesk(db, t)
+  const other = await tokens.openSession(login)
+  const first = await tokens.openSession(login)
+  const second = (await refresh(first.refresh_token)).body
+  time.pass(5_001)
+  assert.equal((await refresh(first.refresh_token)).body.error, 'invalid_grant')
+  assert.equal((await refresh(second.refresh_token)).body.error, 'invalid_grant')
+  assert.equal(await works(first.access_token), false)
+  assert.equal(await works(second.access_token), false)
+  assert(await works(other.access_token), 'another session of the same person stays')
+  assert.equal((await refresh(other.refresh_token)).status, 200)
+  const [event, ...more] = await events(db)
+  assert.deepEqual([event!.type, event!.scope, more], ['token.reuse_detected', login.scope, []])
+  const object = JSON.parse(event!.object)
+  assert.deepEqual([object.subject, object.client_id], ['7', 'gatehook'])
+  assert.equal(object.session_id, (await tokens.read(first.access_token))!.sid)
+  assert.deepEqual(await acts(db), ['token.reuse_detected'])
+})
+
+eachMigrated('§4.2 an ancestor of any age is known again', async (db, t) => {
+  const { tokens, refresh, time } = await openDesk(db, t)
+  const { refresh_token: oldest } = await tokens.openSession(login)
+  let current = oldest
+  for (let n = 0; n < 4; n++) {
+    current = (await refresh(current)).body.refresh_token
+    time.pass(60_000)
+  }
+  assert.equal((await refresh(oldest)).body.error, 'invalid_grant')
+  assert.equal((await refresh(current)).body.error, 'invalid_grant')
+  assert.equal((await events(db)).length, 1)
+})
+
+eachMigrated('§4.2 once its successor was used, a second use is no race', async (db, t) => {
+  const { tokens, refresh } = await openDesk(db, t)
+  const first = await tokens.openSession(login)
+  const second = (await refresh(first.refresh_token)).body
+  const third = (await refresh(second.refresh_token)).body
+  assert.equal((await refresh(first.refresh_token)).status, 401)
+  assert.equal((await refresh(third.refresh_token)).status, 401)
+  assert.deepEqual(await acts(db), ['token.reuse_detected'])
+})
+
+eachMigrated('§4.2 a race is audited, and the winner keeps its tokens', async (db, t) => {
+  const { tokens, refresh, works, time } = await openDesk(db, t)
+  const first = await tokens.openSession(login)
+  const winner = (await refresh(first.refresh_token)).body
+  time.pass(4_999)
+  assert.equal((await refresh(first.refresh_token)).body.error, 'invalid_grant')
+  assert.deepEqual(await acts(db), ['token.refresh_race'])
+  assert.deepEqual(await events(db), [])
+  assert(await works(winner.access_token))
+  assert.equal((await refresh(winner.refresh_token)).status, 200)
+})
+
+/** What a statement that fails must not leave: half of a rotation, or half of a revocation. */
+async function brokenAtEach(desk: Desk, act: (token: string) => Promise<unknown>, token: string) {
+  for (let nth = 1; ; nth++) {
+    const fault = failAt(desk.db, nth)
+    const outcome = await act(token)
+    fault.mend()
+    if (fault.seen() < nth) return { outcome, statements: nth - 1 }
+  }
+}
+
+eachMigrated('§4.2 a rotation that breaks anywhere has not happened', async (db, t) => {
+  const desk = await openDesk(db, t)
+  const { refresh_token } = await desk.tokens.openSession(login)
+  const rotate = async (token: string) => (await desk.refresh(token)).status
+  const { outcome, statements } = await brokenAtEach(desk, rotate, refresh_token)
+  assert.equal(outcome, 200, 'the token was good until a rotation succeeded')
+  assert.equal(statements, 2)
+})
+
+eachMigrated(
+  '§4.2 a revocation for reuse that breaks anywhere is done next time',
+  async (db, t) => {
+    const desk = await openDesk(db, t)
+    const { refresh_token: old } = await desk.tokens.openSession(login)
+    await desk.refresh(old)
+    desk.time.pass(6_000)
+    const seen: number[] = []
+    const reuse = async (token: string) => {
+      const { status } = await desk.refresh(token)
+      seen.push(status)
+      if (status !== 401) {
+        assert.deepEqual(
+          [await countOf(db, 'gh_sessions'), await countOf(db, 'gh_revocations')],
+          [1, 0],
+          'nothing of it stays',
+        )
+      }
+      return status
+    }
+    const { outcome, statements } = await brokenAtEach(desk, reuse, old)
+    assert.equal(outcome, 401)
+    assert.deepEqual(seen, [...Array(statements).fill(500), 401])
+    assert(statements >= 5, `${statements} statements`)
+    assert.equal((await events(db)).length, 1)
+    assert.equal(await countOf(db, 'gh_sessions'), 0)
+  },
+)
