@@ -3,6 +3,7 @@ import type { Identify } from '../access/authenticate.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Lister } from '../lists/list.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
+import { changesOf } from '../versions/declaration.ts'
 import { openVersions, type Versions } from '../versions/versions.ts'
 import type { Ground } from './ground.ts'
 
@@ -21,9 +22,7 @@ export const versionPart = (
     ...ground,
     ...{ list, record, identify },
     definitions: service.versions,
-    changes: service.resources.flatMap(({ name, changes }) =>
-      changes.map(({ version, why }) => ({ resource: name, version, why })),
-    ),
+    changes: changesOf(service.resources),
     vendor: service.vendor,
     strict: ground.config.strictVersion,
   })

@@ -3,6 +3,7 @@
  * `gatehook`: the commands in one list, and how the process ends. What each does is its own file.
  */
 import { Command, CommanderError } from 'commander'
+import { clients } from './clients.ts'
 import { clock } from './clock.ts'
 import { addCommand, type CommandSpec, type FamilySpec } from './command.ts'
 import { config } from './config.ts'
@@ -16,6 +17,7 @@ import { openapi } from './openapi.ts'
 import { processOutput } from './output.ts'
 import { start } from './start.ts'
 import { packageVersion } from './version.ts'
+import { versions } from './versions.ts'
 
 const commands: readonly (CommandSpec | FamilySpec)[] = [
   start,
@@ -25,7 +27,9 @@ const commands: readonly (CommandSpec | FamilySpec)[] = [
   config,
   doctor,
   keys,
+  clients,
   customers,
+  versions,
   openapi,
   clock,
 ]

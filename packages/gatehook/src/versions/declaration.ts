@@ -13,6 +13,7 @@ import {
   NOTICE_MONTHS,
   type Overrides,
 } from './calendar.ts'
+import type { VersionChange } from './signals.ts'
 
 /** A version and, where its end is known already, its calendar. Days, or instants in ISO 8601. */
 export interface VersionOptions {
@@ -31,6 +32,18 @@ export interface VersionOptions {
   /** Announced windows in which the version is not served. */
   readonly brownouts?: readonly { readonly start: string; readonly end: string }[]
 }
+
+/** What a resource says of its breaking changes. */
+interface Changing {
+  readonly name: string
+  readonly changes: readonly { readonly version: string; readonly why: string }[]
+}
+
+/** Every breaking change, resource by resource. */
+export const changesOf = (resources: readonly Changing[]): VersionChange[] =>
+  resources.flatMap(({ name, changes }) =>
+    changes.map(({ version, why }) => ({ resource: name, version, why })),
+  )
 
 export interface ReadVersions {
   readonly versions: readonly VersionDefinition[]
