@@ -7,7 +7,7 @@ import { localLimiter, sharedLimiter } from '../quota/limiter.ts'
 import { drawFrom } from '../quota/store.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { eventTypesOf } from '../resources/event-types.ts'
-import { purgeEvents } from '../webhooks/retention.ts'
+import { retention } from '../webhooks/retention.ts'
 import { webhookEndpoints } from '../webhooks/routes.ts'
 import { createTransport } from '../webhooks/transport.ts'
 import type { Ground, Part } from './ground.ts'
@@ -51,7 +51,7 @@ export function webhookPart(ground: Ground, deps: WebhookPartDeps): Part {
       again: { db, clock, render, effective, wake },
       trial: { render, effective, limiter },
     }),
-    chores: { events: () => purgeEvents(db, clock.now()) },
+    chores: retention(db, clock),
     async stop() {
       transport.close()
     },

@@ -109,6 +109,14 @@ export interface Database extends Reader {
   indexes(table: string): Promise<string[]>
   /** Runs DDL in one transaction with what `change` does; one at a time over all processes. */
   migrate(change: (tx: Tx, ddl: (sql: string) => Promise<void>) => Promise<void>): Promise<void>
+  /**
+   * Says something to every process on this database that listens, this one among them. It may be
+   * lost: who must not miss it looks now and then. Nobody is there to hear on SQLite, whose
+   * processes are threads of one.
+   */
+  notify(channel: string, message: string): Promise<void>
+  /** Gives what stops it. A connection that broke is made again; what was said meanwhile is lost. */
+  listen(channel: string, hear: (message: string) => void): Promise<() => Promise<void>>
   close(): Promise<void>
 }
 

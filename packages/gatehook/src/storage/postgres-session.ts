@@ -55,6 +55,8 @@ export interface Sessions {
   send(session: Session, statement: Statement, shape?: Shape): Promise<pg.QueryResult>
   /** Reads outside a transaction. A connection that broke is replaced once. */
   read(statement: Statement, shape?: Shape): Promise<(Row | Value[])[]>
+  /** A connection of its own; see `Database.listen`. The channel is an identifier of ours. */
+  listen(channel: string, hear: (message: string) => void): Promise<() => Promise<void>>
   close(): Promise<void>
 }
 
@@ -117,6 +119,7 @@ export async function openSessions(url: string, size: number, log: Log): Promise
         }
       }
     },
+    listen: (channel, hear) => listening(config, channel, hear, log),
     async close() {
       await Promise.all([pool.end(), lanes.close()])
     },
@@ -202,5 +205,46 @@ function lane(config: pg.PoolConfig, log: Log) {
     async close() {
       await current?.then((client) => client.end())
     },
+  }
+}
+
+/** A listening connection that broke is made again after this. */
+const LISTEN_AGAIN_MS = 1_000
+
+async function listening(
+  config: pg.PoolConfig,
+  channel: string,
+  hear: (message: string) => void,
+  log: Log,
+): Promise<() => Promise<void>> {
+  let current: pg.Client | undefined
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+  const again = () => {
+    if (stopped || timer) return
+    timer = setTimeout(() => {
+      timer = undefined
+      connect().catch((error: Error) => {
+        lost(log, error)
+        again()
+      })
+    }, LISTEN_AGAIN_MS)
+    timer.unref()
+  }
+  const connect = async () => {
+    const client = new pg.Client(config)
+    client.on('error', (error) => lost(log, error))
+    client.on('end', again)
+    client.on('notification', ({ payload }) => hear(payload ?? ''))
+    await client.connect()
+    await client.query(`LISTEN ${channel}`)
+    current = client
+    if (stopped) await client.end()
+  }
+  await connect()
+  return async () => {
+    stopped = true
+    clearTimeout(timer)
+    await current?.end().catch(() => undefined)
   }
 }

@@ -177,6 +177,11 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
         await ddl(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
         await change(tx, ddl)
       }),
+    async notify(channel, message) {
+      const text = 'SELECT pg_notify($1, $2)'
+      await read({ sql: '', text, values: [channel, message] })
+    },
+    listen: (channel, hear) => sessions.listen(channel, hear),
     close() {
       // A pool that ends forgets those who wait for a client, so nobody may wait any more.
       closing ??= Promise.allSettled(underWay).then(() => sessions.close())

@@ -200,6 +200,8 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       await write((tx) => change(tx, (sql) => (tx as SqliteTx).ddl(sql)))
       for (const connection of [writer, reader, still]) connection.forget()
     },
+    async notify() {},
+    listen: async () => async () => {},
     close() {
       closing ??= Promise.all([queue.drained(), snapshot.finished()]).then(() => closeFile(file))
       return closing

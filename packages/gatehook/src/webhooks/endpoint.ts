@@ -28,6 +28,8 @@ export class Endpoint implements Queued {
   parkedUntil = 0
   inFlight = 0
   gathering = false
+  /** Somebody said that something of it is new. */
+  changed = false
   /** Of the bodies it gets, roughly. */
   bodyCharacters = 1024
   health: Health = { firstFailureAt: null, lastFailureAt: null, lastSuccessAt: null }

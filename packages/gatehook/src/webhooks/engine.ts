@@ -70,6 +70,8 @@ export class Engine {
   #inFlight = 0
   #busyCustomers = 0
   #scanAt = Number.NEGATIVE_INFINITY
+  /** Rows in windows, as the last sweep found them. */
+  #waiting = 0
   #draining = false
 
   constructor(deps: EngineDeps) {
@@ -83,6 +85,11 @@ export class Engine {
   /** Results to write, or registrations to switch off. */
   get hasResults(): boolean {
     return this.#unwritten.length + this.#noted.size + this.#off.length > 0
+  }
+
+  /** Something waits for time or for an answer. */
+  get isBusy(): boolean {
+    return this.#inFlight > 0 || this.#hungry.size > 0 || this.#waiting > 0
   }
 
   /** Windows to fill, or a look at all endpoints that is due. */
@@ -106,16 +113,11 @@ export class Engine {
     const now = this.#deps.clock.now()
     for (const no of nos) {
       const endpoint = this.#endpoints.get(no) ?? (await this.#meet(no))
-      endpoint?.expect(now)
-      if (endpoint) this.#consider(endpoint, now)
+      if (!endpoint) continue
+      endpoint.expect(now)
+      endpoint.changed = true // perhaps: the registration is read again with its rows
+      this.#consider(endpoint, now)
     }
-  }
-
-  /** A registration or a customer was changed: what waits in memory is read again first. */
-  refresh(): void {
-    for (const endpoint of this.#endpoints.values()) endpoint.readAt = Number.NEGATIVE_INFINITY
-    this.#scanAt = Number.NEGATIVE_INFINITY
-    this.sweep()
   }
 
   /** Time has passed: who may go on goes on. */
@@ -127,9 +129,11 @@ export class Engine {
       customer.held = false
       if (!leases.holds(customer.no)) for (const one of customer.endpoints) one.drop(now)
     }
+    this.#waiting = 0
     for (const endpoint of this.#endpoints.values()) {
       this.#offer(endpoint, now, elapsedMs)
       this.#consider(endpoint, now)
+      this.#waiting += endpoint.waiting
     }
     this.dispatch()
   }
@@ -341,8 +345,8 @@ export class Engine {
     const { waiting, dueAt } = endpoint
     const low = waiting <= this.#windowOf(endpoint) / 4
     const wants = dueAt !== undefined && dueAt <= now && low
-    const stale = waiting > 0 && !endpoint.isFresh(this.#deps.clock.elapsedMs())
-    if (wants || stale) this.#hungry.add(endpoint)
+    const fresh = !endpoint.changed && endpoint.isFresh(this.#deps.clock.elapsedMs())
+    if (wants || (waiting > 0 && !fresh)) this.#hungry.add(endpoint)
   }
 
   #windowOf(endpoint: Endpoint): number {
@@ -357,6 +361,7 @@ export class Engine {
     const now = clock.now()
     const expected = endpoint.dueAt
     endpoint.dueAt = undefined
+    endpoint.changed = false
     try {
       if (!(await this.#read(endpoint, now))) return
       const limit = this.#windowOf(endpoint) - endpoint.waiting

@@ -1,0 +1,40 @@
+/** The part of deliveries: the engine, configured; wakes go to it, on this node or on others. */
+import { readFileSync } from 'node:fs'
+import { masterSecret } from '../config/environment.ts'
+import { createDeliveries, type Deliveries } from '../webhooks/deliveries.ts'
+import type { Ground } from './ground.ts'
+
+export interface DeliveryPartDeps {
+  /** The newest version: the shape of the engine's own events. */
+  readonly newest: string
+  /** Who makes deliveries calls `wake` here. */
+  readonly sender: { wake: (webhookNos: readonly number[]) => void }
+}
+
+export function deliveryPart(
+  { config, db, log, random, delivers, release }: Ground,
+  { newest, sender }: DeliveryPartDeps,
+): Deliveries {
+  const { deliveryRate: rate, webhookCa } = config
+  const deliveries = createDeliveries({
+    db,
+    log,
+    delivers: delivers ?? true,
+    settings: {
+      databaseUrl: config.databaseUrl,
+      masterSecret: masterSecret(config, random),
+      testClock: config.testClock,
+      scheduleS: config.webhookScheduleS,
+      timeoutMs: config.webhookTimeoutMs,
+      allowPrivate: config.webhookAllowPrivate,
+      ca: webhookCa === null ? undefined : readFileSync(webhookCa, 'utf8'),
+      rate: rate
+        ? { limit: rate.limit, windowMs: rate.windowS * 1000, burst: rate.burst }
+        : undefined,
+      userAgent: `Gatehook-Webhooks/${release ?? '0'}`,
+      shape: newest,
+    },
+  })
+  sender.wake = deliveries.wake
+  return deliveries
+}

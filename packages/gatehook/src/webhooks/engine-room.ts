@@ -1,0 +1,102 @@
+/**
+ * The engine with all it takes, on whatever thread this is: its own connection to the database, its
+ * own sockets, its own clock that follows the service's.
+ */
+import { randomUUID } from 'node:crypto'
+import { createRecorder } from '../events/store.ts'
+import { SettableClock, wallClock } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
+import { systemRandom } from '../kernel/random.ts'
+import { Vault } from '../kernel/secret.ts'
+import { openDatabase } from '../storage/open.ts'
+import { clockKeeper } from '../system/clock.ts'
+import { followClock } from '../system/worker.ts'
+import type { Rate } from './bucket.ts'
+import { deliveryStore } from './delivery-store.ts'
+import { Engine } from './engine.ts'
+import type { Figures } from './figures.ts'
+import { nodeLeases } from './leases.ts'
+import { turnEngine } from './loop.ts'
+import { createOutbox } from './outbox.ts'
+import { signedPost } from './signed-post.ts'
+import { createTransport } from './transport.ts'
+
+/** Plain values: they cross from one thread to another. */
+export interface EngineSettings {
+  readonly databaseUrl: string
+  readonly masterSecret: string
+  readonly testClock: boolean
+  readonly scheduleS: readonly number[]
+  readonly timeoutMs: number
+  readonly allowPrivate: boolean
+  /** PEM. */
+  readonly ca: string | undefined
+  readonly rate: Rate | undefined
+  readonly userAgent: string
+  /** The newest version: the shape of the engine's own events. */
+  readonly shape: string
+}
+
+export interface EngineRoom {
+  /** Registrations, by number, that have something new. */
+  wake(nos: readonly number[]): void
+  figures(): Figures
+  stop(limitMs: number): Promise<void>
+}
+
+/** Deliveries of all nodes are told of here. */
+export const CHANNEL = 'gatehook_deliveries'
+
+/** Throws `StorageError` when the database cannot be opened. */
+export async function openEngineRoom(settings: EngineSettings, log: Log): Promise<EngineRoom> {
+  const random = systemRandom()
+  const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
+  const vault = new Vault(settings.masterSecret, random)
+  const db = await openDatabase(settings.databaseUrl, { log, clock: wallClock, poolSize: 4 })
+  const keeper = clock instanceof SettableClock ? clockKeeper({ db, clock, random }) : undefined
+  await keeper?.follow()
+  const stopClock = keeper ? followClock(keeper, log) : () => {}
+  const transport = createTransport({ ...settings, clock })
+  let wake = (_nos: readonly number[]) => {}
+  let nudge = () => {}
+  const outbox = createOutbox({
+    clock,
+    render: (_, object) => object, // the engine's own events have one shape
+    effective: (version) => version,
+    wake: (nos) => wake(nos),
+  })
+  const record = createRecorder({ clock, random, shape: settings.shape, sinks: [outbox] })
+  const leases = nodeLeases({ db, clock, log, node: randomUUID() })
+  const engine = new Engine({
+    store: deliveryStore({ db, clock, vault, record }),
+    leases,
+    post: signedPost(transport.send, settings.userAgent),
+    clock,
+    chance: () => random.bytes(4).readUInt32BE() / 2 ** 32,
+    log,
+    scheduleS: settings.scheduleS,
+    rate: settings.rate,
+    nudge: () => nudge(),
+  })
+  const loop = await turnEngine(engine, leases, log)
+  nudge = loop.nudge
+  wake = (nos) => {
+    engine.wake(nos).then(loop.nudge, (error) => log.warn({ err: error }, 'a call was missed'))
+  }
+  const deaf = await db.listen(CHANNEL, (message) => wake(numbersIn(message)))
+  return {
+    wake,
+    figures: () => engine.figures(),
+    async stop(limitMs) {
+      await deaf()
+      await loop.stop(limitMs)
+      stopClock()
+      transport.close()
+      await db.close()
+    },
+  }
+}
+
+export const textOf = (nos: readonly number[]): string => nos.join(' ')
+
+const numbersIn = (message: string): number[] => message.split(' ').filter(Boolean).map(Number)

@@ -1,0 +1,129 @@
+/**
+ * Turns the engine: fills windows, writes results, lets time pass, beats. Three loops that sleep until
+ * they are nudged; what they do is `engine.ts`.
+ */
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import type { Log } from '../kernel/log.ts'
+import type { Engine } from './engine.ts'
+import { BEAT_MS, type NodeLeases } from './leases.ts'
+
+/** Time is looked at so often while something waits for it, and while nothing does. */
+const BUSY_SWEEP_MS = 20
+const IDLE_SWEEP_MS = 250
+/** Results gather for so long, so that one commit has many. */
+const SETTLE_PAUSE_MS = 2
+/** After a failure of the database. */
+const FAILED_PAUSE_MS = 500
+
+export interface EngineLoop {
+  /** There is something to do. */
+  nudge(): void
+  /** Resolves when what ran is written or given back; POSTs that last longer are aborted. */
+  stop(limitMs: number): Promise<void>
+}
+
+export async function turnEngine(
+  engine: Engine,
+  leases: NodeLeases,
+  log: Log,
+): Promise<EngineLoop> {
+  let running = true
+  const hungry = signal()
+  const results = signal()
+  const nudge = () => {
+    if (engine.isHungry) hungry.give()
+    if (engine.hasResults) results.give()
+  }
+  const guarded = async (what: string, body: () => Promise<void>) => {
+    try {
+      await body()
+    } catch (error) {
+      if (!running) return
+      log.warn({ err: error }, what)
+      await pause(FAILED_PAUSE_MS)
+    }
+  }
+  const gathering = async () => {
+    while (running) {
+      await hungry.wait()
+      while (running && engine.isHungry) {
+        await guarded('due deliveries could not be read', () => engine.gather())
+        engine.dispatch()
+        await nextTurn() // statements on SQLite resolve without one: sockets have to be served
+      }
+    }
+  }
+  const settling = async () => {
+    while (running) {
+      await results.wait()
+      await pause(SETTLE_PAUSE_MS)
+      await guarded('results of deliveries could not be written', () => engine.settle())
+      nudge()
+    }
+  }
+  const sweeper = repeating(
+    () => (engine.isBusy ? BUSY_SWEEP_MS : IDLE_SWEEP_MS),
+    () => {
+      engine.sweep()
+      nudge()
+    },
+  )
+  await leases.beat()
+  const heart = repeating(
+    () => BEAT_MS,
+    () => guarded('this node could not show that it lives', () => leases.beat()),
+  )
+  const loops = Promise.all([gathering(), settling()])
+  hungry.give()
+  return {
+    nudge,
+    async stop(limitMs) {
+      sweeper.stop()
+      await engine.drain(pause(limitMs, undefined, { ref: false }))
+      running = false
+      hungry.give()
+      results.give()
+      await loops
+      await heart.stop()
+      await leases.release()
+    },
+  }
+}
+
+/** A flag somebody waits for. */
+function signal() {
+  let given = false
+  let wake: (() => void) | undefined
+  return {
+    give() {
+      given = true
+      wake?.()
+    },
+    async wait() {
+      if (!given) await new Promise<void>((resolve) => void (wake = resolve))
+      given = false
+    },
+  }
+}
+
+/** Again and again, each time after a pause that is asked for anew; `stop` ends it. */
+function repeating(pauseMs: () => number, body: () => void | Promise<void>) {
+  let timer: NodeJS.Timeout
+  let stopped = false
+  let last: void | Promise<void>
+  const arm = () => {
+    timer = setTimeout(async () => {
+      last = body()
+      await last
+      if (!stopped) arm()
+    }, pauseMs())
+  }
+  arm()
+  return {
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await last
+    },
+  }
+}
