@@ -13,6 +13,7 @@ import {
 } from './access/authenticate.ts'
 import type { FirstRun } from './access/first-run.ts'
 import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/routes.ts'
+import { deliveryPart } from './assembly/deliveries.ts'
 import { eventPart, happeningOf } from './assembly/events.ts'
 import type { AppOptions, Ground, Part } from './assembly/ground.ts'
 import { type Prepared, prepare } from './assembly/prepare.ts'
@@ -172,6 +173,7 @@ function partsOf(
     { endpoints: customEndpoints(catalog, engine) },
     eventPart(ground, { ...engine, ...catalog, external: prepared.service.externalEvents }),
     webhookPart(ground, { ...engine, ...catalog }),
+    deliveryPart(ground, { ...catalog, ...engine }),
     { endpoints: customerEndpoints(administration, engine) },
     { endpoints: keyEndpoints(administration, engine) },
     engine.tokens,
