@@ -16,7 +16,7 @@ export const cliActor = () => ({ kind: 'cli', id: userInfo().username }) as cons
 const caller = () => ({ actor: cliActor(), customer: DEFAULT_CUSTOMER })
 
 /** `a,b c` and repetitions of the option alike. */
-const words = (value: unknown): string[] =>
+export const words = (value: unknown): string[] =>
   [value ?? []].flat().flatMap((text) =>
     String(text)
       .split(/[,\s]+/)
@@ -52,7 +52,13 @@ async function list(input: Input): Promise<undefined> {
   return
 }
 
-function checkScopes(scopes: readonly string[], known: ReadonlySet<string>): void {
+/** Throws a `UsageError` for no scope at all, and for one that is not `known`. */
+export function checkScopes(
+  scopes: readonly string[],
+  known: ReadonlySet<string>,
+  what = 'key',
+  option = '--scopes',
+): void {
   const unknown = scopes.find((scope) => !known.has(scope))
   if (scopes.length > 0 && unknown === undefined) return
   const all = [...known].sort()
@@ -60,7 +66,7 @@ function checkScopes(scopes: readonly string[], known: ReadonlySet<string>): voi
   const meant = unknown === undefined ? undefined : closest(unknown, all)
   throw new UsageError(
     unknown === undefined
-      ? `Say what the key may do: --scopes, of ${list}`
+      ? `Say what the ${what} may do: ${option}, of ${list}`
       : `There is no scope "${unknown}". ${meant ? `Did you mean ${meant}?` : `Known: ${list}`}`,
   )
 }

@@ -1,0 +1,40 @@
+/** The part of OAuth: the authorization server, and what others ask about its clients. */
+import type { Administration } from '../access/administration.ts'
+import type { Identify } from '../access/authenticate.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import type { Lister } from '../lists/list.ts'
+import { type KnownClients, knownClients } from '../oauth/known-clients.ts'
+import { clientFacts, createOauth, type Oauth } from '../oauth/room.ts'
+import type { People } from '../people/people.ts'
+import type { ServiceDefinition } from '../resources/service.ts'
+import type { TokenLookup, Tokens } from '../tokens/grant.ts'
+import type { Ground } from './ground.ts'
+
+export interface OauthFrom {
+  readonly administration: Administration
+  readonly service: ServiceDefinition
+  readonly clients: KnownClients
+  readonly tokens: Tokens
+  readonly people: People
+  readonly identify: Identify
+  readonly list: Lister
+  readonly perform: Perform
+}
+
+/** Made before the tokens, which ask it when a session goes on. */
+export function clientsOf(ground: Ground): {
+  clients: KnownClients
+  client: TokenLookup['client']
+} {
+  const clients = knownClients(ground)
+  return { clients, client: clientFacts(clients, ground.clock) }
+}
+
+export const oauthPart = (ground: Ground, from: OauthFrom): Oauth =>
+  createOauth({
+    ...from,
+    vault: ground.vault,
+    recognize: from.identify,
+    service: from.service.name,
+    issuer: ground.publicUrl,
+  })
