@@ -7,7 +7,6 @@ import {
   authenticate,
   authorize,
   identify,
-  noBasic,
   urlCredential,
   type Verifiers,
 } from './access/authenticate.ts'
@@ -16,10 +15,12 @@ import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/rou
 import { deliveryPart } from './assembly/deliveries.ts'
 import { eventPart, happeningOf } from './assembly/events.ts'
 import type { AppOptions, Ground, Part } from './assembly/ground.ts'
+import { clientsOf, oauthPart } from './assembly/oauth.ts'
+import { credentialsOf, type PeoplePart, peopleOf } from './assembly/people.ts'
 import { type Prepared, prepare } from './assembly/prepare.ts'
 import { systemPart } from './assembly/system.ts'
-import { versionPart } from './assembly/versions.ts'
 import { tokensOf } from './assembly/tokens.ts'
+import { versionPart } from './assembly/versions.ts'
 import { webhookPart } from './assembly/webhooks.ts'
 import { type Config, publicUrlOf } from './config/config.ts'
 import { masterSecret } from './config/environment.ts'
@@ -36,6 +37,8 @@ import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
 import { Vault } from './kernel/secret.ts'
 import { createLister } from './lists/list.ts'
+import { pageProblem } from './oauth/pages.ts'
+import type { Oauth } from './oauth/room.ts'
 import { createPipeline } from './pipeline.ts'
 import { createQuota } from './quota/steps.ts'
 import { customEndpoints } from './resources/custom.ts'
@@ -47,7 +50,8 @@ import type { Database } from './storage/database.ts'
 import { openDatabase } from './storage/open.ts'
 import type { ClockKeeper } from './system/clock.ts'
 import { startJanitor } from './system/janitor.ts'
-import type { Versions, VersionSteps } from './versions/versions.ts'
+import type { Tokens } from './tokens/grant.ts'
+import type { VersionSteps, Versions } from './versions/versions.ts'
 
 export type { AppOptions } from './assembly/ground.ts'
 
@@ -61,6 +65,11 @@ export interface App {
   readonly seeded: Seeded
   /** What the acts of `access/` take: `createKey(app.administration, …)`. */
   readonly administration: Administration
+  /** What the acts of `people/` take. */
+  readonly people: PeoplePart['people']
+  readonly hasher: PeoplePart['hasher']
+  /** What the acts on OAuth clients take: `createClient(app.oauth.administration, …)`. */
+  readonly oauth: Pick<Oauth, 'administration'>
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */
   readonly clock: ClockKeeper | undefined
   /** Calendars, usage and the acts of §13 on versions. */
@@ -107,6 +116,9 @@ async function assemble(ground: Ground, address: { publicUrl: string }): Promise
   const work = workOf(ground, parts)
   return {
     ...prepared,
+    administration: engine.administration,
+    people: engine.people,
+    hasher: engine.hasher,
     db,
     clock: prepared.keeper,
     versioning,
@@ -132,26 +144,44 @@ async function assemble(ground: Ground, address: { publicUrl: string }): Promise
 type Engine = ReturnType<typeof equip>
 
 /** What handlers work with. */
-function equip(ground: Ground, { service, versions, keys }: Prepared) {
+function equip(ground: Ground, prepared: Prepared) {
+  const { service, versions, keys } = prepared
   const { config, clock, vault, db, publicUrl } = ground
-  const happening = happeningOf(ground, service)
+  const revokeSubject: Tokens['revokeSubject'] = (...whose) => tokens.revokeSubject(...whose)
+  const credentials = credentialsOf(service, { revokeSubject }, (id) => people.forget(id))
+  const happening = happeningOf(ground, service, credentials)
   const { record, catalog } = happening
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKey: vault.key('cursor'), publicUrl, defaultStyle })
   const perform = createPerform({ db, clock, vault })
   const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
+  const { clients, client } = clientsOf(ground)
   const tokens = tokensOf(ground, {
     record,
     list,
-    lookup: { person: async () => undefined, client: async () => undefined },
+    lookup: { person: (...whose) => people.person(...whose), client },
   })
+  const administration = { ...prepared.administration, record }
+  const signing = peopleOf(ground, { administration, record, perform, tokens, catalog })
+  const { people } = signing
   const verifiers: Verifiers = {
     apikey: ({ value }, call) => keys.verify(value, call.address),
     bearer: ({ value }) => tokens.verify(value),
-    basic: noBasic,
+    basic: people.basic,
   }
-  const known = identify({ apikey: verifiers.apikey, bearer: verifiers.bearer })
-  const made = { ...happening, db, list, perform, documents, tokens, verifiers }
+  const known = identify({ ...verifiers, basic: people.known })
+  const made = {
+    ...happening,
+    ...signing,
+    administration,
+    db,
+    list,
+    perform,
+    documents,
+    tokens,
+    clients,
+    verifiers,
+  }
   return { ...made, identify: known }
 }
 
@@ -163,8 +193,7 @@ function partsOf(
   draining: () => boolean,
 ): readonly Part[] {
   const { publicUrl } = ground
-  const { administration } = prepared
-  const { catalog, list } = engine
+  const { administration, catalog, list } = engine
   const collections = [...catalog.entries.keys()]
   return [
     systemPart(ground, prepared, { list, collections, draining }),
@@ -177,6 +206,8 @@ function partsOf(
     { endpoints: customerEndpoints(administration, engine) },
     { endpoints: keyEndpoints(administration, engine) },
     engine.tokens,
+    engine.people,
+    engine.consoleSessions,
   ]
 }
 
@@ -215,14 +246,14 @@ function serverOf(
     roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
     tls: tlsOf(config),
     pipeline: pipelineOf(ground, prepared, engine, version),
-    errorShapes: { oauth: oauthProblem },
+    errorShapes: { oauth: oauthProblem, page: pageProblem },
   })
 }
 
 function pipelineOf(
   ground: Ground,
   { service }: Prepared,
-  { verifiers }: Engine,
+  { verifiers, consoleSessions }: Engine,
   version: VersionSteps,
 ) {
   const { config, clock, db, publicUrl } = ground
@@ -234,7 +265,7 @@ function pipelineOf(
     preflight: cors.preflight,
     explicitVersion: version.explicit,
     acceptable: acceptable(service.vendor),
-    authenticate: authenticate({ verifiers, publicUrl }),
+    authenticate: consoleSessions.guard(authenticate({ verifiers, publicUrl })),
     settledVersion: version.settled,
     quota: quota.known,
     authorize,

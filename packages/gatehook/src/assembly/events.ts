@@ -6,6 +6,7 @@ import { type EventDeps, eventEndpoints } from '../events/routes.ts'
 import { createRecorder, type Sink } from '../events/store.ts'
 import { streamEndpoint } from '../events/stream.ts'
 import { createCatalog, newestOf } from '../resources/catalog.ts'
+import type { Credentials } from '../resources/rows.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { createOutbox } from '../webhooks/outbox.ts'
 import type { Ground, Part } from './ground.ts'
@@ -14,12 +15,16 @@ import type { Ground, Part } from './ground.ts'
  * What happens, and who is told in the same transaction: the bell of the streams, the outbox of the
  * deliveries.
  */
-export function happeningOf({ clock, random, db }: Ground, service: ServiceDefinition) {
+export function happeningOf(
+  { clock, random, db }: Ground,
+  service: ServiceDefinition,
+  credentials: Credentials | undefined,
+) {
   const bell = createBell()
   const sinks: Sink[] = [bell.sink]
   const record = createRecorder({ clock, random, shape: newestOf(service), sinks })
   const { counterSlots } = db.dialect
-  const catalog = createCatalog(service, { clock, record, counterSlots })
+  const catalog = createCatalog(service, { clock, record, counterSlots, credentials })
   const effective = (version: string) => version
   /** Who sends is made later, and may stand on another node. */
   const sender = { wake: (_webhookNos: readonly number[]) => {} }

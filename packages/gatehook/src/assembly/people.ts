@@ -50,7 +50,7 @@ export function peopleOf(ground: Ground, from: PeopleFrom): PeoplePart {
 /** What follows the rows that sign in; `changed` is told of each after the commit. */
 export function credentialsOf(
   { resources }: ServiceDefinition,
-  tokens: Tokens,
+  tokens: Pick<Tokens, 'revokeSubject'>,
   changed: (id: number) => void,
 ): Credentials | undefined {
   const definition = signingIn(resources)

@@ -4,7 +4,6 @@
  */
 import { createHmac } from 'node:crypto'
 import type { Verifier } from '../access/authenticate.ts'
-import type { Credential } from '../access/credential.ts'
 import { rangesTest } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -41,8 +40,8 @@ export interface BasicDeps {
 
 export interface Basic {
   readonly verify: Verifier
-  /** Whom a pair proved that is remembered; hashes no password and asks nobody. */
-  readonly remembered: (credential: Credential) => Principal | undefined
+  /** `verify` for who is remembered: hashes no password and asks nobody; throws for others. */
+  readonly known: Verifier
 }
 
 interface Pair {
@@ -103,9 +102,11 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
       const now = accounts.get(pair.id)
       return now instanceof Promise ? now.then(judge) : judge(now)
     },
-    remembered({ value }) {
+    known({ value }) {
       const pair = pairOf(nameOf(value))
-      return pair && standing(pair, accounts.peek(pair.id))
+      const principal = pair && standing(pair, accounts.peek(pair.id))
+      if (!principal) throw invalidCredentials(CHALLENGE)
+      return principal
     },
   }
 }

@@ -4,13 +4,12 @@
  */
 import type { Administration } from '../access/administration.ts'
 import type { Verifier } from '../access/authenticate.ts'
-import type { Credential } from '../access/credential.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Endpoint } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Log } from '../kernel/log.ts'
-import type { Principal, Scope } from '../kernel/principal.ts'
+import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/grant.ts'
@@ -29,8 +28,8 @@ import { invalidCredentials } from './username.ts'
 export interface People extends Questions {
   /** §3.4. */
   readonly basic: Verifier
-  /** Whom a Basic credential proved lately; hashes nothing, asks nobody. */
-  readonly remembered: (credential: Credential) => Principal | undefined
+  /** Whom a Basic credential proved lately: hashes nothing, asks nobody; throws for others. */
+  readonly known: Verifier
   /** What the acts of this room take; undefined where nobody signs in. */
   readonly acts: ActDeps | undefined
   /** A row that signs in changed on this node. */
@@ -102,7 +101,7 @@ export function createPeople(deps: PeopleDeps, judge: Judge): People {
   return {
     ...asked,
     basic: basic.verify,
-    remembered: basic.remembered,
+    known: basic.known,
     acts,
     forget: accounts.forget,
     endpoints: [...signInEndpoints(routes), ...personEndpoints(routes)],
@@ -140,7 +139,7 @@ function nobody(): Omit<People, 'chores'> {
     basic() {
       throw invalidCredentials('Basic realm="gatehook", charset="UTF-8"')
     },
-    remembered: () => undefined,
+    known: refuse,
     acts: undefined,
     forget: () => undefined,
     endpoints: [],

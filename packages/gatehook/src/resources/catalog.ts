@@ -42,7 +42,7 @@ export interface CatalogDeps {
   readonly record: RecordEvent
   readonly counterSlots: number
   /** What is kept beside the rows that sign in. */
-  readonly credentials?: Credentials
+  readonly credentials?: Credentials | undefined
 }
 
 export const newestOf = (service: ServiceDefinition): string => service.versions.at(-1)!.name
