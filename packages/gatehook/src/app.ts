@@ -111,7 +111,9 @@ async function assemble(ground: Ground, address: { publicUrl: string }): Promise
   const state = { draining: false }
   const engine = equip(ground, prepared)
   const versioning = await versionPart(ground, prepared.service, engine)
-  const parts = [...partsOf(ground, prepared, engine, () => state.draining), versioning]
+  engine.ends.living = versioning.living
+  const oauth = oauthPart(ground, { ...engine, service: prepared.service })
+  const parts = [...partsOf(ground, prepared, engine, () => state.draining), oauth, versioning]
   const server = serverOf(ground, prepared, engine, parts, versioning.steps)
   const work = workOf(ground, parts)
   return {
@@ -119,6 +121,7 @@ async function assemble(ground: Ground, address: { publicUrl: string }): Promise
     administration: engine.administration,
     people: engine.people,
     hasher: engine.hasher,
+    oauth,
     db,
     clock: prepared.keeper,
     versioning,

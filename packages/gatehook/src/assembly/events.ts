@@ -25,12 +25,14 @@ export function happeningOf(
   const record = createRecorder({ clock, random, shape: newestOf(service), sinks })
   const { counterSlots } = db.dialect
   const catalog = createCatalog(service, { clock, record, counterSlots, credentials })
-  const effective = (version: string) => version
+  /** Which version stands for a retired one (§9.11): the room of versions says so, once it is open. */
+  const ends = { living: (version: string) => version }
+  const effective = (version: string) => ends.living(version)
   /** Who sends is made later, and may stand on another node. */
   const sender = { wake: (_webhookNos: readonly number[]) => {} }
   const wake = (webhookNos: readonly number[]) => sender.wake(webhookNos)
   sinks.push(createOutbox({ clock, render: catalog.render, effective, wake }))
-  return { bell, record, catalog, effective, sender, wake }
+  return { bell, record, catalog, ends, effective, sender, wake }
 }
 
 export interface EventPartDeps extends Omit<EventDeps, 'db'> {
