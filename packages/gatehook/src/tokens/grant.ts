@@ -136,6 +136,8 @@ export interface Tokens {
     by: RefreshedBy | undefined,
     scopes?: readonly string[],
   ): Promise<Issued & { readonly refresh_token: string }>
+  /** Whether a text is a refresh token of ours, of whatever age and fate. */
+  wasRefresh(token: string): boolean
   /** Any token of a session that still stands; undefined for others, spent or forged. */
   findRefresh(token: string): Promise<RefreshFacts | undefined>
   /**

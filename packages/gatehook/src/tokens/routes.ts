@@ -20,7 +20,13 @@ export interface RouteDeps {
   readonly keys: Pick<KeyRing, 'published'>
   readonly tokens: Pick<
     Tokens,
-    'read' | 'refresh' | 'findRefresh' | 'revokeSession' | 'revokeToken' | 'revokeSubject'
+    | 'read'
+    | 'refresh'
+    | 'wasRefresh'
+    | 'findRefresh'
+    | 'revokeSession'
+    | 'revokeToken'
+    | 'revokeSubject'
   >
 }
 
@@ -160,6 +166,7 @@ async function logout({ db, clock, tokens }: RouteDeps, call: Call): Promise<Ans
   const token = tokenIn(call.body)
   const jwt = sentAs(call, 'bearer')
   if (token === undefined && jwt === undefined) throw missing('refresh_token')
+  if (token !== undefined && !tokens.wasRefresh(token)) throw new Failure('invalid_grant')
   const session = token === undefined ? undefined : await tokens.findRefresh(token)
   const claims = jwt === undefined ? undefined : await tokens.read(jwt)
   if (token === undefined && !claims) throw invalidToken('The token is not one of ours.')

@@ -49,6 +49,7 @@ export type Sessions = Pick<
   | 'clientToken'
   | 'refresh'
   | 'findRefresh'
+  | 'wasRefresh'
   | 'revokeSession'
   | 'revokeSubject'
   | 'revokeSubjectAtClient'
@@ -101,6 +102,7 @@ export function createSessions(deps: SessionDeps): Sessions {
       return (await issue(grant, clock.now())).issued
     },
     refresh: (token, by, scopes) => refresh({ token, by, scopes, mark }),
+    wasRefresh: (token) => tokenText.sessionOf(mark, token) !== undefined,
     async findRefresh(token) {
       const id = tokenText.sessionOf(mark, token)
       const row = id === undefined ? undefined : await store.findSession(db, id)

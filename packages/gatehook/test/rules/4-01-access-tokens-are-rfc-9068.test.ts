@@ -1,0 +1,73 @@
+/** §4.1: what an access token says, read by a stranger with the published key set. */
+import assert from 'node:assert/strict'
+import { createLocalJWKSet, jwtVerify } from 'jose'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { CUSTOMER, ISSUER, login, openDesk, SCOPE } from '../tokens/desk.ts'
+
+eachMigrated('§4.1 jose verifies it with the key set', async (db, t) => {
+  const { tokens, ask, time } = await openDesk(db, t)
+  const { access_token, expires_in } = await tokens.openSession(login)
+  const keys = (await ask('GET /.well-known/jwks.json')).body
+  const { payload, protectedHeader } = await jwtVerify(access_token, createLocalJWKSet(keys), {
+    issuer: ISSUER,
+    audience: ISSUER,
+    typ: 'at+jwt',
+    algorithms: ['ES256'],
+    requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'client_id', 'scope', 'sid'],
+    currentDate: new Date(time.nowMs),
+  })
+  assert.deepEqual(protectedHeader, { alg: 'ES256', typ: 'at+jwt', kid: keys.keys[0].kid })
+  const { jti, sid, iat, exp, ...rest } = payload
+  assert.match(String(jti), /^tok_/)
+  assert.match(String(sid), /^ses_/)
+  assert.deepEqual([iat, exp! - iat!, expires_in], [Math.floor(time.nowMs / 1000), 900, 900])
+  assert.deepEqual(rest, {
+    iss: ISSUER,
+    aud: ISSUER,
+    sub: '7',
+    client_id: 'gatehook',
+    scope: 'things:read things:write',
+    customer: CUSTOMER,
+    mode: 'test',
+    name: 'Ada',
+    role: 'admin',
+  })
+})
+
+eachMigrated('§4.1 a hook adds, and overwrites nothing that is ours', async (db, t) => {
+  const { tokens } = await openDesk(db, t)
+  const greedy = {
+    ...{ iss: 'x', sub: '1', aud: 'x', exp: 9e9, nbf: 9e9, iat: 0, jti: 'x', sid: 'x' },
+    ...{ client_id: 'x', scope: 'admin', customer: 'x', mode: 'live', cnf: {}, act: {} },
+    team: { name: 'blue' },
+  }
+  const plain = (await tokens.read((await tokens.openSession(login)).access_token))!
+  const mine = { ...login, claims: greedy }
+  const person = (await tokens.read((await tokens.openSession(mine)).access_token))!
+  const own = { ...mine, clientId: 'cli_1', subject: 'cli_1' }
+  const client = (await tokens.read((await tokens.clientToken(own)).access_token))!
+  const names = ['iss', 'sub', 'aud', 'scope', 'client_id', 'customer', 'mode', 'exp', 'iat']
+  for (const name of names) assert.deepEqual(person[name], plain[name], name)
+  assert.deepEqual([person.team, client.team], [{ name: 'blue' }, { name: 'blue' }])
+  for (const name of ['nbf', 'cnf', 'act']) assert.equal(person[name], undefined, name)
+  assert.deepEqual([client.sid, client.sub], [undefined, 'cli_1'])
+})
+
+eachMigrated('§3.7 a token proves a person, or a client', async (db, t) => {
+  const { tokens } = await openDesk(db, t)
+  const session = await tokens.openSession(login)
+  const { sessionId, ...person } = await tokens.verify(session.access_token)
+  assert.equal(sessionId, (await tokens.findRefresh(session.refresh_token))!.sessionId)
+  const scopes = new Set(login.scopes)
+  const shared = { customer: CUSTOMER, mode: 'test', scope: SCOPE, scopes }
+  assert.deepEqual(person, { ...shared, kind: 'person', subject: '7', clientId: 'gatehook' })
+  const own = { ...login, clientId: 'cli_1', subject: 'cli_1' }
+  const client = await tokens.verify((await tokens.clientToken(own)).access_token)
+  assert.deepEqual(client, { ...shared, kind: 'client', subject: 'cli_1', clientId: 'cli_1' })
+})
+
+eachMigrated('§4.1 what a hook adds has a bound', async (db, t) => {
+  const { tokens } = await openDesk(db, t)
+  const claims = { essay: 'x'.repeat(8_000) }
+  await assert.rejects(tokens.openSession({ ...login, claims }), /too large/)
+})
