@@ -82,6 +82,7 @@ export function listSchema(item: JsonSchema): JsonSchema {
   })
   const cursors = object({ next: maybe, prev: maybe })
   return {
+    'x-open-set': true, // a further style comes only to those who choose it
     oneOf: [
       { title: 'cursor', ...object({ data, cursors, next_cursor: maybe, has_more: flag }) },
       { title: 'keyset', ...object({ data, after_id: count, has_more: flag }) },
@@ -95,12 +96,22 @@ export function listSchema(item: JsonSchema): JsonSchema {
   }
 }
 
+/**
+ * Words that may be joined by others without notice: callers treat one they do not know as such.
+ * The gate takes no such set for a promise (§8.11).
+ */
+const openSet = (words: readonly string[]): JsonSchema => ({
+  type: 'string',
+  enum: words,
+  'x-open-set': true,
+})
+
 /** The uniform error (§10.1), its codes those of the failure table. */
 export const errorSchema: JsonSchema = {
   type: 'object',
   required: ['error', 'message', 'status', 'request_id'],
   properties: {
-    error: { type: 'string', enum: Object.keys(failures) },
+    error: openSet(Object.keys(failures)),
     message: text,
     status: { type: 'integer' },
     request_id: text,
@@ -170,7 +181,7 @@ export const securitySchemes = {
 export const eventSchema = (types: readonly string[]): JsonSchema =>
   object({
     id: text,
-    type: { type: 'string', enum: types },
+    type: openSet(types),
     created: integer(0, { description: 'Unix seconds.' }),
     livemode: flag,
     data: object({ object: { type: 'object' } }),

@@ -28,6 +28,7 @@ const ajv = new Ajv({
   allowUnionTypes: true,
   validateSchema: false, // schemas are made by `schema.ts`, never written by hand
 })
+ajv.addKeyword('x-open-set')
 ajv.addFormat('email', EMAIL)
 ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined)
 ajv.addFormat('uri', (text: string) => /^https?:\/\//i.test(text) && URL.canParse(text))
