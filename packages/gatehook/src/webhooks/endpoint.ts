@@ -18,7 +18,8 @@ const COST_CHARACTERS = 16_384
 export class Endpoint implements Queued {
   readonly no: number
   readonly customer: number
-  readonly breaker = new Breaker()
+  readonly owner: Customer
+  breaker = new Breaker()
   /** Rows in this memory: waiting, under way, or with a result that is not written yet. */
   readonly known = new Set<number>()
   registration: Registration | undefined
@@ -36,9 +37,10 @@ export class Endpoint implements Queued {
   #rows: readonly Due[] = []
   #next = 0
 
-  constructor(no: number, customer: number) {
+  constructor(no: number, owner: Customer) {
     this.no = no
-    this.customer = customer
+    this.customer = owner.no
+    this.owner = owner
   }
 
   get waiting(): number {

@@ -12,11 +12,14 @@ import { isDelivered, type Outcome } from './attempt.ts'
 import type { Rate } from './bucket.ts'
 import { attemptRecord } from './delivery.ts'
 import { Fairness } from './drr.ts'
-import { Customer, Endpoint } from './endpoint.ts'
+import type { Customer, Endpoint } from './endpoint.ts'
 import { type Figures, Tally } from './figures.ts'
+import { Gatherer } from './gatherer.ts'
 import { afterAttempt } from './health.ts'
+import { Ledger } from './ledger.ts'
+import { Roster } from './roster.ts'
 import { isExpired, judge } from './schedule.ts'
-import type { DisabledReason, Due, Leases, Note, Post, Settlement, WorkStore } from './work.ts'
+import type { Due, Leases, Post, WorkStore } from './work.ts'
 
 export interface EngineDeps {
   readonly store: WorkStore
@@ -39,62 +42,48 @@ const IN_FLIGHT_MAX = 1_024
 const IN_FLIGHT_SURE = 20
 /** Results that wait to be written; beyond it nothing is started. */
 const UNWRITTEN_MAX = 10_000
-/** Rows of one endpoint in memory, and of all together. */
-const WINDOW_MAX = 128
-const WINDOW_MIN = 4
-const WINDOWS_MAX = 4_096
-/** Characters of bodies in all windows. */
-const WINDOWS_CHARACTERS = 8_388_608
-/** Endpoints read at a time. */
-const GATHER_MAX = 32
-/** Results written in one transaction. */
-const SETTLE_MAX = 512
-const SCAN_MS = 1_000
 
-interface Result {
-  readonly endpoint: Endpoint
-  readonly settlement: Settlement
+interface Ended {
+  readonly n: number
+  /** When it was started. */
+  readonly at: number
+  readonly outcome: Outcome
 }
 
 export class Engine {
   readonly #deps: EngineDeps
-  readonly #endpoints = new Map<number, Endpoint>()
-  readonly #customers = new Map<number, Customer>()
+  readonly #roster = new Roster()
   readonly #fairness = new Fairness<Endpoint>()
-  readonly #hungry = new Set<Endpoint>()
-  readonly #noted = new Set<Endpoint>()
+  readonly #ledger: Ledger
+  readonly #gatherer: Gatherer
   readonly #tally = new Tally()
   readonly #abort = new AbortController()
-  #unwritten: Result[] = []
-  #off: { readonly endpoint: Endpoint; readonly reason: DisabledReason }[] = []
   #inFlight = 0
   #busyCustomers = 0
-  #scanAt = Number.NEGATIVE_INFINITY
   /** Rows in windows, as the last sweep found them. */
   #waiting = 0
   #draining = false
+  #ended: (() => void) | undefined
 
   constructor(deps: EngineDeps) {
     this.#deps = deps
-  }
-
-  get inFlight(): number {
-    return this.#inFlight
+    this.#ledger = new Ledger(deps.store)
+    this.#gatherer = new Gatherer({ ...deps, roster: this.#roster, ledger: this.#ledger })
   }
 
   /** Results to write, or registrations to switch off. */
   get hasResults(): boolean {
-    return this.#unwritten.length + this.#noted.size + this.#off.length > 0
-  }
-
-  /** Something waits for time or for an answer. */
-  get isBusy(): boolean {
-    return this.#inFlight > 0 || this.#hungry.size > 0 || this.#waiting > 0
+    return !this.#ledger.isEmpty
   }
 
   /** Windows to fill, or a look at all endpoints that is due. */
   get isHungry(): boolean {
-    return !this.#draining && (this.#hungry.size > 0 || this.#scanIsDue())
+    return !this.#draining && this.#gatherer.isHungry
+  }
+
+  /** Something waits for time or for an answer. */
+  get isBusy(): boolean {
+    return this.#inFlight > 0 || this.#waiting > 0
   }
 
   /** One whole turn: what tests call. */
@@ -105,18 +94,17 @@ export class Engine {
       await this.gather()
       this.dispatch()
     }
-    this.dispatch()
   }
 
-  /** These registrations have something new that is due. */
+  /** These registrations have something new that is due, or were changed. */
   async wake(nos: readonly number[]): Promise<void> {
-    const now = this.#deps.clock.now()
     for (const no of nos) {
-      const endpoint = this.#endpoints.get(no) ?? (await this.#meet(no))
+      const endpoint = await this.#gatherer.meet(no)
       if (!endpoint) continue
+      const now = this.#deps.clock.now()
       endpoint.expect(now)
-      endpoint.changed = true // perhaps: the registration is read again with its rows
-      this.#consider(endpoint, now)
+      endpoint.changed = true
+      this.#gatherer.consider(endpoint, now)
     }
   }
 
@@ -125,14 +113,12 @@ export class Engine {
     const { clock, leases } = this.#deps
     const now = clock.now()
     const elapsedMs = clock.elapsedMs()
-    for (const customer of this.#customers.values()) {
-      customer.held = false
-      if (!leases.holds(customer.no)) for (const one of customer.endpoints) one.drop(now)
-    }
+    for (const customer of this.#roster.customers) customer.held = false
     this.#waiting = 0
-    for (const endpoint of this.#endpoints.values()) {
+    for (const endpoint of this.#roster.endpoints) {
+      if (!leases.holds(endpoint.customer)) endpoint.drop(now)
       this.#offer(endpoint, now, elapsedMs)
-      this.#consider(endpoint, now)
+      this.#gatherer.consider(endpoint, now)
       this.#waiting += endpoint.waiting
     }
     this.dispatch()
@@ -144,90 +130,70 @@ export class Engine {
     const { clock } = this.#deps
     const now = clock.now()
     const elapsedMs = clock.elapsedMs()
-    while (this.#unwritten.length < UNWRITTEN_MAX) {
+    while (this.#ledger.size < UNWRITTEN_MAX) {
       const endpoint = this.#fairness.next()
       if (!endpoint) return
-      const customer = this.#customers.get(endpoint.customer)!
+      const { owner } = endpoint
       if (!endpoint.mayStart(now, elapsedMs)) {
         this.#fairness.remove(endpoint)
-      } else if (!this.#hasRoom(customer) || !customer.hasToken(elapsedMs)) {
-        customer.held = true
-        this.#fairness.removeCustomer(customer.no)
+      } else if (!this.#hasRoom(owner) || !owner.hasToken(elapsedMs)) {
+        owner.held = true
+        this.#fairness.removeCustomer(owner.no)
       } else {
-        const { cost } = endpoint
-        this.#start(endpoint, customer, now)
-        this.#fairness.served(endpoint, cost)
+        this.#fairness.served(endpoint, endpoint.cost)
+        this.#start(endpoint, now)
       }
-      this.#consider(endpoint, now)
+      this.#gatherer.consider(endpoint, now)
     }
   }
 
   /** Fills windows from the store. */
   async gather(): Promise<void> {
-    if (this.#scanIsDue()) await this.#scan()
-    const some: Endpoint[] = []
-    for (const endpoint of this.#hungry) {
-      if (some.push(endpoint) === GATHER_MAX) break
-    }
-    for (const endpoint of some) {
-      this.#hungry.delete(endpoint)
-      endpoint.gathering = true
-    }
-    try {
-      await Promise.all(some.map((endpoint) => this.#fill(endpoint)))
-    } finally {
-      for (const endpoint of some) endpoint.gathering = false
-    }
+    const read = await this.#gatherer.gather()
     const now = this.#deps.clock.now()
     const elapsedMs = this.#deps.clock.elapsedMs()
-    for (const endpoint of some) {
+    for (const endpoint of read) {
       this.#offer(endpoint, now, elapsedMs)
-      this.#consider(endpoint, now)
+      this.#gatherer.consider(endpoint, now)
     }
   }
 
   /** Writes results. Throws when they cannot be written; they are kept, and tried again. */
   async settle(): Promise<void> {
-    const { store, clock } = this.#deps
     while (this.hasResults) {
-      const batch = this.#unwritten.slice(0, SETTLE_MAX)
-      const noted = [...this.#noted]
-      const written = noted.map(noteOf)
-      if (batch.length + noted.length > 0) {
-        await store.settle(
-          batch.map((result) => result.settlement),
-          written,
-        )
-      }
-      this.#unwritten = this.#unwritten.slice(batch.length)
-      const now = clock.now()
-      for (const { endpoint, settlement } of batch) {
-        endpoint.known.delete(settlement.no)
-        if (settlement.nextAt !== null) endpoint.expect(settlement.nextAt)
-        this.#consider(endpoint, now)
-      }
-      noted.forEach((endpoint, at) => {
-        if (isSame(noteOf(endpoint), written[at]!)) this.#noted.delete(endpoint)
-      })
-      await this.#switchOff()
+      const written = await this.#ledger.write()
+      const now = this.#deps.clock.now()
+      for (const endpoint of written) this.#gatherer.consider(endpoint, now)
+      const off = await this.#ledger.disable()
+      if (!off) continue
+      const { endpoint, reason } = off
+      endpoint.readAt = Number.NEGATIVE_INFINITY
+      this.#gatherer.consider(endpoint, now)
+      this.#deps.log.warn({ webhook: endpoint.registration?.id, reason }, 'webhook disabled')
     }
   }
 
-  /** Nothing more is started. Resolves when all that ran is written, or given back to the disk. */
+  /**
+   * Nothing more is started. Resolves when all that ran is written, or, aborted because `limit` came
+   * first, left pending as it was.
+   */
   async drain(limit: Promise<unknown>): Promise<void> {
     this.#draining = true
     limit.then(() => this.#abort.abort())
-    while (this.#inFlight > 0) await new Promise<void>((resolve) => void (this.#ended = resolve))
+    while (this.#inFlight > 0) {
+      await new Promise<void>((resolve) => {
+        this.#ended = resolve
+      })
+    }
     await this.settle()
   }
-  #ended: (() => void) | undefined
 
   figures(): Figures {
     const now = this.#deps.clock.now()
     const breakers = { closed: 0, open: 0, probing: 0 }
     let parked = 0
     let oldest = now
-    for (const endpoint of this.#endpoints.values()) {
+    for (const endpoint of this.#roster.endpoints) {
       breakers[endpoint.breaker.state] += 1
       if (endpoint.parkedUntil > now) parked += 1
       else if (endpoint.dueAt !== undefined && endpoint.dueAt < oldest) oldest = endpoint.dueAt
@@ -241,44 +207,36 @@ export class Engine {
       queueAgeMs: now - oldest,
       breakers,
       parked,
-      unwritten: this.#unwritten.length,
+      unwritten: this.#ledger.size,
     }
   }
 
-  #start(endpoint: Endpoint, customer: Customer, now: number): void {
+  #start(endpoint: Endpoint, now: number): void {
     const due = endpoint.shift()
-    const registration = endpoint.registration!
-    const { body } = due
+    const { owner } = endpoint
+    const { body, no, attempt } = due
     if (body === undefined || isExpired(due.createdAt, now)) {
-      const { no, attempt } = due
-      const settlement = { no, state: 'exhausted', attempt, nextAt: null, record: '' } as const
-      this.#unwritten.push({ endpoint, settlement })
+      this.#ledger.add(endpoint, { no, state: 'exhausted', attempt, nextAt: null, record: '' })
       this.#deps.nudge?.()
       return
     }
-    const n = due.attempt + 1
+    const n = attempt + 1
     endpoint.inFlight += 1
     endpoint.breaker.sent()
-    if (customer.inFlight++ === 0) this.#busyCustomers += 1
+    if (owner.inFlight++ === 0) this.#busyCustomers += 1
     this.#inFlight += 1
-    customer.takeToken()
+    owner.takeToken()
     this.#deps
-      .post(registration, { ...due, body }, { n, now }, this.#abort.signal)
-      .then((outcome) => this.#finish(endpoint, customer, due, { n, at: now, outcome }))
+      .post(endpoint.registration!, { ...due, body }, { n, now }, this.#abort.signal)
+      .then((outcome) => this.#finish(endpoint, due, { n, at: now, outcome }))
   }
 
-  #finish(
-    endpoint: Endpoint,
-    customer: Customer,
-    due: Due,
-    { n, at, outcome }: { n: number; at: number; outcome: Outcome },
-  ): void {
-    const { clock, chance, scheduleS } = this.#deps
-    const now = clock.now()
+  #finish(endpoint: Endpoint, due: Due, ended: Ended): void {
+    const now = this.#deps.clock.now()
     endpoint.inFlight -= 1
-    this.#inFlight -= 1
-    if (--customer.inFlight === 0) this.#busyCustomers -= 1
-    if (this.#inFlight === 0) this.#ended?.()
+    if (--endpoint.owner.inFlight === 0) this.#busyCustomers -= 1
+    if (--this.#inFlight === 0) this.#ended?.()
+    const { outcome } = ended
     if (outcome.kind === 'failed' && outcome.reason === 'aborted') {
       // Ours, not the receiver's: the row is pending as before.
       endpoint.breaker.withdrawn()
@@ -287,42 +245,39 @@ export class Engine {
       return
     }
     this.#tally.count(outcome)
-    const verdict = judge(outcome, { n, now, scheduleS, chance: chance() })
+    this.#record(endpoint, due, ended, now)
+    this.#goOn(endpoint, now)
+  }
+
+  #record(endpoint: Endpoint, due: Due, { n, at, outcome }: Ended, now: number): void {
+    const { chance, scheduleS } = this.#deps
+    const delivered = isDelivered(outcome)
+    const verdict = judge(outcome, { n, now, scheduleS, chance: delivered ? 0 : chance() })
+    const { state, nextAt, parkedUntil = 0 } = verdict
     const record = JSON.stringify(attemptRecord(n, isoTime(at), outcome))
-    const { state, nextAt } = verdict
-    this.#unwritten.push({
-      endpoint,
-      settlement: { no: due.no, state, attempt: n, nextAt, record },
-    })
-    endpoint.breaker.record(isDelivered(outcome), now)
-    this.#observe(endpoint, isDelivered(outcome), now, verdict.parkedUntil)
-    if (verdict.gone) this.#off.push({ endpoint, reason: 'gone' })
-    this.#goOn(endpoint, customer, now)
+    this.#ledger.add(endpoint, { no: due.no, state, attempt: n, nextAt, record })
+    endpoint.breaker.record(delivered, now)
+    const health = afterAttempt(endpoint.health, delivered, now)
+    if (health !== endpoint.health || parkedUntil > endpoint.parkedUntil) {
+      endpoint.health = health
+      endpoint.parkedUntil = Math.max(parkedUntil, endpoint.parkedUntil)
+      this.#ledger.note(endpoint)
+    }
+    if (verdict.gone) this.#ledger.switchOff(endpoint, 'gone')
   }
 
   /** A place is free: for this endpoint, or for others of a customer that was held. */
-  #goOn(endpoint: Endpoint, customer: Customer, now: number): void {
+  #goOn(endpoint: Endpoint, now: number): void {
     const elapsedMs = this.#deps.clock.elapsedMs()
-    if (customer.held) {
-      customer.held = false
-      for (const one of customer.endpoints) this.#offer(one, now, elapsedMs)
+    const { owner } = endpoint
+    if (owner.held) {
+      owner.held = false
+      for (const one of owner.endpoints) this.#offer(one, now, elapsedMs)
     }
     this.#offer(endpoint, now, elapsedMs)
-    this.#consider(endpoint, now)
+    this.#gatherer.consider(endpoint, now)
     this.dispatch()
     this.#deps.nudge?.()
-  }
-
-  #observe(endpoint: Endpoint, delivered: boolean, now: number, parkedUntil?: number): void {
-    const health = afterAttempt(endpoint.health, delivered, now)
-    if (health !== endpoint.health) {
-      endpoint.health = health
-      this.#noted.add(endpoint)
-    }
-    if (parkedUntil !== undefined && parkedUntil > endpoint.parkedUntil) {
-      endpoint.parkedUntil = parkedUntil
-      this.#noted.add(endpoint)
-    }
   }
 
   /** Shares of the sockets matter only when half of them are in use. */
@@ -334,151 +289,8 @@ export class Engine {
   }
 
   #offer(endpoint: Endpoint, now: number, elapsedMs: number): void {
-    if (this.#customers.get(endpoint.customer)?.held) return
+    if (endpoint.owner.held) return
     if (endpoint.mayStart(now, elapsedMs)) this.#fairness.add(endpoint)
     else this.#fairness.remove(endpoint)
   }
-
-  /** Puts an endpoint down to be read, where something may be due that is not in memory. */
-  #consider(endpoint: Endpoint, now: number): void {
-    if (endpoint.gathering || endpoint.closedUntil(now) > 0) return
-    const { waiting, dueAt } = endpoint
-    const low = waiting <= this.#windowOf(endpoint) / 4
-    const wants = dueAt !== undefined && dueAt <= now && low
-    const fresh = !endpoint.changed && endpoint.isFresh(this.#deps.clock.elapsedMs())
-    if (wants || (waiting > 0 && !fresh)) this.#hungry.add(endpoint)
-  }
-
-  #windowOf(endpoint: Endpoint): number {
-    const endpoints = Math.max(1, this.#endpoints.size)
-    const byBytes = WINDOWS_CHARACTERS / endpoints / endpoint.bodyCharacters
-    const rows = Math.min(WINDOW_MAX, WINDOWS_MAX / endpoints, byBytes)
-    return Math.max(WINDOW_MIN, Math.floor(rows))
-  }
-
-  async #fill(endpoint: Endpoint): Promise<void> {
-    const { store, clock } = this.#deps
-    const now = clock.now()
-    const expected = endpoint.dueAt
-    endpoint.dueAt = undefined
-    endpoint.changed = false
-    try {
-      if (!(await this.#read(endpoint, now))) return
-      const limit = this.#windowOf(endpoint) - endpoint.waiting
-      if (limit <= 0) {
-        if (expected !== undefined) endpoint.expect(expected)
-        return
-      }
-      const { rows, nextAt } = await store.due(endpoint.no, now, endpoint.known, limit)
-      endpoint.put(rows)
-      if (nextAt !== undefined) endpoint.expect(nextAt)
-    } catch (error) {
-      endpoint.expect(expected ?? now)
-      throw error
-    }
-  }
-
-  /** Reads the registration anew; false: there is nothing to send now. */
-  async #read(endpoint: Endpoint, now: number): Promise<boolean> {
-    const { store, clock, leases } = this.#deps
-    const registration = await store.look(endpoint.no)
-    if (!registration?.sends || !leases.holds(endpoint.customer)) {
-      endpoint.registration = registration
-      endpoint.drop(now)
-      endpoint.dueAt = undefined // a look at all endpoints finds it again when it may send
-      return false
-    }
-    if (registration.revision !== endpoint.registration?.revision) endpoint.drop(now)
-    if (!endpoint.registration) {
-      endpoint.health = registration
-      endpoint.parkedUntil = registration.parkedUntil ?? 0
-    }
-    endpoint.registration = registration
-    endpoint.readAt = clock.elapsedMs()
-    const customer = this.#customers.get(endpoint.customer)
-    customer?.limit(registration.rate ?? this.#deps.rate, clock.elapsedMs())
-    return endpoint.closedUntil(now) === 0
-  }
-
-  /** An endpoint nobody told of yet. */
-  async #meet(no: number): Promise<Endpoint | undefined> {
-    const { store, leases } = this.#deps
-    const registration = await store.look(no)
-    if (!registration?.sends) return undefined
-    const { customer } = registration
-    if (!leases.holds(customer)) await leases.take([customer])
-    return leases.holds(customer) ? this.#endpoint(no, customer) : undefined
-  }
-
-  #endpoint(no: number, customerNo: number): Endpoint {
-    let endpoint = this.#endpoints.get(no)
-    if (endpoint) return endpoint
-    endpoint = new Endpoint(no, customerNo)
-    this.#endpoints.set(no, endpoint)
-    let customer = this.#customers.get(customerNo)
-    if (!customer) this.#customers.set(customerNo, (customer = new Customer(customerNo)))
-    customer.endpoints.add(endpoint)
-    return endpoint
-  }
-
-  #scanIsDue(): boolean {
-    return this.#deps.clock.elapsedMs() - this.#scanAt >= SCAN_MS
-  }
-
-  /** Looks at all endpoints: other processes' work, retries after a start, whose health is over. */
-  async #scan(): Promise<void> {
-    const { store, leases, clock } = this.#deps
-    this.#scanAt = clock.elapsedMs()
-    const now = clock.now()
-    for (const no of await store.failing(now)) await store.disable(no, 'failing')
-    const ahead = await store.scan()
-    const due = ahead.filter(({ customer, dueAt }) => dueAt <= now && !leases.holds(customer))
-    if (due.length > 0) await leases.take([...new Set(due.map((one) => one.customer))])
-    for (const { no, customer, dueAt } of ahead) {
-      if (!leases.holds(customer)) continue
-      const endpoint = this.#endpoint(no, customer)
-      endpoint.expect(dueAt)
-      this.#consider(endpoint, now)
-    }
-    this.#forget(now)
-  }
-
-  #forget(now: number): void {
-    for (const endpoint of this.#endpoints.values()) {
-      if (!endpoint.isIdle(now)) continue
-      if (endpoint.gathering || this.#noted.has(endpoint)) continue
-      this.#endpoints.delete(endpoint.no)
-      this.#hungry.delete(endpoint)
-      this.#customers.get(endpoint.customer)?.endpoints.delete(endpoint)
-    }
-    const elapsedMs = this.#deps.clock.elapsedMs()
-    for (const customer of this.#customers.values()) {
-      if (customer.isIdle(elapsedMs)) this.#customers.delete(customer.no)
-    }
-  }
-
-  async #switchOff(): Promise<void> {
-    while (this.#off.length > 0) {
-      const { endpoint, reason } = this.#off[0]!
-      await this.#deps.store.disable(endpoint.no, reason)
-      this.#off.shift()
-      endpoint.drop(this.#deps.clock.now())
-      endpoint.readAt = Number.NEGATIVE_INFINITY
-      this.#deps.log.warn({ webhook: endpoint.registration?.id, reason }, 'webhook disabled')
-    }
-  }
 }
-
-const noteOf = ({ no, health, parkedUntil }: Endpoint): Note => ({
-  no,
-  firstFailureAt: health.firstFailureAt,
-  lastFailureAt: health.lastFailureAt,
-  lastSuccessAt: health.lastSuccessAt,
-  parkedUntil: parkedUntil || null,
-})
-
-const isSame = (one: Note, other: Note): boolean =>
-  one.firstFailureAt === other.firstFailureAt &&
-  one.lastFailureAt === other.lastFailureAt &&
-  one.lastSuccessAt === other.lastSuccessAt &&
-  one.parkedUntil === other.parkedUntil

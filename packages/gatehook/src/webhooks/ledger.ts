@@ -1,0 +1,100 @@
+/**
+ * What came of attempts and is not on disk yet: results, the health of endpoints, who is to be switched
+ * off. Written in batches; kept until they are written, however often that fails.
+ */
+import type { Endpoint } from './endpoint.ts'
+import type { DisabledReason, Note, Settlement, WorkStore } from './work.ts'
+
+/** Results written in one transaction. */
+const BATCH_MAX = 512
+
+interface Result {
+  readonly endpoint: Endpoint
+  readonly settlement: Settlement
+}
+
+interface SwitchOff {
+  readonly endpoint: Endpoint
+  readonly reason: DisabledReason
+}
+
+export class Ledger {
+  readonly #store: Pick<WorkStore, 'settle' | 'disable'>
+  readonly #noted = new Set<Endpoint>()
+  #unwritten: Result[] = []
+  #off: SwitchOff[] = []
+
+  constructor(store: Pick<WorkStore, 'settle' | 'disable'>) {
+    this.#store = store
+  }
+
+  /** Results that wait. */
+  get size(): number {
+    return this.#unwritten.length
+  }
+
+  get isEmpty(): boolean {
+    return this.#unwritten.length + this.#noted.size + this.#off.length === 0
+  }
+
+  add(endpoint: Endpoint, settlement: Settlement): void {
+    this.#unwritten.push({ endpoint, settlement })
+  }
+
+  /** Its health, or for how long it is parked, changed. */
+  note(endpoint: Endpoint): void {
+    this.#noted.add(endpoint)
+  }
+
+  hasNote(endpoint: Endpoint): boolean {
+    return this.#noted.has(endpoint)
+  }
+
+  switchOff(endpoint: Endpoint, reason: DisabledReason): void {
+    this.#off.push({ endpoint, reason })
+  }
+
+  /** One transaction of results; gives the endpoints they were of. Throws when it fails. */
+  async write(): Promise<Endpoint[]> {
+    const batch = this.#unwritten.slice(0, BATCH_MAX)
+    const noted = [...this.#noted]
+    if (batch.length + noted.length === 0) return []
+    const notes = noted.map(noteOf)
+    await this.#store.settle(
+      batch.map((result) => result.settlement),
+      notes,
+    )
+    this.#unwritten = this.#unwritten.slice(batch.length)
+    for (const { endpoint, settlement } of batch) {
+      endpoint.known.delete(settlement.no)
+      if (settlement.nextAt !== null) endpoint.expect(settlement.nextAt)
+    }
+    noted.forEach((endpoint, at) => {
+      if (isSame(noteOf(endpoint), notes[at]!)) this.#noted.delete(endpoint)
+    })
+    return batch.map((result) => result.endpoint)
+  }
+
+  /** Switches one off; undefined when none is to be. */
+  async disable(): Promise<SwitchOff | undefined> {
+    const next = this.#off[0]
+    if (!next) return undefined
+    await this.#store.disable(next.endpoint.no, next.reason)
+    this.#off.shift()
+    return next
+  }
+}
+
+const noteOf = ({ no, health, parkedUntil }: Endpoint): Note => ({
+  no,
+  firstFailureAt: health.firstFailureAt,
+  lastFailureAt: health.lastFailureAt,
+  lastSuccessAt: health.lastSuccessAt,
+  parkedUntil: parkedUntil || null,
+})
+
+const isSame = (one: Note, other: Note): boolean =>
+  one.firstFailureAt === other.firstFailureAt &&
+  one.lastFailureAt === other.lastFailureAt &&
+  one.lastSuccessAt === other.lastSuccessAt &&
+  one.parkedUntil === other.parkedUntil
