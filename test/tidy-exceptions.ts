@@ -9,8 +9,8 @@ export const LONG_FUNCTIONS: readonly string[] = []
 export const WIDE_FILES: readonly string[] = []
 export const NOT_BUILT: readonly string[] = [
   '2.1',
-  '3.1 3.2 3.4 3.5 3.6 3.8',
-  '4.1 4.2 4.3 4.4 4.5 4.6 4.7 4.8',
+  '3.1 3.2 3.5 3.6',
+  '4.1 4.2 4.4 4.5 4.6 4.7',
   '5.1 5.2 5.3 5.4 5.5',
   '8.1 8.2 8.3 8.4 8.5 8.6 8.7 8.9 8.10 8.11',
   '9.5 9.6 9.7 9.8 9.9 9.10 9.12 9.13',

@@ -1,0 +1,138 @@
+/** §4.3: `POST /auth/login` gives tokens for a name and a password. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eachService, openService } from '../../../../test/rig/service.ts'
+import { service as declare, f, resource } from '../../src/gatehook.ts'
+import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+
+const claimsOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+
+eachService('the answer is the reference’s, and nobody keeps it', async (service) => {
+  const { make, login, anybody } = await signing(service)
+  const ada = await make('ada', { role: 'owner', scopes: ['orders:read', 'events:read'] })
+  const { status, body, headers } = await login(mailOf('ada'))
+  assert.equal(status, 200)
+  const { access_token, refresh_token, ...rest } = body
+  assert.deepEqual(rest, {
+    token_type: 'Bearer',
+    expires_in: 900,
+    scope: 'orders:read events:read',
+  })
+  assert.equal(headers['cache-control'], 'no-store')
+  assert.match(refresh_token, /^\S{43,}$/)
+  const { sub, client_id, customer, mode, name, role } = claimsOf(access_token)
+  assert.deepEqual(
+    [sub, client_id, customer, mode, name, role],
+    [String(ada.id), 'gatehook', 'cus_default', 'test', 'ada', 'owner'],
+  )
+  const orders = await anybody.get('/api/v2/orders', bearerOf(access_token))
+  assert.equal(orders.status, 200)
+  const users = await anybody.get('/api/v2/users', bearerOf(access_token))
+  assert.deepEqual([users.status, users.body.error], [403, 'insufficient_scope'])
+})
+
+eachService('wrong is 401, missing or mistyped 400, and never tokens', async (service) => {
+  const { make, anybody } = await signing(service)
+  await make('ada')
+  const username = mailOf('ada')
+  const known: [body: unknown, expected: string][] = [
+    [{ username, password: 'wrong password' }, '401 invalid_credentials'],
+    [{ username: 'nobody', password: PASSWORD }, '401 invalid_credentials'],
+    [{ username: '', password: '' }, '401 invalid_credentials'],
+    [{ username, password: 'x'.repeat(5000) }, '401 invalid_credentials'],
+    [{ username: 'a\u0000b', password: 'x' }, '400 invalid_json'],
+    [{ username }, '400 invalid_request'],
+    [{ password: PASSWORD }, '400 invalid_request'],
+    [{ username, password: 12345678 }, '400 invalid_request'],
+    [{ username: [username], password: PASSWORD }, '400 invalid_request'],
+    [{ username, password: null }, '400 invalid_request'],
+    [[username, PASSWORD], '400 invalid_request'],
+    ['"text"', '400 invalid_request'],
+    ['{', '400 invalid_json'],
+  ]
+  for (const [body, expected] of known) {
+    const reply = await anybody.post('/auth/login', body)
+    assert.equal(`${reply.status} ${reply.body.error}`, expected, JSON.stringify(body).slice(0, 99))
+    assert.equal(reply.body.access_token, undefined)
+  }
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  assert.equal((await anybody.post('/auth/login', 'username=a&password=b', form)).status, 415)
+})
+
+eachService('a password is changed by who knows it, and its sessions end', async (service) => {
+  const { make, login, anybody } = await signing(service)
+  await make('ada')
+  const username = mailOf('ada')
+  const { access_token, refresh_token } = (await login(username)).body
+  const change = (body: unknown, headers = bearerOf(access_token)) =>
+    anybody.post('/auth/password', body, headers)
+  const wanted = { current: PASSWORD, new: 'another horse' }
+  assert.equal((await anybody.post('/auth/password', wanted)).status, 401)
+  assert.equal((await service.post('/auth/password', wanted)).status, 403, 'a key has none')
+  assert.equal((await change({ current: PASSWORD })).body.error, 'invalid_request')
+  assert.equal((await change({ ...wanted, current: 'wrong' })).body.error, 'invalid_credentials')
+  assert.equal((await change({ ...wanted, new: 'short' })).body.error, 'validation_failed')
+  assert.equal((await change(wanted, basicOf(username))).status, 204)
+  assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 401)
+  assert.equal((await login(username)).status, 401)
+  assert.equal((await login(username, 'another horse')).status, 200)
+})
+
+test('a service’s own claims are in the token; reserved ones are not overwritten', async (t) => {
+  const members = resource('members', {
+    fields: { id: f.id(), handle: f.string().unique(), plan: f.string().default('free') },
+    list: { filter: [], sort: ['id'] },
+    access: { read: 'members:read', create: 'members:write', update: false, delete: false },
+    events: [],
+  }).signsIn({ username: 'handle' })
+  const claims = ({ row, subject }: { row: Record<string, unknown>; subject: string }) => ({
+    plan: row.plan,
+    who: subject,
+    sub: '1000000',
+    scope: 'admin',
+    customer: 'cus_other',
+    iss: 'evil',
+  })
+  const own = declare({
+    name: 'clubs',
+    versions: { v1: { released: '2026-01-01' } },
+    resources: [members],
+    claims,
+  })
+  const service = await openService(t, 'sqlite', { service: own })
+  const { operator, token } = await signing(service)
+  const body = { handle: 'ada', plan: 'gold', password: PASSWORD, role: 'chair' }
+  const made = await operator.post('/admin/users', body)
+  assert.equal(made.status, 201, made.text)
+  assert.deepEqual(
+    [made.body.handle, made.body.plan, made.body.mode, made.body.role],
+    ['ada', 'gold', 'live', 'chair'],
+  )
+  const said = claimsOf(await token('ADA'))
+  assert.deepEqual([said.plan, said.who, said.role], ['gold', String(made.body.id), 'chair'])
+  assert.deepEqual([said.sub, said.customer], [String(made.body.id), 'cus_default'])
+  assert.equal(said.scope.includes('admin'), false)
+  assert.notEqual(said.iss, 'evil')
+})
+
+test('a service nobody signs in to has no login, and works', async (t) => {
+  const notes = resource('notes', {
+    fields: { id: f.id(), text: f.string() },
+    list: { filter: [], sort: ['id'] },
+    access: { read: 'notes:read', create: 'notes:write', update: false, delete: 'notes:write' },
+    events: ['note.created'],
+  })
+  const own = declare({
+    name: 'notes',
+    versions: { v1: { released: '2026-01-01' } },
+    resources: [notes],
+  })
+  const service = await openService(t, 'sqlite', { service: own })
+  const { login, anybody, operator } = await signing(service)
+  assert.equal((await login('ada')).status, 404)
+  assert.equal((await operator.post('/admin/users', {})).status, 404)
+  assert.equal((await anybody.get('/api/v1/notes', basicOf('ada'))).status, 401)
+  const { body } = await service.post('/api/v1/notes', { text: 'x' })
+  assert.equal((await service.delete(`/api/v1/notes/${body.id}`)).status, 204)
+})

@@ -1,0 +1,52 @@
+/** §4.8: a sign-in name is unique in the installation among rows that have a password. */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+
+eachService('another mode or customer has not the same name, rows without one may', async (s) => {
+  const { make, operator, anybody } = await signing(s)
+  const ada = await make('ada')
+  const acme = (await operator.post('/admin/customers', { name: 'Acme' })).body.id
+  const body = { name: 'x', email: 'ADA@example.com', password: PASSWORD }
+  for (const more of [{ mode: 'live' }, { customer: acme }, { mode: 'test', customer: acme }]) {
+    const taken = await operator.post('/admin/users', { ...body, ...more })
+    assert.deepEqual([taken.status, taken.body.error], [409, 'conflict'])
+    assert.equal(taken.body.errors[0].pointer, '/email')
+  }
+  const live = s.as(await s.key({ mode: 'live' }))
+  const row = await live.post('/api/v2/users', { name: 'x', email: mailOf('ada') })
+  assert.equal(row.status, 201, 'a row that cannot sign in takes no name')
+  const late = await operator.put(`/admin/users/${row.body.id}/password`, { password: PASSWORD })
+  assert.equal(late.status, 409)
+  const who = await anybody.get('/api/v2/protected', basicOf(mailOf('ada')))
+  assert.equal(who.body.user, String(ada.id))
+})
+
+eachService('a refused name leaves no row and no event behind', async (service) => {
+  const { make, operator } = await signing(service)
+  await make('ada')
+  const before = (await service.get('/events?pagination=offset')).body.total
+  const body = { name: 'x', email: 'x@example.com', password: PASSWORD, mode: 'live' }
+  assert.equal((await operator.post('/admin/users', body)).status, 201)
+  assert.equal((await operator.post('/admin/users', { ...body, mode: 'test' })).status, 409)
+  assert.equal((await service.get('/api/v2/users?pagination=offset')).body.total, 1)
+  assert.equal((await service.get('/events?pagination=offset')).body.total, before)
+})
+
+eachService('the name follows the row, and is free again when the row is gone', async (service) => {
+  const { make, login } = await signing(service)
+  const ada = await make('ada')
+  const bob = await make('bob', { mode: 'live' })
+  const rename = (email: string) => service.patch(`/api/v2/users/${ada.id}`, { email })
+  const taken = await rename(mailOf('Bob'))
+  assert.deepEqual([taken.status, taken.body.error], [409, 'conflict'])
+  assert.equal(taken.body.errors[0].pointer, '/email')
+  assert.equal((await login(mailOf('ada'))).status, 200, 'nothing happened')
+  assert.equal((await rename('Ada.New@example.com')).status, 200)
+  assert.equal((await login(mailOf('ada'))).status, 401)
+  assert.equal((await login('ada.new@example.com')).status, 200)
+  await make('ada')
+  assert.equal((await login(bob.email)).status, 200)
+  assert.equal((await service.delete(`/api/v2/users/${ada.id}`)).status, 204)
+  await make('again', { email: 'ada.new@example.com' })
+})

@@ -1,0 +1,56 @@
+/** §6.8: deleting a row that signs in ends its sessions, on every node. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshUrl } from '../../../../test/rig/databases.ts'
+import { eachService, openService } from '../../../../test/rig/service.ts'
+import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
+
+const PATH = '/api/v2/protected'
+
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`password, login, access and refresh token are dead within two seconds [${kind}]`, async (t) => {
+    const url = await freshUrl(t, kind)
+    const here = await openService(t, kind, { url })
+    const there = await openService(t, kind, { url })
+    await there.app.work()
+    const { make, login } = await signing(here)
+    const ada = await make('ada')
+    const { access_token, refresh_token } = (await login(mailOf('ada'))).body
+    const ask = (headers: Record<string, string>) => there.as(undefined).get(PATH, headers)
+    assert.equal((await ask(bearerOf(access_token))).status, 200)
+    assert.equal((await here.delete(`/api/v2/users/${ada.id}`)).status, 204)
+    const deletedMs = performance.now()
+    const refreshed = await there.as(undefined).post('/auth/refresh', { refresh_token })
+    assert.deepEqual([refreshed.status, refreshed.body.error], [401, 'invalid_grant'])
+    for (const headers of [bearerOf(access_token), basicOf(mailOf('ada'))]) {
+      while ((await ask(headers)).status !== 401) assert.ok(performance.now() - deletedMs < 2000)
+    }
+    assert.equal((await login(mailOf('ada'))).status, 401)
+  })
+}
+
+eachService('a deletion that fails ends nothing', async (service) => {
+  const { make, login, anybody } = await signing(service)
+  const ada = await make('ada')
+  const { access_token, refresh_token } = (await login(mailOf('ada'))).body
+  await service.post('/api/v2/orders', { user_id: ada.id, amount: 1 })
+  assert.equal((await service.delete(`/api/v2/users/${ada.id}`)).status, 409)
+  assert.equal((await anybody.get(PATH, bearerOf(access_token))).status, 200)
+  assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 200)
+})
+
+eachService('a new password and a disabled person end sessions too', async (service) => {
+  const { make, login, anybody, operator } = await signing(service)
+  const acts = [
+    (id: number) => operator.put(`/admin/users/${id}/password`, { password: 'another horse' }),
+    (id: number) => operator.patch(`/admin/users/${id}`, { disabled: true }),
+    (id: number) => operator.patch(`/admin/users/${id}`, { scopes: ['events:read'] }),
+  ]
+  for (const [at, act] of acts.entries()) {
+    const one = await make(`p${at}`)
+    const { access_token, refresh_token } = (await login(one.email)).body
+    assert.ok((await act(one.id)).status < 300)
+    assert.equal((await anybody.get(PATH, bearerOf(access_token))).status, 401)
+    assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 401)
+  }
+})
