@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Outcome } from './attempt.ts'
+import { judge } from './schedule.ts'
+
+const HOUR_MS = 3_600_000
+const scheduleS = [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
+const NOW = Date.UTC(2026, 10, 21)
+
+const answered = (status: number, retryAfter?: string): Outcome => ({
+  kind: 'answered',
+  status,
+  headers: {},
+  body: '',
+  durationMs: 1,
+  ...(retryAfter !== undefined && { retryAfter }),
+})
+const timeout: Outcome = { kind: 'failed', reason: 'timeout', message: '', durationMs: 15_000 }
+const at = (outcome: Outcome, n: number, chance = 0.5) =>
+  judge(outcome, { n, now: NOW, scheduleS, chance })
+
+test('2xx is delivered, nothing else is', () => {
+  for (const status of [200, 201, 204, 299]) {
+    assert.deepEqual(at(answered(status), 1), { state: 'delivered', nextAt: null })
+  }
+  for (const status of [301, 302, 307, 400, 401, 404, 500]) {
+    assert.equal(at(answered(status), 1).state, 'pending', String(status))
+  }
+  assert.equal(at(timeout, 1).state, 'pending')
+})
+
+test('ten attempts, each after its delay, a fifth more or less', () => {
+  for (const [index, delayS] of scheduleS.entries()) {
+    const delay = (chance: number) => at(answered(500), index + 1, chance).nextAt! - NOW
+    assert.equal(delay(0.5), delayS * 1000)
+    assert.equal(delay(0), delayS * 800)
+    assert.ok(delay(0.999_999) <= delayS * 1200)
+  }
+  assert.deepEqual(at(answered(500), 10), { state: 'exhausted', nextAt: null })
+})
+
+test('Retry-After is honoured up to a day and parks the endpoint; never sooner than the schedule', () => {
+  const hour = at(answered(500, '3600'), 1)
+  assert.equal(hour.nextAt, NOW + HOUR_MS)
+  assert.equal(hour.parkedUntil, NOW + HOUR_MS)
+  assert.equal(at(answered(503, String(48 * 3600)), 1).parkedUntil, NOW + 24 * HOUR_MS)
+  const soon = at(answered(429, '1'), 1)
+  assert.equal(soon.parkedUntil, NOW + 1000)
+  assert.equal(soon.nextAt, NOW + 5000)
+  const date = at(answered(503, new Date(NOW + HOUR_MS).toUTCString()), 1)
+  assert.equal(date.parkedUntil, NOW + HOUR_MS)
+})
+
+test('429 and 503 park for a minute when they do not say; a time-out and a 500 do not park', () => {
+  for (const status of [429, 503]) assert.equal(at(answered(status), 1).parkedUntil, NOW + 60_000)
+  for (const outcome of [timeout, answered(500)]) {
+    assert.equal(at(outcome, 1).parkedUntil, undefined)
+  }
+})
+
+test('410 ends the delivery and says that the receiver is gone', () => {
+  assert.deepEqual(at(answered(410), 1), { state: 'failed', nextAt: null, gone: true })
+})
