@@ -5,7 +5,6 @@ const U = `${S}/User/properties`
 const O = `${S}/Order/properties`
 const UC = `${S}/UserCreate/properties`
 const OC = `${S}/OrderCreate/properties`
-const users = '/paths/~1api~1v2~1users'
 const tags = { type: 'array', items: { type: 'string', maxLength: 20 }, maxItems: 10 }
 
 const values: readonly Mutation[] = [
@@ -156,8 +155,8 @@ const members: readonly Mutation[] = [
   breaks('values of a map change', [[`${U}/map/additionalProperties`, whole]], '"map.*"', [
     [`${U}/map`, { type: 'object', additionalProperties: text }],
   ]),
-  breaks('a member inside a member goes', [[`${U}/home/properties/city`]], '"home.city" of User', [
-    [`${U}/home`, { type: 'object', properties: { city: text } }],
+  breaks('a member inside a member goes', [[`${U}/address/properties/city`]], '"address.city" of User', [
+    [`${U}/address`, { type: 'object', properties: { city: text } }],
   ]),
   breaks('another default', [[`${OC}/currency/default`, 'USD']], '"USD" is taken instead of "EUR"'),
   same(
