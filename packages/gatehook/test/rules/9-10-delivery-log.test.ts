@@ -1,0 +1,234 @@
+/** §9.10: the log says what became of every event, and each can be sent again. */
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { LOCAL, openHook, register } from '../webhooks/hook.ts'
+
+const QUICK = { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '1' } }
+const start = '2020-01-01T00:00:00Z'
+
+const pay = ({ post }: Pick<Caller, 'post'>, id: number) =>
+  post('/events', { type: 'payment.succeeded', object: { id } })
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+async function settled({ get }: Pick<Caller, 'get'>, webhook: string): Promise<any[]> {
+  for (;;) {
+    const { data } = (await get(`/webhooks/${webhook}/deliveries?limit=100`)).body
+    if (data.every((one: { state: string }) => one.state !== 'pending')) return data
+    await setImmediate() // calls without sockets alone would never let the engine's thread in
+  }
+}
+
+/** A registration of a receiver; the engine runs. */
+async function sending(t: TestContext, service: TestApp) {
+  const hook = await openHook(t)
+  const made = await register(service, hook)
+  assert.equal(made.status, 201, made.text)
+  await service.app.work()
+  return { hook, id: made.body.id as string }
+}
+
+eachService(
+  'what was delivered: every member, the attempt with its answer',
+  async (service, t) => {
+    const { get } = service
+    const { hook, id } = await sending(t, service)
+    const event = (await pay(service, 1)).body
+    const [delivery, ...others] = await settled(service, id)
+    assert.equal(others.length, 0)
+    const [attempt] = delivery.attempts
+    const { id: deliveryId, created_at, attempts: _, ...rest } = delivery
+    assert.deepEqual(rest, {
+      event_id: event.id,
+      event_type: 'payment.succeeded',
+      webhook_id: id,
+      state: 'delivered',
+      next_attempt_at: null,
+    })
+    assert.match(deliveryId, /^dlv_[0-9A-Za-z]+$/)
+    for (const time of [created_at, attempt.at]) assert.match(time, /^\d{4}-.*\.\d{3}Z$/)
+    assert.deepEqual(Object.keys(attempt), [
+      ...['n', 'at', 'status', 'duration_ms', 'error'],
+      ...['response_headers', 'response_body'],
+    ])
+    assert.deepEqual(
+      [attempt.n, attempt.status, attempt.error, attempt.response_body],
+      [1, 200, null, 'seen'],
+    )
+    assert.equal(attempt.response_headers['content-type'], 'text/plain')
+    assert.deepEqual(hook.calls[1]!.event, event)
+    assert.equal(hook.calls[1]!.headers['gatehook-delivery'], deliveryId)
+    assert.deepEqual((await get(`/deliveries/${deliveryId}`)).body, delivery)
+  },
+  LOCAL,
+)
+
+eachService(
+  'the log is a list as every list; paused is a state like the others',
+  async (service, t) => {
+    const { get, patch } = service
+    const hook = await openHook(t)
+    const { id } = (await register(service, hook)).body
+    await patch(`/webhooks/${id}`, { active: false })
+    for (const n of [1, 2, 3]) await pay(service, n)
+    const path = `/webhooks/${id}/deliveries`
+    for (const query of ['', '?offset=0', '?page=1', '?pagination=hypermedia', '?state=paused']) {
+      const { data } = (await get(path + query)).body
+      assert.deepEqual(
+        data.map((one: { state: string }) => one.state),
+        Array(3).fill('paused'),
+        query,
+      )
+    }
+    assert.deepEqual((await get(`${path}?state=pending`)).body.data, [])
+    assert.equal((await get(`${path}?state[in]=paused,failed&pagination=page`)).body.total, 3)
+    assert.equal((await get(`${path}?state=lost`)).body.error, 'invalid_parameter')
+    assert.equal((await get(`${path}?after_id=0`)).body.error, 'invalid_parameter')
+    const [first] = (await get(`${path}?limit=1`)).body.data
+    const found = (await get(`${path}?event_id=${first.event_id}&fields=id,state`)).body.data
+    assert.deepEqual(found, [{ id: first.id, state: 'paused' }])
+    const linked = (await get(`${path}?pagination=hypermedia&per_page=1`)).body.data[0]
+    assert.deepEqual(linked._links, {
+      self: `/deliveries/${first.id}`,
+      event: `/events/${first.event_id}`,
+    })
+    const cursor = (await get(`${path}?limit=1`)).body.next_cursor
+    const other = (await register(service, hook)).body.id
+    const refused = await get(`/webhooks/${other}/deliveries?limit=1&cursor=${cursor}`)
+    assert.equal(refused.body.error, 'cursor_mismatch')
+    assert.deepEqual((await get(`/webhooks/${other}/deliveries`)).body.data, [])
+  },
+  LOCAL,
+)
+
+eachService(
+  'resend: the same delivery once more, as often as asked',
+  async (service, t) => {
+    const { get, post } = service
+    const { hook, id } = await sending(t, service)
+    await pay(service, 1)
+    const [delivery] = await settled(service, id)
+    const again = await post(`/deliveries/${delivery.id}/resend`)
+    assert.equal(again.status, 202)
+    assert.deepEqual([again.body.id, again.body.state], [delivery.id, 'pending'])
+    await hook.until(3)
+    const [after, ...others] = await settled(service, id)
+    assert.equal(others.length, 0)
+    assert.deepEqual(
+      after.attempts.map((one: { n: number }) => one.n),
+      [1, 2],
+    )
+    assert.equal(hook.calls[2]!.body, hook.calls[1]!.body)
+    const headers = { 'idempotency-key': 'resend-1' }
+    for (const _ of [1, 2]) {
+      assert.equal((await post(`/deliveries/${delivery.id}/resend`, {}, headers)).status, 202)
+    }
+    await settled(service, id)
+    assert.equal(hook.calls.length, 4)
+    assert.equal((await post(`/deliveries/${delivery.id}/resend`, { force: true })).status, 422)
+    for (const path of ['/deliveries/dlv_x', '/deliveries/1', '/deliveries/%00']) {
+      assert.ok([400, 404].includes((await get(path)).status))
+      assert.ok([400, 404].includes((await post(`${path}/resend`)).status))
+    }
+  },
+  LOCAL,
+)
+
+eachService(
+  'recover: what failed since is sent again, and only that',
+  async (service, t) => {
+    const { get, post } = service
+    const { hook, id } = await sending(t, service)
+    await pay(service, 0)
+    await settled(service, id)
+    hook.answers = () => 500
+    for (const n of [1, 2]) await pay(service, n)
+    const log = await settled(service, id)
+    assert.deepEqual(
+      log.map((one) => one.state),
+      ['delivered', 'exhausted', 'exhausted'],
+    )
+    hook.answers = () => 200
+    const since = new Date(Date.now() + 3_600_000).toISOString()
+    const ahead = await post(`/webhooks/${id}/recover`, { since })
+    assert.deepEqual([ahead.status, ahead.body.errors[0].pointer], [422, '/since'])
+    const headers = { 'idempotency-key': 'recover-1' }
+    for (const _ of [1, 2]) {
+      const recovered = await post(`/webhooks/${id}/recover`, { since: start }, headers)
+      assert.deepEqual([recovered.status, recovered.body], [202, { count: 2 }])
+    }
+    const after = await settled(service, id)
+    assert.deepEqual(
+      after.map((one) => one.state),
+      Array(3).fill('delivered'),
+    )
+    assert.deepEqual(
+      after.map((one) => one.attempts.length),
+      [1, 3, 3],
+    )
+    const none = await post(`/webhooks/${id}/recover`, { since: start })
+    assert.deepEqual(none.body, { count: 0 })
+    assert.equal((await get(`/webhooks/${id}`)).body.active, true)
+  },
+  QUICK,
+)
+
+eachService(
+  'replay: every event since that is asked for, those before the registration too',
+  async (service, t) => {
+    const { post, patch } = service
+    await pay(service, 0)
+    await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+    const { hook, id } = await sending(t, service)
+    await pay(service, 1)
+    await settled(service, id)
+    assert.equal(hook.calls.length, 2)
+    const replay = async (body: unknown) => {
+      const reply = await post(`/webhooks/${id}/replay`, body)
+      assert.equal(reply.status, 202, reply.text)
+      return reply.body.count
+    }
+    const event_types = ['user.*']
+    assert.equal(await replay({ since: start, event_types }), 1)
+    assert.equal(await replay({ since: new Date().toISOString() }), 0)
+    await settled(service, id)
+    assert.equal(await replay({ since: start }), 3)
+    const log = await settled(service, id)
+    assert.equal(hook.calls.length, 6)
+    assert.deepEqual(log.map((one) => one.attempts.length).sort(), [1, 2, 2])
+    assert.equal(new Set(log.map((one) => one.event_id)).size, 3)
+    // While they wait, they are not made twice.
+    await patch(`/webhooks/${id}`, { active: false })
+    assert.deepEqual([await replay({ since: start }), await replay({ since: start })], [3, 0])
+    for (const body of [{}, { since: 'soon' }, { since: start, event_types: ['order.lost'] }]) {
+      assert.equal((await post(`/webhooks/${id}/replay`, body)).status, 422)
+    }
+    assert.equal((await post('/webhooks/wh_x/replay', { since: start })).status, 404)
+  },
+  LOCAL,
+)
+
+eachService(
+  'a month of events is replayed in slices, each row once',
+  async (service, t) => {
+    const { post, patch, get } = service
+    const hook = await openHook(t)
+    const { id } = (await register(service, hook, { api_version: 'v1' })).body
+    await patch(`/webhooks/${id}`, { active: false, events: ['payment.succeeded'] })
+    const many = Array.from({ length: 1_203 }, (_, n) => n)
+    await Promise.all(many.map((n) => pay(service, n)))
+    const total = async () =>
+      (await get(`/webhooks/${id}/deliveries?pagination=page`)).headers['x-total-count']
+    assert.equal(await total(), '1203')
+    const text = "UPDATE gh_deliveries SET state = 'failed'"
+    await service.app.db.write((tx) => tx.run({ sql: text, text, values: [] }))
+    const recovered = await post(`/webhooks/${id}/recover`, { since: start })
+    assert.deepEqual(recovered.body, { count: 1_203 })
+    await service.app.db.write((tx) => tx.run({ sql: text, text, values: [] }))
+    const replayed = await post(`/webhooks/${id}/replay`, { since: start })
+    assert.deepEqual(replayed.body, { count: 1_203 })
+    assert.equal(await total(), '1203')
+  },
+  LOCAL,
+)
