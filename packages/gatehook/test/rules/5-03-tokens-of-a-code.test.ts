@@ -2,7 +2,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
-import { basicOf, codeFor, exchange, form, openPlace } from '../oauth/rig.ts'
+import {
+  agree,
+  authorizePath,
+  basicOf,
+  CALLBACK,
+  CHALLENGE,
+  codeFor,
+  exchange,
+  form,
+  openBrowser,
+  openPlace,
+  type Place,
+  VERIFIER,
+} from '../oauth/rig.ts'
 
 for (const { name } of databases) {
   test(`a code becomes tokens, and a refresh token the next ones [${name}]`, async (t) => {
@@ -35,3 +48,134 @@ for (const { name } of databases) {
     assert.equal(whole.body.scope, 'orders:read users:read')
   })
 }
+
+for (const { name } of databases) {
+  test(`of parallel exchanges one wins, and what it won ends with the second [${name}]`, async (t) => {
+    const place = await openPlace(t, name)
+    const code = await codeFor(place)
+    const replies = await Promise.all(Array.from({ length: 6 }, () => exchange(place, code)))
+    const won = replies.filter((reply) => reply.status === 200)
+    assert.equal(won.length, 1)
+    for (const reply of replies.filter((one) => one.status !== 200)) {
+      assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_grant'])
+    }
+    for (const { body } of won) await assertDead(place, body)
+  })
+}
+
+type Tokens = { access_token: string; refresh_token: string }
+
+/** Within two seconds no token of a session is good. */
+async function assertDead({ anybody, client }: Place, tokens: Tokens): Promise<void> {
+  const authorization = `Bearer ${tokens.access_token}`
+  const me = await anybody.get('/api/v2/protected', { authorization })
+  assert.equal(me.status, 401)
+  const again = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+  const refreshed = await form(anybody, '/oauth/token', again, basicOf(client))
+  assert.deepEqual([refreshed.status, refreshed.body.error], [400, 'invalid_grant'])
+}
+
+test('code replay: a second use is refused and ends what came of the first', async (t) => {
+  const place = await openPlace(t, 'sqlite')
+  const code = await codeFor(place)
+  const first = await exchange(place, code)
+  assert.equal(first.status, 200)
+  const second = await exchange(place, code)
+  assert.deepEqual([second.status, second.body.error], [400, 'invalid_grant'])
+  await assertDead(place, first.body)
+})
+
+test('a code is good for 60 seconds', async (t) => {
+  const place = await openPlace(t, 'sqlite', { env: { GATEHOOK_TEST_CLOCK: '1' } })
+  const [young, old] = [await codeFor(place), await codeFor(place)]
+  await place.admin.post('/admin/clock', { advance_s: 30 })
+  assert.equal((await exchange(place, young)).status, 200)
+  await place.admin.post('/admin/clock', { advance_s: 31 })
+  assert.equal((await exchange(place, old)).body.error, 'invalid_grant')
+})
+
+test('what fails does not burn the code: secret, redirect, verifier, client', async (t) => {
+  const place = await openPlace(t, 'sqlite')
+  const { client, makeClient } = place
+  const code = await codeFor(place)
+  const other = await makeClient()
+  const wrong = basicOf({ ...client, client_secret: 'gs_wrong' })
+  const tries: [error: string, reply: Promise<{ status: number; body: { error: string } }>][] = [
+    ['invalid_client', exchange(place, code, {}, wrong)],
+    ['invalid_client', exchange(place, code, { client_id: client.client_id }, {})],
+    ['invalid_grant', exchange(place, code, {}, basicOf(other))],
+    ['invalid_grant', exchange(place, code, { redirect_uri: `${CALLBACK}/` })],
+    ['invalid_request', exchange(place, code, { redirect_uri: null })],
+    ['invalid_grant', exchange(place, code, { code_verifier: VERIFIER.replace('a', 'b') })],
+    ['invalid_grant', exchange(place, code, { code_verifier: CHALLENGE })],
+    ['invalid_grant', exchange(place, code, { code_verifier: 'short' })],
+    ['invalid_request', exchange(place, code, { code_verifier: null })],
+    ['invalid_request', exchange(place, code, { code_verifier: '' })],
+    ['invalid_grant', exchange(place, `${code}x`)],
+  ]
+  for (const [error, reply] of tries) assert.equal((await reply).body.error, error)
+  assert.equal((await exchange(place, code)).status, 200)
+})
+
+test('a stranger who replays a code ends nobody’s session', async (t) => {
+  const place = await openPlace(t, 'sqlite')
+  const code = await codeFor(place)
+  const { body } = await exchange(place, code)
+  const other = basicOf(await place.makeClient())
+  assert.equal((await exchange(place, code, {}, other)).body.error, 'invalid_grant')
+  const me = await place.anybody.get('/api/v2/protected', {
+    authorization: `Bearer ${body.access_token}`,
+  })
+  assert.equal(me.status, 200)
+})
+
+test('between code and exchange: a changed password, a deleted client, a narrowed one', async (t) => {
+  const place = await openPlace(t, 'sqlite')
+  const { admin, makePerson, client } = place
+  const narrowed = await codeFor(place)
+  await admin.patch(`/admin/clients/${client.client_id}`, { scopes: ['orders:read'] })
+  assert.equal((await exchange(place, narrowed)).body.scope, 'orders:read')
+  const person = await makePerson()
+  const stale = await codeFor({ ...place, person })
+  await admin.put(`/admin/users/${person.id}/password`, { password: 'another one' })
+  assert.equal((await exchange(place, stale)).body.error, 'invalid_grant')
+  const late = await codeFor(place)
+  assert.equal((await admin.delete(`/admin/clients/${client.client_id}`)).status, 204)
+  assert.equal((await exchange(place, late)).body.error, 'invalid_client')
+})
+
+test('a person’s token carries what client, request and person have in common', async (t) => {
+  const place = await openPlace(t, 'sqlite')
+  const person = await place.makePerson({ scopes: ['orders:read', 'events:read'] })
+  const asked = { scope: 'orders:read orders:write' }
+  const { body } = await exchange(place, await codeFor({ ...place, person }, asked))
+  assert.equal(body.scope, 'orders:read')
+  const denied = await agree(
+    openBrowser(place.app),
+    authorizePath(place.client, { scope: 'orders:write' }),
+    person,
+  )
+  assert.equal(denied.location!.searchParams.get('error'), 'access_denied')
+})
+
+test('a public client exchanges without a secret, and only with its name', async (t) => {
+  const place = await openPlace(t, 'sqlite')
+  const spa = await place.makeClient({ public: true })
+  assert(!('client_secret' in spa))
+  const code = await codeFor(place, {}, spa)
+  const named = { client_id: spa.client_id }
+  const secret = { ...named, client_secret: 'made up' }
+  assert.equal((await exchange(place, code, secret, {})).body.error, 'invalid_client')
+  assert.equal((await exchange(place, code, {}, {})).body.error, 'invalid_client')
+  const { body } = await exchange(place, code, named, {})
+  assert.equal(typeof body.refresh_token, 'string')
+  const again = { grant_type: 'refresh_token', refresh_token: body.refresh_token }
+  assert.equal((await form(place.anybody, '/oauth/token', { ...again, ...named })).status, 200)
+})
+
+test('without the refresh grant there is no refresh token', async (t) => {
+  const place = await openPlace(t, 'sqlite')
+  const client = await place.makeClient({ grant_types: ['authorization_code'] })
+  const { body } = await exchange({ ...place, client }, await codeFor({ ...place, client }))
+  assert.deepEqual(Object.keys(body).sort(), ['access_token', 'expires_in', 'scope', 'token_type'])
+})

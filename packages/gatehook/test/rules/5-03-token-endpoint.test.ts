@@ -1,0 +1,171 @@
+/** §5.3: the token endpoint refuses by the names of RFC 6749 §5.2, whatever is sent. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { basicOf, form, openPlace } from '../oauth/rig.ts'
+
+test('client credentials: all of the client’s scopes, or those it asks for', async (t) => {
+  const { anybody, client } = await openPlace(t, 'sqlite')
+  const ask = (scope: string | null) =>
+    form(anybody, '/oauth/token', { grant_type: 'client_credentials', scope }, basicOf(client))
+  const all = await ask(null)
+  assert.equal(all.body.scope, 'users:read orders:read orders:write')
+  assert.deepEqual(Object.keys(all.body).sort(), [
+    ...['access_token', 'expires_in', 'scope', 'token_type'],
+  ])
+  const some = await ask('orders:read')
+  assert.equal(some.body.scope, 'orders:read')
+  const authorization = `Bearer ${some.body.access_token}`
+  const me = await anybody.get('/api/v2/protected', { authorization })
+  assert.equal(me.body.user, client.client_id)
+  assert.equal((await anybody.get('/api/v2/orders', { authorization })).status, 200)
+  assert.equal((await anybody.get('/api/v2/users', { authorization })).status, 403)
+  // Scope escalation: beyond the client's, unknown, badly written.
+  for (const scope of ['admin', 'orders:read events:read', 'nothing', 'orders:read  users:read']) {
+    const reply = await ask(scope)
+    assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_scope'], scope)
+  }
+})
+
+test('each mistake has its name, and no answer is kept by anybody', async (t) => {
+  const { anybody, client, makeClient } = await openPlace(t, 'sqlite')
+  const spa = await makeClient({ public: true })
+  const machine = await makeClient({ grant_types: ['client_credentials'] })
+  const good = { grant_type: 'client_credentials' }
+  const id = client.client_id
+  const secret = client.client_secret
+  type Case = [status: number, error: string, fields: Record<string, string>, header?: object]
+  const own = basicOf(client)
+  const cases: Case[] = [
+    [400, 'invalid_request', {}, own],
+    [400, 'invalid_request', { grant_type: '' }, own],
+    [400, 'unsupported_grant_type', { grant_type: 'password', username: 'a', password: 'b' }, own],
+    [400, 'unsupported_grant_type', { grant_type: 'implicit' }, own],
+    [400, 'unsupported_grant_type', { grant_type: 'constructor' }, own],
+    [400, 'unsupported_grant_type', { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer' }],
+    [
+      400,
+      'unauthorized_client',
+      { grant_type: 'refresh_token', refresh_token: 'x' },
+      basicOf(machine),
+    ],
+    [400, 'unauthorized_client', { ...good, client_id: spa.client_id }],
+    [400, 'invalid_request', { grant_type: 'authorization_code' }, own],
+    [400, 'invalid_grant', { grant_type: 'refresh_token', refresh_token: 'x' }, own],
+    [400, 'invalid_request', { grant_type: 'refresh_token' }, own],
+    // Who the client is: two ways, two names, none, wrong.
+    [400, 'invalid_request', { ...good, client_secret: secret }, own],
+    [400, 'invalid_request', { ...good, client_id: spa.client_id }, own],
+    [401, 'invalid_client', good],
+    [401, 'invalid_client', { ...good, client_id: id }],
+    [401, 'invalid_client', { ...good, client_id: id, client_secret: '' }],
+    [401, 'invalid_client', { ...good, client_id: id, client_secret: `${secret}x` }],
+    [401, 'invalid_client', { ...good, client_id: 'gatehook', client_secret: '' }],
+    [401, 'invalid_client', { ...good, client_id: spa.client_id, client_secret: 'x' }],
+    [401, 'invalid_client', good, { authorization: `Bearer ${secret}` }],
+    [401, 'invalid_client', good, { authorization: 'Basic !' }],
+    [401, 'invalid_client', good, { 'x-api-key': 'gk_live_x' }],
+  ]
+  for (const [status, error, fields, header = {}] of cases) {
+    const reply = await form(anybody, '/oauth/token', fields, header as Record<string, string>)
+    const what = `${JSON.stringify(fields)} ${reply.text}`
+    assert.deepEqual([reply.status, reply.body.error], [status, error], what)
+    assert.equal(typeof reply.body.error_description, 'string')
+    assert.equal(reply.headers['cache-control'], 'no-store', what)
+    assert.equal(reply.headers.pragma, 'no-cache', what)
+    const challenged = reply.headers['www-authenticate']?.startsWith('Basic') ?? false
+    assert.equal(challenged, status === 401 && 'authorization' in header, what)
+  }
+  const body = await form(anybody, '/oauth/token', {
+    ...good,
+    client_id: id,
+    client_secret: secret,
+  })
+  assert.equal(body.status, 200)
+})
+
+test('duplicates, parameters in the URL, JSON and broken text are refused', async (t) => {
+  const { anybody, client } = await openPlace(t, 'sqlite')
+  const type = { 'content-type': 'application/x-www-form-urlencoded' }
+  const headers = { ...type, ...basicOf(client) }
+  const good = 'grant_type=client_credentials'
+  for (const body of [
+    `${good}&${good}`,
+    `${good}&odd=1&odd=1`,
+    `${good}&scope=%ff`,
+    `${good}&a=%00`,
+  ]) {
+    const reply = await anybody.post('/oauth/token', body, headers)
+    assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_request'], body)
+  }
+  const url = await anybody.post('/oauth/token?client_id=x', good, headers)
+  assert.deepEqual([url.status, url.body.error], [400, 'invalid_request'])
+  const json = await anybody.post(
+    '/oauth/token',
+    { grant_type: 'client_credentials' },
+    basicOf(client),
+  )
+  assert.deepEqual([json.status, json.body.error], [415, 'invalid_request'])
+  assert.equal((await anybody.get('/oauth/token')).status, 405)
+})
+
+test('a code, a refresh token and a client of another mode or customer are nobody’s', async (t) => {
+  const { admin, anybody, client, makeClient } = await openPlace(t, 'sqlite')
+  const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })
+  const elsewhere = await makeClient({ customer: customer.id })
+  const testing = await makeClient({ mode: 'test' })
+  for (const [one, mode] of [
+    [testing, 'test'],
+    [client, 'live'],
+  ] as const) {
+    const fields = { grant_type: 'client_credentials' }
+    const { body } = await form(anybody, '/oauth/token', fields, basicOf(one))
+    const claims = JSON.parse(atob(body.access_token.split('.')[1]))
+    assert.equal(claims.mode, mode)
+    assert.equal(claims.client_id, one.client_id)
+    const asked = await form(
+      anybody,
+      '/oauth/introspect',
+      { token: body.access_token },
+      basicOf(elsewhere),
+    )
+    assert.deepEqual(asked.body, { active: false })
+  }
+})
+
+test('a suspended customer’s clients get nothing', async (t) => {
+  const { admin, anybody, makeClient } = await openPlace(t, 'sqlite')
+  const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })
+  const theirs = await makeClient({ customer: customer.id })
+  await admin.patch(`/admin/customers/${customer.id}`, { suspended: true })
+  const reply = await form(
+    anybody,
+    '/oauth/token',
+    { grant_type: 'client_credentials' },
+    basicOf(theirs),
+  )
+  assert.deepEqual([reply.status, reply.body.error], [400, 'unauthorized_client'])
+})
+
+test('guessing a secret is slowed down for who guesses, and not for the client elsewhere', async (t) => {
+  const { app, anybody, client } = await openPlace(t, 'sqlite')
+  const wrong = basicOf({ ...client, client_secret: 'guess' })
+  const fields = { grant_type: 'client_credentials' }
+  for (let n = 0; n < 20; n++) {
+    assert.equal((await form(anybody, '/oauth/token', fields, wrong)).status, 401)
+  }
+  const limited = await form(anybody, '/oauth/token', fields, basicOf(client))
+  assert.equal(limited.status, 429)
+  assert(Number(limited.headers['retry-after']) > 0)
+  const elsewhere = await app.inject({
+    method: 'POST',
+    url: '/oauth/token',
+    remoteAddress: '127.0.0.9',
+    headers: {
+      host: 'localhost',
+      'content-type': 'application/x-www-form-urlencoded',
+      ...basicOf(client),
+    },
+    payload: 'grant_type=client_credentials',
+  })
+  assert.equal(elsewhere.statusCode, 200)
+})

@@ -1,0 +1,91 @@
+/** §5.4, §5.5: what clients find out by themselves, from the configured issuer and no Host. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openPlace } from '../oauth/rig.ts'
+
+const env = {
+  GATEHOOK_PUBLIC_URL: 'https://api.example.com',
+  GATEHOOK_CORS_ORIGINS: 'https://spa.example',
+}
+
+test('the server describes itself, at both addresses', async (t) => {
+  const { anybody } = await openPlace(t, 'sqlite', { env })
+  const { body } = await anybody.get('/.well-known/oauth-authorization-server')
+  assert.equal(body.issuer, 'https://api.example.com')
+  for (const [name, path] of [
+    ['authorization_endpoint', '/oauth/authorize'],
+    ['token_endpoint', '/oauth/token'],
+    ['revocation_endpoint', '/oauth/revoke'],
+    ['introspection_endpoint', '/oauth/introspect'],
+    ['jwks_uri', '/.well-known/jwks.json'],
+  ] as const) {
+    assert.equal(body[name], `https://api.example.com${path}`)
+    const there = await anybody.send('OPTIONS', path)
+    assert.equal(there.status, 204, path)
+  }
+  assert.deepEqual(body.code_challenge_methods_supported, ['S256'])
+  assert.deepEqual(body.response_types_supported, ['code'])
+  assert.deepEqual(body.grant_types_supported, [
+    ...['authorization_code', 'client_credentials', 'refresh_token'],
+  ])
+  assert.equal(body.authorization_response_iss_parameter_supported, true)
+  assert(body.scopes_supported.includes('orders:read'))
+  assert(!('registration_endpoint' in body))
+  assert.deepEqual((await anybody.get('/.well-known/openid-configuration')).body, body)
+})
+
+test('the resource names its authorization server', async (t) => {
+  const { anybody } = await openPlace(t, 'sqlite', { env })
+  const { body } = await anybody.get('/.well-known/oauth-protected-resource')
+  assert.equal(body.resource, 'https://api.example.com')
+  assert.deepEqual(body.authorization_servers, ['https://api.example.com'])
+  assert.deepEqual(body.bearer_methods_supported, ['header'])
+  const refused = await anybody.get('/api/v2/orders')
+  assert.match(
+    refused.headers['www-authenticate']!,
+    /resource_metadata="https:\/\/api\.example\.com\/\.well-known\/oauth-protected-resource"/,
+  )
+})
+
+test('a Host header changes nothing', async (t) => {
+  const { anybody } = await openPlace(t, 'sqlite', { env })
+  for (const path of [
+    '/.well-known/oauth-authorization-server',
+    '/.well-known/oauth-protected-resource',
+  ]) {
+    for (const headers of [
+      { host: '127.0.0.1:1234' },
+      { host: 'localhost', 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' },
+    ]) {
+      const { text } = await anybody.get(path, headers)
+      assert.doesNotMatch(text, /127\.0\.0\.1|localhost|evil/)
+      assert.match(text, /https:\/\/api\.example\.com/)
+    }
+  }
+  assert.equal((await anybody.get('/oauth/authorize', { host: 'evil.example' })).status, 421)
+})
+
+test('pages of configured origins may read metadata and ask for tokens', async (t) => {
+  const { anybody } = await openPlace(t, 'sqlite', { env })
+  const origin = 'https://spa.example'
+  const asks = [
+    anybody.get('/.well-known/oauth-authorization-server', { origin }),
+    anybody.post('/oauth/token', '', {
+      origin,
+      'content-type': 'application/x-www-form-urlencoded',
+    }),
+    anybody.send('OPTIONS', '/oauth/token', undefined, {
+      origin,
+      'access-control-request-method': 'POST',
+    }),
+  ]
+  for (const { headers } of await Promise.all(asks)) {
+    assert.equal(headers['access-control-allow-origin'], origin)
+  }
+  const stranger = await anybody.get('/.well-known/oauth-authorization-server', {
+    origin: 'https://evil.example',
+  })
+  assert(!('access-control-allow-origin' in stranger.headers))
+  const page = await anybody.get('/oauth/authorize', { origin })
+  assert(!('access-control-allow-origin' in page.headers), 'pages are read by nobody else')
+})
