@@ -34,9 +34,12 @@ export function parseTime(text: string): number | undefined {
   const match = INSTANT.exec(text)
   if (!match) return undefined
   const [, year, month, day] = match
-  // Date rolls 31 February over to March; ask it back whether the day is the one that was meant.
+  // Date rolls 31 February over to March, month 13 to January; ask it back what it understood.
   const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day))
-  if (new Date(midnight).getUTCDate() !== Number(day)) return undefined
+  const meant = new Date(midnight)
+  if (meant.getUTCDate() !== Number(day) || meant.getUTCMonth() + 1 !== Number(month)) {
+    return undefined
+  }
   const ms = match[8] === undefined ? midnight : Date.parse(text.toUpperCase())
   return Number.isNaN(ms) ? undefined : ms
 }

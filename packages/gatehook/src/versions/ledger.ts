@@ -72,7 +72,7 @@ export function createLedger({ db, clock }: { db: Database; clock: Clock }): Led
     const uses = usesOf(written)
     try {
       await db.write(async (tx) => {
-        for (const use of uses) await addUsage(tx, use)
+        for (const use of uses) await addUsage(tx, { ...use, route: routeTemplate(use.route) })
       })
     } catch (error) {
       for (const use of uses) {

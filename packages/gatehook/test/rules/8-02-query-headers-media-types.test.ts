@@ -1,0 +1,93 @@
+/** §8.2: without one in the path, the version is named by query, header or media type. */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+import { users } from '../../service/resources/users.ts'
+import { service } from '../../src/gatehook.ts'
+
+const vendor = (version: string) => `application/vnd.gatehook.api.${version}+json`
+
+eachService('lists take the parameters, and their links keep them', async ({ get, post }) => {
+  const body = (n: number) => ({ name: `P${n}`, email: `p${n}@example.com` })
+  for (const n of [1, 2, 3]) assert.equal((await post('/api/v2/users', body(n))).status, 201)
+  for (const name of ['version', 'v', 'api-version']) {
+    const page = await get(`/api/users?${name}=v2&limit=1`)
+    assert.deepEqual([page.status, page.headers['x-api-version']], [200, 'v2'], name)
+    assert.match(page.headers.link!, new RegExp(`[?&]${name}=v2&`))
+  }
+  const versioned = await get('/api/v2/users?version=v2')
+  assert.equal(versioned.status, 200)
+  const repeated = await get('/api/users?version=v2&version=v2')
+  assert.equal(repeated.body.error, 'pagination_conflict', 'a list takes no parameter twice')
+})
+
+eachService('the media type is repeated, on success only', async ({ get, post, send }) => {
+  const accept = vendor('v2')
+  const page = await get('/api/users', { accept })
+  assert.deepEqual([page.status, page.headers['content-type']], [200, accept])
+  const made = await post('/api/v2/users', { name: 'A', email: 'a@example.com' }, { accept })
+  assert.deepEqual([made.status, made.headers['content-type']], [201, accept])
+  const gone = await get('/api/users/999', { accept })
+  assert.deepEqual([gone.status, gone.headers['content-type']], [404, 'application/json'])
+  assert.equal(gone.headers['x-api-version'], 'v2')
+  const head = await send('HEAD', '/api/users', undefined, { accept })
+  assert.equal(head.headers['content-type'], accept)
+})
+
+eachService('the most preferred range counts', async ({ get }) => {
+  const served = async (accept: string) => {
+    const { status, headers } = await get('/api/protected', { accept })
+    return [status, headers['x-api-version'], headers['content-type']]
+  }
+  const json = 'application/json'
+  const [one, two] = [vendor('v1'), vendor('v2')]
+  assert.deepEqual(await served(`${one};q=0.3, ${two};q=0.7`), [200, 'v2', two])
+  assert.deepEqual(await served(`${two};q=0.3, ${json};q=0.7`), [200, 'v1', json])
+  assert.deepEqual(await served(`*/*, ${two}`), [200, 'v2', two], 'the more specific')
+  assert.deepEqual(await served(`text/html, ${two};q=0.1`), [200, 'v2', two], 'what can be served')
+  assert.deepEqual(await served(`${json}, ${vendor('v9')};q=0.5`), [200, 'v1', json])
+  assert.equal((await served(`${vendor('v9')}, ${json};q=0.5`))[0], 406)
+  assert.equal((await served(`${two};q=0`))[0], 406)
+  assert.equal((await served('application/vnd.other.api.v2+json'))[0], 406)
+})
+
+eachService('caches are told what chose the answer', async ({ get }) => {
+  assert.equal((await get('/api/v1/users')).headers.vary, 'Accept')
+  const open = 'Accept, X-API-Version, API-Version, Authorization, X-API-Key'
+  for (const path of ['/api/users', '/api/users?version=v2', '/api/users?version=latest']) {
+    assert.equal((await get(path)).headers.vary, open, path)
+  }
+})
+
+eachService('a body of a version is read in that version or not at all', async ({ send }) => {
+  const person = JSON.stringify({ name: 'B', email: 'b@example.com' })
+  const post = (path: string, version: string) =>
+    send('POST', path, person, { 'content-type': vendor(version) })
+  assert.equal((await post('/api/v2/users', 'v1')).body.error, 'version_conflict')
+  const made = await post('/api/v2/users', 'v2')
+  assert.equal(made.status, 201, made.text)
+})
+
+eachService('paths beside /api know no version', async ({ get }) => {
+  const { status, headers } = await get('/events', { 'x-api-version': 'v9' })
+  assert.deepEqual([status, headers['x-api-version'], headers.vary], [200, undefined, undefined])
+  assert.equal((await get('/nowhere', { 'x-api-version': 'v9' })).body.error, 'not_found')
+})
+
+const branded = service({
+  name: 'branded',
+  vendor: 'acme-shop',
+  versions: { v1: { released: '2025-06-01' }, v2: { released: '2026-06-01' } },
+  resources: [users],
+})
+
+eachService(
+  'the vendor is the service’s own',
+  async ({ get }) => {
+    const accept = 'application/vnd.acme-shop.api.v2+json'
+    const { status, headers } = await get('/api/users', { accept })
+    assert.deepEqual([status, headers['x-api-version']], [200, 'v2'])
+    assert.equal(headers['content-type'], accept)
+    assert.equal((await get('/api/users', { accept: vendor('v2') })).status, 406)
+  },
+  { service: branded },
+)

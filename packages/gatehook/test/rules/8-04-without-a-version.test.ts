@@ -1,0 +1,46 @@
+/** §8.4: without a version in the call, the pin, else the oldest not retired; strict: 400. */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+import { eachTimed } from './8-05-time.ts'
+
+eachTimed('the pin, else the oldest that is not retired', async (service) => {
+  const { get, as, key, at, announce, app } = service
+  const served = async (caller: { get: typeof get }) =>
+    (await caller.get('/api/users')).headers['x-api-version']
+  const pinned = as(await key({ api_version: 'v2' }))
+  const old = as(await key({ api_version: 'v1' }))
+  assert.deepEqual([await served(service), await served(pinned)], ['v1', 'v2'])
+  assert.equal((await pinned.get('/api/users?v=1')).headers['x-api-version'], 'v1')
+  assert.equal((await announce('v1', { sunset_at: '2027-06-01' })).status, 200)
+  await at('2027-06-01T00:00:00Z')
+  assert.equal(await served(service), 'v2')
+  // A pin is what was asked for: nothing else is served in its place.
+  const gone = await old.get('/api/users')
+  assert.deepEqual([gone.status, gone.headers['x-api-version']], [410, 'v1'])
+  assert.equal(app.versioning.living('v1'), 'v2')
+})
+
+eachService('whoever gets no further hears of the oldest', async ({ as, send }) => {
+  const { status, headers } = await as(undefined).get('/api/users')
+  assert.deepEqual([status, headers['x-api-version']], [401, 'v1'])
+  const method = await send('DELETE', '/api/users')
+  assert.deepEqual([method.status, method.headers['x-api-version']], [405, 'v1'])
+})
+
+eachService(
+  'strict: a version is named, or the credential pinned',
+  async ({ get, as, key, send }) => {
+    for (const path of ['/api/users', '/api/protected']) {
+      const { status, body, headers } = await get(path)
+      assert.deepEqual([status, body.error], [400, 'version_required'], path)
+      assert.equal(headers['x-api-version'], undefined)
+    }
+    assert.equal((await get('/api/users?version=v1')).status, 200)
+    assert.equal((await get('/api/v1/users')).status, 200)
+    const pinned = await as(await key({ api_version: 'v2' })).get('/api/users')
+    assert.deepEqual([pinned.status, pinned.headers['x-api-version']], [200, 'v2'])
+    assert.equal((await as(undefined).get('/api/users')).status, 401)
+    assert.equal((await send('OPTIONS', '/api/users')).status, 204)
+  },
+  { env: { GATEHOOK_STRICT_VERSION: '1' } },
+)
