@@ -1,0 +1,59 @@
+/** §4.5: a person sees what it let applications do, and takes it back. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases } from '../../../../test/rig/databases.ts'
+import {
+  agree,
+  authorizePath,
+  basicOf,
+  codeFor,
+  exchange,
+  form,
+  openBrowser,
+  openPlace,
+  PASSWORD,
+} from '../oauth/rig.ts'
+
+for (const { name } of databases) {
+  test(`consents are listed, and revoked with what they gave [${name}]`, async (t) => {
+    const place = await openPlace(t, name)
+    const { admin, anybody, client, person, makePerson } = place
+    const { body: tokens } = await exchange(place, await codeFor(place, { scope: 'orders:read' }))
+    const unused = await codeFor(place, { scope: 'orders:read' })
+    const stranger = await makePerson()
+    const login = async ({ email }: { email: string }) => {
+      const { body } = await anybody.post('/auth/login', { username: email, password: PASSWORD })
+      return { authorization: `Bearer ${body.access_token}` }
+    }
+    const [own, other] = [await login(person), await login(stranger)]
+    const { body: list } = await anybody.get('/auth/consents', own)
+    assert.equal(list.data.length, 1)
+    const { created_at, updated_at, ...consent } = list.data[0]
+    assert.deepEqual(consent, {
+      client_id: client.client_id,
+      client_name: 'An app',
+      scopes: ['orders:read'],
+    })
+    assert(created_at <= updated_at)
+    for (const style of ['?offset=0', '?page=1', '?pagination=hypermedia', '?cursor=']) {
+      const { status } = await anybody.get(`/auth/consents${style}`, own)
+      assert.equal(status, style === '?cursor=' ? 400 : 200, style)
+    }
+    assert.deepEqual((await anybody.get('/auth/consents', other)).body.data, [])
+    const path = `/auth/consents/${client.client_id}`
+    assert.equal((await anybody.delete(path, other)).status, 404, 'not theirs')
+
+    assert.equal((await anybody.delete(path, own)).status, 204)
+    assert.deepEqual((await anybody.get('/auth/consents', own)).body.data, [])
+    const me = { authorization: `Bearer ${tokens.access_token}` }
+    assert.equal((await anybody.get('/api/v2/protected', me)).status, 401)
+    const again = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+    const refused = await form(anybody, '/oauth/token', again, basicOf(client))
+    assert.equal(refused.body.error, 'invalid_grant')
+    assert.equal((await exchange(place, unused)).body.error, 'invalid_grant')
+    assert.equal((await anybody.get('/auth/consents', own)).status, 200, 'the login goes on')
+    const browser = openBrowser(place.app)
+    await agree(browser, authorizePath(client), person)
+    assert.equal((await admin.get('/auth/consents')).status, 403, 'a key has none')
+  })
+}

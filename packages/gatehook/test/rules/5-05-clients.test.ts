@@ -1,0 +1,152 @@
+/** §5.5, §13: clients over HTTP: made, changed, rotated, deleted, each with its line in the trail. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases, freshUrl } from '../../../../test/rig/databases.ts'
+import { type Caller, openService } from '../../../../test/rig/service.ts'
+import { basicOf, type Client, form, openPlace } from '../oauth/rig.ts'
+
+const ownToken = (caller: Caller, client: Client) =>
+  form(caller, '/oauth/token', { grant_type: 'client_credentials' }, basicOf(client))
+
+for (const { name } of databases) {
+  test(`a client is made, read, listed, changed and deleted [${name}]`, async (t) => {
+    const { admin, anybody } = await openPlace(t, name)
+    const wish = {
+      name: 'Shop',
+      redirect_uris: ['https://shop.example/callback'],
+      scopes: ['orders:read'],
+    }
+    const made = await admin.post('/admin/clients', wish)
+    assert.equal(made.status, 201)
+    assert.equal(made.headers['cache-control'], 'no-store')
+    const { client_id, client_secret, created_at, ...rest } = made.body
+    assert.equal(made.headers.location, `/admin/clients/${client_id}`)
+    assert.match(client_secret, /^gs_[0-9A-Za-z]{43}$/)
+    assert.match(created_at, /^\d{4}-\d{2}-\d{2}T.*Z$/)
+    assert.deepEqual(rest, {
+      ...wish,
+      grant_types: ['authorization_code', 'client_credentials', 'refresh_token'],
+      public: false,
+      require_client_auth_on_refresh: false,
+      customer: 'cus_default',
+      mode: 'live',
+    })
+    const path = `/admin/clients/${client_id}`
+    const read = await admin.get(path)
+    assert.deepEqual(read.body, { client_id, ...rest, created_at })
+    const { body: list } = await admin.get('/admin/clients?name=Shop')
+    assert.deepEqual(list.data, [read.body])
+    assert.equal((await admin.get('/admin/clients?pagination=hypermedia&sort=-name')).status, 200)
+
+    const scopes = ['orders:read', 'users:read']
+    const patched = await admin.patch(path, { scopes, name: 'Store' })
+    assert.deepEqual(
+      [patched.status, patched.body.scopes, patched.body.name],
+      [200, scopes, 'Store'],
+    )
+    const { body: token } = await ownToken(anybody, made.body)
+    assert.equal(token.scope, 'orders:read users:read', 'the change counts at once')
+
+    assert.equal((await admin.delete(path)).status, 204)
+    for (const gone of [
+      await admin.get(path),
+      await admin.delete(path),
+      await admin.patch(path, {}),
+      await admin.post(`${path}/rotate-secret`),
+    ]) {
+      assert.equal(gone.status, 404)
+    }
+    assert.deepEqual((await admin.get('/admin/clients?name=Store')).body.data, [])
+    assert.equal((await ownToken(anybody, made.body)).body.error, 'invalid_client')
+    const me = { authorization: `Bearer ${token.access_token}` }
+    assert.equal((await anybody.get('/api/v2/protected', me)).status, 401)
+    const { body: trail } = await admin.get(`/admin/audit?target=${client_id}`)
+    const acts = trail.data.map((act: { action: string }) => act.action)
+    assert.deepEqual(acts, ['client.create', 'client.update', 'client.delete'])
+    assert.doesNotMatch(JSON.stringify(trail), /gs_/)
+  })
+
+  test(`a deletion reaches every node within two seconds [${name}]`, async (t) => {
+    const url = await freshUrl(t, name)
+    const { admin, anybody, client } = await openPlace(t, name, { url })
+    const other = (await openService(t, name, { url })).as(undefined)
+    assert.equal((await ownToken(other, client)).status, 200)
+    const deletedMs = performance.now()
+    await admin.delete(`/admin/clients/${client.client_id}`)
+    assert.equal((await ownToken(anybody, client)).status, 401, 'on this node at once')
+    while ((await ownToken(other, client)).status === 200) {
+      assert(performance.now() - deletedMs < 2000)
+    }
+  })
+}
+
+test('two secrets are good while the old one lives, and no third', async (t) => {
+  const { admin, anybody, client } = await openPlace(t, 'sqlite', {
+    env: { GATEHOOK_TEST_CLOCK: '1' },
+  })
+  const rotate = (body?: object) =>
+    admin.post(`/admin/clients/${client.client_id}/rotate-secret`, body)
+  const second = await rotate({ overlap_seconds: 3600 })
+  assert.equal(second.status, 200)
+  assert.equal(second.headers['cache-control'], 'no-store')
+  const newer = { ...client, client_secret: second.body.client_secret }
+  for (const each of [client, newer]) assert.equal((await ownToken(anybody, each)).status, 200)
+  const third = await rotate()
+  assert.deepEqual([third.status, third.body.error], [409, 'limit_reached'])
+  await admin.post('/admin/clock', { advance_s: 3601 })
+  assert.equal((await ownToken(anybody, client)).status, 401)
+  assert.equal((await ownToken(anybody, newer)).status, 200)
+  const last = await rotate({ overlap_seconds: 0 })
+  assert.equal((await ownToken(anybody, newer)).status, 401)
+  const newest = { ...client, client_secret: last.body.client_secret }
+  assert.equal((await ownToken(anybody, newest)).status, 200)
+})
+
+test('what a client cannot be is told with its pointer', async (t) => {
+  const { admin, makeClient } = await openPlace(t, 'sqlite')
+  const good = { name: 'x', redirect_uris: ['https://a.example/'], scopes: [] }
+  const cases: readonly [body: Record<string, unknown>, pointer: string][] = [
+    [{ ...good, name: undefined }, '/name'],
+    [{ ...good, scopes: undefined }, '/scopes'],
+    [{ ...good, scopes: ['nothing:read'] }, '/scopes/0'],
+    [{ ...good, redirect_uris: ['https://a.example/', 'http://a.example/'] }, '/redirect_uris/1'],
+    [{ ...good, redirect_uris: ['https://a.example/#x'] }, '/redirect_uris/0'],
+    [{ ...good, grant_types: ['password'] }, '/grant_types/0'],
+    [{ ...good, public: true, grant_types: ['client_credentials'] }, '/grant_types/0'],
+    [
+      { ...good, public: true, require_client_auth_on_refresh: true },
+      '/require_client_auth_on_refresh',
+    ],
+    [{ ...good, customer: 'cus_nobody' }, '/customer'],
+    [{ ...good, mode: 'test', scopes: ['admin'] }, '/scopes/0'],
+    [{ ...good, client_id: 'mine' }, '/client_id'],
+  ]
+  for (const [body, pointer] of cases) {
+    const reply = await admin.post('/admin/clients', body)
+    assert.equal(reply.status, 422, pointer)
+    assert.equal(reply.body.errors[0].pointer, pointer)
+  }
+  const spa = await makeClient({ public: true })
+  assert.deepEqual(spa.grant_types, ['authorization_code', 'refresh_token'])
+  const path = `/admin/clients/${spa.client_id}`
+  const patch = await admin.patch(path, { grant_types: ['client_credentials'] })
+  assert.equal(patch.status, 422)
+  assert.equal((await admin.post(`${path}/rotate-secret`)).body.error, 'invalid_state')
+})
+
+test('a repeat of the creation makes one client, and only admins make any', async (t) => {
+  const { admin, anybody } = await openPlace(t, 'sqlite')
+  const body = { name: 'Twice', redirect_uris: [], scopes: ['orders:read'] }
+  const headers = { 'idempotency-key': 'one' }
+  const [first, again] = [
+    await admin.post('/admin/clients', body, headers),
+    await admin.post('/admin/clients', body, headers),
+  ]
+  assert.deepEqual(again.body, first.body)
+  assert.equal(again.headers['idempotent-replayed'], 'true')
+  assert.equal((await admin.get('/admin/clients?name=Twice')).body.data.length, 1)
+  assert.equal((await anybody.post('/admin/clients', body)).status, 401)
+  const token = (await ownToken(anybody, first.body)).body.access_token
+  const asClient = { authorization: `Bearer ${token}` }
+  assert.equal((await anybody.get('/admin/clients', asClient)).status, 403)
+})
