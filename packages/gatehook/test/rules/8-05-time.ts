@@ -1,4 +1,5 @@
 /** For the tests of versions: a service whose clock is set, and an operator who announces. */
+import type { TestContext } from 'node:test'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
 import type { Service } from '../../src/resources/service.ts'
 
@@ -15,13 +16,13 @@ const actor = { kind: 'cli', id: 'test' } as const
 /** Defines the same test on both databases. It is midnight of 1 December 2026, and stays so. */
 export function eachTimed(
   name: string,
-  body: (service: Timed) => Promise<void>,
+  body: (service: Timed, t: TestContext) => Promise<void>,
   options: { readonly service?: Service; readonly env?: Record<string, string> } = {},
 ): void {
   const env = { GATEHOOK_TEST_CLOCK: '1', ...options.env }
   eachService(
     name,
-    async (service) => {
+    async (service, t) => {
       const at = async (now: string) => {
         await service.app.clock!.set({ now, freeze: true }, actor)
       }
@@ -30,7 +31,7 @@ export function eachTimed(
       const operator = service.as(key)
       const announce: Timed['announce'] = (version, wish) =>
         operator.put(`/admin/versions/${version}`, wish)
-      await body({ ...service, at, operator, announce })
+      await body({ ...service, at, operator, announce }, t)
     },
     { ...options, env },
   )

@@ -1,24 +1,11 @@
 /** §9.10: the log says what became of every event, and each can be sent again. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
-import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { LOCAL, openHook, register } from '../webhooks/hook.ts'
+import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { LOCAL, openHook, pay, register, settled } from '../webhooks/hook.ts'
 
 const QUICK = { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '1' } }
 const start = '2020-01-01T00:00:00Z'
-
-const pay = ({ post }: Pick<Caller, 'post'>, id: number) =>
-  post('/events', { type: 'payment.succeeded', object: { id } })
-
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers
-async function settled({ get }: Pick<Caller, 'get'>, webhook: string): Promise<any[]> {
-  for (;;) {
-    const { data } = (await get(`/webhooks/${webhook}/deliveries?limit=100`)).body
-    if (data.every((one: { state: string }) => one.state !== 'pending')) return data
-    await setImmediate() // calls without sockets alone would never let the engine's thread in
-  }
-}
 
 /** A registration of a receiver; the engine runs. */
 async function sending(t: TestContext, service: TestApp) {

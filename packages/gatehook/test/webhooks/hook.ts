@@ -2,6 +2,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
 
 export interface Sent {
@@ -60,3 +61,17 @@ export const register = (
   more: Record<string, unknown> = {},
   headers: Record<string, string> = {},
 ): Promise<Reply> => post('/webhooks', { url, events: ['*'], ...more }, headers)
+
+/** Something happens, that takes no other row. */
+export const pay = ({ post }: Pick<Caller, 'post'>, id: number): Promise<Reply> =>
+  post('/events', { type: 'payment.succeeded', object: { id } })
+
+/** The log of a registration, once nothing in it is pending any more. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+export async function settled({ get }: Pick<Caller, 'get'>, webhook: string): Promise<any[]> {
+  for (;;) {
+    const { data } = (await get(`/webhooks/${webhook}/deliveries?limit=100`)).body
+    if (data.every((one: { state: string }) => one.state !== 'pending')) return data
+    await setImmediate() // calls without sockets alone would never let the engine's thread in
+  }
+}
