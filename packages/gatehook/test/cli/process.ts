@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Readable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
@@ -16,6 +16,8 @@ const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 export interface Place {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
+  /** What it reads on standard input; nothing without it. */
+  readonly input?: string
 }
 
 export interface Ended {
@@ -24,7 +26,7 @@ export interface Ended {
   readonly stderr: string
 }
 
-type Child = ChildProcessByStdio<null, Readable, Readable>
+type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
 /** An empty folder that goes with the test. */
 export function emptyFolder(t: TestContext): string {
@@ -34,12 +36,16 @@ export function emptyFolder(t: TestContext): string {
 }
 
 /** Only what is given: a developer's own GATEHOOK_ variables stay out. */
-const launch = (args: readonly string[], { cwd, env }: Place): Child =>
-  spawn(process.execPath, [MAIN, ...args], {
+function launch(args: readonly string[], { cwd, env, input }: Place): Child {
+  const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.on('error', () => undefined) // it may end without having read
+  child.stdin.end(input)
+  return child
+}
 
 async function textOf(stream: Readable): Promise<string> {
   let text = ''

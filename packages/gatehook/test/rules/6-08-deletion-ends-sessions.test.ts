@@ -8,7 +8,7 @@ import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
 const PATH = '/api/v2/protected'
 
 for (const kind of ['sqlite', 'postgres'] as const) {
-  test(`password, login, access and refresh token are dead within two seconds [${kind}]`, async (t) => {
+  test(`password and tokens are dead within two seconds [${kind}]`, async (t) => {
     const url = await freshUrl(t, kind)
     const here = await openService(t, kind, { url })
     const there = await openService(t, kind, { url })

@@ -1,0 +1,183 @@
+/**
+ * §12.2: operators are the engine's own people; a one-time link or a password opens a session,
+ * which stands for them under `/admin`, from the console's own pages only.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
+import {
+  createConsoleLink,
+  createOperator,
+  setOperatorDisabled,
+} from '../../src/people/operators.ts'
+import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
+import { mailOf, PASSWORD, signing } from '../people/rig.ts'
+
+const actor = { kind: 'system', id: 'test' } as const
+const EMAIL = 'op@example.com'
+const own = { 'x-gatehook-console': '1' }
+
+const operatorOf = ({ app }: TestApp) =>
+  createOperator(app.administration, app.hasher, { email: EMAIL, password: PASSWORD }, actor)
+
+const tokenOf = async ({ app }: TestApp, email?: string) =>
+  (await createConsoleLink(app.administration, email, actor)).path.split('#token=')[1]!
+
+/** `name=value` of the cookie that an answer sets. */
+const cookieOf = (headers: Readonly<Record<string, unknown>>) =>
+  String([headers['set-cookie']].flat()[0]).split(';')[0]!
+
+async function signedIn(service: TestApp) {
+  const { anybody } = await signing(service)
+  const reply = await anybody.post('/console/session', { email: EMAIL, password: PASSWORD })
+  assert.equal(reply.status, 201, reply.text)
+  return { anybody, cookie: cookieOf(reply.headers), reply }
+}
+
+eachService('a password opens a session that acts as the operator', async (service) => {
+  const { id } = await operatorOf(service)
+  const { anybody, cookie, reply } = await signedIn(service)
+  assert.match(
+    String(reply.headers['set-cookie']),
+    /^gatehook_console=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+  )
+  const made = await anybody.post('/admin/customers', { name: 'Acme' }, { cookie, ...own })
+  assert.equal(made.status, 201)
+  const shown = await anybody.get('/console/session', { cookie, ...own })
+  assert.deepEqual([shown.body.operator, shown.body.email], [id, EMAIL])
+  const acts = '/admin/audit?action=customer.create&sort=-id'
+  const audit = await anybody.get(acts, { cookie, ...own })
+  const { actor_kind, actor_id } = audit.body.data[0]
+  assert.deepEqual([actor_kind, actor_id], ['operator', id])
+  for (const path of ['/api/v2/protected', '/events']) {
+    assert.equal((await anybody.get(path, { cookie, ...own })).status, 401, 'nowhere else')
+  }
+  assert.equal((await anybody.delete('/console/session', { cookie, ...own })).status, 204)
+  assert.equal((await anybody.get('/admin/audit', { cookie, ...own })).status, 401)
+})
+
+eachService(
+  'a link works once, for thirty minutes, and its secret is not stored',
+  async (service) => {
+    const { anybody, operator } = await signing(service)
+    const exchange = (token: unknown) => anybody.post('/console/session', { token })
+    const token = await tokenOf(service)
+    assert.match(token, /^[\w-]{43}$/)
+    const all = await Promise.all(Array.from({ length: 5 }, () => exchange(token)))
+    const statuses = all.map((reply) => reply.status).toSorted()
+    assert.deepEqual(statuses, [201, 401, 401, 401, 401])
+    const late = await tokenOf(service)
+    assert.equal((await operator.post('/admin/clock', { advance_s: 1801 })).status, 200)
+    assert.equal((await exchange(late)).status, 401)
+    assert.equal((await exchange('made up')).status, 401)
+    assert.equal((await exchange(7)).body.error, 'invalid_request')
+    assert.equal((await exchange(undefined)).body.error, 'invalid_request')
+  },
+  { env: { GATEHOOK_TEST_CLOCK: '1' } },
+)
+
+eachService(
+  'a foreign page, a form, a neighbouring host cannot use the cookie',
+  async (service) => {
+    await operatorOf(service)
+    const { anybody, cookie } = await signedIn(service)
+    const post = (headers: Record<string, string>) =>
+      anybody.post('/admin/customers', { name: 'x' }, { cookie, ...headers })
+    const refused: Record<string, string>[] = [
+      {},
+      { 'sec-fetch-site': 'same-origin' },
+      { ...own, 'sec-fetch-site': 'cross-site' },
+      { ...own, 'sec-fetch-site': 'same-site' },
+      { ...own, 'sec-fetch-site': 'none' },
+      { ...own, origin: 'https://evil.example' },
+      { ...own, origin: 'null' },
+      { ...own, origin: 'http://sub.localhost' },
+      { ...own, origin: 'https://localhost' },
+    ]
+    for (const headers of refused) {
+      const { status, body } = await post(headers)
+      assert.deepEqual([status, body.error], [403, 'forbidden'], JSON.stringify(headers))
+    }
+    const get = (headers: Record<string, string>) =>
+      anybody.get('/admin/audit', { cookie, ...headers })
+    assert.equal((await get({})).status, 403)
+    assert.equal((await get({ 'sec-fetch-site': 'same-site' })).status, 403)
+    assert.equal((await get({ 'sec-fetch-site': 'same-origin' })).status, 200)
+    assert.equal((await post({ ...own, origin: 'http://localhost' })).status, 201)
+    const login = { email: EMAIL, password: PASSWORD }
+    const forced = await anybody.post('/console/session', login, { 'sec-fetch-site': 'cross-site' })
+    assert.equal(forced.status, 403, 'nor is anybody signed in unasked')
+    assert.equal((await anybody.delete('/console/session', { cookie })).status, 403)
+    assert.equal((await get(own)).status, 200, 'nor signed out')
+  },
+)
+
+eachService('a header wins over the cookie; two cookies of the name are none', async (service) => {
+  await operatorOf(service)
+  const { anybody, cookie } = await signedIn(service)
+  const twice = { cookie: `${cookie}; ${cookie}`, ...own }
+  assert.equal((await anybody.get('/admin/audit', twice)).status, 401)
+  const { status, body } = await service.get('/admin/audit', { cookie, ...own })
+  assert.deepEqual([status, body.error], [403, 'insufficient_scope'])
+})
+
+eachService('who is disabled is out at once, and cannot come back', async (service) => {
+  await operatorOf(service)
+  const { anybody, cookie } = await signedIn(service)
+  const link = await tokenOf(service, EMAIL)
+  await setOperatorDisabled(service.app.administration, EMAIL, true, actor)
+  assert.equal((await anybody.get('/admin/audit', { cookie, ...own })).status, 401)
+  assert.equal((await anybody.post('/console/session', { token: link })).status, 401)
+  const again = await anybody.post('/console/session', { email: EMAIL, password: PASSWORD })
+  assert.deepEqual([again.status, again.body.error], [401, 'invalid_credentials'])
+  await assert.rejects(tokenOf(service, EMAIL), { code: 'invalid_state' })
+})
+
+eachService('operators and people are two: names, passwords and counts apart', async (service) => {
+  const { make, login, anybody } = await signing(service)
+  await make('op')
+  await operatorOf(service)
+  assert.equal(EMAIL, mailOf('op'))
+  const asOperator = (password: string) =>
+    anybody.post('/console/session', { email: EMAIL, password })
+  for (let n = 0; n < 10; n++) assert.equal((await asOperator('wrong')).status, 401)
+  assert.equal((await asOperator(PASSWORD)).status, 429)
+  assert.equal((await login(EMAIL)).status, 200)
+})
+
+test('on HTTPS the cookie is Secure and tied to the host', async (t) => {
+  const service = await openService(t, 'sqlite', { env: { GATEHOOK_TRUST_PROXY: '127.0.0.1' } })
+  await operatorOf(service)
+  const { anybody } = await signing(service)
+  const https = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' }
+  const body = { email: EMAIL, password: PASSWORD }
+  const { headers } = await anybody.post('/console/session', body, https)
+  assert.match(
+    String(headers['set-cookie']),
+    /^__Host-gatehook_console=.*; SameSite=Strict; Secure$/,
+  )
+  const cookie = cookieOf(headers)
+  assert.equal((await anybody.get('/admin/audit', { ...https, ...own, cookie })).status, 200)
+  const bare = cookie.replace('__Host-', '')
+  assert.equal((await anybody.get('/admin/audit', { ...https, ...own, cookie: bare })).status, 401)
+})
+
+test('the command line makes, lists, disables operators and gives links', async (t) => {
+  const place = { cwd: emptyFolder(t), input: PASSWORD }
+  const made = await jsonOf(place, 'operators', 'create', EMAIL)
+  assert.match(made.id, /^op_/)
+  assert.equal(made.password, undefined)
+  const twice = await gatehook(place, 'operators', 'create', EMAIL.toUpperCase())
+  assert.deepEqual([twice.exit, /There is an operator/.test(twice.stderr)], [1, true])
+  const { url } = await jsonOf(place, 'operators', 'link', EMAIL)
+  assert.match(url, /^http:\/\/127\.0\.0\.1:8787\/console#token=[\w-]{43}$/)
+  await jsonOf({ ...place, input: 'another horse' }, 'operators', 'password', EMAIL)
+  await jsonOf(place, 'operators', 'disable', EMAIL)
+  const { data } = await jsonOf(place, 'operators', 'list')
+  assert.deepEqual(
+    data.map((one: Record<string, unknown>) => [one.email, one.disabled]),
+    [[EMAIL, true]],
+  )
+  const unknown = await gatehook(place, 'operators', 'disable', 'nobody@example.com')
+  assert.match(unknown.stderr, /There is no operator nobody@example.com/)
+})
