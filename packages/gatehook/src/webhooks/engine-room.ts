@@ -89,7 +89,9 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
     figures: () => engine.figures(),
     async stop(limitMs) {
       await deaf()
-      await loop.stop(limitMs)
+      const late = setTimeout(transport.close, limitMs) // what still runs then is aborted
+      await loop.stop()
+      clearTimeout(late)
       stopClock()
       transport.close()
       await db.close()

@@ -57,7 +57,6 @@ export class Engine {
   readonly #ledger: Ledger
   readonly #gatherer: Gatherer
   readonly #tally = new Tally()
-  readonly #abort = new AbortController()
   #inFlight = 0
   #busyCustomers = 0
   /** Rows in windows, as the last sweep found them. */
@@ -174,12 +173,11 @@ export class Engine {
   }
 
   /**
-   * Nothing more is started. Resolves when all that ran is written, or, aborted because `limit` came
-   * first, left pending as it was.
+   * Nothing more is started. Resolves when all that ran is written, or, where somebody aborts it
+   * meanwhile, left pending as it was.
    */
-  async drain(limit: Promise<unknown>): Promise<void> {
+  async drain(): Promise<void> {
     this.#draining = true
-    limit.then(() => this.#abort.abort())
     while (this.#inFlight > 0) {
       await new Promise<void>((resolve) => {
         this.#ended = resolve
@@ -227,7 +225,7 @@ export class Engine {
     this.#inFlight += 1
     owner.takeToken()
     this.#deps
-      .post(endpoint.registration!, { ...due, body }, { n, now }, this.#abort.signal)
+      .post(endpoint.registration!, { ...due, body }, { n, now })
       .then((outcome) => this.#finish(endpoint, due, { n, at: now, outcome }))
   }
 

@@ -18,8 +18,8 @@ const FAILED_PAUSE_MS = 500
 export interface EngineLoop {
   /** There is something to do. */
   nudge(): void
-  /** Resolves when what ran is written or given back; POSTs that last longer are aborted. */
-  stop(limitMs: number): Promise<void>
+  /** Resolves when what ran is written or given back. */
+  stop(): Promise<void>
 }
 
 export async function turnEngine(
@@ -77,9 +77,9 @@ export async function turnEngine(
   hungry.give()
   return {
     nudge,
-    async stop(limitMs) {
+    async stop() {
       sweeper.stop()
-      await engine.drain(pause(limitMs, undefined, { ref: false }))
+      await engine.drain()
       running = false
       hungry.give()
       results.give()

@@ -4,7 +4,7 @@ import { signatureHeaders } from './signature.ts'
 import type { LiveSecret, Post } from './work.ts'
 
 export function signedPost(send: Send, userAgent: string): Post {
-  return (registration, due, { n, now }, signal) => {
+  return (registration, due, { n, now }) => {
     const body = Buffer.from(due.body)
     const headers = signatureHeaders({
       secrets: liveAt(registration.secrets, now),
@@ -16,7 +16,7 @@ export function signedPost(send: Send, userAgent: string): Post {
       body,
       userAgent,
     })
-    return send({ url: registration.url, body, headers }, signal)
+    return send({ url: registration.url, body, headers })
   }
 }
 

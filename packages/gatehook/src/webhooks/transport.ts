@@ -7,11 +7,12 @@ import { isIP, type Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { buildConnector, Client, type Dispatcher } from 'undici'
 import type { Clock } from '../kernel/clock.ts'
-import { isDialable, targetProblem } from './address-guard.ts'
+import { isDialable } from './address-guard.ts'
 import type { AttemptRequest, Outcome, Send } from './attempt.ts'
 import { type Connection, keepConnections } from './keep-alive.ts'
 import { guardedLookup, nameServers, type ResolveHost, systemNames } from './resolve-host.ts'
 import { CODE, coded, type Diagnosis, diagnose, diagnosis } from './socket-error.ts'
+import { targetReader } from './target.ts'
 
 export interface TransportOptions {
   readonly clock: Pick<Clock, 'elapsedMs'>
@@ -71,6 +72,7 @@ interface Line extends Connection {
 export function createTransport(options: TransportOptions): Transport {
   const { clock, allowPrivate } = options
   const connect = guardedConnector(options)
+  const target = targetReader(allowPrivate)
   const lines = keepConnections<Line>(
     (origin) => openLine(origin, connect, (line) => lines.lost(line)),
     LIMITS,
@@ -100,21 +102,20 @@ export function createTransport(options: TransportOptions): Transport {
       const timer = setTimeout(stop, request.timeoutMs ?? options.timeoutMs, 'timeout')
       signal?.addEventListener('abort', abort)
       if (closed || signal?.aborted) return abort()
-      const problem = targetProblem(request.url, allowPrivate)
+      const { problem, origin, path } = target(request.url)
       if (problem) return finish(failed(diagnosis('blocked')))
 
-      const url = new URL(request.url)
       const run = (on: Line, again: boolean): void => {
         line = on
-        post(on, url, request, (result, reusable) => {
+        post(on, path, request, (result, reusable) => {
           if (reusable) lines.giveBack(on)
           else lines.drop(on)
           if (result !== 'stale') finish(result)
           else if (again || ended || closed) finish(failed(diagnosis('reset')))
-          else run(lines.open(url.origin), true)
+          else run(lines.open(origin), true)
         })
       }
-      run(lines.take(url.origin), false)
+      run(lines.take(origin), false)
     })
 
   return {
@@ -214,7 +215,7 @@ function guardedConnector({ allowPrivate, ca, resolve }: TransportOptions): Conn
 type Done = (result: Result | 'stale', reusable: boolean) => void
 
 /** Writes the request on the line and reads the answer; calls `done` once. */
-function post(line: Line, url: URL, request: AttemptRequest, done: Done): void {
+function post(line: Line, path: string, request: AttemptRequest, done: Done): void {
   const chunks: Buffer[] = []
   let [bytes, status, interim] = [0, 0, 0]
   let headers: Record<string, string> = {}
@@ -261,7 +262,6 @@ function post(line: Line, url: URL, request: AttemptRequest, done: Done): void {
       end(stale ? 'stale' : failed(what))
     },
   }
-  const path = url.pathname + url.search
   const { body } = request
   line.client.dispatch({ path, method: 'POST', headers: { ...request.headers }, body }, handler)
 }

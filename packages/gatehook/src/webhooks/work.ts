@@ -98,10 +98,9 @@ export interface Leases {
   take(customers: readonly number[]): Promise<void>
 }
 
-/** One POST of a delivery, signed; always resolves. */
+/** One POST of a delivery, signed; always resolves, as `aborted` when we ended it ourselves. */
 export type Post = (
   registration: Registration,
   due: Due & { readonly body: string },
   attempt: { readonly n: number; readonly now: number },
-  signal: AbortSignal,
 ) => Promise<Outcome>
