@@ -1,0 +1,117 @@
+/** §8.10: customers who called within 30 days hear of a version's end as events, once. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshUrl } from '../../../../test/rig/databases.ts'
+import { openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
+import { NOTHING_ANNOUNCED } from '../../src/versions/calendar.ts'
+import { dueNotices } from '../../src/versions/notices.ts'
+import { eachTimed } from './8-05-time.ts'
+
+interface Told {
+  readonly type: string
+  readonly data: { readonly object: Record<string, unknown> }
+}
+
+const told = (reply: Reply): string[] =>
+  (reply.body.data as Told[]).map(({ type, data: { object } }) =>
+    [type.replace('api_version.', ''), object.days_left ?? []].flat().join(' '),
+  )
+
+eachTimed('deprecated, approaching, retired: each once, to those who called', async (service) => {
+  const { get, as, key, at, announce, app, operator } = service
+  const { notify } = app.versioning
+  const other = (await operator.post('/admin/customers', { name: 'Other' })).body.id
+  const stranger = as(await key({ customer: other }))
+  const live = as(await key({ mode: 'live' }))
+  await get('/api/v1/users')
+  await stranger.get('/api/v2/users')
+  assert.equal(await notify(), 0, 'nothing is announced')
+  await announce('v1', { deprecated_at: '2026-12-10', sunset_at: '2027-07-01' })
+  assert.equal(await notify(), 0, 'not yet')
+  await at('2026-12-10')
+  assert.equal(await notify(), 1)
+  assert.equal(await notify(), 0, 'once')
+  const [event] = (await get('/events')).body.data as Told[]
+  assert.equal(event!.type, 'api_version.deprecated')
+  const { upgrade_url, ...object } = event!.data.object
+  assert.match(String(upgrade_url), /\/api\/v2$/)
+  assert.deepEqual(object, {
+    id: 'v1',
+    status: 'deprecated',
+    deprecated_at: '2026-12-10T00:00:00.000Z',
+    sunset_at: '2027-07-01T00:00:00.000Z',
+    successor: 'v2',
+    migration_guide: null,
+    last_called_at: '2026-12-01T00:00:00.000Z',
+  })
+  for (const [now, days] of [
+    ['2027-04-02', 90],
+    ['2027-06-01', 30],
+    ['2027-06-24', 7],
+    ['2027-06-30', 1],
+  ] as const) {
+    await at(`${now}T00:00:00Z`)
+    await get('/api/v1/users')
+    assert.equal(await notify(), 1, `${days} days`)
+    assert.equal(await notify(), 0)
+  }
+  await at('2027-07-01T00:00:00Z')
+  await live.get('/api/v1/users')
+  assert.equal(await notify(), 2, 'the other mode called, too late to be served')
+  const everything = ['deprecated', 'sunset_approaching 90', 'sunset_approaching 30']
+  everything.push('sunset_approaching 7', 'sunset_approaching 1', 'retired')
+  assert.deepEqual(told(await get('/events')), everything)
+  assert.deepEqual(told(await live.get('/events')), ['retired'])
+  assert.deepEqual(told(await stranger.get('/events')), [])
+})
+
+eachTimed('who has not called for 30 days is left alone', async ({ get, at, announce, app }) => {
+  await get('/api/v1/users')
+  await announce('v1', { deprecated_at: '2027-01-01', sunset_at: '2027-07-01' })
+  await at('2027-01-01T00:00:00Z')
+  assert.equal(await app.versioning.notify(), 0)
+})
+
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`one of all nodes tells [${kind}]`, async (t) => {
+    const url = await freshUrl(t, kind)
+    const nodes: TestApp[] = []
+    for (let n = 0; n < 3; n++) nodes.push(await openService(t, kind, { url }))
+    const [one] = nodes as [TestApp]
+    await one.get('/api/v1/users')
+    await one.app.versioning.flush()
+    const actor = { kind: 'cli', id: 'test' } as const
+    await one.app.versioning.announce('v1', { deprecated_at: '2020-01-01' }, actor)
+    for (const { app } of nodes) await app.versioning.follow()
+    const events = await Promise.all(nodes.map(({ app }) => app.versioning.notify()))
+    assert.deepEqual(events.sort(), [0, 0, 1])
+    assert.deepEqual(told(await one.get('/events')), ['deprecated'])
+  })
+}
+
+test('after a gap the nearest only', () => {
+  const at = (text: string) => Date.parse(text)
+  const calendar = {
+    ...NOTHING_ANNOUNCED,
+    deprecated_at: at('2027-01-01'),
+    sunset_at: at('2027-07-01'),
+  }
+  const due = (now: string) =>
+    dueNotices(calendar, at(now)).map(({ type, days }) => `${type.split('.')[1]} ${days ?? ''}`)
+  const deprecated = 'deprecated '
+  assert.deepEqual(due('2026-12-31'), [])
+  assert.deepEqual(due('2027-01-01'), [deprecated])
+  assert.deepEqual(due('2027-04-01T23:59:59Z'), [deprecated])
+  assert.deepEqual(due('2027-04-02'), [deprecated, 'sunset_approaching 90'])
+  assert.deepEqual(due('2027-05-31'), [deprecated, 'sunset_approaching 90'])
+  assert.deepEqual(due('2027-06-25'), [deprecated, 'sunset_approaching 7'])
+  assert.deepEqual(due('2027-06-30T12:00:00Z'), [deprecated, 'sunset_approaching 1'])
+  assert.deepEqual(due('2027-07-01'), ['retired '])
+  assert.deepEqual(due('2030-01-01'), ['retired '])
+})
+
+test('a sunset that moves is told of again', () => {
+  const keys = (sunset_at: number) =>
+    dueNotices({ ...NOTHING_ANNOUNCED, deprecated_at: 0, sunset_at }, sunset_at - 1)[1]!.key
+  assert.notEqual(keys(1e12), keys(2e12))
+})
