@@ -3,6 +3,7 @@
  * `gatehook`: the commands in one list, and how the process ends. What each does is its own file.
  */
 import { Command, CommanderError } from 'commander'
+import { checkCommand } from './check.ts'
 import { clients } from './clients.ts'
 import { clock } from './clock.ts'
 import { addCommand, type CommandSpec, type FamilySpec } from './command.ts'
@@ -31,6 +32,7 @@ const commands: readonly (CommandSpec | FamilySpec)[] = [
   customers,
   versions,
   openapi,
+  checkCommand,
   clock,
 ]
 

@@ -28,7 +28,7 @@ export function parameterFindings(
   const findings: Finding[] = []
   for (const [key, one] of before) {
     const other = after.get(key)
-    const what = `The ${one.in} parameter "${one.name}" of ${now.name}`
+    const what = `the ${one.in} parameter "${one.name}" of ${now.name}`
     if (!other) {
       findings.push(broken(at(one.name), `${what} is gone: calls that send it are refused.`))
       continue
@@ -48,7 +48,7 @@ export function parameterFindings(
   }
   for (const [key, one] of after) {
     if (before.has(key)) continue
-    const what = `The ${one.in} parameter "${one.name}" of ${now.name} is new`
+    const what = `the ${one.in} parameter "${one.name}" of ${now.name} is new`
     findings.push(
       one.required
         ? broken(at(one.name), `${what} and must be sent: calls of before do not send it.`)

@@ -28,8 +28,10 @@ export interface Place {
 }
 
 /** `"name" of User`, or `User` itself. */
-export const subject = ({ name, path }: Place): string =>
-  path === '' ? name : `"${path}" of ${name}`
+export function subject({ name, path }: Place): string {
+  if (path === '') return name
+  return path === '[]' ? `a value of ${name}` : `"${path}" of ${name}`
+}
 
 /** RFC 6901 §3. */
 export const segment = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
