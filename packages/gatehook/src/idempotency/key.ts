@@ -1,5 +1,5 @@
 /** The `Idempotency-Key` header and what a repeat is (§11.1). Pure. */
-import { hash } from 'node:crypto'
+import { createHmac, hash, type KeyObject } from 'node:crypto'
 import type { Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 
@@ -25,8 +25,14 @@ export function repeatId(call: Call, key: string): Buffer {
   return digest([kind, subject, call.method, call.path, call.version ?? null, key])
 }
 
-/** The same for two bodies that say the same: member order and white space aside. */
-export const fingerprint = (body: unknown): Buffer => digest(canonical(body))
+/**
+ * The same for two bodies that say the same: member order and white space aside. Keyed, because a
+ * body may hold a password, which a bare hash would let everybody try who reads the database.
+ */
+export const fingerprint = (key: KeyObject, body: unknown): Buffer =>
+  createHmac('sha256', key)
+    .update(JSON.stringify(canonical(body)) ?? '')
+    .digest()
 
 const digest = (value: unknown): Buffer => hash('sha256', JSON.stringify(value) ?? '', 'buffer')
 

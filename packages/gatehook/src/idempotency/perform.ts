@@ -39,6 +39,7 @@ type Outcome =
 
 export function createPerform({ db, clock, vault }: PerformDeps): Perform {
   const running = new Set<string>()
+  const printKey = vault.key('idempotency fingerprint')
 
   const replay = (stored: Stored, print: Buffer): Answer => {
     if (!print.equals(stored.fingerprint)) throw new Failure('idempotency_key_reused')
@@ -54,7 +55,7 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
 
   const once = (call: Call, id: Buffer, change: (tx: Tx) => Promise<Answer>) => {
     const { scope } = call.principal!
-    const print = fingerprint(call.body)
+    const print = fingerprint(printKey, call.body)
     return db.write(async (tx): Promise<Settled> => {
       const now = clock.now()
       if (!(await claimKey(tx, scope, id, print, now + KEPT_MS, now))) {
@@ -82,7 +83,8 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
       if (prepare) {
         const { scope } = call.principal!
         const stored = await findStored(db, scope, id)
-        if (stored && stored.expires_at > clock.now()) return replay(stored, fingerprint(call.body))
+        if (stored && stored.expires_at > clock.now())
+          return replay(stored, fingerprint(printKey, call.body))
         await prepare()
       }
       const settled = await once(call, id, change)
