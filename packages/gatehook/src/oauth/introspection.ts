@@ -148,5 +148,6 @@ export async function revoke(
   if (found?.kind === 'refresh') {
     await db.write((tx) => tokens.revokeSession(tx, found.facts.sessionId))
   }
-  return { status: 200, headers: { ...NO_STORE } }
+  // RFC 7009 asks for no body; widespread clients cannot read an answer that is no JSON.
+  return answer({})
 }

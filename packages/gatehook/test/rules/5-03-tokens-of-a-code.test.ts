@@ -109,8 +109,8 @@ test('what fails does not burn the code: secret, redirect, verifier, client', as
     ['invalid_grant', exchange(place, code, { code_verifier: VERIFIER.replace('a', 'b') })],
     ['invalid_grant', exchange(place, code, { code_verifier: CHALLENGE })],
     ['invalid_grant', exchange(place, code, { code_verifier: 'short' })],
-    ['invalid_request', exchange(place, code, { code_verifier: null })],
-    ['invalid_request', exchange(place, code, { code_verifier: '' })],
+    ['invalid_grant', exchange(place, code, { code_verifier: null })],
+    ['invalid_grant', exchange(place, code, { code_verifier: '' })],
     ['invalid_grant', exchange(place, `${code}x`)],
   ]
   for (const [error, reply] of tries) assert.equal((await reply).body.error, error)

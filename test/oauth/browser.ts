@@ -1,0 +1,48 @@
+/** A person with a browser, over real sockets: signs in, says yes, and stops at the application. */
+import assert from 'node:assert/strict'
+
+export interface Visitor {
+  readonly username: string
+  readonly password: string
+}
+
+interface Page {
+  readonly status: number
+  readonly text: string
+  readonly location: string | null
+}
+
+/** From the address an application sends a person to, to the one it is sent back to. */
+export async function walk(address: URL, { username, password }: Visitor): Promise<URL> {
+  const { origin } = address
+  let cookie = ''
+  const load = async (url: URL, form?: Record<string, string>): Promise<Page> => {
+    const reply = await fetch(url, {
+      redirect: 'manual',
+      headers: { cookie },
+      ...(form && { method: 'POST', body: new URLSearchParams(form) }),
+    })
+    for (const line of reply.headers.getSetCookie()) cookie = line.split(';')[0]!
+    const { status, headers } = reply
+    return { status, text: await reply.text(), location: headers.get('location') }
+  }
+  const submit = (page: Page, fields: Record<string, string>): Promise<Page> => {
+    const action = /<form method="post" action="([^"]+)"/.exec(page.text)?.[1]
+    const ticket = /name="ticket" value="([^"]+)"/.exec(page.text)?.[1]
+    assert(action && ticket, page.text)
+    return load(new URL(action, origin), { ticket, ...fields })
+  }
+  let page = await load(address)
+  for (let steps = 0; steps < 6; steps++) {
+    if (page.location !== null) {
+      const next = new URL(page.location, origin)
+      if (next.origin !== origin) return next
+      page = await load(next)
+    } else if (page.text.includes('name="password"')) {
+      page = await submit(page, { username, password, action: 'sign-in' })
+    } else {
+      page = await submit(page, { action: 'allow' })
+    }
+  }
+  throw new Error(`never came back: ${page.status} ${page.text}`)
+}
