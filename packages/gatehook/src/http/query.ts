@@ -1,7 +1,7 @@
 /** The query string, strictly: percent-decoding that fails by name, repeats kept. Pure. */
 import { Failure, type FailureCode } from '../kernel/failure.ts'
 
-/** Parameters that name a version (§8.2): known to every path under `/api`, whatever else it takes. */
+/** Parameters that name a version (§8.2): known to every path under `/api`. */
 export const versionParameters: ReadonlySet<string> = new Set(['version', 'v', 'api-version'])
 
 /** A refusal that names the parameter at fault; `what` completes the sentence begun with it. */

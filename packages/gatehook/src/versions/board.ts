@@ -79,33 +79,11 @@ interface Place extends Span {
 /** A route's collection: `/api/things/:id` → `things`. */
 const COLLECTION = /^\/api\/([^/]+)/
 
-export function createBoard({ clock, definitions, changes, publicUrl }: BoardDeps): Board {
+export function createBoard(deps: BoardDeps): Board {
+  const { clock, definitions, publicUrl } = deps
   const versions = definitions.map(({ name }) => name)
   const places = new Map<string, Place>()
-
-  const stand = (version: string, place: Pick<Place, 'calendar' | 'released'>): Standing => {
-    const at = versions.indexOf(version)
-    const now = clock.now()
-    const successor = place.calendar.successor ?? versions[at + 1] ?? null
-    const between = changes.filter((change) => {
-      const came = versions.indexOf(change.version)
-      return came > at && came <= versions.indexOf(successor ?? version)
-    })
-    const calendar = { ...place.calendar, successor }
-    const announcement = { version, calendar, base: publicUrl(), changes: between }
-    const state = stateAt(calendar, now)
-    const brownout = brownoutAt(calendar, now)
-    return {
-      ...announcement,
-      released: place.released,
-      state,
-      brownout,
-      gone: state === 'retired' || brownout !== undefined,
-      headers: state === 'supported' ? undefined : signalHeaders(announcement),
-      warning: remembered((route) => deprecationWarning(announcement, COLLECTION.exec(route)?.[1])),
-      retirement: state === 'retired' ? retirementBody(announcement) : '',
-    }
-  }
+  const stand = standingOf(deps, versions)
 
   const renew = (version: string, place: Place): Standing => {
     Object.assign(place, spanAround(place.calendar, clock.now()))
@@ -150,6 +128,34 @@ export function createBoard({ clock, definitions, changes, publicUrl }: BoardDep
       place.calendar = { ...place.declared, ...overrides }
       renew(version, place)
     },
+  }
+}
+
+/** Makes what answers need of a version at this moment. */
+function standingOf({ clock, changes, publicUrl }: BoardDeps, versions: readonly string[]) {
+  return (version: string, place: Pick<Place, 'calendar' | 'released'>): Standing => {
+    const at = versions.indexOf(version)
+    const now = clock.now()
+    const successor = place.calendar.successor ?? versions[at + 1] ?? null
+    const last = versions.indexOf(successor ?? version)
+    const between = changes.filter((change) => {
+      const came = versions.indexOf(change.version)
+      return came > at && came <= last
+    })
+    const calendar = { ...place.calendar, successor }
+    const announcement = { version, calendar, base: publicUrl(), changes: between }
+    const state = stateAt(calendar, now)
+    const brownout = brownoutAt(calendar, now)
+    return {
+      ...announcement,
+      released: place.released,
+      state,
+      brownout,
+      gone: state === 'retired' || brownout !== undefined,
+      headers: state === 'supported' ? undefined : signalHeaders(announcement),
+      warning: remembered((route) => deprecationWarning(announcement, COLLECTION.exec(route)?.[1])),
+      retirement: state === 'retired' ? retirementBody(announcement) : '',
+    }
   }
 }
 

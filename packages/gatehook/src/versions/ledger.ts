@@ -21,7 +21,7 @@ export interface Ledger {
     call: Pick<Call, 'route' | 'method'>,
     principal: Principal | undefined,
   ): void
-  /** Resolves when all counted so far is stored; throws what the database throws, losing nothing. */
+  /** Resolves when all counted so far is stored. Throws as the database does, losing nothing. */
   flush(): Promise<void>
 }
 

@@ -3,7 +3,7 @@
  * given must agree. Pure; what a call that names none gets is `negotiate.ts`.
  */
 import type { Call } from '../http/call.ts'
-import { preferredVendorType, vendorPattern } from '../http/media.ts'
+import { JSON_TYPE, preferredVendorType, vendorPattern } from '../http/media.ts'
 import { parameterFailure, versionParameters } from '../http/query.ts'
 import { Failure, type FailureCode } from '../kernel/failure.ts'
 import { parseTime } from '../kernel/time.ts'
@@ -53,62 +53,70 @@ const refusing =
 
 const quoted = (text: string): string => `"${text.slice(0, SHOWN_MAX)}"`
 
-export function createNaming(versions: readonly NamedVersion[], vendor: string): Naming {
+/** What a version may be called: in the path, and everywhere else. */
+function vocabulary(versions: readonly NamedVersion[]) {
   const majors = new Set(versions.map(({ name }) => name))
   const words = new Map<string, string>()
   for (const { name, released } of versions) {
     for (const word of [name, name.slice(1), released]) words.set(word, name)
   }
   const listed = [...majors].join(', ')
+  return {
+    inPath(segment: string): string {
+      if (majors.has(segment)) return segment
+      const said = quoted(segment)
+      if (MAJOR.test(segment)) throw new Failure('unknown_version', `There is no version ${said}.`)
+      throw new Failure(
+        'invalid_version',
+        `${said} is not a version. Versions are whole majors, for example v1.`,
+      )
+    },
+    read(text: string, refuse: Refuse, unknown: FailureCode): string {
+      const version = words.get(text)
+      if (version !== undefined) return version
+      if (wellFormed(text)) throw refuse(unknown, `names ${quoted(text)}; there are ${listed}`)
+      throw refuse('invalid_version', `names ${quoted(text)}, which is no version: write ${listed}`)
+    },
+  }
+}
+
+/** The vendor's media types in the headers of a call. */
+function vendorTypes(vendor: string) {
   const pattern = vendorPattern(vendor)
   const lead = `application/vnd.${vendor}.api.`.length
-  const types = new Map<string, string | undefined>()
-
-  const inPath = (segment: string): string => {
-    if (majors.has(segment)) return segment
-    const said = quoted(segment)
-    if (MAJOR.test(segment)) throw new Failure('unknown_version', `There is no version ${said}.`)
-    throw new Failure(
-      'invalid_version',
-      `${said} is not a version. Versions are whole majors, for example v1.`,
-    )
+  const kept = new Map<string, string | undefined>()
+  return {
+    word: (type: string): string => type.slice(lead, -'+json'.length),
+    wanted(accept: string | undefined): string | undefined {
+      if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return undefined
+      if (kept.has(accept)) return kept.get(accept)
+      const type = preferredVendorType(accept, pattern)
+      if (kept.size >= KEPT) kept.clear()
+      kept.set(accept, type)
+      return type
+    },
+    /** Of the body, parameters left out. */
+    sent({ headers, operation }: NamingCall): string | undefined {
+      const type = headers['content-type']
+      if (type === undefined || type === JSON_TYPE) return undefined
+      if (operation?.body === undefined) return undefined
+      const essence = type.split(';', 1)[0]!.trim()
+      return pattern.test(essence) ? essence : undefined
+    },
   }
+}
 
-  const read = (text: string, refuse: Refuse, unknown: FailureCode): string => {
-    const version = words.get(text)
-    if (version !== undefined) return version
-    if (wellFormed(text)) throw refuse(unknown, `names ${quoted(text)}; there are ${listed}`)
-    throw refuse('invalid_version', `names ${quoted(text)}, which is no version: write ${listed}`)
-  }
+export function createNaming(versions: readonly NamedVersion[], vendor: string): Naming {
+  const { inPath, read } = vocabulary(versions)
+  const types = vendorTypes(vendor)
 
-  const inType = (type: string, header: string, unknown: FailureCode): string =>
-    read(type.slice(lead, -'+json'.length), refusing(header), unknown)
-
-  const vendorType = (accept: string | undefined): string | undefined => {
-    if (accept === undefined || accept === '*/*' || accept === 'application/json') return undefined
-    if (types.has(accept)) return types.get(accept)
-    const type = preferredVendorType(accept, pattern)
-    if (types.size >= KEPT) types.clear()
-    types.set(accept, type)
-    return type
-  }
-
-  /** The media type of the body, where it is one of ours; parameters left out. */
-  const bodyType = (call: NamingCall): string | undefined => {
-    const type = call.headers['content-type']
-    if (type === undefined || type === 'application/json') return undefined
-    if (call.operation?.body === undefined) return undefined
-    const essence = type.split(';', 1)[0]!.trim()
-    return pattern.test(essence) ? essence : undefined
-  }
-
-  const fromHeader = (value: unknown, shown: string): Found | undefined => {
+  const fromHeader = (value: unknown, where: string): Found | undefined => {
     if (value === undefined) return undefined
     let found: Found | undefined
     // Repeated lines of a header reach us joined.
     for (const part of String(value).split(',')) {
-      const version = read(part.trim(), refusing(shown), 'unsupported_version')
-      found = agree(found, { version, where: shown })
+      const version = read(part.trim(), refusing(where), 'unsupported_version')
+      found = agree(found, { version, where })
     }
     return found
   }
@@ -124,26 +132,28 @@ export function createNaming(versions: readonly NamedVersion[], vendor: string):
     return found
   }
 
-  const fromType = (type: string | undefined, header: string, unknown: FailureCode) =>
-    type === undefined ? undefined : { version: inType(type, header, unknown), where: header }
+  const fromType = (type: string | undefined, where: string, unknown: FailureCode) =>
+    type === undefined
+      ? undefined
+      : { version: read(types.word(type), refusing(where), unknown), where }
 
   return {
-    vendorType,
+    vendorType: types.wanted,
     versionOf(call) {
       const { versionSegment: segment, headers } = call
       const inHeaders = headers['x-api-version'] ?? headers['api-version']
-      const accepted = vendorType(headers.accept)
-      const sent = bodyType(call)
+      const wanted = types.wanted(headers.accept)
+      const sent = types.sent(call)
       const version = segment === undefined ? undefined : inPath(segment)
       const named = call.query.entries.length > 0 ? fromQuery(call) : undefined
       // Most calls name their version in the path and nowhere else.
-      if (named === undefined && (inHeaders ?? accepted ?? sent) === undefined) return version
+      if (named === undefined && (inHeaders ?? wanted ?? sent) === undefined) return version
       const found = [
         version === undefined ? undefined : { version, where: 'the path' },
         named,
         fromHeader(headers['x-api-version'], 'X-API-Version'),
         fromHeader(headers['api-version'], 'API-Version'),
-        fromType(accepted, 'Accept', 'not_acceptable'),
+        fromType(wanted, 'Accept', 'not_acceptable'),
         fromType(sent, 'Content-Type', 'unsupported_version'),
       ]
       return found.reduce(agree)?.version

@@ -1,6 +1,6 @@
 /**
- * How callers are told that a version ends (§8.6, §8.7): headers (RFC 9745, RFC 8594, RFC 8288), the
- * warning in the body, the body of the 410. Pure.
+ * How callers are told that a version ends (§8.6, §8.7): headers (RFC 9745, RFC 8594, RFC 8288),
+ * the warning in the body, the body of the 410. Pure.
  */
 import type { Warning } from '../http/call.ts'
 import type { Calendar } from './calendar.ts'

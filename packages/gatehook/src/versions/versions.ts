@@ -128,8 +128,8 @@ function warnOfMany(board: Board, log: Log): void {
   const late = supported.slice(0, -SUPPORTED_MAX).join(', ')
   log.warn(
     { supported },
-    `more than ${SUPPORTED_MAX} versions are supported; deprecate ${late} by its declaration or by ` +
-      'gatehook versions deprecate',
+    `more than ${SUPPORTED_MAX} versions are supported; deprecate ${late} in the declaration, or ` +
+      'by gatehook versions deprecate',
   )
 }
 
