@@ -62,9 +62,10 @@ export async function replacePassword(
   { tokens, changed }: ActDeps,
   kept: store.CredentialRow,
   password: string,
+  except?: string,
 ): Promise<void> {
   await store.updateCredential(tx, { ...kept, password })
-  await tokens.revokeSubject(tx, kept.scope as Scope, String(kept.id))
+  await tokens.revokeSubject(tx, kept.scope as Scope, String(kept.id), except)
   tx.afterCommit(() => changed(kept.id))
 }
 

@@ -24,7 +24,7 @@ export interface Questions {
   confirm(tx: Tx, person: Pick<Person, 'id' | 'revision'>): Promise<void>
   /** Undefined when gone or disabled. */
   person(scope: Scope, subject: string): Promise<Person | undefined>
-  /** Throws as `signIn`. All sessions of the person end. */
+  /** Throws as `signIn`. The person's other sessions end. */
   changeOwnPassword(
     principal: Principal,
     current: string,
@@ -61,7 +61,7 @@ export function createQuestions(
       if (account?.disabled !== 0 || account.scope !== scope) return undefined
       return personOf(db, account, directory, claims)
     },
-    async changeOwnPassword({ subject }, current, wanted, address) {
+    async changeOwnPassword({ subject, sessionId }, current, wanted, address) {
       const id = Number(subject)
       const own = await store.findById(db, resource, id)
       if (!own) throw new Failure('forbidden')
@@ -70,7 +70,7 @@ export function createQuestions(
       await db.write(async (tx) => {
         const kept = await store.lockCredential(tx, resource, id)
         if (kept?.revision !== revision) throw invalidCredentials()
-        await replacePassword(tx, acts, kept, password)
+        await replacePassword(tx, acts, kept, password, sessionId)
         const actor: Actor = { kind: 'person', id: subject }
         await recordAudit(tx, { actor, action: 'person.password', target: subject }, admin)
       })

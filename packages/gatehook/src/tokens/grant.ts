@@ -147,8 +147,11 @@ export interface Tokens {
   revokeSession(tx: Tx, sessionId: string): Promise<boolean>
   /** Ends one access token. */
   revokeToken(tx: Tx, claims: Claims): Promise<void>
-  /** Ends all sessions of a person (password changed, disabled, deleted). How many. */
-  revokeSubject(tx: Tx, scope: Scope, subject: string): Promise<number>
+  /**
+   * Ends all sessions of a person (password changed, disabled, deleted), but for `except`, the
+   * one in which it changed its password. How many.
+   */
+  revokeSubject(tx: Tx, scope: Scope, subject: string, except?: string): Promise<number>
   /** Ends whatever was issued to a client, for good: its id must never return. */
   revokeClient(tx: Tx, scope: Scope, clientId: string): Promise<void>
   /** Ends what a person granted one client (`DELETE /auth/consents/{client_id}`). How many. */

@@ -123,11 +123,11 @@ export function createSessions(deps: SessionDeps): Sessions {
     async revokeSession(tx, id) {
       return (await announce(tx, await store.endSession(tx, id))) > 0
     },
-    async revokeSubject(tx, scope, subject) {
-      return announce(tx, await store.endSessionsOf(tx, scope, personNo(subject)))
+    async revokeSubject(tx, scope, subject, except) {
+      return announce(tx, await store.endSessionsOf(tx, scope, personNo(subject), { except }))
     },
     async revokeSubjectAtClient(tx, scope, subject, clientId) {
-      return announce(tx, await store.endSessionsOf(tx, scope, personNo(subject), clientId))
+      return announce(tx, await store.endSessionsOf(tx, scope, personNo(subject), { clientId }))
     },
     async revokeClient(tx, scope, clientId) {
       await store.dropSessionsOfClient(tx, scope, clientId)

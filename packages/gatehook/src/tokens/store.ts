@@ -1,6 +1,6 @@
 /** SQL of sessions and of what was announced to all nodes. Signing keys are `key-store.ts`. */
 import type { Reader, Row, Statement, Tx } from '../storage/database.ts'
-import { fixed, sql } from '../storage/sql.ts'
+import { empty, fixed, sql } from '../storage/sql.ts'
 import type { Rotation } from './refresh-token.ts'
 
 export interface SessionRow extends Row, Rotation {
@@ -107,15 +107,20 @@ const ending = (where: Statement) => fixed(`${where.sql} RETURNING id, access_un
 export const endSession = (tx: Tx, id: string) =>
   tx.all<Ended>(ending(sql`DELETE FROM gh_sessions WHERE id = ${id}`))
 
-export const endSessionsOf = (tx: Tx, scope: number, person: number, clientId?: string) =>
-  tx.all<Ended>(
-    ending(
-      clientId === undefined
-        ? sql`DELETE FROM gh_sessions WHERE scope = ${scope} AND person = ${person}`
-        : sql`DELETE FROM gh_sessions WHERE scope = ${scope} AND person = ${person}
-            AND client_id = ${clientId}`,
-    ),
+/** Of one client only, or all but one session, where these are named. */
+export const endSessionsOf = (
+  tx: Tx,
+  scope: number,
+  person: number,
+  { clientId, except }: { readonly clientId?: string; readonly except?: string | undefined } = {},
+) => {
+  const atClient = clientId === undefined ? empty : sql` AND client_id = ${clientId}`
+  const others = except === undefined ? empty : sql` AND id <> ${except}`
+  return tx.all<Ended>(
+    ending(sql`DELETE FROM gh_sessions WHERE scope = ${scope} AND person = ${person}
+      ${atClient}${others}`),
   )
+}
 
 export const dropSessionsOfClient = (tx: Tx, scope: number, clientId: string) =>
   tx.run(sql`DELETE FROM gh_sessions WHERE scope = ${scope} AND client_id = ${clientId}`)

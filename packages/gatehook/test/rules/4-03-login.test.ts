@@ -60,24 +60,33 @@ eachService('wrong is 401, missing or mistyped 400, and never tokens', async (se
   assert.equal((await anybody.post('/auth/login', 'username=a&password=b', form)).status, 415)
 })
 
-eachService('a password is changed by who knows it, and its sessions end', async (service) => {
-  const { make, login, anybody } = await signing(service)
-  await make('ada')
-  const username = mailOf('ada')
-  const { access_token, refresh_token } = (await login(username)).body
-  const change = (body: unknown, headers = bearerOf(access_token)) =>
-    anybody.post('/auth/password', body, headers)
-  const wanted = { current: PASSWORD, new: 'another horse' }
-  assert.equal((await anybody.post('/auth/password', wanted)).status, 401)
-  assert.equal((await service.post('/auth/password', wanted)).status, 403, 'a key has none')
-  assert.equal((await change({ current: PASSWORD })).body.error, 'invalid_request')
-  assert.equal((await change({ ...wanted, current: 'wrong' })).body.error, 'invalid_credentials')
-  assert.equal((await change({ ...wanted, new: 'short' })).body.error, 'validation_failed')
-  assert.equal((await change(wanted, basicOf(username))).status, 204)
-  assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 401)
-  assert.equal((await login(username)).status, 401)
-  assert.equal((await login(username, 'another horse')).status, 200)
-})
+eachService(
+  'a password is changed by who knows it, and the other sessions end',
+  async (service) => {
+    const { make, login, anybody } = await signing(service)
+    await make('ada')
+    const username = mailOf('ada')
+    const { access_token, refresh_token } = (await login(username)).body
+    const change = (body: unknown, headers = bearerOf(access_token)) =>
+      anybody.post('/auth/password', body, headers)
+    const wanted = { current: PASSWORD, new: 'another horse' }
+    assert.equal((await anybody.post('/auth/password', wanted)).status, 401)
+    assert.equal((await service.post('/auth/password', wanted)).status, 403, 'a key has none')
+    assert.equal((await change({ current: PASSWORD })).body.error, 'invalid_request')
+    assert.equal((await change({ ...wanted, current: 'wrong' })).body.error, 'invalid_credentials')
+    assert.equal((await change({ ...wanted, new: 'short' })).body.error, 'validation_failed')
+    const other = (await login(username)).body
+    assert.equal((await change(wanted)).status, 204)
+    const refresh = (token: string) => anybody.post('/auth/refresh', { refresh_token: token })
+    assert.equal((await refresh(other.refresh_token)).status, 401)
+    assert.equal((await refresh(refresh_token)).status, 200, 'its own goes on')
+    assert.equal((await login(username)).status, 401)
+    assert.equal((await login(username, 'another horse')).status, 200)
+    const third = { current: 'another horse', new: 'a third horse' }
+    assert.equal((await change(third, basicOf(username, 'another horse'))).status, 204)
+    assert.equal((await login(username, 'a third horse')).status, 200)
+  },
+)
 
 test('a service’s own claims are in the token; reserved ones are not overwritten', async (t) => {
   const members = resource('members', {
