@@ -110,17 +110,21 @@ test('packages do not import each other', () => {
 const withoutComments = (text: string): string =>
   text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
 
-/** Names of the reference service: its collections, its fields, its events. */
+/**
+ * Names of the reference service: its collections, its fields, its events. The interface itself
+ * calls people `users` where it manages them, whatever the rows are called (§12.3, §13).
+ */
 test('the engine names no resource', () => {
   const names = /\b(orders|users|user_id)\b|['"`](order|user)\./
+  const ours = /\/admin\/users\b|\bgatehook users\b|'\.\/users\.ts'|\bname: 'users'/g
   for (const path of engine) {
-    const named = names.exec(withoutComments(read(path)))?.[0]
+    const named = names.exec(withoutComments(read(path)).replace(ours, ''))?.[0]
     assert.equal(named, undefined, path)
   }
 })
 
 /** What only one file each may touch. Types are no touch. */
-const doors: readonly [what: string, pattern: RegExp, file: string][] = [
+const doors: readonly [what: string, pattern: RegExp, ...files: string[]][] = [
   ['fastify', /import (?!type).* from 'fastify'/, 'http/server.ts'],
   ['node:sqlite', /import (?!type).* from 'node:sqlite'/, 'storage/sqlite-connection.ts'],
   ['pg', /import (?!type).* from 'pg'/, 'storage/postgres-session.ts'],
@@ -134,13 +138,14 @@ const doors: readonly [what: string, pattern: RegExp, file: string][] = [
   [
     'outbound sockets',
     /\bfetch\(|from 'undici'|\bhttps?\.request\(|net\.connect\(|tls\.connect\(/,
-    '',
+    'webhooks/transport.ts',
+    'cli/remote.ts', // in a process of its own, as a client of the engine
   ],
 ]
 test('one file each touches the world', () => {
-  for (const [what, pattern, file] of doors) {
+  for (const [what, pattern, ...files] of doors) {
     const found = engine.filter((path) => pattern.test(withoutComments(read(path))))
-    assert.deepEqual(found, file ? [ENGINE + file] : [], what)
+    assert.deepEqual(found.sort(), files.map((file) => ENGINE + file).sort(), what)
   }
 })
 

@@ -10,15 +10,21 @@ import { addCommand, type CommandSpec, type FamilySpec } from './command.ts'
 import { config } from './config.ts'
 import { customers } from './customers.ts'
 import { doctor } from './doctor.ts'
+import { events } from './events.ts'
 import { init } from './init.ts'
 import { keys } from './keys.ts'
+import { listen } from './listen.ts'
 import { migrate, seed } from './migrate.ts'
 import { EXIT, explain } from './mistake.ts'
 import { openapi } from './openapi.ts'
+import { operators } from './operators.ts'
 import { processOutput } from './output.ts'
 import { start } from './start.ts'
+import { triggerCommand } from './trigger.ts'
+import { people } from './users.ts'
 import { packageVersion } from './version.ts'
 import { versions } from './versions.ts'
+import { webhooks } from './webhooks.ts'
 
 const commands: readonly (CommandSpec | FamilySpec)[] = [
   start,
@@ -30,6 +36,12 @@ const commands: readonly (CommandSpec | FamilySpec)[] = [
   keys,
   clients,
   customers,
+  people,
+  operators,
+  webhooks,
+  events,
+  listen,
+  triggerCommand,
   versions,
   openapi,
   checkCommand,

@@ -11,6 +11,8 @@ export interface Output {
   readonly columns: number
   /** The result: `human` is asked only where no JSON is wanted. */
   result(value: unknown, human: () => string): void
+  /** One of results that come one by one: a line each, with `--json` a JSON document each. */
+  entry(value: unknown, human: () => string): void
   /** A line for people, silent with `--json`. */
   line(text?: string): void
   /** Progress, on standard error. */
@@ -28,6 +30,7 @@ export function processOutput(json: boolean): Output {
     terminal: process.stdout.isTTY === true,
     columns: process.stdout.columns ?? NARROW,
     result: (value, human) => say(json ? JSON.stringify(value, null, 2) : human()),
+    entry: (value, human) => say(json ? JSON.stringify(value) : human()),
     line: (text = '') => void (json || say(text)),
     progress: (text) => void (json || process.stderr.write(`${text}\n`)),
     mistake(sentences, exit) {

@@ -23,6 +23,9 @@ import { options } from './options.ts'
 /** Reads the whole configuration once. Throws a `ConfigError`. */
 export const readConfig = (flags: Flags = {}): Config => loadConfig(process.env, flags, unreadable)
 
+/** The key with which commands call a running node; no setting of the service itself. */
+export const environmentKey = (): string | undefined => process.env.GATEHOOK_API_KEY || undefined
+
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'this user may not read it',

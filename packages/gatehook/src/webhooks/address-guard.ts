@@ -1,6 +1,6 @@
 /**
- * Which addresses a receiver may have (§9.9): one table, judged on the address dialled. Pure; who looks
- * names up and dials is `transport.ts`.
+ * Which addresses a receiver may have (§9.9): one table, judged on the address dialled. Pure; who
+ * looks names up and dials is `transport.ts`.
  */
 import { BlockList, isIP } from 'node:net'
 
@@ -21,7 +21,9 @@ export type AddressKind =
   | 'teredo'
   | 'not_an_address'
 
-/** What `GATEHOOK_WEBHOOK_ALLOW_PRIVATE` opens: this machine and this network, nothing that bridges. */
+/**
+ * What `GATEHOOK_WEBHOOK_ALLOW_PRIVATE` opens: this machine and this network, nothing that bridges.
+ */
 const ALLOWED_IN_PRIVATE: ReadonlySet<AddressKind> = new Set(['loopback', 'private', 'shared'])
 
 /**
@@ -106,9 +108,9 @@ export type TargetProblem = 'invalid' | 'not_https' | 'credentials' | 'fragment'
 const MAX_URL_CHARACTERS = 2048
 
 /**
- * What is wrong with a receiver's URL as far as it can be seen without asking anybody: `address` for
- * a host that is an address we do not dial, in whatever spelling (`0x7f.1`, `[::ffff:7f00:1]`), or a
- * name that is this machine by definition.
+ * What is wrong with a receiver's URL as far as it can be seen without asking anybody: `address`
+ * for a host that is an address we do not dial, in whatever spelling (`0x7f.1`, `[::ffff:7f00:1]`),
+ * or a name that is this machine by definition.
  */
 export function targetProblem(text: string, allowPrivate: boolean): TargetProblem | undefined {
   const url = text.length <= MAX_URL_CHARACTERS ? URL.parse(text) : null

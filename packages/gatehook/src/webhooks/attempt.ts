@@ -1,6 +1,6 @@
 /**
- * One attempt: what is sent and what came of it, as data (§9.5, §9.6). Pure words; the sockets are in
- * `transport.ts`, and what an outcome means for the delivery is the engine's.
+ * One attempt: what is sent and what came of it, as data (§9.5, §9.6). Pure words; the sockets are
+ * in `transport.ts`, and what an outcome means for the delivery is the engine's.
  */
 
 export interface AttemptRequest {
@@ -70,8 +70,8 @@ export const isDelivered = (outcome: Outcome): boolean =>
   outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300
 
 /**
- * How long a `Retry-After` asks to wait from `nowMs`, in milliseconds, never below 0; undefined when it is
- * neither whole seconds nor an HTTP date (RFC 9110 §10.2.3). The bound is the caller's.
+ * How long a `Retry-After` asks to wait from `nowMs`, in milliseconds, never below 0; undefined
+ * when it is neither whole seconds nor an HTTP date (RFC 9110 §10.2.3). The bound is the caller's.
  */
 export function retryAfterMs(text: string | undefined, nowMs: number): number | undefined {
   const value = text?.trim() ?? ''

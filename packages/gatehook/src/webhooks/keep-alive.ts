@@ -1,8 +1,8 @@
 /**
- * Connections kept for the next attempt, per origin and bounded. A connection carries one request at
- * a time and is either lent or idle; there is no queue here, because how many attempts run at once is
- * the engine's to say, and a queue per origin would let one customer's slow receiver delay another's
- * behind the same host (§9.8). Only bookkeeping: what a connection is, its maker knows.
+ * Connections kept for the next attempt, per origin and bounded. A connection carries one request
+ * at a time and is either lent or idle; there is no queue here, because how many attempts run at
+ * once is the engine's to say, and a queue per origin would let one customer's slow receiver delay
+ * another's behind the same host (§9.8). Only bookkeeping: what a connection is, its maker knows.
  */
 
 export interface Connection {

@@ -19,8 +19,8 @@ const TRIES = 2
 
 /**
  * Asks the name servers directly. The system's way (`getaddrinfo`) holds one of the process's four
- * worker threads while it waits, and the database's commits need them too: four names on a server that does not
- * answer would stop the whole node (§9.8).
+ * worker threads while it waits, and the database's commits need them too: four names on a server
+ * that does not answer would stop the whole node (§9.8).
  */
 export function nameServers(): ResolveHost {
   const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES })
@@ -38,8 +38,8 @@ export function nameServers(): ResolveHost {
 const at = (address: string, family: 4 | 6): HostAddress => ({ address, family })
 
 /**
- * The system's way, with its hosts file and search domains: where private receivers are allowed, they
- * are mostly named there.
+ * The system's way, with its hosts file and search domains: where private receivers are allowed,
+ * they are mostly named there.
  */
 export const systemNames: ResolveHost = async (host) =>
   (await dns.lookup(host, { all: true, order: 'ipv4first' })).map(({ address, family }) =>

@@ -4,7 +4,9 @@
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
-/** `whsec_` + base64. The object is what keys are kept by: make it once per secret, not per call. */
+/**
+ * `whsec_` + base64. The object is what keys are kept by: make it once per secret, not per call.
+ */
 export interface SigningSecret {
   readonly value: string
 }

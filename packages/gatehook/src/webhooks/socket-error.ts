@@ -1,6 +1,6 @@
 /**
- * What an error of the network means for an attempt, in words a customer may read (§9.10). Pure. The
- * words tell nothing of the network the sender stands in; the log of the operator has the rest.
+ * What an error of the network means for an attempt, in words a customer may read (§9.10). Pure.
+ * The words tell nothing of the network the sender stands in; the log of the operator has the rest.
  */
 import type { FailureReason } from './attempt.ts'
 

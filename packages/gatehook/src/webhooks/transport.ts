@@ -1,7 +1,7 @@
 /**
- * The door to receivers: one POST over a socket whose address was judged when it was dialled, and an
- * answer of which everything is bounded (§9.5, §9.6, §9.9). The only file that opens connections;
- * when to try again is the engine's.
+ * The door to receivers: one POST over a socket whose address was judged when it was dialled, and
+ * an answer of which everything is bounded (§9.5, §9.6, §9.9). The only file that opens
+ * connections; when to try again is the engine's.
  */
 import { isIP, type Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'

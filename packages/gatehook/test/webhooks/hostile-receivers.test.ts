@@ -1,4 +1,6 @@
-/** §9.6, §9.9: what a receiver can do to its sender, and that it costs the sender next to nothing. */
+/**
+ * §9.6, §9.9: what a receiver can do to its sender, and that it costs the sender next to nothing.
+ */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'

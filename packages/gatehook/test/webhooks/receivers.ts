@@ -26,7 +26,7 @@ export const answer = (body: string, status = 200, more: readonly string[] = [])
 
 export interface ReceiverOptions {
   /** Name of a certificate in `fixtures/tls/receivers`. */
-  readonly tls?: 'good' | 'other' | 'expired' | 'self-signed'
+  readonly tls?: 'good' | 'other' | 'expired' | 'self-signed' | undefined
   readonly port?: number
   /** Written as soon as somebody connects. */
   readonly greeting?: string

@@ -96,7 +96,7 @@ test('the second sending is the last', async (t) => {
   assert.equal(requests.length, 3)
 })
 
-test('a receiver that ends the connection with its answer is answered, and dialled anew', async (t) => {
+test('a receiver that ends the connection with its answer is dialled anew', async (t) => {
   const { url, sockets } = await receiver(t, (socket) =>
     socket.end(answer('done', 200, ['Connection: close'])),
   )

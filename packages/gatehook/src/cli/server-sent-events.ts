@@ -1,0 +1,37 @@
+/** Reads a stream of server-sent events (HTML standard, §9.2.6). Pure: text in, events out. */
+
+export interface ServerSentEvent {
+  readonly id: string | undefined
+  readonly data: string
+}
+
+/** Longer than any event is (§9.11), and short enough that a wrong server fills no memory. */
+const MAX_CHARACTERS = 1_048_576
+
+/** Takes text as it comes, in pieces cut anywhere; gives the events that are whole. */
+export function eventReader(): (text: string) => ServerSentEvent[] {
+  let rest = ''
+  let id: string | undefined
+  let data: string[] = []
+  return (text) => {
+    const found: ServerSentEvent[] = []
+    rest += text
+    // A CR at the very end may be the first half of a line end.
+    const lines = rest.split(/\r\n|\n|\r(?!$)/)
+    rest = lines.pop()!
+    if (rest.length > MAX_CHARACTERS) throw new Error('an event without an end')
+    for (const line of lines) {
+      if (line === '') {
+        if (data.length > 0) found.push({ id, data: data.join('\n') })
+        data = []
+        continue
+      }
+      const colon = line.indexOf(':')
+      const name = colon < 0 ? line : line.slice(0, colon)
+      const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '')
+      if (name === 'id' && !value.includes('\0')) id = value
+      else if (name === 'data') data.push(value)
+    }
+    return found
+  }
+}
