@@ -209,3 +209,17 @@ const counting = {
 
 export const countOf = async (db: Database, table: keyof typeof counting) =>
   Number((await db.get(counting[table]))!.total)
+
+/** The same database; `reads` counts what is asked of it outside transactions. */
+export function watched(db: Database): { db: Database; reads: () => number } {
+  let count = 0
+  const watching = new Proxy(db, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      if (name === 'get' || name === 'all' || name === 'arrays') count++
+      return value.bind(target)
+    },
+  })
+  return { db: watching, reads: () => count }
+}

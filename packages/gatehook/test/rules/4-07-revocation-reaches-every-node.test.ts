@@ -1,0 +1,162 @@
+/** §4.7: within 2 s on every node, without a look-up for each request. */
+import assert from 'node:assert/strict'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { insertAnnounced } from '../../src/tokens/store.ts'
+import { CUSTOMER, countOf, type Desk, login, openDesk, watched } from '../tokens/desk.ts'
+import { eachNode } from '../tokens/nodes.ts'
+
+const client = { ...login, clientId: 'cli_1', subject: 'cli_1' }
+const throughClient = { ...login, clientId: 'cli_1' }
+
+const claimsOf = async (tokens: Desk['tokens'], jwt: string) => (await tokens.read(jwt))!
+
+const revoke: Readonly<
+  Record<string, (desk: Desk, tokens: Record<'own' | 'code' | 'client', string>) => unknown>
+> = {
+  session: ({ db, tokens }, { own }) =>
+    claimsOf(tokens, own).then(({ sid }) => db.write((tx) => tokens.revokeSession(tx, sid!))),
+  token: ({ db, tokens }, { own }) =>
+    claimsOf(tokens, own).then((claims) => db.write((tx) => tokens.revokeToken(tx, claims))),
+  subject: ({ db, tokens }) => db.write((tx) => tokens.revokeSubject(tx, login.scope, '7')),
+  client: ({ db, tokens }) => db.write((tx) => tokens.revokeClient(tx, login.scope, 'cli_1')),
+  consent: ({ db, tokens }) =>
+    db.write((tx) => tokens.revokeSubjectAtClient(tx, login.scope, '7', 'cli_1')),
+}
+
+/** Which of the person's own, the person's through a client, the client's still work. */
+const left: Readonly<Record<string, readonly boolean[]>> = {
+  session: [false, true, true],
+  token: [false, true, true],
+  subject: [false, false, true],
+  client: [true, false, false],
+  consent: [true, false, true],
+}
+
+async function issue({ tokens }: Desk) {
+  return {
+    own: (await tokens.openSession(login)).access_token,
+    code: (await tokens.openSession(throughClient)).access_token,
+    client: (await tokens.clientToken(client)).access_token,
+  }
+}
+
+const working = async (desk: Desk, { own, code, client }: Record<string, string>) => [
+  await desk.works(own!),
+  await desk.works(code!),
+  await desk.works(client!),
+]
+
+for (const [what, act] of Object.entries(revoke)) {
+  eachNode(
+    `§4.7 a revoked ${what} is dead at once here, with the next poll there`,
+    async (nodes) => {
+      const [a, b] = nodes
+      await Promise.all([a.tokens.tick(), b.tokens.tick()])
+      const tokens = await issue(a)
+      for (const node of nodes) assert.deepEqual(await working(node, tokens), [true, true, true])
+      await act(a, tokens)
+      assert.deepEqual(await working(a, tokens), left[what])
+      a.time.pass(1_000)
+      await b.tokens.tick()
+      assert.deepEqual(await working(b, tokens), left[what])
+    },
+  )
+}
+
+eachMigrated('§4.7 a warm token asks the database nothing', async (db, t) => {
+  const { db: watching, reads } = watched(db)
+  const { tokens, works, time } = await openDesk(watching, t)
+  await tokens.tick()
+  const { access_token } = await tokens.openSession(login)
+  const another = await tokens.openSession(login)
+  assert(await works(access_token))
+  const before = reads()
+  for (let n = 0; n < 50; n++) assert(await works(access_token))
+  assert(await works(another.access_token), 'a cold one neither')
+  assert.equal(reads(), before)
+  time.pass(2_000)
+  assert(await works(access_token))
+  assert.equal(reads(), before, '2 s old is not stale')
+})
+
+eachNode('§4.7 while the feed is silent, each request asks the database', async ([a, b]) => {
+  await b.tokens.tick()
+  const tokens = await issue(a)
+  assert.deepEqual(await working(b, tokens), [true, true, true])
+  await revoke.session!(a, tokens)
+  assert(await b.works(tokens.own), 'not heard yet')
+  b.time.pass(2_001)
+  assert.deepEqual(await working(b, tokens), [false, true, true])
+  await revoke.client!(a, tokens)
+  assert.deepEqual(await working(b, tokens), [false, false, false])
+})
+
+eachNode('§4.7 a transaction that commits late is not missed', async ([a, b]) => {
+  const early = (await a.tokens.openSession(login)).access_token
+  const late = (await a.tokens.openSession(login)).access_token
+  const [first, second] = [(await b.tokens.read(late))!.sid!, (await b.tokens.read(early))!.sid!]
+  const until = a.time.nowMs + 900_000
+  const begun = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const slow = a.db.write(async (tx) => {
+    await insertAnnounced(tx, 'session', first, until)
+    begun.resolve()
+    await gate.promise
+  })
+  await begun.promise
+  try {
+    await b.db.write((tx) => insertAnnounced(tx, 'session', second, until))
+    await b.tokens.tick()
+    assert.deepEqual([await b.works(early), await b.works(late)], [false, true])
+  } finally {
+    gate.resolve()
+    await slow
+  }
+  await b.tokens.tick()
+  assert.deepEqual([await b.works(early), await b.works(late)], [false, false])
+})
+
+eachNode('§4.7 a suspended customer is refused on every node, and let in again', async ([a, b]) => {
+  const tokens = await issue(a)
+  const set = async (suspended: boolean) => {
+    a.world.customers.set(CUSTOMER, { no: 1, suspended })
+    await a.db.write((tx) => insertAnnounced(tx, 'customer', CUSTOMER, a.time.nowMs + 60_000))
+    await Promise.all([a.tokens.tick(), b.tokens.tick()])
+  }
+  const status = async (desk: Desk) => {
+    const reply = await desk.ask('GET /api/protected', { bearer: tokens.own })
+    return reply.status === 403 ? reply.body.error : reply.status
+  }
+  await set(false)
+  assert.deepEqual([await status(a), await status(b)], [200, 200])
+  await set(true)
+  assert.deepEqual([await status(a), await status(b)], ['customer_suspended', 'customer_suspended'])
+  await set(false)
+  assert.deepEqual([await status(a), await status(b)], [200, 200])
+})
+
+eachMigrated('§4.7 what concerns nothing good is thrown away, nothing else', async (db, t) => {
+  const desk = await openDesk(db, t)
+  await desk.tokens.tick()
+  const tokens = await issue(desk)
+  await revoke.session!(desk, tokens)
+  desk.time.pass(898_000)
+  assert.equal(await desk.tokens.chores.revocations!(), 0)
+  await desk.tokens.tick()
+  assert.equal(await desk.works(tokens.own), false)
+  desk.time.pass(70_000)
+  assert.equal(await desk.tokens.chores.revocations!(), 1)
+  assert.equal(await countOf(db, 'gh_revocations'), 0)
+})
+
+eachMigrated('§4.7 a node that starts knows what was revoked before', async (db, t) => {
+  const first = await openDesk(db, t)
+  const tokens = await issue(first)
+  await revoke.token!(first, tokens)
+  const second = await openDesk(db, t, { time: first.time })
+  await second.tokens.start()
+  assert.deepEqual(await working(second, tokens), [false, true, true])
+  const claims = (await second.tokens.read(tokens.own))!
+  assert.equal(await second.tokens.isLive(claims), false)
+  assert.equal(await second.tokens.isLive((await second.tokens.read(tokens.code))!), true)
+})
