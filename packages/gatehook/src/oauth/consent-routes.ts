@@ -17,7 +17,7 @@ const consentCollection: Collection = {
   columns: [
     { name: 'client_id', type: 'text' },
     { name: 'client_name', type: 'text' },
-    { name: 'scopes', type: 'json' },
+    { name: 'scopes', type: 'text' },
     { name: 'created_at', type: 'time' },
     { name: 'updated_at', type: 'time' },
   ],
@@ -29,8 +29,11 @@ const consentCollection: Collection = {
   sort: ['client_id', 'created_at'],
 }
 
+/** In the table `scope` is whose row it is; callers know the word for what may be done. */
 const consentView: View = cellView(
-  consentCollection.columns,
+  consentCollection.columns.map((column) =>
+    column.name === 'scopes' ? { ...column, name: 'scope' } : column,
+  ),
   (row) => `{"self":${JSON.stringify(`/auth/consents/${row[0]}`)}}`,
 )
 

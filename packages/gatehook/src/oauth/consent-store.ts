@@ -14,7 +14,7 @@ export interface Consent {
 export async function findConsent(from: Reader, of: Consent): Promise<string[] | undefined> {
   const row = await from.get(sql`SELECT scopes FROM gh_consents
     WHERE scope = ${of.scope} AND owner = ${of.owner} AND client_id = ${of.clientId}`)
-  return row && (JSON.parse(row.scopes) as string[])
+  return row && String(row.scopes).split(' ').filter(Boolean)
 }
 
 export const keepConsent = (
@@ -25,7 +25,7 @@ export const keepConsent = (
   tx.run(sql`INSERT INTO gh_consents
     (scope, owner, client_id, client_name, scopes, created_at, updated_at)
     VALUES (${of.scope}, ${of.owner}, ${of.clientId}, ${what.clientName},
-            ${JSON.stringify(what.scopes)}, ${what.now}, ${what.now})
+            ${what.scopes.join(' ')}, ${what.now}, ${what.now})
     ON CONFLICT (scope, owner, client_id) DO UPDATE SET client_name = excluded.client_name,
       scopes = excluded.scopes, updated_at = excluded.updated_at`)
 

@@ -32,7 +32,7 @@ for (const { name } of databases) {
     assert.deepEqual(consent, {
       client_id: client.client_id,
       client_name: 'An app',
-      scopes: ['orders:read'],
+      scope: 'orders:read',
     })
     assert(created_at <= updated_at)
     for (const style of ['?offset=0', '?page=1', '?pagination=hypermedia', '?cursor=']) {
