@@ -3,6 +3,7 @@
  * event to one registration; an attempt is one POST of it. No SQL, no sockets here.
  */
 import type { Scope } from '../kernel/principal.ts'
+import { isoTime } from '../kernel/time.ts'
 import { isDelivered, type Outcome } from './attempt.ts'
 
 /** As stored; see the migration for why `paused` is not. */
@@ -33,20 +34,49 @@ export interface AttemptRecord {
   readonly response_body: string | null
 }
 
-export function attemptRecord(n: number, at: string, outcome: Outcome): AttemptRecord {
-  const duration_ms = Math.round(outcome.durationMs)
-  if (outcome.kind === 'failed') {
-    const error = `${outcome.reason}: ${outcome.message}`
-    return { n, at, status: null, duration_ms, error, response_headers: null, response_body: null }
-  }
-  const { status, headers, body } = outcome
-  const error = isDelivered(outcome) ? null : `the receiver answered ${status}`
-  return { n, at, status, duration_ms, error, response_headers: headers, response_body: body }
+/** An attempt as it is shown. */
+export const attemptRecord = (n: number, at: number, outcome: Outcome): AttemptRecord =>
+  recordOf(JSON.parse(storedAttempt(n, at, outcome)))
+
+function errorOf(outcome: Outcome): string | null {
+  if (outcome.kind === 'failed') return `${outcome.reason}: ${outcome.message}`
+  return isDelivered(outcome) ? null : `the receiver answered ${outcome.status}`
 }
 
-/** The `attempts` column, as the array it means. */
+type Stored = [
+  n: number,
+  at: number,
+  durationMs: number,
+  error: string | null,
+  status?: number,
+  headers?: Readonly<Record<string, string>>,
+  body?: string,
+]
+
+/**
+ * An attempt as the column keeps it: a JSON array, without names. A row that grows has to move in its
+ * table, so each character counts.
+ */
+export function storedAttempt(n: number, at: number, outcome: Outcome): string {
+  const shared = [n, at, Math.round(outcome.durationMs), errorOf(outcome)] as const
+  return JSON.stringify(
+    outcome.kind === 'failed' ? shared : [...shared, outcome.status, outcome.headers, outcome.body],
+  )
+}
+
+/** The `attempts` column, as what it means: stored attempts with commas between them. */
 export const attemptsOf = (stored: string | null): AttemptRecord[] =>
-  stored === null ? [] : (JSON.parse(`[${stored}]`) as AttemptRecord[])
+  stored === null ? [] : (JSON.parse(`[${stored}]`) as Stored[]).map(recordOf)
+
+const recordOf = ([n, at, duration_ms, error, status, headers, body]: Stored): AttemptRecord => ({
+  n,
+  at: isoTime(at),
+  status: status ?? null,
+  duration_ms,
+  error,
+  response_headers: headers ?? null,
+  response_body: body ?? null,
+})
 
 /** A delivery to be made: again, of an event recorded before (resend, recover, replay). */
 export interface NewDelivery {

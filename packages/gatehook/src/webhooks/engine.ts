@@ -7,10 +7,9 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
-import { isoTime } from '../kernel/time.ts'
 import { isDelivered, type Outcome } from './attempt.ts'
 import type { Rate } from './bucket.ts'
-import { attemptRecord } from './delivery.ts'
+import { storedAttempt } from './delivery.ts'
 import { Fairness } from './drr.ts'
 import type { Customer, Endpoint } from './endpoint.ts'
 import { type Figures, Tally } from './figures.ts'
@@ -252,7 +251,7 @@ export class Engine {
     const delivered = isDelivered(outcome)
     const verdict = judge(outcome, { n, now, scheduleS, chance: delivered ? 0 : chance() })
     const { state, nextAt, parkedUntil = 0 } = verdict
-    const record = JSON.stringify(attemptRecord(n, isoTime(at), outcome))
+    const record = storedAttempt(n, at, outcome)
     this.#ledger.add(endpoint, { no: due.no, state, attempt: n, nextAt, record })
     endpoint.breaker.record(delivered, now)
     const health = afterAttempt(endpoint.health, delivered, now)

@@ -12,7 +12,7 @@ import type { Roster } from './roster.ts'
 import type { Leases, Registration, WorkStore } from './work.ts'
 
 /** Rows of one endpoint in memory, and of all together. */
-const WINDOW_MAX = 128
+const WINDOW_MAX = 512
 const WINDOW_MIN = 4
 const WINDOWS_MAX = 4_096
 /** Characters of bodies in all windows. */

@@ -11,7 +11,7 @@ import { BEAT_MS, type NodeLeases } from './leases.ts'
 const BUSY_SWEEP_MS = 20
 const IDLE_SWEEP_MS = 250
 /** Results gather for so long, so that one commit has many. */
-const SETTLE_PAUSE_MS = 2
+const SETTLE_PAUSE_MS = 5
 /** After a failure of the database. */
 const FAILED_PAUSE_MS = 500
 

@@ -2,12 +2,11 @@
 import { type Answer, type Call, json } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { readMembers } from '../kernel/members.ts'
-import { isoTime } from '../kernel/time.ts'
 import type { Limiter } from '../quota/limiter.ts'
 import { fixed } from '../storage/sql.ts'
 import type { AgainDeps } from './again.ts'
 import { isDelivered } from './attempt.ts'
-import { attemptRecord } from './delivery.ts'
+import { attemptRecord, storedAttempt } from './delivery.ts'
 import { type Posted, postEvent } from './post.ts'
 import { mayAskFor, membersOf, type Registration } from './registration.ts'
 import { type Desk, registrationAt, secretsOf } from './registrations.ts'
@@ -43,9 +42,9 @@ export function tryOut(desk: Desk, deps: TrialDeps, call: Call): Promise<Answer>
       const { scope, no, tag, api_version: version } = registration!
       const { eventId, at, outcome } = posted!
       const id = deliveryId(tag)(eventId)
-      const record = attemptRecord(1, isoTime(at), outcome)
+      const record = attemptRecord(1, at, outcome)
       const state = isDelivered(outcome) ? 'delivered' : 'failed'
-      const attempts = JSON.stringify(record)
+      const attempts = storedAttempt(1, at, outcome)
       await tx.run(insert([id, scope, no, eventId, type, version, state, at, attempts]))
       return json(200, {
         event_id: eventId,

@@ -4,7 +4,7 @@
  *   delivered, failed or exhausted. `paused` is not stored: it is `pending` of a registration that
  *   is not active, so that to switch one off, or on again, is one row however many wait. In the
  *   same way a pending delivery of a deleted registration reads as failed until the chore says so.
- * - `attempts` is JSON objects with commas between them, no brackets: appended to, never parsed.
+ * - `attempts` is JSON arrays with commas between them, no outer brackets: appended to as text.
  * - A body is the envelope around the event's object; `gh_event_bodies` has it only where the
  *   registration is pinned (`version`) to another shape than the event was recorded in.
  * - `gh_webhook_topics` is what registrations ask for, one row a topic, redundant ones left out:
