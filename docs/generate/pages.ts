@@ -1,6 +1,7 @@
 /** Which pages of `docs/reference/` are generated, and from what. */
 import { existsSync, readFileSync } from 'node:fs'
 import { configurationPage } from '../../packages/gatehook/src/config/describe.ts'
+import { declarationPage } from './declaration.ts'
 import { errorsPage } from './errors.ts'
 import { limitsTable } from './limits.ts'
 import { rulesPage } from './rules-page.ts'
@@ -17,6 +18,7 @@ export function pages(): Page[] {
   const http = reference('http.md')
   return [
     { file: reference('configuration.md'), text: configurationPage() },
+    { file: reference('declaration.md'), text: declarationPage() },
     { file: reference('errors.md'), text: errorsPage() },
     { file: reference('rules.md'), text: rulesPage() },
     { file: http, text: withBlock(readFileSync(http, 'utf8'), 'limits', limitsTable()) },

@@ -125,6 +125,7 @@ export const f = {
   url: (): Field<string, 'required'> => field('url', { max: URL_MAX }),
   /** An ISO 4217 code, for example `EUR`. */
   currency: (): Field<string, 'required'> => field('currency'),
+  /** One of these texts. */
   oneOf: <const T extends readonly [string, ...string[]]>(
     values: T,
   ): Field<T[number], 'required'> => field('oneOf', { values }),
@@ -132,6 +133,7 @@ export const f = {
   int: (): Field<number, 'required'> => field('int'),
   /** A number with a fraction (IEEE 754 double). Not for money. */
   number: (): Field<number, 'required'> => field('number'),
+  /** `true` or `false`. */
   bool: (): Field<boolean, 'required'> => field('bool'),
   /** An instant: ISO 8601 on the wire, epoch milliseconds in rows and handlers (§6.5). */
   time: (): Field<number, 'required'> => field('time'),

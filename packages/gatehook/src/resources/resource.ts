@@ -55,11 +55,14 @@ export interface Access {
 }
 
 export interface ResourceOptions<F extends Fields> {
+  /** Name → field; the first is `id: f.id()`. Columns, members of JSON and types follow. */
   readonly fields: F
+  /** Which fields lists are filtered and sorted by; each gets its index (§7.7). */
   readonly list: {
     readonly filter: readonly (keyof F & string)[]
     readonly sort: readonly (keyof F & string)[]
   }
+  /** The scope each of `read`, `create`, `update`, `delete` asks for; `false`: there is none. */
   readonly access: Access
   /** `<one>.created`, `.updated`, `.deleted`; what actions emit is declared with them. */
   readonly events: readonly `${string}.${'created' | 'updated' | 'deleted'}`[]
@@ -70,10 +73,15 @@ type State<F extends Fields> = F extends { readonly status: infer S }
   : never
 
 export interface ActionOptions<F extends Fields, I extends Fields, E extends string> {
+  /** The scope it asks for. */
   readonly scope: string
+  /** The states it may start in; without it, any. */
   readonly from?: readonly State<F>[]
+  /** The state it leads to. */
   readonly to?: State<F>
+  /** The type of the event recorded in its transaction. */
   readonly emits?: E
+  /** Fields of its body; without it, the body is empty. */
   readonly input?: I
   /**
    * Further changes to the row, in the same transaction. Pure: time and chance come with the row.
@@ -100,9 +108,9 @@ export interface ChangeOptions<S, Had extends Fields, K extends keyof S & string
    */
   readonly hadNot: readonly K[]
   /** From the older shape, the fields in `hadNot`. */
-  readonly up: (old: Older<S, Had, K>) => Pick<S, K>
+  readonly up: (old: Older<S, Had, K>) => Pick<S, NoInfer<K>>
   /** From the newer shape, the fields in `had`. */
-  readonly down: (row: S) => RowOf<Had>
+  readonly down: (row: S) => RowOf<NoInfer<Had>>
   /** Fields that changed their name only: filters and sorts by the old name mean the new one. */
   readonly renamed?: Readonly<Partial<Record<keyof Had & string, K>>>
 }

@@ -17,18 +17,22 @@ export interface ServiceReader {
 
 /** Changes in one transaction: rows, their events, and the team's own. */
 export interface ServiceTx extends ServiceReader {
+  /** A new row, with its checks, references and event. */
   create<F extends Fields>(
     resource: Resource<F, unknown>,
     values: CreateOf<F> & Partial<RowOf<F>>,
   ): Promise<RowOf<F>>
+  /** The row changed, or `not_found`. */
   update<F extends Fields>(
     resource: Resource<F, unknown>,
     id: number,
     patch: PatchOf<F> & Partial<RowOf<F>>,
   ): Promise<RowOf<F>>
+  /** The row deleted; 409 `conflict` while others name it. */
   remove<F extends Fields>(resource: Resource<F, unknown>, id: number): Promise<void>
   /** Records an event the service declares (`externalEvents` or a resource's own types). */
   emit(type: string, object: Readonly<Record<string, unknown>>): Promise<void>
+  /** The team's own SQL, in this transaction. Scope your statements by `principal.scope`. */
   readonly sql: Tx
 }
 
@@ -39,13 +43,17 @@ type ParametersOf<P extends string> = P extends `${string}:${infer Name}/${infer
     : never
 
 export interface RouteContext<Q extends Fields, I extends Fields, P extends string> {
+  /** Who is calling. */
   readonly principal: Principal
   /** The version this call is served in. */
   readonly version: string
+  /** The values of the path's `:names`, as sent. */
   readonly params: Readonly<Record<ParametersOf<P>, string>>
   /** A parameter that may be left out has a default, so each of them is there. */
   readonly query: RowOf<Q>
+  /** The body, validated. */
   readonly input: RowOf<I>
+  /** Reads of the caller's own rows: `read.get(orders, 7)`, and SQL. */
   readonly read: ServiceReader
   /**
    * The call's one transaction; the handler runs again after a deadlock, so nothing but the
@@ -61,14 +69,19 @@ export interface RouteResult {
 }
 
 export interface RouteOptions<Q extends Fields, I extends Fields, P extends string> {
+  /** The method it answers; others of the path are other routes, or 405. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Under `/api/{version}`: `/reports/daily`, `/reports/:id`. */
   readonly path: P
+  /** The scope it asks for; keys and clients can be given it from then on. */
   readonly scope: string
   /** One sentence for the docs. */
   readonly summary: string
+  /** Fields of its query. */
   readonly query?: Q
+  /** Fields of its body. */
   readonly input?: I
+  /** Gives status, body and headers of the answer; throws `Failure` to refuse. */
   readonly handle: (context: RouteContext<Q, I, P>) => Promise<RouteResult> | RouteResult
 }
 

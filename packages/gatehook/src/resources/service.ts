@@ -19,6 +19,7 @@ export interface ServiceOptions {
   readonly vendor?: string
   /** Majors, oldest first. */
   readonly versions: Readonly<Record<`v${number}`, VersionOptions>>
+  /** What `resource(…)` and its chain gave. */
   readonly resources: readonly AnyResource[]
   /** Event types of the team's own code, beside those of the resources: `payment.succeeded`. */
   readonly externalEvents?: readonly string[]
