@@ -35,6 +35,8 @@ export interface Running {
   readonly url: string
   /** A key of the default customer's test mode, where the sample data is. */
   readonly key: string
+  /** The operator's key. */
+  readonly admin: string
 }
 
 /** Starts the service of a folder, seeded; it ends with the test. */
@@ -66,7 +68,7 @@ export async function startService(
   })
   const { key } = (await response.json()) as { key: string }
   if (response.status !== 201) throw new Error(`no key: ${response.status}`)
-  return { url, key }
+  return { url, key, admin }
 }
 
 async function listening(child: ChildProcess): Promise<string> {
