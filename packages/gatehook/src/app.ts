@@ -15,6 +15,7 @@ import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/rou
 import { deliveryPart } from './assembly/deliveries.ts'
 import { eventPart, happeningOf } from './assembly/events.ts'
 import type { AppOptions, Ground, Part } from './assembly/ground.ts'
+import { metricsPart } from './assembly/metrics.ts'
 import { clientsOf, oauthPart } from './assembly/oauth.ts'
 import { credentialsOf, type PeoplePart, peopleOf } from './assembly/people.ts'
 import { type Prepared, prepare } from './assembly/prepare.ts'
@@ -24,6 +25,7 @@ import { versionPart } from './assembly/versions.ts'
 import { webhookPart } from './assembly/webhooks.ts'
 import { type Config, publicUrlOf } from './config/config.ts'
 import { masterSecret } from './config/environment.ts'
+import type { After } from './http/call.ts'
 import { conditional } from './http/conditional.ts'
 import { createCors } from './http/cors.ts'
 import { createFront, knownHost, requireHttps } from './http/front.ts'
@@ -74,6 +76,8 @@ export interface App {
   readonly clock: ClockKeeper | undefined
   /** Calendars, usage and the acts of §13 on versions. */
   readonly versioning: Versions
+  /** Opens, refreshes and ends sessions; rotates signing keys. */
+  readonly tokens: Tokens
   openapi(version: string): unknown
   /** Begins background work without opening a port (§2.5). */
   work(): Promise<void>
@@ -114,12 +118,15 @@ async function assemble(ground: Ground, address: { publicUrl: string }): Promise
   engine.ends.living = versioning.living
   const oauth = oauthPart(ground, { ...engine, service: prepared.service })
   const parts = [...partsOf(ground, prepared, engine, () => state.draining), oauth, versioning]
-  const server = serverOf(ground, prepared, engine, parts, versioning.steps)
+  const metrics = metricsPart(ground, parts, engine.identify)
+  const steps = { ...versioning.steps, observe: metrics.observe }
+  const server = serverOf(ground, prepared, engine, [...parts, metrics], steps)
   const work = workOf(ground, parts)
   return {
     ...prepared,
     administration: engine.administration,
     people: engine.people,
+    tokens: engine.tokens,
     hasher: engine.hasher,
     oauth,
     db,
@@ -231,12 +238,15 @@ function workOf({ log }: Ground, parts: readonly Part[]) {
   }
 }
 
+/** Steps that parts give to the pipeline. */
+type Steps = VersionSteps & { readonly observe: After }
+
 function serverOf(
   ground: Ground,
   prepared: Prepared,
   engine: Engine,
   parts: readonly Part[],
-  version: VersionSteps,
+  steps: Steps,
 ): HttpServer {
   const { config } = ground
   const endpoints = parts.flatMap((part) => part.endpoints ?? [])
@@ -248,7 +258,7 @@ function serverOf(
     // First segments under `/api`: what stands there is a path, not a version.
     roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
     tls: tlsOf(config),
-    pipeline: pipelineOf(ground, prepared, engine, version),
+    pipeline: pipelineOf(ground, prepared, engine, steps),
     errorShapes: { oauth: oauthProblem, page: pageProblem },
   })
 }
@@ -257,7 +267,7 @@ function pipelineOf(
   ground: Ground,
   { service }: Prepared,
   { verifiers, consoleSessions }: Engine,
-  version: VersionSteps,
+  steps: Steps,
 ) {
   const { config, clock, db, publicUrl } = ground
   const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
@@ -266,20 +276,21 @@ function pipelineOf(
     requireHttps,
     knownHost: knownHost({ publicUrl: publicUrl(), host: config.host }),
     preflight: cors.preflight,
-    explicitVersion: version.explicit,
+    explicitVersion: steps.explicit,
     acceptable: acceptable(service.vendor),
     authenticate: consoleSessions.guard(authenticate({ verifiers, publicUrl })),
-    settledVersion: version.settled,
+    settledVersion: steps.settled,
     quota: quota.known,
     authorize,
     quotaAnonymous: quota.anonymous,
-    versionSignals: version.signals,
-    versionUsage: version.count,
+    versionSignals: steps.signals,
+    versionUsage: steps.count,
     conditional,
     warnings: addWarnings,
     urlCredential,
     corsHeaders: cors.headers,
     strictTransport,
+    observe: steps.observe,
   })
 }
 

@@ -32,6 +32,7 @@ export interface StepsByName {
   readonly urlCredential: After
   readonly corsHeaders: After
   readonly strictTransport: After
+  readonly observe: After
 }
 
 export function createPipeline(steps: StepsByName): Pipeline {
@@ -58,6 +59,7 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['out', 'x x x x x x x x', steps.urlCredential],
     ['out', '. x x x x x . x', steps.corsHeaders],
     ['out', 'x x x x x x x x', steps.strictTransport],
+    ['out', 'x x x x x x x x', steps.observe],
   ]
   const column = (at: number): Steps => {
     const steps = { head: [] as Step[], body: [] as Step[], out: [] as After[] }

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { masterSecret } from '../config/environment.ts'
 import { createDeliveries, type Deliveries } from '../webhooks/deliveries.ts'
-import type { Ground } from './ground.ts'
+import { webhookMetrics } from '../webhooks/metrics.ts'
+import type { Ground, Part } from './ground.ts'
 
 export interface DeliveryPartDeps {
   /** The newest version: the shape of the engine's own events. */
@@ -14,7 +15,7 @@ export interface DeliveryPartDeps {
 export function deliveryPart(
   { config, db, log, random, delivers, release }: Ground,
   { newest, sender }: DeliveryPartDeps,
-): Deliveries {
+): Deliveries & Part {
   const { deliveryRate: rate, webhookCa } = config
   const deliveries = createDeliveries({
     db,
@@ -36,5 +37,5 @@ export function deliveryPart(
     },
   })
   sender.wake = deliveries.wake
-  return deliveries
+  return { ...deliveries, metrics: webhookMetrics(deliveries.figures) }
 }

@@ -8,6 +8,7 @@ import type { Vault } from '../kernel/secret.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import type { Chores } from '../system/janitor.ts'
+import type { Metric } from '../system/metrics.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -42,6 +43,8 @@ export interface Ground extends AppOptions {
 /** A room as the app sees it. What others need of it besides, it gives by name. */
 export interface Part {
   readonly endpoints?: readonly Endpoint[]
+  /** Its figures, read when somebody asks for them. */
+  readonly metrics?: readonly Metric[]
   /** What the janitor throws away. */
   readonly chores?: Chores
   /** Begins background work, which `stop` ends; commands of the CLI never begin it. */

@@ -63,6 +63,7 @@ export function rootEndpoint({ name, versions, collections, links }: RootOptions
       openapi: perVersion((version) => `/openapi/${version}.json`),
       healthz: '/healthz',
       readyz: '/readyz',
+      metrics: '/metrics',
       ...links,
     },
   }
