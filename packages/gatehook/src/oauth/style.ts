@@ -21,6 +21,7 @@ main {
   border: 1px solid var(--line); border-radius: .5rem;
 }
 h1 { margin: 0 0 .75rem; font-size: 1.375rem; line-height: 1.25; }
+h2 { margin: 0 0 .5rem; font-size: 1rem; }
 p, ul, dl { margin: 0 0 1rem; }
 ul { padding-left: 1.25rem; }
 .soft { color: var(--soft); }
