@@ -110,7 +110,7 @@ function sets(from: FieldData, to: FieldData, at: string): Partial<Conversion> {
   const tests = lost.map((value) => `${at} === ${literal(value)}`).join(' || ')
   const stand = literal(to.values?.[0] ?? '')
   return {
-    code: `${tests} ? ${stand} : ${at}`,
+    code: lost.length === from.values?.length ? stand : `${tests} ? ${stand} : ${at}`,
     decide: `what stands for ${lost.map(literal).join(', ')}?`,
   }
 }

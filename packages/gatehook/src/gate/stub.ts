@@ -100,8 +100,12 @@ function codeOf(
     })
   const fields = Object.entries(had).map(([name, spec]) => `${name}: ${fieldCode(spec)},`)
   const names = Object.entries(renamed).map(([old, now]) => `${old}: '${now}'`)
-  const argument = (side: 'up' | 'down', word: string) =>
-    pairs.some(({ old, now }) => old && now) && lines(side).length > 0 ? `(${word})` : '()'
+  // A parameter that is not used stands there all the same: without it TypeScript takes 'a' for any
+  // text before it knows what the fields are.
+  const argument = (side: 'up' | 'down', word: string) => {
+    if (lines(side).length === 0) return '()'
+    return lines(side).some((line) => line.includes(`${word}.`)) ? `(${word})` : `(_${word})`
+  }
   return [
     `.before('${version}', {`,
     `  why: ${quoted(whyOf(pairs))},`,

@@ -97,7 +97,12 @@ type Older<S, Had extends Fields, K> = {
 /**
  * One breaking change: how rows of the version before it looked, and the way up and down (§8.8).
  */
-export interface ChangeOptions<S, Had extends Fields, K extends keyof S & string> {
+export interface ChangeOptions<
+  S,
+  Had extends Fields,
+  K extends keyof S & string,
+  Down extends RowOf<Had> = RowOf<Had>,
+> {
   /** The reason, as users read it in the changelog. */
   readonly why: string
   /** Fields the older version had in place of `hadNot`. */
@@ -110,7 +115,7 @@ export interface ChangeOptions<S, Had extends Fields, K extends keyof S & string
   /** From the older shape, the fields in `hadNot`. */
   readonly up: (old: Older<S, Had, K>) => Pick<S, NoInfer<K>>
   /** From the newer shape, the fields in `had`. */
-  readonly down: (row: S) => RowOf<NoInfer<Had>>
+  readonly down: (row: S) => Down
   /** Fields that changed their name only: filters and sorts by the old name mean the new one. */
   readonly renamed?: Readonly<Partial<Record<keyof Had & string, K>>>
 }
@@ -175,9 +180,9 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   }
 
   /** A breaking change that came with `version`; older versions are served through it (§8.8). */
-  before<Had extends Fields, K extends keyof S & string>(
+  before<Had extends Fields, K extends keyof S & string, const Down extends RowOf<Had>>(
     version: string,
-    change: ChangeOptions<S, Had, K>,
+    change: ChangeOptions<S, Had, K, Down>,
   ): Resource<F, Older<S, Had, K>> {
     const entry: Change = {
       version,

@@ -155,9 +155,12 @@ const members: readonly Mutation[] = [
   breaks('values of a map change', [[`${U}/map/additionalProperties`, whole]], '"map.*"', [
     [`${U}/map`, { type: 'object', additionalProperties: text }],
   ]),
-  breaks('a member inside a member goes', [[`${U}/address/properties/city`]], '"address.city" of User', [
-    [`${U}/address`, { type: 'object', properties: { city: text } }],
-  ]),
+  breaks(
+    'a member inside a member goes',
+    [[`${U}/address/properties/city`]],
+    '"address.city" of User',
+    [[`${U}/address`, { type: 'object', properties: { city: text } }]],
+  ),
   breaks('another default', [[`${OC}/currency/default`, 'USD']], '"USD" is taken instead of "EUR"'),
   same(
     'parts put together',

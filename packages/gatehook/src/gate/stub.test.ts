@@ -1,0 +1,79 @@
+/** Stubs for every pair of kinds: what is written compiles, and keeps what was promised. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { copyOfService } from '../../test/gate/copy.ts'
+import { check, promisesOf } from '../cli/check.ts'
+import { type AnyField, f } from '../resources/fields.ts'
+import { resource } from '../resources/resource.ts'
+import { service } from '../resources/service.ts'
+import { fieldCode } from './convert.ts'
+import { lockOf } from './lock.ts'
+
+const kinds: Readonly<Record<string, AnyField>> = {
+  short: f.string().min(1).max(20),
+  long: f.string().max(600),
+  maybe: f.string().nullable().default(null),
+  email: f.email(),
+  url: f.url(),
+  currency: f.currency().default('EUR'),
+  few: f.oneOf(['a', "it's"]).default('a'),
+  many: f.oneOf(['a', 'b', 'c']),
+  odd: f.oneOf(['c', 'd']).nullable().default(null),
+  count: f.int().min(1).max(9),
+  total: f.int().readonly().default(0),
+  perhaps: f.int().nullable().default(null),
+  share: f.number(),
+  flag: f.bool().default(false),
+  at: f.time(),
+}
+
+const resourceOf = (name: string, fields: Record<string, AnyField>) =>
+  resource(name, {
+    fields: { id: f.id(), ...fields },
+    list: { filter: [], sort: [] },
+    access: { read: 'r', create: 'w', update: 'w', delete: false },
+    events: [],
+  })
+
+const serviceOf = (resources: ReturnType<typeof resourceOf>[]) =>
+  service({ name: 'kinds', versions: { v1: { released: '2026-01-01' } }, resources }).definition
+
+/** A field turned into every other, renamed, taken away, added. */
+function cases(): { name: string; old: Record<string, AnyField>; now: Record<string, AnyField> }[] {
+  const names = Object.keys(kinds)
+  const all = names.flatMap((from) => [
+    ...names
+      .filter((to) => to !== from)
+      .map((to) => ({ old: { x: kinds[from]! }, now: { x: kinds[to]! } })),
+    { old: { x: kinds[from]! }, now: { y: kinds[from]! } },
+    { old: { x: kinds[from]! }, now: {} },
+    { old: {}, now: { x: kinds[from]! } },
+  ])
+  return all.map((one, n) => ({ name: `r${n}`, ...one }))
+}
+
+test('a stub compiles and mends, whatever became of a field', async (t) => {
+  const all = cases()
+  const lock = lockOf(promisesOf(serviceOf(all.map(({ name, old }) => resourceOf(name, old)))))
+  const now = serviceOf(all.map(({ name, now }) => resourceOf(name, now)))
+  const { mend, remaining } = check(now, lock)
+  assert.ok(mend && mend.stubs.length > 200)
+  // What may be left out and is new breaks nobody, so it needs no stub.
+  assert.deepEqual(remaining, [])
+  const copy = copyOfService(t, { empty: true })
+  const declarations = mend.stubs.map(({ resource: name, code }) => {
+    const { now } = all.find((one) => one.name === name)!
+    const fields = Object.entries(now).map(([field, { spec }]) => `${field}: ${fieldCode(spec)}`)
+    return `resource('${name}', {
+      fields: { id: f.id(), ${fields.join(', ')} },
+      list: { filter: [], sort: [] },
+      access: { read: 'r', create: 'w', update: 'w', delete: false },
+      events: [],
+    })${code}`
+  })
+  copy.write(
+    'stubs.ts',
+    `import { f, resource } from 'gatehook'\nexport const all = [\n${declarations.join(',\n')}\n]\n`,
+  )
+  assert.deepEqual(await copy.compile(), [])
+})

@@ -1,0 +1,128 @@
+/** §8.11: a break fails in words, names who calls, and the stub it shows compiles and mends it. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { callersOf } from '../../src/gate/store.ts'
+import { addUsage } from '../../src/versions/store.ts'
+import { gatehook } from '../cli/process.ts'
+import { type Copy, copyOfService } from '../gate/copy.ts'
+
+const USERS = 'resources/users.ts'
+
+/** `users.name` is called `full_name` from now on, everywhere in the declaration. */
+function renamed(t: TestContext): Copy {
+  const copy = copyOfService(t)
+  copy.edit(
+    USERS,
+    ['    name: f.string', '    full_name: f.string'],
+    ["'name', 'email'", "'full_name', 'email'"],
+    ['return { name,', 'return { full_name: name,'],
+  )
+  return copy
+}
+
+const check = ({ folder }: Copy, ...words: string[]) => gatehook({ cwd: folder }, 'check', ...words)
+
+test('a renamed field: told in words, and mended by what is shown', async (t) => {
+  const copy = renamed(t)
+  assert.deepEqual(await copy.compile(), [])
+  const refused = await check(copy)
+  assert.equal(refused.exit, 1)
+  for (const part of [
+    'This change breaks programs that call v1 and v2.',
+    '"name" of User is gone from answers: callers that read it find nothing.',
+    'Declare v3 in service.ts',
+    ".before('v3', {",
+    'ALTER TABLE users RENAME COLUMN name TO full_name',
+  ]) {
+    assert.ok(refused.stdout.includes(part), refused.stdout)
+  }
+  const { mend, remaining, ok } = JSON.parse((await check(copy, '--json')).stdout)
+  assert.deepEqual([ok, mend.version, remaining], [false, 'v3', []])
+  copy.edit(USERS, [
+    ".signsIn({ username: 'email' })",
+    `.signsIn({ username: 'email' })\n${mend.stubs[0].code}`,
+  ])
+  copy.edit('service.ts', [
+    "v2: { released: '2026-06-01' },",
+    "v2: { released: '2026-06-01' },\nv3: { released: '2026-11-21' },",
+  ])
+  assert.deepEqual(await copy.compile(), [])
+  const passed = await check(copy)
+  assert.equal(passed.exit, 0, passed.stdout)
+  assert.match(passed.stdout, /v3 is not in api\.lock\.json yet/)
+})
+
+test('in a version that is not promised yet the stub names that one', async (t) => {
+  const copy = renamed(t)
+  copy.edit('service.ts', [
+    "v2: { released: '2026-06-01' },",
+    "v2: { released: '2026-06-01' },\nv3: { released: '2026-11-21' },",
+  ])
+  const { mend } = JSON.parse((await check(copy, '--json')).stdout)
+  assert.deepEqual([mend.version, mend.fresh, mend.base], ['v3', false, 'v2'])
+  const { stdout } = await check(copy)
+  assert.ok(!stdout.includes('Declare v3'), stdout)
+})
+
+test('--update takes additions, and no break', async (t) => {
+  const copy = copyOfService(t)
+  copy.edit(USERS, [
+    '    created_at: f.createdAt(),',
+    '    nick: f.string().nullable().default(null),\n    created_at: f.createdAt(),',
+  ])
+  const told = await check(copy)
+  assert.equal(told.exit, 0)
+  assert.match(told.stdout, /"nick" of User is new in answers\./)
+  assert.match(told.stdout, /gatehook check --update/)
+  assert.equal((await check(copy, '--update')).exit, 0)
+  assert.doesNotMatch((await check(copy)).stdout, /nick/)
+  copy.edit(USERS, ['    nick: f.string().nullable().default(null),\n', ''])
+  const refused = await check(copy, '--update')
+  assert.equal(refused.exit, 1)
+  assert.match(refused.stdout, /was not written/)
+  assert.match((await check(copy)).stdout, /"nick" of User is gone/)
+})
+
+test('what no .before() can mend is said to be so', async (t) => {
+  const copy = copyOfService(t)
+  copy.edit('resources/orders.ts', [
+    "scope: 'orders:write', from: ['paid']",
+    "scope: 'orders:ship', from: ['paid']",
+  ])
+  const { exit, stdout } = await check(copy)
+  assert.equal(exit, 1)
+  assert.match(stdout, /POST \/orders\/\{id\}\/ship needs the scope orders:ship instead of/)
+  assert.match(stdout, /No \.before\(\) can mend this/)
+})
+
+test('without a lock, or with one that is no lock, it says what to do', async (t) => {
+  const copy = copyOfService(t)
+  copy.write('api.lock.json', '<<<<<<< ours\n{}')
+  const merge = await check(copy)
+  assert.deepEqual([merge.exit, /marks of a merge/.test(merge.stderr)], [1, true])
+  const bare = copyOfService(t, { empty: true })
+  assert.equal((await check(bare)).exit, 2)
+  const missing = await gatehook({ cwd: bare.folder }, 'check', join(copy.folder, 'resources'))
+  assert.equal(missing.exit, 2)
+})
+
+eachMigrated('who calls a version is read from the ledger', async (db) => {
+  const uses = [
+    ['cus_1', '/users', 3, 5_000],
+    ['cus_1', '/orders', 4, 9_000],
+    ['anonymous', '*', 100, 100],
+  ] as const
+  await db.write(async (tx) => {
+    for (const [customer, route, count, lastMs] of uses) {
+      const use = { version: 'v1', scope: 2, keyId: 'key_1', clientId: '', method: 'GET' }
+      await addUsage(tx, { ...use, customer, route, count, lastMs })
+    }
+  })
+  const callers = await callersOf(db, 'v1', 1_000, 10)
+  assert.deepEqual(
+    callers.map((one) => ({ ...one, count: Number(one.count), last_at: Number(one.last_at) })),
+    [{ customer: 'cus_1', name: null, count: 7, last_at: 9_000 }],
+  )
+})

@@ -1,0 +1,32 @@
+/**
+ * §8.11: the reference service against its own `api.lock.json`. When this fails, read what it says:
+ * it names what breaks callers, and what to write instead.
+ */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { api } from '../../service/service.ts'
+import { check } from '../../src/cli/check.ts'
+import { reportOf } from '../../src/cli/check-report.ts'
+import { lockOf, readLock } from '../../src/gate/lock.ts'
+
+const path = new URL('../../service/api.lock.json', import.meta.url)
+const file = 'packages/gatehook/service/api.lock.json'
+
+test('nothing that the reference service promised is broken', () => {
+  const lock = readLock(readFileSync(path, 'utf8'), file)
+  const checked = check(api.definition, lock)
+  const today = new Date().toISOString().slice(0, 10)
+  const update = { asked: false, done: false }
+  const report = reportOf({ ...checked, callers: undefined, file, today, update })
+  const breaks = checked.verdicts.flatMap((one) => one.breaks)
+  assert.equal(breaks.length, 0, `\n${stripVTControlCharacters(report)}\n`)
+})
+
+test('every version of the reference service is promised', () => {
+  const lock = readLock(readFileSync(path, 'utf8'), file)
+  const declared = api.definition.versions.map(({ name }) => name)
+  assert.deepEqual(Object.keys(lock.versions), declared)
+  assert.deepEqual(lockOf(new Map(Object.entries(lock.versions))), lock, 'the lock is in its form')
+})
