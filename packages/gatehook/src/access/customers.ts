@@ -17,6 +17,7 @@ import {
   type ValuesOf,
 } from '../kernel/members.ts'
 import type { Reader } from '../storage/database.ts'
+import { announceCustomer } from '../tokens/revocations.ts'
 import { type Administration, customerId, DEFAULT_CUSTOMER } from './administration.ts'
 import { type Customer, shownCustomer } from './collections.ts'
 import * as store from './store.ts'
@@ -91,6 +92,7 @@ export async function patchCustomer(
       limits: mergedLimits(row.limits, patch.limits),
     }
     await store.updateCustomer(tx, changed)
+    await announceCustomer(tx, id, admin.clock.now())
     const act = { actor, action: 'customer.update', target: id, detail: patch }
     await recordAudit(tx, act, admin)
     tx.afterCommit(admin.changed)

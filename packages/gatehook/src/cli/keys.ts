@@ -128,12 +128,23 @@ async function roll(input: Input): Promise<undefined> {
   return
 }
 
+async function rotateSigning(input: Input): Promise<undefined> {
+  const made = await withApp(input, ({ tokens }) => tokens.rotateSigning(cliActor()))
+  input.out.result(
+    made,
+    () =>
+      `Published the signing key ${bold(made.kid)}. It signs from ${made.signs_from}; ` +
+      'tokens of the old one stay good until they expire.',
+  )
+  return
+}
+
 const config: CommandSpec['config'] = ['databaseUrl']
 const options = engineOptions
 
 export const keys: FamilySpec = {
   name: 'keys',
-  summary: 'API keys: list, create, revoke, roll',
+  summary: 'API keys: list, create, revoke, roll; the keys that sign tokens',
   commands: [
     {
       name: 'list',
@@ -182,6 +193,14 @@ export const keys: FamilySpec = {
       config,
       examples: [['gatehook keys roll key_… --overlap 1h', 'swap it in within the hour']],
       run: roll,
+    },
+    {
+      name: 'rotate-signing',
+      summary: 'a new key to sign access tokens, published some minutes before it signs',
+      options,
+      config,
+      examples: [['gatehook keys rotate-signing', 'done by itself every 90 days']],
+      run: rotateSigning,
     },
   ],
 }

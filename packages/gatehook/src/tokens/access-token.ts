@@ -56,7 +56,8 @@ export interface Unproven {
 
 /**
  * The parts of a token of our form: three canonical base64url parts, `alg` ES256, `typ` at+jwt, no
- * `crit`. Keys a header carries or points to (`jwk`, `jku`, `x5u`) are not looked at. Else undefined.
+ * `crit`. Keys a header carries or points to (`jwk`, `jku`, `x5u`) are not looked at. Else
+ * undefined.
  */
 export function parseToken(jwt: string): Unproven | undefined {
   if (jwt.length > MAX_TOKEN_CHARACTERS) return undefined

@@ -13,6 +13,14 @@ const STALE_MS = 2_000
 const SKEW_MS = 60_000
 const SLICE = 1_000
 
+/** What tells nodes to look again is heard by all that run; one that starts looks anyway. */
+export const NOTICE_KEPT_MS = 3_600_000
+
+/** All nodes forget what they know of a customer: it has changed. */
+export async function announceCustomer(tx: Tx, id: string, now: number): Promise<void> {
+  await store.insertAnnounced(tx, 'customer', id, now + NOTICE_KEPT_MS)
+}
+
 export interface Revocations {
   /** Grows with everything heard: what was judged under another number is judged again. */
   readonly generation: number

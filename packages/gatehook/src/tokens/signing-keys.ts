@@ -1,6 +1,6 @@
 /**
- * The keys that sign access tokens (§4.6): ES256, sealed, rotated. A new one is published before it
- * signs, and kept until nothing it signed is good any more. Tokens are not made here.
+ * The keys that sign access tokens (§4.6): ES256, sealed, rotated. A new one is published before
+ * it signs, and kept until nothing it signed is good any more. Tokens are not made here.
  */
 
 import {
@@ -113,11 +113,77 @@ interface Ring {
 
 /** Keys are read when first needed. */
 export function keyRing(deps: KeyRingDeps): KeyRing {
-  const { db, vault, clock, random } = deps
+  const { db, vault, clock } = deps
+  const memory = ringMemory(deps)
+  const signers = new Map<string, Signer>()
+  const open = (row: store.SigningKeyRow): Signer => {
+    let signer = signers.get(row.kid)
+    if (!signer) {
+      const jwk = JSON.parse(vault.open(SIGNING_PURPOSE, row.sealed_private_jwk).toString())
+      const privateKey = createPrivateKey({ format: 'jwk', key: jwk })
+      signer = { kid: row.kid, header: headerOf(row.kid), privateKey }
+      signers.set(row.kid, signer)
+    }
+    return signer
+  }
+  const due = (newest: store.SigningKeyRow) => newest.signs_from + ROTATED_AFTER_MS <= clock.now()
+
+  return {
+    load: memory.load,
+    async signer() {
+      const { rows } = await memory.known()
+      const now = clock.now()
+      return open(rows.findLast((row) => row.signs_from <= now) ?? rows[0]!)
+    },
+    find: memory.find,
+    published: memory.published,
+    async rotate(actor) {
+      const row = await addKey(deps, actor, (newest) => newest.signs_from <= clock.now())
+      await memory.load()
+      if (row) return { kid: row.kid, signs_from: isoTime(row.signs_from) }
+      const { kid, signs_from } = (await memory.known()).rows.at(-1)!
+      const message = `The key ${kid} is published already and signs from ${isoTime(signs_from)}.`
+      throw new Failure('invalid_state', message)
+    },
+    async rotateWhenDue() {
+      const newest = (await memory.known()).rows.at(-1)
+      if (!newest || !due(newest)) return false
+      const row = await addKey(deps, { kind: 'system', id: 'tokens' }, due)
+      await memory.load()
+      return row !== undefined
+    },
+    async dropRetired() {
+      const dropped = await db.write((tx) => store.dropRetired(tx, clock.now() - KEPT_MS))
+      if (dropped > 0) await memory.load()
+      return dropped
+    },
+  }
+}
+
+/** One process at a time; `allowed` judges the newest key there is. Undefined: not now. */
+async function addKey(
+  deps: KeyRingDeps,
+  actor: Actor,
+  allowed: (newest: store.SigningKeyRow) => boolean,
+): Promise<store.SigningKeyRow | undefined> {
+  const row = await newKey(deps, PUBLISHED_AHEAD_MS)
+  const added = await deps.db.write(async (tx) => {
+    await store.lockKeys(tx)
+    const newest = (await store.allKeys(tx)).at(-1)!
+    if (!allowed(newest)) return false
+    await store.insertSigningKey(tx, row)
+    const detail = { signs_from: isoTime(row.signs_from), replaces: newest.kid }
+    await recordAudit(tx, { actor, action: 'signing_key.rotate', target: row.kid, detail }, deps)
+    await deps.announce(tx, row.kid, row.created_at)
+    return true
+  })
+  return added ? row : undefined
+}
+
+/** What was read last, and when it is read again. */
+function ringMemory({ db, clock }: KeyRingDeps) {
   let ring: Ring | undefined
   let lookedMs = Number.NEGATIVE_INFINITY
-  const signers = new Map<string, Signer>()
-
   let flight: Promise<void> | undefined
   const read = async () => {
     const begunMs = clock.elapsedMs()
@@ -131,77 +197,25 @@ export function keyRing(deps: KeyRingDeps): KeyRing {
     })
     return flight
   }
-  /** One that begins now: what runs already may have missed what is looked for. */
-  const load = async () => {
-    await flight?.catch(() => undefined)
-    await shared()
-  }
   const recent = () => clock.elapsedMs() - lookedMs < LOOK_EVERY_MS
-  const known = async (): Promise<Ring> => {
-    if (!ring) await shared()
-    return ring!
-  }
-  const open = (row: store.SigningKeyRow): Signer => {
-    let signer = signers.get(row.kid)
-    if (!signer) {
-      const jwk = JSON.parse(vault.open(SIGNING_PURPOSE, row.sealed_private_jwk).toString())
-      const privateKey = createPrivateKey({ format: 'jwk', key: jwk })
-      signer = { kid: row.kid, header: headerOf(row.kid), privateKey }
-      signers.set(row.kid, signer)
-    }
-    return signer
-  }
-  /** One process at a time; `allowed` judges the newest key there is. Undefined: not now. */
-  const add = async (actor: Actor, allowed: (newest: store.SigningKeyRow) => boolean) => {
-    const row = await newKey(deps, PUBLISHED_AHEAD_MS)
-    const added = await db.write(async (tx) => {
-      await store.lockKeys(tx)
-      const newest = (await store.allKeys(tx)).at(-1)!
-      if (!allowed(newest)) return false
-      await store.insertSigningKey(tx, row)
-      const detail = { signs_from: isoTime(row.signs_from), replaces: newest.kid }
-      const act = { actor, action: 'signing_key.rotate', target: row.kid, detail }
-      await recordAudit(tx, act, { clock, random })
-      await deps.announce(tx, row.kid, row.created_at)
-      return true
-    })
-    await load()
-    return added ? row : undefined
-  }
-  const due = (newest: store.SigningKeyRow) => newest.signs_from + ROTATED_AFTER_MS <= clock.now()
-
   return {
-    load,
-    async signer() {
-      const { rows } = await known()
-      const now = clock.now()
-      return open(rows.findLast((row) => row.signs_from <= now) ?? rows[0]!)
+    /** One that begins now: what runs already may have missed what is looked for. */
+    async load() {
+      await flight?.catch(() => undefined)
+      await shared()
     },
-    find(kid) {
+    async known(): Promise<Ring> {
+      if (!ring) await shared()
+      return ring!
+    },
+    find(kid: string): ReturnType<KeyRing['find']> {
       const key = ring?.publicKeys.get(kid)
       if (key || recent()) return key
       return shared().then(() => ring?.publicKeys.get(kid))
     },
-    async published() {
-      if (!recent()) await load()
+    async published(): Promise<string> {
+      if (!recent()) await shared()
       return ring!.published
-    },
-    async rotate(actor) {
-      const row = await add(actor, (newest) => newest.signs_from <= clock.now())
-      if (row) return { kid: row.kid, signs_from: isoTime(row.signs_from) }
-      const { kid, signs_from } = ring!.rows.at(-1)!
-      const message = `The key ${kid} is published already and signs from ${isoTime(signs_from)}.`
-      throw new Failure('invalid_state', message)
-    },
-    async rotateWhenDue() {
-      const newest = (await known()).rows.at(-1)
-      if (!newest || !due(newest)) return false
-      return (await add({ kind: 'system', id: 'tokens' }, due)) !== undefined
-    },
-    async dropRetired() {
-      const dropped = await db.write((tx) => store.dropRetired(tx, clock.now() - KEPT_MS))
-      if (dropped > 0) await load()
-      return dropped
     },
   }
 }

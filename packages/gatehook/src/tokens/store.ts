@@ -17,6 +17,9 @@ export interface SessionRow extends Row, Rotation {
   readonly ends_at: number
 }
 
+/** The names in a text that has a space between them. */
+export const namesIn = (scopes: string): string[] => scopes.split(' ').filter(Boolean)
+
 const COLUMNS = `id, scope, customer, person, client_id, scopes, token_hash, previous_hash,
   successor, rotated_at, created_at, last_used_at, expires_at, ends_at`
 

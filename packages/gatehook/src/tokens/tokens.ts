@@ -7,17 +7,16 @@ import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import type { TokenLookup, Tokens } from './grant.ts'
-import { createRevocations } from './revocations.ts'
+import type { Lives } from './issue.ts'
+import { createRevocations, NOTICE_KEPT_MS } from './revocations.ts'
 import { tokenEndpoints } from './routes.ts'
-import { createSessions, type Lives } from './sessions.ts'
+import { createSessions } from './sessions.ts'
 import { keyRing } from './signing-keys.ts'
 import * as store from './store.ts'
 import { createVerifier } from './verifier.ts'
 
 const EVERY_MS = 1_000
 const SLICE = 1_000
-/** What tells nodes to look again is heard by all that run; one that starts looks anyway. */
-const NOTICE_KEPT_MS = 3_600_000
 /** The longest grace that can be configured. */
 const MAX_GRACE_MS = 60_000
 /** Other nodes' clocks may be behind. */

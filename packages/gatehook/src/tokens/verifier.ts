@@ -1,6 +1,6 @@
 /**
- * Whether an access token is good, and whose it is (§3.5). A token verified once is remembered until
- * it expires; whether it was revoked is asked at every use.
+ * Whether an access token is good, and whose it is (§3.5). A token verified once is remembered
+ * until it expires; whether it was revoked is asked at every use.
  */
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -48,24 +48,13 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   // By their text: of one token there is one that is accepted, and hashing it would cost as much as
   // all the rest.
   const tokens = new Map<string, Known>()
-  const customers = new Map<string, CustomerFacts>()
+  const customers = customerMemory(deps)
 
   const read = async (jwt: string): Promise<Claims | undefined> => {
     const token = parseToken(jwt)
     if (!token) return undefined
     const key = await keys.find(token.kid)
     return key && provenClaims(token, key)
-  }
-
-  const customer = async (id: string): Promise<CustomerFacts | undefined> => {
-    const remembered = revocations.fresh() ? customers.get(id) : undefined
-    if (remembered) return remembered
-    const { generation } = revocations
-    const found = await deps.customer(id)
-    if (found && generation === revocations.generation && revocations.fresh()) {
-      keep(customers, id, found)
-    }
-    return found
   }
 
   const cold = async (jwt: string): Promise<Principal> => {
@@ -75,7 +64,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     if (wrong !== undefined) throw invalidToken(wrong)
     const { generation } = revocations
     if (await revocations.isRevoked(claims)) throw invalidToken(REVOKED)
-    const owner = await customer(claims.customer)
+    const owner = await customers.find(claims.customer)
     if (!owner) throw invalidToken('The token is of a customer that is not there.')
     if (owner.suspended) throw new Failure('customer_suspended')
     const principal = principalOf(claims, owner)
@@ -89,7 +78,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   /** Found good under an older generation: is it still? */
   const stillGood = (known: Known): boolean => {
     if (revocations.has(known.claims)) throw invalidToken(REVOKED)
-    if (customers.get(known.claims.customer) !== known.customer) return false
+    if (customers.remembered(known.claims.customer) !== known.customer) return false
     known.generation = revocations.generation
     return true
   }
@@ -110,10 +99,29 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       if (wrongWith(claims, expected(), clock.now()) !== undefined) return false
       return !(await revocations.isRevoked(claims))
     },
-    customer,
-    forget(id) {
-      if (id === undefined) customers.clear()
-      else customers.delete(id)
+    customer: customers.find,
+    forget: customers.forget,
+  }
+}
+
+/** Customers by id, remembered while what is remembered can be trusted. */
+function customerMemory({ revocations, customer }: VerifierDeps) {
+  const known = new Map<string, CustomerFacts>()
+  return {
+    remembered: (id: string) => known.get(id),
+    async find(id: string): Promise<CustomerFacts | undefined> {
+      const remembered = revocations.fresh() ? known.get(id) : undefined
+      if (remembered) return remembered
+      const { generation } = revocations
+      const found = await customer(id)
+      // Something was heard while we read: right for who waits, but not for later ones.
+      const same = generation === revocations.generation && revocations.fresh()
+      if (found && same) keep(known, id, found)
+      return found
+    },
+    forget(id?: string) {
+      if (id === undefined) known.clear()
+      else known.delete(id)
     },
   }
 }

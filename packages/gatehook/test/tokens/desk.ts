@@ -23,7 +23,7 @@ import type {
   PersonFacts,
   Tokens,
 } from '../../src/tokens/grant.ts'
-import type { Lives } from '../../src/tokens/sessions.ts'
+import type { Lives } from '../../src/tokens/issue.ts'
 import { ensureSigningKey } from '../../src/tokens/signing-keys.ts'
 import { createTokens } from '../../src/tokens/tokens.ts'
 import { HandClock, random } from '../access/desk.ts'
