@@ -1,0 +1,61 @@
+/** `gatehook versions …` in a folder of its own, beside a service that runs there. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyFolder, gatehook, jsonOf, serving } from './process.ts'
+
+test('a version is deprecated, browned out, retired; a running node follows', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const { url } = await serving(t, place)
+  const short = await gatehook(place, 'versions', 'deprecate', 'v1', '--sunset', '30d')
+  assert.equal(short.exit, 1)
+  assert.match(short.stderr, /at least 6 calendar months .* --force/)
+  const guide = 'https://docs.example.com/v2'
+  const wish = ['--sunset', '2040-01-01', '--guide', guide]
+  const told = await jsonOf(place, 'versions', 'deprecate', 'v1', ...wish)
+  assert.deepEqual([told.state, told.migration_guide], ['deprecated', guide])
+  const list = await gatehook(place, 'versions', 'list')
+  assert.match(list.stdout, /v1 +deprecated +2025-06-01 +\d{4}-\d\d-\d\d +2040-01-01 +v2/)
+  const off = ['--start', '2039-01-01T10:00:00Z', '--for', '1h']
+  const { brownouts } = await jsonOf(place, 'versions', 'brownout', 'v1', ...off)
+  assert.deepEqual(brownouts, [
+    { start: '2039-01-01T10:00:00.000Z', end: '2039-01-01T11:00:00.000Z' },
+  ])
+  const cleared = await jsonOf(place, 'versions', 'brownout', 'v1', '--clear')
+  assert.deepEqual(cleared.brownouts, [])
+  assert.equal((await gatehook(place, 'versions', 'retire', 'v1')).exit, 1)
+  await jsonOf(place, 'versions', 'retire', 'v1', '--force')
+  let status = 0
+  for (let n = 0; status !== 410 && n < 20_000; n++) {
+    status = (await fetch(`${url}/api/v1/users`)).status
+  }
+  assert.equal(status, 410)
+})
+
+test('usage is what running nodes have stored', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const nobody = await gatehook(place, 'versions', 'usage', 'v1')
+  assert.equal(nobody.stdout, 'Nobody has called v1.\n')
+  const { url, kill, ended } = await serving(t, place)
+  await fetch(`${url}/api/v1/users/7`)
+  kill('SIGTERM')
+  await ended
+  const [use] = (await jsonOf(place, 'versions', 'usage', 'v1')).data
+  const { customer, method, route, count } = use
+  assert.deepEqual([customer, method, route, count], ['anonymous', 'GET', '/users/{id}', 1])
+  const shown = await gatehook(place, 'versions', 'usage', 'v1')
+  assert.match(shown.stdout, /anonymous +- +1 +\S+Z +GET \/users\/\{id\}\n$/)
+})
+
+test('mistakes are told with what helps', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const unknown = await gatehook(place, 'versions', 'usage', 'v9')
+  assert.match(unknown.stderr, /There is no version v9; there are v1, v2\./)
+  const vague = await gatehook(place, 'versions', 'brownout', 'v1', '--start', 'soon')
+  assert.equal(vague.exit, 2)
+  assert.match(vague.stderr, /--for 1h/)
+  const never = await gatehook(place, 'versions', 'deprecate', 'v1', '--sunset', 'soon')
+  assert.equal(never.exit, 2)
+  assert.match(never.stderr, /sunset_at must be an ISO 8601 instant/)
+  const log = await gatehook(place, 'versions', 'changelog', 'v2')
+  assert.match(log.stdout, /^## v2 \(2026-06-01\)\n/)
+})
