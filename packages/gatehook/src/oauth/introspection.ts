@@ -48,6 +48,9 @@ async function askerOf(deps: TokenQuestions, call: Call, parameters: Parameters)
   const byApi =
     call.headers['x-api-key'] !== undefined || /^(bearer|apikey)\b/i.test(authorization ?? '')
   if (byApi) {
+    if (parameters.has('client_secret')) {
+      throw new Refusal('invalid_request', 'Send one credential.')
+    }
     const principal = await deps.recognize(call)
     if (!principal) throw new Refusal('invalid_token', 'The credential is not valid.', CHALLENGE)
     return ofPrincipal(principal)

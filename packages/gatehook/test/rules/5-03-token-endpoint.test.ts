@@ -1,7 +1,7 @@
 /** §5.3: the token endpoint refuses by the names of RFC 6749 §5.2, whatever is sent. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { basicOf, form, openPlace } from '../oauth/rig.ts'
+import { basicOf, codeFor, exchange, form, openPlace } from '../oauth/rig.ts'
 
 test('client credentials: all of the client’s scopes, or those it asks for', async (t) => {
   const { anybody, client } = await openPlace(t, 'sqlite')
@@ -168,4 +168,28 @@ test('guessing a secret is slowed down for who guesses, and not for the client e
     payload: 'grant_type=client_credentials',
   })
   assert.equal(elsewhere.statusCode, 200)
+})
+
+test('a refresh token is its client’s alone, and gives no more than was agreed to', async (t) => {
+  const place = await openPlace(t, 'sqlite')
+  const { anybody, client, makeClient } = place
+  const { body } = await exchange(place, await codeFor(place, { scope: 'orders:read' }))
+  const refresh = (more: Record<string, string>, headers = {}) => {
+    const fields = { grant_type: 'refresh_token', refresh_token: body.refresh_token, ...more }
+    return form(anybody, '/oauth/token', fields, headers)
+  }
+  const spa = await makeClient({ public: true })
+  const other = basicOf(await makeClient())
+  for (const [error, reply] of [
+    ['invalid_grant', refresh({}, other)],
+    ['invalid_grant', refresh({ client_id: spa.client_id })],
+    ['invalid_client', refresh({ client_id: client.client_id })],
+    ['invalid_client', refresh({})],
+    ['invalid_scope', refresh({ scope: 'orders:write' }, basicOf(client))],
+    ['invalid_scope', refresh({ scope: 'admin' }, basicOf(client))],
+  ] as const) {
+    assert.equal((await reply).body.error, error)
+  }
+  // None of them used it up, or ended anything.
+  assert.equal((await refresh({}, basicOf(client))).status, 200)
 })
