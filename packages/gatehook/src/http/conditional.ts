@@ -23,7 +23,7 @@ export const conditional: After = (call, answer) => {
   const { json } = answer
   if (answer.status !== 200 || json === undefined) return
   if (call.method !== 'GET' && call.method !== 'HEAD') return
-  const tag = entityTag(json)
+  const tag = answer.headers?.etag ?? entityTag(json)
   call.out.etag = tag
   const known = call.headers['if-none-match']
   if (known === undefined || !names(known, tag, true)) return

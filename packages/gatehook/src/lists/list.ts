@@ -9,6 +9,7 @@ import type { Collection, View } from './collection.ts'
 import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
 import { type ListRequest, parseListQuery, type Style } from './grammar.ts'
 import { linkHeader, type Position, pagePaths } from './links.ts'
+import { createPageCache } from './page-cache.ts'
 import { cursorPage, isBackward, keysetPage, numberedPage, type Reach, type Rows } from './walk.ts'
 
 export interface ListerOptions {
@@ -21,23 +22,31 @@ export interface ListerOptions {
   readonly defaultStyle: Style
 }
 
-/** Answers one list request. `owner`: only this person's rows. */
+/**
+ * Answers one list request. `owner`: only this person's rows. `timeless`: a page follows from what
+ * is stored alone, so it may be kept while nothing is written.
+ */
 export type Lister = (
   call: Call,
   collection: Collection,
   view: View,
-  options?: { readonly owner?: number | undefined },
-) => Promise<Answer>
+  options?: { readonly owner?: number | undefined; readonly timeless?: boolean },
+) => Answer | Promise<Answer>
 
 export function createLister(options: ListerOptions): Lister {
-  return async (call, collection, view, own) => {
+  const answer = async (call: Call, collection: Collection, view: View, reach: Reach) => {
     const request = parseListQuery(call.query, collection, view, options.defaultStyle)
-    const scope = collection.scoped ? call.principal!.scope : 0
-    const reach: Reach = { scope, owner: own?.owner }
     const asked: Asked = { options, collection, reach, request, view, path: call.path }
     const { json, positions, headers } = await pages[request.style](asked)
     const link = linkHeader(options.publicUrl(), pagePaths(call.path, request, positions))
     return { status: 200, json, headers: { ...headers, link } }
+  }
+  const cached = createPageCache(options.db)
+  return (call, collection, view, own) => {
+    const scope = collection.scoped ? call.principal!.scope : 0
+    const reach: Reach = { scope, owner: own?.owner }
+    const make = () => answer(call, collection, view, reach)
+    return own?.timeless ? cached(call, view, reach, make) : make()
   }
 }
 

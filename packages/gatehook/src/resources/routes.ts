@@ -82,6 +82,7 @@ function listOperation(entry: Entry, { list }: ResourceDeps): Operation {
     handle: (call) =>
       list(call, entry.collection, shapeFor(entry, call).view, {
         owner: entry.reach(call.principal!).owner,
+        timeless: true,
       }),
   }
 }

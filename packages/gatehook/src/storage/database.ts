@@ -117,6 +117,11 @@ export interface Database extends Reader {
   notify(channel: string, message: string): Promise<void>
   /** Gives what stops it. A connection that broke is made again; what was said meanwhile is lost. */
   listen(channel: string, hear: (message: string) => void): Promise<() => Promise<void>>
+  /**
+   * A number that is another one whenever anything was committed since, by whatever process: what
+   * was read under it may be read again. Undefined where only the server could tell.
+   */
+  stamp(): number | undefined
   close(): Promise<void>
 }
 

@@ -166,6 +166,7 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
       refuse('snapshot')
       return begin(READ_ONLY, body)
     },
+    stamp: () => undefined,
     columns: (table) => columnsOf(sessions, table),
     indexes: (table) => indexesOf(sessions, table),
     migrate: (change) =>

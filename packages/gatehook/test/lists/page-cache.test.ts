@@ -1,0 +1,47 @@
+/** Pages kept while nothing is written: the same bytes, and never those of before a change. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
+import { eachService, openService } from '../../../../test/rig/service.ts'
+import { sql } from '../../src/storage/sql.ts'
+
+const LIST = '/api/v2/users?sort=-id&limit=5'
+
+eachService('a page asked for again is the same, and new after each change', async (service) => {
+  const { get, post, patch } = service
+  const { body: ann } = await post('/api/v2/users', { name: 'Ann', email: 'ann@example.com' })
+  const first = await get(LIST)
+  const again = await get(LIST)
+  assert.deepEqual([again.text, again.headers.etag], [first.text, first.headers.etag])
+  assert.equal(again.headers.link, first.headers.link)
+  const unchanged = await get(LIST, { 'if-none-match': first.headers.etag! })
+  assert.deepEqual([unchanged.status, unchanged.text], [304, ''])
+  assert.equal((await get(LIST)).text, first.text)
+
+  await patch(`/api/v2/users/${ann.id}`, { name: 'Anna' })
+  assert.equal((await get(LIST)).body.data[0].name, 'Anna')
+  await post('/api/v2/users', { name: 'Ben', email: 'ben@example.com' })
+  assert.deepEqual(
+    (await get(LIST)).body.data.map(({ name }: { name: string }) => name),
+    ['Ben', 'Anna'],
+  )
+})
+
+eachService('a page kept for one is not given to another', async ({ post, get, as, key }) => {
+  await post('/api/v2/users', { name: 'Ann', email: 'ann@example.com' })
+  assert.equal((await get(LIST)).body.data.length, 1)
+  const live = as(await key({ mode: 'live' }))
+  assert.equal((await live.get(LIST)).body.data.length, 0)
+  const v1 = await get(LIST.replace('v2', 'v1'))
+  assert.match(v1.headers.link!, /\/api\/v1\/users/)
+})
+
+test('what another process writes is seen at once', async (t) => {
+  const url = await freshUrl(t, 'sqlite')
+  const { get, post } = await openService(t, 'sqlite', { url })
+  await post('/api/v2/users', { name: 'Ann', email: 'ann@example.com' })
+  await get(LIST)
+  const other = await openForTest(t, url)
+  await other.write((tx) => tx.run(sql`UPDATE users SET name = 'Anna'`))
+  assert.equal((await get(LIST)).body.data[0].name, 'Anna')
+})
