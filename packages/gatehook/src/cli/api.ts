@@ -117,6 +117,7 @@ const apiOf = (service: ServiceDefinition, ask: Ask): Api => ({
   async call(method, path, body) {
     const reply = await ask(method, path, body)
     if (reply.status < 400) return reply.body
+    if (reply.status === 404) throw new CommandError(`There is nothing at ${path}.`)
     throw new CommandError(messageOf(reply.body, reply.status))
   },
 })

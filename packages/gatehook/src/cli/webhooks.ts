@@ -1,13 +1,15 @@
 /** `gatehook webhooks …`: registrations and their deliveries, by the calls of the API (§9). */
 
+import { matchesAny } from '../events/subscription.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
 import type { AnyRow } from '../resources/resource.ts'
-import { listed, apiOptions as options, withApi } from './api.ts'
+import { type Api, listed, apiOptions as options, withApi } from './api.ts'
 import type { CommandSpec, FamilySpec, Input } from './command.ts'
 import { parseDuration } from './duration.ts'
 import { UsageError } from './mistake.ts'
 import { alarm, bold, dim, green, table, yellow } from './output.ts'
+import { triggerable } from './sample-event.ts'
 
 const LIST_MAX = 1000
 const SHOWN_DELIVERIES = 50
@@ -65,10 +67,19 @@ async function activate(input: Input): Promise<undefined> {
   return
 }
 
+/** The first type of event that a registration asks for. */
+async function typeFor(api: Api, id: unknown): Promise<string | undefined> {
+  const { events } = await api.call('GET', at(id))
+  return triggerable(api.service).find((type) => matchesAny(events, type))
+}
+
 /** Exit 1 where the receiver did not take it. */
 async function test(input: Input): Promise<number> {
-  const wish = { event_type: input.options.type ?? 'webhook.ping' }
-  const tried = await withApi(input, (api) => api.call('POST', at(input.args[0], '/test'), wish))
+  const [id] = input.args
+  const tried = await withApi(input, async (api) => {
+    const event_type = input.options.type ?? (await typeFor(api, id))
+    return api.call('POST', at(id, '/test'), { event_type })
+  })
   const { delivered, response_status: status, duration_ms: ms, error } = tried
   input.out.result(tried, () =>
     delivered
@@ -208,7 +219,7 @@ export const webhooks: FamilySpec = {
     {
       name: 'test <ID>',
       summary: 'one attempt of a sample event, now',
-      options: [...options, ['--type <TYPE>', 'which event (default: webhook.ping)']],
+      options: [...options, ['--type <TYPE>', 'which event (default: one it asks for)']],
       config,
       examples: [['gatehook webhooks test wh_…', 'exit 1 where it is not delivered']],
       run: test,
