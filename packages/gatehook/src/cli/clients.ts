@@ -139,11 +139,11 @@ export const clients: FamilySpec = {
       config,
       examples: [
         [
-          'gatehook clients create --name Shop --redirect-uri https://shop.example/callback --scope events:read',
+          'gatehook clients create --name Shop --scope a:read --redirect-uri https://shop.example/',
           'a web application',
         ],
         [
-          'gatehook clients create --name Desk --public --redirect-uri http://127.0.0.1/callback --scope events:read',
+          'gatehook clients create --name Desk --scope a:read --public --redirect-uri http://127.0.0.1/',
           'an app on a person’s machine; any port will do',
         ],
       ],

@@ -1,6 +1,6 @@
 /**
- * The two forms behind `/oauth/authorize` (§5.2). A form proves only that its page was ours and this
- * browser's; what is granted is judged again from the request itself.
+ * The two forms behind `/oauth/authorize` (§5.2). A form proves only that its page was ours and
+ * this browser's; what is granted is judged again from the request itself.
  */
 import type { Answer, Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'

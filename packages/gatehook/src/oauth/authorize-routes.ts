@@ -1,6 +1,6 @@
 /**
- * `GET /oauth/authorize` (§5.1): who is it, do they agree, back to the application. The forms on the
- * way are `authorize-forms.ts`.
+ * `GET /oauth/authorize` (§5.1): who is it, do they agree, back to the application. The forms on
+ * the way are `authorize-forms.ts`.
  */
 import type { Answer, Call, Endpoint } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'

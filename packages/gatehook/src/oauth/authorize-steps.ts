@@ -84,11 +84,12 @@ export const about = ({ service }: AuthorizeDeps, { client, redirectUri }: Retur
 })
 
 /** Why a person who is somebody cannot go on here (§4.8). */
-export function foreign({ client }: ReturnAddress, person: SignedIn): string {
-  if (person.customer !== client.customer) {
-    return `${person.username} belongs to another organization than ${client.name}. Sign in with an account of this one.`
+export function foreign({ client }: ReturnAddress, { username, customer, mode }: SignedIn): string {
+  const other = 'Sign in with another account.'
+  if (customer !== client.customer) {
+    return `${username} belongs to another organization than ${client.name}. ${other}`
   }
-  return `${client.name} is for ${client.mode} accounts, and ${person.username} is a ${person.mode} one.`
+  return `${client.name} is for ${client.mode} accounts; ${username} is a ${mode} one. ${other}`
 }
 
 interface Again {

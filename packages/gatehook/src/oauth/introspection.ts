@@ -132,8 +132,8 @@ export async function introspect(
 }
 
 /**
- * 200 also for a token that is none, or was ended before: the client wanted it gone, and it is. With
- * a refresh token its session ends and all access tokens of it; an access token ends alone.
+ * 200 also for a token that is none, or was ended before: the client wanted it gone, and it is.
+ * With a refresh token its session ends and all access tokens of it; an access token ends alone.
  */
 export async function revoke(
   deps: TokenQuestions,

@@ -1,6 +1,6 @@
 /**
- * Clients as the hot path reads them: what the database said is remembered for a second at most, so
- * that every node follows a change within two (§3.10), and a busy client costs no request a look-up.
+ * Clients as the hot path reads them: what the database said is remembered for a second at most,
+ * so that every node follows a change within two (§3.10), and a busy client costs no look-ups.
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'

@@ -48,7 +48,7 @@ export const refused = ({ error, message, headers }: Refusal): Answer => ({
   headers: { ...NO_STORE, ...headers },
 })
 
-/** What the rooms below throw, in OAuth's words; others are left to the door (`http/problem.ts`). */
+/** What the rooms below throw, in OAuth's words; the rest is left to `http/problem.ts`. */
 const translated: Readonly<Record<string, RefusalName>> = {
   invalid_grant: 'invalid_grant',
   invalid_client: 'invalid_client',

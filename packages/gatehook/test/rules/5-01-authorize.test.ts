@@ -111,7 +111,7 @@ test('other errors redirect with error, state and iss', async (t) => {
   }
 })
 
-test('a client without the grant, or of a suspended customer, is unauthorized_client', async (t) => {
+test('a client without the grant, or of a suspended customer, is unauthorized', async (t) => {
   const { admin, app, makeClient } = await openPlace(t, 'sqlite')
   const machine = await makeClient({ grant_types: ['client_credentials'] })
   const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })

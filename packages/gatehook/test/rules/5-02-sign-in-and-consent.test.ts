@@ -1,4 +1,4 @@
-/** §5.2: the pages on the way of a code: who is it, do they agree, and nobody else's word counts. */
+/** §5.2: the pages on the way of a code: who is it, do they agree; nobody else's word counts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -129,7 +129,7 @@ test('a public app on the machine is asked about each time: another may stand th
   assert.match((await browser.get(authorizePath(client, { redirect_uri }))).text, /value="allow"/)
 })
 
-test('a person of another customer or mode is told so, and nothing is granted (§4.8)', async (t) => {
+test('a person of another customer or mode is told so, nothing is granted (§4.8)', async (t) => {
   const { admin, app, makeClient, makePerson, person } = await openPlace(t, 'sqlite')
   const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })
   const cases = [

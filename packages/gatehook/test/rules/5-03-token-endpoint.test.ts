@@ -146,7 +146,7 @@ test('a suspended customer’s clients get nothing', async (t) => {
   assert.deepEqual([reply.status, reply.body.error], [400, 'unauthorized_client'])
 })
 
-test('guessing a secret is slowed down for who guesses, and not for the client elsewhere', async (t) => {
+test('guessing a secret is slowed down, and not for the client elsewhere', async (t) => {
   const { app, anybody, client } = await openPlace(t, 'sqlite')
   const wrong = basicOf({ ...client, client_secret: 'guess' })
   const fields = { grant_type: 'client_credentials' }

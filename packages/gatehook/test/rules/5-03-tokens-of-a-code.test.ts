@@ -50,7 +50,7 @@ for (const { name } of databases) {
 }
 
 for (const { name } of databases) {
-  test(`of parallel exchanges one wins, and what it won ends with the second [${name}]`, async (t) => {
+  test(`of parallel exchanges one wins, and that ends with the second [${name}]`, async (t) => {
     const place = await openPlace(t, name)
     const code = await codeFor(place)
     const replies = await Promise.all(Array.from({ length: 6 }, () => exchange(place, code)))
@@ -129,7 +129,7 @@ test('a stranger who replays a code ends nobody’s session', async (t) => {
   assert.equal(me.status, 200)
 })
 
-test('between code and exchange: a changed password, a deleted client, a narrowed one', async (t) => {
+test('between code and exchange: a new password, a deleted client, a narrowed one', async (t) => {
   const place = await openPlace(t, 'sqlite')
   const { admin, makePerson, client } = place
   const narrowed = await codeFor(place)

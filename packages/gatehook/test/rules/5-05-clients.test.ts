@@ -1,4 +1,4 @@
-/** §5.5, §13: clients over HTTP: made, changed, rotated, deleted, each with its line in the trail. */
+/** §5.5, §13: clients over HTTP: made, changed, rotated, deleted, each act in the trail. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
