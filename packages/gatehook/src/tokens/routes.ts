@@ -1,4 +1,4 @@
-/** `/auth/refresh`, `/auth/logout` and its kin, `/auth/sessions` (§4.4, §4.5), the key set (§4.6). */
+/** `/auth/refresh`, `/auth/logout` and its kin, `/auth/sessions` (§4.4, §4.5), the key set. */
 import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'

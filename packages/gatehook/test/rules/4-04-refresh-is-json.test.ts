@@ -46,7 +46,7 @@ eachMigrated('§4.4 tokens of a code need no client authentication', async (db, 
   assert.equal((await refreshAs(desk, body.refresh_token, expired)).status, 200)
 })
 
-eachMigrated('§4.4 unless the client asked for it; a wrong secret burns nothing', async (db, t) => {
+eachMigrated('§4.4 unless the client asked for it; a wrong one burns nothing', async (db, t) => {
   const desk = await openDesk(db, t)
   desk.world.clients.set('cli_1', { ...client, requireAuthOnRefresh: true })
   desk.world.clients.set('cli_2', client)

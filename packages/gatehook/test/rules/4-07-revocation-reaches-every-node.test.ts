@@ -116,7 +116,7 @@ eachNode('§4.7 a transaction that commits late is not missed', async ([a, b]) =
   assert.deepEqual([await b.works(early), await b.works(late)], [false, false])
 })
 
-eachNode('§4.7 a suspended customer is refused on every node, and let in again', async ([a, b]) => {
+eachNode('§4.7 a suspended customer is refused everywhere, and let in again', async ([a, b]) => {
   const tokens = await issue(a)
   const set = async (suspended: boolean) => {
     a.world.customers.set(CUSTOMER, { no: 1, suspended })

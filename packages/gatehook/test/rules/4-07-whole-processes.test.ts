@@ -1,0 +1,45 @@
+/** §4.6, §4.7 over real processes and the real second: what the command line does, a node follows. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emptyFolder, jsonOf, serving } from '../cli/process.ts'
+import { bearerOf, PASSWORD } from '../people/rig.ts'
+
+const WITHIN_MS = 2_000
+
+test('a disabled person’s token dies, a new signing key appears, within 2 s', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const fields = ['name=Ada', 'email=ada@example.com', '--mode', 'test']
+  await jsonOf({ ...place, input: PASSWORD }, 'users', 'create', ...fields)
+  const { url } = await serving(t, place, '--no-seed')
+  const post = (path: string, body: unknown) =>
+    fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const login = await post('/auth/login', { username: 'ada@example.com', password: PASSWORD })
+  const tokens = (await login.json()) as { access_token: string; refresh_token: string }
+  const headers = bearerOf(tokens.access_token)
+  const status = async () => (await fetch(`${url}/api/v2/protected`, { headers })).status
+  const kids = async () => {
+    const set = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as {
+      keys: { kid: string }[]
+    }
+    return set.keys.map(({ kid }) => kid)
+  }
+  assert.equal(await status(), 200)
+  const [first] = await kids()
+
+  const made = await jsonOf(place, 'keys', 'rotate-signing')
+  const rotatedMs = performance.now()
+  while ((await kids()).length === 1) assert.ok(performance.now() - rotatedMs < WITHIN_MS)
+  assert.deepEqual(await kids(), [first, made.kid])
+  assert.ok(Date.parse(made.signs_from) > Date.now(), 'published before it signs')
+  assert.equal(await status(), 200)
+
+  await jsonOf(place, 'users', 'disable', 'ada@example.com')
+  const disabledMs = performance.now()
+  while ((await status()) !== 401) assert.ok(performance.now() - disabledMs < WITHIN_MS)
+  const { refresh_token } = tokens
+  assert.equal((await post('/auth/refresh', { refresh_token })).status, 401)
+})
