@@ -103,6 +103,8 @@ async function rotate(input: Input): Promise<undefined> {
   return
 }
 
+const making = 'gatehook clients create --scope events:read'
+
 const config: CommandSpec['config'] = ['databaseUrl']
 const options = engineOptions
 
@@ -138,12 +140,9 @@ export const clients: FamilySpec = {
       ],
       config,
       examples: [
+        [`${making} --name Shop --redirect-uri https://shop.example/callback`, 'a web application'],
         [
-          'gatehook clients create --name Shop --scope a:read --redirect-uri https://shop.example/',
-          'a web application',
-        ],
-        [
-          'gatehook clients create --name Desk --scope a:read --public --redirect-uri http://127.0.0.1/',
+          `${making} --name Desk --public --redirect-uri http://127.0.0.1/callback`,
           'an app on a person’s machine; any port will do',
         ],
       ],
