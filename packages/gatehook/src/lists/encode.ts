@@ -25,6 +25,12 @@ const encoders: Readonly<Record<CellType, Encode>> = {
 export const encodeCell = (type: CellType, value: Value): string =>
   value === null ? 'null' : encoders[type](value)
 
+/** The same for cells of one type. */
+export function cellEncoder(type: CellType): Encode {
+  const encode = encoders[type]
+  return (value) => (value === null ? 'null' : encode(value))
+}
+
 /**
  * The view of a table whose cells are shown as they are stored. `links` gives JSON text for
  * `_links` from the row.

@@ -54,7 +54,10 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
   const rowsOf = (resource: string) => entries.get(resource)!.rows
   for (const definition of service.resources) {
     const shapes = new Map(
-      versions.map((version) => [version, createShape(definition, versions, version)]),
+      versions.map((version) => [
+        version,
+        createShape(definition, versions, version, service.resources),
+      ]),
     )
     const pointers = pointersTo(definition.name, service.resources)
     const credentials = definition.signsIn && deps.credentials

@@ -175,7 +175,9 @@ function actionOperation(
  * What came up from an older version has to fit the newest; what does not is named in the older's
  * words.
  */
-function lift(entry: Entry, shape: Shape, lifted: AnyRow): AnyRow {
+function lift(entry: Entry, shape: Shape, made: AnyRow): AnyRow {
+  // What the old version does not let callers send is undefined on the way up: it was not said.
+  const lifted = Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined))
   const errors = entry.rows.newest.validators.lifted(lifted)
   if (errors.length > 0) throw inOldWords(shape, validationFailure(errors))
   return lifted

@@ -4,7 +4,7 @@
  * first. Pure.
  */
 import type { View } from '../lists/collection.ts'
-import { cellView, encodeCell } from '../lists/encode.ts'
+import { cellEncoder, cellView, encodeCell } from '../lists/encode.ts'
 import type { Value } from '../storage/database.ts'
 import { type Ladder, ladder, shapeOf } from '../versions/change.ts'
 import type { FieldSpec } from './fields.ts'
@@ -24,10 +24,12 @@ export interface Shape {
   encode(row: AnyRow): string
 }
 
+/** `others`: every resource of the service, for links that name their fields. */
 export function createShape(
   definition: Definition,
   versions: readonly string[],
   version: string,
+  others: readonly Definition[] = [definition],
 ): Shape {
   const steps = ladder(definition.changes, versions, version)
   const specs = shapeOf(
@@ -36,69 +38,112 @@ export function createShape(
     versions,
     version,
   )
+  const links = linker(definition, version, (name) => {
+    const other = others.find((one) => one.name === name)
+    return other ? ladder(other.changes, versions, version).renamed : {}
+  })
   const encode = encoder(specs)
-  const toText = (row: AnyRow) => encode(steps.down(row))
   return {
     version,
     specs,
     ladder: steps,
     validators: createValidators(specs),
-    view: steps.level
-      ? newestView(definition, version)
-      : olderView(definition, version, specs, steps, encode),
+    view: steps.level ? newestView(definition, links) : olderView(definition, specs, steps, links),
     defaults: defaultsOf(specs),
-    encode: toText,
+    encode: (row) => encode(steps.down(row)),
   }
 }
 
 /** JSON text of an object in a given shape, members in the declared order. */
-function encoder(specs: Specs): (row: AnyRow, fields?: ReadonlySet<string>) => string {
+function encoder(specs: Specs): (row: AnyRow) => string {
   const cells = Object.entries(specs).map(([name, spec]) => ({
     name,
     type: listColumn(name, spec).type,
   }))
-  return (row, fields) => {
-    let out = ''
-    for (const { name, type } of cells) {
-      if (fields && !fields.has(name)) continue
-      out += `${out === '' ? '' : ','}"${name}":${encodeCell(type, (row[name] ?? null) as Value)}`
-    }
-    return `{${out}}`
+  return (row) => {
+    const members = cells.map(
+      ({ name, type }) => `"${name}":${encodeCell(type, (row[name] ?? null) as Value)}`,
+    )
+    return `{${members.join(',')}}`
   }
 }
 
-function newestView(definition: Definition, version: string): View {
+/** JSON text of `_links`. */
+type Linker = (row: AnyRow) => string
+
+function newestView(definition: Definition, links: Linker): View {
   const columns = Object.entries(definition.fields).map(([name, spec]) => listColumn(name, spec))
   const decode = decoder(definition)
-  return cellView(columns, (row) => linksOf(definition, version, decode(row)))
+  return cellView(columns, (row) => links(decode(row)))
 }
 
-function olderView(
-  definition: Definition,
-  version: string,
-  specs: Specs,
-  steps: Ladder,
-  encode: ReturnType<typeof encoder>,
-): View {
+/**
+ * Cells that no change touched go straight to text, as in the newest version; for the others the
+ * row is made once and sinks down the ladder (bench row 17).
+ */
+function olderView(definition: Definition, specs: Specs, steps: Ladder, links: Linker): View {
   const decode = decoder(definition)
+  const newest = Object.keys(definition.fields)
+  const cells = Object.entries(specs).map(([name, spec], n) => ({
+    name,
+    lead: `${n === 0 ? '' : ','}"${name}":`,
+    at: spec === definition.fields[name] ? newest.indexOf(name) : -1,
+    encode: cellEncoder(listColumn(name, spec).type),
+  }))
+  const whole = (row: readonly Value[], old: AnyRow): string => {
+    let out = ''
+    for (const { name, lead, at, encode } of cells) {
+      out += lead + encode(at < 0 ? ((old[name] ?? null) as Value) : row[at]!)
+    }
+    return out
+  }
+  const some = (row: readonly Value[], old: AnyRow, fields: ReadonlySet<string>): string =>
+    cells
+      .filter(({ name }) => fields.has(name))
+      .map(({ name, at, encode }) => {
+        return `"${name}":${encode(at < 0 ? ((old[name] ?? null) as Value) : row[at]!)}`
+      })
+      .join(',')
   return {
     fields: Object.keys(specs),
     renamed: steps.renamed,
-    item(cells, { fields, links }) {
-      const row = decode(cells)
-      const body = encode(steps.down(row), fields)
-      if (!links) return body
-      const lead = body === '{}' ? '{' : `${body.slice(0, -1)},`
-      return `${lead}"_links":${linksOf(definition, version, row)}}`
+    item(row, options) {
+      const old = steps.sink(decode(row))
+      const body = options.fields ? some(row, old, options.fields) : whole(row, old)
+      if (!options.links) return `{${body}}`
+      return `{${body}${body === '' ? '' : ','}"_links":${links(decode(row))}}`
     },
   }
 }
 
-/** `_links` of a row: paths under its version (§7.2). */
-function linksOf(definition: Definition, version: string, row: AnyRow): string {
-  const own = definition.links?.(row) ?? { self: `/${definition.name}/${row.id}` }
-  const links = Object.entries(own).map(([rel, path]) => [rel, `/api/${version}${path}`])
-  return JSON.stringify(Object.fromEntries(links))
+/**
+ * `_links` of a row: paths under its version (§7.2). A link to a list filters by the names the
+ * version has for them: `renamedIn` gives old → newest by resource.
+ */
+function linker(
+  definition: Definition,
+  version: string,
+  renamedIn: (resource: string) => Readonly<Record<string, string>>,
+): Linker {
+  const inVersion = (path: string): string => {
+    const [, resource, query] = /^\/(\w+)\?(.*)$/.exec(path) ?? []
+    if (resource === undefined) return path
+    const renamed = Object.entries(renamedIn(resource))
+    const parts = query!.split('&').map((part) => {
+      const name = /^\w*/.exec(part)![0]
+      const old = renamed.find(([, newest]) => newest === name)?.[0]
+      return old === undefined ? part : old + part.slice(name.length)
+    })
+    return `/${resource}?${parts.join('&')}`
+  }
+  return (row) => {
+    const own = definition.links?.(row) ?? { self: `/${definition.name}/${row.id}` }
+    const links = Object.entries(own).map(([rel, path]) => [
+      rel,
+      `/api/${version}${inVersion(path)}`,
+    ])
+    return JSON.stringify(Object.fromEntries(links))
+  }
 }
 
 /** From a table row (array, in declared order) to the row handlers see. */

@@ -29,6 +29,11 @@ export interface Ladder {
   /** True where nothing changed: up and down give the row as it is. */
   readonly level: boolean
   down(row: AnyRow): AnyRow
+  /**
+   * `down` for a row that is used up: it is changed in place, which costs no copies. Fields of
+   * newer versions may be left over in it.
+   */
+  sink(row: AnyRow): AnyRow
   up(old: AnyRow): AnyRow
   /** Names of this version a filter or sort may say → the newest name, or `NOT_ASKED`. */
   readonly renamed: Readonly<Record<string, string>>
@@ -56,6 +61,10 @@ export function ladder(
     version,
     level: steps.length === 0,
     down: (row) => steps.reduce(stepDown, row),
+    sink(row) {
+      for (const step of steps) Object.assign(row, step.down(row))
+      return row
+    },
     up: (old) => steps.reduceRight(stepUp, old),
     renamed: renamedThrough(steps),
     together: steps.map((step) => step.hadNot),
@@ -63,7 +72,10 @@ export function ladder(
   }
 }
 
-/** The shape of `version`: the newest fields with every change above it undone. */
+/**
+ * The shape of `version`: the newest fields with every change above it undone, each old field at
+ * the place of what it became.
+ */
 export function shapeOf<Spec>(
   newest: Readonly<Record<string, Spec>>,
   changes: readonly Change<Spec>[],
@@ -71,12 +83,25 @@ export function shapeOf<Spec>(
   version: string,
 ): Record<string, Spec> {
   const at = versions.indexOf(version)
-  let shape: Record<string, Spec> = { ...newest }
-  for (const change of changes) {
-    if (versions.indexOf(change.version) <= at) continue
-    shape = { ...omit(shape, change.hadNot), ...change.had }
+  return changes
+    .filter((change) => versions.indexOf(change.version) > at)
+    .reduce<Record<string, Spec>>(shapeBefore, { ...newest })
+}
+
+function shapeBefore<Spec>(
+  shape: Readonly<Record<string, Spec>>,
+  { had, hadNot, renamed }: Change<Spec>,
+): Record<string, Spec> {
+  const olds = Object.keys(had)
+  const placeOf = (old: string) =>
+    renamed[old] ??
+    (hadNot.includes(old) ? old : hadNot[Math.min(olds.indexOf(old), hadNot.length - 1)])
+  const before: Record<string, Spec> = {}
+  for (const [name, spec] of Object.entries(shape)) {
+    if (!hadNot.includes(name)) before[name] = spec
+    for (const old of olds) if (placeOf(old) === name) before[old] = had[old]!
   }
-  return shape
+  return { ...before, ...had }
 }
 
 /**
