@@ -78,6 +78,7 @@ export function retryAfterMs(text: string | undefined, nowMs: number): number | 
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1000
   // Date.parse takes much that is no HTTP date, `2` and `May` among it.
   if (!/^[A-Z][a-z]{2,8},? .*(GMT|\d{4})$/.test(value)) return undefined
-  const atMs = Date.parse(value)
+  // The form of asctime names no zone; to Date.parse it would be ours.
+  const atMs = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`)
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs)
 }
