@@ -1,0 +1,50 @@
+/** The exchange of a code where it is hardest: several nodes at once, a break at every statement. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases, freshUrl } from '../../../../test/rig/databases.ts'
+import { failAt } from '../../../../test/rig/faults.ts'
+import { openService } from '../../../../test/rig/service.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { codeFor, exchange, openPlace, type Place } from './rig.ts'
+
+const sessionsIn = async ({ app }: Place) => {
+  const row = await app.db.get(sql`SELECT COUNT(*) AS n FROM gh_sessions`)
+  return Number(row!.n)
+}
+
+for (const { name } of databases) {
+  test(`of exchanges on two nodes at most one opens a session [${name}]`, async (t) => {
+    const url = await freshUrl(t, name)
+    const place = await openPlace(t, name, { url })
+    const anybody = (await openService(t, name, { url })).as(undefined)
+    for (let round = 0; round < 3; round++) {
+      const code = await codeFor(place)
+      const nodes = [place, { ...place, anybody }]
+      const tries = Array.from({ length: 8 }, (_, n) => exchange(nodes[n % 2]!, code))
+      const replies = await Promise.all(tries)
+      const statuses = replies.map((reply) => reply.status).sort()
+      assert.deepEqual(statuses, [200, ...Array.from({ length: 7 }, () => 400)])
+      const won = replies.find((reply) => reply.status === 200)!
+      const me = { authorization: `Bearer ${won.body.access_token}` }
+      assert.equal((await anybody.get('/api/v2/protected', me)).status, 401)
+    }
+  })
+
+  test(`a break at any statement of an exchange leaves the code as it was [${name}]`, async (t) => {
+    const place = await openPlace(t, name)
+    const code = await codeFor(place)
+    const before = await sessionsIn(place)
+    let at = 0
+    for (;;) {
+      at += 1
+      const fault = failAt(place.app.db, at)
+      const reply = await exchange(place, code)
+      fault.mend()
+      if (reply.status === 200) break
+      assert.deepEqual([reply.status, reply.body.error], [500, 'server_error'])
+      assert.equal(await sessionsIn(place), before, `statement ${at}`)
+    }
+    assert(at > 3, `${at} statements`)
+    assert.equal(await sessionsIn(place), before + 1)
+  })
+}
