@@ -4,14 +4,14 @@
  * shape.
  */
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { cleanEnv, freshFolder, gatehook, startService } from './process.ts'
-import { differences, filesOf, promisedStatus, type Step, stepsOf } from './snippets.ts'
+import { freshFolder, gatehook, startService } from './process.ts'
+import { checkStep, run } from './shell.ts'
+import { filesOf, stepsOf } from './snippets.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const referenceService = fileURLToPath(new URL('../../packages/gatehook/service', import.meta.url))
@@ -22,66 +22,11 @@ before(() => {
   assert.equal(error, undefined, 'curl is not installed; the lines of the guides are run with it')
 })
 
-/**
- * Every call leaves its head and its body behind; `marks` says how many there were after each step.
- */
-const PRELUDE = `set -euo pipefail
-curl() {
-  local n; n=$(printf '%04d' "$(find "$OUT" -name '*.head' | wc -l)")
-  command curl -sS -D "$OUT/$n.head" -o "$OUT/$n.body" "$@"
-  cat "$OUT/$n.body"
-}
-mark() { find "$OUT" -name '*.head' | wc -l >> "$OUT/marks"; }
-`
-
-interface Answer {
-  readonly status: number
-  readonly head: string
-  readonly body: string
-}
-
-/** Runs a page's steps in one shell, so that variables live on; gives each step's answers. */
-async function run(t: TestContext, steps: readonly Step[], url: string, key: string) {
-  const out = await freshFolder(t)
-  const script = PRELUDE + steps.map((step) => `${step.script}\nmark\n`).join('')
-  const env = { ...cleanEnv(), OUT: out, URL: url, KEY: key }
-  await promisify(execFile)('bash', ['-c', script], { env })
-  const ends = readFileSync(join(out, 'marks'), 'utf8').trim().split('\n').map(Number)
-  return ends.map((end, at) =>
-    Array.from({ length: end - (ends[at - 1] ?? 0) }, (_, n) =>
-      answerOf(join(out, String((ends[at - 1] ?? 0) + n).padStart(4, '0'))),
-    ),
-  )
-}
-
-function answerOf(path: string): Answer {
-  const head = readFileSync(`${path}.head`, 'utf8')
-  // With `-i` curl writes the head before the body, too.
-  const body = readFileSync(`${path}.body`, 'utf8').replace(head, '')
-  return { status: Number(/^HTTP\/\S+ (\d+)/.exec(head)?.[1]), head, body }
-}
-
-function checkStep(step: Step, answers: readonly Answer[]): void {
-  const last = answers.at(-1)
-  assert(last, `no curl ran in:\n${step.script}`)
-  for (const answer of answers) {
-    const promised: number | undefined = answer === last ? promisedStatus(step.json) : undefined
-    const fits: boolean =
-      promised === undefined ? /^2/.test(`${answer.status}`) : answer.status === promised
-    assert(fits, `${answer.status} instead of ${promised ?? '2xx'}:\n${step.script}${answer.body}`)
-  }
-  for (const name of step.headers) {
-    assert.match(last.head.toLowerCase(), new RegExp(`^${name}:`, 'm'), step.script)
-  }
-  if (step.json === undefined) return
-  assert.deepEqual(differences(step.json, JSON.parse(last.body)), [], step.script)
-}
-
 async function checkPage(t: TestContext, path: string, folder: string, scopes: readonly string[]) {
   const steps = stepsOf(read(path))
   assert(steps.length > 0, `${path} has no curl line`)
   const { url, key } = await startService(t, folder, scopes)
-  const answers = await run(t, steps, url, key)
+  const answers = await run(t, steps, { URL: url, KEY: key })
   for (const [at, step] of steps.entries()) checkStep(step, answers[at]!)
 }
 

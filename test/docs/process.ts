@@ -44,6 +44,7 @@ export async function startService(
   t: TestContext,
   folder: string,
   scopes: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<Running> {
   const admin = formatKey(systemRandom(), 'live')
   const data = await freshFolder(t)
@@ -52,6 +53,7 @@ export async function startService(
       ...cleanEnv(),
       GATEHOOK_DATABASE_URL: `sqlite:${join(data, 'gatehook.db')}`,
       GATEHOOK_BOOTSTRAP_KEY: admin,
+      ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

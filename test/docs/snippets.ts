@@ -19,7 +19,7 @@ export interface Step {
   readonly headers: readonly string[]
 }
 
-const ADDRESS = /^(URL|KEY)=/
+const ADDRESS = /^(URL|KEY|HOOK|ID)=/
 
 /** The `sh` blocks that call with curl, each with the `json` and `http` blocks right behind it. */
 export function stepsOf(markdown: string): Step[] {
