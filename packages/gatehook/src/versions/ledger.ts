@@ -7,7 +7,7 @@ import type { Call } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
-import { addUsage, type Usage } from './store.ts'
+import { addUsage, type CallerScope, type Usage } from './store.ts'
 
 /** How often a node adds its counts to the database, in real time. */
 export const FLUSH_MS = 3000
@@ -21,6 +21,8 @@ export interface Ledger {
     call: Pick<Call, 'route' | 'method'>,
     principal: Principal | undefined,
   ): void
+  /** The customers' scopes that called a version since this was asked last. */
+  takeCallers(version: string): readonly CallerScope[]
   /** Resolves when all counted so far is stored. Throws as the database does, losing nothing. */
   flush(): Promise<void>
 }
@@ -53,10 +55,17 @@ const newTally = (): Tally => ({ count: 0, lastMs: 0 })
 export function createLedger({ db, clock }: { db: Database; clock: Clock }): Ledger {
   let book: Book = new Map()
   let flushing: Promise<void> | undefined
+  /** Who is new in the book, by version: a busy caller once a flush. */
+  const fresh = new Map<string, Map<number, CallerScope>>()
 
   const tallyOf = (use: Omit<Usage, 'count' | 'lastMs'>): Tally => {
     const scopes = entry(book, use.version, newMap<number, Map<string, Page>>)
-    const callers = entry(scopes, use.scope, newMap<string, Page>)
+    const { scope } = use
+    const callers = entry(scopes, scope, () => {
+      const caller = { scope, lastMs: clock.now() }
+      if (scope > 0) entry(fresh, use.version, newMap<number, CallerScope>).set(scope, caller)
+      return newMap<string, Page>()
+    })
     const { customer, keyId, clientId } = use
     const page = entry(callers, keyId || clientId, () => ({
       ...{ customer, keyId, clientId },
@@ -94,6 +103,11 @@ export function createLedger({ db, clock }: { db: Database; clock: Clock }): Led
       const tally = known ?? tallyOf({ version, ...callerOf(principal), route, method })
       tally.count++
       tally.lastMs = clock.now()
+    },
+    takeCallers(version) {
+      const callers = [...(fresh.get(version)?.values() ?? [])]
+      fresh.delete(version)
+      return callers
     },
     async flush() {
       // Those who come meanwhile want their own counts stored: after this flush, another one.

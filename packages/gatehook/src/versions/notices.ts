@@ -1,7 +1,7 @@
 /**
  * The autopilot (§8.10): customers who still call a version hear of its end as events. Which notice
- * is due follows from the calendar; a claim in the database, in the transaction of the events, lets
- * one node of all send it.
+ * is due follows from the calendar; a claim in the database, in the transaction of the event, lets
+ * each customer have it once, whichever node sends it.
  */
 import type { NewEvent } from '../events/event.ts'
 import type { RecordEvent } from '../events/store.ts'
@@ -13,13 +13,15 @@ import type { Board, Standing } from './board.ts'
 import { type Calendar, stateAt } from './calendar.ts'
 import type { Ledger } from './ledger.ts'
 import { upgradeUrl } from './signals.ts'
-import { callersSince, claimNotice } from './store.ts'
+import { type CallerScope, claimNotice, untold } from './store.ts'
 
 const DAY_MS = 86_400_000
 /** Days before the sunset; the nearest first. */
 const APPROACHING_DAYS = [1, 7, 30, 90]
 /** Who called within these days is told. */
 const CALLED_WITHIN_DAYS = 30
+/** Scopes told in one transaction. */
+const SLICE = 500
 
 export interface Notice {
   readonly type: `api_version.${'deprecated' | 'sunset_approaching' | 'retired'}`
@@ -69,36 +71,61 @@ export interface AutopilotDeps {
   readonly record: RecordEvent
 }
 
-/** Sends what is due and nobody has sent; gives how many events were recorded. */
+/**
+ * Sends what is due to whom it concerns and who has not had it; gives how many events were
+ * recorded. All who called lately are looked for when a notice becomes due; after that, whoever
+ * this node serves is told when they call.
+ */
 export function createAutopilot({ db, clock, board, ledger, record }: AutopilotDeps) {
-  /** Claimed by whomever, as far as this node knows: most looks need no database. */
-  const settled = new Set<string>()
+  /** By version and notice: the scopes that had it, as far as this node knows. */
+  let heard = new Map<string, Set<number>>()
 
-  const send = async (notice: Notice, standing: Standing): Promise<number> => {
-    await ledger.flush()
-    return db.write(async (tx) => {
-      const now = clock.now()
-      const { version } = standing
-      if (!(await claimNotice(tx, version, notice.key, now))) return 0
-      const callers = await callersSince(tx, version, now - CALLED_WITHIN_DAYS * DAY_MS)
-      for (const { scope, last_at } of callers) {
-        await record(tx, scope as Scope, eventOf(notice, standing, last_at))
+  const lately = () => clock.now() - CALLED_WITHIN_DAYS * DAY_MS
+
+  const tell = (notice: Notice, standing: Standing, callers: readonly CallerScope[]) =>
+    db.write(async (tx) => {
+      let told = 0
+      for (const { scope, lastMs } of callers) {
+        const { version } = standing
+        if (!(await claimNotice(tx, version, notice.key, scope, clock.now()))) continue
+        await record(tx, scope as Scope, eventOf(notice, standing, lastMs))
+        told++
       }
-      return callers.length
+      return told
     })
+
+  const sweep = async (notice: Notice, standing: Standing, known: Set<number>) => {
+    await ledger.flush()
+    let told = 0
+    for (;;) {
+      const callers = await untold(db, standing.version, notice.key, lately(), SLICE)
+      told += await tell(notice, standing, callers)
+      for (const { scope } of callers) known.add(scope)
+      if (callers.length < SLICE) return told
+    }
   }
 
   return async (): Promise<number> => {
-    let events = 0
+    let told = 0
+    const still = new Map<string, Set<number>>()
     for (const version of board.versions) {
       const standing = board.standing(version)!
+      const calling = ledger.takeCallers(version)
       for (const notice of dueNotices(standing.calendar, clock.now())) {
         const name = `${version} ${notice.key}`
-        if (settled.has(name)) continue
-        events += await send(notice, standing)
-        settled.add(name)
+        const before = heard.get(name)
+        const known = before ?? new Set<number>()
+        if (!before) told += await sweep(notice, standing, known)
+        const missed = calling.filter(
+          ({ scope, lastMs }) => !known.has(scope) && lastMs >= lately(),
+        )
+        if (missed.length > 0) told += await tell(notice, standing, missed)
+        for (const { scope } of missed) known.add(scope)
+        still.set(name, known)
       }
     }
-    return events
+    // Only now: had it failed halfway, all would be looked for again.
+    heard = still
+    return told
   }
 }

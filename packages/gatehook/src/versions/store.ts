@@ -75,21 +75,38 @@ export const addUsage = (tx: Tx, use: Usage): Promise<number> =>
     ]),
   )
 
-/** Whose data a caller acts on: customers in both modes come twice. Anybody is not among them. */
-export const callersSince = (from: Reader, version: string, sinceMs: number) =>
-  from.all<{ scope: number; last_at: number }>(sql`
-    SELECT scope, max(last_at) AS last_at FROM gh_version_usage
-    WHERE version = ${version} AND last_at >= ${sinceMs} AND scope > 0
-    GROUP BY scope ORDER BY scope`)
+/** A customer's mode, as a scope, and when it called last. */
+export interface CallerScope {
+  readonly scope: number
+  readonly lastMs: number
+}
 
-/** Whether this transaction is the first of all nodes to send a notice. */
+/** At most `limit` of those who called since an instant and have not had the notice yet. */
+export async function untold(
+  from: Reader,
+  version: string,
+  notice: string,
+  sinceMs: number,
+  limit: number,
+): Promise<CallerScope[]> {
+  const rows = await from.arrays(sql`
+    SELECT scope, max(last_at) FROM gh_version_usage AS called
+    WHERE version = ${version} AND last_at >= ${sinceMs} AND scope > 0
+      AND NOT EXISTS (SELECT 1 FROM gh_version_notices AS had WHERE had.version = ${version}
+        AND had.notice = ${notice} AND had.scope = called.scope)
+    GROUP BY scope ORDER BY scope LIMIT ${limit}`)
+  return rows.map(([scope, lastMs]) => ({ scope: Number(scope), lastMs: Number(lastMs) }))
+}
+
+/** Whether this transaction is the first of all nodes to send a notice to a scope. */
 export async function claimNotice(
   tx: Tx,
   version: string,
   notice: string,
+  scope: number,
   now: number,
 ): Promise<boolean> {
-  const claimed = await tx.run(sql`INSERT INTO gh_version_notices (version, notice, sent_at)
-    VALUES (${version}, ${notice}, ${now}) ON CONFLICT (version, notice) DO NOTHING`)
+  const claimed = await tx.run(sql`INSERT INTO gh_version_notices (version, notice, scope, sent_at)
+    VALUES (${version}, ${notice}, ${scope}, ${now}) ON CONFLICT DO NOTHING`)
   return claimed > 0
 }

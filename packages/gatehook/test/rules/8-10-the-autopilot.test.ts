@@ -72,6 +72,25 @@ eachTimed('who has not called for 30 days is left alone', async ({ get, at, anno
   assert.equal(await app.versioning.notify(), 0)
 })
 
+eachTimed('who calls again later hears then what they missed, the nearest only', async (rig) => {
+  const { get, at, announce, app } = rig
+  const { notify } = app.versioning
+  await get('/api/v1/users')
+  await announce('v1', { deprecated_at: '2027-01-01', sunset_at: '2027-07-01' })
+  await at('2027-06-03T00:00:00Z')
+  assert.equal(await notify(), 0)
+  await get('/api/v1/users')
+  assert.equal(await notify(), 2)
+  assert.deepEqual(told(await get('/events')), ['deprecated', 'sunset_approaching 30'])
+  await app.versioning.flush()
+  await get('/api/v1/users')
+  assert.equal(await notify(), 0)
+  await at('2027-07-01T00:00:00Z')
+  assert.equal(await notify(), 1)
+  await get('/api/v1/users')
+  assert.equal(await notify(), 0)
+})
+
 for (const kind of ['sqlite', 'postgres'] as const) {
   test(`one of all nodes tells [${kind}]`, async (t) => {
     const url = await freshUrl(t, kind)

@@ -23,7 +23,8 @@ CREATE INDEX gh_version_usage_last ON gh_version_usage (version, last_at, no);
 CREATE TABLE gh_version_notices (
   version {text} NOT NULL,
   notice {text} NOT NULL,
+  scope {int} NOT NULL,
   sent_at {int} NOT NULL,
-  PRIMARY KEY (version, notice)
+  PRIMARY KEY (version, notice, scope)
 );
 `
