@@ -1,7 +1,7 @@
 /** The part of metrics: what the other parts count, behind one door (§12.1). */
 import type { Identify } from '../access/authenticate.ts'
 import type { After } from '../http/call.ts'
-import { metricsEndpoint, processMetrics, requestCounter } from '../system/metrics.ts'
+import { gauge, metricsEndpoint, processMetrics, requestCounter } from '../system/metrics.ts'
 import type { Ground, Part } from './ground.ts'
 
 export function metricsPart(
@@ -14,6 +14,7 @@ export function metricsPart(
   const metrics = [
     ...processMetrics(about),
     ...requests.metrics,
+    gauge('gatehook_storage_queued', 'Transactions that wait or run.', () => db.queued()),
     ...parts.flatMap((part) => part.metrics ?? []),
   ]
   return { endpoints: [metricsEndpoint(identify, metrics)], observe: requests.observe }

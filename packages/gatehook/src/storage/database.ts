@@ -100,6 +100,8 @@ export interface Database extends Reader {
    * `invalid_request` for text a database cannot hold.
    */
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
+  /** Transactions of this process that wait or run: what its callers queue for. */
+  queued(): number
   /**
    * Tables and columns as they are committed, for additive migrations; may be asked inside
    * `migrate`, where it does not yet show what the migration did. Empty for an unknown table.

@@ -183,6 +183,7 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
       await read({ sql: '', text, values: [channel, message] })
     },
     listen: (channel, hear) => sessions.listen(channel, hear),
+    queued: () => underWay.size,
     close() {
       // A pool that ends forgets those who wait for a client, so nobody may wait any more.
       closing ??= Promise.allSettled(underWay).then(() => sessions.close())

@@ -71,6 +71,11 @@ export class WriteQueue {
     })
   }
 
+  /** Those that wait, for their turn or for the disk. */
+  get length(): number {
+    return this.#waiting.length + this.#committed.length
+  }
+
   /** Resolves when all that waits has been answered. */
   async drained(): Promise<void> {
     await this.#draining

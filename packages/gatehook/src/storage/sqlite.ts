@@ -194,6 +194,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       return snapshot.take(read)
     },
     stamp: () => reader.arrays(DATA_VERSION)[0]![0] as number,
+    queued: () => queue.length,
     async columns(table) {
       return columnsOf(reader, table)
     },

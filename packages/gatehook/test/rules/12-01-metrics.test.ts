@@ -18,7 +18,11 @@ eachService('what was answered is counted, by route', async ({ get, post, as }) 
   assert.ok(text.includes(of('GET', '/api/users/:id', 200)))
   assert.ok(text.includes(of('GET', '/api/users/:id', 404)))
   assert.ok(text.includes(of('other', '*', 404)))
-  for (const name of ['process_resident_memory_bytes', 'gatehook_build_info']) {
+  for (const name of [
+    'process_resident_memory_bytes',
+    'gatehook_build_info',
+    'gatehook_storage_queued',
+  ]) {
     assert.match(text, new RegExp(`\n# TYPE ${name} gauge\n`))
   }
   for (const secret of ['ada@example.com', 'secret-in-a-path', 'gk_test']) {

@@ -224,3 +224,12 @@ for (const database of databases) {
     await closed
   })
 }
+
+eachDatabase('transactions that wait are counted until they are answered', async (db) => {
+  await withTable(db)
+  assert.equal(db.queued(), 0)
+  const writes = Promise.all(Array.from({ length: 5 }, (_, n) => insert(db, n)))
+  assert.equal(db.queued(), 5)
+  await writes
+  assert.equal(db.queued(), 0)
+})
