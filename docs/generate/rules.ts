@@ -190,7 +190,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['9.8', 'Fairness between customers.'],
       ['9.9', 'Targets are judged where they are dialled.'],
       ['9.10', 'The delivery log.'],
-      ['9.11', 'Events: lists, the stream, `POST /events`; in the pinned version, at most 256 KiB each.'],
+      [
+        '9.11',
+        'Events: lists, the stream, `POST /events`; in the pinned version, at most 256 KiB each.',
+      ],
       ['9.12', 'At least once, or it stands in the log.'],
       ['9.13', 'The receiver kit.'],
     ],

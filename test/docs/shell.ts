@@ -1,4 +1,4 @@
-/** Runs the steps of a page in a shell, as a reader would, and compares what is shown with what came. */
+/** Runs the steps of a page in a shell, as a reader would; compares what is shown with what came. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'

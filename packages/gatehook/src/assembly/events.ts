@@ -25,7 +25,7 @@ export function happeningOf(
   const record = createRecorder({ clock, random, shape: newestOf(service), sinks })
   const { counterSlots } = db.dialect
   const catalog = createCatalog(service, { clock, record, counterSlots, credentials })
-  /** Which version stands for a retired one (§9.11): the room of versions says so, once it is open. */
+  /** Which version stands for a retired one (§9.11): the room of versions says so, once open. */
   const ends = { living: (version: string) => version }
   const effective = (version: string) => ends.living(version)
   /** Who sends is made later, and may stand on another node. */

@@ -76,8 +76,8 @@ const plainObject: Read<object> = (value, wrong) =>
     : wrong('must be an object')
 
 /**
- * An event of an existing backend: `{type, object}` → 201, the event. Throws 422 for a type that is
- * not external, 413 for an object beyond 256 KiB.
+ * An event of an existing backend: `{type, object}` → 201, the event. Throws 422 for a type that
+ * is not external, 413 for an object beyond 256 KiB.
  */
 function postOperation({ perform, record, external }: EventDeps): Operation {
   const type: Read<string> = (value, wrong) =>

@@ -1,6 +1,6 @@
 /**
- * What a service's events are: which types there are, whose objects they hold, and a sample of each,
- * made from the declaration's own `.sample()`. For rooms that know no resources.
+ * What a service's events are: which types there are, whose objects they hold, and a sample of
+ * each, made from the declaration's own `.sample()`. For rooms that know no resources.
  */
 import { engineEvents } from '../events/engine-types.ts'
 import type { Clock } from '../kernel/clock.ts'

@@ -110,8 +110,8 @@ const eventsFrom = fixed(
 )
 
 /**
- * Every event since an instant that the registration asks for, those before it was made included, is
- * sent again, or for the first time; gives how many. What waits already is not counted.
+ * Every event since an instant that the registration asks for, those before it was made included,
+ * is sent again, or for the first time; gives how many. What waits already is not counted.
  */
 export async function replay(
   deps: AgainDeps,

@@ -83,8 +83,8 @@ export function deliveryView(registration: Registration | undefined, webhookId: 
 }
 
 /**
- * `paused` is not stored: it is what pending is where the registration is not active. So a filter by
- * either asks for the one that is stored, or for nothing.
+ * `paused` is not stored: it is what pending is where the registration is not active. So a filter
+ * by either asks for the one that is stored, or for nothing.
  */
 export function withStoredState(call: Call, { active }: Registration): Call {
   if (!call.query.entries.some(([name]) => /^state(\[|$)/.test(name))) return call

@@ -1,6 +1,6 @@
 /**
- * A webhook registration: what may be sent, what is shown, who sees it (§9.1, §9.2, §6.7). Pure; the
- * acts are in `registrations.ts`, their SQL in `registration-store.ts`.
+ * A webhook registration: what may be sent, what is shown, who sees it (§9.1, §9.2, §6.7). Pure;
+ * the acts are in `registrations.ts`, their SQL in `registration-store.ts`.
  */
 import { matches, patternsOf } from '../events/subscription.ts'
 import {
@@ -181,8 +181,8 @@ export function isVisible(row: Registration, whole: Whole, types: EventTypes): b
 }
 
 /**
- * The registrations a principal may see (§6.7): of a person's, those that ask for nothing but what it
- * sees whole. In SQL: nothing is left of `events` once all of that is taken out. Types are declared
+ * The registrations a principal may see (§6.7): of a person's, those that ask for nothing but what
+ * it sees whole. In SQL: nothing is left of `events` once all of that is taken out. Types are declared
  * identifiers, never request data.
  */
 export function registrationsFor(whole: Whole, types: EventTypes): Collection {
