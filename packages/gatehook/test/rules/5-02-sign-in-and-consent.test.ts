@@ -243,3 +243,27 @@ test('a page that stood open too long has expired', async (t) => {
   assert.equal((await fresh.submit(page, signIn(place.person.email))).status, 403)
   assert.match((await browser.get(authorizePath(place.client))).text, /name="password"/)
 })
+
+test('behind TLS the cookie is Secure and of this host alone', async (t) => {
+  const env = {
+    GATEHOOK_PUBLIC_URL: 'https://api.example.com',
+    GATEHOOK_TRUST_PROXY: '127.0.0.1',
+  }
+  const { app, client } = await openPlace(t, 'sqlite', { env })
+  const proxied = {
+    host: 'api.example.com',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-for': '203.0.113.9',
+  }
+  const page = await openBrowser(app).get(authorizePath(client), proxied)
+  assert.match(
+    String(page.headers['set-cookie']),
+    /^__Host-gatehook=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+  )
+  // The name that is good over plain HTTP is nobody's here.
+  const forced = await openBrowser(app).get(authorizePath(client), {
+    ...proxied,
+    cookie: `gatehook=${'a'.repeat(43)}`,
+  })
+  assert.match(String(forced.headers['set-cookie']), /^__Host-gatehook=/)
+})

@@ -1,0 +1,41 @@
+/** What has expired is thrown away, and nothing before. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
+import type { Scope } from '../../src/kernel/principal.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { purgeSignIns } from '../../src/oauth/browser.ts'
+import { findCode, issueCode, purgeCodes } from '../../src/oauth/codes.ts'
+import { HandClock } from '../access/desk.ts'
+import { agree, authorizePath, openBrowser, openPlace } from './rig.ts'
+
+eachMigrated('a code is remembered for a day after its end', async (db) => {
+  const time = new HandClock()
+  const grant = {
+    clientId: 'client_x',
+    scope: 3 as Scope,
+    subject: '1',
+    redirectUri: 'https://app.example/',
+    challenge: 'x',
+    scopes: ['a:read'],
+    revision: 1,
+  }
+  const sources = { clock: time.clock, random: systemRandom() }
+  const code = await db.write((tx) => issueCode(tx, grant, sources))
+  time.pass(86_400_000)
+  assert.equal(await purgeCodes(db, time.clock.now()), 0)
+  assert.equal((await findCode(db, code))?.subject, '1')
+  time.pass(60_000)
+  assert.equal(await purgeCodes(db, time.clock.now()), 1)
+  assert.equal(await findCode(db, code), undefined)
+})
+
+for (const { name } of databases) {
+  test(`a sign-in goes with its end [${name}]`, async (t) => {
+    const { app, client, person } = await openPlace(t, name)
+    await agree(openBrowser(app), authorizePath(client), person)
+    const now = Date.now()
+    assert.equal(await purgeSignIns(app.db, now), 0)
+    assert.equal(await purgeSignIns(app.db, now + 600_001), 1)
+  })
+}
