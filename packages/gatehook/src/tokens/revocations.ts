@@ -11,7 +11,6 @@ import * as store from './store.ts'
 const STALE_MS = 2_000
 /** Clocks of nodes may differ by so much when something is thrown away. */
 const SKEW_MS = 60_000
-const SLICE = 1_000
 
 /** What tells nodes to look again is heard by all that run; one that starts looks anyway. */
 export const NOTICE_KEPT_MS = 3_600_000
@@ -111,7 +110,7 @@ export function createRevocations({ db, clock, onHeard, onGap }: RevocationDeps)
     async purge() {
       const before = clock.now() - SKEW_MS
       for (const [name, keepUntil] of known) if (keepUntil <= before) known.delete(name)
-      return db.write((tx) => store.purgeAnnounced(tx, before, SLICE))
+      return store.purgeAnnounced(db, before)
     },
   }
 }

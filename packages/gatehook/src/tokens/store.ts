@@ -1,5 +1,5 @@
 /** SQL of sessions and of what was announced to all nodes. Signing keys are `key-store.ts`. */
-import type { Reader, Row, Statement, Tx } from '../storage/database.ts'
+import type { Database, Reader, Row, Statement, Tx } from '../storage/database.ts'
 import { empty, fixed, sql } from '../storage/sql.ts'
 import type { Rotation } from './refresh-token.ts'
 
@@ -137,9 +137,26 @@ export const dropExpiredOf = (tx: Tx, scope: number, person: number, now: number
   tx.run(sql`DELETE FROM gh_sessions
     WHERE scope = ${scope} AND person = ${person} AND expires_at <= ${now}`)
 
-export const purgeSessions = (tx: Tx, before: number, limit: number) =>
-  tx.run(sql`DELETE FROM gh_sessions WHERE id IN
-    (SELECT id FROM gh_sessions WHERE expires_at <= ${before} ORDER BY expires_at LIMIT ${limit})`)
+const SLICE = 1_000
+const MAX_SLICES = 100
+
+/** Removes by slices, each a transaction of its own, so that nobody waits long for it. */
+async function inSlices(db: Database, slice: (tx: Tx) => Promise<number>): Promise<number> {
+  let total = 0
+  for (let n = 0; n < MAX_SLICES; n++) {
+    const removed = await db.write(slice)
+    total += removed
+    if (removed < SLICE) break
+  }
+  return total
+}
+
+export const purgeSessions = (db: Database, before: number) =>
+  inSlices(db, (tx) =>
+    tx.run(sql`DELETE FROM gh_sessions WHERE id IN
+      (SELECT id FROM gh_sessions WHERE expires_at <= ${before} ORDER BY expires_at
+       LIMIT ${SLICE})`),
+  )
 
 /** Successors nobody may be told again any more. */
 export const forgetSuccessors = (tx: Tx, before: number) =>
@@ -187,6 +204,9 @@ const revoked = fixed(
 export const isAnnounced = async (from: Reader, jti: string, clientId: string, sid: string) =>
   (await from.get(revoked([jti, clientId, sid]))) !== undefined
 
-export const purgeAnnounced = (tx: Tx, before: number, limit: number) =>
-  tx.run(sql`DELETE FROM gh_revocations WHERE position IN
-    (SELECT position FROM gh_revocations WHERE keep_until <= ${before} LIMIT ${limit})`)
+export const purgeAnnounced = (db: Database, before: number) =>
+  inSlices(db, (tx) =>
+    tx.run(sql`DELETE FROM gh_revocations WHERE position IN
+      (SELECT position FROM gh_revocations WHERE keep_until <= ${before} ORDER BY keep_until
+       LIMIT ${SLICE})`),
+  )

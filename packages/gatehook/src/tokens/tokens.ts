@@ -16,7 +16,6 @@ import * as store from './store.ts'
 import { createVerifier } from './verifier.ts'
 
 const EVERY_MS = 1_000
-const SLICE = 1_000
 /** The longest grace that can be configured. */
 const MAX_GRACE_MS = 60_000
 /** Other nodes' clocks may be behind. */
@@ -92,7 +91,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
 /** Expired sessions, and successors that may not be told again. */
 async function purgeSessions(db: Database, now: number): Promise<number> {
   await db.write((tx) => store.forgetSuccessors(tx, now - MAX_GRACE_MS - SKEW_MS))
-  return db.write((tx) => store.purgeSessions(tx, now - SKEW_MS, SLICE))
+  return store.purgeSessions(db, now - SKEW_MS)
 }
 
 /** Ticks once and then each second. A silence is told once, not each second. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { LIVES, login, openDesk } from '../tokens/desk.ts'
+import { countOf, LIVES, login, openDesk } from '../tokens/desk.ts'
 
 const DAY_MS = 86_400_000
 
@@ -93,4 +93,21 @@ eachMigrated('§4.2 what a person may do changes with the next token', async (db
   assert.deepEqual([claims.scope, claims.name, claims.role], ['things:read', 'Ada B.', 'user'])
   world.people.delete('7')
   assert.equal((await refresh(second.refresh_token)).body.error, 'invalid_grant')
+})
+
+eachMigrated('§4.2 a session is opened with what it uses up, or not at all', async (db, t) => {
+  const { tokens } = await openDesk(db, t)
+  const used: string[] = []
+  const open = (fail: boolean) =>
+    tokens.openSession(login, async (tx, sessionId) => {
+      await tx.run(sql`INSERT INTO gh_settings (name, value) VALUES ('code', 'used')`)
+      used.push(sessionId)
+      if (fail) throw new Error('the code was used before')
+    })
+  await assert.rejects(open(true), /used before/)
+  assert.equal(await countOf(db, 'gh_sessions'), 0)
+  const { refresh_token } = await open(false)
+  assert.equal((await tokens.findRefresh(refresh_token))!.sessionId, used[1])
+  await assert.rejects(open(false), 'the row it uses up is there already')
+  assert.equal(await countOf(db, 'gh_sessions'), 1)
 })
