@@ -1,4 +1,4 @@
-/** Runs the steps of a page in a shell, as a reader would; compares what is shown with what came. */
+/** A page's steps, run in a shell as a reader would; what is shown is compared with what came. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'

@@ -182,8 +182,8 @@ export function isVisible(row: Registration, whole: Whole, types: EventTypes): b
 
 /**
  * The registrations a principal may see (§6.7): of a person's, those that ask for nothing but what
- * it sees whole. In SQL: nothing is left of `events` once all of that is taken out. Types are declared
- * identifiers, never request data.
+ * it sees whole. In SQL: nothing is left of `events` once all of that is taken out. Types are
+ * declared identifiers, never request data.
  */
 export function registrationsFor(whole: Whole, types: EventTypes): Collection {
   if (!whole) return registrationList
