@@ -7,6 +7,7 @@ import type { ClaimsHook } from '../people/person.ts'
 import type { VersionDefinition } from '../versions/board.ts'
 import { readVersions, type VersionOptions } from '../versions/declaration.ts'
 import { DeclarationError, type Fields } from './fields.ts'
+import { probeMistakes } from './probe.ts'
 import type { AnyResource, Definition } from './resource.ts'
 import type { RouteDefinition, RouteOptions } from './route.ts'
 
@@ -90,7 +91,17 @@ export function service(options: ServiceOptions): Service {
     routes: [],
     claims: options.claims,
   }
-  return new Service(checked(definition, mistakes))
+  return new Service(probed(checked(definition, mistakes)))
+}
+
+/** Changes between versions are tried on rows at the edges: only running them tells what they do. */
+function probed(definition: ServiceDefinition): ServiceDefinition {
+  const versions = definition.versions.map(({ name }) => name)
+  const wrong = definition.resources.flatMap((one) =>
+    probeMistakes(one, versions).map((why) => `resource ${one.name}: ${why}`),
+  )
+  if (wrong.length > 0) throw new DeclarationError(wrong.join('\n'))
+  return definition
 }
 
 /** Query names that lists, credentials and versions have taken. */
