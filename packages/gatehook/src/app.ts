@@ -76,7 +76,6 @@ export interface App {
   readonly clock: ClockKeeper | undefined
   /** Calendars, usage and the acts of §13 on versions. */
   readonly versioning: Versions
-  /** Opens, refreshes and ends sessions; rotates signing keys. */
   readonly tokens: Tokens
   openapi(version: string): unknown
   /** Begins background work without opening a port (§2.5). */
