@@ -30,7 +30,7 @@ for (const { name } of databases) {
     }
   })
 
-  test(`a break at any statement of an exchange leaves the code as it was [${name}]`, async (t) => {
+  test(`a break at any statement leaves the code as it was [${name}]`, async (t) => {
     const place = await openPlace(t, name)
     const code = await codeFor(place)
     const before = await sessionsIn(place)
