@@ -58,39 +58,39 @@ export interface GatehookOptions {
   readonly tied?: boolean
   /** Rows that write name a database of their own. */
   readonly own?: string
+  /** A folder of `contenders/` that declares a service of its own. */
+  readonly service?: string
 }
 
 export const GATEHOOK_DATABASE = 'gatehook.db'
 
 /** The service as anyone starts it, its request limit off and nothing else changed. */
-export function gatehook({ users, tied = false, own }: GatehookOptions): Contender {
-  const data = `gatehook-${users}${tied ? '-tied' : ''}${own ? `-${own}` : ''}`
+export function gatehook({ users, tied = false, own, service }: GatehookOptions): Contender {
+  const parts = [users, tied ? 'tied' : '', own ?? '', service ?? ''].filter((part) => part !== '')
+  const data = `gatehook-${parts.join('-')}`
+  const command = (folder: string) => gatehookCommand(folder, service)
   return {
     key: data,
     folder: data,
     async prepare(folder) {
       if (users === 0) return
-      const server = await startServer(
-        gatehookCommand(folder),
-        join(folder, 'first.log'),
-        undefined,
-      )
+      const server = await startServer(command(folder), join(folder, 'first.log'), undefined)
       // Announced is not yet ready to be told to end; having answered is.
       await (await fetch(server.url)).arrayBuffer()
       const code = await server.end('SIGTERM')
       if (code !== 0) throw new Error(`gatehook's first start ended with ${code} on SIGTERM`)
       fillGatehook(join(folder, GATEHOOK_DATABASE), { users, tied })
     },
-    command: gatehookCommand,
+    command,
   }
 }
 
 const CLI = file('../packages/gatehook/src/cli/main.ts')
 
-function gatehookCommand(folder: string): Command {
+function gatehookCommand(folder: string, service: string | undefined): Command {
   if (!existsSync(CLI)) throw new Error('packages/gatehook/src/cli/main.ts is not there')
   return {
-    args: [CLI, 'start'],
+    args: [CLI, 'start', ...(service ? [file(`contenders/${service}`)] : [])],
     env: {
       GATEHOOK_PORT: '0',
       GATEHOOK_DATABASE_URL: `sqlite:${join(folder, GATEHOOK_DATABASE)}`,
