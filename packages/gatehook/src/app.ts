@@ -171,7 +171,7 @@ function equip(ground: Ground, prepared: Prepared) {
     lookup: { person: (...whose) => people.person(...whose), client },
   })
   const administration = { ...prepared.administration, record }
-  const signing = peopleOf(ground, { administration, record, perform, tokens, catalog })
+  const signing = peopleOf(ground, { administration, record, perform, list, tokens, catalog })
   const { people } = signing
   const verifiers: Verifiers = {
     apikey: ({ value }, call) => keys.verify(value, call.address),

@@ -2,6 +2,7 @@
 import type { Administration } from '../access/administration.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Perform } from '../idempotency/perform.ts'
+import type { Lister } from '../lists/list.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../people/console-session.ts'
 import { createHooks } from '../people/hooks.ts'
 import { createHasher, type Hasher } from '../people/password.ts'
@@ -17,6 +18,7 @@ export interface PeopleFrom {
   readonly administration: Administration
   readonly record: RecordEvent
   readonly perform: Perform
+  readonly list: Lister
   readonly tokens: Tokens
   readonly catalog: Catalog
 }

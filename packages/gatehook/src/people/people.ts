@@ -11,6 +11,7 @@ import type { Perform } from '../idempotency/perform.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
+import type { Lister } from '../lists/list.ts'
 import type { Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/grant.ts'
 import { type Basic, createBasic, type Standing } from './basic.ts'
@@ -45,6 +46,7 @@ export interface PeopleDeps {
   readonly log: Log
   readonly record: RecordEvent
   readonly perform: Perform
+  readonly list: Lister
   readonly tokens: Pick<Tokens, 'openSession' | 'revokeSubject'>
   readonly hasher: Hasher
   /** Undefined where no resource signs in. */

@@ -1,14 +1,16 @@
 /** `/auth/login`, `/auth/password` (§4.3) and the administration of people (§13). */
-import { acting, callerOf } from '../access/acting.ts'
+import { acting, callerOf, withCustomerIds } from '../access/acting.ts'
 import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
 import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import { readMembers, required } from '../kernel/members.ts'
 import type { Principal } from '../kernel/principal.ts'
+import type { Lister } from '../lists/list.ts'
 import { LOGIN_CLIENT, type Tokens } from '../tokens/grant.ts'
 import { patchPerson, readPerson, setPassword } from './acts.ts'
 import { authMembers, text } from './auth-members.ts'
+import { peopleOfResource, personView } from './collection.ts'
 import { createPerson } from './creation.ts'
 import type { ActDeps } from './credential.ts'
 import type { Questions } from './questions.ts'
@@ -17,6 +19,7 @@ import { newPassword } from './username.ts'
 export interface RouteDeps {
   readonly admin: Administration
   readonly perform: Perform
+  readonly list: Lister
   readonly people: Questions
   readonly tokens: Pick<Tokens, 'openSession'>
   readonly acts: ActDeps
@@ -76,7 +79,8 @@ export const signInEndpoints = (deps: RouteDeps): Endpoint[] => [
   },
 ]
 
-export function personEndpoints({ admin, perform, acts }: RouteDeps): Endpoint[] {
+export function personEndpoints({ admin, perform, list, acts }: RouteDeps): Endpoint[] {
+  const collection = peopleOfResource(acts.directory.resource)
   const act = acting(admin, perform)
   const scope = ADMIN_SCOPE
   return [
@@ -84,6 +88,7 @@ export function personEndpoints({ admin, perform, acts }: RouteDeps): Endpoint[]
       kind: 'admin',
       path: '/admin/users',
       methods: {
+        GET: { scope, handle: (call) => list(withCustomerIds(call), collection, personView) },
         POST: {
           scope,
           body: 'required',

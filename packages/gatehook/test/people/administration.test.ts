@@ -107,3 +107,22 @@ eachService('a suspended customer’s people are told so, and get nothing', asyn
   assert.equal((await login(mailOf('ada'))).body.error, 'customer_suspended')
   assert.equal((await login(mailOf('ada'), 'wrong')).body.error, 'invalid_credentials')
 })
+
+eachService('who can sign in is listed, in every style, for the operator only', async (service) => {
+  const { make, operator } = await signing(service)
+  const { id: acme } = (await operator.post('/admin/customers', { name: 'Acme' })).body
+  const [ada, bob] = [await make('ada', { role: 'owner' }), await make('bob', { customer: acme })]
+  await service.post('/api/v2/users', { name: 'x', email: 'x@example.com' })
+  const idsOf = async (query: string) =>
+    (await operator.get(`/admin/users?${query}`)).body.data.map((one: { id: number }) => one.id)
+  for (const style of ['cursor', 'keyset', 'offset', 'page', 'hypermedia']) {
+    assert.deepEqual(await idsOf(`pagination=${style}`), [ada.id, bob.id])
+  }
+  assert.deepEqual(await idsOf('customer=default'), [ada.id])
+  assert.deepEqual(await idsOf('username=ADA@example.com'), [ada.id])
+  const { data } = (await operator.get('/admin/users?role=owner')).body
+  assert.deepEqual(Object.keys(data[0]), [
+    ...['id', 'username', 'role', 'scopes', 'disabled', 'customer', 'mode', 'created_at'],
+  ])
+  assert.equal((await service.get('/admin/users')).status, 403)
+})
