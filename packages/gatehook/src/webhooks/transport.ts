@@ -8,6 +8,7 @@ import { createSecureContext, getCACertificates } from 'node:tls'
 import { buildConnector, Client, type Dispatcher } from 'undici'
 import type { Clock } from '../kernel/clock.ts'
 import { isDialable } from './address-guard.ts'
+import { type AnswerBytes, guardAnswers } from './answer-bytes.ts'
 import type { AttemptRequest, Outcome, Send } from './attempt.ts'
 import { type Connection, keepConnections } from './keep-alive.ts'
 import { guardedLookup, nameServers, type ResolveHost, systemNames } from './resolve-host.ts'
@@ -65,8 +66,7 @@ interface Line extends Connection {
   /** Requests written on the socket it has now. */
   served: number
   socket: Socket | undefined
-  /** `socket.bytesRead` from which the running answer is measured. */
-  readFrom: number
+  answers: AnswerBytes | undefined
 }
 
 export function createTransport(options: TransportOptions): Transport {
@@ -145,7 +145,7 @@ function openLine(origin: string, connect: Connect, lost: (line: Line) => void):
       line.served = 0
       line.socket = connect(to, (error, socket) => {
         if (!socket) return callback(error!, null)
-        boundAnswers(line, socket)
+        line.answers = guardAnswers(socket, LIMITS)
         callback(null, socket)
       })
     },
@@ -163,20 +163,13 @@ function openLine(origin: string, connect: Connect, lost: (line: Line) => void):
     client,
     served: 0,
     socket: undefined,
-    readFrom: 0,
+    answers: undefined,
     destroy() {
       client.destroy().catch(() => undefined)
       line.socket?.destroy() // it may still be connecting, of which the client knows nothing
     },
   }
   return line
-}
-
-/** What stands in no header and no body, chunk extensions for example, has to end as well. */
-function boundAnswers(line: Line, socket: Socket): void {
-  socket.on('readable', () => {
-    if (socket.bytesRead - line.readFrom > LIMITS.answerBytes) socket.destroy(coded(CODE.tooLong))
-  })
 }
 
 /** Connects to addresses that may be dialled, and to no other; with TLS it verifies. */
@@ -219,7 +212,7 @@ function post(line: Line, path: string, request: AttemptRequest, done: Done): vo
   const chunks: Buffer[] = []
   let [bytes, status, interim] = [0, 0, 0]
   let headers: Record<string, string> = {}
-  let [reused, begun, ended] = [false, false, false]
+  let [reused, ended] = [false, false]
   const end = (result: Result | 'stale', reusable = false) => {
     if (!ended) done(result, reusable)
     ended = true
@@ -232,10 +225,7 @@ function post(line: Line, path: string, request: AttemptRequest, done: Done): vo
     onRequestStart() {
       reused = line.served > 0
       line.served++
-      line.readFrom = line.socket?.bytesRead ?? 0
-    },
-    onResponseStarted() {
-      begun = true
+      line.answers?.begin()
     },
     onResponseStart({ rawHeaders }, code, given) {
       if (code < 200) {
@@ -258,7 +248,7 @@ function post(line: Line, path: string, request: AttemptRequest, done: Done): vo
       if (status !== 0) return end(answered())
       const what = diagnose(error)
       // The receiver had closed a waiting connection before it could have read the request.
-      const stale = what.reason === 'reset' && reused && !begun
+      const stale = what.reason === 'reset' && reused && !line.answers?.begun
       end(stale ? 'stale' : failed(what))
     },
   }

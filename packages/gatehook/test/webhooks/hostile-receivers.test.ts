@@ -202,6 +202,38 @@ const cases: readonly Case[] = [
     gives: 'protocol',
   },
   {
+    does: 'says 100, though nobody asked, then answers',
+    behaviour: (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${answer('ok')}`),
+    gives: 200,
+    kept: 2,
+  },
+  {
+    does: 'says 100 twice, a byte at a time, then 103, then answers',
+    behaviour: (socket) => {
+      socket.setNoDelay()
+      const hundred = 'HTTP/1.1 100 Continue\r\nX-A: b\r\n\r\n'
+      const text = `${hundred}${hundred}HTTP/1.1 103 Early\r\n\r\n${answer('ok')}`
+      const next = (at: number) =>
+        socket.write(text[at]!, () => at + 1 < text.length && setImmediate(next, at + 1))
+      next(0)
+    },
+    gives: 200,
+    kept: 2,
+  },
+  {
+    does: 'begins a 100 and ends',
+    behaviour: (socket) => socket.end('HTTP/1.1 100 Cont'),
+    gives: 'reset',
+  },
+  {
+    does: 'begins a 100 without end',
+    behaviour: (socket) => {
+      socket.write('HTTP/1.1 100 Continue\r\nX-A: ')
+      flood(socket, 'a'.repeat(10_000))
+    },
+    gives: 'too_large',
+  },
+  {
     does: 'says 100 without end',
     behaviour: (socket) => flood(socket, 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)),
     gives: 'protocol',

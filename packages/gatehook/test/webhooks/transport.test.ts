@@ -73,16 +73,17 @@ test('a new connection that is reset is not sent on again', async (t) => {
   assert.deepEqual(connections(), { open: 0, idle: 0 })
 })
 
-test('once a byte of the answer was there, nothing is sent again', async (t) => {
-  const { url, requests } = await receiver(t, (socket, n) => {
-    if (n === 1) socket.write(answer(''))
-    else socket.end('HTTP/1.1 20')
+for (const begun of ['H', 'HTTP/1.1 1', 'HTTP/1.1 20'])
+  test(`once "${begun}" of the answer was there, nothing is sent again`, async (t) => {
+    const { url, requests } = await receiver(t, (socket, n) => {
+      if (n === 1) socket.write(answer(''))
+      else socket.end(begun)
+    })
+    const { post } = transport(t)
+    await post(url)
+    assert.equal(short(await post(url)), 'reset')
+    assert.equal(requests.length, 2)
   })
-  const { post } = transport(t)
-  await post(url)
-  assert.equal(short(await post(url)), 'reset')
-  assert.equal(requests.length, 2)
-})
 
 test('the second sending is the last', async (t) => {
   let all = 0
