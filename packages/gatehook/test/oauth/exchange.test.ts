@@ -1,4 +1,4 @@
-/** The exchange of a code where it is hardest: several nodes at once, a break at every statement. */
+/** The exchange of a code where it is hardest: on several nodes, broken at every statement. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'

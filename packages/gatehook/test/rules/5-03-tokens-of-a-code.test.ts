@@ -161,7 +161,7 @@ test('a person’s token carries what client, request and person have in common'
 test('a public client exchanges without a secret, and only with its name', async (t) => {
   const place = await openPlace(t, 'sqlite')
   const spa = await place.makeClient({ public: true })
-  assert(!('client_secret' in spa))
+  assert.equal(Object.hasOwn(spa, 'client_secret'), false)
   const code = await codeFor(place, {}, spa)
   const named = { client_id: spa.client_id }
   const secret = { ...named, client_secret: 'made up' }
