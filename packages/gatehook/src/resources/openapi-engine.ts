@@ -2,8 +2,9 @@
  * The operations an OpenAPI document has whatever is declared: events, and the try of a
  * credential. Pure.
  */
-import { answer, failing, idParameter, listParameters, ref } from './openapi-parts.ts'
+import { answer, content, failing, idParameter, listParameters, ref } from './openapi-parts.ts'
 import type { JsonSchema } from './schema.ts'
+import type { ServiceDefinition } from './service.ts'
 
 export const protectedOperation: JsonSchema = {
   tags: ['credentials'],
@@ -19,7 +20,7 @@ export const protectedOperation: JsonSchema = {
   },
 }
 
-export const eventListOperation: JsonSchema = {
+const eventListOperation: JsonSchema = {
   tags: ['events'],
   'x-scope': 'events:read',
   operationId: 'list_events',
@@ -30,7 +31,7 @@ export const eventListOperation: JsonSchema = {
   responses: { ...answer(200, 'A page.', ref('schemas', 'EventList')), ...failing() },
 }
 
-export const eventOperation: JsonSchema = {
+const eventOperation: JsonSchema = {
   tags: ['events'],
   'x-scope': 'events:read',
   operationId: 'get_event',
@@ -38,3 +39,61 @@ export const eventOperation: JsonSchema = {
   parameters: [idParameter('string')],
   responses: { ...answer(200, 'The event.', ref('schemas', 'Event')), ...failing(404) },
 }
+
+/** `POST /events`: of what the service declares as external, if it does (§9.11). */
+const postEventOperation = (external: readonly string[]): JsonSchema => ({
+  tags: ['events'],
+  'x-scope': 'events:write',
+  operationId: 'post_event',
+  summary: 'Record an event of another backend',
+  parameters: [ref('parameters', 'IdempotencyKey')],
+  requestBody: {
+    required: true,
+    content: content({
+      type: 'object',
+      required: ['type', 'object'],
+      properties: {
+        type: external.length > 0 ? { type: 'string', enum: external } : { type: 'string' },
+        object: { type: 'object' },
+      },
+    }),
+  },
+  responses: {
+    ...answer(201, 'The event.', ref('schemas', 'Event')),
+    ...failing(409, 413, 415, 422),
+  },
+})
+
+const eventStreamOperation: JsonSchema = {
+  tags: ['events'],
+  'x-scope': 'events:read',
+  operationId: 'stream_events',
+  summary: 'Events as they happen, as server-sent events',
+  parameters: [
+    {
+      name: 'types',
+      in: 'query',
+      description: 'Only these: types, or families as `thing.*`, with commas between them.',
+      schema: { type: 'string' },
+    },
+    {
+      name: 'Last-Event-ID',
+      in: 'header',
+      description: 'Goes on behind the event of this id.',
+      schema: { type: 'string' },
+    },
+  ],
+  responses: {
+    200: {
+      description: 'An event a message: its id, and the event as JSON.',
+      content: { 'text/event-stream': { schema: { type: 'string' } } },
+    },
+    ...failing(),
+  },
+}
+
+export const enginePaths = (service: ServiceDefinition): Readonly<Record<string, JsonSchema>> => ({
+  '/events': { get: eventListOperation, post: postEventOperation(service.externalEvents) },
+  '/events/stream': { get: eventStreamOperation },
+  '/events/{id}': { get: eventOperation },
+})

@@ -5,7 +5,7 @@
 import { type Endpoint, json } from '../http/call.ts'
 import { operators } from '../lists/filter.ts'
 import type { Catalog, Entry } from './catalog.ts'
-import { eventListOperation, eventOperation, protectedOperation } from './openapi-engine.ts'
+import { enginePaths, protectedOperation } from './openapi-engine.ts'
 import {
   answer,
   content,
@@ -21,6 +21,7 @@ import {
   securitySchemes,
   unchanged,
 } from './openapi-parts.ts'
+import { webhookPaths, webhookSchemas } from './openapi-webhooks.ts'
 import type { ActionDefinition } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
 import {
@@ -45,8 +46,7 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: routeOperation(route) }
   }
   paths[`/api/${version}/protected`] = { get: protectedOperation }
-  paths['/events'] = { get: eventListOperation }
-  paths['/events/{id}'] = { get: eventOperation }
+  Object.assign(paths, enginePaths(service), webhookPaths)
   const schemas = Object.assign({}, ...entries.map((entry) => resourceSchemas(entry, version)))
   return {
     openapi: '3.1.0',
@@ -60,6 +60,7 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
     tags: [
       ...entries.map(({ definition: { name } }) => ({ name, description: `The ${name}.` })),
       { name: 'events', description: 'What happened, as webhooks deliver it.' },
+      { name: 'webhooks', description: 'Who is told of it, and what became of that.' },
       { name: 'credentials', description: 'Who is calling.' },
     ],
     paths,
@@ -69,6 +70,7 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
       responses: errorResponses,
       schemas: {
         ...schemas,
+        ...webhookSchemas,
         Event: eventSchema(eventTypes(service)),
         EventList: listSchema(ref('schemas', 'Event')),
         Error: errorSchema,
