@@ -12,9 +12,9 @@ import type { Leases } from './work.ts'
 
 export const BEAT_MS = 2_000
 /** A node whose number stood still for so long, as others see it, is dead. */
-const DEAD_MS = 15_000
+const DEAD_MS = 10_000
 /** A node that could not beat for so long starts nothing more: the others may think it dead. */
-const UNSURE_MS = 10_000
+const UNSURE_MS = 7_000
 /** A customer handed over is left to others for so long. */
 const LEFT_MS = 10_000
 /** Customers handed over at a time. */

@@ -1,0 +1,43 @@
+/**
+ * `npm run chaos [-- --seed N --events N --kills N]`: kill -9 over thousands of events, on SQLite and on
+ * PostgreSQL with two nodes; prints a table, exit 1 when anything is lost.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { formatKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
+import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
+import { createDatabase, startPostgres } from '../rig/postgres.ts'
+import { type ChaosResult, chaos } from './kill.ts'
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    events: { type: 'string', default: '10000' },
+    kills: { type: 'string', default: '20' },
+  },
+})
+const sizes = {
+  ...{ seed: Number(values.seed), events: Number(values.events), kills: Number(values.kills) },
+  registrations: 3,
+}
+const say = (line: string) => void process.stderr.write(`${line}\n`)
+say(`seed ${sizes.seed}`)
+const folder = await mkdtemp(join(tmpdir(), 'gatehook-chaos-'))
+const server = await startPostgres()
+const results: [string, ChaosResult][] = []
+try {
+  for (const [name, databaseUrl, nodes] of [
+    ['SQLite, one process', `sqlite:${join(folder, 'gatehook.db')}`, 1],
+    ['PostgreSQL, two nodes', await createDatabase(server.url), 2],
+  ] as const) {
+    const key = formatKey(systemRandom(), 'live')
+    results.push([name, await chaos({ databaseUrl, key, nodes, ...sizes }, say)])
+  }
+} finally {
+  await server.stop()
+  await rm(folder, { recursive: true, force: true })
+}
+console.table(Object.fromEntries(results))
+process.exitCode = results.every(([, { lost }]) => lost === 0) ? 0 : 1
