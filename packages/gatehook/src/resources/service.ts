@@ -11,8 +11,6 @@ import { probeMistakes } from './probe.ts'
 import type { AnyResource, Definition } from './resource.ts'
 import type { RouteDefinition, RouteOptions } from './route.ts'
 
-export type { VersionOptions } from '../versions/declaration.ts'
-
 export interface ServiceOptions {
   /** As people read it in docs and pages. */
   readonly name: string

@@ -99,7 +99,7 @@ export function createAutopilot({ db, clock, board, ledger, record }: AutopilotD
     let told = 0
     for (;;) {
       const callers = await untold(db, standing.version, notice.key, lately(), SLICE)
-      told += await tell(notice, standing, callers)
+      if (callers.length > 0) told += await tell(notice, standing, callers)
       for (const { scope } of callers) known.add(scope)
       if (callers.length < SLICE) return told
     }
