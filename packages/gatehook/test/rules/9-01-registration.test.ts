@@ -1,6 +1,7 @@
 /** §9.1: a registration is verified by a signed ping, and its secret is shown once. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { failAt } from '../../../../test/rig/faults.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
@@ -184,6 +185,36 @@ eachService(
     assert.equal(refused.body.error, 'url_unreachable')
     const again = await openHook(t)
     assert.equal((await register({ post }, again, {}, headers)).status, 201)
+  },
+  LOCAL,
+)
+
+eachService(
+  'broken at any statement, nothing of it is left, and the same key makes it after all',
+  async ({ app, post, get }, t) => {
+    const hook = await openHook(t)
+    const tables = ['gh_webhooks', 'gh_webhook_secrets', 'gh_webhook_topics']
+    const rows = async () => {
+      const counts = tables.map((table) => `(SELECT count(*) FROM ${table})`).join(' + ')
+      const text = `SELECT ${counts} AS n`
+      return Number((await app.db.get({ sql: text, text, values: [] }))!.n)
+    }
+    await get('/webhooks') // the key's own note of its use is written now
+    for (let nth = 1; ; nth++) {
+      const headers = { 'idempotency-key': `broken-${nth}` }
+      const fault = failAt(app.db, nth)
+      const reply = await register({ post }, hook, {}, headers)
+      fault.mend()
+      if (reply.status === 201) {
+        assert.ok(nth > 5, 'faults were met')
+        break
+      }
+      assert.equal(reply.status, 500)
+      assert.equal(await rows(), 0)
+    }
+    const after = await register({ post }, hook, {}, { 'idempotency-key': 'broken-1' })
+    assert.equal(after.status, 201)
+    assert.equal((await get('/webhooks?pagination=page')).body.total, 2)
   },
   LOCAL,
 )
