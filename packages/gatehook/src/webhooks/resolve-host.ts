@@ -20,10 +20,11 @@ const TRIES = 2
 /**
  * Asks the name servers directly. The system's way (`getaddrinfo`) holds one of the process's four
  * worker threads while it waits, and the database's commits need them too: four names on a server
- * that does not answer would stop the whole node (§9.8).
+ * that does not answer would stop the whole node (§9.8). `servers`: in place of the machine's.
  */
-export function nameServers(): ResolveHost {
+export function nameServers(servers?: readonly string[]): ResolveHost {
   const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES })
+  if (servers) resolver.setServers(servers)
   return async (host) => {
     const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
     const found = [

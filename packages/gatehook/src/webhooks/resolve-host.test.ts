@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { type TestContext, test } from 'node:test'
+import { guardedLookup, type HostAddress, nameServers } from './resolve-host.ts'
+
+const A = 1
+const AAAA = 28
+
+/** A name server that knows these; it says of others that there are none (RFC 1035 §4.1). */
+async function nameServer(t: TestContext, zone: Readonly<Record<string, readonly string[]>>) {
+  const socket = createSocket('udp4')
+  socket.on('message', (question, from) => {
+    let end = 12
+    const labels: string[] = []
+    while (question[end] !== 0) {
+      labels.push(question.toString('latin1', end + 1, end + 1 + question[end]!))
+      end += question[end]! + 1
+    }
+    const asked = question.subarray(12, end + 5)
+    const type = question.readUInt16BE(end + 1)
+    const known = zone[labels.join('.')]
+    const answers = (known ?? []).filter((one) => one.includes(':') === (type === AAAA))
+    const head = Buffer.alloc(12)
+    question.copy(head, 0, 0, 2)
+    head.writeUInt16BE(known ? 0x8180 : 0x8183, 2)
+    head.writeUInt16BE(1, 4)
+    head.writeUInt16BE(answers.length, 6)
+    const records = answers.map((address) => {
+      const data = bytesOf(address)
+      const record = Buffer.alloc(12)
+      record.writeUInt16BE(0xc00c, 0) // the name of the question
+      record.writeUInt16BE(data.length === 4 ? A : AAAA, 2)
+      record.writeUInt16BE(1, 4)
+      record.writeUInt16BE(data.length, 10)
+      return Buffer.concat([record, data])
+    })
+    socket.send(Buffer.concat([head, asked, ...records]), from.port, from.address)
+  })
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  t.after(() => socket.close())
+  return nameServers([`127.0.0.1:${socket.address().port}`])
+}
+
+/** IPv6 ones written in full. */
+const bytesOf = (address: string): Buffer =>
+  address.includes(':')
+    ? Buffer.from(
+        address
+          .split(':')
+          .map((part) => part.padStart(4, '0'))
+          .join(''),
+        'hex',
+      )
+    : Buffer.from(address.split('.').map(Number))
+
+const six = '2606:4700:0:0:0:0:0:1111'
+
+test('name servers are asked for both families, IPv4 comes first', async (t) => {
+  const resolve = await nameServer(t, {
+    'both.test': [six, '192.0.2.1', '192.0.2.2'],
+    'six.test': [six],
+    'none.test': [],
+  })
+  const addresses = async (host: string) => (await resolve(host)).map(({ address }) => address)
+  assert.deepEqual(await addresses('both.test'), ['192.0.2.1', '192.0.2.2', '2606:4700::1111'])
+  assert.deepEqual(await addresses('six.test'), ['2606:4700::1111'])
+  await assert.rejects(resolve('none.test'))
+  await assert.rejects(resolve('unknown.test'))
+})
+
+const code = (lookup: ReturnType<typeof guardedLookup>, all: boolean) =>
+  new Promise((resolve) =>
+    lookup('host.test', { all }, (error, found) =>
+      resolve(error ? (error as NodeJS.ErrnoException).code : found),
+    ),
+  )
+
+test('a lookup gives what may be dialled, and says why there is nothing', async () => {
+  const found = (...addresses: string[]) =>
+    guardedLookup(
+      async () => addresses.map((address): HostAddress => ({ address, family: 4 })),
+      (address) => address.startsWith('1.'),
+    )
+  const good = found('2.2.2.2', '1.1.1.1', '1.0.0.1')
+  assert.equal(await code(good, false), '1.1.1.1')
+  assert.deepEqual(await code(good, true), [
+    { address: '1.1.1.1', family: 4 },
+    { address: '1.0.0.1', family: 4 },
+  ])
+  assert.equal(await code(found('2.2.2.2'), true), 'GATEHOOK_BLOCKED')
+  assert.equal(await code(found(), true), 'GATEHOOK_DNS')
+  const broken = guardedLookup(
+    () => Promise.reject(new Error('SERVFAIL')),
+    () => true,
+  )
+  assert.equal(await code(broken, true), 'GATEHOOK_DNS')
+  const many = found(...Array.from({ length: 100 }, (_, n) => `1.1.1.${n}`))
+  assert.equal(((await code(many, true)) as unknown[]).length, 8)
+})
