@@ -1,0 +1,57 @@
+/**
+ * docs/guides/versions.md, the half on changing the API: the service it shows compiles and is
+ * served in three versions; what it shows of `gatehook check` is what the command prints.
+ */
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { gatehook } from '../../packages/gatehook/test/cli/process.ts'
+import { copyOfService } from '../../packages/gatehook/test/gate/copy.ts'
+import { filesOf } from './snippets.ts'
+
+const page = readFileSync(new URL('../../docs/guides/versions.md', import.meta.url), 'utf8')
+
+test('the service of three versions compiles, keeps the law, and is what the page says', async (t) => {
+  const copy = copyOfService(t, { empty: true })
+  const files = filesOf(page)
+  assert.deepEqual(
+    files.map(({ path }) => path),
+    ['resources/parcels.ts', 'service.ts'],
+  )
+  for (const { path, text } of files) {
+    mkdirSync(dirname(join(copy.folder, path)), { recursive: true })
+    writeFileSync(join(copy.folder, path), text)
+  }
+  assert.deepEqual(await copy.compile(), [])
+  const members = async (version: string) => {
+    const { stdout } = await gatehook({ cwd: copy.folder }, 'openapi', '--version', version)
+    return Object.keys(JSON.parse(stdout).components.schemas.Parcel.properties).join(' ')
+  }
+  assert.equal(await members('v3'), 'id status weight_g street city email')
+  assert.equal(await members('v2'), 'id status weight_kg street city email')
+  assert.equal(await members('v1'), 'id status weight_kg address mail')
+  copy.edit('resources/parcels.ts', [
+    "row.status === 'held' ? 'packed' : row.status",
+    'row.status as never',
+  ])
+  const { stderr } = await gatehook({ cwd: copy.folder }, 'openapi')
+  const told = /`(v2 would show [^`]*)`/.exec(page)?.[1]
+  assert.ok(told && stderr.includes(told), stderr)
+})
+
+test('what the gate says of a renamed field is what the page shows', async (t) => {
+  const copy = copyOfService(t)
+  copy.edit(
+    'resources/users.ts',
+    ['    name: f.string', '    full_name: f.string'],
+    ["'name', 'email'", "'full_name', 'email'"],
+    ['return { name,', 'return { full_name: name,'],
+  )
+  const { exit, stdout } = await gatehook({ cwd: copy.folder }, 'check')
+  assert.equal(exit, 1)
+  const block = /```text\n(✗ This change[\s\S]*?)```/.exec(page)?.[1]
+  const undated = (text: string | undefined) =>
+    text?.replace(/released: '[\d-]+'/, 'released: …').trim()
+  assert.equal(undated(block), undated(stdout))
+})
