@@ -1,0 +1,79 @@
+/** §9.7: an endpoint that only fails is left alone, then switched off, and comes back by PATCH. The
+ * breaker and the caps are held to their numbers in `test/webhooks/simulation.test.ts`. */
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
+
+const CLOCK = { env: { ...LOCAL.env, GATEHOOK_TEST_CLOCK: '1' } }
+/** The log, once it has so many attempts of the only delivery. */
+async function attempted({ get }: TestApp, id: string, count: number) {
+  for (;;) {
+    const { data } = (await get(`/webhooks/${id}/deliveries`)).body
+    if (data[0]?.attempts.length >= count) return data
+    await setImmediate()
+  }
+}
+
+const actor = { kind: 'test', id: 'test' } as never
+
+eachService(
+  'switched off five days after the first failure, with an event; switched on, it gets what waited',
+  async (service, t) => {
+    const advance = (advance_s: number) => service.app.clock!.set({ advance_s }, actor)
+    const [broken, other] = [await openHook(t), await openHook(t)]
+    const { id } = (await register(service, broken, { events: ['payment.*'] })).body
+    await register(service, other, { events: ['webhook.*'] })
+    broken.answers = () => 500
+    await service.app.work()
+    await pay(service, 1)
+    for (let day = 0; day < 5; day++) {
+      const [delivery] = await attempted(service, id, day + 1)
+      assert.equal(delivery.state, 'pending')
+      await advance(86_400 * 1.01)
+    }
+    await other.until(2)
+    const { type, data } = other.calls[1]!.event
+    assert.deepEqual([type, data.object.disabled_reason], ['webhook.disabled', 'failing'])
+    const before = broken.calls.length
+    const { id: eventId } = (await pay(service, 2)).body
+    const log = (await service.get(`/webhooks/${id}/deliveries`)).body.data
+    const waiting = log.find((one: { event_id: string }) => one.event_id === eventId)
+    assert.equal(waiting.state, 'paused')
+    assert.equal(broken.calls.length, before)
+    broken.answers = () => 200
+    const on = await service.patch(`/webhooks/${id}`, { active: true })
+    assert.deepEqual([on.status, on.body.active, on.body.disabled_reason], [200, true, null])
+    await broken.until(before + 2) // verified again, and what waited
+    assert.equal(broken.calls.at(-1)!.event.id, eventId)
+  },
+  CLOCK,
+)
+
+eachService(
+  'ten failures in a row and nothing more is sent for half a minute, then one probe',
+  async (service, t) => {
+    const advance = (advance_s: number) => service.app.clock!.set({ advance_s }, actor)
+    const [broken, witness] = [await openHook(t), await openHook(t)]
+    await register(service, broken)
+    await register(service, witness)
+    broken.answers = () => 500
+    await service.app.work()
+    for (let n = 1; n <= 10; n++) {
+      await pay(service, n)
+      await broken.until(1 + n)
+    }
+    await pay(service, 11)
+    await witness.until(12)
+    await pay(service, 12)
+    await witness.until(13)
+    const sent = broken.calls.length
+    assert.ok(sent <= 12, `${sent - 1} sent`)
+    broken.answers = () => 200
+    await advance(31)
+    await broken.until(sent + 1)
+    await advance(60)
+    await broken.until(13 + 10)
+  },
+  CLOCK,
+)
