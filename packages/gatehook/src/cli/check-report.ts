@@ -89,7 +89,8 @@ const OPERATIONS_SHOWN = 4
 function told({ sentence, versions, operations }: Line): string[] {
   const some = operations.slice(0, OPERATIONS_SHOWN).join(', ')
   const more = operations.length - OPERATIONS_SHOWN
-  const where = more > 0 ? `${some} and ${more} more` : some
+  const named = operations.length === 1 && sentence.includes(some)
+  const where = named ? '' : more > 0 ? `${some} and ${more} more` : some
   return [`  ${sentence}`, dim(`    ${versions.join(', ')}${where ? ` · ${where}` : ''}`)]
 }
 
