@@ -1,7 +1,7 @@
 /**
- * kill -9 at random moments, over real processes and sockets: events are posted, receivers count, the
- * process that serves and delivers is killed and started again. What was acknowledged has to arrive.
- * Everything random follows from the seed; when exactly a kill lands does not.
+ * kill -9 at random moments, over real processes and sockets: events are posted, receivers count,
+ * the process that serves and delivers is killed and started again. What was acknowledged has to
+ * arrive. Everything random follows from the seed; when exactly a kill lands does not.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * `npm run chaos [-- --seed N --events N --kills N]`: kill -9 over thousands of events, on SQLite and on
- * PostgreSQL with two nodes; prints a table, exit 1 when anything is lost.
+ * `npm run chaos [-- --seed N --events N --kills N]`: kill -9 over thousands of events, on SQLite
+ * and on PostgreSQL with two nodes; prints a table, exit 1 when anything is lost.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -36,7 +36,7 @@ test('what is older than the window does not count', () => {
   assert.equal(breaker.state, 'closed')
 })
 
-test('one probe at a time; its failure doubles the wait up to ten minutes, its success closes', () => {
+test('one probe at a time; failing, it doubles the wait up to ten minutes; else it closes', () => {
   const breaker = new Breaker()
   fail(breaker, 10)
   let now = T

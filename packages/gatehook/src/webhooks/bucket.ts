@@ -11,7 +11,9 @@ export class Bucket {
   #level: number
   #at: number
 
-  /** `elapsedMs` is real time, here and below: a clock that stands still must not stop deliveries. */
+  /**
+   * `elapsedMs` is real time, here and below: a clock that stands still must not stop deliveries.
+   */
   constructor(rate: Rate, elapsedMs: number) {
     this.#rate = rate
     this.#level = rate.burst

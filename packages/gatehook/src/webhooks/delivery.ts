@@ -1,6 +1,6 @@
 /**
- * The words of deliveries: what the log, the engine and the API say to each other. A delivery is one
- * event to one registration; an attempt is one POST of it. No SQL, no sockets here.
+ * The words of deliveries: what the log, the engine and the API say to each other. A delivery is
+ * one event to one registration; an attempt is one POST of it. No SQL, no sockets here.
  */
 import type { Scope } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -54,8 +54,8 @@ type Stored = [
 ]
 
 /**
- * An attempt as the column keeps it: a JSON array, without names. A row that grows has to move in its
- * table, so each character counts.
+ * An attempt as the column keeps it: a JSON array, without names. A row that grows has to move in
+ * its table, so each character counts.
  */
 export function storedAttempt(n: number, at: number, outcome: Outcome): string {
   const shared = [n, at, Math.round(outcome.durationMs), errorOf(outcome)] as const

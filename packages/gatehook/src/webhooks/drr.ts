@@ -1,7 +1,7 @@
 /**
  * Deficit round robin over two levels (Shreedhar and Varghese, 1995): customers take turns, and
- * within a customer its endpoints do. Whoever has much, or large, waits for its own turns only. Pure:
- * it knows keys and costs, not deliveries.
+ * within a customer its endpoints do. Whoever has much, or large, waits for its own turns only.
+ * Pure: it knows keys and costs, not deliveries.
  */
 
 /** One in a ring of those that have something to send. */
@@ -101,7 +101,9 @@ export class Fairness<E extends Queued> {
     this.#customers.remove(customer)
   }
 
-  /** Whose turn it is. The caller either serves it (`served`) or removes it: else it stays its turn. */
+  /**
+   * Whose turn it is. The caller either serves it (`served`) or removes it: else it stays its turn.
+   */
   next(): E | undefined {
     const customer = this.#customers.turn((one) => this.#front(one).cost)
     return customer === undefined ? undefined : this.#front(customer)

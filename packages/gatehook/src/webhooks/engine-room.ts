@@ -2,7 +2,6 @@
  * The engine with all it takes, on whatever thread this is: its own connection to the database, its
  * own sockets, its own clock that follows the service's.
  */
-import { randomUUID } from 'node:crypto'
 import { createRecorder } from '../events/store.ts'
 import { SettableClock, wallClock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
@@ -66,7 +65,7 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
     wake: (nos) => wake(nos),
   })
   const record = createRecorder({ clock, random, shape: settings.shape, sinks: [outbox] })
-  const leases = nodeLeases({ db, clock, log, node: randomUUID() })
+  const leases = nodeLeases({ db, clock, log, node: random.bytes(16).toString('hex') })
   const engine = new Engine({
     store: deliveryStore({ db, clock, vault, record }),
     leases,

@@ -1,7 +1,7 @@
 /**
- * The delivery engine (§9.6–9.8, §9.12): a small window of each endpoint's due rows in memory, the rest
- * on disk; sends by turns; writes results in batches. It owns no thread, no socket, no SQL and no
- * time: `loop.ts` turns it, tests turn it by `tick`.
+ * The delivery engine (§9.6–9.8, §9.12): a small window of each endpoint's due rows in memory, the
+ * rest on disk; sends by turns; writes results in batches. It owns no thread, no socket, no SQL and
+ * no time: `loop.ts` turns it, tests turn it by `tick`.
  *
  * What it holds can be lost at any moment: a row is pending on disk until its result is written.
  */

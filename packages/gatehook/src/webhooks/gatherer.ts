@@ -1,6 +1,6 @@
 /**
- * Fills the windows: which endpoints are to be read, how much of each, and what is done with what the
- * disk says of them. Sends nothing.
+ * Fills the windows: which endpoints are to be read, how much of each, and what is done with what
+ * the disk says of them. Sends nothing.
  */
 
 import type { Clock } from '../kernel/clock.ts'

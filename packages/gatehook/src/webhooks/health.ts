@@ -17,7 +17,9 @@ export interface Health {
   readonly lastSuccessAt: number | null
 }
 
-/** The health after an attempt that ended at `now`; the same object where nothing is worth noting. */
+/**
+ * The health after an attempt that ended at `now`; the same object where nothing is worth noting.
+ */
 export function afterAttempt(health: Health, delivered: boolean, now: number): Health {
   if (delivered) {
     const known = health.firstFailureAt === null && isRecent(health.lastSuccessAt, now)

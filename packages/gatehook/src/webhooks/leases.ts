@@ -1,8 +1,8 @@
 /**
- * Whose work a node does. A node takes customers whole, so that rate, caps and breakers, kept in its
- * memory, are exact however many nodes there are, and a delivery costs no write to be claimed. Nodes
- * show that they live by a number that grows; who sees one stand still takes over its customers. No
- * two clocks are ever compared.
+ * Whose work a node does. A node takes customers whole, so that rate, caps and breakers, kept in
+ * its memory, are exact however many nodes there are, and a delivery costs no write to be claimed.
+ * Nodes show that they live by a number that grows; who sees one stand still takes over its
+ * customers. No two clocks are ever compared.
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'

@@ -1,6 +1,6 @@
 /**
- * What came of attempts and is not on disk yet: results, the health of endpoints, who is to be switched
- * off. Written in batches; kept until they are written, however often that fails.
+ * What came of attempts and is not on disk yet: results, the health of endpoints, who is to be
+ * switched off. Written in batches; kept until they are written, however often that fails.
  */
 import type { Endpoint } from './endpoint.ts'
 import type { DisabledReason, Note, Settlement, WorkStore } from './work.ts'

@@ -1,6 +1,6 @@
 /**
- * Turns the engine: fills windows, writes results, lets time pass, beats. Three loops that sleep until
- * they are nudged; what they do is `engine.ts`.
+ * Turns the engine: fills windows, writes results, lets time pass, beats. Three loops that sleep
+ * until they are nudged; what they do is `engine.ts`.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../kernel/log.ts'

@@ -1,6 +1,6 @@
 /**
- * What is thrown away, and what time ends (§9.10–9.12): in slices along the key, oldest first, so that
- * no transaction is long and nothing is scanned that stays.
+ * What is thrown away, and what time ends (§9.10–9.12): in slices along the key, oldest first, so
+ * that no transaction is long and nothing is scanned that stays.
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Database, Tx } from '../storage/database.ts'

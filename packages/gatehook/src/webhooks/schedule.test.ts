@@ -39,7 +39,7 @@ test('ten attempts, each after its delay, a fifth more or less', () => {
   assert.deepEqual(at(answered(500), 10), { state: 'exhausted', nextAt: null })
 })
 
-test('Retry-After is honoured up to a day and parks the endpoint; never sooner than the schedule', () => {
+test('Retry-After is honoured up to a day, parks the endpoint, hastens nothing', () => {
   const hour = at(answered(500, '3600'), 1)
   assert.equal(hour.nextAt, NOW + HOUR_MS)
   assert.equal(hour.parkedUntil, NOW + HOUR_MS)

@@ -1,6 +1,6 @@
 /**
- * What the engine and its store say to each other. The engine knows no SQL, the store no sockets, and
- * the simulation in the tests puts others in their places.
+ * What the engine and its store say to each other. The engine knows no SQL, the store no sockets,
+ * and the simulation in the tests puts others in their places.
  */
 import type { Scope } from '../kernel/principal.ts'
 import type { Outcome } from './attempt.ts'

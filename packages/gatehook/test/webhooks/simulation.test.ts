@@ -45,7 +45,7 @@ test('an endpoint that hangs or floods keeps nobody waiting', async () => {
   }
 })
 
-test('the breaker keeps a broken endpoint from being hammered, and one probe lets it go on', async () => {
+test('the breaker leaves a broken endpoint alone, and one probe lets it go on', async () => {
   const world = new World(4)
   let whole = false
   let tried = 0
@@ -82,7 +82,7 @@ test('429 with Retry-After parks all of the endpoint, not its customer’s other
   assert.equal(parked.state, 'delivered')
 })
 
-test('410 switches the registration off; what waits stays, and goes out when it is on again', async () => {
+test('410 switches the registration off; what waits goes out when it is on again', async () => {
   const world = new World(6)
   let gone = true
   world.register(1, 1, () => answer(gone ? 410 : 200))
@@ -103,7 +103,7 @@ test('410 switches the registration off; what waits stays, and goes out when it 
   assert.equal(later.state, 'delivered')
 })
 
-test('switched off five days after the first failure, if two failures lie half a day apart', async () => {
+test('switched off after five days of failures, if two lie half a day apart', async () => {
   const world = new World(7)
   const start = world.now
   world.register(1, 1, broken)

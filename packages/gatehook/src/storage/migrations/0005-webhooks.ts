@@ -1,9 +1,10 @@
 /**
  * Registrations, their secrets, deliveries (§9). What is kept where, and why:
- * - A delivery is one row: one insert with its event, one update with its result. `state` is pending,
- *   delivered, failed or exhausted. `paused` is not stored: it is `pending` of a registration that
- *   is not active, so that to switch one off, or on again, is one row however many wait. In the
- *   same way a pending delivery of a deleted registration reads as failed until the chore says so.
+ * - A delivery is one row: one insert with its event, one update with its result. `state` is
+ *   pending, delivered, failed or exhausted. `paused` is not stored: it is `pending` of a
+ *   registration that is not active, so that to switch one off, or on again, is one row however
+ *   many wait. In the same way a pending delivery of a deleted registration reads as failed until
+ *   the chore says so.
  * - `attempts` is JSON arrays with commas between them, no outer brackets: appended to as text.
  * - A body is the envelope around the event's object; `gh_event_bodies` has it only where the
  *   registration is pinned (`version`) to another shape than the event was recorded in.
