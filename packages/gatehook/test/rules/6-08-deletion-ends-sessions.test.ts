@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
-import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
+import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
 
 const PATH = '/api/v2/protected'
 
@@ -54,3 +54,17 @@ eachService('a new password and a disabled person end sessions too', async (serv
     assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 401)
   }
 })
+
+eachService(
+  'who was let in a moment before the password changed gets no session',
+  async (service) => {
+    const { make, operator } = await signing(service)
+    const { db, people } = service.app
+    const ada = await make('ada')
+    const person = await people.signIn(ada.email, PASSWORD, '127.0.0.1')
+    await db.write((tx) => people.confirm(tx, person))
+    await operator.put(`/admin/users/${ada.id}/password`, { password: 'another horse' })
+    const confirmed = db.write((tx) => people.confirm(tx, person))
+    await assert.rejects(confirmed, { code: 'invalid_credentials' })
+  },
+)
