@@ -1,6 +1,7 @@
 /** §9.10: the log says what became of every event, and each can be sent again. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, pay, register, settled } from '../webhooks/hook.ts'
 
@@ -120,6 +121,33 @@ eachService(
     }
   },
   LOCAL,
+)
+
+eachService(
+  'resend: one that waits for its next attempt is sent at once, and the count goes on',
+  async (service, t) => {
+    const { get, post } = service
+    const { hook, id } = await sending(t, service)
+    hook.answers = () => 500
+    await pay(service, 1)
+    const waiting = async () => {
+      for (;;) {
+        const [one] = (await get(`/webhooks/${id}/deliveries`)).body.data
+        if (one.attempts.length === 1) return one
+        await setImmediate()
+      }
+    }
+    const delivery = await waiting()
+    assert.equal(delivery.state, 'pending')
+    assert.ok(Date.parse(delivery.next_attempt_at) > Date.now() + 60_000)
+    hook.answers = () => 200
+    const again = await post(`/deliveries/${delivery.id}/resend`)
+    assert.deepEqual([again.status, again.body.state], [202, 'pending'])
+    const [after] = await settled(service, id)
+    assert.equal(after.state, 'delivered')
+    assert.equal(hook.calls.at(-1)!.headers['gatehook-attempt'], '2')
+  },
+  { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '3600' } },
 )
 
 eachService(
