@@ -77,11 +77,9 @@ function requireOwnPage(call: Call): void {
 const carriesCredential = ({ headers, query }: Call): boolean =>
   headers.authorization !== undefined || 'x-api-key' in headers || query.has('api_key')
 
-export function createConsoleSessions({ admin, judge }: ConsoleDeps): ConsoleSessions {
+/** How a session begins: by a link, once, or by a password. */
+function opening({ admin, judge }: ConsoleDeps) {
   const { db, clock, random } = admin
-  const find = (token: string) =>
-    store.findSession(db, sha256(token), DEFAULT_CUSTOMER, clock.now())
-
   const open = async (tx: Tx, operator: string | null, link: string | null) => {
     const now = clock.now()
     const token = random.bytes(TOKEN_BYTES).toString('base64url')
@@ -115,6 +113,15 @@ export function createConsoleSessions({ admin, judge }: ConsoleDeps): ConsoleSes
       return open(tx, judged.id, null)
     })
   }
+
+  return { byLink, byPassword }
+}
+
+export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
+  const { db, clock } = deps.admin
+  const { byLink, byPassword } = opening(deps)
+  const find = (token: string) =>
+    store.findSession(db, sha256(token), DEFAULT_CUSTOMER, clock.now())
 
   const signIn = async (call: Call): Promise<Answer> => {
     refuseForeign(call)

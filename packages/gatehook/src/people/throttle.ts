@@ -77,7 +77,65 @@ const counting = (row: Count | undefined, now: number): number[] =>
 const waitMs = (attempts: readonly number[], limit: number, now: number): number =>
   attempts.length < limit ? 0 : attempts[attempts.length - limit]! + WINDOW_MS - now
 
-export function createThrottle({ db, clock, vault, tell }: ThrottleDeps): Throttle {
+const limits = [LIMITS.account, LIMITS.address]
+
+const refusalOf = (who: Who, at: number, wait: number): Refusal => ({
+  ...who,
+  by: at === 0 ? 'account' : 'address',
+  retryAfterS: Math.max(1, Math.ceil(wait / 1000)),
+})
+
+/** What has been told already costs no write, however often it is tried. */
+async function refusedAlready(
+  reader: Reader,
+  who: Who,
+  subjects: readonly string[],
+  now: number,
+): Promise<Refusal | undefined> {
+  for (const [at, subject] of subjects.entries()) {
+    const row = await reader.get<Count>(find([subject]))
+    const wait = waitMs(counting(row, now), limits[at]!, now)
+    if (wait > 0 && row!.told_until > now) return refusalOf(who, at, wait)
+  }
+  return undefined
+}
+
+/** Writes the attempt down, or what refuses it. */
+const counted = (
+  { db, tell }: ThrottleDeps,
+  who: Who,
+  subjects: readonly string[],
+  now: number,
+): Promise<Refusal | undefined> =>
+  db.write(async (tx) => {
+    const rows: number[][] = []
+    for (const [at, subject] of subjects.entries()) {
+      const row = (await tx.get<Count>(take([subject, now + WINDOW_MS])))!
+      const attempts = counting(row, now)
+      const wait = waitMs(attempts, limits[at]!, now)
+      if (wait > 0) {
+        const refusal = refusalOf(who, at, wait)
+        if (row.told_until <= now) await tell(tx, refusal)
+        await tx.run(told([now + wait, subject]))
+        return refusal
+      }
+      rows.push(attempts)
+    }
+    for (const [at, subject] of subjects.entries()) {
+      await tx.run(put([JSON.stringify([...rows[at]!, now]), subject]))
+    }
+    return undefined
+  })
+
+async function takenBack(tx: Tx, subject: string, at: number, now: number): Promise<void> {
+  const attempts = counting(await tx.get<Count>(take([subject, now + WINDOW_MS])), now)
+  const place = attempts.indexOf(at)
+  if (place >= 0) attempts.splice(place, 1)
+  await tx.run(put([JSON.stringify(attempts), subject]))
+}
+
+export function createThrottle(deps: ThrottleDeps): Throttle {
+  const { db, clock, vault } = deps
   const key = vault.key('throttle')
   // What is typed for a name may be a password by mistake: it is not kept in the clear. The account
   // stands before the address everywhere, or two attempts could wait for each other.
@@ -85,57 +143,12 @@ export function createThrottle({ db, clock, vault, tell }: ThrottleDeps): Thrott
     `${realm}:${createHmac('sha256', key).update(username).digest('base64url')}`,
     `address:${address}`,
   ]
-  const limits = [LIMITS.account, LIMITS.address]
-  const refusalOf = (who: Who, at: number, wait: number): Refusal => ({
-    ...who,
-    by: at === 0 ? 'account' : 'address',
-    retryAfterS: Math.max(1, Math.ceil(wait / 1000)),
-  })
-
-  /** What has been told already costs no write, however often it is tried. */
-  const known = async (reader: Reader, who: Who, subjects: readonly string[], now: number) => {
-    for (const [at, subject] of subjects.entries()) {
-      const row = await reader.get<Count>(find([subject]))
-      const wait = waitMs(counting(row, now), limits[at]!, now)
-      if (wait > 0 && row!.told_until > now) return refusalOf(who, at, wait)
-    }
-    return undefined
-  }
-
-  const count = (who: Who, subjects: readonly string[], now: number) =>
-    db.write(async (tx) => {
-      const rows: number[][] = []
-      for (const [at, subject] of subjects.entries()) {
-        const row = (await tx.get<Count>(take([subject, now + WINDOW_MS])))!
-        const attempts = counting(row, now)
-        const wait = waitMs(attempts, limits[at]!, now)
-        if (wait > 0) {
-          const refusal = refusalOf(who, at, wait)
-          if (row.told_until <= now) await tell(tx, refusal)
-          await tx.run(told([now + wait, subject]))
-          return refusal
-        }
-        rows.push(attempts)
-      }
-      for (const [at, subject] of subjects.entries()) {
-        await tx.run(put([JSON.stringify([...rows[at]!, now]), subject]))
-      }
-      return undefined
-    })
-
-  const takenBack = async (tx: Tx, subject: string, at: number) => {
-    const now = clock.now()
-    const attempts = counting(await tx.get<Count>(take([subject, now + WINDOW_MS])), now)
-    const place = attempts.indexOf(at)
-    if (place >= 0) attempts.splice(place, 1)
-    await tx.run(put([JSON.stringify(attempts), subject]))
-  }
-
   return {
     async begin(who) {
       const at = clock.now()
       const subjects = subjectsOf(who)
-      const refusal = (await known(db, who, subjects, at)) ?? (await count(who, subjects, at))
+      const refusal =
+        (await refusedAlready(db, who, subjects, at)) ?? (await counted(deps, who, subjects, at))
       if (refusal) {
         throw new Failure('rate_limited', 'Too many failed attempts. Wait and try again.', {
           headers: { 'retry-after': String(refusal.retryAfterS) },
@@ -146,12 +159,12 @@ export function createThrottle({ db, clock, vault, tell }: ThrottleDeps): Thrott
     async succeeded({ subjects: [account, address], at }) {
       await db.write(async (tx) => {
         await tx.run(clear([account]))
-        await takenBack(tx, address!, at)
+        await takenBack(tx, address!, at, clock.now())
       })
     },
     async withdrawn({ subjects, at }) {
       await db.write(async (tx) => {
-        for (const subject of subjects) await takenBack(tx, subject, at)
+        for (const subject of subjects) await takenBack(tx, subject, at, clock.now())
       })
     },
   }
