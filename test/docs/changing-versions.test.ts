@@ -12,7 +12,7 @@ import { filesOf } from './snippets.ts'
 
 const page = readFileSync(new URL('../../docs/guides/versions.md', import.meta.url), 'utf8')
 
-test('the service of three versions compiles, keeps the law, and is what the page says', async (t) => {
+test('the service of three versions compiles, keeps the law, is what is said', async (t) => {
   const copy = copyOfService(t, { empty: true })
   const files = filesOf(page)
   assert.deepEqual(

@@ -118,7 +118,8 @@ function mendLines({ mend, remaining, today, verdicts }: Report, versions: strin
       bold('What to do'),
       ...wrapped(
         'No .before() can mend this: put it back as it was, or add the new beside the old. If a ' +
-          '.before() of a released version was edited: it stays as it is; a further one comes on top.',
+          '.before() of a released version was edited: it stays as it is; a further one comes on ' +
+          'top.',
       ),
     ]
   }
@@ -141,6 +142,7 @@ function mendLines({ mend, remaining, today, verdicts }: Report, versions: strin
   }
   const supported = verdicts.length > 1 && fresh
   const oldest = verdicts[0]!.version
+  const retire = `gatehook versions deprecate ${oldest} --sunset DATE`
   return [
     bold('How to keep the promise'),
     ...wrapped(
@@ -153,7 +155,7 @@ function mendLines({ mend, remaining, today, verdicts }: Report, versions: strin
     ...wrapped(`Then run ${cyan('gatehook check')} again; callers of ${versions} notice nothing.`),
     ...(supported
       ? wrapped(
-          `Two versions are supported at once: ${cyan(`gatehook versions deprecate ${oldest} --sunset DATE`)} announces the end of ${oldest}.`,
+          `Two versions are supported at once: ${cyan(retire)} announces the end of ${oldest}.`,
         )
       : []),
     ...(left.length > 0

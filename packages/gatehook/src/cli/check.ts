@@ -169,8 +169,8 @@ export const checkCommand: CommandSpec = {
   name: 'check [DIR]',
   summary: 'whether a change of the service breaks its callers',
   description:
-    `Compares the service of DIR (default: this folder) with ${LOCK_FILE} beside it. Additions pass; ` +
-    'a break fails with exit 1, in words, with who calls the version and what mends it.',
+    `Compares the service of DIR (default: this folder) with ${LOCK_FILE} beside it. Additions ` +
+    'pass; a break fails with exit 1, in words, with who calls the version and what mends it.',
   options: [['--update', `write ${LOCK_FILE} anew; refused while something breaks`]],
   config: ['databaseUrl'],
   examples: [

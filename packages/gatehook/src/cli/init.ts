@@ -35,7 +35,12 @@ const packageJson = (root: string) =>
     version: '0.1.0',
     private: true,
     type: 'module',
-    scripts: { start: 'gatehook start', test: 'node --test', types: 'tsc --noEmit' },
+    scripts: {
+      start: 'gatehook start',
+      test: 'node --test',
+      types: 'tsc --noEmit',
+      check: 'gatehook check',
+    },
     dependencies: { gatehook: engineDependency(root), node: '^26' },
     devDependencies: { '@types/node': '^26', typescript: '^7' },
     allowScripts: { node: true },
@@ -66,6 +71,7 @@ npm install
 npm start         # http://127.0.0.1:8787, data in ./data
 npm test
 npm run types     # a mistake in a declaration is a compile error
+npm run check     # what breaks callers, against api.lock.json
 \`\`\`
 
 The first start prints a test key and a request to try. \`npx gatehook --help\` lists the rest.

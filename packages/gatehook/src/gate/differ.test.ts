@@ -13,7 +13,7 @@ const mutations = [...callMutations, ...schemaMutations]
 
 const real = readFileSync(new URL('../../../../spec/openapi/v2.json', import.meta.url), 'utf8')
 
-/** The document after some edits. An edit that meets nothing to change is a mistake of the table. */
+/** The document after some edits; one that meets nothing to change is a mistake of the table. */
 function edited(document: Json, edits: readonly Edit[]): Json {
   const copy = structuredClone(document)
   for (const edit of edits) {

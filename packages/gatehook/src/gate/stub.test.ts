@@ -73,7 +73,8 @@ test('a stub compiles and mends, whatever became of a field', async (t) => {
   })
   copy.write(
     'stubs.ts',
-    `import { f, resource } from 'gatehook'\nexport const all = [\n${declarations.join(',\n')}\n]\n`,
+    "import { f, resource } from 'gatehook'\n" +
+      `export const all = [\n${declarations.join(',\n')}\n]\n`,
   )
   assert.deepEqual(await copy.compile(), [])
 })

@@ -1,7 +1,7 @@
 /**
- * Tries the changes of a resource on rows at the edges of its fields when it is declared (§8.8): what
- * an old version would show has to fit what it promised, the law has to hold, and what it takes
- * has to be taken. Pure.
+ * Tries the changes of a resource on rows at the edges of its fields when it is declared (§8.8):
+ * what an old version would show has to fit what it promised, the law has to hold, and what it
+ * takes has to be taken. Pure.
  */
 import type { FieldError } from '../kernel/failure.ts'
 import { lawBreach } from '../versions/change.ts'
@@ -101,8 +101,8 @@ function takenWrong(
     .find((one) => tooMuch.includes(one.code) && ladder.pointer(one.pointer!.slice(1)) === name)
   return (
     error &&
-    `${version} takes ${name} ${shown(value)}, but ${newest.version} does not: ${because(error)}. ` +
-      'Let up() give something that fits'
+    `${version} takes ${name} ${shown(value)}, but ${newest.version} does not: ` +
+      `${because(error)}. Let up() give something that fits`
   )
 }
 
@@ -122,7 +122,7 @@ function rowsOf({ fields, sample }: Definition): AnyRow[] {
 const corner = (fields: Specs, at: number): AnyRow =>
   Object.fromEntries(Object.entries(fields).map(([name, spec]) => [name, edgesOf(spec).at(at)]))
 
-/** Of numbers without bounds: beyond these a unit's change would only find the limits of doubles. */
+/** Of numbers without bounds: beyond it a change of unit would only find the limits of doubles. */
 const FAR = 1e12
 const YEAR_9999 = 253_402_300_799_999
 

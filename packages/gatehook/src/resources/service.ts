@@ -92,7 +92,7 @@ export function service(options: ServiceOptions): Service {
   return new Service(probed(checked(definition, mistakes)))
 }
 
-/** Changes between versions are tried on rows at the edges: only running them tells what they do. */
+/** Changes between versions are tried on rows at the edges: only a run tells what they do. */
 function probed(definition: ServiceDefinition): ServiceDefinition {
   const versions = definition.versions.map(({ name }) => name)
   const wrong = definition.resources.flatMap((one) =>

@@ -1,6 +1,6 @@
 /**
- * §8.11: the reference service against its own `api.lock.json`. When this fails, read what it says:
- * it names what breaks callers, and what to write instead.
+ * §8.11: the reference service against its own `api.lock.json`. When this fails, read what it
+ * says: it names what breaks callers, and what to write instead.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
