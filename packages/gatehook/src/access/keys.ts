@@ -153,12 +153,7 @@ export async function writeKey(
 }
 
 /** An event in the key's own customer and mode; its object is the key as lists show it. */
-async function told(
-  tx: Tx,
-  admin: Administration,
-  type: string,
-  row: store.KeyRow,
-): Promise<void> {
+async function told(tx: Tx, admin: Administration, type: string, row: store.KeyRow): Promise<void> {
   const object = JSON.stringify(shownKey(row))
   const event = { type, collection: undefined, objectId: undefined, object }
   await admin.record?.(tx, row.scope as Scope, event)

@@ -69,7 +69,8 @@ function told(table: string, ddl: readonly string[]): string {
   const names = ddl.map(
     (statement) => /(?:ADD|CREATE UNIQUE|CREATE) (COLUMN|INDEX) (\w+)/.exec(statement)!,
   )
-  return `table ${table}: ${names.map(([, what, name]) => `${what!.toLowerCase()} ${name}`).join(', ')}`
+  const gained = names.map(([, what, name]) => `${what!.toLowerCase()} ${name}`)
+  return `table ${table}: ${gained.join(', ')}`
 }
 
 const RECORD = 'gh_service_migrations'

@@ -117,7 +117,7 @@ export interface Database extends Reader {
    * processes are threads of one.
    */
   notify(channel: string, message: string): Promise<void>
-  /** Gives what stops it. A connection that broke is made again; what was said meanwhile is lost. */
+  /** Gives what stops it. A broken connection is made again; what was said meanwhile is lost. */
   listen(channel: string, hear: (message: string) => void): Promise<() => Promise<void>>
   /**
    * A number that is another one whenever anything was committed since, by whatever process: what

@@ -1,4 +1,4 @@
-/** §4.6, §4.7 over real processes and the real second: what the command line does, a node follows. */
+/** §4.6, §4.7 over real processes and the real second: a node follows the command line. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyFolder, jsonOf, serving } from '../cli/process.ts'
