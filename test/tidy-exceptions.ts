@@ -7,4 +7,4 @@ export const LONG_FILES: readonly string[] = []
 /** Their beginnings: how long they are may change. */
 export const LONG_FUNCTIONS: readonly string[] = []
 export const WIDE_FILES: readonly string[] = []
-export const NOT_BUILT: readonly string[] = ['2.1', '3.1 3.2 3.6', '11.4', '12.4 12.5 12.7']
+export const NOT_BUILT: readonly string[] = ['2.1', '12.4 12.5 12.7']
