@@ -16,6 +16,7 @@ import { type Figures, Tally } from './figures.ts'
 import { Gatherer } from './gatherer.ts'
 import { afterAttempt } from './health.ts'
 import { Ledger } from './ledger.ts'
+import { Pace } from './pace.ts'
 import { Roster } from './roster.ts'
 import { isExpired, judge } from './schedule.ts'
 import type { Due, Leases, Post, WorkStore } from './work.ts'
@@ -56,6 +57,7 @@ export class Engine {
   readonly #ledger: Ledger
   readonly #gatherer: Gatherer
   readonly #tally = new Tally()
+  readonly #pace = new Pace()
   #inFlight = 0
   #busyCustomers = 0
   /** Rows in windows, as the last sweep found them. */
@@ -134,7 +136,7 @@ export class Engine {
       const { owner } = endpoint
       if (!endpoint.mayStart(now, elapsedMs)) {
         this.#fairness.remove(endpoint)
-      } else if (!this.#hasRoom(owner) || !owner.hasToken(elapsedMs)) {
+      } else if (!this.#hasRoom(owner, elapsedMs) || !owner.hasToken(elapsedMs)) {
         owner.held = true
         this.#fairness.removeCustomer(owner.no)
       } else {
@@ -223,9 +225,11 @@ export class Engine {
     if (owner.inFlight++ === 0) this.#busyCustomers += 1
     this.#inFlight += 1
     owner.takeToken()
-    this.#deps
-      .post(endpoint.registration!, { ...due, body }, { n, now })
-      .then((outcome) => this.#finish(endpoint, due, { n, at: now, outcome }))
+    const start = this.#pace.started(this.#deps.clock.elapsedMs())
+    this.#deps.post(endpoint.registration!, { ...due, body }, { n, now }).then((outcome) => {
+      this.#pace.ended(start)
+      this.#finish(endpoint, due, { n, at: now, outcome })
+    })
   }
 
   #finish(endpoint: Endpoint, due: Due, ended: Ended): void {
@@ -278,7 +282,8 @@ export class Engine {
   }
 
   /** Shares of the sockets matter only when half of them are in use. */
-  #hasRoom(customer: Customer): boolean {
+  #hasRoom(customer: Customer, elapsedMs: number): boolean {
+    if (!this.#pace.admits(elapsedMs, customer.inFlight === 0)) return false
     if (customer.inFlight < IN_FLIGHT_SURE) return true
     if (this.#inFlight >= IN_FLIGHT_MAX) return false
     if (this.#inFlight < IN_FLIGHT_MAX / 2) return true

@@ -1,0 +1,39 @@
+/** What both contenders share: the bytes, the secret, how they are measured. */
+export interface Measured {
+  readonly perSecond: number
+  /** Of the sending process, a delivery. */
+  readonly cpuUs: number
+  readonly rssMb: number
+}
+
+export const SECRET = { value: `whsec_${Buffer.alloc(32, 7).toString('base64')}` }
+
+export const OBJECT = JSON.stringify({
+  ...{ id: 1, user_id: 7, amount: 129_50, currency: 'EUR', status: 'pending' },
+  ...{ note: 'n'.repeat(120), created_at: '2026-11-21T04:32:45.290Z' },
+})
+
+export const body = (): string =>
+  `{"id":"evt_0VbZy3Jl000olBDVikSx3M","type":"order.created","created":1,"livemode":false,` +
+  `"data":{"object":${OBJECT}}}`
+
+const MB = 1_048_576
+
+/** Memory is read while it runs: what it is at its end is not what it took. */
+export async function measured(count: number, run: () => Promise<void>): Promise<Measured> {
+  const before = process.cpuUsage()
+  const start = performance.now()
+  let rss = 0
+  const watch = setInterval(() => {
+    rss = Math.max(rss, process.memoryUsage.rss())
+  }, 50)
+  await run()
+  clearInterval(watch)
+  const seconds = (performance.now() - start) / 1000
+  const { user, system } = process.cpuUsage(before)
+  return {
+    perSecond: Math.round(count / seconds),
+    cpuUs: Math.round((10 * (user + system)) / count) / 10,
+    rssMb: Math.round(Math.max(rss, process.memoryUsage.rss()) / MB),
+  }
+}

@@ -1,0 +1,50 @@
+/** One contender, a process of its own: measures a run and prints it as JSON. */
+import { fork } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
+import { openEngineRoom } from '../../packages/gatehook/src/webhooks/engine-room.ts'
+import { runBare } from './bare.ts'
+import { type Measured, measured } from './common.ts'
+
+const [name, countText, registrations, pending] = process.argv.slice(2)
+const count = Number(countText)
+const receiver = fork(new URL('receiver.ts', import.meta.url), { execArgv: [] })
+const told = () => new Promise<number>((resolve) => receiver.once('message', resolve as never))
+const port = await told()
+const received = () => {
+  const answer = told()
+  receiver.send('count')
+  return answer
+}
+
+async function runEngine(): Promise<Measured> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehook-bench-'))
+  const databaseUrl = `sqlite:${join(folder, 'gatehook.db')}`
+  const url = `http://127.0.0.1:${port}/`
+  const events = String(Math.max(count, Number(pending)))
+  // Filled by another process: what filling took is not what delivering takes.
+  const args = [databaseUrl, url, registrations!, events]
+  const filler = fork(new URL('filler.ts', import.meta.url), args, { execArgv: [] })
+  await new Promise((resolve) => filler.once('exit', resolve))
+  const { MASTER } = await import('./fill.ts')
+  const settings = {
+    ...{ databaseUrl, masterSecret: MASTER, testClock: false, scheduleS: [5], timeoutMs: 15_000 },
+    ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
+  }
+  let stop = async (_limitMs: number) => {}
+  const result = await measured(count, async () => {
+    const room = await openEngineRoom(settings, createLog({ level: 'warn' }))
+    stop = room.stop
+    while ((await received()) < count) await new Promise((resolve) => setTimeout(resolve, 10))
+  })
+  await stop(1_000)
+  await rm(folder, { recursive: true, force: true })
+  return result
+}
+
+const result = name === 'bare' ? await runBare(port, count) : await runEngine()
+if ((await received()) < count) throw new Error('less was received than was measured')
+process.stdout.write(`${JSON.stringify(result)}\n`)
+receiver.kill()

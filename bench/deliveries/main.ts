@@ -1,0 +1,63 @@
+/**
+ * `npm run bench:deliveries [-- --rounds N --count N]`: rows 10, 11 and 18 (pending). Contenders are
+ * processes of their own, in turn; ratios are of one round each.
+ */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import type { Measured } from './common.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    count: { type: 'string', default: '40000' },
+    pending: { type: 'string', default: '1000000' },
+  },
+})
+const contender = fileURLToPath(new URL('contender.ts', import.meta.url))
+const run = async (name: string, registrations: number, pending: string): Promise<Measured> => {
+  const args = [contender, name, values.count, String(registrations), pending]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  return JSON.parse(stdout)
+}
+const sides = {
+  'bare undici, 20 connections': () => run('bare', 1, '0'),
+  'engine, 1 registration': () => run('engine', 1, '0'),
+  'engine, 100 of 100 customers': () => run('engine', 100, '0'),
+  [`engine, 1 registration, ${values.pending} pending`]: () => run('engine', 1, values.pending),
+}
+const names = Object.keys(sides)
+const results = new Map<string, Measured[]>(names.map((name) => [name, []]))
+for (let round = 1; round <= Number(values.rounds); round++) {
+  for (const [name, side] of Object.entries(sides)) {
+    process.stderr.write(`round ${round}: ${name}\n`)
+    results.get(name)!.push(await side())
+  }
+}
+const median = (numbers: number[]) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!
+const of = (at: number) => results.get(names[at]!)!
+const ratio = (one: number, other: number) => {
+  const all = of(one).map((measured, round) => measured.perSecond / of(other)[round]!.perSecond)
+  return `${median(all).toFixed(2)} (${Math.min(...all).toFixed(2)}–${Math.max(...all).toFixed(2)})`
+}
+console.table(
+  Object.fromEntries(
+    names.map((name) => {
+      const all = results.get(name)!
+      const rates = all.map((one) => one.perSecond)
+      return [
+        name,
+        {
+          'per s': median(rates),
+          'min–max': `${Math.min(...rates)}–${Math.max(...rates)}`,
+          'CPU µs': median(all.map((one) => one.cpuUs)),
+          'RSS MB': median(all.map((one) => one.rssMb)),
+        },
+      ]
+    }),
+  ),
+)
+const more = median(of(3).map((one) => one.rssMb)) - median(of(1).map((one) => one.rssMb))
+console.log(`row 10, engine ÷ bare: ${ratio(1, 0)}; target 0.75`)
+console.log(`row 11, 100 customers ÷ one: ${ratio(2, 1)}; target 0.85`)
+console.log(`row 18, pending ÷ few: ${ratio(3, 1)}, ${more} MB more; targets 0.8, 60 MB`)

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Pace } from './pace.ts'
+
+const fill = (pace: Pace, atMs: number, first = false) => {
+  const starts = []
+  while (pace.admits(atMs, first)) starts.push(pace.started(atMs))
+  return starts
+}
+
+test('quick ones are bounded; who has nothing under way has places of its own', () => {
+  const pace = new Pace()
+  assert.equal(fill(pace, 0).length, 48)
+  assert.equal(fill(pace, 0, true).length, 32)
+  assert.ok(!pace.admits(0, true))
+})
+
+test('slow ones take no places from quick ones, and end without giving any back', () => {
+  const pace = new Pace()
+  const slow = fill(pace, 0)
+  assert.ok(!pace.admits(49, false))
+  assert.equal(fill(pace, 50).length, 48)
+  for (const start of slow) pace.ended(start)
+  assert.ok(!pace.admits(51, false))
+})
+
+test('each that ends makes room for one', () => {
+  const pace = new Pace()
+  let running = fill(pace, 0)
+  for (let ms = 1; ms < 5_000; ms++) {
+    pace.ended(running.shift()!)
+    running = [...running, ...fill(pace, ms)]
+    assert.equal(running.length, 48)
+  }
+})
