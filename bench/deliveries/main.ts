@@ -1,6 +1,6 @@
 /**
- * `npm run bench:deliveries [-- --rounds N --count N]`: rows 10, 11 and 18 (pending). Contenders are
- * processes of their own, in turn; ratios are of one round each.
+ * `npm run bench:deliveries [-- --rounds N --count N]`: rows 10, 11 and 18 (pending). Contenders
+ * are processes of their own, in turn; ratios are of one round each.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,7 @@
 /**
  * How many attempts are started at a time. Receivers that answer quickly need few sockets: more of
- * them only wait for this thread. Those that are slow do not count after a moment, so that they take
- * no places from the quick ones. Pure but for its own counts; real time comes in.
+ * them only wait for this thread. Those that are slow do not count after a moment, so that they
+ * take no places from the quick ones. Pure but for its own counts; real time comes in.
  */
 const QUICK_MAX = 48
 /** Beyond it, for customers that have nothing under way. */
