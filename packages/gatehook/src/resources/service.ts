@@ -246,12 +246,21 @@ export function inReferenceOrder(resources: readonly Definition[]): Definition[]
 /** Scopes of the engine's own paths (§3.6). */
 const engineScopes = ['webhooks:read', 'webhooks:write', 'events:read', 'events:write']
 
-/** What a person may do whom nobody gave scopes: everything, with its own rows only (§6.7). */
+/**
+ * What a person may do whom nobody gave scopes: read everything it may see, and change its own rows
+ * (§6.7). Rows that belong to nobody are changed by those who were given the scope.
+ */
 export function personScopesOf({ resources }: ServiceDefinition): string[] {
-  const scopes = resources.flatMap(({ access, actions }) => [
-    ...[access.read, access.create, access.update, access.delete],
-    ...actions.map((action) => action.scope),
-  ])
+  const scopes = resources.flatMap(({ access, actions, fields }) => {
+    const owned = Object.values(fields).some((field) => field.owner)
+    const changes = [
+      access.create,
+      access.update,
+      access.delete,
+      ...actions.map((one) => one.scope),
+    ]
+    return owned ? [access.read, ...changes] : [access.read]
+  })
   const own = ['webhooks:read', 'webhooks:write', 'events:read']
   return [...new Set([...scopes.filter((scope) => scope !== false), ...own])]
 }
