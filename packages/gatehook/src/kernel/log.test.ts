@@ -22,3 +22,14 @@ test('an API key in the wrong place of a URL is not logged either', () => {
     assert.equal(loggableUrl(`/api/orders${where}${key}`), `/api/orders${where}gk_live_…`)
   }
 })
+
+test('what belongs in a body is not logged where it was sent in a URL', () => {
+  for (const name of ['client_secret', 'refresh_token', 'password', 'code_verifier', 'ticket']) {
+    assert.equal(loggableUrl(`/oauth/token?${name}=abc&x=1`), `/oauth/token?${name}=…&x=1`)
+  }
+  const tokens = ['gs_CABYcVnZ', 'grt_0Vba5Skb-_x', 'whsec_ab/cd+ef==', 'whsec_ab%2Fcd']
+  for (const secret of tokens) {
+    const mark = secret.slice(0, secret.indexOf('_') + 1)
+    assert.equal(loggableUrl(`/events/${secret}?at=${secret}`), `/events/${mark}…?at=${mark}…`)
+  }
+})

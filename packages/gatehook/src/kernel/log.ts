@@ -1,6 +1,6 @@
 /**
  * The log: JSON lines by pino, or short lines for a person on a terminal. Secrets never get here by
- * design; `redact` is the second lock. URLs are logged without values of `api_key` and `cursor`.
+ * design; `redact` is the second lock. URLs are logged without the values of secret parameters.
  */
 import { pino } from 'pino'
 import { wallClock } from './clock.ts'
@@ -55,18 +55,23 @@ const standardOutput = () =>
     periodicFlush: FLUSH_MS,
   })
 
-const SECRET_PARAMETERS = new Set(['api_key', 'cursor', 'access_token', 'token', 'code'])
+/** Also those that belong in a body: who sends them in a URL has made the mistake already. */
+const SECRET_PARAMETERS = new Set([
+  ...['api_key', 'cursor', 'access_token', 'refresh_token', 'token', 'code'],
+  ...['client_secret', 'client_assertion', 'code_verifier', 'password', 'secret', 'ticket'],
+])
 
-/** An API key, or what was left of one: it is no less a secret in the wrong place. */
-const KEYS = /gk_(live|test)_[0-9A-Za-z]+/g
+/** A secret of ours, or what was left of one: it is no less a secret in the wrong place. */
+const SECRETS = /(gk_live_|gk_test_|gs_|grt_|whsec_)[\w+/=%-]+/g
+const MADE_HERE = /g[ks]_|grt_|whsec_/
 
 /**
- * A URL as it may be logged: of secret parameters only the names, and no API key wherever it stands
- * (`?apikey=gk_…`, `?x=1;api_key=gk_…`, in the path).
+ * A URL as it may be logged: of secret parameters only the names, and no secret of ours wherever it
+ * stands (`?apikey=gk_…`, `?x=1;api_key=gk_…`, in the path).
  */
 export const loggableUrl = (url: string): string => {
   const named = withoutSecretValues(url)
-  return named.includes('gk_') ? named.replace(KEYS, 'gk_$1_…') : named
+  return MADE_HERE.test(named) ? named.replace(SECRETS, '$1…') : named
 }
 
 function withoutSecretValues(url: string): string {

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
+import { sha256 } from '../kernel/secret.ts'
 
 const MOST = 20
 const WINDOW_MS = 5 * 60_000
@@ -18,11 +19,14 @@ export interface Guesses {
 
 export function createGuesses(clock: Pick<Clock, 'now'>): Guesses {
   const failures = new Map<string, number[]>()
+  // A name nobody registered is as long as a body may be: ten thousand of them fill the memory.
+  const nameOf = (clientId: string, address: string) =>
+    sha256(JSON.stringify([clientId, address])).toString('base64url')
   const recent = (name: string) =>
     (failures.get(name) ?? []).filter((at) => at > clock.now() - WINDOW_MS)
   return {
     refuse(clientId, address) {
-      const times = recent(`${clientId} ${address}`)
+      const times = recent(nameOf(clientId, address))
       if (times.length < MOST) return
       const waitS = Math.max(1, Math.ceil((times[0]! + WINDOW_MS - clock.now()) / 1000))
       throw new Failure('rate_limited', 'Too many failed attempts. Wait and try again.', {
@@ -30,7 +34,7 @@ export function createGuesses(clock: Pick<Clock, 'now'>): Guesses {
       })
     },
     failed(clientId, address) {
-      const name = `${clientId} ${address}`
+      const name = nameOf(clientId, address)
       const times = [...recent(name), clock.now()].slice(-MOST)
       failures.delete(name)
       failures.set(name, times)
