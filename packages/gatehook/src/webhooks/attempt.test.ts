@@ -9,7 +9,8 @@ test('Retry-After is whole seconds or an HTTP date, and nothing else', () => {
     ['0', 0],
     ['120', 120_000],
     [' 7 ', 7_000],
-    ['9999999999', 9_999_999_999_000],
+    ['99999999999', 99_999_999_999_000],
+    ['9'.repeat(400), Number.POSITIVE_INFINITY], // as long as we let it
     ['Sat, 21 Nov 2026 12:00:30 GMT', 30_000],
     ['Saturday, 21-Nov-26 12:00:30 GMT', 30_000],
     ['Sat Nov 21 12:00:30 2026', 30_000],
@@ -22,7 +23,6 @@ test('Retry-After is whole seconds or an HTTP date, and nothing else', () => {
     ['0x10', undefined],
     ['soon', undefined],
     ['2026-11-21T12:00:30Z', undefined],
-    ['99999999999', undefined],
     ['Sat, 99 Nov 2026 12:00:30 GMT', undefined],
   ]
   for (const [text, expected] of cases) {

@@ -75,7 +75,7 @@ export const isDelivered = (outcome: Outcome): boolean =>
  */
 export function retryAfterMs(text: string | undefined, nowMs: number): number | undefined {
   const value = text?.trim() ?? ''
-  if (/^\d{1,10}$/.test(value)) return Number(value) * 1000
+  if (/^\d+$/.test(value)) return Number(value) * 1000
   // Date.parse takes much that is no HTTP date, `2` and `May` among it.
   if (!/^[A-Z][a-z]{2,8},? .*(GMT|\d{4})$/.test(value)) return undefined
   // The form of asctime names no zone; to Date.parse it would be ours.

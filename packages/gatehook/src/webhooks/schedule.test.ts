@@ -44,6 +44,8 @@ test('Retry-After is honoured up to a day, parks the endpoint, hastens nothing',
   assert.equal(hour.nextAt, NOW + HOUR_MS)
   assert.equal(hour.parkedUntil, NOW + HOUR_MS)
   assert.equal(at(answered(503, String(48 * 3600)), 1).parkedUntil, NOW + 24 * HOUR_MS)
+  const never = '9'.repeat(30)
+  assert.equal(at(answered(500, never), 1).nextAt, NOW + 24 * HOUR_MS)
   const soon = at(answered(429, '1'), 1)
   assert.equal(soon.parkedUntil, NOW + 1000)
   assert.equal(soon.nextAt, NOW + 5000)
@@ -52,7 +54,11 @@ test('Retry-After is honoured up to a day, parks the endpoint, hastens nothing',
 })
 
 test('429 and 503 park for a minute when they do not say; a time-out and a 500 do not park', () => {
-  for (const status of [429, 503]) assert.equal(at(answered(status), 1).parkedUntil, NOW + 60_000)
+  for (const status of [429, 503]) {
+    const busy = at(answered(status), 1)
+    assert.equal(busy.parkedUntil, NOW + 60_000)
+    assert.equal(busy.nextAt, NOW + 60_000) // the log says when it is tried
+  }
   for (const outcome of [timeout, answered(500)]) {
     assert.equal(at(outcome, 1).parkedUntil, undefined)
   }

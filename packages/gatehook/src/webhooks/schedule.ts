@@ -48,7 +48,7 @@ export function judge(outcome: Outcome, { n, now, scheduleS, chance }: Attempted
   const delayS = scheduleS[n - 1]
   if (delayS === undefined) return { state: 'exhausted', nextAt: null, ...park }
   const jittered = delayS * 1000 * (1 - JITTER + 2 * JITTER * chance)
-  return { state: 'pending', nextAt: now + Math.round(Math.max(jittered, waits ?? 0)), ...park }
+  return { state: 'pending', nextAt: now + Math.round(Math.max(jittered, parked ?? 0)), ...park }
 }
 
 /** Whether a delivery's time is over: it is not attempted any more. */
