@@ -116,7 +116,9 @@ export function targetProblem(text: string, allowPrivate: boolean): TargetProble
   const url = text.length <= MAX_URL_CHARACTERS ? URL.parse(text) : null
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'invalid'
   if (url.protocol === 'http:' && !allowPrivate) return 'not_https'
-  if (url.username !== '' || url.password !== '') return 'credentials'
+  // Empty ones (`//@host`) are none to URL.
+  const authority = /^[^:]*:[\\/]*([^\\/?#]*)/.exec(text)?.[1] ?? ''
+  if (authority.includes('@')) return 'credentials'
   if (text.includes('#')) return 'fragment' // an empty one is none to URL
   const host = hostOf(url)
   if (isIP(host) !== 0) return isDialable(host, allowPrivate) ? undefined : 'address'
