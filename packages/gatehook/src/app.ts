@@ -221,13 +221,13 @@ function partsOf(
 }
 
 /** Background work: begun once, ended in the opposite order. */
-function workOf({ log }: Ground, parts: readonly Part[]) {
+function workOf({ log, clock }: Ground, parts: readonly Part[]) {
   let stopJanitor: (() => Promise<void>) | undefined
   return {
     async begin() {
       if (stopJanitor) return
       const chores = Object.assign({}, ...parts.map((part) => part.chores))
-      stopJanitor = startJanitor(log, chores)
+      stopJanitor = startJanitor(log, chores, clock)
       for (const part of parts) await part.start?.()
     },
     async end() {

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Clock } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
+import { startJanitor } from './janitor.ts'
+
+test('what expires is looked for each minute, and at once after a jump of the clock', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const log = { warn() {} } as unknown as Log
+  let elapsed = 0
+  let ahead = 0
+  const clock: Clock = { now: () => elapsed + ahead, elapsedMs: () => elapsed }
+  let rounds = 0
+  const stop = startJanitor(log, { chore: async () => ++rounds }, clock)
+  const pass = async (ms: number) => {
+    for (const until = elapsed + ms; elapsed < until; ) {
+      elapsed += 250
+      t.mock.timers.tick(250)
+      await null
+      await null
+      await null
+    }
+  }
+  await pass(59_750)
+  assert.equal(rounds, 0)
+  await pass(250)
+  assert.equal(rounds, 1)
+  ahead += 30 * 86_400_000
+  await pass(1000)
+  assert.equal(rounds, 2)
+  ahead -= 45_000 // as if it stood still: real minutes count too
+  await pass(60_000)
+  assert.equal(rounds, 3)
+  await stop()
+})
