@@ -14,7 +14,7 @@ import {
   grant,
   judged,
 } from './authorize-steps.ts'
-import { fromOwnPage, type Ticket } from './browser.ts'
+import { type Browser, fromOwnPage, type Ticket } from './browser.ts'
 import { formOf, type Parameters } from './form.ts'
 import type { SignedIn } from './needs.ts'
 import { troublePage } from './pages.ts'
@@ -34,7 +34,8 @@ async function returned(deps: AuthorizeDeps, call: Call, page: Ticket['page']) {
   const fields = formOf(call)
   const browser = deps.browsers.of(call)
   const ticket = deps.browsers.opened(browser, page, fields.get('ticket'))
-  if (!ticket || !fromOwnPage(call)) return notOurs()
+  if (!fromOwnPage(call)) return notOurs()
+  if (!ticket) return (await sentTwice(deps, browser, page, fields)) ?? notOurs()
   const parameters: Parameters = new Map(new URLSearchParams(ticket.search))
   const request = await judged(deps, parameters)
   if ('status' in request) return request
@@ -42,6 +43,21 @@ async function returned(deps: AuthorizeDeps, call: Call, page: Ticket['page']) {
     return declined(deps, request, 'access_denied', 'The person said no.')
   }
   return { fields, ticket, visit: { call, browser, request, search: ticket.search } }
+}
+
+/**
+ * Of a sign-in form sent twice, or found again by going back, the second comes with the cookie the
+ * first was answered with. Nothing is done; a link could have led there as well.
+ */
+async function sentTwice(
+  { browsers }: AuthorizeDeps,
+  browser: Browser,
+  page: Ticket['page'],
+  fields: Parameters,
+): Promise<Answer | undefined> {
+  const search = page === 'sign-in' ? browsers.searchOf(page, fields.get('ticket')) : undefined
+  if (search === undefined || !(await browsers.signedIn(browser))) return undefined
+  return goTo(`${AUTHORIZE_PATH}?${search}`)
 }
 
 /** The request without what was done: asked to sign in again, somebody did. */
@@ -56,12 +72,19 @@ function backTo(search: string): string {
 }
 
 /** What is told on the page instead of the door; everything else is for the door. */
-const notices: Readonly<Record<string, { status: number; notice: string }>> = {
+const notices: Readonly<Record<string, { status: number; notice: string; again?: true }>> = {
   // Not 401: that would have to challenge, and browsers would open a window of their own.
   invalid_credentials: { status: 403, notice: 'E-mail or password is wrong.' },
-  rate_limited: { status: 429, notice: 'Too many failed attempts. Wait some minutes.' },
+  rate_limited: { status: 429, notice: 'Too many failed attempts.', again: true },
   customer_suspended: { status: 403, notice: 'This account is suspended.' },
-  overloaded: { status: 503, notice: 'Too many people sign in right now. Try again.' },
+  overloaded: { status: 503, notice: 'Too many people sign in right now.', again: true },
+}
+
+/** `Retry-After` as a person says it. */
+function inWords(seconds = '0'): string {
+  const minutes = Math.ceil(Number(seconds) / 60)
+  if (Number(seconds) <= 10) return 'in a moment'
+  return minutes <= 1 ? 'in a minute' : `in ${minutes} minutes`
 }
 
 export async function signIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
@@ -80,8 +103,9 @@ export async function signIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
     const told = error instanceof Failure ? notices[error.code] : undefined
     if (!told) throw error
     const wait = (error as Failure).headers?.['retry-after']
+    const notice = told.again ? `${told.notice} Try again ${inWords(wait)}.` : told.notice
     const headers = wait === undefined ? {} : { 'retry-after': wait }
-    return askToSignIn(deps, visit, { ...told, username, headers })
+    return askToSignIn(deps, visit, { status: told.status, notice, username, headers })
   }
   if (person.scope !== visit.request.client.scope) {
     const notice = foreign(visit.request, person)

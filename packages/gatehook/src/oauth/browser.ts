@@ -9,7 +9,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import { sha256, type Vault } from '../kernel/secret.ts'
-import type { Database, Row } from '../storage/database.ts'
+import type { Database, Row, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 import type { Directory, SignedIn } from './needs.ts'
 
@@ -51,6 +51,15 @@ export function createBrowsers({ db, clock, random, vault, people }: BrowserDeps
   const fresh = (call: Call): Browser => {
     const value = random.bytes(COOKIE_BYTES).toString('base64url')
     return { value, cookie: cookieLine(call, value) }
+  }
+  const unsealed = (page: Ticket['page'], text: string | undefined) => {
+    let found: Ticket & { readonly whose: string; readonly until: number }
+    try {
+      found = JSON.parse(vault.open(PURPOSE, Buffer.from(text ?? '', 'base64url')).toString())
+    } catch {
+      return undefined
+    }
+    return found.page === page && found.until > clock.now() ? found : undefined
   }
   return {
     /** The browser of a call; a stranger gets a cookie. */
@@ -94,15 +103,14 @@ export function createBrowsers({ db, clock, random, vault, people }: BrowserDeps
 
     /** Undefined for what is no ticket of ours for this page and browser, or is too old. */
     opened({ value }: Browser, page: Ticket['page'], text: string | undefined): Ticket | undefined {
-      let found: Ticket & { readonly whose: string; readonly until: number }
-      try {
-        found = JSON.parse(vault.open(PURPOSE, Buffer.from(text ?? '', 'base64url')).toString())
-      } catch {
-        return undefined
-      }
-      const own = timingSafeEqual(Buffer.from(found.whose, 'base64url'), sha256(value))
-      return own && found.page === page && found.until > clock.now() ? found : undefined
+      const found = unsealed(page, text)
+      const whose = Buffer.from(found?.whose ?? '', 'base64url')
+      return found && timingSafeEqual(whose, sha256(value)) ? found : undefined
     },
+
+    /** The request a page of ours was about, whoever's page it was. Proves nothing. */
+    searchOf: (page: Ticket['page'], text: string | undefined): string | undefined =>
+      unsealed(page, text)?.search,
   }
 }
 
@@ -111,6 +119,10 @@ interface SignInRow extends Row {
   readonly subject: string
   readonly revision: number
 }
+
+/** A person signs out of every browser (§4.5). */
+export const endSignIns = (tx: Tx, scope: Scope, subject: string): Promise<number> =>
+  tx.run(sql`DELETE FROM gh_sign_ins WHERE scope = ${scope} AND subject = ${subject}`)
 
 export const purgeSignIns = (db: Database, nowMs: number): Promise<number> =>
   db.write((tx) =>

@@ -38,31 +38,37 @@ export interface SignInView extends About {
 
 const hidden = (ticket: string): Html => html`<input type="hidden" name="ticket" value="${ticket}">`
 
-const testMode = (mode: About['mode']): Html | undefined =>
-  mode === 'test' ? html`<p class="soft">Test mode: no real data is touched.</p>` : undefined
+/** Whose page it is, before what it is about. */
+const banner = ({ service, mode }: Pick<About, 'service' | 'mode'>): Html =>
+  html`<header>
+<p>${service}${mode === 'test' && html` <span class="badge">Test mode</span>`}</p>
+</header>`
 
 export function signInPage(view: SignInView): Answer {
   const { service, client, notice, username = '', ticket } = view
+  // What went wrong is heard with the field that has the focus; an alert alone may be missed.
+  const described = notice !== undefined && html` aria-describedby="notice"`
+  const focused = html` autofocus`
   return page({
-    title: `${notice === undefined ? '' : 'Not signed in: '}Sign in to ${service}`,
+    title: `${notice === undefined ? '' : 'Error: '}Sign in · ${service}`,
     status: view.status ?? 200,
     headers: view.headers ?? {},
     cookie: view.cookie,
     formAction: formActionSource(view.redirectUri),
-    body: html`<main>
-<h1>Sign in to ${service}</h1>
+    body: html`${banner(view)}
+<main>
+<h1>Sign in</h1>
 <p>to continue to <strong>${client}</strong></p>
-${testMode(view.mode)}
 ${notice !== undefined && html`<p class="notice" role="alert" id="notice">${notice}</p>`}
 <form method="post" action="${SIGN_IN_PATH}">
 ${hidden(ticket)}
 <label for="username">E-mail</label>
 <input id="username" name="username" type="text" inputmode="email" autocomplete="username"
- autocapitalize="none" spellcheck="false" maxlength="320" required value="${username}"
- ${notice !== undefined && html`aria-describedby="notice"`}>
+ autocapitalize="none" spellcheck="false" maxlength="320" required${username === '' && focused}
+ value="${username}"${described}>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password"
- maxlength="1024" required>
+ maxlength="1024" required${username !== '' && focused}${described}>
 <button type="submit" name="action" value="sign-in">Sign in</button>
 <button type="submit" name="action" value="cancel" class="second" formnovalidate>Cancel</button>
 </form>
@@ -75,29 +81,29 @@ export interface ConsentView extends About {
   readonly scopes: readonly string[]
 }
 
+/** Nothing has the focus: who pressed Enter twice on the page before has not said yes. */
 export function consentPage(view: ConsentView): Answer {
   const { service, client, username, scopes, ticket, redirectUri } = view
-  const host = shownHost(redirectUri)
   const list = scopes.map((scope) => html`<li>${scopeInWords(scope)}</li>\n`)
   return page({
-    title: `Allow ${client}? – ${service}`,
+    title: `Allow ${client}? · ${service}`,
     cookie: view.cookie,
     formAction: formActionSource(redirectUri),
-    body: html`<main>
-<h1>Allow ${client} to use ${service}?</h1>
-${testMode(view.mode)}
-<form method="post" action="${CONSENT_PATH}">
-${hidden(ticket)}
+    body: html`${banner(view)}
+<main>
+<h1>Allow ${client} to use your account?</h1>
 <p>You are signed in as <strong>${username}</strong>.</p>
 ${
   scopes.length === 0
-    ? html`<p>It will learn who you are, and nothing else.</p>`
-    : html`<h2 id="what">It will be able to:</h2>
-<ul aria-labelledby="what">
+    ? html`<p>${client} will learn who you are, and nothing else.</p>`
+    : html`<h2 id="what">${client} will be able to:</h2>
+<ul role="list" aria-labelledby="what">
 ${list}</ul>`
 }
-<p class="soft">You will return to <strong>${host}</strong>. Allow only what you trust; you can
-take it back at any time.</p>
+<p class="soft">You will return to <strong>${shownHost(redirectUri)}</strong>. Allow only what you
+trust; you can take it back at any time.</p>
+<form method="post" action="${CONSENT_PATH}">
+${hidden(ticket)}
 <button type="submit" name="action" value="allow">Allow</button>
 <button type="submit" name="action" value="cancel" class="second">Cancel</button>
 <button type="submit" name="action" value="switch" class="link">Use another account</button>

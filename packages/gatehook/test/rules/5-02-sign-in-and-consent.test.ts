@@ -59,6 +59,17 @@ test('the cookie is HttpOnly and Lax, and new with each sign-in', async (t) => {
   assert.match((await fixed.get(authorizePath(client))).text, /name="password"/)
 })
 
+test('a sign-in form sent twice leads on; who is not signed in is nobody still', async (t) => {
+  const { app, client, person } = await openPlace(t, 'sqlite')
+  const browser = openBrowser(app)
+  const form = await browser.get(authorizePath(client))
+  await browser.submit(form, signIn(person.email))
+  const second = await browser.submit(form, signIn(person.email, 'whatever'))
+  assert.match((await follow(browser, second)).text, /value="allow"/)
+  const stranger = await openBrowser(app).submit(form, signIn(person.email))
+  assert.deepEqual([stranger.status, stranger.location], [403, undefined])
+})
+
 test('Cancel is access_denied on both pages, and nothing is remembered', async (t) => {
   const place = await openPlace(t, 'sqlite')
   const { browser, asked } = await atConsent(place)
@@ -88,6 +99,7 @@ test('a wrong password says so, keeps the name, and counts (§3.8)', async (t) =
   }
   page = await browser.submit(page, signIn(person.email))
   assert.equal(page.status, 429)
+  assert.match(page.text, /Too many failed attempts. Try again in 5 minutes\./)
   assert(Number(page.headers['retry-after']) > 0)
   const login = await anybody.post('/auth/login', { username: person.email, password: PASSWORD })
   assert.equal(login.status, 429, 'pages, login and Basic count together')
