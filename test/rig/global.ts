@@ -1,11 +1,10 @@
 /** For `node --test --test-global-setup`: one PostgreSQL for the whole run. */
-import { startTestServer } from './databases.ts'
-import type { PostgresServer } from './postgres.ts'
+import { type PostgresServer, startPostgres } from './postgres.ts'
 
 let server: PostgresServer | undefined
 
 export async function globalSetup(): Promise<void> {
-  server = await startTestServer()
+  server = await startPostgres()
   process.env.GATEHOOK_TEST_POSTGRES = server.url
 }
 

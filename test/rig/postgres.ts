@@ -80,10 +80,9 @@ let made = 0
 /** `CREATE DATABASE`, under a name of its own if none is given; gives its URL. */
 export async function createDatabase(
   serverUrl: string,
-  template = 'template1',
   name = `t${process.pid}_${++made}`,
 ): Promise<string> {
-  await asAdmin(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template}`)
+  await asAdmin(serverUrl, `CREATE DATABASE ${name}`)
   return withName(serverUrl, name)
 }
 

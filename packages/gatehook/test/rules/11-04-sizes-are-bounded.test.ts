@@ -12,15 +12,24 @@ eachService('§11.4 1 MiB of body, 8 KiB of URL, 16 KiB of headers', async ({ ap
   }
   assert.equal((await post(padded(1_048_576))).status, 422) // read; the name is too long
   const large = await post(padded(1_048_577))
-  assert.deepEqual([large.status, (await large.json()).error], [413, 'payload_too_large'])
+  assert.deepEqual(
+    [large.status, ((await large.json()) as { error: string }).error],
+    [413, 'payload_too_large'],
+  )
 
   const path = '/api/v2/users?fields='
   const long = await fetch(url + path + 'x'.repeat(8192 - path.length), { headers })
   assert.equal(long.status, 400)
   const longer = await fetch(url + path + 'x'.repeat(8193 - path.length), { headers })
-  assert.deepEqual([longer.status, (await longer.json()).error], [414, 'uri_too_long'])
+  assert.deepEqual(
+    [longer.status, ((await longer.json()) as { error: string }).error],
+    [414, 'uri_too_long'],
+  )
 
   const many = { ...headers, 'x-more': 'x'.repeat(16_384) }
   const reply = await fetch(`${url}/api/v2/users`, { headers: many })
-  assert.deepEqual([reply.status, (await reply.json()).error], [431, 'headers_too_large'])
+  assert.deepEqual(
+    [reply.status, ((await reply.json()) as { error: string }).error],
+    [431, 'headers_too_large'],
+  )
 })
