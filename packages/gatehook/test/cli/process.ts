@@ -35,11 +35,15 @@ export function emptyFolder(t: TestContext): string {
   return path
 }
 
+const { PATH = '', NODE_COMPILE_CACHE } = process.env
+/** Without the cache, a start takes three times as long. */
+const INHERITED = { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
+
 /** Only what is given: a developer's own GATEHOOK_ variables stay out. */
 function launch(args: readonly string[], { cwd, env, input }: Place): Child {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { ...INHERITED, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   child.stdin.on('error', () => undefined) // it may end without having read
