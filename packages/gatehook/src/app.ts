@@ -164,11 +164,11 @@ function equip(ground: Ground, prepared: Prepared) {
   const list = createLister({ db, cursorKey: vault.key('cursor'), publicUrl, defaultStyle })
   const perform = createPerform({ db, clock, vault })
   const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
-  const { clients, client } = clientsOf(ground)
+  const { clients, lookup } = clientsOf(ground)
   const tokens = tokensOf(ground, {
     record,
     list,
-    lookup: { person: (...whose) => people.person(...whose), client },
+    lookup: { ...lookup, person: (...whose) => people.person(...whose) },
   })
   const administration = { ...prepared.administration, record }
   const signing = peopleOf(ground, { administration, record, perform, list, tokens, catalog })

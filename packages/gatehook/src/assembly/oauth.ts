@@ -4,7 +4,7 @@ import type { Identify } from '../access/authenticate.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
 import { type KnownClients, knownClients } from '../oauth/known-clients.ts'
-import { clientFacts, createOauth, type Oauth } from '../oauth/room.ts'
+import { clientFacts, clientScopes, createOauth, type Oauth } from '../oauth/room.ts'
 import type { People } from '../people/people.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { TokenLookup, Tokens } from '../tokens/grant.ts'
@@ -24,10 +24,14 @@ export interface OauthFrom {
 /** Made before the tokens, which ask it when a session goes on. */
 export function clientsOf(ground: Ground): {
   clients: KnownClients
-  client: TokenLookup['client']
+  lookup: Pick<TokenLookup, 'client' | 'clientScopes'>
 } {
   const clients = knownClients(ground)
-  return { clients, client: clientFacts(clients, ground.clock) }
+  const lookup = {
+    client: clientFacts(clients, ground.clock),
+    clientScopes: (id: string) => clientScopes(ground.db, id),
+  }
+  return { clients, lookup }
 }
 
 export const oauthPart = (ground: Ground, from: OauthFrom): Oauth =>

@@ -3,6 +3,7 @@ import type { Limits } from '../access/customers.ts'
 import { findCustomer } from '../access/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Lister } from '../lists/list.ts'
+import { endSignIns } from '../oauth/browser.ts'
 import type { Database } from '../storage/database.ts'
 import type { CustomerFacts, TokenLookup, Tokens } from '../tokens/grant.ts'
 import { createTokens } from '../tokens/tokens.ts'
@@ -12,7 +13,7 @@ export interface TokensFrom {
   readonly record: RecordEvent
   readonly list: Lister
   /** Asked when a token is refreshed; the rooms that know may be made later. */
-  readonly lookup: Pick<TokenLookup, 'person' | 'client'>
+  readonly lookup: Omit<TokenLookup, 'customer'>
 }
 
 export function tokensOf(ground: Ground, { record, list, lookup }: TokensFrom): Tokens {
@@ -21,6 +22,7 @@ export function tokensOf(ground: Ground, { record, list, lookup }: TokensFrom): 
     ...ground,
     record,
     list,
+    alsoEnd: endSignIns,
     lookup: { ...lookup, customer: (id) => customerFacts(db, id) },
     lives: {
       accessMs: config.accessTokenTtlS * 1000,

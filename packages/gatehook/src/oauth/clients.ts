@@ -51,7 +51,7 @@ export type NewClient = ShownClient & { readonly client_secret?: string }
 
 /** What these acts take: the house's administration, and who ends what was issued. */
 export interface ClientAdministration extends Administration {
-  readonly tokens: Pick<TokenIssuer, 'revokeClient'>
+  readonly tokens: Pick<TokenIssuer, 'revokeClient' | 'clientChanged'>
   /** Told after each committed change, so that this node forgets what it knew of the client. */
   readonly forget: (clientId: string) => void
 }
@@ -137,8 +137,8 @@ export async function createClient(
 
 /**
  * Changes `{name?, redirect_uris?, scopes?, grant_types?, require_client_auth_on_refresh?}`. What
- * is asked for after it is judged by it, on every node within 2 s; an access token issued before
- * keeps its scopes for its 15 minutes. Throws 404, 422.
+ * is asked for after it is judged by it, on every node within 2 s, with access tokens issued before,
+ * too: none carries more than its client has. Throws 404, 422.
  */
 export async function patchClient(
   admin: ClientAdministration,
@@ -164,6 +164,7 @@ export async function patchClient(
     }
     refuseContradictions(changed)
     await store.updateClient(tx, changed)
+    if (changed.scopes !== row.scopes) await admin.tokens.clientChanged(tx, id)
     await recordAudit(tx, { actor, action: 'client.update', target: id, detail: patch }, admin)
     tx.afterCommit(() => admin.forget(id))
     return shownClient(changed)

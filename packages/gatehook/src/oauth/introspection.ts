@@ -112,7 +112,8 @@ export async function introspect(
   if (found.kind === 'access') {
     const { claims } = found
     if (!(await deps.tokens.isLive(claims))) return answer({ active: false })
-    return answer({ active: true, token_type: 'Bearer', ...claims })
+    const scope = (await deps.tokens.scopesOf(claims)).join(' ')
+    return answer({ active: true, token_type: 'Bearer', ...claims, scope })
   }
   const { facts, mode } = found
   if (!facts.live) return answer({ active: false })

@@ -12,10 +12,12 @@ export type TokenIssuer = Pick<
   | 'refresh'
   | 'read'
   | 'isLive'
+  | 'scopesOf'
   | 'findRefresh'
   | 'revokeSession'
   | 'revokeToken'
   | 'revokeClient'
+  | 'clientChanged'
   | 'revokeSubjectAtClient'
 >
 

@@ -4,12 +4,14 @@ import type { Endpoint } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
+import type { Database } from '../storage/database.ts'
 import type { ClientFacts } from '../tokens/grant.ts'
 import { authorizeEndpoints } from './authorize-routes.ts'
 import { createBrowsers, purgeSignIns } from './browser.ts'
 import { holdsSecret } from './client.ts'
 import { clientAuthentication } from './client-authentication.ts'
 import { clientEndpoints } from './client-routes.ts'
+import { findClient } from './client-store.ts'
 import type { ClientAdministration } from './clients.ts'
 import { purgeCodes } from './codes.ts'
 import { consentEndpoints } from './consent-routes.ts'
@@ -64,6 +66,12 @@ export function createOauth(deps: OauthDeps): Oauth {
       sign_ins: () => purgeSignIns(db, clock.now()),
     },
   }
+}
+
+/** What a client may do now, straight from the database. */
+export async function clientScopes(db: Database, id: string): Promise<string[] | undefined> {
+  const row = await findClient(db, id)
+  return row && JSON.parse(row.scopes)
 }
 
 /** What the tokens' room asks about a client when a session is refreshed. */

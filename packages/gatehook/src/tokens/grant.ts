@@ -103,6 +103,8 @@ export interface TokenLookup {
   person(scope: Scope, subject: string): Promise<PersonFacts | undefined>
   /** Undefined when gone. Never asked for `LOGIN_CLIENT`. */
   client(clientId: string): Promise<ClientFacts | undefined>
+  /** What a client may do at this moment, remembered by nobody; undefined when it is gone. */
+  clientScopes(clientId: string): Promise<readonly string[] | undefined>
   customer(id: string): Promise<CustomerFacts | undefined>
 }
 
@@ -116,6 +118,8 @@ export interface Tokens {
   read(jwt: string): Promise<Claims | undefined>
   /** Whether claims that `read` gave are good now: time, issuer, audience, revocation. */
   isLive(claims: Claims): Promise<boolean>
+  /** The scopes of a token, as far as its client still has them. */
+  scopesOf(claims: Claims): Promise<readonly string[]>
   /**
    * A new session with its first tokens. One transaction: `consume` (a code is used up, a person
    * is still who they were) and the session; when `consume` throws, nothing has happened.
@@ -154,6 +158,8 @@ export interface Tokens {
   revokeSubject(tx: Tx, scope: Scope, subject: string, except?: string): Promise<number>
   /** Ends whatever was issued to a client, for good: its id must never return. */
   revokeClient(tx: Tx, scope: Scope, clientId: string): Promise<void>
+  /** A client may do less, or more, than before: its access tokens follow within 2 s. */
+  clientChanged(tx: Tx, clientId: string): Promise<void>
   /** Ends what a person granted one client (`DELETE /auth/consents/{client_id}`). How many. */
   revokeSubjectAtClient(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<number>
   /** Publishes a new signing key, which signs some minutes later (§4.6). */

@@ -2,11 +2,11 @@
 import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Principal } from '../kernel/principal.ts'
+import type { Principal, Scope } from '../kernel/principal.ts'
 import type { Collection } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Lister } from '../lists/list.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Tx } from '../storage/database.ts'
 import { invalidToken } from './access-token.ts'
 import type { Claims, TokenLookup, Tokens } from './grant.ts'
 import { KEY_SET_MAX_AGE_S, type KeyRing } from './signing-keys.ts'
@@ -17,6 +17,7 @@ export interface RouteDeps {
   readonly clock: Clock
   readonly list: Lister
   readonly lookup: Pick<TokenLookup, 'client'>
+  readonly alsoEnd?: (tx: Tx, scope: Scope, subject: string) => Promise<unknown>
   readonly keys: Pick<KeyRing, 'published'>
   readonly tokens: Pick<
     Tokens,
@@ -130,11 +131,17 @@ const unprovenClient = () =>
     headers: { 'WWW-Authenticate': 'Basic realm="gatehook", charset="UTF-8"' },
   })
 
-/** What stands after a scheme in `Authorization`; undefined where another or none was sent. */
-function sentAs(call: Call, scheme: string): string | undefined {
-  const header = call.headers.authorization ?? ''
-  const match = /^([A-Za-z]+)[ \t]+(\S+)[ \t]*$/.exec(header)
-  return match && match[1]!.toLowerCase() === scheme ? match[2] : undefined
+/**
+ * What stands after a scheme in `Authorization`, '' where nothing does; undefined where another or
+ * none was sent. Throws `ambiguous_credentials` where it stands twice (§3.1).
+ */
+function sentAs({ rawHeaders }: Call, scheme: string): string | undefined {
+  const sent = rawHeaders.filter(
+    (_, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === 'authorization',
+  )
+  if (sent.length > 1) throw new Failure('ambiguous_credentials')
+  const [, name, value] = /^[ \t]*([^ \t]+)[ \t]*(.*?)[ \t]*$/.exec(sent[0] ?? '') ?? []
+  return name?.toLowerCase() === scheme ? value : undefined
 }
 
 interface Basic {
@@ -178,7 +185,7 @@ async function logout({ db, clock, tokens }: RouteDeps, call: Call): Promise<Ans
 }
 
 async function endToken(
-  tx: Parameters<Tokens['revokeToken']>[0],
+  tx: Tx,
   tokens: Pick<Tokens, 'revokeSession' | 'revokeToken'>,
   claims: Claims,
   now: number,
@@ -197,9 +204,12 @@ function personOf(call: Call): Principal & { readonly person: number } {
   return { ...principal, person: Number(principal.subject) }
 }
 
-async function logoutAll({ db, tokens }: RouteDeps, call: Call): Promise<Answer> {
+async function logoutAll({ db, tokens, alsoEnd }: RouteDeps, call: Call): Promise<Answer> {
   const { scope, subject } = personOf(call)
-  await db.write((tx) => tokens.revokeSubject(tx, scope, subject))
+  await db.write(async (tx) => {
+    await tokens.revokeSubject(tx, scope, subject)
+    await alsoEnd?.(tx, scope, subject)
+  })
   return noContent()
 }
 

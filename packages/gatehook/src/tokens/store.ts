@@ -164,7 +164,13 @@ export const forgetSuccessors = (tx: Tx, before: number) =>
     WHERE successor IS NOT NULL AND rotated_at <= ${before}`)
 
 /** What all nodes hear of within 2 s. */
-export type Announced = 'session' | 'token' | 'client' | 'customer' | 'signing_key'
+export type Announced =
+  | 'session'
+  | 'token'
+  | 'client'
+  | 'client_changed'
+  | 'customer'
+  | 'signing_key'
 
 export interface AnnouncedRow extends Row {
   readonly position: number

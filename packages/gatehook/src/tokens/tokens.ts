@@ -2,10 +2,11 @@
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
+import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Tx } from '../storage/database.ts'
 import type { TokenLookup, Tokens } from './grant.ts'
 import type { Lives } from './issue.ts'
 import { createRevocations, NOTICE_KEPT_MS } from './revocations.ts'
@@ -29,6 +30,8 @@ export interface TokenDeps {
   readonly log: Log
   readonly record: RecordEvent
   readonly lookup: TokenLookup
+  /** With `/auth/logout-all`: whatever else a person is signed in with. */
+  readonly alsoEnd?: (tx: Tx, scope: Scope, subject: string) => Promise<unknown>
   readonly list: Lister
   readonly lives: Lives
   readonly issuer: () => string
@@ -42,7 +45,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     db,
     clock,
     onHeard(kind, value) {
-      if (kind === 'customer') verifier.forget(value)
+      if (kind === 'customer' || kind === 'client_changed') verifier.forget(value)
       if (kind === 'signing_key') lookAtKeys()
     },
     onGap: () => verifier.forget(),
@@ -57,8 +60,9 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     revocations,
     expected: () => ({ issuer: issuer(), audience: audience() }),
     customer: deps.lookup.customer,
+    clientScopes: deps.lookup.clientScopes,
   })
-  const { read, isLive, customer } = verifier
+  const { read, isLive, scopesOf, customer } = verifier
   const sessions = createSessions({ ...deps, keys, revocations, customer })
   const revokeToken: Tokens['revokeToken'] = (tx, { jti, exp }) =>
     revocations.announce(tx, 'token', jti, exp * 1000)
@@ -74,6 +78,9 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     verify: verifier.verify,
     read,
     isLive,
+    scopesOf,
+    clientChanged: (tx, id) =>
+      revocations.announce(tx, 'client_changed', id, clock.now() + NOTICE_KEPT_MS),
     revokeToken,
     rotateSigning: keys.rotate,
     endpoints: tokenEndpoints({ ...deps, keys, tokens: { ...sessions, read, revokeToken } }),

@@ -6,7 +6,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { type Expected, invalidToken, parseToken, provenClaims, wrongWith } from './access-token.ts'
-import type { Claims, CustomerFacts, TokenLookup } from './grant.ts'
+import { type Claims, type CustomerFacts, LOGIN_CLIENT, type TokenLookup } from './grant.ts'
 import type { Revocations } from './revocations.ts'
 import type { KeyRing } from './signing-keys.ts'
 
@@ -19,14 +19,18 @@ export interface Verifier {
   isLive(claims: Claims): Promise<boolean>
   /** A customer by id, remembered until it changes. */
   customer(id: string): Promise<CustomerFacts | undefined>
-  /** Something is not as it was: one customer, or, without an id, perhaps any. */
-  forget(customer?: string): void
+  /** The scopes of a token that its client still has. */
+  scopesOf(claims: Claims): Promise<readonly string[]>
+  /** A customer or a client is not as it was; without an id, perhaps any. */
+  forget(id?: string): void
 }
 
 interface Known {
   readonly principal: Principal
   readonly claims: Claims
   readonly customer: CustomerFacts
+  /** Of its client; undefined for a login's own token, which no client narrows. */
+  readonly clientScopes: readonly string[] | undefined
   readonly expiresAt: number
   /** Of `Revocations`, when it was last found good. */
   generation: number
@@ -38,6 +42,7 @@ export interface VerifierDeps {
   readonly revocations: Revocations
   readonly expected: () => Expected
   readonly customer: TokenLookup['customer']
+  readonly clientScopes: TokenLookup['clientScopes']
 }
 
 const EXPIRED = 'The token has expired.'
@@ -48,7 +53,8 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   // By their text: of one token there is one that is accepted, and hashing it would cost as much as
   // all the rest.
   const tokens = new Map<string, Known>()
-  const customers = customerMemory(deps)
+  const customers = memory(revocations, deps.customer)
+  const clients = memory(revocations, deps.clientScopes)
 
   const read = async (jwt: string): Promise<Claims | undefined> => {
     const token = parseToken(jwt)
@@ -67,18 +73,24 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     const owner = await customers.find(claims.customer)
     if (!owner) throw invalidToken('The token is of a customer that is not there.')
     if (owner.suspended) throw new Failure('customer_suspended')
-    const principal = principalOf(claims, owner)
+    const clientScopes = await ofClient(claims)
+    const principal = principalOf(claims, owner, scopesIn(claims, clientScopes))
     const expiresAt = claims.exp * 1000
     if (revocations.fresh()) {
-      keep(tokens, jwt, { principal, claims, customer: owner, expiresAt, generation })
+      keep(tokens, jwt, { principal, claims, customer: owner, clientScopes, expiresAt, generation })
     }
     return principal
   }
+
+  /** Of a client that is gone nothing is left; what it had been issued is revoked anyway. */
+  const ofClient = async ({ client_id }: Claims) =>
+    client_id === LOGIN_CLIENT ? undefined : ((await clients.find(client_id)) ?? [])
 
   /** Found good under an older generation: is it still? */
   const stillGood = (known: Known): boolean => {
     if (revocations.has(known.claims)) throw invalidToken(REVOKED)
     if (customers.remembered(known.claims.customer) !== known.customer) return false
+    if (clients.remembered(known.claims.client_id) !== known.clientScopes) return false
     known.generation = revocations.generation
     return true
   }
@@ -100,20 +112,24 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       return !(await revocations.isRevoked(claims))
     },
     customer: customers.find,
-    forget: customers.forget,
+    scopesOf: async (claims) => scopesIn(claims, await ofClient(claims)),
+    forget(id) {
+      customers.forget(id)
+      clients.forget(id)
+    },
   }
 }
 
-/** Customers by id, remembered while what is remembered can be trusted. */
-function customerMemory({ revocations, customer }: VerifierDeps) {
-  const known = new Map<string, CustomerFacts>()
+/** What `ask` says by id, remembered while what is remembered can be trusted. */
+function memory<V>(revocations: Revocations, ask: (id: string) => Promise<V | undefined>) {
+  const known = new Map<string, V>()
   return {
     remembered: (id: string) => known.get(id),
-    async find(id: string): Promise<CustomerFacts | undefined> {
+    async find(id: string): Promise<V | undefined> {
       const remembered = revocations.fresh() ? known.get(id) : undefined
       if (remembered) return remembered
       const { generation } = revocations
-      const found = await customer(id)
+      const found = await ask(id)
       // Something was heard while we read: right for who waits, but not for later ones.
       const same = generation === revocations.generation && revocations.fresh()
       if (found && same) keep(known, id, found)
@@ -133,15 +149,23 @@ function keep<V>(map: Map<string, V>, name: string, value: V): void {
   if (map.size > MAX_REMEMBERED) map.delete(map.keys().next().value!)
 }
 
-function principalOf(claims: Claims, { no, rate }: CustomerFacts): Principal {
-  const { customer, mode, sub, client_id, scope, sid } = claims
+/** What a token says it may, as far as its client still may. */
+const scopesIn = ({ scope }: Claims, ofClient: readonly string[] | undefined): string[] =>
+  scope.split(' ').filter((name) => name !== '' && (ofClient?.includes(name) ?? true))
+
+function principalOf(
+  claims: Claims,
+  { no, rate }: CustomerFacts,
+  scopes: readonly string[],
+): Principal {
+  const { customer, mode, sub, client_id, sid } = claims
   return {
     customer,
     mode,
     scope: scopeOf(no, mode),
     kind: client_id === sub ? 'client' : 'person',
     subject: sub,
-    scopes: new Set(scope.split(' ').filter(Boolean)),
+    scopes: new Set(scopes),
     clientId: client_id,
     ...(sid !== undefined && { sessionId: sid }),
     ...(rate && { rate }),

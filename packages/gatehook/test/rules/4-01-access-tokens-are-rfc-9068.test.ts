@@ -54,7 +54,9 @@ eachMigrated('§4.1 a hook adds, and overwrites nothing that is ours', async (db
 })
 
 eachMigrated('§3.7 a token proves a person, or a client', async (db, t) => {
-  const { tokens } = await openDesk(db, t)
+  const { tokens, world } = await openDesk(db, t)
+  const facts = { scope: SCOPE, requireAuthOnRefresh: false, matches: () => false }
+  world.clients.set('cli_1', { ...facts, scopes: login.scopes })
   const session = await tokens.openSession(login)
   const { sessionId, ...person } = await tokens.verify(session.access_token)
   assert.equal(sessionId, (await tokens.findRefresh(session.refresh_token))!.sessionId)

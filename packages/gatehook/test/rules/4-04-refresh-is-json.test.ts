@@ -42,6 +42,10 @@ eachMigrated('§4.4 tokens of a code need no client authentication', async (db, 
   const { status, body } = await refreshAs(desk, first.refresh_token)
   assert.deepEqual([status, body.scope], [200, 'things:read'])
   assert.equal((await desk.tokens.read(body.access_token))!.client_id, 'cli_1')
+  for (const authorization of ['Basic', 'Basic a b', 'basic x']) {
+    const spoilt = await refreshAs(desk, body.refresh_token, { authorization })
+    assert.deepEqual([spoilt.status, spoilt.body.error], [401, 'invalid_client'], authorization)
+  }
   const expired = { authorization: `Bearer ${first.access_token}` }
   assert.equal((await refreshAs(desk, body.refresh_token, expired)).status, 200)
 })

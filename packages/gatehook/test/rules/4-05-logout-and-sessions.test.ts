@@ -50,6 +50,18 @@ eachMigrated('§4.5 what is no token of ours is told so', async (db, t) => {
   }
 })
 
+eachMigrated('§3.1 two tokens in two headers are one too many', async (db, t) => {
+  const { tokens, ask, works } = await openDesk(db, t)
+  const { access_token, refresh_token } = await tokens.openSession(login)
+  const twice = [`Bearer ${access_token}`, `Bearer ${access_token}`]
+  const headers = { authorization: twice as unknown as string }
+  for (const line of [LOGOUT, 'POST /auth/refresh']) {
+    const { status, body } = await ask(line, { headers, body: { refresh_token } })
+    assert.deepEqual([status, body.error], [400, 'ambiguous_credentials'], line)
+  }
+  assert(await works(access_token))
+})
+
 eachMigrated('§4.5 a spent refresh token ends its session, too', async (db, t) => {
   const { tokens, ask, refresh } = await openDesk(db, t)
   const { refresh_token } = await tokens.openSession(login)

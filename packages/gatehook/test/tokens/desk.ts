@@ -128,6 +128,7 @@ export async function openDesk(
     lookup: {
       person: async (scope, subject) => (scope === SCOPE ? facts.people.get(subject) : undefined),
       client: async (id) => facts.clients.get(id),
+      clientScopes: async (id) => facts.clients.get(id)?.scopes,
       async customer(id) {
         options.onCustomer?.()
         return facts.customers.get(id)

@@ -1,0 +1,27 @@
+/** §4.5, §5.2: logout-all ends what a browser is signed in with at our pages, for that person. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases } from '../../../../test/rig/databases.ts'
+import { agree, authorizePath, openBrowser, openPlace, PASSWORD } from '../oauth/rig.ts'
+
+for (const { name } of databases) {
+  test(`after logout-all no browser gets a code without a password [${name}]`, async (t) => {
+    const { app, anybody, client, person, makePerson } = await openPlace(t, name)
+    const other = await makePerson()
+    const [mine, theirs] = [openBrowser(app), openBrowser(app)]
+    const path = authorizePath(client)
+    for (const [browser, who] of [
+      [mine, person],
+      [theirs, other],
+    ] as const) {
+      assert(await agree(browser, path, who))
+      assert((await browser.get(path)).location?.searchParams.get('code'), 'signed in still')
+    }
+    const sent = { authorization: `Basic ${btoa(`${person.email}:${PASSWORD}`)}` }
+    assert.equal((await anybody.post('/auth/logout-all', undefined, sent)).status, 204)
+    const page = await mine.get(path)
+    assert.deepEqual([page.status, page.location], [200, undefined])
+    assert.match(page.text, /name="password"/)
+    assert((await theirs.get(path)).location?.searchParams.get('code'))
+  })
+}
