@@ -137,8 +137,8 @@ export async function createClient(
 
 /**
  * Changes `{name?, redirect_uris?, scopes?, grant_types?, require_client_auth_on_refresh?}`. What
- * is asked for after it is judged by it, on every node within 2 s, with access tokens issued before,
- * too: none carries more than its client has. Throws 404, 422.
+ * is asked for after it is judged by it, on every node within 2 s, with access tokens issued
+ * before: none carries more than its client has. Throws 404, 422.
  */
 export async function patchClient(
   admin: ClientAdministration,

@@ -58,8 +58,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
 
   const read = async (jwt: string): Promise<Claims | undefined> => {
     const token = parseToken(jwt)
-    if (!token) return undefined
-    const key = await keys.find(token.kid)
+    const key = token && (await keys.find(token.kid))
     return key && provenClaims(token, key)
   }
 
@@ -82,9 +81,9 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     return principal
   }
 
-  /** Of a client that is gone nothing is left; what it had been issued is revoked anyway. */
-  const ofClient = async ({ client_id }: Claims) =>
-    client_id === LOGIN_CLIENT ? undefined : ((await clients.find(client_id)) ?? [])
+  // Of a client that is gone nothing is left; what it had been issued is revoked anyway.
+  const ofClient = async ({ client_id: id }: Claims) =>
+    id === LOGIN_CLIENT ? undefined : ((await clients.find(id)) ?? [])
 
   /** Found good under an older generation: is it still? */
   const stillGood = (known: Known): boolean => {
