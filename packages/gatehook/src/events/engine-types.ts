@@ -1,6 +1,6 @@
 /**
- * Events the engine itself emits, beside those of the resources (§4.2, §8.10, §9.7), each with a
- * sample of its object. Pure data.
+ * Events the engine itself emits, beside those of the resources (§3.8, §3.10, §4.2, §8.10, §9.7),
+ * each with a sample of its object. What is not named here, nobody can ask for. Pure data.
  */
 const ending = {
   id: 'v1',
@@ -12,10 +12,34 @@ const ending = {
   last_called_at: '2026-11-30T09:30:00.000Z',
 }
 
+const key = {
+  id: 'key_sample',
+  name: 'Continuous integration',
+  hint: 'gk_live_…4fQx',
+  scopes: ['events:read'],
+  customer: 'cus_sample',
+  mode: 'live',
+  cidrs: [],
+  api_version: null,
+  expires_at: null,
+  last_used_at: null,
+  created_at: '2026-11-30T09:30:00.000Z',
+}
+
 export const engineEvents: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'api_version.deprecated': { ...ending, status: 'deprecated' },
   'api_version.sunset_approaching': { ...ending, status: 'deprecated', days_left: 30 },
   'api_version.retired': { ...ending, status: 'retired' },
+  'key.created': key,
+  'key.revoked': key,
+  'login.throttled': {
+    id: 1,
+    username: 'ada@example.com',
+    by: 'account',
+    realm: 'person',
+    address: '203.0.113.7',
+    retry_after_s: 300,
+  },
   'token.reuse_detected': {
     session_id: 'ses_sample',
     client_id: 'gatehook',
