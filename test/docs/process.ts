@@ -5,7 +5,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { formatKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
@@ -13,7 +12,10 @@ import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 
 const MAIN = fileURLToPath(new URL('../../packages/gatehook/src/cli/main.ts', import.meta.url))
 
-export async function freshFolder(t: TestContext): Promise<string> {
+/** A test, or a file of tests. */
+type Ending = { after(ending: () => Promise<void>): void }
+
+export async function freshFolder(t: Ending): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-docs-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   return folder
@@ -41,7 +43,7 @@ export interface Running {
 
 /** Starts the service of a folder, seeded; it ends with the test. */
 export async function startService(
-  t: TestContext,
+  t: Ending,
   folder: string,
   scopes: readonly string[],
   environment: Readonly<Record<string, string>> = {},

@@ -18,14 +18,14 @@ export const style = `
 }
 * { box-sizing: border-box; }
 body {
-  max-width: 27rem; margin: 0 auto; padding: clamp(1.5rem, 10vh, 6rem) 1rem 2rem;
+  max-width: 27rem; margin: 0 auto; padding: clamp(1.5rem, 10vh, 6rem) min(1rem, 4vw) 2rem;
   background: var(--ground); color: var(--ink); overflow-wrap: anywhere;
   font: 1rem/1.5 system-ui, sans-serif;
 }
 header { padding: 0 .25rem; font-weight: 600; }
 header p { margin: 0 0 .75rem; }
 main {
-  padding: clamp(1.25rem, 6vw, 2rem); background: var(--paper);
+  padding: min(2rem, 6vw); background: var(--paper);
   border: 1px solid var(--edge); border-radius: .75rem;
 }
 h1 { margin: 0 0 .5rem; font-size: 1.5rem; line-height: 1.25; }
@@ -40,7 +40,7 @@ li { padding: .5rem 0; border-bottom: 1px solid var(--edge); }
   border: 1px solid var(--line); border-radius: 1rem;
 }
 .notice {
-  padding: .75rem 1rem; color: var(--bad); background: var(--bad-ground);
+  padding: .75rem min(1rem, 4vw); color: var(--bad); background: var(--bad-ground);
   border: 1px solid var(--bad); border-radius: .5rem;
 }
 label { display: block; margin: 0 0 .25rem; font-weight: 600; }
@@ -50,7 +50,8 @@ input {
   border: 1px solid var(--line); border-radius: .5rem;
 }
 button {
-  display: block; width: 100%; min-height: 2.75rem; margin: .5rem 0 .75rem; padding: .5rem 1rem;
+  display: block; width: 100%; min-height: 2.75rem; margin: .5rem 0 .75rem;
+  padding: .5rem min(1rem, 4vw);
   font: inherit; font-weight: 600; color: var(--accent-ink); background: var(--accent);
   border: 1px solid var(--accent); border-radius: .5rem; cursor: pointer;
 }

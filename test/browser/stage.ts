@@ -1,0 +1,207 @@
+/**
+ * What the pages are looked at with: the real program on a fresh SQLite file, an application that
+ * waits on another port for people to come back, and one Chromium for all tests of a file.
+ */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContextOptions, Page, Response } from 'playwright-core'
+import { startService } from '../docs/process.ts'
+import { launchChromium } from './chromium.ts'
+
+const SERVICE = fileURLToPath(new URL('../../packages/gatehook/service', import.meta.url))
+export const PASSWORD = 'correct horse battery'
+const VERIFIER = 'a-verifier-that-is-long-enough-for-the-rule-of-43'
+const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url')
+export const STATE = 'state & more'
+
+export interface Client {
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+export interface Application {
+  readonly origin: string
+  readonly callback: string
+  /** The queries people came back with. */
+  readonly returns: URLSearchParams[]
+}
+
+export interface Stage {
+  readonly url: string
+  readonly application: Application
+  readonly client: Client
+  makeClient(wish?: Record<string, unknown>): Promise<Client>
+  /** Gives the e-mail; the password is `PASSWORD`. */
+  makePerson(wish?: Record<string, unknown>): Promise<string>
+  makeCustomer(name: string): Promise<string>
+  /** Where an application sends a person. */
+  link(client?: Client, more?: Record<string, string>): string
+  /** A person nobody can sign in as for the next minutes. */
+  makeThrottled(): Promise<string>
+  /**
+   * A tab of a browser nobody has used. The test fails when anything but documents is loaded in
+   * it, or when a content security policy is broken more often than `violations`.
+   */
+  open(t: TestContext, options?: BrowserContextOptions, violations?: number): Promise<Page>
+  /** What the application gets for a code. */
+  exchange(code: string): Promise<{ status: number; body: Record<string, unknown> }>
+}
+
+/** For all tests of a file; gone after the last. */
+export async function openStage(): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehook-browser-'))
+  after(() => rm(folder, { recursive: true, force: true }))
+  const { url, admin } = await startService({ after }, SERVICE, [], {
+    GATEHOOK_RATE_LIMIT: '0',
+    GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
+  })
+  const application = await openApplication(url)
+  const browser = await launchChromium()
+  after(() => browser.close())
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+  const make = async (path: string, body: object): Promise<any> => {
+    const reply = await fetch(url + path, {
+      method: 'POST',
+      headers: { 'x-api-key': admin, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    assert.equal(reply.status, 201, await reply.clone().text())
+    return reply.json()
+  }
+  const makeClient: Stage['makeClient'] = (wish = {}) => {
+    const scopes = ['users:read', 'orders:read', 'orders:write']
+    const redirect_uris = [application.callback]
+    return make('/admin/clients', { name: 'Ledger', redirect_uris, scopes, ...wish })
+  }
+  let people = 0
+  const makePerson: Stage['makePerson'] = async (wish = {}) => {
+    const email = `ada${++people}@example.com`
+    await make('/admin/users', { name: 'Ada', email, password: PASSWORD, ...wish })
+    return email
+  }
+  const client = await makeClient()
+  return {
+    url,
+    application,
+    client,
+    makeClient,
+    makePerson,
+    makeCustomer: async (name) => (await make('/admin/customers', { name })).id,
+    link: (to = client, more = {}) => `${url}/oauth/authorize?${query(application, to, more)}`,
+    async makeThrottled() {
+      const username = await makePerson()
+      for (let n = 0; n < 10; n++) {
+        const body = JSON.stringify({ username, password: 'wrong' })
+        const headers = { 'content-type': 'application/json' }
+        const reply = await fetch(`${url}/auth/login`, { method: 'POST', headers, body })
+        assert.equal(reply.status, 401)
+      }
+      return username
+    },
+    open: (t, options, violations) => openTab(t, browser, options, violations),
+    exchange: (code) => exchange(url, client, { code, redirect_uri: application.callback }),
+  }
+}
+
+const query = ({ callback }: Application, client: Client, more: Record<string, string>) =>
+  new URLSearchParams({
+    response_type: 'code',
+    client_id: client.client_id,
+    redirect_uri: callback,
+    state: STATE,
+    code_challenge: CHALLENGE,
+    code_challenge_method: 'S256',
+    ...more,
+  })
+
+/** Somebody else's server: it takes people back, and it tries to frame our pages. */
+async function openApplication(url: string): Promise<Application> {
+  const returns: URLSearchParams[] = []
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://self.invalid')
+    if (pathname === '/callback') returns.push(searchParams)
+    if (pathname === '/onward') {
+      const { port } = server.address() as AddressInfo
+      response.writeHead(302, { location: `http://localhost:${port}/home` }).end()
+      return
+    }
+    const frame = pathname === '/frame' ? `<iframe src="${url}${searchParams.get('of')}">` : ''
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+    response.end(`<!doctype html><title>The application</title>${frame}<p>${pathname}`)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  after(() => void server.close().closeAllConnections())
+  const { port } = server.address() as AddressInfo
+  const origin = `http://127.0.0.1:${port}`
+  return { origin, callback: `${origin}/callback`, returns }
+}
+
+async function openTab(
+  t: TestContext,
+  browser: Browser,
+  options: BrowserContextOptions = {},
+  violations = 0,
+): Promise<Page> {
+  const context = await browser.newContext(options)
+  const [broken, loaded]: [string[], string[]] = [[], []]
+  context.on('console', (message) => {
+    if (/content security policy/i.test(message.text())) broken.push(message.text())
+  })
+  context.on('request', (request) => {
+    if (request.resourceType() !== 'document') loaded.push(request.url())
+  })
+  context.setDefaultTimeout(30_000)
+  t.after(async () => {
+    await context.close()
+    assert.equal(broken.length, violations, broken.join('\n'))
+    assert.deepEqual(loaded, [])
+  })
+  return context.newPage()
+}
+
+/** Does what leads to another page, waits for it, and gives its status. */
+export async function next(page: Page, act: () => Promise<unknown>): Promise<number> {
+  const [response] = await Promise.all([
+    page.waitForEvent('response', (one) => one.request().isNavigationRequest() && !moved(one)),
+    page.waitForEvent('load'),
+    act(),
+  ])
+  return response.status()
+}
+
+const moved = (response: Response): boolean => 'location' in response.headers()
+
+/** Fills the form in and sends it, as somebody at the keyboard does. */
+export async function signIn(page: Page, username: string, password = PASSWORD): Promise<number> {
+  await page.getByLabel('E-mail').fill(username)
+  await page.getByLabel('Password').fill(password)
+  return next(page, () => page.keyboard.press('Enter'))
+}
+
+export const press = (page: Page, name: string): Promise<number> =>
+  next(page, () => page.getByRole('button', { name, exact: true }).click())
+
+/** Name of what has the focus: of a button, what it says. */
+export const focused = (page: Page): Promise<string> =>
+  page.evaluate<string>(`(({ tagName, name, textContent }) =>
+    tagName === 'BUTTON' ? textContent : name ?? 'nothing')(document.activeElement)`)
+
+async function exchange(url: string, client: Client, fields: Record<string, string>) {
+  const reply = await fetch(`${url}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${client.client_id}:${client.client_secret}`)}` },
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code_verifier: VERIFIER,
+      ...fields,
+    }),
+  })
+  return { status: reply.status, body: (await reply.json()) as Record<string, unknown> }
+}
