@@ -162,7 +162,7 @@ test('nothing moves', async (t) => {
   })
 })
 
-test('with colours of the reader alone, buttons, fields and the focus keep their edges', async (t) => {
+test('in colours of the reader, buttons, fields and the focus keep their edges', async (t) => {
   await everyPage(t, { forcedColors: 'active' }, async (page, name) => {
     assert.equal(await page.evaluate(`matchMedia('(forced-colors: active)').matches`), true)
     const seen = 'button:not(.link), input:not([type=hidden]), .notice'
