@@ -99,12 +99,18 @@ test('a changed account is hashed again, a suspended customer is told so', async
   await assert.rejects(async () => ask(), { code: 'invalid_credentials' })
 })
 
-test('who asks without cost is named while it is remembered', async () => {
-  const { time, count, ask, basic, call, pair } = door()
+test('who is asked for without a password’s cost is named while it is remembered', async () => {
+  const { time, count, account, ask, basic, call, pair } = door()
   assert.throws(() => basic.known(pair('good'), call), { code: 'invalid_credentials' })
   await ask()
   assert.equal(basic.known(pair('good'), call), principal)
   time.ms += 1000
+  assert.equal(await basic.known(pair('good'), call), principal)
+  assert.deepEqual(count, { hashed: 1, looked: 2 })
+  account.revision = 2
+  time.ms += 1000
+  await assert.rejects(async () => basic.known(pair('good'), call), Failure)
+  time.ms = minutes(5)
   assert.throws(() => basic.known(pair('good'), call), Failure)
   assert.equal(count.hashed, 1)
 })

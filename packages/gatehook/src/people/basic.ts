@@ -40,7 +40,7 @@ export interface BasicDeps {
 
 export interface Basic {
   readonly verify: Verifier
-  /** `verify` for who is remembered: hashes no password and asks nobody; throws for others. */
+  /** `verify` for who is remembered, hashing no password; refuses others. */
   readonly known: Verifier
 }
 
@@ -106,9 +106,14 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
     },
     known({ value }) {
       const pair = pairOf(nameOf(value))
-      const principal = pair && standing(pair, accounts.peek(pair.id))
-      if (!principal) throw invalidCredentials(CHALLENGE)
-      return principal
+      if (!pair) throw invalidCredentials(CHALLENGE)
+      const judge = (now: Standing | undefined): Principal => {
+        const principal = standing(pair, now)
+        if (principal) return principal
+        throw invalidCredentials(CHALLENGE)
+      }
+      const now = accounts.get(pair.id)
+      return now instanceof Promise ? now.then(judge) : judge(now)
     },
   }
 }

@@ -14,8 +14,6 @@ const MAX_REMEMBERED = 10_000
 export interface Fresh<T> {
   /** At once where it is remembered. */
   get(id: number): T | Promise<T | undefined>
-  /** What is remembered and fresh enough; never asks. */
-  peek(id: number): T | undefined
   /** Something was changed here. */
   forget(id: number): void
   /** Resolves when nothing is looked up in the background. */
@@ -63,10 +61,6 @@ export function createFresh<T>(
         look(id).catch((error: unknown) => log.warn({ err: error }, 'a person was not looked up'))
       }
       return entry!.value
-    },
-    peek(id) {
-      const entry = known.get(id)
-      return ageOf(entry) < FRESH_MS ? entry!.value : undefined
     },
     forget(id) {
       known.delete(id)
