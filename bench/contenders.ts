@@ -17,13 +17,16 @@ export interface Contender {
 
 const file = (path: string) => new URL(path, import.meta.url).pathname
 
-/** Contenders without data. `hello` is Fastify; `raw` is node:http; `fixed` does not even parse. */
-export const bare = (name: 'hello' | 'raw' | 'fixed'): Contender => ({
+/** A file of `contenders/` that needs no data. */
+export const program = (name: string): Contender => ({
   key: name,
   folder: name,
   prepare: async () => {},
   command: () => ({ args: [file(`contenders/${name}.ts`)] }),
 })
+
+/** `hello` is Fastify; `raw` is node:http; `fixed` does not even parse. */
+export const bare = (name: 'hello' | 'raw' | 'fixed') => program(name)
 
 export const hello = () => bare('hello')
 

@@ -11,6 +11,8 @@ export interface Wire {
   readonly bytes: Buffer
   /** HEAD: the answer has no body whatever its length says. */
   readonly bodiless: boolean
+  /** What stands in the answer behind `before` is written to its place before the next use. */
+  readonly renewed?: { readonly at: number; readonly length: number; readonly before: Buffer }
 }
 
 export interface RunOptions {
@@ -139,6 +141,8 @@ class Run {
     this.#lastMs = nowMs
     if (nowMs <= this.#endMs) this.#inTime++
     this.#histogram.add((nowMs - sentMs) * 1000)
+    const { bytes, renewed } = this.#requests[index]!
+    if (renewed && !reader.copyBehind(renewed, bytes)) this.erred('an answer renews nothing')
     const { status } = reader
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1
     if (this.#answers > this.#sampleAfter && this.#samples.length < this.#options.samples) {

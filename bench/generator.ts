@@ -12,6 +12,7 @@ export interface ListedRequest {
   /** The whole request as it goes over the wire. */
   readonly text: string
   readonly bodiless: boolean
+  readonly renewed: { readonly value: string; readonly member: string } | undefined
 }
 
 export type Reply =
@@ -30,12 +31,17 @@ process.on('message', async ({ number, order }: { number: number; order: Order }
 })
 process.on('disconnect', () => process.exit())
 
+function wireOf({ text, bodiless, renewed }: ListedRequest): Wire {
+  const bytes = Buffer.from(text, 'utf8')
+  if (!renewed) return { bytes, bodiless }
+  const { value, member } = renewed
+  const place = { at: bytes.indexOf(value), length: Buffer.byteLength(value) }
+  return { bytes, bodiless, renewed: { ...place, before: Buffer.from(`"${member}":"`) } }
+}
+
 async function obey(order: Order): Promise<Outcome | undefined> {
   if (order.kind === 'list') {
-    const requests = order.requests.map(({ text, bodiless }) => ({
-      bytes: Buffer.from(text, 'utf8'),
-      bodiless,
-    }))
+    const requests = order.requests.map(wireOf)
     lists.set(order.list, { requests, next: 0 })
     return undefined
   }

@@ -10,8 +10,13 @@ export interface Ask {
   /** Path and query. */
   readonly target: string
   readonly headers?: Readonly<Record<string, string>>
-  /** JSON text. */
+  /** JSON text, where `headers` name no other type. */
   readonly body?: string
+  /**
+   * Good for one request, which gives the next: a member of the JSON answer, as long as `value`,
+   * takes the place of `value` in the request.
+   */
+  readonly renewed?: { readonly value: string; readonly member: string }
   /** What the row's check knows about the answer. */
   readonly known?: unknown
 }
@@ -57,11 +62,12 @@ export function startGenerator(core: number | undefined): Generator {
   }
 }
 
-function onTheWire({ method, target, headers, body }: Ask): ListedRequest {
+function onTheWire({ method, target, headers, body, renewed }: Ask): ListedRequest {
   let text = `${method} ${target} HTTP/1.1\r\nhost: 127.0.0.1\r\n`
   for (const [name, value] of Object.entries(headers ?? {})) text += `${name}: ${value}\r\n`
   if (body !== undefined) {
-    text += `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`
+    if (headers?.['content-type'] === undefined) text += 'content-type: application/json\r\n'
+    text += `content-length: ${Buffer.byteLength(body)}\r\n`
   }
-  return { text: `${text}\r\n${body ?? ''}`, bodiless: method === 'HEAD' }
+  return { text: `${text}\r\n${body ?? ''}`, bodiless: method === 'HEAD', renewed }
 }

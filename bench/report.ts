@@ -33,11 +33,12 @@ function loadLines({ sides, ratios }: LoadResult): string[] {
   return [...columns([head, ...table]), ...ratios.map(ratioLine)]
 }
 
-function ratioLine({ of, to, ratio, byCpu, least, most, met }: RatioResult): string {
+function ratioLine({ of, to, figure, ratio, byCpu, least, most, met }: RatioResult): string {
   const range = `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`
   const bound = least === undefined ? `≤ ${most}` : `≥ ${least}`
   const cpu = known(byCpu, (value) => value.toFixed(2))
-  return `  ${of} ÷ ${to}: ${range}, target ${bound}: ${met ? 'met' : 'NOT MET'} (by CPU ${cpu})`
+  const how = figure === 'p99' ? '(p99)' : `(by CPU ${cpu})`
+  return `  ${of} ÷ ${to}: ${range}, target ${bound}: ${met ? 'met' : 'NOT MET'} ${how}`
 }
 
 function startLines({ sides }: StartResult): string[] {

@@ -61,6 +61,18 @@ export class ResponseReader {
     return Buffer.concat(parts).toString('utf8')
   }
 
+  /** Copies `length` bytes behind the first `before` to `at` of `into`; false without `before`. */
+  copyBehind(
+    { before, at, length }: { before: Buffer; at: number; length: number },
+    into: Buffer,
+  ): boolean {
+    const found = this.#bytes.indexOf(before, this.#bodyStart)
+    const from = found + before.length
+    if (found < 0 || from + length > this.#end) return false
+    this.#bytes.copy(into, at, from, from + length)
+    return true
+  }
+
   #hold(bytes: Buffer, length: number): void {
     let held = this.#held!
     const needed = Math.max(this.#heldLength + length, this.#end)

@@ -7,18 +7,21 @@ export interface Side {
   readonly name: string
   /** Sides whose contenders have one `key` are asked in one process. */
   readonly contender: Contender
-  /** Made once the contender answers at `url`; walked round and round. */
+  /** Made once the contender answers at `url`; walked round and round. With `each`: every round. */
   asks(url: string): Promise<readonly Ask[]> | readonly Ask[]
   /** The status every answer must have. Default 200. */
   readonly status?: number
   /** What is wrong with the content of a sampled answer; undefined when nothing is. */
   check(ask: Ask, answer: Sample): string | undefined
+  /** What else the contender does while it is asked, until `signal`; its answers do not count. */
+  beside?(url: string, signal: AbortSignal): Promise<void>
   /** After the rounds and a SIGKILL: whether the folder holds what was acknowledged. */
   audit?(folder: string, acknowledged: number): string | undefined
 }
 
 export interface Target {
-  /** Ratio of the rates of two sides, of one round each; the median is judged. */
+  /** Of the sides' rates, of one round each (or their p99); the median of ratios is judged. */
+  readonly figure?: 'rate' | 'p99'
   readonly of: string
   readonly to: string
   /** `least`: of ÷ to must reach it. `most`: of ÷ to must not pass it. */
@@ -39,6 +42,8 @@ export interface LoadRow {
   readonly name: string
   readonly title: string
   readonly facts: Facts
+  /** Requests of a round that are good once: as many are made before it, however long it lasts. */
+  readonly each?: number
   readonly sides: readonly Side[]
   readonly targets: readonly Target[]
 }

@@ -32,6 +32,8 @@ export interface SideResult {
   /** Microseconds, medians over the rounds. */
   readonly p50: number
   readonly p99: number
+  /** One figure a round. */
+  readonly p99s: readonly number[]
   readonly rssMb: number | undefined
   /** How busy the load generator was, 0 to 1; the most of all rounds. */
   readonly generatorBusy: number
@@ -59,7 +61,7 @@ const WARM_SECONDS = 3
 interface Contestant {
   readonly side: Side
   readonly server: Server
-  readonly asks: readonly Ask[]
+  asks: readonly Ask[]
   readonly list: string
   readonly rounds: Round[]
   acknowledged: number
@@ -137,25 +139,36 @@ async function enter(
     servers.set(contender.key, server)
   }
   context.progress(`${side.name}: gathering requests`)
-  const asks = await side.asks(server.url)
   const list = `${row.name} ${side.name}`
-  await context.generator.list(list, asks)
-  return { side, server, asks, list, rounds: [], acknowledged: 0 }
+  const one: Contestant = { side, server, asks: [], list, rounds: [], acknowledged: 0 }
+  if (row.each === undefined) await gather(one, context)
+  return one
+}
+
+async function gather(one: Contestant, { generator }: RunContext): Promise<void> {
+  one.asks = await one.side.asks(one.server.url)
+  await generator.list(one.list, one.asks)
 }
 
 /** One round of one side; gives its rate. */
 async function ask(
   one: Contestant,
   row: LoadRow,
-  { generator, seconds }: RunContext,
+  context: RunContext,
   faults: string[],
 ): Promise<number> {
   const { side, server } = one
   const { connections } = row.facts
+  if (row.each !== undefined) await gather(one, context)
+  const length = row.each === undefined ? { seconds: context.seconds } : { count: row.each }
+  const stop = new AbortController()
+  const beside = side.beside?.(server.url, stop.signal)
   const before = server.cpuMicros()
-  const options = { connections, seconds, samples: SAMPLES }
-  const outcome = await generator.run(one.list, server.port, options)
+  const options = { connections, ...length, samples: SAMPLES }
+  const outcome = await context.generator.run(one.list, server.port, options)
   const after = server.cpuMicros()
+  stop.abort()
+  await beside
   server.trimLog()
   const cpuMicros =
     before === undefined || after === undefined || outcome.answers === 0
@@ -190,13 +203,15 @@ function summary({ side, server, rounds }: Contestant): SideResult {
   const rates = rounds.map(({ outcome }) => outcome.rate)
   const cpu = rounds.flatMap(({ cpuMicros }) => (cpuMicros === undefined ? [] : [cpuMicros]))
   const rss = server.rssBytes()
+  const p99s = rounds.map(({ outcome }) => outcome.latency.p99)
   return {
     name: side.name,
     rates,
     rate: spread(rates),
     cpuMicros: cpu.length === 0 ? undefined : median(cpu),
     p50: median(rounds.map(({ outcome }) => outcome.latency.p50)),
-    p99: median(rounds.map(({ outcome }) => outcome.latency.p99)),
+    p99: median(p99s),
+    p99s,
     rssMb: rss === undefined ? undefined : rss / 2 ** 20,
     generatorBusy: Math.max(...rounds.map(({ outcome }) => outcome.busy)),
   }
@@ -207,11 +222,13 @@ function judge(target: Target, sides: readonly SideResult[]): RatioResult[] {
   const of = sides.find(({ name }) => name === target.of)
   const to = sides.find(({ name }) => name === target.to)
   if (!of || !to) return []
-  const ratio = spread(of.rates.map((rate, round) => rate / to.rates[round]!))
+  const figures = ({ rates, p99s }: SideResult) => (target.figure === 'p99' ? p99s : rates)
+  const ratio = spread(figures(of).map((figure, round) => figure / figures(to)[round]!))
   const met =
     ratio.median >= (target.least ?? 0) && ratio.median <= (target.most ?? Number.POSITIVE_INFINITY)
-  const byCpu = of.cpuMicros && to.cpuMicros && to.cpuMicros / of.cpuMicros
-  return [{ ...target, ratio, byCpu, met }]
+  const byCpu =
+    target.figure !== 'p99' && of.cpuMicros && to.cpuMicros && to.cpuMicros / of.cpuMicros
+  return [{ ...target, ratio, byCpu: byCpu || undefined, met }]
 }
 
 async function audit(

@@ -1,0 +1,39 @@
+/** Fastify that answers a client-credentials request by signing a JWT, and does nothing else. */
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
+import { fastify } from 'fastify'
+import { announce } from './announce.ts'
+
+const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const header = encoded({ alg: 'ES256', typ: 'at+jwt', kid: 'bench' })
+const LIFE_S = 900
+
+const app = fastify()
+app.addContentTypeParser(
+  'application/x-www-form-urlencoded',
+  { parseAs: 'string' },
+  (_request, body, done) => done(null, body),
+)
+app.post('/oauth/token', (_request, reply) => {
+  const iat = Math.floor(Date.now() / 1000)
+  const scope = 'users:read'
+  const claims = {
+    iss: 'http://127.0.0.1',
+    sub: 'bench',
+    aud: 'http://127.0.0.1',
+    exp: iat + LIFE_S,
+    iat,
+    jti: randomUUID(),
+    client_id: 'bench',
+    scope,
+    customer: 'cus_default',
+    mode: 'live',
+  }
+  const input = `${header}.${encoded(claims)}`
+  const signature = sign('sha256', Buffer.from(input), key).toString('base64url')
+  const access_token = `${input}.${signature}`
+  reply.header('cache-control', 'no-store')
+  reply.send({ access_token, token_type: 'Bearer', expires_in: LIFE_S, scope })
+})
+await announce(app)

@@ -1,0 +1,42 @@
+/** Row argon: what reads feel while passwords are hashed. */
+import { checkUser, firstUserId, get, USERS } from '../asks.ts'
+import { gatehook } from '../contenders.ts'
+import { PASSWORD, personAt, postJson } from '../oauth.ts'
+import type { LoadRow, Side } from '../row.ts'
+
+const users = 1000
+const LOGINS = 20
+const contender = gatehook({ users, own: 'logins' })
+
+async function reads(url: string) {
+  const first = await firstUserId(url)
+  return Array.from({ length: users }, (_, n) => get(`${USERS}/${first + n}`, first + n))
+}
+
+/** Twenty people who sign in again and again, all at once. */
+async function logins(url: string, signal: AbortSignal): Promise<void> {
+  const names = await Promise.all(Array.from({ length: LOGINS }, () => personAt(url)))
+  const again = async (username: string) => {
+    while (!signal.aborted) await postJson(`${url}/auth/login`, { username, password: PASSWORD })
+  }
+  await Promise.all(names.map(again))
+}
+
+const side = (name: string, beside?: Side['beside']): Side => ({
+  name,
+  contender,
+  asks: reads,
+  check: checkUser,
+  ...(beside && { beside }),
+})
+
+export const rows: LoadRow[] = [
+  {
+    kind: 'load',
+    name: 'argon',
+    title: 'one row by id, API key, while twenty people sign in again and again, and idle',
+    facts: { durability: 'FULL for logins', connections: 8, users },
+    sides: [side('idle'), side('20 logins', logins)],
+    targets: [{ of: '20 logins', to: 'idle', figure: 'p99', most: 3 }],
+  },
+]
