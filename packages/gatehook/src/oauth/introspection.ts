@@ -48,7 +48,8 @@ async function askerOf(deps: TokenQuestions, call: Call, parameters: Parameters)
   const byApi =
     call.headers['x-api-key'] !== undefined || /^(bearer|apikey)\b/i.test(authorization ?? '')
   if (byApi) {
-    if (parameters.has('client_secret')) {
+    const two = authorization !== undefined && call.headers['x-api-key'] !== undefined
+    if (two || parameters.has('client_secret')) {
       throw new Refusal('invalid_request', 'Send one credential.')
     }
     const principal = await deps.recognize(call)

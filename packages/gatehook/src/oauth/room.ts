@@ -79,12 +79,11 @@ export const clientFacts =
   (clients: KnownClients, clock: { now(): number }) =>
   async (id: string): Promise<ClientFacts | undefined> => {
     const client = await clients.find(id)
-    return (
-      client && {
-        scope: client.scope,
-        scopes: client.scopes,
-        requireAuthOnRefresh: client.requireAuthOnRefresh,
-        matches: (secret) => holdsSecret(client, secret, clock.now()),
-      }
-    )
+    if (!client?.grantTypes.includes('refresh_token')) return undefined
+    return {
+      scope: client.scope,
+      scopes: client.scopes,
+      requireAuthOnRefresh: client.requireAuthOnRefresh,
+      matches: (secret) => holdsSecret(client, secret, clock.now()),
+    }
   }

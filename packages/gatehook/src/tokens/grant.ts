@@ -101,7 +101,7 @@ export interface CustomerFacts {
 export interface TokenLookup {
   /** Undefined when gone or disabled: no more tokens then. */
   person(scope: Scope, subject: string): Promise<PersonFacts | undefined>
-  /** Undefined when gone. Never asked for `LOGIN_CLIENT`. */
+  /** Undefined when gone, or when it may not refresh. Never asked for `LOGIN_CLIENT`. */
   client(clientId: string): Promise<ClientFacts | undefined>
   /** What a client may do at this moment, remembered by nobody; undefined when it is gone. */
   clientScopes(clientId: string): Promise<readonly string[] | undefined>

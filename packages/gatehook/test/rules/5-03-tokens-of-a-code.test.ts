@@ -129,6 +129,18 @@ test('a stranger who replays a code ends nobody’s session', async (t) => {
   assert.equal(me.status, 200)
 })
 
+test('a client that may refresh no more refreshes nowhere', async (t) => {
+  const place = await openPlace(t, 'sqlite')
+  const { admin, anybody, client } = place
+  const { refresh_token } = (await exchange(place, await codeFor(place))).body
+  const path = `/admin/clients/${client.client_id}`
+  await admin.patch(path, { grant_types: ['authorization_code'] })
+  const refused = await anybody.post('/auth/refresh', { refresh_token })
+  assert.deepEqual([refused.status, refused.body.error], [401, 'invalid_grant'])
+  await admin.patch(path, { grant_types: ['authorization_code', 'refresh_token'] })
+  assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 200)
+})
+
 test('between code and exchange: a new password, a deleted client, a narrowed one', async (t) => {
   const place = await openPlace(t, 'sqlite')
   const { admin, makePerson, client } = place

@@ -75,6 +75,8 @@ test('tokens:introspect sees all of its customer and mode, by client, bearer or 
   assert.deepEqual([weak.status, weak.body.error], [403, 'insufficient_scope'])
   const own = await introspect(place, access_token, await bearerOf(place.client))
   assert.equal(own.status, 403)
+  const two = await introspect(place, access_token, { ...key, ...basicOf(seer) })
+  assert.deepEqual([two.status, two.body.error], [400, 'invalid_request'], 'one credential')
   const dead = await introspect(place, access_token, { authorization: 'Bearer a.b.c' })
   assert.deepEqual([dead.status, dead.body.error], [401, 'invalid_token'])
 })
