@@ -14,6 +14,14 @@ test('days and instants are read; a day the calendar lacks is none', () => {
   }
 })
 
+test('the first century is no other', () => {
+  for (const text of ['0001-01-01T00:00:00.000Z', '0099-12-31T23:59:59.999Z']) {
+    const ms = parseTime(text)
+    assert.equal(isoTime(ms!), text)
+    assert.equal(parseTime(text.slice(0, 10)), Date.parse(text.slice(0, 10)))
+  }
+})
+
 test('what is written is read back', () => {
   for (const ms of [0, 1, 86_399_999, 86_400_000, Date.UTC(2027, 1, 28, 23, 59, 59, 999)]) {
     assert.equal(isoTime(ms), new Date(ms).toISOString())

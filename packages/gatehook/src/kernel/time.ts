@@ -35,7 +35,8 @@ export function parseTime(text: string): number | undefined {
   if (!match) return undefined
   const [, year, month, day] = match
   // Date rolls 31 February over to March, month 13 to January; ask it back what it understood.
-  const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day))
+  // `Date.UTC` takes the years 0 to 99 for those of the last century.
+  const midnight = new Date(0).setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   const meant = new Date(midnight)
   if (meant.getUTCDate() !== Number(day) || meant.getUTCMonth() + 1 !== Number(month)) {
     return undefined
