@@ -50,6 +50,8 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['head', '. . x . . . . .', steps.settledVersion],
     ['head', '. . x x x . . .', steps.quota],
     ['head', '. . x x x . . .', steps.authorize],
+    // before a request that is not well formed is refused
+    ['refused', '. . x . . . . x', steps.explicitVersion],
     // on the way out, for every answer
     ['out', '. x x x x x x x', steps.quotaAnonymous],
     ['out', '. . x . . . . x', steps.versionSignals],
@@ -62,7 +64,10 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['out', 'x x x x x x x x', steps.observe],
   ]
   const column = (at: number): Steps => {
-    const steps = { head: [] as Step[], body: [] as Step[], out: [] as After[] }
+    const steps = {
+      ...{ head: [] as Step[], body: [] as Step[] },
+      ...{ refused: [] as Step[], out: [] as After[] },
+    }
     for (const [phase, columns, step] of table) {
       if (columns[at * 2] === 'x') (steps[phase] as (Step | After)[]).push(step)
     }

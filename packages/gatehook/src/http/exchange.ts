@@ -31,6 +31,8 @@ export interface Steps {
   readonly head: readonly Step[]
   /** With the parsed body, before the handler. */
   readonly body: readonly Step[]
+  /** What is still asked of a request that is not well formed, before it is refused. */
+  readonly refused?: readonly Step[]
   /** For every answer, failures included. */
   readonly out: readonly After[]
 }
@@ -195,10 +197,21 @@ async function settle(exchange: Exchange, pending: Promise<Answer>): Promise<voi
 }
 
 function walk(exchange: Exchange): Answer | Promise<Answer> {
-  if (exchange.arrival.refusal) throw exchange.arrival.refusal
+  const { refusal } = exchange.arrival
+  if (refusal) return refuse(exchange, refusal)
   const early = run(exchange.plan.steps.head, 0, exchange)
   if (early instanceof Promise) return early.then((answer) => answer ?? afterHead(exchange))
   return early ?? afterHead(exchange)
+}
+
+/** A version that is gone is gone for these, too (§8.7), and one that ends says so (§8.6). */
+function refuse(exchange: Exchange, refusal: Failure): Answer | Promise<Answer> {
+  const orThrow = (answer: Answer | undefined): Answer => {
+    if (answer) return answer
+    throw refusal
+  }
+  const early = run(exchange.plan.steps.refused ?? [], 0, exchange)
+  return early instanceof Promise ? early.then(orThrow) : orThrow(early)
 }
 
 function afterHead(exchange: Exchange): Answer | Promise<Answer> {

@@ -49,6 +49,18 @@ eachTimed('four fields, for every method, path and credential', async (service) 
   assert.equal((await get('/events')).status, 200)
 })
 
+eachTimed('a request that is not well formed is told the same', async ({ announce, at, get }) => {
+  const paths = ['/api/v1/%00', '/api/v1/users/%zz', '/api/v1/users?name=%zz']
+  await announce('v1', calendar)
+  await at('2027-06-30T23:59:59.999Z')
+  for (const path of paths) {
+    const { status, headers } = await get(path)
+    assert.deepEqual([status, headers.deprecation], [400, '@1798761600'], path)
+  }
+  await at('2027-07-01T00:00:00Z')
+  for (const path of paths) assert.equal((await get(path)).body.error, 'api_version_retired', path)
+})
+
 eachTimed('nothing is read or done', async (service) => {
   const { announce, get, post } = service
   await announce('v1', { sunset_at: '2026-12-01', force: true })
