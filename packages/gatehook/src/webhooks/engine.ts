@@ -76,6 +76,11 @@ export class Engine {
     return !this.#ledger.isEmpty
   }
 
+  /** Results that wait to be written. */
+  get unwritten(): number {
+    return this.#ledger.size
+  }
+
   /** Windows to fill, or a look at all endpoints that is due. */
   get isHungry(): boolean {
     return !this.#draining && this.#gatherer.isHungry
@@ -158,19 +163,15 @@ export class Engine {
     }
   }
 
-  /** Writes results. Throws when they cannot be written; they are kept, and tried again. */
-  async settle(): Promise<void> {
-    while (this.hasResults) {
-      const written = await this.#ledger.write()
-      const now = this.#deps.clock.now()
-      for (const endpoint of written) this.#gatherer.consider(endpoint, now)
-      const off = await this.#ledger.disable()
-      if (!off) continue
-      const { endpoint, reason } = off
+  /** Writes the results there are. Throws when they cannot be written; they are kept. */
+  settle(): Promise<void> {
+    const consider = (endpoint: Endpoint) =>
+      this.#gatherer.consider(endpoint, this.#deps.clock.now())
+    return this.#ledger.settle(consider, ({ endpoint, reason }) => {
       endpoint.readAt = Number.NEGATIVE_INFINITY
-      this.#gatherer.consider(endpoint, now)
+      consider(endpoint)
       this.#deps.log.warn({ webhook: endpoint.registration?.id, reason }, 'webhook disabled')
-    }
+    })
   }
 
   /**
@@ -227,7 +228,7 @@ export class Engine {
     owner.takeToken()
     const start = this.#pace.started(this.#deps.clock.elapsedMs())
     this.#deps.post(endpoint.registration!, { ...due, body }, { n, now }).then((outcome) => {
-      this.#pace.ended(start)
+      this.#pace.ended(start, this.#deps.clock.elapsedMs())
       this.#finish(endpoint, due, { n, at: now, outcome })
     })
   }

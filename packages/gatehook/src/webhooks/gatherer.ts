@@ -14,7 +14,7 @@ import type { Leases, Registration, WorkStore } from './work.ts'
 /** Rows of one endpoint in memory, and of all together. */
 const WINDOW_MAX = 512
 const WINDOW_MIN = 4
-const WINDOWS_MAX = 4_096
+const WINDOWS_MAX = 16_384
 /** Characters of bodies in all windows. */
 const WINDOWS_CHARACTERS = 8_388_608
 /** Endpoints read at a time. */

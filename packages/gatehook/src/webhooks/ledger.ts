@@ -23,6 +23,7 @@ export class Ledger {
   readonly #noted = new Set<Endpoint>()
   #unwritten: Result[] = []
   #off: SwitchOff[] = []
+  #settling: Promise<void> = Promise.resolve()
 
   constructor(store: Pick<WorkStore, 'settle' | 'disable'>) {
     this.#store = store
@@ -54,8 +55,28 @@ export class Ledger {
     this.#off.push({ endpoint, reason })
   }
 
-  /** One transaction of results; gives the endpoints they were of. Throws when it fails. */
-  async write(): Promise<Endpoint[]> {
+  /**
+   * Writes what there is; what comes meanwhile waits for the next call, so that one commit has
+   * many. Calls follow one another. Throws when writing fails, and keeps what is not written.
+   */
+  settle(written: (endpoint: Endpoint) => void, off: (what: SwitchOff) => void): Promise<void> {
+    const turn = this.#settling
+      .catch(() => undefined)
+      .then(async () => {
+        let left = this.#unwritten.length
+        do {
+          const endpoints = await this.#write()
+          left -= endpoints.length
+          for (const endpoint of endpoints) written(endpoint)
+        } while (left > 0)
+        for (let one = await this.#disable(); one; one = await this.#disable()) off(one)
+      })
+    this.#settling = turn
+    return turn
+  }
+
+  /** One transaction of results; gives the endpoints they were of. */
+  async #write(): Promise<Endpoint[]> {
     const batch = this.#unwritten.slice(0, BATCH_MAX)
     const noted = [...this.#noted]
     if (batch.length + noted.length === 0) return []
@@ -76,7 +97,7 @@ export class Ledger {
   }
 
   /** Switches one off; undefined when none is to be. */
-  async disable(): Promise<SwitchOff | undefined> {
+  async #disable(): Promise<SwitchOff | undefined> {
     const next = this.#off[0]
     if (!next) return undefined
     await this.#store.disable(next.endpoint.no, next.reason)

@@ -10,8 +10,11 @@ import { BEAT_MS, type NodeLeases } from './leases.ts'
 /** Time is looked at so often while something waits for it, and while nothing does. */
 const BUSY_SWEEP_MS = 20
 const IDLE_SWEEP_MS = 250
-/** Results gather for so long, so that one commit has many. */
+/** Results gather for so long, so that one commit has many: longer where they come quickly. */
 const SETTLE_PAUSE_MS = 5
+const SETTLE_PAUSE_BUSY_MS = 20
+/** So many within the short pause, and they come quickly. */
+const BUSY_RESULTS = 32
 /** After a failure of the database. */
 const FAILED_PAUSE_MS = 500
 
@@ -57,6 +60,7 @@ export async function turnEngine(
     while (running) {
       await results.wait()
       await pause(SETTLE_PAUSE_MS)
+      if (engine.unwritten > BUSY_RESULTS) await pause(SETTLE_PAUSE_BUSY_MS - SETTLE_PAUSE_MS)
       await guarded('results of deliveries could not be written', () => engine.settle())
       nudge()
     }
