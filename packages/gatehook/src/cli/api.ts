@@ -112,12 +112,25 @@ function localAsk(app: App, key: string): Ask {
   }
 }
 
+const thing: Readonly<Record<string, string>> = {
+  webhooks: 'registration',
+  deliveries: 'delivery',
+  events: 'event',
+}
+
+/** What a 404 means to whoever typed an id. Rows of another customer or mode are a 404, too. */
+function missing(path: string): string {
+  const [, room = '', id] = path.split(/[/?]/)
+  if (thing[room] === undefined || !id) return `There is nothing at ${path}.`
+  return `There is no ${thing[room]} ${decodeURIComponent(id)} in this mode of this customer.`
+}
+
 const apiOf = (service: ServiceDefinition, ask: Ask): Api => ({
   service,
   async call(method, path, body) {
     const reply = await ask(method, path, body)
     if (reply.status < 400) return reply.body
-    if (reply.status === 404) throw new CommandError(`There is nothing at ${path}.`)
+    if (reply.status === 404) throw new CommandError(missing(path))
     throw new CommandError(messageOf(reply.body, reply.status))
   },
 })

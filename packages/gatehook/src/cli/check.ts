@@ -135,7 +135,10 @@ function writeLock(file: string, service: ServiceDefinition): void {
 async function run(input: Input): Promise<number> {
   const { args, options, out } = input
   const found = findService(String(args[0] ?? '.'))
-  if (!found.declared) throw new UsageError('No service is declared here; there is no API to hold.')
+  if (!found.declared) {
+    const where = args[0] === undefined ? 'here' : `in ${args[0]}`
+    throw new UsageError(`There is no service.ts ${where}. Name its folder: gatehook check DIR`)
+  }
   const { definition } = await loadService(found)
   const path = join(dirname(found.file), LOCK_FILE)
   const file = relative(process.cwd(), path)

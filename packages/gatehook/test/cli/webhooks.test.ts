@@ -53,7 +53,7 @@ test('a registration is made, tried, rotated, replayed and deleted', async (t) =
     deleted: true,
   })
   const gone = await gatehook(place, 'webhooks', 'test', made.id)
-  assert.deepEqual([gone.exit, /There is nothing at/.test(gone.stderr)], [1, true])
+  assert.deepEqual([gone.exit, /There is no registration wh_/.test(gone.stderr)], [1, true])
   assert.match((await gatehook(place, 'webhooks', 'list')).stdout, /^No registrations\./)
 })
 
