@@ -35,7 +35,7 @@ function findChromium(): string {
   throw new Error(
     named
       ? `CHROMIUM_PATH is ${named}, which is no program that can be run.`
-      : 'No Chromium was found. Install one (Debian: apt-get install chromium), or set CHROMIUM_PATH.',
+      : 'No Chromium was found: install it (apt-get install chromium), or set CHROMIUM_PATH.',
   )
 }
 
