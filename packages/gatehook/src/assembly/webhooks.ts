@@ -7,9 +7,9 @@ import { localLimiter, sharedLimiter } from '../quota/limiter.ts'
 import { drawFrom } from '../quota/store.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { eventTypesOf } from '../resources/event-types.ts'
+import { lateTransport } from '../webhooks/late-transport.ts'
 import { retention } from '../webhooks/retention.ts'
 import { webhookEndpoints } from '../webhooks/routes.ts'
-import { createTransport } from '../webhooks/transport.ts'
 import type { Ground, Part } from './ground.ts'
 
 export interface WebhookPartDeps {
@@ -27,7 +27,7 @@ export function webhookPart(ground: Ground, deps: WebhookPartDeps): Part {
   const { db, clock, config } = ground
   const { catalog, list, effective, wake } = deps
   const { render, newest, versions } = catalog
-  const transport = createTransport({
+  const transport = lateTransport({
     clock,
     allowPrivate: config.webhookAllowPrivate,
     timeoutMs: config.webhookTimeoutMs,
@@ -52,6 +52,10 @@ export function webhookPart(ground: Ground, deps: WebhookPartDeps): Part {
       trial: { render, effective, limiter },
     }),
     chores: retention(db, clock),
+    // A file of authorities that is none is told at the start, not by the first delivery.
+    async start() {
+      if (config.webhookCa !== null) await transport.open()
+    },
     async stop() {
       transport.close()
     },

@@ -2,7 +2,6 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { type Database, StorageError } from './database.ts'
-import { openPostgres } from './postgres.ts'
 import { openSqlite } from './sqlite.ts'
 
 export interface OpenDeps {
@@ -18,7 +17,11 @@ export interface OpenDeps {
  * operator. `sqlite::memory:` is refused: each of the three connections would have its own.
  */
 export async function openDatabase(url: string, deps: OpenDeps): Promise<Database> {
-  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, deps)
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    // Who keeps a file is spared the driver: 12 MB.
+    const { openPostgres } = await import('./postgres.ts')
+    return openPostgres(url, deps)
+  }
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1]
   if (path === undefined) {
     throw new StorageError('The address of a database is sqlite:./path or postgres://….')

@@ -14,11 +14,11 @@ import type { Rate } from './bucket.ts'
 import { deliveryStore } from './delivery-store.ts'
 import { Engine } from './engine.ts'
 import type { Figures } from './figures.ts'
+import { lateTransport } from './late-transport.ts'
 import { nodeLeases } from './leases.ts'
 import { turnEngine } from './loop.ts'
 import { createOutbox } from './outbox.ts'
 import { signedPost } from './signed-post.ts'
-import { createTransport } from './transport.ts'
 
 /** Plain values: they cross from one thread to another. */
 export interface EngineSettings {
@@ -55,7 +55,8 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
   const keeper = clock instanceof SettableClock ? clockKeeper({ db, clock, random }) : undefined
   await keeper?.follow()
   const stopClock = keeper ? followClock(keeper, log) : () => {}
-  const transport = createTransport({ ...settings, clock })
+  const transport = lateTransport({ ...settings, clock })
+  if (settings.ca !== undefined) await transport.open()
   let wake = (_nos: readonly number[]) => {}
   let nudge = () => {}
   const outbox = createOutbox({
