@@ -35,7 +35,11 @@ function fine({ verdicts, unlocked, file, update }: Report): string[] {
     return [...lines, '', `Wrote ${bold(file)}: ${kept} as promised from now on. Commit it.`]
   }
   if (unlocked.length > 0) {
-    lines.push('', `${list(unlocked)} is not in ${file} yet: it may still change in any way.`)
+    const [are, they] = unlocked.length > 1 ? ['are', 'they'] : ['is', 'it']
+    lines.push(
+      '',
+      `${list(unlocked)} ${are} not in ${file} yet: ${they} may still change in any way.`,
+    )
   }
   if (additions.length + unlocked.length > 0) {
     lines.push(dim(`Once they are released: ${cyan('gatehook check --update')} writes them down.`))

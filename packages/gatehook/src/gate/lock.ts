@@ -3,7 +3,7 @@
  * the words for people, and the fields they were made from. Pure; reading and writing the file is
  * the command's.
  */
-import { type Node, nodeOf } from './document.ts'
+import { type Node, nodeOf, resolved } from './document.ts'
 
 /** A field as declared; the gate knows what a stub needs of it. */
 export interface FieldData {
@@ -60,11 +60,34 @@ export function readLock(text: string, file: string): Lock {
     throw new LockError(`${file} is not JSON.${merge} Take the version of the main branch back.`)
   }
   const { lock, versions } = nodeOf(value)
-  const whole = Object.values(nodeOf(versions)).every((one) => nodeOf(one).document !== undefined)
-  if (lock !== 1 || typeof versions !== 'object' || !whole) {
-    throw new LockError(`${file} is not a lock of this Gatehook. Make it anew: check --update`)
+  if (typeof lock === 'number' && lock > 1) {
+    throw new LockError(`${file} was written by a newer Gatehook. Check with that one.`)
+  }
+  const whole = isObject(versions) && Object.values(versions).every(isPromise)
+  if (lock !== 1 || !whole) {
+    throw new LockError(`${file} is not a whole lock. Take the version of the main branch back.`)
   }
   return value as Lock
+}
+
+const isObject = (value: unknown): value is Node => nodeOf(value) === value
+
+function isPromise(value: unknown): boolean {
+  const { fields, document } = nodeOf(value)
+  if (!isObject(fields) || !isObject(document) || !isObject(document.paths)) return false
+  const specs = Object.values(fields).flatMap((one) => (isObject(one) ? Object.values(one) : [one]))
+  return specs.every(isObject) && leadsSomewhere(document, document)
+}
+
+/** Whether every reference does: who edits a lock by hand tears them. */
+function leadsSomewhere(document: Node, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  try {
+    resolved(document, value)
+  } catch {
+    return false
+  }
+  return Object.values(value).every((one) => leadsSomewhere(document, one))
 }
 
 /** Stable text: what did not change stands where it stood. */
