@@ -153,7 +153,12 @@ const brownout = (input: Input): Promise<undefined> =>
 const retire = (input: Input): Promise<undefined> =>
   say(
     input,
-    (app) => ({ sunset_at: isoTime(app.administration.clock.now()) }),
+    (app, version) => {
+      const { state, sunset_at } = app.versioning.shown().find((one) => one.version === version)!
+      // Callers were told since when it is gone; that day stays.
+      if (state === 'retired') return { sunset_at }
+      return { sunset_at: isoTime(app.administration.clock.now()) }
+    },
     ({ version, successor }) =>
       `${bold(version)} is retired: every call of it is answered with 410` +
       `${successor === null ? '' : ` and the way to ${successor}`}.`,

@@ -23,7 +23,8 @@ test('a version is deprecated, browned out, retired; a running node follows', as
   const cleared = await jsonOf(place, 'versions', 'brownout', 'v1', '--clear')
   assert.deepEqual(cleared.brownouts, [])
   assert.equal((await gatehook(place, 'versions', 'retire', 'v1')).exit, 1)
-  await jsonOf(place, 'versions', 'retire', 'v1', '--force')
+  const retired = await jsonOf(place, 'versions', 'retire', 'v1', '--force')
+  assert.deepEqual(await jsonOf(place, 'versions', 'retire', 'v1'), retired, 'the day stays')
   let status = 0
   for (let n = 0; status !== 410 && n < 20_000; n++) {
     status = (await fetch(`${url}/api/v1/users`)).status
