@@ -1,4 +1,4 @@
-/** For `node --test --test-global-setup`: one PostgreSQL and one cache of code for the whole run. */
+/** For `node --test --test-global-setup`: one PostgreSQL, one cache of code for the whole run. */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type PostgresServer, startPostgres } from './postgres.ts'
