@@ -8,7 +8,8 @@ import { Failure } from '../kernel/failure.ts'
 import { idFloor } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import { fixed, join, sql } from '../storage/sql.ts'
+import { fixed, join, raw, sql } from '../storage/sql.ts'
+import { NEXT_ROUND } from './delivery.ts'
 import type { Found } from './log.ts'
 import type { Registration } from './registration.ts'
 import { KEPT_MS } from './schedule.ts'
@@ -28,7 +29,7 @@ export interface AgainDeps {
   readonly wake: (webhookNos: readonly number[]) => void
 }
 
-const RESET = `state = 'pending', attempt = 0,
+const RESET = `state = 'pending', attempt = ${NEXT_ROUND},
   attempts = CASE WHEN length(gh_deliveries.attempts) > ${ATTEMPTS_MAX_CHARACTERS} THEN NULL
              ELSE gh_deliveries.attempts END`
 
@@ -156,10 +157,8 @@ async function makeAgain(
     count += await tx.run(sql`INSERT INTO gh_deliveries
       (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
       VALUES ${join(values)}
-      ON CONFLICT (scope, id) DO UPDATE SET state = 'pending', attempt = 0,
-        version = excluded.version, next_attempt_at = excluded.next_attempt_at,
-        attempts = CASE WHEN length(gh_deliveries.attempts) > ${ATTEMPTS_MAX_CHARACTERS} THEN NULL
-                   ELSE gh_deliveries.attempts END
+      ON CONFLICT (scope, id) DO UPDATE SET ${raw(RESET)},
+        version = excluded.version, next_attempt_at = excluded.next_attempt_at
       WHERE gh_deliveries.state <> 'pending'`)
   }
   for (const row of rows) await keepBody(deps, tx, scope, version, row)

@@ -11,6 +11,19 @@ export type StoredState = 'pending' | 'delivered' | 'failed' | 'exhausted'
 /** As shown (§9.10). */
 export type DeliveryState = StoredState | 'paused'
 
+/** Sent again, a delivery has a whole schedule before it: a round. More attempts than one has. */
+const ROUND = 1_000
+
+/** The column `attempt`, as attempts of this round and, whose number is told, of all. */
+export const attemptsMade = (attempt: number) => {
+  const inRound = attempt % ROUND
+  return { inRound, n: Math.floor(attempt / ROUND) + inRound }
+}
+
+/** SQL: the column at the start of another round. */
+export const NEXT_ROUND = `(gh_deliveries.attempt / ${ROUND} + gh_deliveries.attempt % ${ROUND})
+  * ${ROUND}`
+
 /** What a pending delivery is to those who look: it depends on its registration. */
 export function shownState(
   state: StoredState,

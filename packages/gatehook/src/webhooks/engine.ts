@@ -9,7 +9,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { isDelivered, type Outcome } from './attempt.ts'
 import type { Rate } from './bucket.ts'
-import { storedAttempt } from './delivery.ts'
+import { attemptsMade, storedAttempt } from './delivery.ts'
 import { Fairness } from './drr.ts'
 import type { Customer, Endpoint } from './endpoint.ts'
 import { type Figures, Tally } from './figures.ts'
@@ -220,7 +220,7 @@ export class Engine {
       this.#deps.nudge?.()
       return
     }
-    const n = attempt + 1
+    const { n } = attemptsMade(attempt + 1)
     endpoint.inFlight += 1
     endpoint.breaker.sent()
     if (owner.inFlight++ === 0) this.#busyCustomers += 1
@@ -254,10 +254,11 @@ export class Engine {
   #record(endpoint: Endpoint, due: Due, { n, at, outcome }: Ended, now: number): void {
     const { chance, scheduleS } = this.#deps
     const delivered = isDelivered(outcome)
-    const verdict = judge(outcome, { n, now, scheduleS, chance: delivered ? 0 : chance() })
+    const { inRound } = attemptsMade(due.attempt + 1)
+    const verdict = judge(outcome, { n: inRound, now, scheduleS, chance: delivered ? 0 : chance() })
     const { state, nextAt, parkedUntil = 0 } = verdict
     const record = storedAttempt(n, at, outcome)
-    this.#ledger.add(endpoint, { no: due.no, state, attempt: n, nextAt, record })
+    this.#ledger.add(endpoint, { no: due.no, state, attempt: due.attempt + 1, nextAt, record })
     endpoint.breaker.record(delivered, now)
     const health = afterAttempt(endpoint.health, delivered, now)
     if (health !== endpoint.health || parkedUntil > endpoint.parkedUntil) {

@@ -65,8 +65,7 @@ export function deliveryView(registration: Registration | undefined, webhookId: 
       state,
       next_attempt_at: state === 'pending' && next !== null ? isoTime(next as number) : null,
       created_at: isoTime(created_at as number),
-      // Rounds of a delivery sent again count on.
-      attempts: attemptsOf(attempts as string | null).map((one, at) => ({ ...one, n: at + 1 })),
+      attempts: attemptsOf(attempts as string | null),
     }
   }
   return {

@@ -37,7 +37,7 @@ export interface Due {
   readonly id: string
   readonly eventId: string
   readonly eventType: string
-  /** Attempts made before. */
+  /** Attempts made before; see `attemptsMade`. */
   readonly attempt: number
   readonly createdAt: number
   /** The bytes to send, as text; undefined when the event is gone. */

@@ -107,6 +107,7 @@ eachService(
       after.attempts.map((one: { n: number }) => one.n),
       [1, 2],
     )
+    assert.equal(hook.calls[2]!.headers['gatehook-attempt'], '2')
     assert.equal(hook.calls[2]!.body, hook.calls[1]!.body)
     const headers = { 'idempotency-key': 'resend-1' }
     for (const _ of [1, 2]) {
