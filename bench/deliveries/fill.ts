@@ -5,6 +5,7 @@ import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
 import { type Scope, scopeOf } from '../../packages/gatehook/src/kernel/principal.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { Vault } from '../../packages/gatehook/src/kernel/secret.ts'
+import type { Database } from '../../packages/gatehook/src/storage/database.ts'
 import { migrateEngine } from '../../packages/gatehook/src/storage/migrate.ts'
 import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
 import { sql } from '../../packages/gatehook/src/storage/sql.ts'
@@ -23,38 +24,47 @@ export interface Filled {
   readonly events: number
 }
 
-export async function fill({ databaseUrl, receiver, registrations, events }: Filled) {
-  const [clock, random] = [wallClock, systemRandom()]
+/** A customer with one registration, of all topics. */
+export async function addCustomer(db: Database, name: string, receiver: string): Promise<Scope> {
+  const random = systemRandom()
   const vault = new Vault(MASTER, random)
-  const db = await openDatabase(databaseUrl, { log: createLog({ level: 'warn' }) })
-  await migrateEngine(db, { clock })
+  return db.write(async (tx) => {
+    const customer = await tx.get(sql`INSERT INTO gh_customers (id, name, created_at)
+      VALUES (${`cus_${name}`}, 'bench', 1) RETURNING no`)
+    const scope = scopeOf(customer!.no, 'live')
+    const tag = newTag(random)
+    const made = await tx.get(sql`INSERT INTO gh_webhooks
+      (id, tag, scope, url, events, api_version, created_at, updated_at)
+      VALUES (${`wh_${name}`}, ${tag}, ${scope}, ${receiver}, '["*"]', 'v2', 1, 1) RETURNING no`)
+    await tx.run(sql`INSERT INTO gh_webhook_secrets (webhook_no, sealed, created_at)
+      VALUES (${made!.no}, ${sealSecret(vault, SECRET.value)}, 1)`)
+    await saveTopics(tx, { scope, no: made!.no, tag, events: ['*'], version: 'v2' })
+    return scope
+  })
+}
+
+/** Events of these customers in turn, each with its deliveries. */
+export async function recordMany(db: Database, scopes: readonly Scope[], events: number) {
+  const [clock, random] = [wallClock, systemRandom()]
   const wake = () => {}
   const render = (_: unknown, object: string) => object
   const outbox = createOutbox({ clock, render, effective: (version) => version, wake })
   const record = createRecorder({ clock, random, shape: 'v2', sinks: [outbox] })
-  const scopes: Scope[] = []
-  for (let n = 0; n < registrations; n++) {
-    await db.write(async (tx) => {
-      const customer = await tx.get(sql`INSERT INTO gh_customers (id, name, created_at)
-        VALUES (${`cus_${n}`}, 'bench', 1) RETURNING no`)
-      const scope = scopeOf(customer!.no, 'live')
-      const tag = newTag(random)
-      const made = await tx.get(sql`INSERT INTO gh_webhooks
-        (id, tag, scope, url, events, api_version, created_at, updated_at)
-        VALUES (${`wh_${n}`}, ${tag}, ${scope}, ${receiver}, '["*"]', 'v2', 1, 1) RETURNING no`)
-      await tx.run(sql`INSERT INTO gh_webhook_secrets (webhook_no, sealed, created_at)
-        VALUES (${made!.no}, ${sealSecret(vault, SECRET.value)}, 1)`)
-      await saveTopics(tx, { scope, no: made!.no, tag, events: ['*'], version: 'v2' })
-      scopes.push(scope)
-    })
-  }
   const event = { type: 'order.created', collection: 'orders', objectId: 1, object: OBJECT }
   for (let at = 0; at < events; at += BATCH) {
     await db.write(async (tx) => {
       for (let n = at; n < Math.min(events, at + BATCH); n++) {
-        await record(tx, scopes[n % registrations]!, event)
+        await record(tx, scopes[n % scopes.length]!, event)
       }
     })
   }
+}
+
+export async function fill({ databaseUrl, receiver, registrations, events }: Filled) {
+  const db = await openDatabase(databaseUrl, { log: createLog({ level: 'warn' }) })
+  await migrateEngine(db, { clock: wallClock })
+  const scopes: Scope[] = []
+  for (let n = 0; n < registrations; n++) scopes.push(await addCustomer(db, String(n), receiver))
+  await recordMany(db, scopes, events)
   await db.close()
 }

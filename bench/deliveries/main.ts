@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import type { Measured } from './common.ts'
+import { median, ratioText } from './ratios.ts'
 
 const { values } = parseArgs({
   options: {
@@ -34,11 +35,10 @@ for (let round = 1; round <= Number(values.rounds); round++) {
     results.get(name)!.push(await side())
   }
 }
-const median = (numbers: number[]) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1]!
 const of = (at: number) => results.get(names[at]!)!
 const ratio = (one: number, other: number) => {
   const all = of(one).map((measured, round) => measured.perSecond / of(other)[round]!.perSecond)
-  return `${median(all).toFixed(2)} (${Math.min(...all).toFixed(2)}–${Math.max(...all).toFixed(2)})`
+  return ratioText(all)
 }
 console.table(
   Object.fromEntries(

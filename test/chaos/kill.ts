@@ -32,9 +32,15 @@ export interface ChaosResult {
   /** Arrivals beyond the first of each delivery. */
   readonly duplicates: number
   readonly kills: number
-  /** The most a kill can send twice: what was under way, and what was not written yet. */
+  /**
+   * The most the kills can have made sent twice: what was open at the receiver when each came, and
+   * what it had answered so shortly before that the result may not have been written.
+   */
   readonly underWay: number
 }
+
+/** Results gather for 20 ms, then one commit; on a busy machine both take their time. */
+const UNWRITTEN_MS = 250
 
 interface Node {
   readonly child: ChildProcess
@@ -85,13 +91,14 @@ const ended = (child: ChildProcess) =>
 async function openReceiver(random: () => number) {
   const arrivals = new Map<string, number>()
   const delivered = new Map<string, Set<string>>()
+  /** When deliveries were answered lately. */
+  let answered: number[] = []
   let open = 0
-  let mostOpen = 0
   const server = createServer((request, response) => {
     open += 1
-    mostOpen = Math.max(mostOpen, open)
     response.once('close', () => {
       open -= 1
+      answered.push(performance.now())
     })
     request.resume().once('end', () => {
       const delivery = String(request.headers['gatehook-delivery'])
@@ -109,7 +116,12 @@ async function openReceiver(random: () => number) {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     arrivals,
     delivered,
-    mostOpen: () => mostOpen,
+    /** Deliveries a process that ends now may not have written. */
+    atRisk() {
+      const since = performance.now() - UNWRITTEN_MS
+      answered = answered.filter((at) => at >= since)
+      return open + answered.length
+    },
     close() {
       server.closeAllConnections()
       server.close()
@@ -152,11 +164,13 @@ export async function chaos(
       }
     }
   }
+  let underWay = 0
   const killer = async () => {
     for (let kill = 1; kill <= options.kills; kill++) {
       await pause(200 + random() * 800)
       const at = Math.floor(random() * nodes.length)
       const { child } = nodes[at]!
+      underWay += receiver.atRisk()
       child.kill('SIGKILL')
       await ended(child)
       nodes[at] = await startNode(options)
@@ -185,6 +199,6 @@ export async function chaos(
   for (const count of receiver.arrivals.values()) duplicates += count - 1
   return {
     ...{ acknowledged: acknowledged.size, expected, lost, duplicates, kills: options.kills },
-    underWay: options.kills * options.registrations * 20,
+    underWay,
   }
 }

@@ -1,0 +1,83 @@
+/** One side of row 15, a process of its own with the engine in its thread: prints a latency. */
+import { fork } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createRecorder } from '../../packages/gatehook/src/events/store.ts'
+import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
+import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
+import { scopeOf } from '../../packages/gatehook/src/kernel/principal.ts'
+import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
+import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
+import { createOutbox } from '../../packages/gatehook/src/webhooks/outbox.ts'
+import { startThread } from '../../packages/gatehook/src/webhooks/thread.ts'
+import { OBJECT } from './common.ts'
+import { addCustomer, fill, MASTER, recordMany } from './fill.ts'
+
+const EVENTS = 200
+const EVERY_MS = 15
+const WARM_MS = 500
+/** What the others have to be sent; the flood lasts longer than the measurement. */
+const HANGING = 2_000
+const FLOOD = 80_000
+
+const noisy = process.argv[2] === 'noisy'
+const log = createLog({ level: 'warn' })
+
+async function receiver(how: 'stamps' | 'hangs' | 'counts') {
+  const child = fork(new URL('receiver.ts', import.meta.url), [how], { execArgv: [] })
+  const port = await new Promise<number>((resolve) => child.once('message', resolve as never))
+  return { child, url: `http://127.0.0.1:${port}/` }
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'gatehook-bench-'))
+const databaseUrl = `sqlite:${join(folder, 'gatehook.db')}`
+const receivers = [await receiver('stamps'), await receiver('hangs'), await receiver('counts')]
+const [own, hanging, flooded] = receivers
+await fill({ databaseUrl, receiver: own!.url, registrations: 1, events: 0 })
+const db = await openDatabase(databaseUrl, { log })
+if (noisy) {
+  await recordMany(db, [await addCustomer(db, 'hanging', hanging!.url)], HANGING)
+  await recordMany(db, [await addCustomer(db, 'flooded', flooded!.url)], FLOOD)
+}
+const [clock, random] = [wallClock, systemRandom()]
+const settings = {
+  ...{ databaseUrl, masterSecret: MASTER, testClock: false, scheduleS: [5], timeoutMs: 15_000 },
+  ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
+}
+const engine = await startThread(settings, log)
+const render = (_: unknown, object: string) => object
+const effective = (version: string) => version
+const outbox = createOutbox({ clock, render, effective, wake: engine.wake })
+const record = createRecorder({ clock, random, shape: 'v2', sinks: [outbox] })
+const arrivals = new Map<string, number>()
+own!.child.on('message', ({ id, at }: { id: string; at: number }) => void arrivals.set(id, at))
+await pause(WARM_MS)
+const [first] = await db.arrays({ sql: 'SELECT MIN(no) FROM gh_customers', text: '', values: [] })
+const scope = scopeOf(first![0] as number, 'live')
+const sent = new Map<string, number>()
+const event = { type: 'order.created', collection: 'orders', objectId: 1, object: OBJECT }
+for (let n = 0; n < EVENTS; n++) {
+  const at = performance.timeOrigin + performance.now()
+  const { id } = await db.write((tx) => record(tx, scope, event))
+  sent.set(id, at)
+  await pause(EVERY_MS)
+}
+const until = performance.now() + 10_000
+while (arrivals.size < EVENTS && performance.now() < until) await pause(10)
+if (arrivals.size < EVENTS) throw new Error(`${arrivals.size} of ${EVENTS} events arrived`)
+if (noisy) {
+  const row = await db.arrays({
+    ...{ sql: `SELECT COUNT(*) FROM gh_deliveries WHERE state = 'pending'`, text: '', values: [] },
+  })
+  // With less than this the flood was over before the measurement was.
+  if ((row[0]![0] as number) <= HANGING) throw new Error('the flood ended too early')
+}
+const took = [...sent].map(([id, at]) => arrivals.get(id)! - at).sort((a, b) => a - b)
+const at = (share: number) => Math.round(took[Math.floor(took.length * share)]! * 100) / 100
+process.stdout.write(`${JSON.stringify({ p50: at(0.5), p95: at(0.95) })}\n`)
+for (const { child } of receivers) child.kill()
+await engine.stop(0)
+await db.close()
+await rm(folder, { recursive: true, force: true })
