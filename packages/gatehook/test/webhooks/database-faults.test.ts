@@ -1,0 +1,91 @@
+/** §9.12: a full disk and a database that goes away while the engine delivers. Nothing is lost. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
+import { asAdmin, withName } from '../../../../test/rig/postgres.ts'
+import { openService } from '../../../../test/rig/service.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { Vault } from '../../src/kernel/secret.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { raw, sql } from '../../src/storage/sql.ts'
+import { deliveryStore } from '../../src/webhooks/delivery-store.ts'
+import { Engine } from '../../src/webhooks/engine.ts'
+import { nodeLeases } from '../../src/webhooks/leases.ts'
+import { LOCAL, openHook, pay, register } from './hook.ts'
+
+const MASTER = 'a secret that only tests know, long enough'
+const EVENTS = 20
+
+/** The engine on this thread, over receivers that answer at once with a lot to be logged. */
+async function openEngine(db: Database, sent: string[]): Promise<Engine> {
+  const random = systemRandom()
+  const leases = nodeLeases({ db, clock: wallClock, log: quietLog, node: 'test' })
+  await leases.beat()
+  const record = () => Promise.reject(new Error('nothing is switched off here'))
+  return new Engine({
+    ...{ leases, clock: wallClock, chance: () => 0, log: quietLog, scheduleS: [60] },
+    store: deliveryStore({ db, clock: wallClock, vault: new Vault(MASTER, random), record }),
+    async post(_, { id }) {
+      sent.push(id)
+      return { kind: 'answered', status: 200, headers: {}, body: 'x'.repeat(16_000), durationMs: 1 }
+    },
+    rate: undefined,
+  })
+}
+
+const pendingOf = async (db: Database) =>
+  (await db.get(sql`SELECT count(*) AS n FROM gh_deliveries WHERE state = 'pending'`))?.n
+
+test('on a full disk results wait, and are written when there is room [sqlite]', async (t) => {
+  const url = await freshUrl(t, 'sqlite')
+  const service = await openService(t, 'sqlite', { url, ...LOCAL })
+  await register(service, await openHook(t))
+  for (let n = 0; n < EVENTS; n++) await pay(service, n)
+  const db = await openForTest(t, url)
+  const sent: string[] = []
+  const engine = await openEngine(db, sent)
+  const limit = (pages: number) =>
+    db.write((tx) => tx.arrays(sql`PRAGMA max_page_count = ${raw(String(pages))}`))
+  await limit(1) // no fewer than there are: from now on the file cannot grow
+  await engine.tick()
+  await assert.rejects(engine.settle(), { code: 'storage_unavailable' })
+  assert.equal(sent.length, EVENTS)
+  assert.equal(await pendingOf(db), EVENTS)
+  await engine.tick().catch(() => undefined)
+  assert.equal(sent.length, EVENTS, 'what waits to be written is not sent again')
+  await limit(1_000_000)
+  await engine.settle()
+  assert.equal(await pendingOf(db), 0)
+  assert.equal(new Set(sent).size, EVENTS)
+})
+
+test('a database that goes away and returns costs no delivery [postgres]', async (t) => {
+  const url = await freshUrl(t, 'postgres')
+  const service = await openService(t, 'postgres', { url, ...LOCAL })
+  const hook = await openHook(t)
+  await register(service, hook)
+  await service.app.work()
+  const acknowledged = new Set<string>()
+  const payMany = async () => {
+    for (let n = 0; n < EVENTS; n++) {
+      const { status, body } = await pay(service, n)
+      if (status === 201) acknowledged.add(body.id)
+    }
+  }
+  await payMany()
+  const name = new URL(url).pathname.slice(1)
+  const admin = (statement: string) => asAdmin(withName(url, 'postgres'), statement)
+  // As a server that ends: every session is told so and closed, and no new one is let in.
+  await admin(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+  await admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
+  assert.ok((await pay(service, 0)).status >= 500)
+  await admin(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
+  await payMany()
+  assert.ok(acknowledged.size >= EVENTS)
+  const arrived = () => new Set(hook.calls.map(({ event }) => event.id as string))
+  while ([...acknowledged].some((id) => !arrived().has(id))) await pause(10)
+  const calls = hook.calls.filter(({ event }) => acknowledged.has(event.id))
+  assert.ok(calls.length - acknowledged.size <= 20, 'more was sent twice than was under way')
+})
