@@ -1,113 +1,14 @@
 #!/usr/bin/env node
 /**
- * `gatehook`: the commands in one list, and how the process ends. What each does is its own file.
+ * `gatehook`, the process: it keeps what was compiled for the next start, which from the source
+ * then takes 0.5 s of CPU instead of 0.9. The commands are `program.ts`, loaded once that is set up.
  */
-import { Command, CommanderError } from 'commander'
-import { checkCommand } from './check.ts'
-import { clients } from './clients.ts'
-import { clock } from './clock.ts'
-import { addCommand, type CommandSpec, type FamilySpec } from './command.ts'
-import { config } from './config.ts'
-import { customers } from './customers.ts'
-import { doctor } from './doctor.ts'
-import { events } from './events.ts'
-import { init } from './init.ts'
-import { keys } from './keys.ts'
-import { listen } from './listen.ts'
-import { migrate, seed } from './migrate.ts'
-import { EXIT, explain } from './mistake.ts'
-import { openapi } from './openapi.ts'
-import { operators } from './operators.ts'
-import { processOutput } from './output.ts'
-import { start } from './start.ts'
-import { triggerCommand } from './trigger.ts'
-import { people } from './users.ts'
-import { packageVersion } from './version.ts'
-import { versions } from './versions.ts'
-import { webhooks } from './webhooks.ts'
+import { enableCompileCache } from 'node:module'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 
-const commands: readonly (CommandSpec | FamilySpec)[] = [
-  start,
-  init,
-  migrate,
-  seed,
-  config,
-  doctor,
-  keys,
-  clients,
-  customers,
-  people,
-  operators,
-  webhooks,
-  events,
-  listen,
-  triggerCommand,
-  versions,
-  openapi,
-  checkCommand,
-  clock,
-]
-
-function program(): Command {
-  const root = new Command('gatehook')
-    .description('The public-API platform in a box: keys, lists, events, versions.')
-    .version(packageVersion, '--version', 'print the version')
-    .option('--json', 'print one JSON document')
-    .helpCommand(false)
-    .enablePositionalOptions() // or `openapi --version v1` would print the program's version
-    .addHelpText(
-      'after',
-      '\nExamples:\n  gatehook start                 serve what ./service.ts declares\n' +
-        '  gatehook init my-api           write a small project to start from\n' +
-        '  gatehook keys create --help    every command explains itself',
-    )
-  const finish = (exit: number) => {
-    process.exitCode = exit
-  }
-  for (const spec of commands) addCommand(root, spec, finish)
-  quietly(root)
-  return root
-}
-
-/** Commander throws instead of ending the process, and leaves telling the mistake to us. */
-function quietly(command: Command): void {
-  command.exitOverride().configureOutput({ outputError: () => undefined })
-  for (const each of command.commands) quietly(each)
-}
-
-/** Help and version were asked for; anything else commander throws is a wrong command line. */
-function ended(error: unknown, argv: readonly string[]): number {
-  const out = processOutput(argv.includes('--json'))
-  if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return EXIT.fine
-    if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone: it was shown
-    const named = commands.some(({ name }) => name.split(' ')[0] === argv[0]) ? `${argv[0]} ` : ''
-    const [sentence = '', hint = ''] = error.message.replace(/^error: /, '').split('\n')
-    out.mistake(
-      [[sentence, hint, `See: gatehook ${named}--help`].filter(Boolean).join('\n      ')],
-      EXIT.usage,
-    )
-    return EXIT.usage
-  }
-  const mistake = explain(error)
-  if (mistake) {
-    out.mistake(mistake.sentences, mistake.exit)
-    return mistake.exit
-  }
-  out.mistake([`This is a bug in Gatehook ${packageVersion}; please report it:`], EXIT.failed)
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
-  return EXIT.failed
-}
-
-// `gatehook config | head` closes the pipe early; that is no mistake of anybody's.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(EXIT.fine)
-  throw error
-})
-
-const argv = process.argv.slice(2)
-try {
-  await program().parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' })
-} catch (error) {
-  process.exitCode = ended(error, argv)
-}
+// In the home: in the folder for everybody that node would take, somebody else could put code
+// before we do. Where it cannot be written, nothing is kept and nothing is said.
+enableCompileCache(join(homedir(), '.cache', 'gatehook'))
+const { run } = await import('./program.ts')
+await run(process.argv.slice(2))
