@@ -14,8 +14,8 @@ const LOST = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTF
 const LOST_STATE = /^(08|57P0)/
 /** What pg says about a broken connection has no code. */
 const LOST_TEXT = /^(Connection terminated|Client (has encountered|was closed)|timeout exceeded)/
-/** 53 resources, 58 I/O, 57014 statement timeout, 25006 standby, 25P03 idle, XX00x damage. */
-const UNAVAILABLE = /^(53|58|57014|25006|25P03|25P04|55P03|XX00)/
+/** 53 resources, 58 I/O, 57014 timeout, 25006 standby, 25P03 idle, 55000 closed, XX00x damage. */
+const UNAVAILABLE = /^(53|58|57014|25006|25P03|25P04|55000|55P03|XX00)/
 /** Text or numbers this database cannot hold; on the way in they are a caller's. */
 const UNSTORABLE = new Set(['22001', '22003', '22021', '22P02', '22P03', '22P05', '54000'])
 /** Serialization failure, deadlock: the transaction did nothing and may be run again. */
