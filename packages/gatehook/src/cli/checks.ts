@@ -9,7 +9,7 @@ import { type Config, databaseAddress, withoutPassword } from '../config/config.
 import { dataFolder, reasonOf, secretFile } from '../config/environment.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { isoTime } from '../kernel/time.ts'
-import { planService } from '../resources/migrate.ts'
+import { planService, wanting } from '../resources/migrate.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { pending } from '../storage/migrate.ts'
@@ -82,7 +82,7 @@ export async function migrationsDone(db: Database, service: Service | undefined)
   if (refused.length > 0) {
     return fail(refused.join('; '), 'This needs a reviewed migration; a start refuses it as well.')
   }
-  const waiting = [...engine, ...tables.map(({ table }) => `table ${table}`)]
+  const waiting = [...engine, ...tables.flatMap(wanting)]
   return waiting.length === 0
     ? ok('none pending')
     : warn(`pending: ${waiting.join(', ')}`, 'The next start applies them, or: gatehook migrate')

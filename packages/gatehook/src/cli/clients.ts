@@ -9,7 +9,7 @@ import {
 } from '../oauth/clients.ts'
 import type { CommandSpec, FamilySpec, Input } from './command.ts'
 import { parseDuration } from './duration.ts'
-import { engineOptions, everyPage, known, withApp } from './engine.ts'
+import { engineOptions, everyPage, FIRST, known, withApp } from './engine.ts'
 import { checkScopes, cliActor, words } from './keys.ts'
 import { UsageError } from './mistake.ts'
 import { bold, dim, table } from './output.ts'
@@ -57,21 +57,25 @@ const shownOnce = ({ client_id, client_secret, name, mode }: NewClient, what: st
 async function create(input: Input): Promise<undefined> {
   const { name, redirectUri, scope, grantType, customer, mode, ...more } = input.options
   if (!name) throw new UsageError('Give the client a name: --name "My app"')
-  const client = await withApp(input, async ({ oauth: { administration } }) => {
-    const scopes = words(scope)
-    checkScopes(scopes, administration.scopes, 'client', '--scope')
-    const wish = {
-      name,
-      redirect_uris: words(redirectUri),
-      scopes,
-      public: more.public === true,
-      grant_types: grantType === undefined ? undefined : words(grantType),
-      require_client_auth_on_refresh: more.requireClientAuthOnRefresh === true,
-      customer,
-      mode,
-    }
-    return createClient(administration, wish, caller())
-  })
+  const client = await withApp(
+    input,
+    async ({ oauth: { administration } }) => {
+      const scopes = words(scope)
+      checkScopes(scopes, administration.scopes, 'client', '--scope')
+      const wish = {
+        name,
+        redirect_uris: words(redirectUri),
+        scopes,
+        public: more.public === true,
+        grant_types: grantType === undefined ? undefined : words(grantType),
+        require_client_auth_on_refresh: more.requireClientAuthOnRefresh === true,
+        customer,
+        mode,
+      }
+      return createClient(administration, wish, caller())
+    },
+    FIRST,
+  )
   input.out.result(client, () => shownOnce(client, 'Created'))
   return
 }

@@ -2,7 +2,7 @@
 import type { Customer } from '../access/collections.ts'
 import { createCustomer, listCustomers, patchCustomer } from '../access/customers.ts'
 import type { CommandSpec, FamilySpec, Input } from './command.ts'
-import { everyPage, known, engineOptions as options, withApp } from './engine.ts'
+import { everyPage, FIRST, known, engineOptions as options, withApp } from './engine.ts'
 import { cliActor } from './keys.ts'
 import { bold, dim, table, yellow } from './output.ts'
 
@@ -26,8 +26,10 @@ async function list(input: Input): Promise<undefined> {
 }
 
 async function create(input: Input): Promise<undefined> {
-  const customer = await withApp(input, ({ administration }) =>
-    createCustomer(administration, { name: input.args[0] }, cliActor()),
+  const customer = await withApp(
+    input,
+    ({ administration }) => createCustomer(administration, { name: input.args[0] }, cliActor()),
+    FIRST,
   )
   input.out.result(customer, () => `Created ${bold(customer.id)} (${customer.name}).`)
   return

@@ -1,16 +1,17 @@
 /** Opens the engine for a command that only acts on the database: no port, no sample data. */
+import { resolve } from 'node:path'
 import type { App } from '../app.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, databaseAddress } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createLog, type Log } from '../kernel/log.ts'
-import { planService } from '../resources/migrate.ts'
+import { planService, wanting } from '../resources/migrate.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { pending } from '../storage/migrate.ts'
 import { migrations } from '../storage/migrations.ts'
 import { openDatabase } from '../storage/open.ts'
-import { databaseExists } from './checks.ts'
+import { databaseExists, databaseShown } from './checks.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { findService, loadService } from './load.ts'
 import { CommandError } from './mistake.ts'
@@ -30,17 +31,23 @@ export interface Opening {
    */
   readonly migrates?: boolean
   readonly seed?: boolean
+  /** Makes a SQLite database where there is none: what it does comes before the first start. */
+  readonly creates?: boolean
 }
+
+/** Of commands that make what the first start finds: a key, a person. */
+export const FIRST: Opening = { creates: true }
 
 /** Opens, lets `use` act, and closes in any case. Throws what `openApp` throws. */
 export async function withApp<T>(
   input: Input,
   use: (app: App, config: Config) => Promise<T> | T,
-  { migrates = false, seed = false }: Opening = {},
+  { migrates = false, seed = false, creates = migrates }: Opening = {},
 ): Promise<T> {
   const config = readConfig(input.flags)
   const service = await loadService(findService(String(input.options.dir ?? '.')))
   const log = createLog({ level: 'warn', destination: standardError })
+  if (!creates) refuseMissing(config)
   if (!migrates) await refuseForeign(config, service, log)
   // Loaded when needed: --help and config answer without a server in memory.
   const { openApp } = await import('../app.ts')
@@ -51,6 +58,17 @@ export async function withApp<T>(
   } finally {
     await app.close()
   }
+}
+
+/** Opening makes a file. In the wrong folder, `keys list` would so say that there are no keys. */
+function refuseMissing(config: Config): void {
+  if (databaseExists(config)) return
+  const address = databaseAddress(config.databaseUrl)
+  const file = address.kind === 'sqlite' ? resolve(address.file) : databaseShown(config)
+  throw new CommandError(
+    `There is no database at ${file}. Start the service here first (gatehook start), run this ` +
+      'in the folder where it was started, or name its file: --database-url sqlite:FILE',
+  )
 }
 
 /**
@@ -79,7 +97,7 @@ async function lackingIn(db: Database, service: Service): Promise<string | undef
   const engine = await pending(db)
   if (engine.length === migrations.length) return undefined
   const tables = await planService(db, service.definition)
-  const all = [...engine.map(({ name }) => `migration ${name}`), ...tables.map((one) => one.table)]
+  const all = [...engine.map(({ name }) => `migration ${name}`), ...tables.flatMap(wanting)]
   return all.length === 0 ? undefined : all.join(', ')
 }
 

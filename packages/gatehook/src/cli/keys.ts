@@ -6,7 +6,7 @@ import { closest } from '../config/closest.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { CommandSpec, FamilySpec, Input } from './command.ts'
 import { parseDuration } from './duration.ts'
-import { engineOptions, everyPage, known, withApp } from './engine.ts'
+import { engineOptions, everyPage, FIRST, known, withApp } from './engine.ts'
 import { UsageError } from './mistake.ts'
 import { bold, dim, table } from './output.ts'
 
@@ -84,20 +84,24 @@ const shownOnce = ({ id, name, mode, key }: NewKey, what: string) =>
 async function create(input: Input): Promise<undefined> {
   const { name, customer, mode, expires, cidrs, pin } = input.options
   if (!name) throw new UsageError('Give the key a name: --name "Billing service"')
-  const key = await withApp(input, async ({ administration }) => {
-    const scopes = words(input.options.scopes)
-    checkScopes(scopes, administration.scopes)
-    const wish = {
-      name,
-      scopes,
-      customer,
-      mode,
-      expires_at: expiry(expires, administration),
-      cidrs: cidrs === undefined ? undefined : words(cidrs),
-      api_version: pin,
-    }
-    return createKey(administration, wish, caller())
-  })
+  const key = await withApp(
+    input,
+    async ({ administration }) => {
+      const scopes = words(input.options.scopes)
+      checkScopes(scopes, administration.scopes)
+      const wish = {
+        name,
+        scopes,
+        customer,
+        mode,
+        expires_at: expiry(expires, administration),
+        cidrs: cidrs === undefined ? undefined : words(cidrs),
+        api_version: pin,
+      }
+      return createKey(administration, wish, caller())
+    },
+    FIRST,
+  )
   input.out.result(key, () => shownOnce(key, 'Created'))
   return
 }

@@ -9,7 +9,7 @@ import {
   setOperatorPassword,
 } from '../people/operators.ts'
 import type { CommandSpec, FamilySpec, Input } from './command.ts'
-import { everyPage, known, engineOptions as options, withApp } from './engine.ts'
+import { everyPage, FIRST, known, engineOptions as options, withApp } from './engine.ts'
 import { cliActor } from './keys.ts'
 import { bold, table, yellow } from './output.ts'
 import { readPassword } from './secret-input.ts'
@@ -36,10 +36,14 @@ async function list(input: Input): Promise<undefined> {
 
 async function create(input: Input): Promise<undefined> {
   const email = input.args[0] ?? ''
-  const operator = await withApp(input, async ({ administration, hasher }) => {
-    const wish = { email, password: await readPassword(email) }
-    return createOperator(administration, hasher, wish, cliActor())
-  })
+  const operator = await withApp(
+    input,
+    async ({ administration, hasher }) => {
+      const wish = { email, password: await readPassword(email) }
+      return createOperator(administration, hasher, wish, cliActor())
+    },
+    FIRST,
+  )
   input.out.result(operator, () => `Created the operator ${bold(operator.email)}.`)
   return
 }

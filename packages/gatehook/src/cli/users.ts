@@ -5,10 +5,10 @@ import type { App } from '../app.ts'
 import { listPeople, patchPerson, setPassword } from '../people/acts.ts'
 import { createPerson } from '../people/creation.ts'
 import type { ActDeps, ShownPerson } from '../people/credential.ts'
-import { findByName } from '../people/store.ts'
+import { findById, findByName } from '../people/store.ts'
 import { fold } from '../people/username.ts'
 import type { CommandSpec, FamilySpec, Input } from './command.ts'
-import { everyPage, known, engineOptions as options, withApp } from './engine.ts'
+import { everyPage, FIRST, known, engineOptions as options, withApp } from './engine.ts'
 import { cliActor, words } from './keys.ts'
 import { CommandError, UsageError } from './mistake.ts'
 import { bold, dim, table, yellow } from './output.ts'
@@ -22,19 +22,35 @@ function actsOf({ people }: App): ActDeps {
   throw new CommandError('No resource of this service signs in: none declares .signsIn().')
 }
 
-/** `7`, or the sign-in name. */
-async function idOf(app: App, text: string): Promise<number> {
-  if (/^[1-9]\d{0,15}$/.test(text)) return Number(text)
-  const account = await findByName(app.db, actsOf(app).directory.resource, fold(text))
+/** The mode that was named, if one was. */
+function modeOf({ options: { mode } }: Input): unknown {
+  if (mode === undefined || mode === 'live' || mode === 'test') return mode
+  throw new UsageError(`--mode is "${mode}"; expected live or test.`)
+}
+
+/**
+ * `7`, or the sign-in name: both are one person's in the whole service. A mode that is named has to
+ * be the person's.
+ */
+async function idOf(app: App, text: string, mode: unknown): Promise<number> {
+  const { resource } = actsOf(app).directory
+  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : undefined
+  if (id !== undefined && mode === undefined) return id
+  const account = await (id === undefined
+    ? findByName(app.db, resource, fold(text))
+    : findById(app.db, resource, id))
   if (!account) throw new CommandError(`Nobody signs in as ${text}.`)
-  return account.id
+  if (mode === undefined || account.mode === mode) return account.id
+  throw new CommandError(`${text} signs in to ${account.mode} data, not to ${mode}.`)
 }
 
 async function list(input: Input): Promise<undefined> {
-  const people = await withApp(input, (app) => {
+  const mode = modeOf(input)
+  const all = await withApp(input, (app) => {
     const { resource } = actsOf(app).directory
     return everyPage((after, limit) => listPeople(app.db, resource, Number(after), limit))
   })
+  const people = all.filter((one) => mode === undefined || one.mode === mode)
   input.out.result({ data: people }, () =>
     people.length === 0
       ? 'Nobody can sign in yet. Let somebody: gatehook users create --help'
@@ -80,21 +96,26 @@ async function create(input: Input): Promise<undefined> {
   const { role, customer, mode } = input.options
   const scopes = input.options.scopes === undefined ? undefined : words(input.options.scopes)
   const pairs = [input.args[0] ?? []].flat()
-  const person = await withApp(input, async (app) => {
-    const acts = actsOf(app)
-    const fields = fieldsOf(app, pairs)
-    const name = String(fields[acts.directory.username] ?? 'the new account')
-    const wish = { role, customer, mode, scopes, password: await readPassword(name) }
-    return createPerson(app.administration, acts, { ...fields, ...wish }, caller())
-  })
+  const person = await withApp(
+    input,
+    async (app) => {
+      const acts = actsOf(app)
+      const fields = fieldsOf(app, pairs)
+      const name = String(fields[acts.directory.username] ?? 'the new account')
+      const wish = { role, customer, mode, scopes, password: await readPassword(name) }
+      return createPerson(app.administration, acts, { ...fields, ...wish }, caller())
+    },
+    FIRST,
+  )
   input.out.result(person, () => `Created ${bold(String(person.id))}, who can sign in now.`)
   return
 }
 
 async function password(input: Input): Promise<undefined> {
   const whose = input.args[0] ?? ''
+  const mode = modeOf(input)
   const id = await withApp(input, async (app) => {
-    const id = await idOf(app, whose)
+    const id = await idOf(app, whose, mode)
     const body = { password: await readPassword(whose) }
     await known('person', whose, setPassword(app.administration, actsOf(app), id, body, caller()))
     return id
@@ -107,8 +128,9 @@ const patch =
   (change: (input: Input) => Record<string, unknown>, said: (person: ShownPerson) => string) =>
   async (input: Input): Promise<undefined> => {
     const whose = input.args[0] ?? ''
+    const mode = modeOf(input)
     const person = await withApp(input, async (app) => {
-      const id = await idOf(app, whose)
+      const id = await idOf(app, whose, mode)
       const act = patchPerson(app.administration, actsOf(app), id, change(input), caller())
       return known('person', whose, act)
     })
@@ -127,6 +149,7 @@ function wished({ options: { role, scopes } }: Input): Record<string, unknown> {
   }
 }
 
+const modeOption = ['--mode <MODE>', 'only of live or test (default: either)'] as const
 const config: CommandSpec['config'] = ['databaseUrl']
 const stdin = 'the password is read from standard input, or typed at a terminal'
 const roleOption = ['--role <ROLE>', 'what they are, as tokens say it'] as const
@@ -142,7 +165,7 @@ export const people: FamilySpec = {
     {
       name: 'list',
       summary: 'who can sign in',
-      options,
+      options: [...options, modeOption],
       config,
       examples: [['gatehook users list --json', 'for programs']],
       run: list,
@@ -167,7 +190,7 @@ export const people: FamilySpec = {
     {
       name: 'password <WHO>',
       summary: `a new password by id or sign-in name, which ends sessions; ${stdin}`,
-      options,
+      options: [...options, modeOption],
       config,
       examples: [['gatehook users password ada@example.com', 'signed out within 2 seconds']],
       run: password,
@@ -175,7 +198,7 @@ export const people: FamilySpec = {
     {
       name: 'update <WHO>',
       summary: 'another role, other scopes',
-      options: [...options, roleOption, scopesOption],
+      options: [...options, modeOption, roleOption, scopesOption],
       config,
       examples: [['gatehook users update ada@example.com --role none', 'takes the role away']],
       run: patch(wished, (one) => `Changed ${bold(String(one.id))}.`),
@@ -183,7 +206,7 @@ export const people: FamilySpec = {
     {
       name: 'disable <WHO>',
       summary: 'they cannot sign in, and their sessions end',
-      options,
+      options: [...options, modeOption],
       config,
       examples: [['gatehook users disable 7', 'nothing is deleted']],
       run: patch(
@@ -194,7 +217,7 @@ export const people: FamilySpec = {
     {
       name: 'enable <WHO>',
       summary: 'they can sign in again',
-      options,
+      options: [...options, modeOption],
       config,
       examples: [['gatehook users enable ada@example.com', 'with the password they had']],
       run: patch(

@@ -15,6 +15,16 @@ export type Progress = (line: string) => void
 export interface Pending {
   readonly table: string
   readonly plan: TablePlan
+  /** The reviewed migrations it waits for, by number and name. */
+  readonly migrations?: readonly string[]
+}
+
+/** What a table waits for, in words: its migrations, columns and indexes, or itself. */
+export function wanting({ table, plan, migrations }: Pending): readonly string[] {
+  if (migrations) return migrations.map((one) => `migration ${one} of table ${table}`)
+  if (plan.ddl[0]?.startsWith('CREATE TABLE')) return [`table ${table}`]
+  const added = gained(plan.ddl).map((one) => `${one} of table ${table}`)
+  return plan.refused.length > 0 ? [...added, `a reviewed migration of table ${table}`] : added
 }
 
 /**
@@ -24,9 +34,10 @@ export interface Pending {
 export async function planService(db: Database, service: ServiceDefinition): Promise<Pending[]> {
   const pending: Pending[] = []
   const waiting = await missing(db, service)
-  for (const { table, sql } of waiting) {
+  for (const { table, sql, number, name } of waiting) {
     if (await exists(db, table)) {
-      pending.push({ table, plan: { ddl: [sqlFor(db, sql)], refused: [] } })
+      const plan = { ddl: [sqlFor(db, sql)], refused: [] }
+      pending.push({ table, plan, migrations: [`${number} ${name}`] })
     }
   }
   for (const definition of inReferenceOrder(service.resources)) {
@@ -66,12 +77,15 @@ export async function migrateService(
 /** What was done to a table, for the log: that it was made, else what it got. */
 function told(table: string, ddl: readonly string[]): string {
   if (ddl[0]?.startsWith('CREATE TABLE')) return `table ${table} made`
-  const names = ddl.map(
-    (statement) => /(?:ADD|CREATE UNIQUE|CREATE) (COLUMN|INDEX) (\w+)/.exec(statement)!,
-  )
-  const gained = names.map(([, what, name]) => `${what!.toLowerCase()} ${name}`)
-  return `table ${table}: ${gained.join(', ')}`
+  return `table ${table}: ${gained(ddl).join(', ')}`
 }
+
+/** Additions, in words: `column rating`. */
+const gained = (ddl: readonly string[]): string[] =>
+  ddl.map((statement) => {
+    const found = /(?:ADD|CREATE UNIQUE|CREATE) (COLUMN|INDEX) (\w+)/.exec(statement)!
+    return `${found[1]!.toLowerCase()} ${found[2]}`
+  })
 
 const RECORD = 'gh_service_migrations'
 

@@ -41,9 +41,34 @@ test('a command in the wrong folder adds no tables to another service’s databa
   writeFileSync(join(cwd, 'service.ts'), otherService)
   const { exit, stderr } = await gatehook(place, 'keys', 'list')
   assert.equal(exit, 1)
-  assert.match(stderr, /The database lacks notes\. .*--dir DIR.*gatehook migrate/)
+  assert.match(stderr, /The database lacks table notes\. .*--dir DIR.*gatehook migrate/)
   assert.equal((await gatehook(place, 'migrate')).exit, 0)
   assert.equal((await gatehook(place, 'keys', 'list')).exit, 0)
+})
+
+test('a pending migration of the service is named, not the table that is there', async (t) => {
+  const cwd = emptyFolder(t)
+  writeFileSync(join(cwd, 'service.ts'), otherService)
+  await gatehook({ cwd }, 'migrate')
+  const sql = 'UPDATE notes SET text = trim(text)'
+  const migration = `{ number: 1, name: 'trim texts', table: 'notes', sql: '${sql}' }`
+  const more = otherService.replace('[notes],', `[notes],\n  migrations: [${migration}],`)
+  writeFileSync(join(cwd, 'service.ts'), more)
+  const refused = await gatehook({ cwd }, 'customers', 'list')
+  assert.match(refused.stderr, /The database lacks migration 1 trim texts of table notes\. /)
+})
+
+test('where there is no database, what reads or changes one makes none', async (t) => {
+  const cwd = emptyFolder(t)
+  for (const args of [
+    ['keys', 'list'],
+    ['webhooks', 'create', 'https://x.example/', '--events', '*'],
+  ]) {
+    const { exit, stdout, stderr } = await gatehook({ cwd }, ...args)
+    assert.deepEqual([exit, stdout], [1, ''])
+    assert.match(stderr, /There is no database at \/.*\/data\/gatehook\.db\. Start the service/)
+  }
+  assert.equal(existsSync(join(cwd, 'data')), false)
 })
 
 test('doctor finds what is wrong and changes nothing', async (t) => {

@@ -24,6 +24,7 @@ const env = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
 
 test('a registration is made, tried, rotated, replayed and deleted', async (t) => {
   const place = { cwd: emptyFolder(t), env }
+  await gatehook(place, 'migrate')
   const { url, types, answer } = await hook(t)
   const made = await jsonOf(place, 'webhooks', 'create', url, '--events', 'order.*')
   assert.match(made.secret, /^whsec_/)

@@ -6,6 +6,7 @@ import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
 test('the test clock goes forward only, and only where it may', async (t) => {
   const cwd = emptyFolder(t)
   const place = { cwd, env: { GATEHOOK_TEST_CLOCK: '1' } }
+  await gatehook(place, 'migrate')
   const before = await jsonOf(place, 'clock')
   const after = await jsonOf(place, 'clock', 'advance', '30d', '--freeze')
   assert.equal(after.frozen, true)

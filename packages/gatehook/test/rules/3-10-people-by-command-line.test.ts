@@ -27,7 +27,9 @@ test('a person is made, signs in, gets another password, is disabled', async (t)
   await jsonOf(place, 'users', 'update', String(made.id), '--role', 'none')
   const disabled = await jsonOf(place, 'users', 'disable', 'ada@example.com')
   assert.deepEqual([disabled.disabled, disabled.role], [true, null])
-  const { data } = await jsonOf(place, 'users', 'list')
+  const elsewhere = await gatehook(place, 'users', 'enable', 'ada@example.com', '--mode', 'live')
+  assert.match(elsewhere.stderr, /ada@example\.com signs in to test data, not to live\./)
+  const { data } = await jsonOf(place, 'users', 'list', '--mode', 'test')
   assert.deepEqual(
     data.map((one: Record<string, unknown>) => [one.id, one.username, one.disabled]),
     [[made.id, 'ada@example.com', true]],
@@ -45,6 +47,7 @@ test('what is wrong is said, and nothing is made', async (t) => {
     ['correct horse', ['create', ...fields, '--scopes', 'x:y'], 2, /scopes.*not a known scope/],
     ['correct horse', ['password', 'nobody@example.com'], 1, /Nobody signs in as nobody@/],
     ['correct horse', ['password', '77'], 1, /There is no person 77/],
+    ['', ['disable', '77', '--mode', 'sandbox'], 2, /expected live or test/],
     ['', ['update', '1'], 2, /--role or --scopes/],
   ]
   for (const [input, args, exit, sentence] of wrong) {
