@@ -81,19 +81,20 @@ async function usage(input: Input): Promise<undefined> {
 async function say(
   input: Input,
   wish: (app: App, version: string) => Readonly<Record<string, unknown>>,
-  told: (version: ShownVersion) => string,
+  told: (version: ShownVersion, app: App) => string,
 ): Promise<undefined> {
-  const shown = await withApp(input, async (app) => {
+  const { shown, text } = await withApp(input, async (app) => {
     const version = versionOf(input, app)
     const asked = { ...wish(app, version), force: input.options.force === true }
     const act = app.versioning.announce(version, asked, cliActor())
-    return known('version', version, act).catch((error: unknown) => {
+    const shown = await known('version', version, act).catch((error: unknown) => {
       if (!(error instanceof Failure) || error.code !== 'notice_too_short') throw error
       const why = error.errors?.[0]?.message ?? error.message
       throw new CommandError(`${why} To do it nevertheless: --force`)
     })
+    return { shown, text: told(shown, app) }
   })
-  input.out.result(shown, () => told(shown))
+  input.out.result(shown, () => text)
   return
 }
 
@@ -150,6 +151,9 @@ const brownout = (input: Input): Promise<undefined> =>
           ),
   )
 
+const served = (app: App): string[] =>
+  app.versioning.shown().flatMap((one) => (one.state === 'retired' ? [] : [one.version]))
+
 const retire = (input: Input): Promise<undefined> =>
   say(
     input,
@@ -157,11 +161,21 @@ const retire = (input: Input): Promise<undefined> =>
       const { state, sunset_at } = app.versioning.shown().find((one) => one.version === version)!
       // Callers were told since when it is gone; that day stays.
       if (state === 'retired') return { sunset_at }
+      if (input.options.force !== true && served(app).every((one) => one === version)) {
+        throw new CommandError(
+          `${version} is the last version that is served: without it every call of the API is ` +
+            'answered with 410. To do it nevertheless: --force',
+        )
+      }
       return { sunset_at: isoTime(app.administration.clock.now()) }
     },
-    ({ version, successor }) =>
+    ({ version, successor }, app) =>
       `${bold(version)} is retired: every call of it is answered with 410` +
-      `${successor === null ? '' : ` and the way to ${successor}`}.`,
+      `${successor === null ? '' : ` and the way to ${successor}`}.` +
+      (served(app).length > 0
+        ? ''
+        : `\n${alarm('No version is served any more')}: every call of the API is answered with ` +
+          `410. To take it back: gatehook versions deprecate ${version} --sunset 180d --force`),
   )
 
 async function log({ args, options: { dir }, out }: Input): Promise<undefined> {
@@ -176,6 +190,7 @@ async function log({ args, options: { dir }, out }: Input): Promise<undefined> {
 
 const config: CommandSpec['config'] = ['databaseUrl']
 const force = ['--force', 'with less than six months of notice'] as const
+const forceLast = ['--force', 'without notice; also the last version that is served'] as const
 
 export const versions: FamilySpec = {
   name: 'versions',
@@ -237,7 +252,7 @@ export const versions: FamilySpec = {
     {
       name: 'retire <VERSION>',
       summary: 'ends a version now',
-      options: [...options, force],
+      options: [...options, forceLast],
       config,
       examples: [['gatehook versions retire v1 --force', 'whoever still calls it']],
       run: retire,

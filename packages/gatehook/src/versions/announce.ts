@@ -63,7 +63,7 @@ export interface AnnounceDeps {
 /**
  * Changes what is announced of a version by the members of §13; those left out stay as they are,
  * `null` takes one back. A sunset of a version nobody called deprecated deprecates it now. Throws
- * 404, 422 `validation_failed`, 422 `notice_too_short` without `force`.
+ * 404, 422 `validation_failed`, without `force` also for the end of the last version served, 422 `notice_too_short` without `force`.
  */
 export async function announce(
   { db, clock, random, board }: AnnounceDeps,
@@ -81,6 +81,7 @@ export async function announce(
     const change = changeOf(wish, before, now)
     const after: Calendar = { ...before, ...change }
     judge(board, version, before, after, now)
+    if (!force) refuseLast(board, version, before, after, now)
     const short = shortNotice(before, after, now)
     if (short !== undefined && !force) throw tooShort(short, Object.hasOwn(change, 'sunset_at'))
     const overrides: Overrides = { ...stored.overrides, ...change }
@@ -144,6 +145,21 @@ function judge(
   }
   if (wrong.length === 0) return
   throw invalidMembers(wrong.map((one) => ({ ...one, code: 'invalid_value' })))
+}
+
+/** Without any version that is served, every call of the API would be answered with 410. */
+function refuseLast(
+  board: Board,
+  version: string,
+  before: Calendar,
+  after: Calendar,
+  now: number,
+): void {
+  if (stateAt(before, now) === 'retired' || stateAt(after, now) !== 'retired') return
+  const served = (one: string) => one !== version && board.standing(one)!.state !== 'retired'
+  if (board.versions.some(served)) return
+  const message = `would retire ${version}, the last version that is served; force: true does it`
+  throw invalidMembers([{ pointer: '/sunset_at', code: 'invalid_value', message }])
 }
 
 function tooShort(why: string, sunset: boolean): Failure {

@@ -34,6 +34,7 @@ test('a version is deprecated, browned out, retired; a running node follows', as
 
 test('usage is what running nodes have stored', async (t) => {
   const place = { cwd: emptyFolder(t) }
+  await gatehook(place, 'migrate')
   const nobody = await gatehook(place, 'versions', 'usage', 'v1')
   assert.equal(nobody.stdout, 'Nobody has called v1.\n')
   const { url, kill, ended } = await serving(t, place)
@@ -49,6 +50,7 @@ test('usage is what running nodes have stored', async (t) => {
 
 test('mistakes are told with what helps', async (t) => {
   const place = { cwd: emptyFolder(t) }
+  await gatehook(place, 'migrate')
   const unknown = await gatehook(place, 'versions', 'usage', 'v9')
   assert.match(unknown.stderr, /There is no version v9; there are v1, v2\./)
   const vague = await gatehook(place, 'versions', 'brownout', 'v1', '--start', 'soon')
@@ -57,6 +59,12 @@ test('mistakes are told with what helps', async (t) => {
   const never = await gatehook(place, 'versions', 'deprecate', 'v1', '--sunset', 'soon')
   assert.equal(never.exit, 2)
   assert.match(never.stderr, /sunset_at must be an ISO 8601 instant/)
+  await gatehook(place, 'versions', 'retire', 'v1', '--force')
+  const last = await gatehook(place, 'versions', 'retire', 'v2')
+  assert.equal(last.exit, 1)
+  assert.match(last.stderr, /v2 is the last version that is served: .* --force/)
+  const none = await gatehook(place, 'versions', 'retire', 'v2', '--force')
+  assert.match(none.stdout, /No version is served any more.*\n?.*versions deprecate v2 /)
   const log = await gatehook(place, 'versions', 'changelog', 'v2')
   assert.match(log.stdout, /^## v2 \(2026-06-01\)\n/)
 })

@@ -67,6 +67,18 @@ eachTimed('less than six calendar months need force; so does coming back', async
   assert.equal((await operator.get('/api/v1/users')).status, 200)
 })
 
+eachTimed('the last version that is served ends by force only', async ({ announce, at }) => {
+  await announce('v1', { sunset_at: '2027-06-01' })
+  await at('2027-06-01')
+  await announce('v2', { sunset_at: '2027-12-01' })
+  const refused = await announce('v2', { sunset_at: '2027-06-01' })
+  assert.deepEqual([refused.status, refused.body.error], [422, 'validation_failed'])
+  assert.equal(refused.body.errors[0].pointer, '/sunset_at')
+  assert.match(refused.body.errors[0].message, /the last version that is served/)
+  const forced = await announce('v2', { sunset_at: '2027-06-01', force: true })
+  assert.deepEqual([forced.status, forced.body.state], [200, 'retired'])
+})
+
 eachTimed('what is left out stays, null takes back, nonsense is refused', async (service) => {
   const { announce, operator } = service
   const first = { sunset_at: '2028-01-01', migration_guide: 'https://docs.example.com/v2' }
