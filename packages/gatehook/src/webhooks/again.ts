@@ -58,11 +58,19 @@ export async function sendAgain(
   const now = clock.now()
   const done = (await tx.run(resetOne([now, no]))) + (await tx.run(hasten([now, no, now])))
   if (done === 0 && cells[STATE] !== 'pending') {
-    throw new Failure('invalid_state', 'The event of this delivery is not kept any more.')
+    throw new Failure('invalid_state', eventGone(String(cells[EVENT_ID]), now))
   }
   tx.afterCommit(() => wake([registration.no]))
 }
+const EVENT_ID = 1
 const STATE = 3
+
+/** Events are kept for a time; a younger one that is not there never was: it was a test (§9.3). */
+const eventGone = (eventId: string, now: number): string =>
+  eventId > idFloor('evt_', Math.max(0, now - KEPT_MS))
+    ? 'This was a test delivery: no event was recorded for it, so it cannot be sent again. ' +
+      'Send another test.'
+    : 'The event of this delivery is not kept any more.'
 
 const logFrom = fixed(
   `SELECT id, state FROM gh_deliveries WHERE webhook_no = ? AND id > ?

@@ -53,6 +53,10 @@ const MAX_DESCRIPTION = 500
 const MAX_OVERLAP_S = 7 * 86_400
 export const DEFAULT_OVERLAP_S = 86_400
 
+const DEVELOPMENT =
+  'must begin with https://; to develop with a receiver of this machine or network, start the ' +
+  'service with GATEHOOK_WEBHOOK_ALLOW_PRIVATE=1'
+
 const sentences: Readonly<Record<TargetProblem, string>> = {
   invalid: 'must be an absolute https URL',
   not_https: 'must begin with https://',
@@ -60,6 +64,10 @@ const sentences: Readonly<Record<TargetProblem, string>> = {
   fragment: 'must not have a fragment',
   address: 'must not lead to a private or local address',
 }
+
+/** Whether a URL leads to this machine or network, as far as its text says. */
+const isNear = (text: string): boolean =>
+  targetProblem(text.replace(/^http:/i, 'https:'), false) === 'address'
 
 /** Text that is a URL. Where it leads is judged when it is verified: another failure. */
 const target =
@@ -69,7 +77,8 @@ const target =
     if (text === undefined) return undefined
     // The URL standard trims and drops white space: what is shown would not be what is called.
     const problem = /\s/.test(text) ? 'invalid' : targetProblem(text, allowPrivate)
-    return problem === undefined || problem === 'address' ? text : wrong(sentences[problem])
+    if (problem === undefined || problem === 'address') return text
+    return wrong(problem === 'not_https' && isNear(text) ? DEVELOPMENT : sentences[problem])
   }
 
 /** A type, `order.*`, `*`: whatever means at least one type there is. */

@@ -122,6 +122,13 @@ eachService('what is not a registration is 422, each mistake with its pointer', 
     assert.equal(refused.body.error, 'validation_failed')
     assert.equal(refused.body.errors[0].pointer, pointer, JSON.stringify(body))
   }
+  for (const [host, says] of [
+    ['127.0.0.1:4000', true],
+    ['receiver.example', false],
+  ] as const) {
+    const { body } = await service.post('/webhooks', { ...good, url: `http://${host}/` })
+    assert.equal(body.errors[0].message.includes('GATEHOOK_WEBHOOK_ALLOW_PRIVATE=1'), says, host)
+  }
   assert.equal((await service.post('/webhooks', '{"url":1,"url":2}')).status, 400)
   assert.equal((await service.get('/webhooks?pagination=page')).body.total, 0)
 })

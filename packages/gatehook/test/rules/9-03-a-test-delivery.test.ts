@@ -27,7 +27,9 @@ eachService(
     assert.equal(logged.attempts[0].response_body, 'seen')
     // Nothing happened, so no event is listed, and there is nothing to send again.
     assert.deepEqual((await get('/events')).body.data, [])
-    assert.equal((await post(`/deliveries/${delivery_id}/resend`)).body.error, 'invalid_state')
+    const again = (await post(`/deliveries/${delivery_id}/resend`)).body
+    assert.equal(again.error, 'invalid_state')
+    assert.match(again.message, /test delivery: no event was recorded/)
 
     hook.answers = () => 503
     const failed = (await post(path, { event_type: 'payment.succeeded' })).body
