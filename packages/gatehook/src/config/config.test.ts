@@ -156,10 +156,14 @@ for (const [title, env, mistake] of rules) {
 }
 
 test('a name of somebody else’s is a warning, not a mistake', () => {
-  const { warnings } = loadConfig({ GATEHOOK_API_KEY: 'gk_live_hidden' })
+  const { warnings } = loadConfig({ GATEHOOK_SOMEBODY: 'gk_live_hidden' })
   assert.equal(warnings.length, 1)
-  assert.match(warnings[0]!, /^GATEHOOK_API_KEY is set/)
+  assert.match(warnings[0]!, /^GATEHOOK_SOMEBODY is set/)
   assert.doesNotMatch(warnings[0]!, /hidden/)
+})
+
+test('what only commands read is no news to a start', () => {
+  assert.deepEqual(loadConfig({ GATEHOOK_API_KEY: 'gk_live_hidden' }).warnings, [])
 })
 
 test('all mistakes are told together, and no rule stumbles over a value already wrong', () => {

@@ -4,7 +4,14 @@
  */
 import { isLoopback } from '../kernel/address.ts'
 import { closest } from './closest.ts'
-import { flagOf, type Option, type OptionName, optionList, options } from './options.ts'
+import {
+  commandVariables,
+  flagOf,
+  type Option,
+  type OptionName,
+  optionList,
+  options,
+} from './options.ts'
 import type { Kind } from './values.ts'
 
 type ValueOf<O> = O extends { kind: Kind<infer T>; fallback: infer F }
@@ -113,8 +120,7 @@ function wrongValue(option: Option, text: string, source: Source): string {
 }
 
 /**
- * A near miss is a mistake; other names may belong to somebody else (`GATEHOOK_API_KEY` of a
- * client).
+ * A near miss is a mistake; other names may belong to somebody else (`GATEHOOK_URL` of a client).
  */
 function unknownNames(env: Environment, mistakes: string[], warnings: string[]): void {
   const prefix = 'GATEHOOK_'
@@ -122,6 +128,7 @@ function unknownNames(env: Environment, mistakes: string[], warnings: string[]):
   for (const name of Object.keys(env)) {
     const rest = name.slice(prefix.length)
     if (!name.startsWith(prefix) || known.includes(rest)) continue
+    if (commandVariables.some(([one]) => one === name)) continue
     const meant = closest(rest, known)
     if (meant) mistakes.push(`${name} is not an option. Did you mean ${prefix}${meant}?`)
     else warnings.push(`${name} is set, but is not an option; it is ignored.`)

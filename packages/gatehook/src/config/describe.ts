@@ -1,6 +1,6 @@
 /** The configuration for people: every value with its source, and the reference page. Pure. */
 import { type Config, type Source, withoutPassword } from './config.ts'
-import { flagOf, type Option, type OptionName, optionList } from './options.ts'
+import { commandVariables, flagOf, type Option, type OptionName, optionList } from './options.ts'
 import type { BurstRate, Rate } from './values.ts'
 
 export interface Described {
@@ -71,6 +71,14 @@ machine can read another's arguments.
 ${row(['variable', 'flag', 'value', 'default', 'meaning'])}
 ${row(['---', '---', '---', '---', '---'])}
 ${lines.join('\n')}
+
+## Read by commands only
+
+The service itself has no use for these.
+
+${row(['variable', 'meaning'])}
+${row(['---', '---'])}
+${commandVariables.map(([name, sentence]) => row([code(name), sentence])).join('\n')}
 
 ## Rules between options
 

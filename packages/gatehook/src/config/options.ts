@@ -188,6 +188,14 @@ export const options = {
   }),
 } as const
 
+/** Read by commands that call a running node; known to the service, which has no use for them. */
+export const commandVariables: readonly (readonly [name: string, sentence: string])[] = [
+  [
+    'GATEHOOK_API_KEY',
+    'The key with which `webhooks`, `events`, `trigger` and `listen` call a node.',
+  ],
+]
+
 export type OptionName = keyof typeof options
 
 /** `GATEHOOK_TRUST_PROXY` → `--trust-proxy`; undefined for secrets. */
