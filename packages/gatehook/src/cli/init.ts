@@ -37,7 +37,7 @@ const packageJson = (root: string) =>
     type: 'module',
     scripts: {
       start: 'gatehook start',
-      test: 'node --test',
+      test: 'gatehook check && node --test',
       types: 'tsc --noEmit',
       check: 'gatehook check',
     },
@@ -69,7 +69,7 @@ resources there are; tables, validation, lists, events and the OpenAPI document 
 \`\`\`sh
 npm install
 npm start         # http://127.0.0.1:8787, data in ./data
-npm test
+npm test          # npm run check, then your tests
 npm run types     # a mistake in a declaration is a compile error
 npm run check     # what breaks callers, against api.lock.json
 \`\`\`

@@ -38,6 +38,8 @@ test('package.json runs what init promises', async (t) => {
   const read = (name: string) => readFileSync(join(cwd, 'api', name), 'utf8')
   const { name, scripts, dependencies, type } = JSON.parse(read('package.json'))
   assert.deepEqual([name, type, scripts.start], ['api', 'module', 'gatehook start'])
+  assert.match(scripts.test, /gatehook check/)
+  assert.equal((await gatehook({ cwd: join(cwd, 'api') }, 'check')).exit, 0, 'as npm test does')
   // From a checkout it uses the checkout, from wherever the project lies.
   const engine = join(cwd, 'api', dependencies.gatehook.replace(/^file:/, ''), 'package.json')
   assert.equal(JSON.parse(readFileSync(engine, 'utf8')).name, 'gatehook')
