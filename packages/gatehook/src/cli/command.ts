@@ -23,6 +23,8 @@ export interface CommandSpec {
   readonly description?: string
   readonly options?: readonly (readonly [flags: string, meaning: string])[]
   readonly examples: readonly (readonly [command: string, meaning: string])[]
+  /** What `--json` prints, where that is not one document. */
+  readonly json?: string
   /** Which flags of the option table its help shows; all of them are taken. None without it. */
   readonly config?: 'all' | readonly OptionName[]
   /** Resolves with the exit code, 0 when there is none. */
@@ -58,7 +60,7 @@ function build(spec: CommandSpec, finish: Finish): Command {
   for (const argument of spec.name.split(' ').slice(1)) command.argument(argument)
   command.summary(spec.summary).description(spec.description ?? spec.summary)
   for (const [flags, meaning] of spec.options ?? []) command.option(flags, meaning)
-  command.option('--json', 'print one JSON document')
+  command.option('--json', spec.json ?? 'print one JSON document')
   addConfigFlags(command, spec.config)
   command.addHelpText('after', `\n${bold('Examples:')}\n${exampleText(spec.examples)}`)
   command.action(async () => {

@@ -196,6 +196,7 @@ export const listen: CommandSpec = {
     ['--events <TYPES>', 'only these: thing.*,other.created'],
     ['--after <EVENT>', 'start behind this event instead of now'],
   ],
+  json: 'print a line of JSON for each event',
   config: ['databaseUrl', 'host', 'port', 'webhookTimeoutMs'],
   examples: [
     ['gatehook listen --forward-to localhost:3000/webhooks', 'develop a receiver'],
