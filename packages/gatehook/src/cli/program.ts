@@ -72,16 +72,26 @@ function quietly(command: Command): void {
   for (const each of command.commands) quietly(each)
 }
 
+const isNamed = (word: string | undefined) => (spec: CommandSpec | FamilySpec) =>
+  spec.name.split(' ')[0] === word
+
+/** The words of a command line that name a command: `keys revoke `, `keys `, or nothing. */
+function named([first, second]: readonly string[]): string {
+  const spec = commands.find(isNamed(first))
+  if (!spec) return ''
+  const within = 'commands' in spec && spec.commands.some(isNamed(second))
+  return within ? `${first} ${second} ` : `${first} `
+}
+
 /** Help and version were asked for; anything else commander throws is a wrong command line. */
 function ended(error: unknown, argv: readonly string[]): number {
   const out = processOutput(argv.includes('--json'))
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.fine
     if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone: it was shown
-    const named = commands.some(({ name }) => name.split(' ')[0] === argv[0]) ? `${argv[0]} ` : ''
     const [sentence = '', hint = ''] = error.message.replace(/^error: /, '').split('\n')
     out.mistake(
-      [[sentence, hint, `See: gatehook ${named}--help`].filter(Boolean).join('\n      ')],
+      [[sentence, hint, `See: gatehook ${named(argv)}--help`].filter(Boolean).join('\n      ')],
       EXIT.usage,
     )
     return EXIT.usage

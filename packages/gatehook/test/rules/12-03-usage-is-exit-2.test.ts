@@ -8,9 +8,12 @@ const here = { cwd: tmpdir() }
 
 const wrong: [args: string[], sentence: RegExp][] = [
   [['strat'], /unknown command 'strat'\s+\(Did you mean start\?\)/],
-  [['keys', 'creat'], /unknown command 'creat'\s+\(Did you mean create\?\)/],
+  [
+    ['keys', 'creat'],
+    /unknown command 'creat'\s+\(Did you mean create\?\)\s+See: gatehook keys --help/,
+  ],
   [['start', '--prot', '1'], /unknown option '--prot'\s+\(Did you mean --port\?\)/],
-  [['keys', 'revoke'], /missing required argument 'ID'/],
+  [['keys', 'revoke'], /missing required argument 'ID'\s+See: gatehook keys revoke --help/],
   [['start', 'one', 'two'], /too many arguments/],
   [['start', '/no/such/folder'], /There is no folder \/no\/such\/folder\./],
   [['start', '--role', 'api,web'], /--role "web" is not known; roles are api and delivery\./],
