@@ -43,7 +43,8 @@ export function createLog(options: LogOptions): Log {
   )
 }
 
-const BUFFER_BYTES = 4096
+/** Each write goes through the thread pool: of a busy service, some two hundred lines at once. */
+const BUFFER_BYTES = 65_536
 /** A quiet service's lines must not wait for the buffer to fill. */
 const FLUSH_MS = 250
 
@@ -52,6 +53,7 @@ const standardOutput = () =>
     dest: 1,
     sync: false,
     minLength: BUFFER_BYTES,
+    maxWrite: 2 * BUFFER_BYTES,
     periodicFlush: FLUSH_MS,
   })
 
