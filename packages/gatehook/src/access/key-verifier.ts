@@ -53,8 +53,8 @@ export interface KeyVerifierDeps {
 const invalidKey = () => new Failure('invalid_api_key')
 
 export function keyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
-  // By their text: hashing it and summing it up at each request costs more than all the rest. What
-  // is not in the form of a key never gets here.
+  // By their text, so that a known key is neither hashed nor summed up at each request. What is not
+  // in the form of a key never gets here.
   const known = new Map<string, Known>()
   const flights = new Map<string, Promise<Known | undefined>>()
   const { behind, idle } = background(log)

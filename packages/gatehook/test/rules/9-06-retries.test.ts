@@ -10,7 +10,9 @@ const actor = { kind: 'test', id: 'test' } as never
 /** The delays of the schedule at their longest, seconds; together less than five days (§9.7). */
 const LONGEST_S = [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400].map((s) => s * 1.2)
 
-/** Resolves when the log has so many attempts of the only delivery: an attempt ends after its call. */
+/**
+ * Resolves when the log has so many attempts of the only delivery: an attempt ends after its call.
+ */
 async function attempted({ get }: TestApp, id: string, count: number): Promise<void> {
   for (;;) {
     const [delivery] = (await get(`/webhooks/${id}/deliveries`)).body.data
