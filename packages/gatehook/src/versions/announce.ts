@@ -63,7 +63,8 @@ export interface AnnounceDeps {
 /**
  * Changes what is announced of a version by the members of §13; those left out stay as they are,
  * `null` takes one back. A sunset of a version nobody called deprecated deprecates it now. Throws
- * 404, 422 `validation_failed`, without `force` also for the end of the last version served, 422 `notice_too_short` without `force`.
+ * 404, 422 `validation_failed`; without `force` 422 `notice_too_short`, and `validation_failed` for
+ * the end of the last version that is served.
  */
 export async function announce(
   { db, clock, random, board }: AnnounceDeps,

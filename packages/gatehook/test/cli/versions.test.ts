@@ -1,6 +1,7 @@
 /** `gatehook versions …` in a folder of its own, beside a service that runs there. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { emptyFolder, gatehook, jsonOf, serving } from './process.ts'
 
 test('a version is deprecated, browned out, retired; a running node follows', async (t) => {
@@ -25,11 +26,11 @@ test('a version is deprecated, browned out, retired; a running node follows', as
   assert.equal((await gatehook(place, 'versions', 'retire', 'v1')).exit, 1)
   const retired = await jsonOf(place, 'versions', 'retire', 'v1', '--force')
   assert.deepEqual(await jsonOf(place, 'versions', 'retire', 'v1'), retired, 'the day stays')
-  let status = 0
-  for (let n = 0; status !== 410 && n < 20_000; n++) {
-    status = (await fetch(`${url}/api/v1/users`)).status
-  }
-  assert.equal(status, 410)
+  await eventually(
+    () => fetch(`${url}/api/v1/users`),
+    ({ status }) => status === 410,
+    4_000,
+  )
 })
 
 test('usage is what running nodes have stored', async (t) => {

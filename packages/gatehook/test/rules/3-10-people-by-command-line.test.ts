@@ -1,6 +1,7 @@
 /** §3.10: the command line manages people; passwords come on standard input, never as arguments. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { emptyFolder, gatehook, jsonOf, serving } from '../cli/process.ts'
 import { basicOf } from '../people/rig.ts'
 
@@ -21,8 +22,10 @@ test('a person is made, signs in, gets another password, is disabled', async (t)
   }
   assert.equal(await ask('correct horse'), 200)
   await jsonOf(typed('another horse'), 'users', 'password', 'ADA@example.com')
-  const changedMs = performance.now()
-  while ((await ask('correct horse')) !== 401) assert.ok(performance.now() - changedMs < 2000)
+  await eventually(
+    () => ask('correct horse'),
+    (status) => status === 401,
+  )
   assert.equal(await ask('another horse'), 200)
   await jsonOf(place, 'users', 'update', String(made.id), '--role', 'none')
   const disabled = await jsonOf(place, 'users', 'disable', 'ada@example.com')

@@ -1,6 +1,7 @@
 /** §4.6, §4.7 over real processes and the real second: a node follows the command line. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { emptyFolder, jsonOf, serving } from '../cli/process.ts'
 import { bearerOf, PASSWORD } from '../people/rig.ts'
 
@@ -31,15 +32,13 @@ test('a disabled person’s token dies, a new signing key appears, within 2 s', 
   const [first] = await kids()
 
   const made = await jsonOf(place, 'keys', 'rotate-signing')
-  const rotatedMs = performance.now()
-  while ((await kids()).length === 1) assert.ok(performance.now() - rotatedMs < WITHIN_MS)
+  await eventually(kids, ({ length }) => length > 1, WITHIN_MS)
   assert.deepEqual(await kids(), [first, made.kid])
   assert.ok(Date.parse(made.signs_from) > Date.now(), 'published before it signs')
   assert.equal(await status(), 200)
 
   await jsonOf(place, 'users', 'disable', 'ada@example.com')
-  const disabledMs = performance.now()
-  while ((await status()) !== 401) assert.ok(performance.now() - disabledMs < WITHIN_MS)
+  await eventually(status, (now) => now === 401, WITHIN_MS)
   const { refresh_token } = tokens
   assert.equal((await post('/auth/refresh', { refresh_token })).status, 401)
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
 
@@ -19,11 +20,13 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const ask = (headers: Record<string, string>) => there.as(undefined).get(PATH, headers)
     assert.equal((await ask(bearerOf(access_token))).status, 200)
     assert.equal((await here.delete(`/api/v2/users/${ada.id}`)).status, 204)
-    const deletedMs = performance.now()
     const refreshed = await there.as(undefined).post('/auth/refresh', { refresh_token })
     assert.deepEqual([refreshed.status, refreshed.body.error], [401, 'invalid_grant'])
     for (const headers of [bearerOf(access_token), basicOf(mailOf('ada'))]) {
-      while ((await ask(headers)).status !== 401) assert.ok(performance.now() - deletedMs < 2000)
+      await eventually(
+        () => ask(headers),
+        ({ status }) => status === 401,
+      )
     }
     assert.equal((await login(mailOf('ada'))).status, 401)
   })

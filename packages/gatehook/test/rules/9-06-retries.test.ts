@@ -1,6 +1,6 @@
 /** §9.6: delivered is 2xx; the rest is tried again, later and later, by the receiver's wish too. */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
+import { breath } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, pay, register, settled } from '../webhooks/hook.ts'
 
@@ -17,7 +17,7 @@ async function attempted({ get }: TestApp, id: string, count: number): Promise<v
   for (;;) {
     const [delivery] = (await get(`/webhooks/${id}/deliveries`)).body.data
     if (delivery?.attempts.length >= count) return
-    await setImmediate()
+    await breath()
   }
 }
 

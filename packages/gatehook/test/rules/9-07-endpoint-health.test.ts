@@ -1,7 +1,7 @@
 /** §9.7: an endpoint that only fails is left alone, then switched off, and comes back by PATCH. The
  * breaker and the caps are held to their numbers in `test/webhooks/simulation.test.ts`. */
 import assert from 'node:assert/strict'
-import { setImmediate } from 'node:timers/promises'
+import { breath } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
@@ -11,7 +11,7 @@ async function attempted({ get }: TestApp, id: string, count: number) {
   for (;;) {
     const { data } = (await get(`/webhooks/${id}/deliveries`)).body
     if (data[0]?.attempts.length >= count) return data
-    await setImmediate()
+    await breath()
   }
 }
 

@@ -2,7 +2,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
+import { breath } from '../../../../test/rig/eventually.ts'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
 
 export interface Sent {
@@ -72,6 +72,6 @@ export async function settled({ get }: Pick<Caller, 'get'>, webhook: string): Pr
   for (;;) {
     const { data } = (await get(`/webhooks/${webhook}/deliveries?limit=100`)).body
     if (data.every((one: { state: string }) => one.state !== 'pending')) return data
-    await setImmediate() // calls without sockets alone would never let the engine's thread in
+    await breath()
   }
 }
