@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
  * `gatehook`, the process: it keeps what was compiled for the next start, which from the source
- * then takes 0.5 s of CPU instead of 0.9. The commands are `program.ts`, loaded once that is set up.
+ * then takes 0.5 s of CPU instead of 0.9. The commands are `program.ts`, loaded once that is set
+ * up.
  */
 import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
