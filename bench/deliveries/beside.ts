@@ -1,5 +1,5 @@
 /**
- * Rows 13 and 14, the API beside its deliveries. Services as anyone starts them, in turn. For row 13
+ * Rows 13 and 14, the API beside its deliveries. Services as anyone starts them, by turns. Row 13:
  * a service has one core, the load generator and receivers the other; for row 14 all have both, as
  * a second core is what the engine's thread is for.
  */

@@ -21,9 +21,9 @@ export function isoTime(epochMs: number): string {
   }
   const rest = epochMs - day * DAY_MS
   const seconds = Math.floor(rest / 1000)
-  return `${keptDates[at]}${pad2[Math.floor(seconds / 3600)]}:${pad2[Math.floor(seconds / 60) % 60]}:${
-    pad2[seconds % 60]
-  }.${pad3[rest % 1000]}Z`
+  const [hour, minute] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
+  const clock = `${pad2[hour]}:${pad2[minute]}:${pad2[seconds % 60]}`
+  return `${keptDates[at]}${clock}.${pad3[rest % 1000]}Z`
 }
 
 /** Day, and perhaps a time of day with its offset: the eighth group. */
