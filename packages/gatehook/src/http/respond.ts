@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
 import { loggableUrl } from '../kernel/log.ts'
 import type { Answer } from './call.ts'
+import { depart } from './departure.ts'
 import type { Exchange } from './exchange.ts'
 import { JSON_TYPE } from './media.ts'
 import { problem } from './problem.ts'
@@ -75,10 +76,7 @@ function send(exchange: Exchange, answer: Answer): void {
     headers['content-length'] = length
   }
   response.writeHead(status, headers)
-  if (length === 0 || method === 'HEAD') response.end()
-  // As many bytes as characters: all ASCII, which is written without being encoded.
-  else if (typeof body === 'string' && length === body.length) response.end(body, 'latin1')
-  else response.end(body)
+  depart({ response, body: length === 0 || method === 'HEAD' ? undefined : body, length })
 }
 
 /** A body without an end known beforehand; the line of the request is logged at its beginning. */
