@@ -8,7 +8,6 @@ import { Failure, type FieldError } from '../kernel/failure.ts'
 import { timeOrderedId } from '../kernel/id.ts'
 import {
   instant,
-  integer,
   invalidMembers,
   line,
   type Members,
@@ -21,36 +20,30 @@ import {
   setOf,
   type ValuesOf,
 } from '../kernel/members.ts'
-import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
+import type { Mode, Scope } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Reader, Tx } from '../storage/database.ts'
-import {
-  ADMIN_SCOPE,
-  type Administration,
-  type Caller,
-  customerId,
-  DEFAULT_CUSTOMER,
-} from './administration.ts'
+import { type Administration, type Caller, customerId } from './administration.ts'
 import { isCidr } from './cidr.ts'
 import { type Key, shownKey } from './collections.ts'
+import {
+  DEFAULT_OVERLAP_S,
+  heldScope,
+  knownName,
+  knownScopes,
+  misplacedAdmin,
+  overlapSeconds,
+} from './granting.ts'
 import * as store from './store.ts'
 
 const NAME_MAX = 200
-const MAX_SCOPES = 100
 const MAX_CIDRS = 50
 const MAX_KEYS_PER_CUSTOMER_AND_MODE = 10_000
 /** How many secrets of one key may be good at the same time, the newest included. */
 const MAX_SECRETS = 5
-const DEFAULT_OVERLAP_S = 86_400
-const MAX_OVERLAP_S = 7 * 86_400
 
 /** A key in the one answer that carries it. */
 export type NewKey = Key & { readonly key: string }
-
-const known =
-  (names: ReadonlySet<string>, what: string): Read<string> =>
-  (value, wrong) =>
-    names.has(value as string) ? (value as string) : wrong(`is not a known ${what}`)
 
 const cidr: Read<string> = (value, wrong) =>
   typeof value === 'string' && isCidr(value)
@@ -60,12 +53,12 @@ const cidr: Read<string> = (value, wrong) =>
 const creation = (admin: Administration) =>
   ({
     name: required(line(NAME_MAX)),
-    scopes: required(setOf(known(admin.scopes, 'scope'), MAX_SCOPES)),
+    scopes: required(knownScopes(admin)),
     customer: optional(line(NAME_MAX)),
     mode: optional(oneOf('live', 'test')),
     expires_at: optional(orNull(instant)),
     cidrs: optional(setOf(cidr, MAX_CIDRS)),
-    api_version: optional(orNull(known(new Set(admin.versions), 'version'))),
+    api_version: optional(orNull(knownName(new Set(admin.versions), 'version'))),
   }) satisfies Members
 
 /**
@@ -92,11 +85,8 @@ type Wish = ValuesOf<ReturnType<typeof creation>>
 
 function wrongTogether(wish: Wish, customer: string, mode: Mode, now: number): FieldError[] {
   const errors: FieldError[] = []
-  const at = wish.scopes.indexOf(ADMIN_SCOPE)
-  if (at >= 0 && (customer !== DEFAULT_CUSTOMER || mode !== 'live')) {
-    const message = 'is only for live keys of the customer "default"'
-    errors.push({ pointer: `/scopes/${at}`, code: 'invalid_value', message })
-  }
+  const misplaced = misplacedAdmin('keys', wish.scopes, customer, mode)
+  if (misplaced) errors.push(misplaced)
   if (wish.expires_at != null && wish.expires_at <= now) {
     errors.push({
       pointer: '/expires_at',
@@ -117,12 +107,7 @@ export async function writeKey(
 ): Promise<NewKey> {
   const now = admin.clock.now()
   const { name, customer, mode, scopes } = wish
-  const owner = await tx.hold(store.oneCustomer(customer))
-  if (!owner) {
-    const message = 'is not a known customer'
-    throw invalidMembers([{ pointer: '/customer', code: 'invalid_value', message }])
-  }
-  const scope = scopeOf(owner.no, mode)
+  const scope = await heldScope(tx, customer, mode)
   if ((await store.countKeysOf(tx, scope)) >= MAX_KEYS_PER_CUSTOMER_AND_MODE) {
     const most = `${MAX_KEYS_PER_CUSTOMER_AND_MODE} keys`
     throw new Failure(
@@ -178,7 +163,7 @@ export async function revokeKey(
   })
 }
 
-const rolling = { overlap_seconds: optional(integer(0, MAX_OVERLAP_S)) }
+const rolling = { overlap_seconds: overlapSeconds }
 
 /**
  * A new secret under the same id, from `{overlap_seconds?}` (default 24 h, at most 7 days). Older

@@ -2,20 +2,19 @@
  * What is done to clients (§5.5, §13). Each act is one transaction with its line in the audit
  * trail.
  */
+import { type Administration, type Caller, customerId } from '../access/administration.ts'
 import {
-  ADMIN_SCOPE,
-  type Administration,
-  type Caller,
-  customerId,
-  DEFAULT_CUSTOMER,
-} from '../access/administration.ts'
-import { oneCustomer } from '../access/store.ts'
+  DEFAULT_OVERLAP_S,
+  heldScope,
+  knownScopes,
+  misplacedAdmin,
+  overlapSeconds,
+} from '../access/granting.ts'
 import { recordAudit } from '../audit/store.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import { timeOrderedId } from '../kernel/id.ts'
 import {
   bool,
-  integer,
   invalidMembers,
   line,
   type Members,
@@ -26,7 +25,6 @@ import {
   required,
   setOf,
 } from '../kernel/members.ts'
-import { scopeOf } from '../kernel/principal.ts'
 import { base62, type Random } from '../kernel/random.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Reader } from '../storage/database.ts'
@@ -38,11 +36,8 @@ import type { TokenIssuer } from './needs.ts'
 import { whyNotRegistrable } from './redirect-uri.ts'
 
 const NAME_MAX = 200
-const MAX_SCOPES = 100
 const MAX_REDIRECTS = 50
 const MAX_CLIENTS_PER_CUSTOMER_AND_MODE = 10_000
-const DEFAULT_OVERLAP_S = 86_400
-const MAX_OVERLAP_S = 7 * 86_400
 /** 43 characters of base62 are 256 bits. */
 const SECRET_CHARACTERS = 43
 
@@ -66,13 +61,7 @@ const members = (admin: Administration) =>
   ({
     name: optional(line(NAME_MAX)),
     redirect_uris: optional(setOf(redirectUri, MAX_REDIRECTS)),
-    scopes: optional(
-      setOf(
-        (value, wrong) =>
-          admin.scopes.has(value as string) ? (value as string) : wrong('is not a known scope'),
-        MAX_SCOPES,
-      ),
-    ),
+    scopes: optional(knownScopes(admin)),
     grant_types: optional(setOf(oneOf(...GRANT_TYPES), GRANT_TYPES.length)),
     require_client_auth_on_refresh: optional(bool),
   }) satisfies Members
@@ -117,9 +106,7 @@ export async function createClient(
   }
   refuseContradictions(row)
   return admin.write(async (tx) => {
-    const owner = await tx.hold<{ no: number }>(oneCustomer(customer))
-    if (!owner) throw wrongAt('/customer', 'is not a known customer')
-    const scope = scopeOf(owner.no, row.mode)
+    const scope = await heldScope(tx, customer, row.mode)
     if ((await store.countClientsOf(tx, scope)) >= MAX_CLIENTS_PER_CUSTOMER_AND_MODE) {
       const most = `${MAX_CLIENTS_PER_CUSTOMER_AND_MODE} clients`
       throw new Failure('limit_reached', `A customer has at most ${most} per mode.`)
@@ -189,7 +176,7 @@ export async function deleteClient(
   })
 }
 
-const rotation = { overlap_seconds: optional(integer(0, MAX_OVERLAP_S)) }
+const rotation = { overlap_seconds: overlapSeconds }
 
 /**
  * A new secret beside the old one, from `{overlap_seconds?}` (default 24 h, at most 7 days; 0 ends
@@ -237,19 +224,14 @@ export async function listClients(from: Reader, after: string, limit: number) {
 
 const newSecret = (random: Random): string => `gs_${base62(random, SECRET_CHARACTERS)}`
 
-const wrongAt = (pointer: string, message: string): Failure =>
-  invalidMembers([{ pointer, code: 'invalid_value', message }])
-
 /** What no client can be, whoever asks for it. */
 function refuseContradictions(row: Omit<store.ClientRow, 'scope'>): void {
   const wrong: FieldError[] = []
   const say = (pointer: string, message: string) =>
     wrong.push({ pointer, code: 'invalid_value', message })
   const scopes: string[] = JSON.parse(row.scopes)
-  const admin = scopes.indexOf(ADMIN_SCOPE)
-  if (admin >= 0 && (row.customer !== DEFAULT_CUSTOMER || row.mode !== 'live')) {
-    say(`/scopes/${admin}`, 'is only for live clients of the customer "default"')
-  }
+  const misplaced = misplacedAdmin('clients', scopes, row.customer, row.mode)
+  if (misplaced) wrong.push(misplaced)
   const own = JSON.parse(row.grant_types).indexOf('client_credentials')
   if (row.public && own >= 0) say(`/grant_types/${own}`, 'is not for public clients')
   if (row.public && row.require_client_auth_on_refresh) {

@@ -3,18 +3,17 @@
  * passwords are hashed before it begins.
  */
 import type { Administration, Caller } from '../access/administration.ts'
+import { knownScopes } from '../access/granting.ts'
 import { recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
-import { bool, line, optional, orNull, readMembers, required, setOf } from '../kernel/members.ts'
+import { bool, line, optional, orNull, readMembers, required } from '../kernel/members.ts'
 import { modeOf, type Scope } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import {
   type ActDeps,
-  MAX_SCOPES,
   refuseAdmin,
   type ShownPerson,
-  scopeName,
   shown,
   WORD_MAX,
   writeCredential,
@@ -25,7 +24,7 @@ import { newPassword } from './username.ts'
 
 const change = (admin: Administration) => ({
   role: optional(orNull(line(WORD_MAX))),
-  scopes: optional(setOf(scopeName(admin.scopes), MAX_SCOPES)),
+  scopes: optional(knownScopes(admin)),
   disabled: optional(bool),
 })
 

@@ -1,6 +1,7 @@
 /** A person is made (§13): a row by the resource's own way, and what lets it sign in. */
 import { type Administration, type Caller, customerId } from '../access/administration.ts'
-import { findCustomer, oneCustomer } from '../access/store.ts'
+import { heldScope, knownScopes, unknownCustomer } from '../access/granting.ts'
+import { findCustomer } from '../access/store.ts'
 import { recordAudit } from '../audit/store.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import {
@@ -12,17 +13,12 @@ import {
   orNull,
   readMembers,
   required,
-  setOf,
 } from '../kernel/members.ts'
-import { scopeOf } from '../kernel/principal.ts'
 import {
   type ActDeps,
-  MAX_SCOPES,
   refuseAdmin,
   type ShownPerson,
-  scopeName,
   shown,
-  unknownCustomer,
   WORD_MAX,
   writeCredential,
 } from './credential.ts'
@@ -33,7 +29,7 @@ const creation = (admin: Administration) =>
   ({
     password: required(newPassword),
     role: optional(orNull(line(WORD_MAX))),
-    scopes: optional(setOf(scopeName(admin.scopes), MAX_SCOPES)),
+    scopes: optional(knownScopes(admin)),
     customer: optional(line(WORD_MAX)),
     mode: optional(oneOf('live', 'test')),
   }) satisfies Members
@@ -84,9 +80,7 @@ export async function createPerson(
   if (!(await findCustomer(admin.db, customer))) throw unknownCustomer()
   const password = await deps.hasher.hash(wish.password)
   return admin.write(async (tx) => {
-    const owner = await tx.hold(oneCustomer(customer))
-    if (!owner) throw unknownCustomer()
-    const scope = scopeOf(owner.no as number, mode)
+    const scope = await heldScope(tx, customer, mode)
     const row = await directory.create(tx, scope, values)
     const wanted = { customer, mode, password, role: wish.role ?? null, scopes }
     const kept = await writeCredential(tx, admin, deps, scope, row, wanted)

@@ -2,8 +2,9 @@
  * What is kept beside a row that signs in: what it may be, how it is written and shown. The acts
  * are `creation.ts` and `acts.ts`.
  */
-import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
-import { invalidMembers, type Read } from '../kernel/members.ts'
+import type { Administration } from '../access/administration.ts'
+import { misplacedAdmin } from '../access/granting.ts'
+import { invalidMembers } from '../kernel/members.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/grant.ts'
@@ -15,7 +16,6 @@ import { fold } from './username.ts'
 
 /** How long a role or a name of a customer may be. */
 export const WORD_MAX = 200
-export const MAX_SCOPES = 100
 
 export interface ActDeps {
   readonly directory: Directory
@@ -37,11 +37,6 @@ export type ShownPerson = AnyRow & {
   readonly mode: 'live' | 'test'
 }
 
-export const scopeName =
-  (names: ReadonlySet<string>): Read<string> =>
-  (value, wrong) =>
-    names.has(value as string) ? (value as string) : wrong('is not a known scope')
-
 export const shown = (
   directory: Directory,
   row: AnyRow,
@@ -58,16 +53,9 @@ export const shown = (
 
 /** Only live people of the operator's own customer may carry it (§13). */
 export function refuseAdmin(scopes: readonly string[], customer: string, mode: string): void {
-  const at = scopes.indexOf(ADMIN_SCOPE)
-  if (at < 0 || (customer === DEFAULT_CUSTOMER && mode === 'live')) return
-  const message = 'is only for live people of the customer "default"'
-  throw invalidMembers([{ pointer: `/scopes/${at}`, code: 'invalid_value', message }])
+  const misplaced = misplacedAdmin('people', scopes, customer, mode)
+  if (misplaced) throw invalidMembers([misplaced])
 }
-
-export const unknownCustomer = () =>
-  invalidMembers([
-    { pointer: '/customer', code: 'invalid_value', message: 'is not a known customer' },
-  ])
 
 export interface Wanted
   extends Pick<store.CredentialRow, 'customer' | 'mode' | 'password' | 'role'> {

@@ -2,17 +2,9 @@
  * A webhook registration: what may be sent, what is shown, who sees it (§9.1, §9.2, §6.7). Pure;
  * the acts are in `registrations.ts`, their SQL in `registration-store.ts`.
  */
+import { overlapSeconds } from '../access/granting.ts'
 import { matches, patternsOf } from '../events/subscription.ts'
-import {
-  bool,
-  integer,
-  line,
-  optional,
-  orNull,
-  type Read,
-  required,
-  setOf,
-} from '../kernel/members.ts'
+import { bool, line, optional, orNull, type Read, required, setOf } from '../kernel/members.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
@@ -50,8 +42,6 @@ export const MAX_REGISTRATIONS = 50
 const MAX_URL = 2048
 const MAX_EVENTS = 100
 const MAX_DESCRIPTION = 500
-const MAX_OVERLAP_S = 7 * 86_400
-export const DEFAULT_OVERLAP_S = 86_400
 
 const DEVELOPMENT =
   'must begin with https://; to develop with a receiver of this machine or network, start the ' +
@@ -126,7 +116,7 @@ export function membersOf(rules: Rules) {
     patch: { url: optional(url), events: optional(events), active: optional(bool), ...settings },
     test: { event_type: required(type) },
     rotation: {
-      overlap_seconds: optional(integer(0, MAX_OVERLAP_S)),
+      overlap_seconds: overlapSeconds,
       force: optional(bool),
     },
     types: events,

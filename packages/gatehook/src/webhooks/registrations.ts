@@ -2,6 +2,7 @@
  * What is done to registrations (§9.1, §9.2, §9.4): made, changed, deleted, their secrets rotated.
  * Receivers are verified before the transaction, never in it.
  */
+import { DEFAULT_OVERLAP_S } from '../access/granting.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { json, noContent } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
@@ -15,7 +16,6 @@ import type { Database, Reader, Tx } from '../storage/database.ts'
 import { newTag } from './outbox.ts'
 import { type PostDeps, verifyReceiver } from './post.ts'
 import {
-  DEFAULT_OVERLAP_S,
   isVisible,
   MAX_REGISTRATIONS,
   mayAskFor,
