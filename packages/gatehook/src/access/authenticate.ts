@@ -13,22 +13,6 @@ export type Verifier = (credential: Credential, call: Call) => Principal | Promi
 
 export type Verifiers = Readonly<Record<Scheme, Verifier>>
 
-const BASIC_CHALLENGE = 'Basic realm="gatehook", charset="UTF-8"'
-
-/** No token was ever issued here, so none is good. */
-export const noBearer: Verifier = () => {
-  throw new Failure('invalid_token', undefined, {
-    headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
-  })
-}
-
-/** Nobody has a password here, so none is right. */
-export const noBasic: Verifier = () => {
-  throw new Failure('invalid_credentials', undefined, {
-    headers: { 'WWW-Authenticate': BASIC_CHALLENGE },
-  })
-}
-
 const INSECURE = {
   type: 'insecure_credential',
   message: 'An API key in a URL ends up in logs and histories. Send it in the header X-API-Key.',

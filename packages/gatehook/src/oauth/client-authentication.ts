@@ -3,6 +3,7 @@
  * a public client, by its name alone. Exactly one way.
  */
 import type { Call } from '../http/call.ts'
+import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type Client, holdsSecret } from './client.ts'
 import type { Parameters } from './form.ts'
@@ -12,7 +13,7 @@ import { Refusal } from './refusal.ts'
 
 export const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const
 
-const CHALLENGE = { 'www-authenticate': 'Basic realm="gatehook", charset="UTF-8"' }
+const CHALLENGE = { 'www-authenticate': BASIC_CHALLENGE }
 
 /** What a request says of its client. */
 export interface ClientCredential {

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Verifier } from '../access/authenticate.ts'
 import { rangesTest } from '../kernel/address.ts'
+import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -14,7 +15,6 @@ import { invalidCredentials } from './username.ts'
 
 const REMEMBERED_MS = 5 * 60_000
 const MAX_REMEMBERED = 10_000
-const CHALLENGE = 'Basic realm="gatehook", charset="UTF-8"'
 
 /** An account as it is now, and whom it makes of who has its password. */
 export interface Standing {
@@ -86,12 +86,12 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
     } catch (error) {
       throw challenged(error)
     }
-    throw invalidCredentials(CHALLENGE)
+    throw invalidCredentials(BASIC_CHALLENGE)
   }
 
   return {
     verify({ value }, { address }) {
-      if (!isAllowed(address)) throw invalidCredentials(CHALLENGE)
+      if (!isAllowed(address)) throw invalidCredentials(BASIC_CHALLENGE)
       const name = nameOf(value)
       const pair = pairOf(name)
       if (!pair) return verified(name, value, address)
@@ -106,11 +106,11 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
     },
     known({ value }) {
       const pair = pairOf(nameOf(value))
-      if (!pair) throw invalidCredentials(CHALLENGE)
+      if (!pair) throw invalidCredentials(BASIC_CHALLENGE)
       const judge = (now: Standing | undefined): Principal => {
         const principal = standing(pair, now)
         if (principal) return principal
-        throw invalidCredentials(CHALLENGE)
+        throw invalidCredentials(BASIC_CHALLENGE)
       }
       const now = accounts.get(pair.id)
       return now instanceof Promise ? now.then(judge) : judge(now)
@@ -121,7 +121,7 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
 /** A wrong pair is answered with the challenge of the scheme it was sent in (§3.1). */
 const challenged = (error: unknown): unknown =>
   error instanceof Failure && error.code === 'invalid_credentials'
-    ? invalidCredentials(CHALLENGE)
+    ? invalidCredentials(BASIC_CHALLENGE)
     : error
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -129,10 +129,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /** Strictly: canonical base64 of UTF-8 without control characters; the first colon splits. */
 function decoded(value: string): { username: string; password: string } {
   const bytes = Buffer.from(value, 'base64')
-  if (value === '' || bytes.toString('base64') !== value) throw invalidCredentials(CHALLENGE)
+  if (value === '' || bytes.toString('base64') !== value) throw invalidCredentials(BASIC_CHALLENGE)
   const text = textOf(bytes)
   const colon = text.indexOf(':')
-  if (colon < 0 || /[\x00-\x1f\x7f]/.test(text)) throw invalidCredentials(CHALLENGE)
+  if (colon < 0 || /[\x00-\x1f\x7f]/.test(text)) throw invalidCredentials(BASIC_CHALLENGE)
   return { username: text.slice(0, colon), password: text.slice(colon + 1) }
 }
 
@@ -140,6 +140,6 @@ function textOf(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes)
   } catch {
-    throw invalidCredentials(CHALLENGE)
+    throw invalidCredentials(BASIC_CHALLENGE)
   }
 }

@@ -8,6 +8,7 @@ import { type Actor, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Endpoint } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
+import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
@@ -139,7 +140,7 @@ function nobody(): Omit<People, 'chores'> {
     person: async () => undefined,
     changeOwnPassword: async () => refuse(),
     basic() {
-      throw invalidCredentials('Basic realm="gatehook", charset="UTF-8"')
+      throw invalidCredentials(BASIC_CHALLENGE)
     },
     known: refuse,
     acts: undefined,

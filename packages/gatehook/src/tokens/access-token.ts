@@ -4,6 +4,7 @@
  * WebCrypto 78 µs.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
+import { BEARER_CHALLENGE } from '../kernel/challenge.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Claims } from './grant.ts'
 
@@ -11,7 +12,7 @@ import type { Claims } from './grant.ts'
 export const MAX_TOKEN_CHARACTERS = 8192
 const SIGNATURE_BYTES = 64
 const TOLERANCE_MS = 5_000
-const CHALLENGE = { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } }
+const CHALLENGE = { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } }
 
 /** What a service's hook cannot say (§4.1), and what would change how a token is judged. */
 const RESERVED: ReadonlySet<string> = new Set([

@@ -1,5 +1,6 @@
 /** `/auth/refresh`, `/auth/logout` and its kin, `/auth/sessions` (§4.4, §4.5), the key set. */
 import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
+import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
@@ -128,7 +129,7 @@ function tokenIn(body: unknown): string | undefined {
 
 const unprovenClient = () =>
   new Failure('invalid_client', undefined, {
-    headers: { 'WWW-Authenticate': 'Basic realm="gatehook", charset="UTF-8"' },
+    headers: { 'WWW-Authenticate': BASIC_CHALLENGE },
   })
 
 /**

@@ -2,7 +2,6 @@
  * The words of deliveries: what the log, the engine and the API say to each other. A delivery is
  * one event to one registration; an attempt is one POST of it. No SQL, no sockets here.
  */
-import type { Scope } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
 import { isDelivered, type Outcome } from './attempt.ts'
 
@@ -90,13 +89,3 @@ const recordOf = ([n, at, duration_ms, error, status, headers, body]: Stored): A
   response_headers: headers ?? null,
   response_body: body ?? null,
 })
-
-/** A delivery to be made: again, of an event recorded before (resend, recover, replay). */
-export interface NewDelivery {
-  readonly scope: Scope
-  readonly webhookNo: number
-  readonly eventId: string
-  readonly eventType: string
-  /** The registration's pinned version: which body is sent. */
-  readonly version: string
-}

@@ -6,11 +6,8 @@ import { EVENT_MAX_BYTES, envelope, type RenderObject, type StoredEvent } from '
 import type { Sink } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import { timeOrderedId } from '../kernel/id.ts'
 import { base62, type Random } from '../kernel/random.ts'
-import type { Tx } from '../storage/database.ts'
 import { fixed, type Prepared } from '../storage/sql.ts'
-import type { NewDelivery } from './delivery.ts'
 import { topicsOf } from './topics.ts'
 
 export const TAG_LENGTH = 8
@@ -81,24 +78,4 @@ function bounded(event: StoredEvent, object: string): string {
     throw new Failure('payload_too_large', 'The event of this change would exceed 256 KiB.')
   }
   return body
-}
-
-const insertAgain = fixed(`INSERT INTO gh_deliveries
-  (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
-
-/** Makes deliveries of events recorded before; gives their ids. The caller wakes the engine. */
-export async function enqueue(
-  tx: Tx,
-  deliveries: readonly NewDelivery[],
-  { clock, random }: { readonly clock: Clock; readonly random: Random },
-): Promise<string[]> {
-  const now = clock.now()
-  const ids: string[] = []
-  for (const { scope, webhookNo, eventId, eventType, version } of deliveries) {
-    const id = timeOrderedId('dlv_', now, random)
-    await tx.run(insertAgain([id, scope, webhookNo, eventId, eventType, version, now, now]))
-    ids.push(id)
-  }
-  return ids
 }

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import type { Administration } from '../../src/access/administration.ts'
-import { authenticate, authorize, noBasic, noBearer } from '../../src/access/authenticate.ts'
+import { authenticate, authorize } from '../../src/access/authenticate.ts'
 import { firstRun } from '../../src/access/first-run.ts'
 import { type KeyVerifier, keyVerifier } from '../../src/access/key-verifier.ts'
 import { customerEndpoints, keyEndpoints, protectedEndpoint } from '../../src/access/routes.ts'
@@ -18,11 +18,11 @@ import { formatKey } from '../../src/kernel/api-key-format.ts'
 import { SettableClock, wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
-
 import { createLister } from '../../src/lists/list.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { clockKeeper } from '../../src/system/clock.ts'
 import { auditEndpoint, clockEndpoint } from '../../src/system/routes.ts'
+import { noBasic, noBearer } from './nobody.ts'
 
 export const random = systemRandom()
 
