@@ -1,120 +1,90 @@
 /**
- * `node bench/deliveries/queues.ts QUEUE COUNT`: one side of row 12, a process of its own. The same
- * transport and signatures as the engine's, driven by a job queue on PostgreSQL, which is told not
- * to wait for its disk: that is to the queue's advantage.
+ * `npm run bench:queues [-- --rounds N --count N]`: row 12, deliveries by the engine and by job
+ * queues that drive its transport. Sides are processes of their own, in turn; ratios are of one
+ * round each. The sides are in `queues/`, a package that the root does not install.
  */
-import { fork } from 'node:child_process'
-import { makeWorkerUtils, type Runner, run as runGraphile } from 'graphile-worker'
-import pg from 'pg'
-import PgBoss from 'pg-boss'
-import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
-import { scopeOf } from '../../packages/gatehook/src/kernel/principal.ts'
-import { signedPost } from '../../packages/gatehook/src/webhooks/signed-post.ts'
-import { createTransport } from '../../packages/gatehook/src/webhooks/transport.ts'
-import { startPostgres } from '../../test/rig/postgres.ts'
-import { body, measured, SECRET } from './common.ts'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import type { Measured } from './common.ts'
+import { median, ratioText } from './ratios.ts'
 
-const CONCURRENCY = 20
-const JOB = 'deliver'
-
-const [queue, countText] = process.argv.slice(2)
-const count = Number(countText)
-const server = await startPostgres()
-const receiver = fork(new URL('receiver.ts', import.meta.url), { execArgv: [] })
-const told = () => new Promise<number>((resolve) => receiver.once('message', resolve as never))
-const port = await told()
-const received = () => {
-  const answer = told()
-  receiver.send('count')
-  return answer
-}
-const transport = createTransport({ clock: wallClock, allowPrivate: true, timeoutMs: 15_000 })
-const post = signedPost(transport.send, 'bench')
-const health = { firstFailureAt: null, lastFailureAt: null, lastSuccessAt: null, parkedUntil: null }
-const registration = {
-  ...{ no: 1, id: 'wh_1', scope: scopeOf(1, 'live'), customer: 1, sends: true, revision: 1 },
-  ...{ url: `http://127.0.0.1:${port}/`, secrets: [{ ...SECRET, expiresAt: null }] },
-  ...{ rate: undefined, ...health },
+/** A side's run, as `queues/side.ts` prints it. */
+export interface QueueMeasured extends Measured {
+  /** Of the database's processes, a delivery; undefined where nobody can tell. */
+  readonly databaseCpuUs: number | undefined
 }
 
-interface Payload {
-  readonly no: number
-  readonly body: string
+const FACTS = [
+  'durability: each as it is by default. PostgreSQL: fsync and synchronous_commit on. SQLite:',
+  '  commits synced. Redis: snapshots only, so that a crash loses what came after the last one',
+  'connections: 20 to the receiver, plain HTTP, no TLS; one registration, one body, one signature',
+  'rows: all of a run wait when it starts; nothing else does',
+  'kept afterwards: the engine each attempt with its answer, pg-boss each job, the others nothing',
+]
+
+const ENGINE = 'gatehook on SQLite'
+const SHARED = 'gatehook on PostgreSQL'
+const TARGETS = [
+  { of: ENGINE, to: 'graphile-worker', least: 1.5 },
+  { of: ENGINE, to: 'pg-boss', least: 2 },
+  { of: ENGINE, to: 'BullMQ', least: 2.5 },
+  { of: SHARED, to: 'graphile-worker', least: undefined },
+  { of: SHARED, to: 'pg-boss', least: undefined },
+  { of: SHARED, to: 'BullMQ', least: undefined },
+]
+
+const hasRedis = (process.env.PATH ?? '')
+  .split(delimiter)
+  .some((folder) => existsSync(join(folder, 'redis-server')))
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    count: { type: 'string', default: '40000' },
+  },
+})
+const names = [ENGINE, SHARED, 'graphile-worker', 'pg-boss', ...(hasRedis ? ['BullMQ'] : [])]
+const file = fileURLToPath(new URL('queues/side.ts', import.meta.url))
+
+async function run(name: string): Promise<QueueMeasured> {
+  const { stdout } = await promisify(execFile)(process.execPath, [file, name, values.count])
+  return JSON.parse(stdout)
 }
 
-async function deliver({ no, body }: Payload): Promise<void> {
-  const ids = { no, id: `dlv_${no}`, eventId: `evt_${no}`, eventType: 'order.created' }
-  const now = Date.now()
-  const due = { ...ids, attempt: 0, createdAt: now, body }
-  const outcome = await post(registration, due, { n: 1, now })
-  if (outcome.kind !== 'answered') throw new Error(outcome.message)
-}
-
-const all = async () => {
-  while ((await received()) < count) await new Promise((resolve) => setTimeout(resolve, 10))
-}
-
-async function graphile() {
-  const utils = await makeWorkerUtils({ connectionString: server.url })
-  await utils.migrate()
-  await utils.release()
-  const client = new pg.Client(server.url)
-  await client.connect()
-  await client.query(
-    `SELECT graphile_worker.add_job('${JOB}', json_build_object('no', n, 'body', $1::text))
-     FROM generate_series(1, $2::int) n`,
-    [body(), count],
-  )
-  await client.end()
-  let runner: Runner | undefined
-  const result = await measured(count, async () => {
-    runner = await runGraphile({
-      ...{ connectionString: server.url, concurrency: CONCURRENCY, maxPoolSize: 24 },
-      noHandleSignals: true,
-      taskList: { [JOB]: (payload) => deliver(payload as Payload) },
-      preset: {
-        worker: { localQueue: { size: 500 }, completeJobBatchDelay: 5, failJobBatchDelay: 5 },
-      },
-    })
-    await all()
-  })
-  await runner!.stop()
-  return result
-}
-
-async function boss() {
-  const queues = new PgBoss(server.url)
-  await queues.start()
-  await queues.createQueue(JOB)
-  for (let at = 0; at < count; at += 1_000) {
-    const many = Array.from({ length: Math.min(1_000, count - at) }, (_, n) => at + n + 1)
-    await queues.insert(many.map((no) => ({ name: JOB, data: { no, body: body() } })))
+const results = new Map<string, QueueMeasured[]>(names.map((name) => [name, []]))
+for (let round = 1; round <= Number(values.rounds); round++) {
+  for (const name of names) {
+    process.stderr.write(`round ${round}: ${name}\n`)
+    results.get(name)!.push(await run(name))
   }
-  const result = await measured(count, async () => {
-    // Its own polling waits between two batches; fetched in a loop it is as quick as it can be.
-    let done = 0
-    while (done < count) {
-      const jobs = await queues.fetch<Payload>(JOB, { batchSize: 500 })
-      const waiting = [...jobs]
-      const lane = async () => {
-        for (let job = waiting.shift(); job; job = waiting.shift()) await deliver(job.data)
-      }
-      await Promise.all(Array.from({ length: CONCURRENCY }, lane))
-      await queues.complete(
-        JOB,
-        jobs.map(({ id }) => id),
-      )
-      done += jobs.length
-    }
-    await all()
-  })
-  await queues.stop({ graceful: false })
-  return result
 }
 
-const result = queue === 'graphile-worker' ? await graphile() : await boss()
-process.stdout.write(`${JSON.stringify(result)}\n`)
-transport.close()
-receiver.kill()
-await server.stop()
-process.exit(0)
+function line(all: readonly QueueMeasured[]) {
+  const rates = all.map((one) => one.perSecond)
+  const database = all.map((one) => one.databaseCpuUs).filter((one) => one !== undefined)
+  return {
+    'per s': median(rates),
+    'min–max': `${Math.min(...rates)}–${Math.max(...rates)}`,
+    'CPU µs': median(all.map((one) => one.cpuUs)),
+    'database CPU µs': database.length === all.length ? median(database) : 'unknown',
+    'RSS MB': median(all.map((one) => one.rssMb)),
+  }
+}
+
+const cpuOf = ({ cpuUs, databaseCpuUs = 0 }: QueueMeasured) => cpuUs + databaseCpuUs
+
+console.log(`row 12, ${values.count} deliveries by the same transport`)
+for (const fact of FACTS) console.log(`  ${fact}`)
+if (!hasRedis) console.log('BullMQ was left out: there is no redis-server on the PATH')
+console.table(Object.fromEntries([...results].map(([name, all]) => [name, line(all)])))
+for (const { of, to, least } of TARGETS) {
+  const [ours, theirs] = [results.get(of)!, results.get(to)]
+  if (!theirs) continue
+  const rates = ours.map((one, round) => one.perSecond / theirs[round]!.perSecond)
+  const cpu = ours.map((one, round) => cpuOf(theirs[round]!) / cpuOf(one))
+  const target = least === undefined ? 'for comparison' : `target at least ${least}`
+  console.log(`${of} ÷ ${to}: ${ratioText(rates)}, by CPU ${ratioText(cpu)}; ${target}`)
+}

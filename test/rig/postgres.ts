@@ -1,5 +1,5 @@
 /** A real PostgreSQL for tests, without Docker: one server, a fresh database for each who asks. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,14 +8,23 @@ import pg from 'pg'
 export interface PostgresServer {
   /** Of the database `postgres`, as its superuser. */
   readonly url: string
+  /** Of the process whose children all others of the server are. */
+  pid(): Promise<number>
+  /** Ends it, as an operator does (sessions are told) or as a crash does; its data stay. */
+  halt(how: 'fast' | 'immediate'): Promise<void>
+  /** Starts it again, at the same address. */
+  start(): Promise<void>
   stop(): Promise<void>
 }
 
 /** Nothing of these databases outlives the tests, so nothing of them needs to reach the disk. */
-const FLAGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=300']
+const FORGETFUL = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
-/** Starts a server on a free port. It runs as the user `postgres` where we are root. */
-export async function startPostgres(): Promise<PostgresServer> {
+/**
+ * Starts a server on a free port. It runs as the user `postgres` where we are root. `settings`:
+ * what the server is told beside its defaults.
+ */
+export async function startPostgres(settings = FORGETFUL): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-postgres-'))
   const port = await freePort()
   const lines: string[] = []
@@ -25,11 +34,11 @@ export async function startPostgres(): Promise<PostgresServer> {
     port,
     user: 'postgres',
     password: 'postgres',
-    persistent: false,
+    persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
     postgresFlags: [
-      ...FLAGS.flatMap((flag) => ['-c', flag]),
+      ...[...settings, 'max_connections=300'].flatMap((setting) => ['-c', setting]),
       ...['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
     ],
     onLog: (line) => lines.push(line),
@@ -42,8 +51,16 @@ export async function startPostgres(): Promise<PostgresServer> {
     await rm(folder, { recursive: true, force: true })
     throw new Error(`PostgreSQL did not start:\n${lines.slice(-20).join('')}`, { cause: error })
   }
+  const pid = async () =>
+    Number.parseInt(await readFile(join(folder, 'postmaster.pid'), 'utf8'), 10)
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    pid,
+    async halt(how) {
+      if (how === 'immediate') process.kill(await pid(), 'SIGQUIT')
+      await server.stop()
+    },
+    start: () => server.start(),
     async stop() {
       await server.stop()
       await rm(folder, { recursive: true, force: true })

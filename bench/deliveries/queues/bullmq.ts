@@ -1,0 +1,32 @@
+/**
+ * BullMQ: added in bulk, one worker with room for jobs that wait for Redis beside those that are
+ * sent, nothing kept of what is done, nobody who listens to its events.
+ */
+import { Queue, Worker } from 'bullmq'
+import { batches, JOB, type Job, type OpenQueue } from './queue.ts'
+
+const CONCURRENCY = 100
+
+export const openBull: OpenQueue = async (path, count) => {
+  const connection = { path, maxRetriesPerRequest: null }
+  const queue = new Queue<Job>(JOB, { connection })
+  for (const jobs of batches(count, 1_000)) {
+    await queue.addBulk(jobs.map((data) => ({ name: JOB, data })))
+  }
+  let worker: Worker<Job> | undefined
+  return {
+    async start(deliver) {
+      worker = new Worker<Job>(JOB, ({ data }) => deliver(data), {
+        ...{ connection, concurrency: CONCURRENCY, removeOnComplete: { count: 0 } },
+      })
+      worker.on('error', (error) => console.error(error))
+      await worker.waitUntilReady()
+    },
+    async stop() {
+      await worker?.close()
+      const counts = await queue.getJobCounts()
+      await queue.close()
+      return Object.values(counts).reduce((sum, one) => sum + one, 0)
+    },
+  }
+}

@@ -1,0 +1,38 @@
+/** Our own engine as a side of row 12, on either database; filled by a process of its own. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createLog } from '../../../packages/gatehook/src/kernel/log.ts'
+import { openDatabase } from '../../../packages/gatehook/src/storage/open.ts'
+import { sql } from '../../../packages/gatehook/src/storage/sql.ts'
+import {
+  type EngineRoom,
+  openEngineRoom,
+} from '../../../packages/gatehook/src/webhooks/engine-room.ts'
+import { MASTER } from '../fill.ts'
+
+const log = createLog({ level: 'warn' })
+
+export async function openEngine(databaseUrl: string, count: number, receiver: string) {
+  const args = [databaseUrl, receiver, '1', String(count)]
+  const filler = fork(new URL('../filler.ts', import.meta.url), args, { execArgv: [] })
+  const [status] = await once(filler, 'exit')
+  if (status !== 0) throw new Error('the database was not filled')
+  let room: EngineRoom | undefined
+  return {
+    async start() {
+      const settings = {
+        ...{ databaseUrl, masterSecret: MASTER, testClock: false, scheduleS: [5] },
+        ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
+      }
+      room = await openEngineRoom({ ...settings, timeoutMs: 15_000 }, log)
+    },
+    async stop() {
+      await room?.stop(1_000)
+      const db = await openDatabase(databaseUrl, { log })
+      const row = await db.get(sql`SELECT COUNT(*) AS left FROM gh_deliveries
+        WHERE state <> 'delivered'`)
+      await db.close()
+      return Number(row!.left)
+    },
+  }
+}

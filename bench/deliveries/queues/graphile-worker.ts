@@ -1,0 +1,40 @@
+/** graphile-worker as its page on performance has it: a local queue, jobs completed in batches. */
+import { Logger, makeWorkerUtils, type Runner, run } from 'graphile-worker'
+import pg from 'pg'
+import { batches, CONNECTIONS, JOB, type Job, type OpenQueue } from './queue.ts'
+
+/** Else it says a line for every job. */
+const logger = new Logger(() => () => {})
+
+export const openGraphile: OpenQueue = async (connectionString, count) => {
+  const utils = await makeWorkerUtils({ connectionString, logger })
+  await utils.migrate()
+  for (const jobs of batches(count, 1_000)) {
+    await utils.addJobs(jobs.map((payload) => ({ identifier: JOB, payload })))
+  }
+  await utils.release()
+  let runner: Runner | undefined
+  return {
+    async start(deliver) {
+      runner = await run({
+        ...{ connectionString, logger, noHandleSignals: true },
+        taskList: { [JOB]: (payload) => deliver(payload as Job) },
+        preset: {
+          worker: {
+            ...{ concurrentJobs: CONNECTIONS, maxPoolSize: CONNECTIONS + 2 },
+            localQueue: { size: 500 },
+            ...{ completeJobBatchDelay: 0, failJobBatchDelay: 0 },
+          },
+        },
+      })
+    },
+    async stop() {
+      await runner?.stop()
+      const client = new pg.Client(connectionString)
+      await client.connect()
+      const { rows } = await client.query('SELECT COUNT(*)::int AS left FROM graphile_worker.jobs')
+      await client.end()
+      return rows[0].left
+    },
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * pg-boss as its documentation has it where much waits: batches, fetched again at once while they
+ * are full, by two workers, so that one sends while the other writes and reads.
+ */
+import { PgBoss } from 'pg-boss'
+import { batches, JOB, type Job, type OpenQueue } from './queue.ts'
+
+const BATCH = 500
+
+export const openBoss: OpenQueue = async (connectionString, count) => {
+  const boss = new PgBoss({ connectionString, schedule: false })
+  boss.on('error', (error) => console.error(error))
+  await boss.start()
+  await boss.createQueue(JOB)
+  for (const jobs of batches(count, 1_000)) {
+    await boss.insert(
+      JOB,
+      jobs.map((data) => ({ data })),
+    )
+  }
+  return {
+    async start(deliver) {
+      const options = { batchSize: BATCH, burstWhenBatchFull: true, localConcurrency: 2 } as const
+      await boss.work<Job>(JOB, options, async (jobs) => {
+        await Promise.all(jobs.map(({ data }) => deliver(data)))
+      })
+    },
+    async stop() {
+      await boss.offWork(JOB, { wait: true })
+      const [stats] = await boss.getQueueStats(JOB, { force: true })
+      await boss.stop({ graceful: false })
+      return stats!.queuedCount + stats!.activeCount + stats!.failedCount
+    },
+  }
+}

@@ -1,0 +1,95 @@
+/** The databases of row 12, as durable as they are by default, and the processor time they take. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { startPostgres } from '../../../test/rig/postgres.ts'
+
+export interface Server {
+  readonly address: string
+  /** Of all its processes, microseconds; undefined where nobody can tell. */
+  cpuMicros(): number | undefined
+  /** What is in it by now is what it is measured with. */
+  settle(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A database in the process that is measured. */
+export async function fileServer(): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehook-bench-'))
+  return {
+    address: `sqlite:${join(folder, 'gatehook.db')}`,
+    cpuMicros: () => 0,
+    async settle() {},
+    stop: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+export async function postgresServer(): Promise<Server> {
+  const server = await startPostgres([])
+  const pid = await server.pid()
+  return {
+    address: server.url,
+    cpuMicros: () => cpuOf(pid),
+    async settle() {
+      const client = new pg.Client(server.url)
+      await client.connect()
+      await client.query('VACUUM ANALYZE')
+      await client.query('CHECKPOINT')
+      await client.end()
+    },
+    stop: server.stop,
+  }
+}
+
+/** Asked by a socket of the file system: no port is taken, and it is quicker. */
+export async function redisServer(): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehook-bench-'))
+  const address = join(folder, 'redis.sock')
+  const words = ['--port', '0', '--unixsocket', address, '--dir', folder]
+  const child = spawn('redis-server', words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let said = ''
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    if (/ready to accept connections/i.test((said += text))) break
+  }
+  if (child.exitCode !== null) throw new Error(`redis-server did not start:\n${said}`)
+  return {
+    address,
+    cpuMicros: () => cpuOf(child.pid!),
+    async settle() {},
+    async stop() {
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      await ended
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A clock tick of Linux. */
+const TICK_MICROS = 10_000
+
+/** User and system time of a process, its children, and those of them that have ended. */
+function cpuOf(parent: number): number | undefined {
+  if (!existsSync('/proc/self/stat')) return undefined
+  let ticks = 0
+  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      const fields = stat
+        .slice(stat.lastIndexOf(')') + 2)
+        .split(' ')
+        .map(Number)
+      const mine = Number(name) === parent
+      if (!mine && fields[1] !== parent) continue
+      const [user, system, endedUser, endedSystem] = fields.slice(11, 15) as [
+        ...[number, number, number, number],
+      ]
+      ticks += user + system + (mine ? endedUser + endedSystem : 0)
+    } catch {} // it has ended meanwhile
+  }
+  return ticks * TICK_MICROS
+}

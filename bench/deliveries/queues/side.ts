@@ -1,0 +1,70 @@
+/**
+ * `side.ts NAME COUNT`: one side of row 12, a process of its own: puts the deliveries in, measures
+ * how they are worked off, checks that each came once and none is left; prints JSON.
+ */
+import { fork } from 'node:child_process'
+import { measured } from '../common.ts'
+import type { QueueMeasured } from '../queues.ts'
+import type { Queue } from './queue.ts'
+import { fileServer, postgresServer, redisServer } from './servers.ts'
+
+const [name = '', countText] = process.argv.slice(2)
+const count = Number(countText)
+const receiver = fork(new URL('../receiver.ts', import.meta.url), { execArgv: [] })
+const told = () => new Promise<number>((resolve) => receiver.once('message', resolve as never))
+const url = `http://127.0.0.1:${await told()}/`
+const received = () => {
+  const answer = told()
+  receiver.send('count')
+  return answer
+}
+
+const servers = {
+  'gatehook on SQLite': fileServer,
+  'gatehook on PostgreSQL': postgresServer,
+  'graphile-worker': postgresServer,
+  'pg-boss': postgresServer,
+  BullMQ: redisServer,
+}
+const server = await servers[name as keyof typeof servers]()
+
+async function open(): Promise<{ start(): Promise<void>; stop(): Promise<number> }> {
+  if (name.startsWith('gatehook')) {
+    const { openEngine } = await import('./engine.ts')
+    return openEngine(server.address, count, url)
+  }
+  const { delivering } = await import('./queue.ts')
+  const { deliver, close } = delivering(url)
+  const queue = await openQueue()
+  return {
+    start: () => queue.start(deliver),
+    stop: () => queue.stop().finally(close),
+  }
+}
+
+async function openQueue(): Promise<Queue> {
+  // Who is measured is loaded, the others are not: their memory would be counted.
+  if (name === 'pg-boss') return (await import('./pg-boss.ts')).openBoss(server.address, count)
+  if (name === 'BullMQ') return (await import('./bullmq.ts')).openBull(server.address, count)
+  return (await import('./graphile-worker.ts')).openGraphile(server.address, count)
+}
+
+const side = await open()
+await server.settle()
+const before = server.cpuMicros()
+const result = await measured(count, async () => {
+  await side.start()
+  while ((await received()) < count) await new Promise((resolve) => setTimeout(resolve, 10))
+})
+const left = await side.stop()
+const after = server.cpuMicros()
+const came = await received()
+if (left > 0 || came !== count) throw new Error(`${name}: ${came} of ${count} came, ${left} left`)
+const databaseCpuUs =
+  before === undefined || after === undefined
+    ? undefined
+    : Math.round((10 * (after - before)) / count) / 10
+process.stdout.write(`${JSON.stringify({ ...result, databaseCpuUs } satisfies QueueMeasured)}\n`)
+receiver.kill()
+await server.stop()
+process.exit()
