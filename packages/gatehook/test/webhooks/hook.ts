@@ -17,6 +17,8 @@ export interface Hook {
   readonly calls: Sent[]
   /** The status it answers with, by the event's type. */
   answers: (type: string) => number
+  /** It answers when this is over. */
+  holds: Promise<unknown>
   /** Resolves once there were this many calls. */
   until(count: number): Promise<void>
   close(): Promise<void>
@@ -30,8 +32,9 @@ export async function openHook(t: TestContext): Promise<Hook> {
     const body = Buffer.concat(chunks).toString()
     const event = JSON.parse(body)
     hook.calls.push({ headers: request.headers, body, event })
-    response.writeHead(hook.answers(event.type), { 'content-type': 'text/plain' }).end('seen')
     wake()
+    await hook.holds
+    response.writeHead(hook.answers(event.type), { 'content-type': 'text/plain' }).end('seen')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const close = () =>
@@ -43,6 +46,7 @@ export async function openHook(t: TestContext): Promise<Hook> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
     calls: [],
     answers: () => 200,
+    holds: Promise.resolve(),
     async until(count) {
       while (hook.calls.length < count) await new Promise<void>((resolve) => void (wake = resolve))
     },

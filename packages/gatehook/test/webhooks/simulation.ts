@@ -65,7 +65,10 @@ interface Endpoint {
 const START = Date.UTC(2026, 10, 21)
 
 export class World {
+  /** Real time: what passes, whatever the clock says. */
   now = START
+  /** How far the clock is off. */
+  skewMs = 0
   readonly random: () => number
   readonly rows = new Map<number, Row>()
   readonly endpoints = new Map<number, Endpoint>()
@@ -79,6 +82,11 @@ export class World {
     this.random = seeded(seed)
     this.#options = options
     this.engine = this.#boot()
+  }
+
+  /** What the clock says. */
+  get time(): number {
+    return this.now + this.skewMs
   }
 
   register(no: number, customer: number, receiver: Receiver): void {
@@ -101,7 +109,7 @@ export class World {
     const no = this.rows.size + 1
     const row: Row = {
       ...{ no, webhook, id: `dlv_${no}`, eventId: `evt_${no}`, eventType: 'a.b', attempt: 0 },
-      ...{ createdAt: this.now, body, state: 'pending', nextAt: this.now, arrivals: [] },
+      ...{ createdAt: this.time, body, state: 'pending', nextAt: this.time, arrivals: [] },
     }
     this.rows.set(no, row)
     if (!quiet) void this.engine.wake([webhook])
@@ -152,14 +160,14 @@ export class World {
     for (const { at } of this.#running) next = Math.min(next, at)
     for (const { state, nextAt, webhook } of this.rows.values()) {
       if (state !== 'pending' || !this.endpoints.get(webhook)?.registration.sends) continue
-      next = Math.min(next, nextAt! > this.now ? nextAt! : this.now + 1000)
+      next = Math.min(next, nextAt! > this.time ? nextAt! - this.skewMs : this.now + 1000)
     }
     return Math.max(next, this.now + 1)
   }
 
   #boot(): Engine {
     const life = this.#life
-    const clock = { now: () => this.now, elapsedMs: () => this.now - START }
+    const clock = { now: () => this.time, elapsedMs: () => this.now - START }
     return new Engine({
       store: this.#store(life),
       leases: { alive: true, holds: () => true, take: async () => {} },
