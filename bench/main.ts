@@ -76,7 +76,11 @@ async function runRows(context: RunContext): Promise<boolean> {
       ...context,
       progress: (line: string) => progress(`row ${row.name}  ${line}`),
     }
-    const left = { ...row, sides: row.sides.filter(({ name }) => !leftOut(name)) } as Row
+    const left = { ...row, sides: row.sides.filter((side) => takesPart(row, side)) } as Row
+    if (left.sides.length < Math.min(2, row.sides.filter(({ name }) => !leftOut(name)).length)) {
+      console.log(`row ${row.name} is skipped: nobody is left to compare with\n`)
+      continue
+    }
     if (left.sides.length === 0) continue
     const result = await (left.kind === 'load'
       ? runLoadRow(left, labelled)
@@ -118,8 +122,17 @@ function leftOut(side: string): boolean {
   return values.without.some((name) => side.startsWith(name))
 }
 
+/** Asked for, and able to: what must be installed first may not be. */
+function takesPart(row: Row, { name, contender }: Row['sides'][number]): boolean {
+  if (leftOut(name)) return false
+  const absent = contender.absent?.()
+  if (absent !== undefined) console.log(`row ${row.name}  without ${name}: ${absent}`)
+  return absent === undefined
+}
+
 function catalogue(): string {
-  return rows.map(({ name, title }) => `  ${name.padEnd(8)}${title}`).join('\n')
+  const width = Math.max(...rows.map(({ name }) => name.length))
+  return rows.map(({ name, title }) => `  ${name.padEnd(width)}  ${title}`).join('\n')
 }
 
 function progress(line: string): void {
