@@ -24,11 +24,15 @@ export interface AnswerLimits {
 }
 
 const CONTINUE = 'HTTP/1.1 100'
+/** Where the status stands in it: mostly that tells. */
+const STATUS_AT = CONTINUE.indexOf('100')
+const ONE = '1'.charCodeAt(0)
 const END_OF_HEAD = '\r\n\r\n'
 const NOTHING = Buffer.alloc(0)
 
 /** Whether these are the first bytes of a `100 Continue`, as far as they go. */
 function isContinue(bytes: Buffer): boolean {
+  if (bytes.length > STATUS_AT && bytes[STATUS_AT] !== ONE) return false
   const length = Math.min(bytes.length, CONTINUE.length)
   return CONTINUE.startsWith(bytes.toString('latin1', 0, length))
 }

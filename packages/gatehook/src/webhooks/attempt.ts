@@ -9,7 +9,7 @@ export interface AttemptRequest {
   /** The bytes that were signed. */
   readonly body: Uint8Array | string
   /** Names as they go on the wire. */
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: Record<string, string>
   /** For the whole attempt, connecting and the answer's body included; default the transport's. */
   readonly timeoutMs?: number | undefined
 }

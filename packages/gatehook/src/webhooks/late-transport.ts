@@ -13,10 +13,11 @@ export interface LateTransport extends Pick<Transport, 'close'> {
 
 export function lateTransport(options: TransportOptions): LateTransport {
   let opened: Promise<Transport> | undefined
+  let transport: Transport | undefined
   let closed = false
   const opening = async (): Promise<Transport> => {
     const { createTransport } = await import('./transport.ts')
-    const transport = createTransport(options)
+    transport = createTransport(options)
     if (closed) transport.close()
     return transport
   }
@@ -25,7 +26,8 @@ export function lateTransport(options: TransportOptions): LateTransport {
     return opened
   }
   return {
-    send: async (request, signal) => (await get()).send(request, signal),
+    send: (request, signal) =>
+      transport?.send(request, signal) ?? get().then((one) => one.send(request, signal)),
     async open() {
       await get()
     },

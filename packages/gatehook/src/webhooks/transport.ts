@@ -5,14 +5,15 @@
  */
 import { isIP, type Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
-import { buildConnector, Client, type Dispatcher } from 'undici'
+import { buildConnector, Client } from 'undici'
 import type { Clock } from '../kernel/clock.ts'
 import { isDialable } from './address-guard.ts'
-import { type AnswerBytes, guardAnswers } from './answer-bytes.ts'
-import type { AttemptRequest, Outcome, Send } from './attempt.ts'
-import { type Connection, keepConnections } from './keep-alive.ts'
+import { guardAnswers } from './answer-bytes.ts'
+import type { Outcome, Send } from './attempt.ts'
+import { type Done, Exchange, failed, type Line, type Result } from './exchange.ts'
+import { keepConnections } from './keep-alive.ts'
 import { guardedLookup, nameServers, type ResolveHost, systemNames } from './resolve-host.ts'
-import { CODE, coded, type Diagnosis, diagnose, diagnosis } from './socket-error.ts'
+import { CODE, coded, diagnosis } from './socket-error.ts'
 import { targetReader } from './target.ts'
 
 export interface TransportOptions {
@@ -55,20 +56,6 @@ export const LIMITS = {
   maxIdlePerOrigin: 128,
 } as const
 
-type Result =
-  | { kind: 'answered'; status: number; headers: Record<string, string>; body: string }
-  | ({ kind: 'failed' } & Diagnosis)
-
-const failed = (what: Diagnosis): Result => ({ kind: 'failed', ...what })
-
-interface Line extends Connection {
-  readonly client: Client
-  /** Requests written on the socket it has now. */
-  served: number
-  socket: Socket | undefined
-  answers: AnswerBytes | undefined
-}
-
 export function createTransport(options: TransportOptions): Transport {
   const { clock, allowPrivate } = options
   const connect = guardedConnector(options)
@@ -84,14 +71,13 @@ export function createTransport(options: TransportOptions): Transport {
     new Promise<Outcome>((resolve) => {
       const startedMs = clock.elapsedMs()
       let line: Line | undefined
-      let ended = false
+      let [again, ended] = [false, false]
       const finish = (result: Result) => {
         if (ended) return
         ended = true
         clearTimeout(timer)
         signal?.removeEventListener('abort', abort)
-        const durationMs = Math.round(clock.elapsedMs() - startedMs)
-        resolve(outcomeOf(result, durationMs))
+        resolve(outcomeOf(result, Math.round(clock.elapsedMs() - startedMs)))
       }
       /** The answer came too late or is not wanted: nobody may find its rest on the socket. */
       const stop = (reason: 'timeout' | 'aborted') => {
@@ -105,17 +91,19 @@ export function createTransport(options: TransportOptions): Transport {
       const { problem, origin, path } = target(request.url)
       if (problem) return finish(failed(diagnosis('blocked')))
 
-      const run = (on: Line, again: boolean): void => {
+      const run = (on: Line): void => {
         line = on
-        post(on, path, request, (result, reusable) => {
-          if (reusable) lines.giveBack(on)
-          else lines.drop(on)
-          if (result !== 'stale') finish(result)
-          else if (again || ended || closed) finish(failed(diagnosis('reset')))
-          else run(lines.open(origin), true)
-        })
+        new Exchange(on, LIMITS, done).start(path, request)
       }
-      run(lines.take(origin), false)
+      const done: Done = (on, result, reusable) => {
+        if (reusable) lines.giveBack(on)
+        else lines.drop(on)
+        if (result !== 'stale') return finish(result)
+        if (again || ended || closed) return finish(failed(diagnosis('reset')))
+        again = true
+        run(lines.open(origin))
+      }
+      run(lines.take(origin))
     })
 
   return {
@@ -130,8 +118,10 @@ export function createTransport(options: TransportOptions): Transport {
 
 function outcomeOf(result: Result, durationMs: number): Outcome {
   if (result.kind === 'failed') return { ...result, durationMs }
-  const retryAfter = result.headers['retry-after']
-  return { ...result, durationMs, ...(retryAfter !== undefined && { retryAfter }) }
+  const { kind, status, headers, body } = result
+  const retryAfter = headers['retry-after']
+  if (retryAfter === undefined) return { kind, status, headers, body, durationMs }
+  return { kind, status, headers, body, durationMs, retryAfter }
 }
 
 type Connect = (
@@ -203,66 +193,4 @@ function guardedConnector({ allowPrivate, ca, resolve }: TransportOptions): Conn
       callback(coded(CODE.blocked), null)
     })
   }
-}
-
-type Done = (result: Result | 'stale', reusable: boolean) => void
-
-/** Writes the request on the line and reads the answer; calls `done` once. */
-function post(line: Line, path: string, request: AttemptRequest, done: Done): void {
-  const chunks: Buffer[] = []
-  let [bytes, status, interim] = [0, 0, 0]
-  let headers: Record<string, string> = {}
-  let [reused, ended] = [false, false]
-  const end = (result: Result | 'stale', reusable = false) => {
-    if (!ended) done(result, reusable)
-    ended = true
-  }
-  const answered = (): Result => {
-    const body = Buffer.concat(chunks).toString('utf8')
-    return { kind: 'answered', status, headers, body }
-  }
-  const handler: Dispatcher.DispatchHandler = {
-    onRequestStart() {
-      reused = line.served > 0
-      line.served++
-      line.answers?.begin()
-    },
-    onResponseStart({ rawHeaders }, code, given) {
-      if (code < 200) {
-        if (++interim > LIMITS.interimAnswers) end(failed(diagnosis('protocol')))
-        return
-      }
-      const count = Array.isArray(rawHeaders) ? rawHeaders.length / 2 : 0
-      if (count > LIMITS.headerCount) return end(failed(diagnosis('too_large')))
-      status = code
-      headers = keptHeaders(given)
-    },
-    onResponseData(_, chunk) {
-      if (bytes < LIMITS.keptBodyBytes) chunks.push(chunk.subarray(0, LIMITS.keptBodyBytes - bytes))
-      bytes += chunk.length
-      if (bytes > LIMITS.bodyBytes) end(answered())
-    },
-    onResponseEnd: () => end(answered(), true),
-    onResponseError(_, error) {
-      // The status decides (§9.6): what came of the body is all there is.
-      if (status !== 0) return end(answered())
-      const what = diagnose(error)
-      // The receiver had closed a waiting connection before it could have read the request.
-      const stale = what.reason === 'reset' && reused && !line.answers?.begun
-      end(stale ? 'stale' : failed(what))
-    },
-  }
-  const { body } = request
-  line.client.dispatch({ path, method: 'POST', headers: { ...request.headers }, body }, handler)
-}
-
-function keptHeaders(given: Readonly<Record<string, string | string[] | undefined>>) {
-  const kept: [string, string][] = []
-  let room: number = LIMITS.keptHeaderCharacters
-  for (const [name, value = ''] of Object.entries(given)) {
-    const text = Array.isArray(value) ? value.join(', ') : value
-    room -= name.length + text.length
-    if (room >= 0) kept.push([name, text])
-  }
-  return Object.fromEntries(kept)
 }
