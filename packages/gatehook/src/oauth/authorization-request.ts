@@ -6,6 +6,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Client } from './client.ts'
 import type { Parameters } from './form.ts'
 import { needed } from './form.ts'
+import type { KnownClients } from './known-clients.ts'
 import { isChallenge } from './pkce.ts'
 import { matchesRedirect, withParameters } from './redirect-uri.ts'
 import { Refusal, type RefusalName } from './refusal.ts'
@@ -32,7 +33,7 @@ const untrusted = (what: string) =>
 /** Throws `invalid_request`, for a page: the browser is not sent anywhere (RFC 6749 §4.1.2.1). */
 export async function returnAddress(
   parameters: Parameters,
-  find: (id: string) => Promise<Client | undefined>,
+  find: KnownClients['find'],
 ): Promise<ReturnAddress> {
   const id = parameters.get('client_id')
   const client = id === undefined ? undefined : await find(id)

@@ -72,7 +72,7 @@ export function createBrowsers({ db, clock, random, vault, people }: BrowserDeps
     async signedIn({ value }: Browser): Promise<SignedIn | undefined> {
       const row = await db.get<SignInRow>(sql`SELECT scope, subject, revision FROM gh_sign_ins
         WHERE hash = ${sha256(value)} AND expires_at > ${clock.now()}`)
-      const person = row && (await people.person(row.scope as Scope, row.subject))
+      const person = row && (await people.person(db, row.scope as Scope, row.subject))
       return person?.revision === row?.revision ? person : undefined
     },
 

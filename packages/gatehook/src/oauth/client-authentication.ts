@@ -13,6 +13,7 @@ import { Refusal } from './refusal.ts'
 
 export const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const
 
+const AUTHORIZATION = 'authorization'
 const CHALLENGE = { 'www-authenticate': BASIC_CHALLENGE }
 
 /** What a request says of its client. */
@@ -31,9 +32,13 @@ export function clientCredential(
   rawHeaders: readonly string[],
   parameters: Parameters,
 ): ClientCredential {
-  const sent = rawHeaders.filter(
-    (_, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === 'authorization',
-  )
+  const sent: string[] = []
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!
+    if (name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION) {
+      sent.push(rawHeaders[at + 1]!)
+    }
+  }
   const id = parameters.get('client_id')
   const secret = parameters.get('client_secret')
   if (sent.length > 1) throw new Refusal('invalid_request', 'Authorization stands twice.')
@@ -63,6 +68,7 @@ function fromBasic(header: string): { id: string; secret: string } | undefined {
 }
 
 function decoded(text: string): string | undefined {
+  if (!/[%+]/.test(text)) return text
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {

@@ -7,7 +7,7 @@ import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
-import { sql } from '../storage/sql.ts'
+import { fixed, sql } from '../storage/sql.ts'
 
 const LIFE_MS = 60_000
 /** How long after its end a code's second use still ends what came of the first. */
@@ -28,7 +28,6 @@ export interface CodeGrant {
 }
 
 export interface StoredCode extends CodeGrant {
-  readonly hash: Uint8Array
   readonly expiresAt: number
   readonly used: boolean
   /** The session its first use began. */
@@ -51,7 +50,6 @@ export async function issueCode(
 }
 
 interface CodeRow extends Row {
-  readonly hash: Uint8Array
   readonly client_id: string
   readonly scope: number
   readonly subject: string
@@ -64,13 +62,12 @@ interface CodeRow extends Row {
   readonly session_id: string | null
 }
 
-export async function findCode(from: Reader, code: string): Promise<StoredCode | undefined> {
-  const row = await from.get<CodeRow>(sql`SELECT hash, client_id, scope, subject, redirect_uri,
+export async function findCode(from: Reader, hash: Uint8Array): Promise<StoredCode | undefined> {
+  const row = await from.get<CodeRow>(sql`SELECT client_id, scope, subject, redirect_uri,
     challenge, scopes, revision, expires_at, used_at, session_id
-    FROM gh_oauth_codes WHERE hash = ${sha256(code)}`)
+    FROM gh_oauth_codes WHERE hash = ${hash}`)
   return (
     row && {
-      hash: row.hash,
       clientId: row.client_id,
       scope: row.scope as Scope,
       subject: row.subject,
@@ -85,17 +82,31 @@ export async function findCode(from: Reader, code: string): Promise<StoredCode |
   )
 }
 
-/** Uses a code up; false where somebody was faster, or it is too late. One statement decides. */
+/** What is presented with a code: all of it must be the code's. */
+export interface Presented
+  extends Pick<CodeGrant, 'clientId' | 'scope' | 'redirectUri' | 'challenge'> {
+  readonly hash: Uint8Array
+}
+
+const use = fixed(
+  `UPDATE gh_oauth_codes SET used_at = ?, session_id = ?
+   WHERE hash = ? AND used_at IS NULL AND expires_at > ? AND client_id = ? AND scope = ?
+   AND redirect_uri = ? AND challenge = ? RETURNING subject, scopes, revision`,
+)
+
+/**
+ * Uses a code up and gives what it grants; undefined, and nothing has changed, where it is not good
+ * for this. One statement decides.
+ */
 export async function useCode(
   tx: Tx,
-  hash: Uint8Array,
+  { hash, clientId, scope, redirectUri, challenge }: Presented,
   sessionId: string,
   nowMs: number,
-): Promise<boolean> {
-  const count = await tx.run(sql`UPDATE gh_oauth_codes
-    SET used_at = ${nowMs}, session_id = ${sessionId}
-    WHERE hash = ${hash} AND used_at IS NULL AND expires_at > ${nowMs}`)
-  return count === 1
+): Promise<Pick<CodeGrant, 'subject' | 'scopes' | 'revision'> | undefined> {
+  const values = [nowMs, sessionId, hash, nowMs, clientId, scope, redirectUri, challenge]
+  const row = await tx.get<Pick<CodeRow, 'subject' | 'scopes' | 'revision'>>(use(values))
+  return row && { ...row, scopes: JSON.parse(row.scopes) }
 }
 
 /** Codes a person gave a client and that were not exchanged yet. */

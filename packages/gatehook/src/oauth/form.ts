@@ -13,12 +13,18 @@ export type Parameters = ReadonlyMap<string, string>
  * where one stands twice: two readers would take it for two different requests.
  */
 export function once(query: Query): Parameters {
-  const [twice] = query.repeated()
-  if (twice !== undefined) {
-    throw new Refusal('invalid_request', `The parameter ${shown(twice)} stands more than once.`)
+  const parameters = new Map<string, string>()
+  for (const [name, value] of query.entries) {
+    if (parameters.has(name)) {
+      throw new Refusal('invalid_request', `The parameter ${shown(name)} stands more than once.`)
+    }
+    parameters.set(name, value)
   }
-  return new Map(query.entries.filter(([, value]) => value !== ''))
+  for (const [name, value] of parameters) if (value === '') parameters.delete(name)
+  return parameters
 }
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * The parameters of a form. The query must be empty: secrets in a URL end up in logs
@@ -30,7 +36,7 @@ export function formOf({ query, bytes }: Pick<Call, 'query' | 'bytes'>): Paramet
   }
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    text = utf8.decode(bytes)
   } catch {
     throw new Refusal('invalid_request', 'The body is not UTF-8.')
   }

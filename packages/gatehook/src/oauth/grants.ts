@@ -4,14 +4,15 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Database } from '../storage/database.ts'
-import type { Issued } from '../tokens/grant.ts'
+import { sha256 } from '../kernel/secret.ts'
+import type { Database, Tx } from '../storage/database.ts'
+import type { Grant, Issued } from '../tokens/grant.ts'
 import type { Client, GrantType } from './client.ts'
 import { holdClient } from './client-store.ts'
-import { findCode, type StoredCode, useCode } from './codes.ts'
+import { findCode, type Presented, useCode } from './codes.ts'
 import { needed, type Parameters } from './form.ts'
 import type { Directory, TokenIssuer } from './needs.ts'
-import { proves } from './pkce.ts'
+import { challengeOf } from './pkce.ts'
 import { Refusal } from './refusal.ts'
 import { askedScopes, common } from './scope.ts'
 
@@ -26,64 +27,63 @@ type Give = (deps: GrantDeps, client: Client, parameters: Parameters) => Promise
 
 const wrongCode = () => new Refusal('invalid_grant', 'The code is wrong, expired or used.')
 
+/** Nothing was used up: what is presented is not what the code was given for, or not any more. */
+const UNFIT = Symbol('unfit')
+
 const authorizationCode: Give = async (deps, client, parameters) => {
-  const text = needed(parameters, 'code')
-  const redirectUri = needed(parameters, 'redirect_uri')
-  // One that is missing proves as little as a wrong one.
-  const verifier = parameters.get('code_verifier') ?? ''
-  const code = await findCode(deps.db, text)
-  // Whose it is comes first: a stranger who holds a code cannot end the sessions made with it.
-  if (!code || code.clientId !== client.id || code.scope !== client.scope) throw wrongCode()
-  if (code.used) return endReused(deps, text)
-  if (code.expiresAt <= deps.clock.now()) throw wrongCode()
-  if (code.redirectUri !== redirectUri) {
-    throw new Refusal('invalid_grant', 'The redirect_uri is not that of the code.')
-  }
-  if (!proves(verifier, code.challenge)) {
-    throw new Refusal('invalid_grant', 'The code_verifier is not that of the code.')
-  }
-  return exchange(deps, client, text, code)
-}
-
-const USED = Symbol('used')
-
-async function exchange(deps: GrantDeps, client: Client, text: string, code: StoredCode) {
-  const { clock, tokens, people } = deps
-  const person = await people.person(code.scope, code.subject)
-  if (person?.revision !== code.revision) throw wrongCode()
-  const grant = {
-    scope: client.scope,
-    customer: client.customer,
-    mode: client.mode,
+  const presented: Presented = {
+    hash: sha256(needed(parameters, 'code')),
     clientId: client.id,
-    subject: code.subject,
-    scopes: common(code.scopes, client.scopes, person.scopes),
-    claims: person.claims,
+    scope: client.scope,
+    redirectUri: needed(parameters, 'redirect_uri'),
+    // One that is missing proves as little as a wrong one.
+    challenge: challengeOf(parameters.get('code_verifier') ?? '') ?? '',
   }
   try {
-    const issued = await tokens.openSession(grant, async (tx, sessionId) => {
-      if (!(await useCode(tx, code.hash, sessionId, clock.now()))) throw USED
-      if (!(await holdClient(tx, client.id))) throw wrongCode()
-      await people.confirm(tx, person)
-    })
+    const issued = await deps.tokens.openSession(exchange(deps, client, presented))
     if (client.grantTypes.includes('refresh_token')) return issued
     const { refresh_token: _, ...access } = issued
     return access
   } catch (error) {
-    // Somebody was faster: the same as a second use, for one of the two is not the client.
-    if (error === USED) return endReused(deps, text)
+    if (error === UNFIT) throw await whyUnfit(deps, presented)
     if (error instanceof Failure && error.code === 'invalid_credentials') throw wrongCode()
     throw error
   }
 }
 
-/** A code used twice was stolen once: what came of it ends (RFC 6749 §4.1.2). */
-async function endReused({ db, tokens }: GrantDeps, text: string): Promise<never> {
-  const used = await findCode(db, text)
-  const { sessionId } = used ?? {}
-  if (sessionId !== undefined) await db.write((tx) => tokens.revokeSession(tx, sessionId))
-  throw wrongCode()
-}
+/** The code is used up, and who gave it and whom they gave it to are still who they were. */
+const exchange =
+  ({ clock, people }: GrantDeps, client: Client, presented: Presented) =>
+  async (tx: Tx, sessionId: string): Promise<Grant> => {
+    const code = await useCode(tx, presented, sessionId, clock.now())
+    if (!code) throw UNFIT
+    if (!(await holdClient(tx, client.id))) throw wrongCode()
+    const person = await people.confirm(tx, { id: Number(code.subject), revision: code.revision })
+    return {
+      scope: client.scope,
+      customer: client.customer,
+      mode: client.mode,
+      clientId: client.id,
+      subject: code.subject,
+      scopes: common(code.scopes, client.scopes, person.scopes),
+      claims: person.claims,
+    }
+  }
+
+/**
+ * Whose it is comes first: a stranger who holds a code cannot end the session made with it. A code
+ * used twice was stolen once: what came of it ends (RFC 6749 §4.1.2). In a transaction, so that it
+ * sees who was faster a moment ago.
+ */
+const whyUnfit = ({ db, clock, tokens }: GrantDeps, presented: Presented): Promise<Refusal> =>
+  db.write(async (tx) => {
+    const code = await findCode(tx, presented.hash)
+    if (code?.clientId !== presented.clientId || code.scope !== presented.scope) return wrongCode()
+    if (code.sessionId !== undefined) await tokens.revokeSession(tx, code.sessionId)
+    if (code.used || code.expiresAt <= clock.now()) return wrongCode()
+    const what = code.redirectUri === presented.redirectUri ? 'code_verifier' : 'redirect_uri'
+    return new Refusal('invalid_grant', `The ${what} is not that of the code.`)
+  })
 
 const clientCredentials: Give = ({ tokens }, client, parameters) =>
   tokens.clientToken({

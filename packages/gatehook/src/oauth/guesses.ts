@@ -10,6 +10,8 @@ import { sha256 } from '../kernel/secret.ts'
 const MOST = 20
 const WINDOW_MS = 5 * 60_000
 const MAX_REMEMBERED = 10_000
+/** Longer names are kept as a hash. */
+const MAX_PLAIN = 128
 
 export interface Guesses {
   /** Throws `rate_limited` with `Retry-After` where too many failed. */
@@ -20,8 +22,10 @@ export interface Guesses {
 export function createGuesses(clock: Pick<Clock, 'now'>): Guesses {
   const failures = new Map<string, number[]>()
   // A name nobody registered is as long as a body may be: ten thousand of them fill the memory.
-  const nameOf = (clientId: string, address: string) =>
-    sha256(JSON.stringify([clientId, address])).toString('base64url')
+  const nameOf = (clientId: string, address: string) => {
+    const name = `${address} ${clientId}`
+    return name.length <= MAX_PLAIN ? name : sha256(name).toString('base64url')
+  }
   const recent = (name: string) =>
     (failures.get(name) ?? []).filter((at) => at > clock.now() - WINDOW_MS)
   return {

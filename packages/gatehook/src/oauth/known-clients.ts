@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Reader } from '../storage/database.ts'
 import type { Client } from './client.ts'
 import * as store from './client-store.ts'
 
@@ -14,48 +14,60 @@ const MAX_REMEMBERED = 10_000
 const ID = /^client_[0-9A-Za-z]{22}$/
 
 export interface KnownClients {
-  /** Undefined when there is none, or none any more. */
-  find(id: string): Promise<Client | undefined>
+  /** At once where it is remembered. Undefined when there is none, or none any more. */
+  find(id: string): Client | undefined | Promise<Client | undefined>
+  /** The same inside a transaction, by its handle; what that sees is not remembered. */
+  within(reader: Reader, id: string): Client | undefined | Promise<Client | undefined>
   /** Something was changed, on this node: the next to ask reads it. */
   forget(id: string): void
 }
 
 interface Entry {
-  readonly client: Promise<Client | undefined>
+  readonly client: Client
   readonly loadedMs: number
 }
 
 export function knownClients({ db, clock }: { db: Database; clock: Clock }): KnownClients {
   const entries = new Map<string, Entry>()
-  return {
-    async find(id) {
-      if (!ID.test(id)) return undefined
-      const now = clock.elapsedMs()
-      const known = entries.get(id)
-      if (known && now - known.loadedMs < FRESH_MS) return known.client
-      const entry = { client: load(db, id), loadedMs: now }
+  const flights = new Map<string, Promise<Client | undefined>>()
+
+  const remembered = (id: string): Client | undefined => {
+    const entry = entries.get(id)
+    return entry && clock.elapsedMs() - entry.loadedMs < FRESH_MS ? entry.client : undefined
+  }
+  const look = async (id: string): Promise<Client | undefined> => {
+    const loadedMs = clock.elapsedMs()
+    const flight = load(db, id)
+    flights.set(id, flight)
+    try {
+      const client = await flight
+      // Forgotten meanwhile: right for those who wait, but not for later ones.
+      if (flights.get(id) !== flight) return client
       entries.delete(id)
-      entries.set(id, entry)
+      if (client) entries.set(id, { client, loadedMs })
       if (entries.size > MAX_REMEMBERED) entries.delete(entries.keys().next().value!)
-      try {
-        const client = await entry.client
-        if (!client && entries.get(id) === entry) entries.delete(id)
-        return client
-      } catch (error) {
-        if (entries.get(id) === entry) entries.delete(id)
-        throw error
-      }
+      return client
+    } finally {
+      if (flights.get(id) === flight) flights.delete(id)
+    }
+  }
+  return {
+    find(id) {
+      if (!ID.test(id)) return undefined
+      return remembered(id) ?? flights.get(id) ?? look(id)
     },
+    within: (reader, id) => remembered(id) ?? load(reader, id),
     forget(id) {
       entries.delete(id)
+      flights.delete(id)
     },
   }
 }
 
-async function load(db: Database, id: string): Promise<Client | undefined> {
-  const row = await store.findWithCustomer(db, id)
+async function load(from: Reader, id: string): Promise<Client | undefined> {
+  const row = await store.findWithCustomer(from, id)
   if (!row) return undefined
-  const secrets = row.public ? [] : await store.secretsOf(db, id)
+  const secrets = row.public ? [] : await store.secretsOf(from, id)
   return {
     id,
     scope: row.scope as Scope,

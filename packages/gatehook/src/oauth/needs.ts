@@ -1,7 +1,7 @@
 /** What this room needs of the rooms below it, in its own words; `app.ts` passes it. Types only. */
 import type { Call } from '../http/call.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
-import type { Tx } from '../storage/database.ts'
+import type { Reader, Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/grant.ts'
 
 /** Of the tokens' room. */
@@ -41,9 +41,12 @@ export interface Directory {
   /** Throws `invalid_credentials`, `rate_limited` (§3.8). */
   signIn(username: string, password: string, address: string): Promise<SignedIn>
   /** Undefined when gone or disabled. */
-  person(scope: Scope, subject: string): Promise<SignedIn | undefined>
-  /** Throws `invalid_credentials` where the person changed, and keeps it until `tx` ends. */
-  confirm(tx: Tx, person: Pick<SignedIn, 'id' | 'revision'>): Promise<void>
+  person(reader: Reader, scope: Scope, subject: string): Promise<SignedIn | undefined>
+  /**
+   * The person, kept as it is until `tx` ends. Throws `invalid_credentials` where it changed since
+   * `revision`.
+   */
+  confirm(tx: Tx, person: Pick<SignedIn, 'id' | 'revision'>): Promise<SignedIn>
 }
 
 /** Who sent a call with a credential of the API (key, bearer); never throws. */

@@ -1,7 +1,9 @@
 /** S256, and only that (RFC 7636). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isChallenge, proves } from './pkce.ts'
+import { challengeOf, isChallenge } from './pkce.ts'
+
+const proves = (verifier: string, challenge: string) => challengeOf(verifier) === challenge
 
 /** RFC 7636, appendix B. */
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'

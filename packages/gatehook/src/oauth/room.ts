@@ -4,7 +4,7 @@ import type { Endpoint } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Reader } from '../storage/database.ts'
 import type { ClientFacts } from '../tokens/grant.ts'
 import { authorizeEndpoints } from './authorize-routes.ts'
 import { createBrowsers, purgeSignIns } from './browser.ts'
@@ -77,8 +77,8 @@ export async function clientScopes(db: Database, id: string): Promise<string[] |
 /** What the tokens' room asks about a client when a session is refreshed. */
 export const clientFacts =
   (clients: KnownClients, clock: { now(): number }) =>
-  async (id: string): Promise<ClientFacts | undefined> => {
-    const client = await clients.find(id)
+  async (id: string, reader?: Reader): Promise<ClientFacts | undefined> => {
+    const client = await (reader ? clients.within(reader, id) : clients.find(id))
     if (!client?.grantTypes.includes('refresh_token')) return undefined
     return {
       scope: client.scope,

@@ -6,7 +6,7 @@ import { rateFrom } from '../access/key-verifier.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
-import type { AccountRow } from './store.ts'
+import type { AccountRow, CredentialRow } from './store.ts'
 
 export interface Person {
   readonly scope: Scope
@@ -68,7 +68,7 @@ export function principalOf(row: AccountRow): Principal {
 /** Undefined where the row itself is gone. */
 export async function personOf(
   reader: Reader,
-  account: AccountRow,
+  account: CredentialRow,
   directory: Directory,
   hook: ClaimsHook | undefined,
 ): Promise<Person | undefined> {

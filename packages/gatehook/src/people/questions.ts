@@ -3,7 +3,7 @@ import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
-import type { Tx } from '../storage/database.ts'
+import type { Reader, Tx } from '../storage/database.ts'
 import { replacePassword } from './acts.ts'
 import type { ActDeps } from './credential.ts'
 import { type ClaimsHook, type Person, personOf, refuseSuspended } from './person.ts'
@@ -18,12 +18,16 @@ export interface Questions {
    */
   signIn(username: string, password: string, address: string): Promise<Person>
   /**
-   * In the transaction of what the person is given: throws `invalid_credentials` where password,
-   * name, role or scopes changed since `signIn`, and keeps them as they are until it ends.
+   * In the transaction of what the person is given: the person, kept as it is until that ends.
+   * Throws `invalid_credentials` where password, name, role or scopes changed since `signIn`.
    */
-  confirm(tx: Tx, person: Pick<Person, 'id' | 'revision'>): Promise<void>
-  /** Undefined when gone or disabled. */
-  person(scope: Scope, subject: string): Promise<Person | undefined>
+  confirm(tx: Tx, person: Pick<Person, 'id' | 'revision'>): Promise<Person>
+  /** Undefined when gone or disabled; else with whether its customer is suspended. */
+  person(
+    reader: Reader,
+    scope: Scope,
+    subject: string,
+  ): Promise<(Person & { readonly suspended: boolean }) | undefined>
   /** Throws as `signIn`. The person's other sessions end. */
   changeOwnPassword(
     principal: Principal,
@@ -53,13 +57,17 @@ export function createQuestions(
       return person
     },
     async confirm(tx, { id, revision }) {
-      const now = await store.lockCredential(tx, resource, id)
-      if (now?.revision !== revision || now.disabled !== 0) throw invalidCredentials()
+      const kept = await store.lockCredential(tx, resource, id)
+      if (kept?.revision !== revision || kept.disabled !== 0) throw invalidCredentials()
+      const person = await personOf(tx, kept, directory, claims)
+      if (!person) throw invalidCredentials()
+      return person
     },
-    async person(scope, subject) {
-      const account = await store.findById(db, resource, Number(subject))
+    async person(reader, scope, subject) {
+      const account = await store.findById(reader, resource, Number(subject))
       if (account?.disabled !== 0 || account.scope !== scope) return undefined
-      return personOf(db, account, directory, claims)
+      const person = await personOf(reader, account, directory, claims)
+      return person && { ...person, suspended: account.suspended !== 0 }
     },
     async changeOwnPassword({ subject, sessionId }, current, wanted, address) {
       const id = Number(subject)

@@ -34,9 +34,10 @@ const unkept = { 'cache-control': 'no-store', pragma: 'no-cache' }
 async function login(call: Call, { people, tokens }: RouteDeps): Promise<Answer> {
   const { username, password } = authMembers(call.body, loginMembers)
   const person = await people.signIn(username, password, call.address)
-  const { scope, customer, mode, subject, scopes, claims } = person
-  const grant = { scope, customer, mode, clientId: LOGIN_CLIENT, subject, scopes, claims }
-  const issued = await tokens.openSession(grant, (tx) => people.confirm(tx, person))
+  const issued = await tokens.openSession(async (tx) => {
+    const { scope, customer, mode, subject, scopes, claims } = await people.confirm(tx, person)
+    return { scope, customer, mode, clientId: LOGIN_CLIENT, subject, scopes, claims }
+  })
   return { ...json(200, issued, unkept), secret: true }
 }
 

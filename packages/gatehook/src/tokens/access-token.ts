@@ -11,6 +11,8 @@ import type { Claims } from './grant.ts'
 /** Headers may have 16 KiB (§11.4); a token leaves room for others. */
 export const MAX_TOKEN_CHARACTERS = 8192
 const SIGNATURE_BYTES = 64
+/** In base64url, with the dot before it. */
+const SIGNATURE_CHARACTERS = 87
 const TOLERANCE_MS = 5_000
 const CHALLENGE = { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } }
 
@@ -26,8 +28,11 @@ export const invalidToken = (message: string): Failure =>
 /** The claims of a hook, without those that are ours to say. */
 export const allowedClaims = (
   claims: Readonly<Record<string, unknown>> | undefined,
-): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(claims ?? {}).filter(([name]) => !RESERVED.has(name)))
+): Record<string, unknown> => {
+  const allowed: Record<string, unknown> = {}
+  for (const name in claims) if (!RESERVED.has(name)) allowed[name] = claims[name]
+  return allowed
+}
 
 const base64url = (text: string): string => Buffer.from(text, 'utf8').toString('base64url')
 
@@ -35,16 +40,20 @@ const base64url = (text: string): string => Buffer.from(text, 'utf8').toString('
 export const headerOf = (kid: string): string =>
   base64url(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid }))
 
-/** Signs with a P-256 key; `header` is its `headerOf`. */
-export function signToken(claims: Claims, header: string, privateKey: KeyObject): string {
+/** What is signed; `header` is the key's `headerOf`. Throws where a token of it would be too long. */
+export function signingInput(claims: Claims, header: string): string {
   const input = `${header}.${base64url(JSON.stringify(claims))}`
-  const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
-  const signature = lowered(sign('sha256', Buffer.from(input), key))
-  const token = `${input}.${signature.toString('base64url')}`
-  if (token.length > MAX_TOKEN_CHARACTERS) {
+  if (input.length + SIGNATURE_CHARACTERS > MAX_TOKEN_CHARACTERS) {
     throw new Error('the claims of an access token are too large: see the service’s claims hook')
   }
-  return token
+  return input
+}
+
+/** The token, signed with a P-256 key. */
+export function signToken(input: string, privateKey: KeyObject): string {
+  const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
+  const signature = lowered(sign('sha256', Buffer.from(input, 'latin1'), key))
+  return `${input}.${signature.toString('base64url')}`
 }
 
 /** A token taken apart, not yet believed. */
@@ -133,8 +142,8 @@ function objectIn(part: string): Record<string, unknown> | undefined {
 }
 
 /** The order of P-256, and half of it: of the two signatures (r, s) and (r, n − s) one is low. */
-const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
-const HALF = Buffer.from((ORDER >> 1n).toString(16).padStart(64, '0'), 'hex')
+const ORDER = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')
+const HALF = Buffer.from('7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8', 'hex')
 const S_AT = 32
 
 const isLow = (signature: Buffer): boolean => signature.compare(HALF, 0, S_AT, S_AT) <= 0
@@ -145,7 +154,11 @@ const isLow = (signature: Buffer): boolean => signature.compare(HALF, 0, S_AT, S
  */
 function lowered(signature: Buffer): Buffer {
   if (isLow(signature)) return signature
-  const s = ORDER - BigInt(`0x${signature.toString('hex', S_AT)}`)
-  signature.write(s.toString(16).padStart(64, '0'), S_AT, 'hex')
+  let borrow = 0
+  for (let at = ORDER.length - 1; at >= 0; at--) {
+    const difference = ORDER[at]! - signature[S_AT + at]! - borrow
+    borrow = difference < 0 ? 1 : 0
+    signature[S_AT + at] = difference // the low eight bits stay
+  }
   return signature
 }

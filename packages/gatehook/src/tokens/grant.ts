@@ -5,7 +5,7 @@
 import type { Actor } from '../audit/store.ts'
 import type { Endpoint } from '../http/call.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
-import type { Tx } from '../storage/database.ts'
+import type { Reader, Tx } from '../storage/database.ts'
 
 /** The `client_id` of tokens that `/auth/login` gives (§4.1). */
 export const LOGIN_CLIENT = 'gatehook'
@@ -79,6 +79,8 @@ export interface PersonFacts {
   /** `name`, `role`, what the service's hook adds. */
   readonly claims: Readonly<Record<string, unknown>>
   readonly scopes: readonly string[]
+  /** Its customer is. */
+  readonly suspended: boolean
 }
 
 export interface ClientFacts {
@@ -100,9 +102,15 @@ export interface CustomerFacts {
 /** What is asked of other rooms, so that a change shows with the next token at the latest. */
 export interface TokenLookup {
   /** Undefined when gone or disabled: no more tokens then. */
-  person(scope: Scope, subject: string): Promise<PersonFacts | undefined>
-  /** Undefined when gone, or when it may not refresh. Never asked for `LOGIN_CLIENT`. */
-  client(clientId: string): Promise<ClientFacts | undefined>
+  person(reader: Reader, scope: Scope, subject: string): Promise<PersonFacts | undefined>
+  /**
+   * Undefined when gone, or when it may not refresh. Never asked for `LOGIN_CLIENT`. Inside a
+   * transaction `reader` is its handle.
+   */
+  client(
+    clientId: string,
+    reader?: Reader,
+  ): ClientFacts | undefined | Promise<ClientFacts | undefined>
   /** What a client may do at this moment, remembered by nobody; undefined when it is gone. */
   clientScopes(clientId: string): Promise<readonly string[] | undefined>
   customer(id: string): Promise<CustomerFacts | undefined>
@@ -121,12 +129,12 @@ export interface Tokens {
   /** The scopes of a token, as far as its client still has them. */
   scopesOf(claims: Claims): Promise<readonly string[]>
   /**
-   * A new session with its first tokens. One transaction: `consume` (a code is used up, a person
-   * is still who they were) and the session; when `consume` throws, nothing has happened.
+   * A new session with its first tokens. One transaction: what finds out what is granted (a code
+   * is used up, a person is still who they were) and the session; when it throws, nothing has
+   * happened.
    */
   openSession(
-    grant: Grant,
-    consume?: (tx: Tx, sessionId: string) => Promise<void>,
+    grant: Grant | ((tx: Tx, sessionId: string) => Promise<Grant>),
   ): Promise<Issued & { readonly refresh_token: string }>
   /** A token of a client's own: no session, no refresh token, nothing written. */
   clientToken(grant: Grant): Promise<Issued>

@@ -1,9 +1,9 @@
 /** Access tokens made: what they say, and for how long (§4.1). Sessions are `sessions.ts`. */
 import { timeOrderedId } from '../kernel/id.ts'
 import type { Random } from '../kernel/random.ts'
-import { allowedClaims, signToken } from './access-token.ts'
+import { allowedClaims, signingInput, signToken } from './access-token.ts'
 import type { Grant, Issued } from './grant.ts'
-import type { KeyRing } from './signing-keys.ts'
+import type { Signer } from './signing-keys.ts'
 
 /** Lives in milliseconds. */
 export interface Lives {
@@ -15,24 +15,35 @@ export interface Lives {
   readonly graceMs: number
 }
 
-export interface IssueDeps {
+export interface DraftDeps {
   readonly random: Random
-  readonly keys: Pick<KeyRing, 'signer'>
   readonly lives: Lives
   readonly issuer: () => string
   readonly audience: () => string
 }
 
-/** Makes an access token; `until`: when it is no good any more. */
-export type Issue = (
+/**
+ * An access token that only lacks its signature: the transaction that finds out what it says fails
+ * where it cannot be made, and is not kept open while it is signed.
+ */
+export interface Draft {
+  readonly signer: Signer
+  readonly input: string
+  readonly told: Omit<Issued, 'access_token'>
+  /** When it is no good any more. */
+  readonly until: number
+}
+
+/** Drafts a token for a key (`KeyRing.signer`). Throws for claims that are too large. */
+export type DraftToken = (
+  signer: Signer,
   grant: Grant,
   now: number,
   session?: { readonly id: string; readonly endsAt: number },
-) => Promise<{ readonly issued: Issued; readonly until: number }>
+) => Draft
 
-export function issuing({ random, keys, lives, issuer, audience }: IssueDeps): Issue {
-  return async (grant, now, session) => {
-    const { header, privateKey } = await keys.signer()
+export function drafting({ random, lives, issuer, audience }: DraftDeps): DraftToken {
+  return (signer, grant, now, session) => {
     const iat = Math.floor(now / 1000)
     // No access token outlives its session.
     const longest = iat + lives.accessMs / 1000
@@ -52,8 +63,12 @@ export function issuing({ random, keys, lives, issuer, audience }: IssueDeps): I
       mode: grant.mode,
       ...allowedClaims(grant.claims),
     }
-    const access_token = signToken(claims, header, privateKey)
-    const issued: Issued = { access_token, token_type: 'Bearer', expires_in: exp - iat, scope }
-    return { issued, until: exp * 1000 }
+    const told = { token_type: 'Bearer', expires_in: exp - iat, scope } as const
+    return { signer, input: signingInput(claims, signer.header), told, until: exp * 1000 }
   }
 }
+
+export const issued = ({ signer, input, told }: Draft): Issued => ({
+  access_token: signToken(input, signer.privateKey),
+  ...told,
+})

@@ -10,18 +10,19 @@ import { modeOf, type Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { type Grant, type Issued, LOGIN_CLIENT, type TokenLookup, type Tokens } from './grant.ts'
-import type { Issue, Lives } from './issue.ts'
+import { type Draft, type DraftToken, issued, type Lives } from './issue.ts'
 import * as tokenText from './refresh-token.ts'
 import type { Revocations } from './revocations.ts'
+import type { KeyRing } from './signing-keys.ts'
 import * as store from './store.ts'
 
 export interface RefreshDeps {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random
+  readonly keys: Pick<KeyRing, 'signer'>
   readonly revocations: Pick<Revocations, 'announce'>
-  readonly lookup: TokenLookup
-  readonly customer: TokenLookup['customer']
+  readonly lookup: Pick<TokenLookup, 'person' | 'client'>
   readonly record: RecordEvent
   readonly lives: Lives
 }
@@ -35,56 +36,68 @@ interface Presented {
   readonly mark: Parameters<typeof tokenText.newRefreshToken>[0]
 }
 
-type Refreshed = Issued & { readonly refresh_token: string }
+/** What the transaction settles for: an access token to be signed, a refresh token to be told. */
+interface Settled {
+  readonly access: Draft
+  readonly refresh_token: string
+}
 
-export function refreshing(deps: RefreshDeps, issue: Issue) {
-  const { db, clock, random, lives } = deps
+export function refreshing(deps: RefreshDeps, draft: DraftToken) {
+  const { db, clock, random, lives, keys } = deps
 
-  /** Undefined: nothing is given, and what was noted about it has committed. */
-  const settle = async (
-    tx: Tx,
-    id: string,
-    offer: { token: string; successor: string; access: Awaited<ReturnType<Issue>> },
-  ): Promise<Refreshed | undefined> => {
-    const { token, successor, access } = offer
-    const row = await store.lockSession(tx, id)
-    if (!row) return undefined
-    const now = clock.now()
+  return async (presented: Presented): Promise<Issued & { readonly refresh_token: string }> => {
+    const { token, mark } = presented
+    const id = tokenText.sessionOf(mark, token)
+    if (id === undefined) throw new Failure('invalid_grant')
     const hash = tokenText.hashOf(token)
-    const verdict = tokenText.judge(row, hash, now, lives.graceMs)
-    if (verdict === 'expired') return undefined
-    if (verdict === 'grace' && row.successor) {
-      await store.extendAccess(tx, id, access.until)
-      const again = tokenText.openSuccessor(token, row.successor, random)
-      return { ...access.issued, refresh_token: again }
-    }
-    if (verdict !== 'rotate') {
-      await refused(tx, deps, row, verdict === 'reuse')
-      return undefined
-    }
-    const rotated = await store.rotateSession(tx, {
+    const successor = tokenText.newRefreshToken(mark, random, id)
+    const next = {
       id,
       presented: hash,
       next: tokenText.hashOf(successor),
       successor: lives.graceMs > 0 ? tokenText.sealSuccessor(token, successor, random) : null,
-      now,
-      expiresAt: Math.min(now + lives.idleMs, row.ends_at),
-      accessUntil: access.until,
+    }
+    const signer = await keys.signer()
+    const now = clock.now()
+    const until = { expiresAt: now + lives.idleMs, accessUntil: now + lives.accessMs }
+    const drafted = async (tx: Tx, row: store.Granting, refresh_token: string) => {
+      const grant = await grantOf(deps, tx, row, presented)
+      const session = { id, endsAt: row.ends_at }
+      return { access: draft(signer, grant, now, session), refresh_token }
+    }
+    // One statement decides. What it has done is undone where nothing can be granted after all.
+    const settled = await db.write(async (tx): Promise<Settled | undefined> => {
+      const rotated = await store.rotateSession(tx, { ...next, now, ...until })
+      if (rotated) return drafted(tx, rotated, successor)
+      const row = await store.lockSession(tx, id)
+      if (!row) return undefined
+      const again = await drafted(tx, row, '')
+      const known = await unrotated(tx, deps, row, { token, hash, now })
+      if (known === undefined) return undefined
+      await store.extendAccess(tx, id, again.access.until)
+      return { ...again, refresh_token: known }
     })
-    return rotated ? { ...access.issued, refresh_token: successor } : undefined
+    if (!settled) throw new Failure('invalid_grant')
+    return { ...issued(settled.access), refresh_token: settled.refresh_token }
   }
+}
 
-  return async ({ token, by, scopes, mark }: Presented): Promise<Refreshed> => {
-    const id = tokenText.sessionOf(mark, token)
-    const row = id === undefined ? undefined : await store.findSession(db, id)
-    if (!row) throw new Failure('invalid_grant')
-    const grant = await grantOf(deps, row, { by, scopes })
-    const access = await issue(grant, clock.now(), { id: row.id, endsAt: row.ends_at })
-    const successor = tokenText.newRefreshToken(mark, random, row.id)
-    const given = await db.write((tx) => settle(tx, row.id, { token, successor, access }))
-    if (!given) throw new Failure('invalid_grant')
-    return given
+/**
+ * A token that is not, or no more, the current one of its session: its successor, where that may be
+ * told again. Undefined: nothing is given, and what was noted about it has to commit.
+ */
+async function unrotated(
+  tx: Tx,
+  deps: RefreshDeps,
+  row: store.SessionRow,
+  { token, hash, now }: { readonly token: string; readonly hash: Buffer; readonly now: number },
+): Promise<string | undefined> {
+  const verdict = tokenText.judge(row, hash, now, deps.lives.graceMs)
+  if (verdict === 'grace' && row.successor) {
+    return tokenText.openSuccessor(token, row.successor, deps.random)
   }
+  if (verdict !== 'expired') await refused(tx, deps, row, verdict === 'reuse')
+  return undefined
 }
 
 /**
@@ -113,33 +126,27 @@ async function refused(
 
 /** What the next access token says: what was granted, as far as person and client still have it. */
 async function grantOf(
-  { lookup, customer }: RefreshDeps,
-  row: store.SessionRow,
+  { lookup }: RefreshDeps,
+  tx: Tx,
+  row: store.Granting,
   { by, scopes: asked }: Pick<Presented, 'by' | 'scopes'>,
 ): Promise<Grant> {
+  const { client_id: clientId, customer } = row
   const subject = String(row.person)
   const scope = row.scope as Scope
-  if (by && by.clientId !== row.client_id) throw new Failure('invalid_grant')
-  const client = row.client_id === LOGIN_CLIENT ? undefined : await lookup.client(row.client_id)
-  if (!client && row.client_id !== LOGIN_CLIENT) throw new Failure('invalid_grant')
+  if (by && by.clientId !== clientId) throw new Failure('invalid_grant')
+  const client = clientId === LOGIN_CLIENT ? undefined : await lookup.client(clientId, tx)
+  if (!client && clientId !== LOGIN_CLIENT) throw new Failure('invalid_grant')
   if (client?.requireAuthOnRefresh && !by?.authenticated) throw new Failure('invalid_client')
-  const person = await lookup.person(scope, subject)
+  const person = await lookup.person(tx, scope, subject)
   if (!person) throw new Failure('invalid_grant')
-  if ((await customer(row.customer))?.suspended) throw new Failure('customer_suspended')
+  if (person.suspended) throw new Failure('customer_suspended')
   // What a person may do at the API itself is theirs whenever it changes; a client has what it got.
-  const granted = client ? store.namesIn(row.scopes).filter(both(person, client)) : person.scopes
-  if (asked && !asked.every((name) => store.namesIn(row.scopes).includes(name))) {
-    throw new Failure('invalid_scope')
-  }
-  return {
-    scope,
-    customer: row.customer,
-    mode: modeOf(scope),
-    clientId: row.client_id,
-    subject,
-    scopes: asked ? granted.filter((name) => asked.includes(name)) : granted,
-    claims: person.claims,
-  }
+  const names = store.namesIn(row.scopes)
+  const granted = client ? names.filter(both(person, client)) : person.scopes
+  if (asked && !asked.every((name) => names.includes(name))) throw new Failure('invalid_scope')
+  const scopes = asked ? granted.filter((name) => asked.includes(name)) : granted
+  return { scope, customer, mode: modeOf(scope), clientId, subject, scopes, claims: person.claims }
 }
 
 type Holder = { readonly scopes: readonly string[] }

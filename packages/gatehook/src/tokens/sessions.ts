@@ -1,18 +1,18 @@
 /**
- * Sessions: opened, found, ended (§4.2). Each is one transaction; tokens are made before it, and
- * good only if it commits.
+ * Sessions: opened, found, ended (§4.2). Each is one transaction; tokens are drafted in it and signed
+ * once it is durable.
  */
 import { timeOrderedId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Tx } from '../storage/database.ts'
 import type { Tokens } from './grant.ts'
-import { type Issue, type IssueDeps, issuing } from './issue.ts'
+import { type DraftDeps, type DraftToken, drafting, issued } from './issue.ts'
 import { type RefreshDeps, refreshing } from './refresh.ts'
 import * as tokenText from './refresh-token.ts'
 import * as store from './store.ts'
 
-export interface SessionDeps extends IssueDeps, RefreshDeps {
+export interface SessionDeps extends DraftDeps, RefreshDeps {
   readonly vault: Vault
 }
 
@@ -33,12 +33,12 @@ const MAX_ACCESS_MS = 86_400_000
 
 export function createSessions(deps: SessionDeps): Sessions {
   const mark = deps.vault.key('refresh token')
-  const issue = issuing(deps)
-  const refresh = refreshing(deps, issue)
+  const draft = drafting(deps)
+  const refresh = refreshing(deps, draft)
   return {
-    openSession: opening(deps, issue, mark),
+    openSession: opening(deps, draft, mark),
     async clientToken(grant) {
-      return (await issue(grant, deps.clock.now())).issued
+      return issued(draft(await deps.keys.signer(), grant, deps.clock.now()))
     },
     refresh: (token, by, scopes) => refresh({ token, by, scopes, mark }),
     wasRefresh: (token) => tokenText.sessionOf(mark, token) !== undefined,
@@ -65,32 +65,34 @@ export function createSessions(deps: SessionDeps): Sessions {
 
 type Mark = ReturnType<Vault['key']>
 
-function opening(deps: SessionDeps, issue: Issue, mark: Mark): Tokens['openSession'] {
-  const { db, clock, random, lives } = deps
-  return async (grant, consume) => {
+function opening(deps: SessionDeps, draft: DraftToken, mark: Mark): Tokens['openSession'] {
+  const { db, clock, random, lives, keys } = deps
+  return async (granted) => {
+    const signer = await keys.signer()
     const now = clock.now()
     const id = timeOrderedId('ses_', now, random)
     const endsAt = now + lives.absoluteMs
-    const access = await issue(grant, now, { id, endsAt })
     const token = tokenText.newRefreshToken(mark, random, id)
-    const row: store.NewSession = {
-      id,
-      scope: grant.scope,
-      customer: grant.customer,
-      person: personNo(grant.subject),
-      client_id: grant.clientId,
-      scopes: grant.scopes.join(' '),
-      token_hash: tokenText.hashOf(token),
-      created_at: now,
-      expires_at: Math.min(now + lives.idleMs, endsAt),
-      ends_at: endsAt,
-      access_until: access.until,
-    }
-    await db.write(async (tx) => {
-      if (consume) await consume(tx, id)
-      await store.insertSession(tx, row)
+    const token_hash = tokenText.hashOf(token)
+    const access = await db.write(async (tx) => {
+      const grant = typeof granted === 'function' ? await granted(tx, id) : granted
+      const drafted = draft(signer, grant, now, { id, endsAt })
+      await store.insertSession(tx, {
+        id,
+        scope: grant.scope,
+        customer: grant.customer,
+        person: personNo(grant.subject),
+        client_id: grant.clientId,
+        scopes: grant.scopes.join(' '),
+        token_hash,
+        created_at: now,
+        expires_at: Math.min(now + lives.idleMs, endsAt),
+        ends_at: endsAt,
+        access_until: drafted.until,
+      })
+      return drafted
     })
-    return { ...access.issued, refresh_token: token }
+    return { ...issued(access), refresh_token: token }
   }
 }
 

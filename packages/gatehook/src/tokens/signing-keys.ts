@@ -85,7 +85,7 @@ export interface KeyRing {
   /** Reads them again. */
   load(): Promise<void>
   /** The key that signs now. */
-  signer(): Promise<Signer>
+  signer(): Signer | Promise<Signer>
   /** A public key of ours; reads again, once a second at most, when it is not known. */
   find(kid: string): KeyObject | undefined | Promise<KeyObject | undefined>
   /** The key set as JSON text: keys that sign, will sign, or have signed. */
@@ -126,14 +126,17 @@ export function keyRing(deps: KeyRingDeps): KeyRing {
     }
     return signer
   }
+  const signing = ({ rows }: Ring): Signer => {
+    const now = clock.now()
+    return open(rows.findLast((row) => row.signs_from <= now) ?? rows[0]!)
+  }
   const due = (newest: store.SigningKeyRow) => newest.signs_from + ROTATED_AFTER_MS <= clock.now()
 
   return {
     load: memory.load,
-    async signer() {
-      const { rows } = await memory.known()
-      const now = clock.now()
-      return open(rows.findLast((row) => row.signs_from <= now) ?? rows[0]!)
+    signer() {
+      const ring = memory.known()
+      return ring instanceof Promise ? ring.then(signing) : signing(ring)
     },
     find: memory.find,
     published: memory.published,
@@ -204,10 +207,7 @@ function ringMemory({ db, clock }: KeyRingDeps) {
       await flight?.catch(() => undefined)
       await shared()
     },
-    async known(): Promise<Ring> {
-      if (!ring) await shared()
-      return ring!
-    },
+    known: (): Ring | Promise<Ring> => ring ?? shared().then(() => ring!),
     find(kid: string): ReturnType<KeyRing['find']> {
       const key = ring?.publicKeys.get(kid)
       if (key || recent()) return key

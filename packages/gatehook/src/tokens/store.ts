@@ -74,8 +74,10 @@ export const insertSession = (tx: Tx, row: NewSession) =>
 
 const rotate = fixed(
   `UPDATE gh_sessions SET previous_hash = token_hash, token_hash = ?, successor = ?,
-   rotated_at = ?, last_used_at = ?, expires_at = ?, access_until = ?
-   WHERE id = ? AND token_hash = ?`,
+   rotated_at = ?, last_used_at = ?, access_until = ?,
+   expires_at = CASE WHEN ends_at < ? THEN ends_at ELSE ? END
+   WHERE id = ? AND token_hash = ? AND expires_at > ?
+   RETURNING id, scope, customer, person, client_id, scopes, ends_at`,
 )
 
 export interface NextToken {
@@ -84,15 +86,25 @@ export interface NextToken {
   readonly next: Uint8Array
   readonly successor: Uint8Array | null
   readonly now: number
+  /** Unless the session ends before. */
   readonly expiresAt: number
   readonly accessUntil: number
 }
 
-/** Puts the successor in the place of the token presented, only while that is the current one. */
-export async function rotateSession(tx: Tx, to: NextToken): Promise<boolean> {
+/** What a session grants. */
+export type Granting = Pick<
+  SessionRow,
+  'id' | 'scope' | 'customer' | 'person' | 'client_id' | 'scopes' | 'ends_at'
+>
+
+/**
+ * Puts the successor in the place of the token presented, only while that is the current one of a
+ * session that lasts; gives what it grants. Undefined: it is not, and nothing has changed.
+ */
+export const rotateSession = (tx: Tx, to: NextToken) => {
   const { id, presented, next, successor, now, expiresAt, accessUntil } = to
-  const values = [next, successor, now, now, expiresAt, accessUntil, id, presented]
-  return (await tx.run(rotate(values))) === 1
+  const until = [accessUntil, expiresAt, expiresAt]
+  return tx.get<Granting>(rotate([next, successor, now, now, ...until, id, presented, now]))
 }
 
 export const extendAccess = (tx: Tx, id: string, until: number) =>

@@ -62,8 +62,8 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     customer: deps.lookup.customer,
     clientScopes: deps.lookup.clientScopes,
   })
-  const { read, isLive, scopesOf, customer } = verifier
-  const sessions = createSessions({ ...deps, keys, revocations, customer })
+  const { read, isLive, scopesOf } = verifier
+  const sessions = createSessions({ ...deps, keys, revocations })
   const revokeToken: Tokens['revokeToken'] = (tx, { jti, exp }) =>
     revocations.announce(tx, 'token', jti, exp * 1000)
   const tick = async () => {

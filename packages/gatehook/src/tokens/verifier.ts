@@ -17,8 +17,6 @@ export interface Verifier {
   /** The claims of a token that bears our signature, whatever its age and fate. */
   read(jwt: string): Promise<Claims | undefined>
   isLive(claims: Claims): Promise<boolean>
-  /** A customer by id, remembered until it changes. */
-  customer(id: string): Promise<CustomerFacts | undefined>
   /** The scopes of a token that its client still has. */
   scopesOf(claims: Claims): Promise<readonly string[]>
   /** A customer or a client is not as it was; without an id, perhaps any. */
@@ -110,7 +108,6 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       if (wrongWith(claims, expected(), clock.now()) !== undefined) return false
       return !(await revocations.isRevoked(claims))
     },
-    customer: customers.find,
     scopesOf: async (claims) => scopesIn(claims, await ofClient(claims)),
     forget(id) {
       customers.forget(id)

@@ -47,7 +47,7 @@ export const login: Grant = {
 }
 
 export interface World {
-  readonly people: Map<string, PersonFacts>
+  readonly people: Map<string, Omit<PersonFacts, 'suspended'>>
   readonly clients: Map<string, ClientFacts>
   readonly customers: Map<string, CustomerFacts>
 }
@@ -127,7 +127,10 @@ export async function openDesk(
     list,
     record: createRecorder({ clock, random, shape: 'v2', sinks: [] }),
     lookup: {
-      person: async (scope, subject) => (scope === SCOPE ? facts.people.get(subject) : undefined),
+      async person(_, scope, subject) {
+        const person = scope === SCOPE ? facts.people.get(subject) : undefined
+        return person && { ...person, suspended: facts.customers.get(CUSTOMER)!.suspended }
+      },
       client: async (id) => facts.clients.get(id),
       clientScopes: async (id) => facts.clients.get(id)?.scopes,
       async customer(id) {
