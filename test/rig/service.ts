@@ -4,6 +4,7 @@ import { api } from '../../packages/gatehook/service/service.ts'
 import { createKey } from '../../packages/gatehook/src/access/keys.ts'
 import { type App, openApp } from '../../packages/gatehook/src/app.ts'
 import { loadConfig } from '../../packages/gatehook/src/config/config.ts'
+import type { Clock } from '../../packages/gatehook/src/kernel/clock.ts'
 import type { Service } from '../../packages/gatehook/src/resources/service.ts'
 import { freshUrl, type Kind, quietLog } from './databases.ts'
 
@@ -48,6 +49,8 @@ export interface TestAppOptions {
   readonly seed?: boolean
   /** An existing database instead of a fresh one. */
   readonly url?: string
+  /** Of all but the delivery engine, which has a thread and a clock of its own. */
+  readonly clock?: Clock
 }
 
 /** Calls go out with a key of every scope but `admin`, in test mode. */
@@ -65,7 +68,9 @@ export async function openService(
     ...options.env,
   })
   const service = options.service ?? api
-  const app = await openApp({ config, service, log: quietLog, seed: options.seed ?? false })
+  const clock = options.clock && { clock: options.clock }
+  const seed = options.seed ?? false
+  const app = await openApp({ config, service, log: quietLog, seed, ...clock })
   t.after(() => app.close())
   // Keys of tests are no events: what a test looks for stands alone in its lists.
   const { record: _, ...quiet } = app.administration

@@ -8,8 +8,10 @@ import { drawFrom } from '../quota/store.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { eventTypesOf } from '../resources/event-types.ts'
 import { lateTransport } from '../webhooks/late-transport.ts'
+import { endPostponement } from '../webhooks/postponed.ts'
 import { retention } from '../webhooks/retention.ts'
 import { webhookEndpoints } from '../webhooks/routes.ts'
+import { longestWaitMs } from '../webhooks/schedule.ts'
 import type { Ground, Part } from './ground.ts'
 
 export interface WebhookPartDeps {
@@ -51,7 +53,10 @@ export function webhookPart(ground: Ground, deps: WebhookPartDeps): Part {
       again: { db, clock, render, effective, wake },
       trial: { render, effective, limiter },
     }),
-    chores: retention(db, clock),
+    chores: {
+      ...retention(db, clock),
+      postponed: () => endPostponement(db, clock, longestWaitMs(config.webhookScheduleS)),
+    },
     // A file of authorities that is none is told at the start, not by the first delivery.
     async start() {
       if (config.webhookCa !== null) await transport.open()

@@ -41,7 +41,7 @@ test('one probe at a time; failing, it doubles the wait up to ten minutes; else 
   fail(breaker, 10)
   let now = T
   for (const waitS of [30, 60, 120, 240, 480, 600, 600]) {
-    assert.equal(breaker.opensAt, now + waitS * 1000)
+    assert.equal(breaker.opensAt(now), now + waitS * 1000)
     now += waitS * 1000
     assert.ok(breaker.admits(now, 0))
     assert.ok(!breaker.admits(now, 1), 'not while others are under way')
@@ -62,5 +62,13 @@ test('those under way when it opened neither close it nor make it wait longer', 
   fail(breaker, 10)
   breaker.record(true, T + 10)
   fail(breaker, 5, T + 20)
-  assert.equal(breaker.opensAt, T + 30_000)
+  assert.equal(breaker.opensAt(T + 20), T + 30_000)
+})
+
+test('a clock set back to before it opened does not keep it open', () => {
+  const breaker = new Breaker()
+  fail(breaker, 10)
+  assert.ok(!breaker.admits(T + 29_999, 0))
+  assert.ok(breaker.admits(T - 3_600_000, 0), 'a probe may be sent')
+  assert.equal(breaker.opensAt(T - 3_600_000), undefined)
 })

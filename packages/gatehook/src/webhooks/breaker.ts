@@ -24,7 +24,7 @@ export class Breaker {
   /** True when one more may be sent; `inFlight`: how many are under way. */
   admits(now: number, inFlight: number): boolean {
     if (this.#openMs === 0) return true
-    return now >= this.#openUntil && !this.#probing && inFlight === 0
+    return !this.#waits(now) && !this.#probing && inFlight === 0
   }
 
   /** One is sent. */
@@ -55,9 +55,9 @@ export class Breaker {
     if (total >= ATTEMPTS_MIN && sum(this.#failed) >= total * FAILING_SHARE) this.#open(now)
   }
 
-  /** When it admits again, or undefined while it is closed or a probe is under way. */
-  get opensAt(): number | undefined {
-    return this.#openMs > 0 && !this.#probing ? this.#openUntil : undefined
+  /** When it admits again, or undefined where that is not a matter of time. */
+  opensAt(now: number): number | undefined {
+    return !this.#probing && this.#waits(now) ? this.#openUntil : undefined
   }
 
   get state(): BreakerState {
@@ -68,6 +68,11 @@ export class Breaker {
   /** Nothing is remembered that would be missed. */
   isIdle(now: number): boolean {
     return this.#openMs === 0 && Math.floor(now / SLICE_MS) - this.#slice >= SLICES
+  }
+
+  /** Not before it was opened: then the clock was set back, and would keep it open for longer. */
+  #waits(now: number): boolean {
+    return now < this.#openUntil && now >= this.#openUntil - this.#openMs
   }
 
   #open(now: number): void {

@@ -6,6 +6,7 @@ import { Breaker } from './breaker.ts'
 import { Bucket, type Rate } from './bucket.ts'
 import type { Queued } from './drr.ts'
 import type { Health } from './health.ts'
+import { RETRY_AFTER_MAX_MS } from './schedule.ts'
 import type { Due, Registration } from './work.ts'
 
 /** At most so many POSTs to one endpoint at a time (§9.7). */
@@ -90,9 +91,14 @@ export class Endpoint implements Queued {
 
   /** When it may be sent to again, or 0: now. */
   closedUntil(now: number): number {
-    const opensAt = this.breaker.opensAt ?? 0
-    const until = Math.max(this.parkedUntil, opensAt)
+    const opensAt = this.breaker.opensAt(now) ?? 0
+    const until = Math.max(this.isParked(now) ? this.parkedUntil : 0, opensAt)
     return until > now ? until : 0
+  }
+
+  /** Not for longer than a receiver can ask for: the clock that said so ran ahead. */
+  isParked(now: number): boolean {
+    return this.parkedUntil > now && this.parkedUntil <= now + RETRY_AFTER_MAX_MS
   }
 
   isFresh(elapsedMs: number): boolean {
@@ -104,7 +110,7 @@ export class Endpoint implements Queued {
     return (
       this.waiting > 0 &&
       this.inFlight < IN_FLIGHT_MAX &&
-      this.parkedUntil <= now &&
+      !this.isParked(now) &&
       this.breaker.admits(now, this.inFlight) &&
       this.isFresh(elapsedMs)
     )

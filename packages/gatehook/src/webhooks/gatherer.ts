@@ -125,6 +125,7 @@ export class Gatherer {
       // Switched on again: it was verified just now.
       if (before && !before.sends) endpoint.breaker = new Breaker()
     }
+    if (!endpoint.isParked(now)) endpoint.parkedUntil = 0
     endpoint.readAt = clock.elapsedMs()
     endpoint.owner.limit(registration.rate ?? rate, clock.elapsedMs())
     return endpoint.closedUntil(now) === 0

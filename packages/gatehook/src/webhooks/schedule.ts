@@ -8,7 +8,8 @@ import type { StoredState } from './delivery.ts'
 const HOUR_MS = 3_600_000
 /** A delivery nobody took within this is exhausted, and so is one whose event is gone. */
 export const KEPT_MS = 30 * 24 * HOUR_MS
-const RETRY_AFTER_MAX_MS = 24 * HOUR_MS
+/** An endpoint is parked no longer. */
+export const RETRY_AFTER_MAX_MS = 24 * HOUR_MS
 /** For how long 429 and 503 park an endpoint when they do not say. */
 const PARKED_MS = 60_000
 /** A delay is up to so much shorter or longer, so that retries of a broken hour do not meet. */
@@ -50,6 +51,10 @@ export function judge(outcome: Outcome, { n, now, scheduleS, chance }: Attempted
   const jittered = delayS * 1000 * (1 - JITTER + 2 * JITTER * chance)
   return { state: 'pending', nextAt: now + Math.round(Math.max(jittered, parked ?? 0)), ...park }
 }
+
+/** No attempt is further ahead than this, unless a clock that ran ahead put it there. */
+export const longestWaitMs = (scheduleS: readonly number[]): number =>
+  Math.max(RETRY_AFTER_MAX_MS, ...scheduleS.map((delayS) => delayS * 1000 * (1 + JITTER)))
 
 /** Whether a delivery's time is over: it is not attempted any more. */
 export const isExpired = (createdAt: number, now: number): boolean => now - createdAt >= KEPT_MS

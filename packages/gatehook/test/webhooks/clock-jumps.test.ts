@@ -105,6 +105,23 @@ test('back: breaker, park and retries take the jump longer, and then go on', asy
   assert.equal(world.count('delivered'), 80)
 })
 
+test('back by a year: a park and an open breaker of the future are none', async () => {
+  const world = new World(27)
+  world.skewMs = 365 * DAY
+  const start = world.now
+  const bad = () => world.now - start < MINUTE
+  world.register(1, 1, () => answer(bad() ? 500 : 200))
+  world.register(2, 2, () => (bad() ? answer(429, '60') : answer(200)))
+  for (let n = 0; n < 40; n++) for (const no of [1, 2]) world.add(no)
+  await world.run(30 * SECOND)
+  assert.equal(world.count('delivered'), 0)
+  world.skewMs = 0
+  // What the database says of them is put right by a chore; here the rows are new.
+  const fresh = [world.add(1), world.add(2)]
+  await world.run(2 * MINUTE)
+  for (const row of fresh) assert.equal(row.state, 'delivered')
+})
+
 for (const seed of [31, 32, 33]) {
   test(`jumps at random lose nothing and send nothing twice [seed ${seed}]`, async () => {
     const world = new World(seed)
