@@ -70,11 +70,17 @@ const rowsOf = fixed(`SELECT d.no, d.id, d.event_id, d.event_type, d.attempt, d.
   WHERE d.state = 'pending' AND d.no IN (${Array.from({ length: ROWS }, () => '?').join(', ')})
   ORDER BY d.next_attempt_at, d.no`)
 
-const settling = fixed(`UPDATE gh_deliveries SET state = ?, attempt = ?, next_attempt_at = ?,
-    attempts = COALESCE(attempts || ',', '') || ?
-  WHERE no = ? AND state = 'pending'`)
-const ending = fixed(`UPDATE gh_deliveries SET state = ?, attempt = ?, next_attempt_at = ?
-  WHERE no = ? AND state = 'pending'`)
+/** Results written by one statement; unused places name row 0. */
+const RESULTS = 32
+const RESULT = ['BIGINT', 'TEXT', 'BIGINT', 'BIGINT', 'TEXT'].map((type) => `CAST(? AS ${type})`)
+const NO_RESULT = [0, 'pending', 0, null, '']
+/** An empty record: there was no attempt (§9.12, expiry). */
+const settling = fixed(`UPDATE gh_deliveries SET state = result.column2, attempt = result.column3,
+    next_attempt_at = result.column4,
+    attempts = CASE result.column5 WHEN '' THEN attempts
+      ELSE COALESCE(attempts || ',', '') || result.column5 END
+  FROM (VALUES ${Array.from({ length: RESULTS }, () => `(${RESULT})`)}) AS result
+  WHERE no = result.column1 AND gh_deliveries.state = 'pending'`)
 const noting = fixed(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
     last_success_at = ?, parked_until = ? WHERE no = ?`)
 
@@ -95,7 +101,7 @@ export function deliveryStore(deps: DeliveryStoreDeps): WorkStore {
     async settle(settlements, notes) {
       await db.write(async (tx) => {
         await Promise.all([
-          ...settlements.map((one) => settleOne(tx, one)),
+          ...resultsOf(settlements).map((values) => tx.run(settling(values))),
           ...notes.map((one) => noteOne(tx, one)),
         ])
       })
@@ -110,10 +116,18 @@ export function deliveryStore(deps: DeliveryStoreDeps): WorkStore {
   }
 }
 
-function settleOne(tx: Tx, { no, state, attempt, nextAt, record }: Settlement): Promise<number> {
-  return record === ''
-    ? tx.run(ending([state, attempt, nextAt, no]))
-    : tx.run(settling([state, attempt, nextAt, record, no]))
+function resultsOf(settlements: readonly Settlement[]): Value[][] {
+  const statements: Value[][] = []
+  for (let from = 0; from < settlements.length; from += RESULTS) {
+    const values: Value[] = []
+    for (let at = from; at < from + RESULTS; at++) {
+      const one = settlements[at]
+      if (one) values.push(one.no, one.state, one.attempt, one.nextAt, one.record)
+      else values.push(...NO_RESULT)
+    }
+    statements.push(values)
+  }
+  return statements
 }
 
 const noteOne = (tx: Tx, { no, parkedUntil, ...health }: Note): Promise<number> =>

@@ -70,10 +70,9 @@ type Stored = [
  * its table, so each character counts.
  */
 export function storedAttempt(n: number, at: number, outcome: Outcome): string {
-  const shared = [n, at, Math.round(outcome.durationMs), errorOf(outcome)] as const
-  return JSON.stringify(
-    outcome.kind === 'failed' ? shared : [...shared, outcome.status, outcome.headers, outcome.body],
-  )
+  const stored: Stored = [n, at, Math.round(outcome.durationMs), errorOf(outcome)]
+  if (outcome.kind === 'answered') stored.push(outcome.status, outcome.headers, outcome.body)
+  return JSON.stringify(stored)
 }
 
 /** The `attempts` column, as what it means: stored attempts with commas between them. */

@@ -53,3 +53,19 @@ test('nobody is left when all are removed; a customer goes whole', () => {
   fairness.remove(a!)
   assert.equal(fairness.next(), undefined)
 })
+
+test('who leaves in the middle of its turn takes nobody else’s with it', () => {
+  const fairness = new Fairness<Line>()
+  for (const [customer, name] of ['a', 'b', 'c', 'd'].entries()) {
+    fairness.add({ name, customer, cost: 1 })
+  }
+  const served = new Map<string, number>()
+  for (let n = 0; n < 40; n++) {
+    const line = fairness.next()!
+    served.set(line.name, (served.get(line.name) ?? 0) + 1)
+    fairness.served(line, 1)
+    fairness.remove(line)
+    fairness.add(line)
+  }
+  assert.deepEqual([...served.values()], [10, 10, 10, 10])
+})

@@ -41,7 +41,7 @@ class Ring<T> {
     const index = this.#seats.indexOf(seat)
     this.#seats.splice(index, 1)
     if (index < this.#at) this.#at -= 1
-    if (this.#at >= this.#seats.length) this.#at = 0
+    else if (index === this.#at) this.#begin(index)
   }
 
   /** The one whose turn it is, with enough saved up for `cost`; undefined when nobody is here. */
@@ -62,8 +62,13 @@ class Ring<T> {
 
   /** The next one's turn, with a fresh quantum. */
   #pass(): void {
-    this.#at = (this.#at + 1) % this.#seats.length
-    this.#seats[this.#at]!.deficit += this.#quantum
+    this.#begin(this.#at + 1)
+  }
+
+  #begin(at: number): void {
+    this.#at = at < this.#seats.length ? at : 0
+    const seat = this.#seats[this.#at]
+    if (seat) seat.deficit += this.#quantum
   }
 }
 

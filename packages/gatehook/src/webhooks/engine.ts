@@ -58,6 +58,8 @@ export class Engine {
   readonly #gatherer: Gatherer
   readonly #tally = new Tally()
   readonly #pace = new Pace()
+  /** Where a place became free since the last turn. */
+  readonly #freed = new Set<Endpoint>()
   #inFlight = 0
   #busyCustomers = 0
   /** Rows in windows, as the last sweep found them. */
@@ -79,6 +81,11 @@ export class Engine {
   /** Results that wait to be written. */
   get unwritten(): number {
     return this.#ledger.size
+  }
+
+  /** Places that may be taken. */
+  get hasPlaces(): boolean {
+    return this.#freed.size > 0
   }
 
   /** Windows to fill, or a look at all endpoints that is due. */
@@ -135,9 +142,11 @@ export class Engine {
     const { clock } = this.#deps
     const now = clock.now()
     const elapsedMs = clock.elapsedMs()
-    while (this.#ledger.size < UNWRITTEN_MAX) {
+    const served = new Set<Endpoint>()
+    // Where nobody may start any more, whose turn it is stays as it is.
+    while (this.#ledger.size < UNWRITTEN_MAX && this.#pace.admits(elapsedMs, true)) {
       const endpoint = this.#fairness.next()
-      if (!endpoint) return
+      if (!endpoint) break
       const { owner } = endpoint
       if (!endpoint.mayStart(now, elapsedMs)) {
         this.#fairness.remove(endpoint)
@@ -146,10 +155,28 @@ export class Engine {
         this.#fairness.removeCustomer(owner.no)
       } else {
         this.#fairness.served(endpoint, endpoint.cost)
-        this.#start(endpoint, now)
+        this.#start(endpoint, now, elapsedMs)
       }
+      served.add(endpoint)
+    }
+    for (const endpoint of served) this.#gatherer.consider(endpoint, now)
+  }
+
+  /** Attempts ended: others go on in their places. Once for all that ended in a turn of the loop. */
+  turn(): void {
+    const now = this.#deps.clock.now()
+    const elapsedMs = this.#deps.clock.elapsedMs()
+    for (const endpoint of this.#freed) {
+      const { owner } = endpoint
+      if (owner.held) {
+        owner.held = false
+        for (const one of owner.endpoints) this.#offer(one, now, elapsedMs)
+      }
+      this.#offer(endpoint, now, elapsedMs)
       this.#gatherer.consider(endpoint, now)
     }
+    this.#freed.clear()
+    this.dispatch()
   }
 
   /** Fills windows from the store. */
@@ -211,11 +238,11 @@ export class Engine {
     }
   }
 
-  #start(endpoint: Endpoint, now: number): void {
+  #start(endpoint: Endpoint, now: number, elapsedMs: number): void {
     const due = endpoint.shift()
     const { owner } = endpoint
-    const { body, no, attempt } = due
-    if (body === undefined || isExpired(due.createdAt, now)) {
+    const { no, attempt } = due
+    if (!hasBody(due) || isExpired(due.createdAt, now)) {
       this.#ledger.add(endpoint, { no, state: 'exhausted', attempt, nextAt: null, record: '' })
       this.#deps.nudge?.()
       return
@@ -226,8 +253,8 @@ export class Engine {
     if (owner.inFlight++ === 0) this.#busyCustomers += 1
     this.#inFlight += 1
     owner.takeToken()
-    const start = this.#pace.started(this.#deps.clock.elapsedMs())
-    this.#deps.post(endpoint.registration!, { ...due, body }, { n, now }).then((outcome) => {
+    const start = this.#pace.started(elapsedMs)
+    this.#deps.post(endpoint.registration!, due, { n, now }).then((outcome) => {
       this.#pace.ended(start, this.#deps.clock.elapsedMs())
       this.#finish(endpoint, due, { n, at: now, outcome })
     })
@@ -248,7 +275,8 @@ export class Engine {
     }
     this.#tally.count(outcome)
     this.#record(endpoint, due, ended, now)
-    this.#goOn(endpoint, now)
+    this.#freed.add(endpoint)
+    this.#deps.nudge?.()
   }
 
   #record(endpoint: Endpoint, due: Due, { n, at, outcome }: Ended, now: number): void {
@@ -269,20 +297,6 @@ export class Engine {
     if (verdict.gone) this.#ledger.switchOff(endpoint, 'gone')
   }
 
-  /** A place is free: for this endpoint, or for others of a customer that was held. */
-  #goOn(endpoint: Endpoint, now: number): void {
-    const elapsedMs = this.#deps.clock.elapsedMs()
-    const { owner } = endpoint
-    if (owner.held) {
-      owner.held = false
-      for (const one of owner.endpoints) this.#offer(one, now, elapsedMs)
-    }
-    this.#offer(endpoint, now, elapsedMs)
-    this.#gatherer.consider(endpoint, now)
-    this.dispatch()
-    this.#deps.nudge?.()
-  }
-
   /** Shares of the sockets matter only when half of them are in use. */
   #hasRoom(customer: Customer, elapsedMs: number): boolean {
     if (!this.#pace.admits(elapsedMs, customer.inFlight === 0)) return false
@@ -298,3 +312,5 @@ export class Engine {
     else this.#fairness.remove(endpoint)
   }
 }
+
+const hasBody = (due: Due): due is Due & { readonly body: string } => due.body !== undefined

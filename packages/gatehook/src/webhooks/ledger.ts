@@ -67,7 +67,7 @@ export class Ledger {
         do {
           const endpoints = await this.#write()
           left -= endpoints.length
-          for (const endpoint of endpoints) written(endpoint)
+          for (const endpoint of new Set(endpoints)) written(endpoint)
         } while (left > 0)
         for (let one = await this.#disable(); one; one = await this.#disable()) off(one)
       })

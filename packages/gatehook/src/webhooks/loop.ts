@@ -33,7 +33,17 @@ export async function turnEngine(
   let running = true
   const hungry = signal()
   const results = signal()
+  let turning = false
+  const turn = () => {
+    turning = false
+    engine.turn()
+    if (engine.isHungry) hungry.give()
+  }
   const nudge = () => {
+    if (engine.hasPlaces && !turning) {
+      turning = true
+      setImmediate(turn)
+    }
     if (engine.isHungry) hungry.give()
     if (engine.hasResults) results.give()
   }
