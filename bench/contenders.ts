@@ -13,6 +13,8 @@ export interface Contender {
   /** Fills the empty folder, once. */
   prepare(folder: string): Promise<void>
   command(folder: string): Command
+  /** Why it cannot take part here; undefined: it can. */
+  absent?(): string | undefined
 }
 
 const file = (path: string) => new URL(path, import.meta.url).pathname
