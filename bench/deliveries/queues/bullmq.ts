@@ -1,11 +1,9 @@
 /**
- * BullMQ: added in bulk, one worker with room for jobs that wait for Redis beside those that are
- * sent, nothing kept of what is done, nobody who listens to its events.
+ * BullMQ: added in bulk, one worker, nothing kept of what is done, nobody who listens to its
+ * events. More jobs at a time than connections, or commands sent together, make it slower.
  */
 import { Queue, Worker } from 'bullmq'
-import { batches, JOB, type Job, type OpenQueue } from './queue.ts'
-
-const CONCURRENCY = 100
+import { batches, CONNECTIONS, JOB, type Job, type OpenQueue } from './queue.ts'
 
 export const openBull: OpenQueue = async (path, count) => {
   const connection = { path, maxRetriesPerRequest: null }
@@ -17,7 +15,7 @@ export const openBull: OpenQueue = async (path, count) => {
   return {
     async start(deliver) {
       worker = new Worker<Job>(JOB, ({ data }) => deliver(data), {
-        ...{ connection, concurrency: CONCURRENCY, removeOnComplete: { count: 0 } },
+        ...{ connection, concurrency: CONNECTIONS, removeOnComplete: { count: 0 } },
       })
       worker.on('error', (error) => console.error(error))
       await worker.waitUntilReady()

