@@ -1,7 +1,8 @@
 /**
  * kill -9 at random moments, over real processes and sockets: events are posted, receivers count,
- * the process that serves and delivers is killed and started again. What was acknowledged has to
- * arrive. Everything random follows from the seed; when exactly a kill lands does not.
+ * the process that serves and delivers is killed and started again, or the database's server is.
+ * What was acknowledged has to arrive. Everything random follows from the seed; when exactly a
+ * kill lands does not.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -9,6 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { PostgresServer } from '../rig/postgres.ts'
 
 const MAIN = fileURLToPath(new URL('../../packages/gatehook/src/cli/main.ts', import.meta.url))
 
@@ -23,6 +25,8 @@ export interface ChaosOptions {
   readonly registrations: number
   /** Processes on the same database (PostgreSQL). */
   readonly nodes: number
+  /** Ended, in order or by a crash, and started again, in place of a third of the kills. */
+  readonly server?: Pick<PostgresServer, 'halt' | 'start'>
 }
 
 export interface ChaosResult {
@@ -32,6 +36,8 @@ export interface ChaosResult {
   /** Arrivals beyond the first of each delivery. */
   readonly duplicates: number
   readonly kills: number
+  /** Of these, how often it was the database's server. */
+  readonly restarts: number
   /**
    * The most the kills can have made sent twice: what was open at the receiver when each came, and
    * what it had answered so shortly before that the result may not have been written.
@@ -157,7 +163,7 @@ export async function chaos(
       try {
         const answer = await post('/events', { type: 'payment.succeeded', object: { id: n } })
         if (answer.status === 201) acknowledged.add(((await answer.json()) as { id: string }).id)
-        else await answer.body?.cancel()
+        else await answer.body?.cancel().then(() => pause(20)) // the database is away
       } catch {
         unsure.posts += 1 // its node was killed: it may or may not be there
         await pause(20)
@@ -165,15 +171,25 @@ export async function chaos(
     }
   }
   let underWay = 0
+  let restarts = 0
+  const killNode = async () => {
+    const at = Math.floor(random() * nodes.length)
+    const { child } = nodes[at]!
+    child.kill('SIGKILL')
+    await ended(child)
+    nodes[at] = await startNode(options)
+  }
+  const restart = async (server: NonNullable<ChaosOptions['server']>) => {
+    restarts += 1
+    await server.halt(random() < 0.5 ? 'fast' : 'immediate')
+    await pause(random() * 500)
+    await server.start()
+  }
   const killer = async () => {
     for (let kill = 1; kill <= options.kills; kill++) {
       await pause(200 + random() * 800)
-      const at = Math.floor(random() * nodes.length)
-      const { child } = nodes[at]!
       underWay += receiver.atRisk()
-      child.kill('SIGKILL')
-      await ended(child)
-      nodes[at] = await startNode(options)
+      await (options.server && random() < 1 / 3 ? restart(options.server) : killNode())
       say(`kill ${kill} of ${options.kills}: ${acknowledged.size} acknowledged`)
     }
   }
@@ -199,6 +215,6 @@ export async function chaos(
   for (const count of receiver.arrivals.values()) duplicates += count - 1
   return {
     ...{ acknowledged: acknowledged.size, expected, lost, duplicates, kills: options.kills },
-    underWay,
+    ...{ restarts, underWay },
   }
 }
