@@ -1,11 +1,12 @@
 /**
  * Passwords at rest: argon2id (§3.9, RFC 9106), stored as PHC strings. At most two are hashed at
- * once, so that libuv's pool of four keeps threads for the disk, and a core stays with the loop.
+ * once, on threads that give way to requests (`hash-threads.ts`).
  */
-import { argon2, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { Failure } from '../kernel/failure.ts'
 import type { Random } from '../kernel/random.ts'
+import { hashThreads } from './hash-threads.ts'
 
 /** OWASP's second choice: 19 MiB, two passes, one lane. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 } as const
@@ -37,15 +38,18 @@ export function createHasher(options: HasherOptions): Hasher {
   const { random } = options
   const atOnce = options.atOnce ?? Math.max(1, Math.min(AT_ONCE, availableParallelism() - 1))
   const queued = gate(atOnce, options.waitingMax ?? WAITING_MAX)
+  const threads = hashThreads()
+  const derive = (message: string, nonce: Uint8Array, parameters: Parameters) =>
+    queued(() => threads({ ...parameters, message, nonce, tagLength: HASH_BYTES }))
   const nobody = phc(PARAMETERS, random.bytes(SALT_BYTES), random.bytes(HASH_BYTES))
   return {
     async hash(password) {
       const salt = random.bytes(SALT_BYTES)
-      return phc(PARAMETERS, salt, await queued(() => derive(password, salt, PARAMETERS)))
+      return phc(PARAMETERS, salt, await derive(password, salt, PARAMETERS))
     },
     async verify(password, stored) {
       const { parameters, salt, hash } = parsed(stored ?? nobody)
-      const made = await queued(() => derive(password, salt, parameters))
+      const made = await derive(password, salt, parameters)
       return timingSafeEqual(made, hash) && stored !== undefined
     },
   }
@@ -80,12 +84,6 @@ interface Parameters {
   readonly passes: number
   readonly parallelism: number
 }
-
-const derive = (message: string, nonce: Uint8Array, parameters: Parameters): Promise<Buffer> =>
-  new Promise((resolve, reject) => {
-    const asked = { ...parameters, message, nonce, tagLength: HASH_BYTES }
-    argon2('argon2id', asked, (error, derived) => (error ? reject(error) : resolve(derived)))
-  })
 
 const base64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '')
 

@@ -40,7 +40,7 @@ const base64url = (text: string): string => Buffer.from(text, 'utf8').toString('
 export const headerOf = (kid: string): string =>
   base64url(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid }))
 
-/** What is signed; `header` is the key's `headerOf`. Throws where a token of it would be too long. */
+/** What is signed; `header` is the key's `headerOf`. Throws where the token would be too long. */
 export function signingInput(claims: Claims, header: string): string {
   const input = `${header}.${base64url(JSON.stringify(claims))}`
   if (input.length + SIGNATURE_CHARACTERS > MAX_TOKEN_CHARACTERS) {

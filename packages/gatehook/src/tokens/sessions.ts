@@ -1,6 +1,6 @@
 /**
- * Sessions: opened, found, ended (§4.2). Each is one transaction; tokens are drafted in it and signed
- * once it is durable.
+ * Sessions: opened, found, ended (§4.2). Each is one transaction; tokens are drafted in it, and
+ * signed once it is durable.
  */
 import { timeOrderedId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
