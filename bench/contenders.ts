@@ -73,32 +73,38 @@ export const GATEHOOK_DATABASE = 'gatehook.db'
 export function gatehook({ users, tied = false, own, service }: GatehookOptions): Contender {
   const parts = [users, tied ? 'tied' : '', own ?? '', service ?? ''].filter((part) => part !== '')
   const data = `gatehook-${parts.join('-')}`
-  const command = (folder: string) => gatehookCommand(folder, service)
+  const command = (folder: string) =>
+    gatehookCommand(`sqlite:${join(folder, GATEHOOK_DATABASE)}`, service)
   return {
     key: data,
     folder: data,
     async prepare(folder) {
       if (users === 0) return
-      const server = await startServer(command(folder), join(folder, 'first.log'), undefined)
-      // Announced is not yet ready to be told to end; having answered is.
-      await (await fetch(server.url)).arrayBuffer()
-      const code = await server.end('SIGTERM')
-      if (code !== 0) throw new Error(`gatehook's first start ended with ${code} on SIGTERM`)
+      await startOnce(command(folder), folder)
       fillGatehook(join(folder, GATEHOOK_DATABASE), { users, tied })
     },
     command,
   }
 }
 
+/** Starts and ends it, so that its database is made. */
+export async function startOnce(command: Command, folder: string): Promise<void> {
+  const server = await startServer(command, join(folder, 'first.log'), undefined)
+  // Announced is not yet ready to be told to end; having answered is.
+  await (await fetch(server.url)).arrayBuffer()
+  const code = await server.end('SIGTERM')
+  if (code !== 0) throw new Error(`gatehook's first start ended with ${code} on SIGTERM`)
+}
+
 const CLI = file('../packages/gatehook/src/cli/main.ts')
 
-function gatehookCommand(folder: string, service: string | undefined): Command {
+export function gatehookCommand(databaseUrl: string, service?: string): Command {
   if (!existsSync(CLI)) throw new Error('packages/gatehook/src/cli/main.ts is not there')
   return {
     args: [CLI, 'start', ...(service ? [file(`contenders/${service}`)] : [])],
     env: {
       GATEHOOK_PORT: '0',
-      GATEHOOK_DATABASE_URL: `sqlite:${join(folder, GATEHOOK_DATABASE)}`,
+      GATEHOOK_DATABASE_URL: databaseUrl,
       GATEHOOK_BOOTSTRAP_KEY: BENCH_KEY,
       GATEHOOK_RATE_LIMIT: '0',
       GATEHOOK_LOG_LEVEL: 'info',

@@ -9,6 +9,7 @@ import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startGenerator } from './load.ts'
 import { runMemory } from './memory.ts'
+import { stopPostgres } from './postgres.ts'
 import { type Result, reportOf } from './report.ts'
 import type { Row } from './row.ts'
 import { type RunContext, runLoadRow } from './run.ts'
@@ -65,6 +66,7 @@ async function main(): Promise<boolean> {
     return await runRows(context)
   } finally {
     generator.end()
+    await stopPostgres()
   }
 }
 

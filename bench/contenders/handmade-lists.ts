@@ -11,9 +11,9 @@ export interface ListOptions {
   readonly origin: { url: string }
 }
 
-type UserRow = [id: number, name: string, email: string, createdAt: number]
+export type UserRow = [id: number, name: string, email: string, createdAt: number]
 
-interface Query {
+export interface Query {
   limit?: string
   cursor?: string
   sort?: 'id' | '-id' | 'created_at' | '-created_at'
@@ -22,7 +22,7 @@ interface Query {
 }
 
 const limit = { type: 'string', pattern: '^(?:[1-9][0-9]?|100)$' }
-const listSchema = {
+export const listSchema = {
   params: { type: 'object', properties: { version: { enum: ['v1', 'v2'] } } },
   querystring: {
     type: 'object',
@@ -103,21 +103,30 @@ export function listRoutes(app: FastifyInstance, db: DatabaseSync, options: List
   )
 
   function send(json: string, params: { version: string }, reply: FastifyReply): void {
-    reply.type('application/json')
-    if (full) {
-      const etag = `"${hash('sha1', json, 'base64url')}"`
-      reply.header('etag', etag).header('x-api-version', params.version)
-      reply.header('x-request-id', reply.request.id)
-      if (reply.request.headers['if-none-match'] === etag) {
-        reply.code(304).send()
-        return
-      }
-    }
-    reply.send(json)
+    answer(json, params, reply, full)
   }
 }
 
-const COLUMNS = 'SELECT id, name, email, created_at FROM users'
+export function answer(
+  json: string,
+  params: { version: string },
+  reply: FastifyReply,
+  full: boolean,
+): void {
+  reply.type('application/json')
+  if (full) {
+    const etag = `"${hash('sha1', json, 'base64url')}"`
+    reply.header('etag', etag).header('x-api-version', params.version)
+    reply.header('x-request-id', reply.request.id)
+    if (reply.request.headers['if-none-match'] === etag) {
+      reply.code(304).send()
+      return
+    }
+  }
+  reply.send(json)
+}
+
+export const COLUMNS = 'SELECT id, name, email, created_at FROM users'
 
 function prepare(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql)
@@ -125,7 +134,7 @@ function prepare(db: DatabaseSync, sql: string): StatementSync {
   return statement
 }
 
-interface Page {
+export interface Page {
   readonly rows: readonly UserRow[]
   readonly before: boolean
   readonly after: boolean
@@ -154,20 +163,22 @@ function pages(db: DatabaseSync): ReadPage {
   return (sort, anchor, size) => {
     const form = formOf(sort, size)
     if (anchor === undefined) {
-      const rows = form.first.all() as unknown as UserRow[]
-      const after = rows.length > size
-      if (after) rows.pop()
-      return { rows, before: false, after }
+      return pageOf(form.first.all() as unknown as UserRow[], anchor, size)
     }
     const statement = anchor.back ? form.back : form.from
     const rows = (sort.endsWith('id')
       ? statement.all(anchor.id)
       : statement.all(anchor.id, anchor.createdAt)) as unknown as UserRow[]
-    const more = rows.length > size
-    if (more) rows.pop()
-    if (!anchor.back) return { rows, before: true, after: more }
-    return { rows: rows.reverse(), before: more, after: true }
+    return pageOf(rows, anchor, size)
   }
+}
+
+/** `rows` may hold one more than `size`, which tells that there are more. */
+export function pageOf(rows: UserRow[], anchor: Anchor | undefined, size: number): Page {
+  const more = rows.length > size
+  if (more) rows.pop()
+  if (!anchor?.back) return { rows, before: anchor !== undefined, after: more }
+  return { rows: rows.reverse(), before: more, after: true }
 }
 
 function prepareForm(db: DatabaseSync, sort: string, limit: number): Form {
@@ -194,7 +205,7 @@ function byTime(direction: string, limit: number): string {
     UNION ALL SELECT * FROM (${COLUMNS} WHERE created_at ${past} ?2 ${order}) LIMIT ${limit}`
 }
 
-function ends(cursors: Cursors, sort: string, page: Page, withPrev: boolean) {
+export function ends(cursors: Cursors, sort: string, page: Page, withPrev: boolean) {
   const first = page.rows[0]
   const last = page.rows.at(-1)
   return {
@@ -208,14 +219,24 @@ const keyOf = (row: UserRow) => ({ id: row[0], createdAt: row[3] })
 
 const quoted = (cursor: string | null) => (cursor === null ? 'null' : `"${cursor}"`)
 
-function envelope(rows: readonly UserRow[], next: string | null, prev: string | null): string {
+export function envelope(
+  rows: readonly UserRow[],
+  next: string | null,
+  prev: string | null,
+): string {
   const data = JSON.stringify(rows.map(objectOf))
   const cursors = `{"next":${quoted(next)},"prev":${quoted(prev)}}`
   const more = `"next_cursor":${quoted(next)},"has_more":${next !== null}`
   return `{"data":${data},"cursors":${cursors},${more}}`
 }
 
-function link(origin: string, url: string, query: Query, next: string | null, prev: string | null) {
+export function link(
+  origin: string,
+  url: string,
+  query: Query,
+  next: string | null,
+  prev: string | null,
+) {
   const path = url.slice(0, url.indexOf('?') < 0 ? url.length : url.indexOf('?'))
   const sort = query.sort === undefined ? '' : `&sort=${query.sort}`
   const base = `<${origin}${path}?limit=${query.limit ?? 20}${sort}`

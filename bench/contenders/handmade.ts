@@ -3,21 +3,25 @@
  * prepared statements, rows as arrays. The yardstick, so it uses the best technique we know.
  *
  *   --db FILE
+ *   --postgres URL [--pipeline]   the list only, from `pg.Pool`, or by pipelined connections
  *   --full   the lean form + signed cursors both ways, ETag, Link, one log line, version header
  *   --store none|each|group   what POST /orders does with a valid order
  */
 import { createHash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
-import Fastify from 'fastify'
+import Fastify, { type FastifyReply } from 'fastify'
 import { pino } from 'pino'
 import { announce } from './announce.ts'
 import { listRoutes } from './handmade-lists.ts'
 import { orderRoutes } from './handmade-orders.ts'
+import { type FindKey, type Key, listRoute, openPostgres } from './handmade-postgres.ts'
 
 const { values } = parseArgs({
   options: {
     db: { type: 'string' },
+    postgres: { type: 'string' },
+    pipeline: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
     store: { type: 'string', default: 'none' },
   },
@@ -37,11 +41,17 @@ db?.exec('PRAGMA mmap_size = 1073741824')
 app.addHook('onSend', (_request, _reply, payload, done) => {
   setImmediate(() => done(null, payload))
 })
-if (db) requireKey(db)
-if (full) logRequests()
 const origin = { url: '' }
-if (db) listRoutes(app, db, { full, origin })
-orderRoutes(app, db, values.store)
+if (values.postgres === undefined) {
+  if (db) requireKey(keysIn(db))
+  if (db) listRoutes(app, db, { full, origin })
+  orderRoutes(app, db, values.store)
+} else {
+  const source = openPostgres(values.postgres, values.pipeline)
+  requireKey(source.findKey)
+  listRoute(app, source, { full, origin })
+}
+if (full) logRequests()
 origin.url = await announce(app, () => db?.close())
 
 /** One line a request, written in chunks off its path; of a cursor only the name. */
@@ -57,29 +67,33 @@ function logRequests(): void {
   })
 }
 
-/** A key once found is remembered by its text: the hash and the look-up are paid once. */
-function requireKey(db: DatabaseSync): void {
+function keysIn(db: DatabaseSync): FindKey {
   const find = db.prepare('SELECT id, scopes FROM api_keys WHERE hash = ?')
-  const known = new Map<string, { id: string; scopes: string }>()
+  return (hash) => find.get(hash) as unknown as Key | undefined
+}
+
+/** A key once found is remembered by its text: the hash and the look-up are paid once. */
+function requireKey(find: FindKey): void {
+  const known = new Map<string, Key>()
+  const judge = (principal: Key | undefined, reply: FastifyReply): boolean => {
+    if (principal?.scopes.includes('users:read')) return true
+    reply.code(403).send({ error: principal ? 'insufficient_scope' : 'invalid_api_key' })
+    return false
+  }
   app.addHook('onRequest', (request, reply, done) => {
     const key = request.headers['x-api-key']
     if (typeof key !== 'string') {
       reply.code(401).send({ error: 'unauthorized' })
       return
     }
-    let principal = known.get(key)
-    if (principal === undefined) {
-      const row = find.get(createHash('sha256').update(key).digest())
-      if (row === undefined) {
-        reply.code(403).send({ error: 'invalid_api_key' })
-        return
-      }
-      known.set(key, (principal = row as { id: string; scopes: string }))
-    }
-    if (!principal.scopes.includes('users:read')) {
-      reply.code(403).send({ error: 'insufficient_scope' })
+    const principal = known.get(key)
+    if (principal !== undefined) {
+      if (judge(principal, reply)) done()
       return
     }
-    done()
+    Promise.resolve(find(createHash('sha256').update(key).digest())).then((row) => {
+      if (row) known.set(key, row)
+      if (judge(row, reply)) done()
+    }, done)
   })
 }

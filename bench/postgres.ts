@@ -1,0 +1,54 @@
+/**
+ * One PostgreSQL for all rows of a run, started when the first contender asks for a database, on the
+ * load generator's core where cores are given out.
+ */
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createDatabase, type PostgresServer, startPostgres } from '../test/rig/postgres.ts'
+
+const TICK_MICROS = 10_000
+
+let running: Promise<PostgresServer> | undefined
+
+/** The URL of a new, empty database. */
+export async function newDatabase(core: number | undefined): Promise<string> {
+  running ??= start(core)
+  return createDatabase((await running).url)
+}
+
+export async function stopPostgres(): Promise<void> {
+  await (await running)?.stop()
+  running = undefined
+}
+
+/** User and system time of the server's processes so far, microseconds; those that ended too. */
+export async function postgresMicros(): Promise<number> {
+  const pid = await (await running)!.pid()
+  let ticks = 0
+  for (const name of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    const stat = statOf(name)
+    if (Number(name) === pid) ticks += sum(stat, 11, 15)
+    else if (Number(stat[1]) === pid) ticks += sum(stat, 11, 13)
+  }
+  return ticks * TICK_MICROS
+}
+
+const sum = (stat: readonly string[], from: number, to: number) =>
+  stat.slice(from, to).reduce((total, text) => total + Number(text), 0)
+
+/** What stands behind the name in parentheses: state, parent, …; nothing of a process that ended. */
+function statOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+  } catch {
+    return []
+  }
+}
+
+/** Processes the server makes later are bound as it is. */
+async function start(core: number | undefined): Promise<PostgresServer> {
+  const server = await startPostgres()
+  const pid = String(await server.pid())
+  if (core !== undefined) spawnSync('taskset', ['-a', '-c', '-p', String(core), pid])
+  return server
+}
