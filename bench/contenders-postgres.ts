@@ -7,14 +7,15 @@ import { type Contender, gatehookCommand, startOnce } from './contenders.ts'
 import { BENCH_KEY_HASH, userOf } from './data.ts'
 import { newDatabase } from './postgres.ts'
 
-/** The other core than the servers', see `main.ts`. */
-const CORE = availableParallelism() > 1 ? 1 : undefined
+/** Not a core servers run on, see `main.ts`: the load generator's, or those nobody else is given. */
+const cores = availableParallelism()
+const CORES = cores > 3 ? `3-${cores - 1}` : cores > 1 ? '1' : undefined
 
 const URL_FILE = 'database-url'
 const urlOf = (folder: string) => readFileSync(join(folder, URL_FILE), 'utf8')
 
 async function databaseIn(folder: string): Promise<string> {
-  const url = await newDatabase(CORE)
+  const url = await newDatabase(CORES)
   writeFileSync(join(folder, URL_FILE), url)
   return url
 }

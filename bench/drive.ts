@@ -17,6 +17,8 @@ export interface Wire {
 
 export interface RunOptions {
   readonly connections: number
+  /** Connections go to these ports as well, by turns. */
+  readonly also?: readonly number[]
   /** Stop sending after so long. At least one of `seconds` and `count` is given. */
   readonly seconds?: number
   /** Stop after so many requests were sent. */
@@ -60,7 +62,11 @@ export async function drive(
   options: RunOptions,
 ): Promise<Outcome & { next: number }> {
   const run = new Run(requests, start, options)
-  const lanes = Array.from({ length: options.connections }, () => new Lane(port, run))
+  const ports = [port, ...(options.also ?? [])]
+  const lanes = Array.from(
+    { length: options.connections },
+    (_, n) => new Lane(ports[n % ports.length]!, run),
+  )
   await Promise.all(lanes.map((lane) => lane.opened))
   const outcome = await run.go(lanes)
   for (const lane of lanes) lane.close()

@@ -1,7 +1,4 @@
-/**
- * One PostgreSQL for all rows of a run, started when the first contender asks for a database, on the
- * load generator's core where cores are given out.
- */
+/** One PostgreSQL for all rows of a run, started when the first contender asks for a database. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createDatabase, type PostgresServer, startPostgres } from '../test/rig/postgres.ts'
@@ -11,8 +8,8 @@ const TICK_MICROS = 10_000
 let running: Promise<PostgresServer> | undefined
 
 /** The URL of a new, empty database. */
-export async function newDatabase(core: number | undefined): Promise<string> {
-  running ??= start(core)
+export async function newDatabase(cores: string | undefined): Promise<string> {
+  running ??= start(cores)
   return createDatabase((await running).url)
 }
 
@@ -46,9 +43,9 @@ function statOf(pid: string): string[] {
 }
 
 /** Processes the server makes later are bound as it is. */
-async function start(core: number | undefined): Promise<PostgresServer> {
+async function start(cores: string | undefined): Promise<PostgresServer> {
   const server = await startPostgres()
   const pid = String(await server.pid())
-  if (core !== undefined) spawnSync('taskset', ['-a', '-c', '-p', String(core), pid])
+  if (cores !== undefined) spawnSync('taskset', ['-a', '-c', '-p', cores, pid])
   return server
 }

@@ -19,17 +19,22 @@ const factsOf = ({ durability, connections, users }: Facts) =>
   `durability: ${durability} · TLS: none · connections: ${connections} · rows: ${whole(users)}`
 
 function loadLines({ sides, ratios }: LoadResult): string[] {
+  const shared = sides.some(({ sharedMicros }) => sharedMicros !== undefined)
   const head = ['', 'per second', 'min–max', 'CPU µs', 'p50 ms', 'p99 ms', 'RSS MB', 'generator %']
-  const table = sides.map(({ name, rate, cpuMicros, p50, p99, rssMb, generatorBusy }) => [
-    name,
-    whole(rate.median),
-    `${whole(rate.min)}–${whole(rate.max)}`,
-    known(cpuMicros, (value) => value.toFixed(1)),
-    (p50 / 1000).toFixed(2),
-    (p99 / 1000).toFixed(2),
-    known(rssMb, whole),
-    whole(generatorBusy * 100),
-  ])
+  if (shared) head.push('database CPU µs')
+  const table = sides.map(
+    ({ name, rate, cpuMicros, sharedMicros, p50, p99, rssMb, generatorBusy }) => [
+      name,
+      whole(rate.median),
+      `${whole(rate.min)}–${whole(rate.max)}`,
+      known(cpuMicros, (value) => value.toFixed(1)),
+      (p50 / 1000).toFixed(2),
+      (p99 / 1000).toFixed(2),
+      known(rssMb, whole),
+      whole(generatorBusy * 100),
+      ...(shared ? [known(sharedMicros, (value) => value.toFixed(1))] : []),
+    ],
+  )
   return [...columns([head, ...table]), ...ratios.map(ratioLine)]
 }
 

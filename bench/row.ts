@@ -7,6 +7,10 @@ export interface Side {
   readonly name: string
   /** Sides whose contenders have one `key` are asked in one process. */
   readonly contender: Contender
+  /** Asked together with `contender`; the n-th on core 2 n, if there is one, else on the last. */
+  readonly others?: readonly Contender[]
+  /** CPU time so far, in microseconds, of what works for all sides: a database server. */
+  sharedMicros?(): Promise<number>
   /** Made once the contender answers at `url`; walked round and round. With `each`: every round. */
   asks(url: string): Promise<readonly Ask[]> | readonly Ask[]
   /** The status every answer must have. Default 200. */

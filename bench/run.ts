@@ -3,6 +3,7 @@
  * ratios. Prints nothing; progress goes to the callback.
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Contender } from './contenders.ts'
 import type { Outcome } from './drive.ts'
@@ -29,6 +30,8 @@ export interface SideResult {
   readonly rate: Spread
   /** User and system time of the server per answer, microseconds. */
   readonly cpuMicros: number | undefined
+  /** The same of `Side.sharedMicros`. */
+  readonly sharedMicros: number | undefined
   /** Microseconds, medians over the rounds. */
   readonly p50: number
   readonly p99: number
@@ -61,6 +64,7 @@ const WARM_SECONDS = 3
 interface Contestant {
   readonly side: Side
   readonly server: Server
+  readonly others: readonly Server[]
   asks: readonly Ask[]
   readonly list: string
   readonly rounds: Round[]
@@ -70,6 +74,7 @@ interface Contestant {
 interface Round {
   readonly outcome: Outcome
   readonly cpuMicros: number | undefined
+  readonly sharedMicros: number | undefined
 }
 
 export async function runLoadRow(row: LoadRow, context: RunContext): Promise<LoadResult> {
@@ -129,18 +134,26 @@ async function enter(
   servers: Map<string, Server>,
   context: RunContext,
 ): Promise<Contestant> {
-  const { contender } = side
-  let server = servers.get(contender.key)
-  if (!server) {
+  const started = async (contender: Contender, core: number | undefined): Promise<Server> => {
+    const known = servers.get(contender.key)
+    if (known) return known
     const folder = await prepared(contender, context)
     context.progress(`${side.name}: starting`)
     const log = join(folder, `${contender.key}.log`)
-    server = await startServer(contender.command(folder), log, context.core)
+    const server = await startServer(contender.command(folder), log, core)
     servers.set(contender.key, server)
+    return server
+  }
+  const { core } = context
+  const server = await started(side.contender, core)
+  const others: Server[] = []
+  for (const [n, other] of (side.others ?? []).entries()) {
+    const own = Math.min(2 * (n + 1), availableParallelism() - 1)
+    others.push(await started(other, core === undefined ? undefined : own))
   }
   context.progress(`${side.name}: gathering requests`)
   const list = `${row.name} ${side.name}`
-  const one: Contestant = { side, server, asks: [], list, rounds: [], acknowledged: 0 }
+  const one: Contestant = { side, server, others, asks: [], list, rounds: [], acknowledged: 0 }
   if (row.each === undefined) await gather(one, context)
   return one
 }
@@ -157,28 +170,35 @@ async function ask(
   context: RunContext,
   faults: string[],
 ): Promise<number> {
-  const { side, server } = one
+  const { side, server, others } = one
   const { connections } = row.facts
   if (row.each !== undefined) await gather(one, context)
   const length = row.each === undefined ? { seconds: context.seconds } : { count: row.each }
   const stop = new AbortController()
   const beside = side.beside?.(server.url, stop.signal)
-  const before = server.cpuMicros()
-  const options = { connections, ...length, samples: SAMPLES }
+  const before = [cpuOf([server, ...others]), await side.sharedMicros?.()]
+  const also = others.map(({ port }) => port)
+  const options = { connections, ...length, also, samples: SAMPLES }
   const outcome = await context.generator.run(one.list, server.port, options)
-  const after = server.cpuMicros()
+  const after = [cpuOf([server, ...others]), await side.sharedMicros?.()]
   stop.abort()
   await beside
-  server.trimLog()
-  const cpuMicros =
-    before === undefined || after === undefined || outcome.answers === 0
-      ? undefined
-      : (after - before) / outcome.answers
-  one.rounds.push({ outcome, cpuMicros })
+  for (const each of [server, ...others]) each.trimLog()
+  const [cpuMicros, sharedMicros] = before.map((from, n) => {
+    const to = after[n]
+    const known = from !== undefined && to !== undefined && outcome.answers > 0
+    return known ? (to - from) / outcome.answers : undefined
+  })
+  one.rounds.push({ outcome, cpuMicros, sharedMicros })
   const wanted = side.status ?? 200
   one.acknowledged += outcome.statuses[wanted] ?? 0
   for (const problem of problems(one, outcome, wanted)) faults.push(`${side.name}: ${problem}`)
   return outcome.rate
+}
+
+function cpuOf(servers: readonly Server[]): number | undefined {
+  const times = servers.map((server) => server.cpuMicros())
+  return times.every((time) => time !== undefined) ? times.reduce((a, b) => a + b, 0) : undefined
 }
 
 function* problems(one: Contestant, outcome: Outcome, wanted: number): Iterable<string> {
@@ -201,20 +221,25 @@ function* problems(one: Contestant, outcome: Outcome, wanted: number): Iterable<
 
 function summary({ side, server, rounds }: Contestant): SideResult {
   const rates = rounds.map(({ outcome }) => outcome.rate)
-  const cpu = rounds.flatMap(({ cpuMicros }) => (cpuMicros === undefined ? [] : [cpuMicros]))
   const rss = server.rssBytes()
   const p99s = rounds.map(({ outcome }) => outcome.latency.p99)
   return {
     name: side.name,
     rates,
     rate: spread(rates),
-    cpuMicros: cpu.length === 0 ? undefined : median(cpu),
+    cpuMicros: medianOf(rounds.map(({ cpuMicros }) => cpuMicros)),
+    sharedMicros: medianOf(rounds.map(({ sharedMicros }) => sharedMicros)),
     p50: median(rounds.map(({ outcome }) => outcome.latency.p50)),
     p99: median(p99s),
     p99s,
     rssMb: rss === undefined ? undefined : rss / 2 ** 20,
     generatorBusy: Math.max(...rounds.map(({ outcome }) => outcome.busy)),
   }
+}
+
+function medianOf(figures: readonly (number | undefined)[]): number | undefined {
+  const known = figures.filter((figure) => figure !== undefined)
+  return known.length === 0 ? undefined : median(known)
 }
 
 /** Rounds are paired: what disturbs the machine for seconds disturbs both sides of a ratio. */

@@ -1,6 +1,7 @@
 /** Row 16: row 1 on PostgreSQL, which shares a core with the load generator. */
 import { checkPage, pagesOf } from '../asks.ts'
 import { gatehookOnPostgres, handmadeOnPostgres } from '../contenders-postgres.ts'
+import { postgresMicros } from '../postgres.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const USERS = 100_000
@@ -8,6 +9,7 @@ const USERS = 100_000
 const side = (name: string, contender: Side['contender']): Side => ({
   name,
   contender,
+  sharedMicros: postgresMicros,
   asks: (url) => pagesOf(url, { from: 0, to: USERS, step: USERS / 10_000 }),
   check: checkPage,
 })
