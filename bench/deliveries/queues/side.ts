@@ -1,15 +1,21 @@
 /**
  * `side.ts NAME COUNT`: one side of row 12, a process of its own: puts the deliveries in, measures
- * how they are worked off, checks that each came once and none is left; prints JSON.
+ * how they are worked off once it is warm, checks that each came once and none is left, prints
+ * JSON.
  */
 import { fork } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
 import { measured } from '../common.ts'
 import type { QueueMeasured } from '../queues.ts'
 import type { Queue } from './queue.ts'
 import { fileServer, postgresServer, redisServer } from './servers.ts'
 
+/** Deliveries before it is measured. */
+const WARM = 10_000
+const POLL_MS = 5
+
 const [name = '', countText] = process.argv.slice(2)
-const count = Number(countText)
+const all = Number(countText) + WARM
 const receiver = fork(new URL('../receiver.ts', import.meta.url), { execArgv: [] })
 const told = () => new Promise<number>((resolve) => receiver.once('message', resolve as never))
 const url = `http://127.0.0.1:${await told()}/`
@@ -31,7 +37,7 @@ const server = await servers[name as keyof typeof servers]()
 async function open(): Promise<{ start(): Promise<void>; stop(): Promise<number> }> {
   if (name.startsWith('gatehook')) {
     const { openEngine } = await import('./engine.ts')
-    return openEngine(server.address, count, url)
+    return openEngine(server.address, all, url)
   }
   const { delivering } = await import('./queue.ts')
   const { deliver, close } = delivering(url)
@@ -44,26 +50,30 @@ async function open(): Promise<{ start(): Promise<void>; stop(): Promise<number>
 
 async function openQueue(): Promise<Queue> {
   // Who is measured is loaded, the others are not: their memory would be counted.
-  if (name === 'pg-boss') return (await import('./pg-boss.ts')).openBoss(server.address, count)
-  if (name === 'BullMQ') return (await import('./bullmq.ts')).openBull(server.address, count)
-  return (await import('./graphile-worker.ts')).openGraphile(server.address, count)
+  if (name === 'pg-boss') return (await import('./pg-boss.ts')).openBoss(server.address, all)
+  if (name === 'BullMQ') return (await import('./bullmq.ts')).openBull(server.address, all)
+  return (await import('./graphile-worker.ts')).openGraphile(server.address, all)
+}
+
+const arrived = async (least: number) => {
+  while ((await received()) < least) await pause(POLL_MS)
 }
 
 const side = await open()
 await server.settle()
+await side.start()
+await arrived(WARM)
 const before = server.cpuMicros()
-const result = await measured(count, async () => {
-  await side.start()
-  while ((await received()) < count) await new Promise((resolve) => setTimeout(resolve, 10))
-})
-const left = await side.stop()
+const counted = all - (await received())
+const result = await measured(counted, () => arrived(all))
 const after = server.cpuMicros()
+const left = await side.stop()
 const came = await received()
-if (left > 0 || came !== count) throw new Error(`${name}: ${came} of ${count} came, ${left} left`)
+if (left > 0 || came !== all) throw new Error(`${name}: ${came} of ${all} came, ${left} left`)
 const databaseCpuUs =
   before === undefined || after === undefined
     ? undefined
-    : Math.round((10 * (after - before)) / count) / 10
+    : Math.round((10 * (after - before)) / counted) / 10
 process.stdout.write(`${JSON.stringify({ ...result, databaseCpuUs } satisfies QueueMeasured)}\n`)
 receiver.kill()
 await server.stop()
