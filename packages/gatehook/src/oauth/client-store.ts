@@ -1,6 +1,6 @@
 /** SQL of clients and their secrets. Who may do what is not decided here. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
-import { sql } from '../storage/sql.ts'
+import { fixed, sql } from '../storage/sql.ts'
 
 export interface ClientRow extends Row {
   readonly client_id: string
@@ -16,15 +16,20 @@ export interface ClientRow extends Row {
   readonly created_at: number
 }
 
-const oneClient = (id: string) =>
-  sql`SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
-    require_client_auth_on_refresh, created_at FROM gh_clients
-    WHERE client_id = ${id} AND deleted_at IS NULL`
+const oneClient = fixed(
+  `SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
+   require_client_auth_on_refresh, created_at FROM gh_clients
+   WHERE client_id = ? AND deleted_at IS NULL`,
+)
+const liveClient = fixed(
+  'SELECT 1 AS yes FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL',
+)
 
-export const findClient = (from: Reader, id: string) => from.get<ClientRow>(oneClient(id))
-export const lockClient = (tx: Tx, id: string) => tx.lock<ClientRow>(oneClient(id))
-/** It is not deleted before the transaction ends. */
-export const holdClient = (tx: Tx, id: string) => tx.hold<ClientRow>(oneClient(id))
+export const findClient = (from: Reader, id: string) => from.get<ClientRow>(oneClient([id]))
+export const lockClient = (tx: Tx, id: string) => tx.lock<ClientRow>(oneClient([id]))
+/** Whether it is there; it is not deleted before the transaction ends. */
+export const holdClient = async (tx: Tx, id: string) =>
+  (await tx.hold(liveClient([id]))) !== undefined
 
 export interface LiveRow extends ClientRow {
   readonly suspended: number

@@ -41,12 +41,13 @@ export const findByName = (from: Reader, resource: string, folded: string) =>
 export const findById = (from: Reader, resource: string, id: number) =>
   from.get<AccountRow>(byId([resource, id]))
 
-const one = (resource: string, id: number) =>
-  sql`SELECT resource, id, scope, customer, mode, username, folded, password, role, scopes,
-    disabled, revision, created_at FROM gh_people WHERE resource = ${resource} AND id = ${id}`
+const one = fixed(
+  `SELECT resource, id, scope, customer, mode, username, folded, password, role, scopes,
+   disabled, revision, created_at FROM gh_people WHERE resource = ? AND id = ?`,
+)
 
 export const lockCredential = (tx: Tx, resource: string, id: number) =>
-  tx.lock<CredentialRow>(one(resource, id))
+  tx.lock<CredentialRow>(one([resource, id]))
 
 export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'revision' | 'disabled'>) =>
   tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, username, folded,
