@@ -10,6 +10,11 @@ import { Span, unavailable } from './transaction.ts'
 
 /** Transactions in one commit. Bounds how long a batch keeps the thread from reading: some 2 ms. */
 const BATCH_MAX = 64
+/**
+ * Turns of the event loop without a newcomer, after which a batch that is smaller than the one
+ * before waits no longer: those who were answered a moment ago mostly come again.
+ */
+const QUIET_TURNS_MAX = 4
 /** Transactions that may wait, about a second's worth. Beyond it callers are told to come again. */
 const QUEUE_MAX = 20_000
 
@@ -47,6 +52,8 @@ export class WriteQueue {
   #committed: Job[] = []
   #draining: Promise<void> | undefined
   #syncing: Promise<void> | undefined
+  /** Transactions in the last commit. */
+  #expected = 0
   /** Why nothing can be written any more. */
   #dead: unknown
 
@@ -67,7 +74,7 @@ export class WriteQueue {
         span: new Span(),
         value: undefined,
       })
-      this.#draining ??= this.#drain()
+      this.#proceed()
     })
   }
 
@@ -78,21 +85,42 @@ export class WriteQueue {
 
   /** Resolves when all that waits has been answered. */
   async drained(): Promise<void> {
-    await this.#draining
-    await this.#syncing
+    while (this.#draining || this.#syncing) {
+      await this.#draining
+      await this.#syncing
+    }
+  }
+
+  /**
+   * A commit writes every page its rows touched: one for all that come during a sync costs less
+   * than two for halves of them. Only a full batch does not wait for the disk (decision 0002).
+   */
+  #proceed(): void {
+    const { length } = this.#waiting
+    if (length === 0 || (this.#syncing && length < BATCH_MAX)) return
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = undefined
+      this.#proceed()
+    })
   }
 
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      // Sockets are served between two batches, and what they bring joins the next one.
-      await nextTurn()
-      try {
-        await this.#batch()
-      } catch (error) {
-        this.#die(error) // not even a rollback works: the connection is of no use
-      }
+    await this.#gathered()
+    try {
+      await this.#batch()
+    } catch (error) {
+      this.#die(error) // not even a rollback works: the connection is of no use
     }
-    this.#draining = undefined
+  }
+
+  /** Sockets are served between two batches, and what they bring joins the next one. */
+  async #gathered(): Promise<void> {
+    for (let quiet = 0; quiet < QUIET_TURNS_MAX; ) {
+      const { length } = this.#waiting
+      await nextTurn()
+      if (this.#waiting.length >= this.#expected) return
+      quiet = this.#waiting.length === length ? quiet + 1 : 0
+    }
   }
 
   async #batch(): Promise<void> {
@@ -118,6 +146,7 @@ export class WriteQueue {
       return
     }
     if (open.length === 0) return // each was refused and told so
+    this.#expected = open.length
     this.#committed.push(...open)
     this.#syncing ??= this.#sync()
   }
@@ -156,6 +185,7 @@ export class WriteQueue {
     }
     // In the same turn as the check above: a batch that commits later must find no sync running.
     this.#syncing = undefined
+    this.#proceed()
   }
 
   #settle(job: Job): void {

@@ -47,6 +47,12 @@ function disk() {
   }
 }
 
+/** As many as do not wait for the disk before they are committed. */
+const FULL_BATCH = Array.from({ length: 64 }, (_, n) => n + 2)
+const committed = async (db: Database, rows: number) => {
+  while ((await count(db)) < rows) await new Promise((resolve) => setImmediate(resolve))
+}
+
 test('a write is acknowledged by a sync that began after its commit, not before', async (t) => {
   const slow = disk()
   t.after(() => slow.release())
@@ -60,16 +66,35 @@ test('a write is acknowledged by a sync that began after its commit, not before'
     })
   const first = write(1).then(() => told.push('first'))
   const sync = await slow.next()
-  const second = write(2).then(() => told.push('second'))
-  while ((await count(db)) < 2) await new Promise((resolve) => setImmediate(resolve))
-  assert.deepEqual(told, [], 'both are committed, neither is on disk')
+  const second = Promise.all(FULL_BATCH.map(write)).then(() => told.push('second'))
+  await committed(db, 65)
+  assert.deepEqual(told, [], 'all are committed, none is on disk')
   sync.resolve()
   await first
   const covering = await slow.next()
   assert.deepEqual(told, ['after 1', 'first'], 'the first sync began before the second commit')
   covering.resolve()
   await second
-  assert.deepEqual(told, ['after 1', 'first', 'after 2', 'second'])
+  assert.deepEqual(told.slice(2), [...FULL_BATCH.map((id) => `after ${id}`), 'second'])
+})
+
+test('what comes during a sync is one commit after it', async (t) => {
+  const slow = disk()
+  t.after(() => slow.release())
+  const db = await withTable(t, { sync: () => slow.sync() })
+  slow.manual = true
+  const first = insert(db, 1)
+  const sync = await slow.next()
+  const later = [insert(db, 2), insert(db, 3)]
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(await count(db), 1)
+  sync.resolve()
+  await first
+  const covering = await slow.next()
+  assert.equal(await count(db), 3)
+  covering.resolve()
+  await Promise.all(later)
+  assert.equal(slow.waiting.length, 0)
 })
 
 test('after a failed sync nothing is acknowledged any more, not even by a later one', async (t) => {
@@ -79,14 +104,14 @@ test('after a failed sync nothing is acknowledged any more, not even by a later 
   broken.manual = true
   const first = insert(db, 1)
   const sync = await broken.next()
-  const second = insert(db, 2)
-  while ((await count(db)) < 2) await new Promise((resolve) => setImmediate(resolve))
+  const second = FULL_BATCH.map((id) => insert(db, id))
+  await committed(db, 65)
   broken.manual = false // whoever asks again is told that all is well
   sync.reject(new Error('EIO'))
-  for (const write of [first, second, insert(db, 3)]) {
+  for (const write of [first, ...second, insert(db, 66)]) {
     await assert.rejects(write, { code: 'storage_unavailable' })
   }
-  assert.equal(await count(db), 2, 'reading goes on')
+  assert.equal(await count(db), 65, 'reading goes on')
 })
 
 test('a full disk refuses by name; what was stored stays, and room lets it go on', async (t) => {
