@@ -1,6 +1,6 @@
 /**
  * One request on its way through the pipeline, and its answer. The words every room that has routes
- * speaks; nothing of Fastify is in them.
+ * speaks; nothing of node's server is in them.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Principal } from '../kernel/principal.ts'

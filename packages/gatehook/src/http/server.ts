@@ -1,16 +1,19 @@
 /**
- * The door to Fastify, the only file that imports it: router, sockets, `inject`. Fastify neither
- * reads bodies, nor answers, nor logs here; what a call goes through is `exchange.ts`.
+ * The door to HTTP: node's server, Fastify's router, and `inject` for calls without a socket. What
+ * a call goes through is `exchange.ts`.
  */
-import { type IncomingMessage, METHODS, type Server, type ServerResponse } from 'node:http'
-import type { Server as HttpsServer } from 'node:https'
+
+import { once } from 'node:events'
+import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createHttps, Server as HttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { type FastifyInstance, fastify } from 'fastify'
+import createRouter from 'find-my-way'
+import type { Response as Injected, InjectOptions } from 'light-my-request'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
-import { type Arrival, type ArrivalRules, readArrival } from './arrival.ts'
+import { type ArrivalRules, readArrival } from './arrival.ts'
 import type { Endpoint } from './call.ts'
 import {
   type Context,
@@ -49,8 +52,8 @@ export interface ServerOptions {
 export interface HttpServer {
   /** Binds; `url` is the address bound, with the real port where 0 was asked for. */
   listen(bind: { host: string; port: number }): Promise<{ url: string; port: number }>
-  /** Fastify's `inject`: a call without a socket, for tests. */
-  readonly inject: FastifyInstance['inject']
+  /** A call without a socket: for the CLI and for tests. */
+  inject(call: string | InjectOptions): Promise<Injected>
   /**
    * No new connections; requests in flight finish, at most `limitMs` milliseconds long; then every
    * connection is closed. Resolves with whether all finished.
@@ -60,10 +63,6 @@ export interface HttpServer {
   close(): Promise<void>
 }
 
-/** Where an arrival is kept between the rewriting of the URL and the handler. */
-const ARRIVAL = Symbol('arrival')
-type Arriving = IncomingMessage & { [ARRIVAL]?: Arrival }
-
 /** The latest response of a connection, for `parser-errors.ts`. */
 const LATEST = Symbol('latest')
 type Tracked = Socket & { [LATEST]?: ServerResponse }
@@ -72,6 +71,9 @@ const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze(Object.create(
 const NO_QUERY = Object.freeze({})
 const TLS_HANDSHAKE_MS = 10_000
 const TIMEOUT_CHECKS_MS = 1000
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void
+type HttpServerOfNode = ReturnType<typeof nodeServer>
 
 export function createServer(options: ServerOptions): HttpServer {
   const limits: Limits = { ...defaultLimits, ...options.limits }
@@ -88,22 +90,14 @@ export function createServer(options: ServerOptions): HttpServer {
     drain: new AbortController(),
   }
   const rules: ArrivalRules = { urlBytes: limits.urlBytes, roots: options.roots, random }
-  const unknown: Plan = {
-    kind: 'unknown',
-    route: '*',
-    methods: {},
-    allow: '',
-    steps: options.pipeline.unknown,
+  const find = routes(options.endpoints, options.pipeline, limits)
+  const listener: Listener = (request, response) => {
+    const arrival = readArrival(request, clock.elapsedMs(), rules)
+    const { plan, params, refusal } = find(arrival.routed)
+    const judged = refusal && !arrival.refusal ? { ...arrival, refusal } : arrival
+    serve(new Exchange(context, plan, judged, request, response, params))
   }
-  const nowhere = (request: IncomingMessage, response: ServerResponse) =>
-    serve(new Exchange(context, unknown, arrivalOf(request), request, response, NO_PARAMS))
-  const broken = (_path: string, request: IncomingMessage, response: ServerResponse) => {
-    const arrival = arrivalOf(request)
-    const refusal =
-      arrival.refusal ?? new Failure('invalid_request', 'A percent escape in the path is broken.')
-    serve(new Exchange(context, unknown, { ...arrival, refusal }, request, response, NO_PARAMS))
-  }
-
+  const server = nodeServer(options.tls, limits)
   const refusals: ParserErrorOptions = {
     log,
     random,
@@ -111,59 +105,54 @@ export function createServer(options: ServerOptions): HttpServer {
     documentation,
     latest: (socket) => (socket as Tracked)[LATEST],
   }
-  const settings = {
-    ...nodeOptions(options.tls, limits),
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveMs,
-    logger: false,
-    genReqId: () => '', // ours is made on arrival
-    exposeHeadRoutes: false,
-    return503OnClosing: false,
-    rewriteUrl(request: Arriving) {
-      const arrival = readArrival(request, clock.elapsedMs(), rules)
-      request[ARRIVAL] = arrival
-      return arrival.routed
-    },
-    routerOptions: {
-      maxParamLength: limits.urlBytes,
-      querystringParser: () => NO_QUERY,
-      onBadUrl: broken,
-      defaultRoute: nowhere,
-    },
-    clientErrorHandler: answerParserErrors(refusals),
-  }
-  // Its types want to know at compile time whether the server speaks TLS.
-  const app = fastify(settings as object) as unknown as FastifyInstance
-  app.server.on('connect', refuseTunnels(refusals))
-
-  // No method has a body as far as Fastify goes: ours is read after the head steps.
-  for (const method of ROUTED) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
-  for (const endpoint of options.endpoints) {
-    register(app, context, planOf(endpoint, options.pipeline), nowhere)
-  }
-  return operate(app, context, options)
+  server.on('clientError', answerParserErrors(refusals))
+  server.on('connect', refuseTunnels(refusals))
+  return operate(server, listener, context, options)
 }
 
-/** CONNECT is for proxies; node gives it to nobody here. */
-const ROUTED = METHODS.filter((method) => method !== 'CONNECT')
+/** What a path leads to. */
+interface Found {
+  readonly plan: Plan
+  readonly params: Readonly<Record<string, string>>
+  readonly refusal?: Failure
+}
 
-type Listener = (request: IncomingMessage, response: ServerResponse) => void
-
-function register(app: FastifyInstance, context: Context, plan: Plan, nowhere: Listener): void {
-  app.route({
-    method: [...ROUTED],
-    url: plan.route,
-    handler(request, reply) {
-      const params = (request.params ?? NO_PARAMS) as Record<string, string>
-      // The router lets `/users/` match `/users/:id`.
-      for (const name in params) if (params[name] === '') return nowhere(request.raw, reply.raw)
-      const { raw } = request
-      serve(new Exchange(context, plan, arrivalOf(raw), raw, reply.raw, params))
-    },
+/** Every path once, whatever the method: a method a path has not is 405, not 404. */
+function routes(
+  endpoints: readonly Endpoint[],
+  pipeline: Pipeline,
+  limits: Limits,
+): (path: string) => Found {
+  const plan: Plan = {
+    kind: 'unknown',
+    route: '*',
+    methods: {},
+    allow: '',
+    steps: pipeline.unknown,
+  }
+  const nowhere: Found = { plan, params: NO_PARAMS }
+  const unused = () => {}
+  const router = createRouter({
+    maxParamLength: limits.urlBytes,
+    querystringParser: () => NO_QUERY,
+    onBadUrl: unused,
   })
+  for (const endpoint of endpoints) {
+    router.on('GET', endpoint.path, unused, planOf(endpoint, pipeline))
+  }
+  return (path) => {
+    const found = router.find('GET', path)
+    if (!found) return nowhere
+    const { store, params } = found as { store: Plan | null; params: Found['params'] }
+    if (!store) {
+      const refusal = new Failure('invalid_request', 'A percent escape in the path is broken.')
+      return { ...nowhere, refusal }
+    }
+    // The router lets `/users/` match `/users/:id`.
+    for (const name in params) if (params[name] === '') return nowhere
+    return { plan: store, params }
+  }
 }
-
-const arrivalOf = (request: IncomingMessage): Arrival => (request as Arriving)[ARRIVAL]!
 
 function planOf(endpoint: Endpoint, pipeline: Pipeline): Plan {
   const methods = Object.keys(endpoint.methods)
@@ -178,67 +167,89 @@ function planOf(endpoint: Endpoint, pipeline: Pipeline): Plan {
   }
 }
 
-/** Options of node's own server, which Fastify passes on. */
-function nodeOptions(tls: TlsFiles | undefined, limits: Limits) {
+function nodeServer(tls: TlsFiles | undefined, limits: Limits) {
   const node = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECKS_MS, limits.headersTimeoutMs / 2),
     requireHostHeader: false, // node would answer without our envelope; `arrival.ts` requires it
     noDelay: true,
   }
-  if (!tls) return { http: node }
+  if (!tls) return createHttp(node)
+  const handshakeTimeout = TLS_HANDSHAKE_MS
+  return createHttps({ ...node, ...readTls(tls), handshakeTimeout, ALPNProtocols: ['http/1.1'] })
+}
+
+/** Hands requests to the listener; `landed` resolves with whether all are answered in time. */
+function receive(server: HttpServerOfNode, listener: Listener) {
+  let inFlight = 0
+  let whenIdle: (() => void) | undefined
+  const released = () => {
+    if (--inFlight === 0) whenIdle?.()
+  }
+  const take: Listener = (request, response) => {
+    inFlight++
+    ;(request.socket as Tracked)[LATEST] = response
+    response.on('close', released)
+    listener(request, response)
+  }
+  server.on('request', take)
+  // `100 Continue` is sent when the body is wanted, not before; other expectations meet a 400.
+  server.on('checkContinue', take)
+  server.on('checkExpectation', take)
   return {
-    https: {
-      ...node,
-      ...readTls(tls),
-      handshakeTimeout: TLS_HANDSHAKE_MS,
-      ALPNProtocols: ['http/1.1'],
+    async landed(limitMs: number): Promise<boolean> {
+      if (inFlight === 0) return true
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, limitMs)
+        whenIdle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+      return inFlight === 0
     },
   }
 }
 
 /** Listening, draining, closing. */
-function operate(app: FastifyInstance, context: Context, options: ServerOptions): HttpServer {
-  const server = app.server as Server
-  let inFlight = 0
-  let whenIdle: (() => void) | undefined
+function operate(
+  server: HttpServerOfNode,
+  listener: Listener,
+  context: Context,
+  options: ServerOptions,
+): HttpServer {
+  const flights = receive(server, listener)
   let unwatch: (() => void) | undefined
-
-  const released = () => {
-    if (--inFlight === 0) whenIdle?.()
-  }
-  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
-    inFlight++
-    ;(request.socket as Tracked)[LATEST] = response
-    response.on('close', released)
-  })
-  // `100 Continue` is sent when the body is wanted, not before; other expectations meet a 400.
-  const asUsual = (request: IncomingMessage, response: ServerResponse) =>
-    server.emit('request', request, response)
-  server.on('checkContinue', asUsual)
-  server.on('checkExpectation', asUsual)
+  let ended: Promise<unknown> | undefined
 
   const stopListening = () => {
     unwatch?.()
-    if (server.listening) server.close()
+    if (server.listening) {
+      ended = once(server, 'close')
+      server.close()
+    }
+    return ended
   }
   const close = async () => {
-    stopListening()
+    const stopped = stopListening()
     server.closeAllConnections()
-    await app.close()
+    await stopped
   }
 
   return {
-    inject: app.inject.bind(app) as FastifyInstance['inject'],
+    async inject(call) {
+      const { inject } = await import('light-my-request') // most processes never need it
+      return inject(listener, call)
+    },
     async listen({ host, port }) {
-      // Fastify binds `localhost` to every address it has, by servers we would not see.
-      await app.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port })
-      if (options.tls) {
-        const https = app.server as unknown as HttpsServer
-        const apply = (pair: Parameters<HttpsServer['setSecureContext']>[0]) =>
-          https.setSecureContext(pair)
+      // Of the addresses `localhost` may have, the one everybody has.
+      server.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port })
+      await once(server, 'listening')
+      if (options.tls && server instanceof HttpsServer) {
+        const apply = server.setSecureContext.bind(server)
         unwatch = watchTls({ files: options.tls, apply, log: context.log })
       }
       const bound = server.address() as AddressInfo
@@ -250,16 +261,7 @@ function operate(app: FastifyInstance, context: Context, options: ServerOptions)
       context.drain.abort()
       stopListening()
       server.closeIdleConnections()
-      if (inFlight > 0) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, limitMs)
-          whenIdle = () => {
-            clearTimeout(timer)
-            resolve()
-          }
-        })
-      }
-      const finished = inFlight === 0
+      const finished = await flights.landed(limitMs)
       await close()
       return finished
     },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { test } from 'node:test'
+import { eventually } from '../../../../test/rig/eventually.ts'
 import { answersIn, request, start, talk } from './rig.ts'
 
 const post = (path: string, body: string, ...headers: string[]) =>
@@ -139,7 +140,8 @@ test('a caller who leaves in the middle of a body is logged and not answered', a
     socket.on('close', () => resolve())
   })
   await rig.server.drain(5000)
-  const line = rig.lines.find((entry) => entry.msg === 'request aborted')
+  const aborted = async () => rig.lines.find((entry) => entry.msg === 'request aborted')
+  const line = await eventually(aborted, (found) => found !== undefined)
   assert.equal(line?.route, '/api/orders')
   assert.equal(
     rig.lines.some((entry) => entry.msg === 'bug'),
