@@ -95,6 +95,19 @@ eachMigrated('§4.2 what a person may do changes with the next token', async (db
   assert.equal((await refresh(second.refresh_token)).body.error, 'invalid_grant')
 })
 
+eachMigrated(
+  '§4.2 a rotation whose access token cannot be made has not happened',
+  async (db, t) => {
+    const { tokens, refresh, world } = await openDesk(db, t)
+    const { refresh_token } = await tokens.openSession(login)
+    const ada = world.people.get('7')!
+    world.people.set('7', { ...ada, claims: { essay: 'x'.repeat(8_000) } })
+    await assert.rejects(tokens.refresh(refresh_token, undefined), /too large/)
+    world.people.set('7', ada)
+    assert.equal((await refresh(refresh_token)).status, 200)
+  },
+)
+
 eachMigrated('§4.2 a session is opened with what it uses up, or not at all', async (db, t) => {
   const { tokens } = await openDesk(db, t)
   const used: string[] = []
