@@ -47,13 +47,11 @@ export function openPostgres(url: string, pipeline: boolean): Source {
       return row && { id: String(row[0]), scopes: String(row[1]) }
     },
     async rows(sort, anchor, limit) {
-      const name = `${sort} ${anchor ? (anchor.back ? 'back' : 'on') : 'first'}`
-      const values = !anchor
-        ? [limit]
-        : sort.endsWith('id')
-          ? [limit, anchor.id]
-          : [limit, anchor.id, anchor.createdAt]
-      const text = texts(sort, anchor)
+      const name = `${sort} ${anchor ? (anchor.back ? 'back' : 'on') : 'first'} ${limit}`
+      const byId = sort.endsWith('id')
+      const values = !anchor ? [] : byId ? [anchor.id] : [anchor.id, anchor.createdAt]
+      let text = texts.get(name)
+      if (text === undefined) texts.set(name, (text = textOf(sort, anchor, limit)))
       return (await query({ name, text, values, rowMode: 'array' })) as UserRow[]
     },
   }
@@ -77,6 +75,7 @@ function pipelined(config: pg.ClientConfig): Run {
     lane.waiting++
     try {
       await lane.opened
+      gather(lane.client)
       return (await lane.client.query(query)).rows
     } finally {
       lane.waiting--
@@ -84,24 +83,25 @@ function pipelined(config: pg.ClientConfig): Run {
   }
 }
 
-const known = new Map<string, string>()
-
-function texts(sort: string, anchor: Anchor | undefined): string {
-  const name = `${sort} ${anchor?.back}`
-  let text = known.get(name)
-  if (text === undefined) known.set(name, (text = textOf(sort, anchor)))
-  return text
+/** Statements of one turn go out together, as the engine's do. */
+function gather({ connection: { stream } }: pg.Client): void {
+  if (stream.writableCorked > 0) return
+  stream.cork()
+  setImmediate(() => stream.uncork())
 }
 
-function textOf(sort: string, anchor: Anchor | undefined): string {
+const texts = new Map<string, string>()
+
+/** With a constant LIMIT PostgreSQL plans the statement once for all runs, with a bound one anew. */
+function textOf(sort: string, anchor: Anchor | undefined, limit: number): string {
   const up = sort.startsWith('-') === (anchor?.back ?? false)
   const [direction, past] = up ? ['ASC', '>'] : ['DESC', '<']
   const byId = sort.endsWith('id')
-  const order = `${byId ? '' : `created_at ${direction}, `}id ${direction} LIMIT $1`
+  const order = `${byId ? '' : `created_at ${direction}, `}id ${direction} LIMIT ${limit}`
   if (!anchor) return `${COLUMNS} ORDER BY ${order}`
-  if (byId) return `${COLUMNS} WHERE id ${past} $2 ORDER BY ${order}`
+  if (byId) return `${COLUMNS} WHERE id ${past} $1 ORDER BY ${order}`
   // PostgreSQL seeks on both columns of a row value.
-  return `${COLUMNS} WHERE (created_at, id) ${past} ($3, $2) ORDER BY ${order}`
+  return `${COLUMNS} WHERE (created_at, id) ${past} ($2, $1) ORDER BY ${order}`
 }
 
 export function listRoute(app: FastifyInstance, source: Source, options: ListOptions): void {

@@ -193,7 +193,9 @@ function lane(config: pg.PoolConfig, log: Log) {
       underWay++
       const mine = (current ??= connect())
       try {
-        return await body(await mine)
+        const client = await mine
+        gather(client)
+        return await body(client)
       } catch (error) {
         if (isLost(error) && current === mine) current = undefined
         throw error
@@ -206,6 +208,13 @@ function lane(config: pg.PoolConfig, log: Log) {
       await current?.then((client) => client.end())
     },
   }
+}
+
+/** What one turn of the event loop sends goes out in one write, and is read there in one. */
+function gather({ connection: { stream } }: pg.Client): void {
+  if (stream.writableCorked > 0) return
+  stream.cork()
+  setImmediate(() => stream.uncork())
 }
 
 /** A listening connection that broke is made again after this. */
