@@ -7,6 +7,7 @@ const needed = Number(/\d+/.exec(require('../package.json').engines.node)[0])
 const found = process.versions.node
 
 if (Number.parseInt(found, 10) >= needed) {
+  require('./compile-cache.cjs')
   import('../src/cli/main.ts')
 } else {
   process.stderr.write(

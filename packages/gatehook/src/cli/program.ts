@@ -1,51 +1,18 @@
-/** The commands in one list, and how the process ends. What each does is its own file. */
+/** A command line becomes a command that runs, and how the process ends. */
 import { Command, CommanderError } from 'commander'
-import { checkCommand } from './check.ts'
-import { clients } from './clients.ts'
-import { clock } from './clock.ts'
 import { addCommand, type CommandSpec, type FamilySpec } from './command.ts'
-import { config } from './config.ts'
-import { customers } from './customers.ts'
-import { doctor } from './doctor.ts'
-import { events } from './events.ts'
-import { init } from './init.ts'
-import { keys } from './keys.ts'
-import { listen } from './listen.ts'
-import { migrate, seed } from './migrate.ts'
 import { EXIT, explain } from './mistake.ts'
-import { openapi } from './openapi.ts'
-import { operators } from './operators.ts'
 import { processOutput } from './output.ts'
 import { start } from './start.ts'
-import { triggerCommand } from './trigger.ts'
-import { people } from './users.ts'
 import { packageVersion } from './version.ts'
-import { versions } from './versions.ts'
-import { webhooks } from './webhooks.ts'
 
-const commands: readonly (CommandSpec | FamilySpec)[] = [
-  start,
-  init,
-  migrate,
-  seed,
-  config,
-  doctor,
-  keys,
-  clients,
-  customers,
-  people,
-  operators,
-  webhooks,
-  events,
-  listen,
-  triggerCommand,
-  versions,
-  openapi,
-  checkCommand,
-  clock,
-]
+type Specs = readonly (CommandSpec | FamilySpec)[]
 
-function program(): Command {
+/** A service is not to keep, as long as it runs, what it never calls: the others are 6 MB. */
+const specsFor = async (word: string | undefined): Promise<Specs> =>
+  word === 'start' ? [start] : (await import('./commands.ts')).commands
+
+function program(specs: Specs): Command {
   const root = new Command('gatehook')
     .description('The public-API platform in a box: keys, lists, events, versions.')
     .version(packageVersion, '--version', 'print the version')
@@ -61,7 +28,7 @@ function program(): Command {
   const finish = (exit: number) => {
     process.exitCode = exit
   }
-  for (const spec of commands) addCommand(root, spec, finish)
+  for (const spec of specs) addCommand(root, spec, finish)
   quietly(root)
   return root
 }
@@ -76,22 +43,26 @@ const isNamed = (word: string | undefined) => (spec: CommandSpec | FamilySpec) =
   spec.name.split(' ')[0] === word
 
 /** The words of a command line that name a command: `keys revoke `, `keys `, or nothing. */
-function named([first, second]: readonly string[]): string {
-  const spec = commands.find(isNamed(first))
+function named([first, second]: readonly string[], specs: Specs): string {
+  const spec = specs.find(isNamed(first))
   if (!spec) return ''
   const within = 'commands' in spec && spec.commands.some(isNamed(second))
   return within ? `${first} ${second} ` : `${first} `
 }
 
 /** Help and version were asked for; anything else commander throws is a wrong command line. */
-function ended(error: unknown, argv: readonly string[]): number {
+function ended(error: unknown, argv: readonly string[], specs: Specs): number {
   const out = processOutput(argv.includes('--json'))
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.fine
     if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone: it was shown
     const [sentence = '', hint = ''] = error.message.replace(/^error: /, '').split('\n')
     out.mistake(
-      [[sentence, hint, `See: gatehook ${named(argv)}--help`].filter(Boolean).join('\n      ')],
+      [
+        [sentence, hint, `See: gatehook ${named(argv, specs)}--help`]
+          .filter(Boolean)
+          .join('\n      '),
+      ],
       EXIT.usage,
     )
     return EXIT.usage
@@ -113,9 +84,10 @@ export async function run(argv: readonly string[]): Promise<void> {
     if (error.code === 'EPIPE') process.exit(EXIT.fine)
     throw error
   })
+  const specs = await specsFor(argv[0])
   try {
-    await program().parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' })
+    await program(specs).parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' })
   } catch (error) {
-    process.exitCode = ended(error, argv)
+    process.exitCode = ended(error, argv, specs)
   }
 }

@@ -1,0 +1,42 @@
+/** The commands in one list, as `--help` has them. Each is a file of its own. */
+import { checkCommand } from './check.ts'
+import { clients } from './clients.ts'
+import { clock } from './clock.ts'
+import type { CommandSpec, FamilySpec } from './command.ts'
+import { config } from './config.ts'
+import { customers } from './customers.ts'
+import { doctor } from './doctor.ts'
+import { events } from './events.ts'
+import { init } from './init.ts'
+import { keys } from './keys.ts'
+import { listen } from './listen.ts'
+import { migrate, seed } from './migrate.ts'
+import { openapi } from './openapi.ts'
+import { operators } from './operators.ts'
+import { start } from './start.ts'
+import { triggerCommand } from './trigger.ts'
+import { people } from './users.ts'
+import { versions } from './versions.ts'
+import { webhooks } from './webhooks.ts'
+
+export const commands: readonly (CommandSpec | FamilySpec)[] = [
+  start,
+  init,
+  migrate,
+  seed,
+  config,
+  doctor,
+  keys,
+  clients,
+  customers,
+  people,
+  operators,
+  webhooks,
+  events,
+  listen,
+  triggerCommand,
+  versions,
+  openapi,
+  checkCommand,
+  clock,
+]
