@@ -1,5 +1,7 @@
 /** A real PostgreSQL for tests, without Docker: one server, a fresh database for each who asks. */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +11,7 @@ export interface PostgresServer {
   /** Of the database `postgres`, as its superuser. */
   readonly url: string
   /** Of the process whose children all others of the server are. */
-  pid(): Promise<number>
+  pid(): number
   /** Ends it, as an operator does (sessions are told) or as a crash does; its data stay. */
   halt(how: 'fast' | 'immediate'): Promise<void>
   /** Starts it again, at the same address. */
@@ -34,7 +36,7 @@ export async function startPostgres(settings = FORGETFUL): Promise<PostgresServe
     port,
     user: 'postgres',
     password: 'postgres',
-    persistent: true,
+    persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
     postgresFlags: [
@@ -51,18 +53,20 @@ export async function startPostgres(settings = FORGETFUL): Promise<PostgresServe
     await rm(folder, { recursive: true, force: true })
     throw new Error(`PostgreSQL did not start:\n${lines.slice(-20).join('')}`, { cause: error })
   }
-  const pid = async () =>
-    Number.parseInt(await readFile(join(folder, 'postmaster.pid'), 'utf8'), 10)
+  // Its own `stop` throws the data away, and waits for ever for one that has ended.
+  const main = () => (server as unknown as { process: ChildProcess }).process
+  const ended = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
-    pid,
+    pid: () => main().pid!,
     async halt(how) {
-      if (how === 'immediate') process.kill(await pid(), 'SIGQUIT')
-      await server.stop()
+      const exit = once(main(), 'exit')
+      main().kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
+      await exit
     },
     start: () => server.start(),
     async stop() {
-      await server.stop()
+      if (!ended(main())) await server.stop()
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -30,7 +30,7 @@ export async function fileServer(): Promise<Server> {
 
 export async function postgresServer(): Promise<Server> {
   const server = await startPostgres([])
-  const pid = await server.pid()
+  const pid = server.pid()
   return {
     address: server.url,
     cpuMicros: () => cpuOf(pid),
