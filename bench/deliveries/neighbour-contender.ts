@@ -1,4 +1,8 @@
-/** One side of row 15, a process of its own with the engine in its thread: prints a latency. */
+/**
+ * `neighbour-contender.ts quiet|noisy [unlimited]`: one side of row 15, a process of its own with
+ * the engine in its thread: prints a latency. Customers have the rate they have by default (§9.8),
+ * or none.
+ */
 import { fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,14 +19,19 @@ import { startThread } from '../../packages/gatehook/src/webhooks/thread.ts'
 import { OBJECT } from './common.ts'
 import { addCustomer, fill, MASTER, recordMany } from './fill.ts'
 
+/** The first ones open what is opened late. */
+const WARM_EVENTS = 20
 const EVENTS = 200
 const EVERY_MS = 15
 const WARM_MS = 500
+/** `GATEHOOK_DELIVERY_RATE` where nobody sets it. */
+const DEFAULT_RATE = { limit: 100, windowMs: 1_000, burst: 200 }
 /** What the others have to be sent; the flood lasts longer than the measurement. */
 const HANGING = 2_000
 const FLOOD = 80_000
 
 const noisy = process.argv[2] === 'noisy'
+const rate = process.argv[3] === 'unlimited' ? undefined : DEFAULT_RATE
 const log = createLog({ level: 'warn' })
 
 async function receiver(how: 'stamps' | 'hangs' | 'counts') {
@@ -44,7 +53,7 @@ if (noisy) {
 const [clock, random] = [wallClock, systemRandom()]
 const settings = {
   ...{ databaseUrl, masterSecret: MASTER, testClock: false, scheduleS: [5], timeoutMs: 15_000 },
-  ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
+  ...{ allowPrivate: true, ca: undefined, rate, userAgent: 'bench', shape: 'v2' },
 }
 const engine = await startThread(settings, log)
 const render = (_: unknown, object: string) => object
@@ -58,15 +67,15 @@ const [first] = await db.arrays({ sql: 'SELECT MIN(no) FROM gh_customers', text:
 const scope = scopeOf(first![0] as number, 'live')
 const sent = new Map<string, number>()
 const event = { type: 'order.created', collection: 'orders', objectId: 1, object: OBJECT }
-for (let n = 0; n < EVENTS; n++) {
-  const at = performance.timeOrigin + performance.now()
+for (let n = 0; n < WARM_EVENTS + EVENTS; n++) {
   const { id } = await db.write((tx) => record(tx, scope, event))
-  sent.set(id, at)
+  if (n >= WARM_EVENTS) sent.set(id, performance.timeOrigin + performance.now())
   await pause(EVERY_MS)
 }
 const until = performance.now() + 10_000
-while (arrivals.size < EVENTS && performance.now() < until) await pause(10)
-if (arrivals.size < EVENTS) throw new Error(`${arrivals.size} of ${EVENTS} events arrived`)
+const all = WARM_EVENTS + EVENTS
+while (arrivals.size < all && performance.now() < until) await pause(10)
+if (arrivals.size < all) throw new Error(`${arrivals.size} of ${all} events arrived`)
 if (noisy) {
   const row = await db.arrays({
     ...{ sql: `SELECT COUNT(*) FROM gh_deliveries WHERE state = 'pending'`, text: '', values: [] },

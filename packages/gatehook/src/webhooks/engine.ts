@@ -40,8 +40,11 @@ export interface EngineDeps {
 const IN_FLIGHT_MAX = 1_024
 /** So many a customer may always have, however many sockets others hold. */
 const IN_FLIGHT_SURE = 20
-/** Results that wait to be written; beyond it nothing is started. */
-const UNWRITTEN_MAX = 10_000
+/**
+ * Results that wait to be written; beyond it nothing is started. A process that is killed sends
+ * these again, and what is under way.
+ */
+const UNWRITTEN_MAX = 512
 
 interface Ended {
   readonly n: number

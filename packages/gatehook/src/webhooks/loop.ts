@@ -12,7 +12,7 @@ const BUSY_SWEEP_MS = 20
 const IDLE_SWEEP_MS = 250
 /** Results gather for so long, so that one commit has many: longer where they come quickly. */
 const SETTLE_PAUSE_MS = 5
-const SETTLE_PAUSE_BUSY_MS = 20
+const SETTLE_PAUSE_BUSY_MS = 10
 /** So many within the short pause, and they come quickly. */
 const BUSY_RESULTS = 32
 /** After a failure of the database. */
