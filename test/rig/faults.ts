@@ -10,7 +10,7 @@ export interface Fault {
   readonly mend: () => void
 }
 
-const STATEMENTS = ['all', 'get', 'arrays', 'lock', 'hold', 'run'] as const
+const STATEMENTS = ['all', 'get', 'arrays', 'lock', 'hold', 'run', 'insert'] as const
 
 /**
  * From now on, until it is mended, the `nth` statement (from 1) of `db.write` throws; 0: none

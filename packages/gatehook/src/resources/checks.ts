@@ -48,7 +48,7 @@ export function createChecks(
         if (id === undefined || id === null) continue
         const foreign = spec.owner && owner !== undefined && id !== owner
         const target = storeOf(spec.target!)
-        if (!foreign && (await target.hold(tx, { scope, owner: undefined }, id))) continue
+        if (!foreign && (await target.hold(tx, scope, id))) continue
         const message = `names no row of ${spec.target}`
         throw validationFailure([{ pointer: `/${field}`, code: 'not_found', message }])
       }

@@ -12,7 +12,7 @@ export interface RowStore {
   /** `find`, and the row stays as it is until the transaction ends. */
   lock(tx: Tx, reach: Reach, id: number): Promise<Value[] | undefined>
   /** Whether the row exists; it is not deleted until the transaction ends. */
-  hold(tx: Tx, reach: Reach, id: number): Promise<boolean>
+  hold(tx: Tx, scope: number, id: number): Promise<boolean>
   insert(tx: Tx, scope: number, row: Readonly<Record<string, unknown>>): Promise<number>
   update(
     tx: Tx,
@@ -33,9 +33,10 @@ export function createRowStore(definition: Definition): RowStore {
   const select = `SELECT ${names.join(', ')} FROM ${table} WHERE scope = ? AND id = ?`
   const whole = fixed(select)
   const own = fixed(`${select} AND ${owner} = ?`)
+  const present = fixed(`SELECT 1 AS one FROM ${table} WHERE scope = ? AND id = ?`)
   const insert = fixed(
     `INSERT INTO ${table} (scope, ${written.join(', ')})
-     VALUES (${['scope', ...written].map(() => '?').join(', ')}) RETURNING id`,
+     VALUES (${['scope', ...written].map(() => '?').join(', ')})`,
   )
   const remove = fixed(`DELETE FROM ${table} WHERE scope = ? AND id = ?`)
   const updates = new Map<string, Prepared>()
@@ -47,10 +48,10 @@ export function createRowStore(definition: Definition): RowStore {
   return {
     find: async (reader, reach, id) => (await reader.arrays(one(reach, id)))[0],
     lock: async (tx, reach, id) => cells(await tx.lock<Record<string, Value>>(one(reach, id))),
-    hold: async (tx, reach, id) => (await tx.hold(one(reach, id))) !== undefined,
+    hold: async (tx, scope, id) => (await tx.hold(present([scope, id]))) !== undefined,
     async insert(tx, scope, row) {
       const values = written.map((name) => toCell(row[name]))
-      return (await tx.get<{ id: number }>(insert([scope, ...values])))!.id
+      return tx.insert(insert([scope, ...values]))
     },
     async update(tx, scope, id, changed) {
       const columns = Object.keys(changed)

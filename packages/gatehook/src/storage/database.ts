@@ -32,6 +32,8 @@ export interface Tx extends Reader {
   hold<R extends Row = Row>(statement: Statement): Promise<R | undefined>
   /** How many rows changed. */
   run(statement: Statement): Promise<number>
+  /** Runs an INSERT of one row and gives the `id` the database made (SQLite: no RETURNING). */
+  insert(statement: Statement): Promise<number>
   /**
    * Runs `change` in a savepoint: when it throws, only what it did is undone, and the transaction
    * can go on. A deadlock still undoes all of it.
@@ -92,8 +94,8 @@ export interface Database extends Reader {
    * on. (`tx.attempt` is the way to try.)
    * Using the database itself inside `change` would wait for itself: it throws. Nothing but
    * statements may be awaited inside: on SQLite all writers share one connection. `change` may run
-   * more than once (PostgreSQL: deadlocks, serialization), so it keeps nothing outside itself but
-   * what it returns; `afterCommit` is for the rest.
+   * more than once (PostgreSQL: deadlocks, serialization; SQLite: another of its batch failed), so
+   * it keeps nothing outside itself but what it returns; `afterCommit` is for the rest.
    *
    * Throws `ConstraintError`; `Failure` `storage_unavailable` when nothing can be stored now (or,
    * where the connection broke during the commit, when nobody knows whether it was);

@@ -86,6 +86,10 @@ class PostgresTx implements Tx {
     return (await this.#do(statement)).rowCount ?? 0
   }
 
+  async insert(statement: Statement): Promise<number> {
+    return (await this.#do(statement, { suffix: ' RETURNING id' })).rows[0].id
+  }
+
   afterCommit(action: () => void): void {
     this.#span.use()
     this.#span.afterCommit.push(action)

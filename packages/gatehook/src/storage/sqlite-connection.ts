@@ -51,10 +51,12 @@ export class Connection {
   }
 
   run(statement: Statement): number {
-    const { changes } = this.#prepare(statement).statement.run(
-      ...(statement.values as SQLInputValue[]),
-    )
-    return Number(changes)
+    return Number(this.#run(statement).changes)
+  }
+
+  /** The key of the row that was inserted; RETURNING would build a table to hold it. */
+  insert(statement: Statement): number {
+    return Number(this.#run(statement).lastInsertRowid)
   }
 
   /** Text as it is, one statement or several: pragmas, DDL, the edges of a transaction. */
@@ -80,6 +82,10 @@ export class Connection {
   forget(): void {
     this.#young = new Map()
     this.#old = new Map()
+  }
+
+  #run(statement: Statement) {
+    return this.#prepare(statement).statement.run(...(statement.values as SQLInputValue[]))
   }
 
   #rows(statement: StatementSync, values: readonly unknown[]): Value[][] {

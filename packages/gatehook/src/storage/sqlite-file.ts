@@ -18,8 +18,8 @@ const WRITER_CACHE_KIB = 32_768
  * the usual page halves what a commit writes, and takes a third off an insert (decision 0002).
  */
 const PAGE_BYTES = 2048
-/** 8 MiB of log: pages that are written again and again reach the database once. */
-const CHECKPOINT_PAGES = 4096
+/** 16 MiB of log: pages that are written again and again reach the database once. */
+const CHECKPOINT_PAGES = 8192
 /** Reads go through the page cache of the machine without a copy, up to this much of the file. */
 const MAPPED_BYTES = 268_435_456
 

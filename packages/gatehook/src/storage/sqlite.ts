@@ -33,15 +33,15 @@ class SqliteTx implements Tx {
   }
 
   async all<R extends Row>(statement: Statement): Promise<R[]> {
-    return this.#do(() => this.#connection.all(statement) as R[])
+    return this.#do(() => this.#connection.all(statement) as R[], statement)
   }
 
   async get<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return this.#do(() => this.#connection.get(statement) as R | undefined)
+    return this.#do(() => this.#connection.get(statement) as R | undefined, statement)
   }
 
   async arrays(statement: Statement): Promise<Value[][]> {
-    return this.#do(() => this.#connection.arrays(statement))
+    return this.#do(() => this.#connection.arrays(statement), statement)
   }
 
   /** There is one writer and it is us: what was read stays. */
@@ -55,6 +55,10 @@ class SqliteTx implements Tx {
 
   async run(statement: Statement): Promise<number> {
     return this.#do(() => this.#connection.run(statement))
+  }
+
+  async insert(statement: Statement): Promise<number> {
+    return this.#do(() => this.#connection.insert(statement))
   }
 
   afterCommit(action: () => void): void {
@@ -76,11 +80,15 @@ class SqliteTx implements Tx {
     this.#do(() => this.#connection.exec(sql))
   }
 
-  #do<T>(body: () => T): T {
+  /** `asked`: a statement for its rows, which may write nevertheless (`RETURNING`). */
+  #do<T>(body: () => T, asked?: Statement): T {
     this.#span.use()
     try {
-      return body()
+      const result = body()
+      if (!asked?.sql.startsWith('SELECT')) this.#span.wrote = true
+      return result
     } catch (error) {
+      // SQLite has undone what the statement did before it failed.
       throw this.#span.fail(translate(error, this.#uniques))
     }
   }

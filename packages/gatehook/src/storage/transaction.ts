@@ -8,6 +8,8 @@ import { Failure } from '../kernel/failure.ts'
 /** The life of one transaction: from its first statement to its end. */
 export class Span {
   open = true
+  /** Whether a statement has changed something, or may have. */
+  wrote = false
   readonly afterCommit: (() => void)[] = []
   #failed: { readonly error: unknown } | undefined
 

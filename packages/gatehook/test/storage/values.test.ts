@@ -108,3 +108,15 @@ eachDatabase('text sorts and compares by its bytes', async (db) => {
   const after = await db.arrays(sql`SELECT s FROM v WHERE s > ${'a'} ORDER BY s`)
   assert.deepEqual(after.flat(), byBytes.slice(byBytes.indexOf('a') + 1))
 })
+
+eachDatabase('insert gives the id the database made', async (db) => {
+  await db.migrate(async (_tx, ddl) => {
+    const { text } = db.dialect.types
+    await ddl(`CREATE TABLE made (id ${db.dialect.serial}, s ${text} NOT NULL)`)
+  })
+  const insert = (s: string) => db.write((tx) => tx.insert(sql`INSERT INTO made (s) VALUES (${s})`))
+  const first = await insert('a')
+  const second = await insert('b')
+  assert.ok(second > first)
+  assert.equal((await db.get(sql`SELECT s FROM made WHERE id = ${second}`))?.s, 'b')
+})

@@ -60,6 +60,25 @@ eachDatabase('of many writes at once, those that fail do not hurt the others', a
   assert.deepEqual(await ids(db), kept)
 })
 
+eachDatabase('who runs again beside one that failed is done once', async (db) => {
+  await withTable(db)
+  const told: number[] = []
+  const write = (id: number) =>
+    db.write(async (tx) => {
+      tx.afterCommit(() => told.push(id))
+      await tx.run(sql`INSERT INTO t (id) VALUES (${id})`)
+      if (id === 2) throw new Error('no')
+      return (await tx.all(sql`SELECT id FROM t WHERE id = ${id}`)).length
+    })
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(write))
+  assert.deepEqual(
+    outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : 'failed')),
+    [1, 'failed', 1, 1],
+  )
+  assert.deepEqual(told.toSorted(), [1, 3, 4])
+  assert.deepEqual(await ids(db), [1, 3, 4])
+})
+
 eachDatabase(
   'a transaction sees its own changes, nobody else does before it commits',
   async (db) => {
