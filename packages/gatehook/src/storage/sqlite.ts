@@ -168,8 +168,29 @@ function writerConnection(
   }
 }
 
-/** Sees what any other connection committed, the writer's included, in 1.4 µs. */
+/** Sees what any other connection committed, the writer's included. */
 const DATA_VERSION = { sql: 'PRAGMA data_version', text: '', values: [] }
+
+/**
+ * Changes with every commit. Read once a turn of the event loop: what another process committed
+ * before a request of this turn was sent was there when the turn began.
+ */
+function stampOf(reader: Connection) {
+  let kept: number | undefined
+  const forget = () => {
+    kept = undefined
+  }
+  return {
+    read(): number {
+      if (kept === undefined) {
+        kept = reader.arrays(DATA_VERSION)[0]![0] as number
+        setImmediate(forget)
+      }
+      return kept
+    },
+    forget,
+  }
+}
 
 /** Throws `StorageError` when the file cannot be used at all. */
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
@@ -178,8 +199,12 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const { writer, reader, still, wal } = file
   const guard = transactionGuard()
   const sync = deps.sync ?? ((log: FileHandle) => log.datasync())
+  const stamp = stampOf(reader)
   const queue = new WriteQueue(
-    writerConnection(writer, guard, clock, () => sync(wal)),
+    writerConnection(writer, guard, clock, () => {
+      stamp.forget()
+      return sync(wal)
+    }),
     deps.log,
   )
   const snapshot = snapshots(still, guard, clock)
@@ -201,7 +226,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       refuse('snapshot')
       return snapshot.take(read)
     },
-    stamp: () => reader.arrays(DATA_VERSION)[0]![0] as number,
+    stamp: stamp.read,
     queued: () => queue.length,
     async columns(table) {
       return columnsOf(reader, table)
