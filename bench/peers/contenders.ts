@@ -1,36 +1,63 @@
 /** How peers are started and what their databases hold. They run only where they are installed. */
+import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Contender } from '../contenders.ts'
-import { fillPeer } from './fill.ts'
+import { type Contender, startOnce } from '../contenders.ts'
+import type { Command } from '../server.ts'
+import { fillDirectus, fillPeer, fillStrapi } from './fill.ts'
 
 const file = (path: string) => new URL(path, import.meta.url).pathname
 
-const absent = (name: string) => () =>
-  existsSync(file(`node_modules/${name}/package.json`))
-    ? undefined
-    : 'not installed, npm run bench:peers does that'
+const PRODUCTION = { NODE_ENV: 'production', STRAPI_TELEMETRY_DISABLED: '1' }
 
-/** NestJS with TypeORM; `form` is how TypeORM is asked. */
-export const nest = (users: number, form: 'find' | 'many' | 'raw'): Contender => ({
-  ...onFile('nest.js', users, ['--form', form]),
-  key: `nest-${users}-${form}`,
-  absent: absent('@nestjs/core'),
-})
-
-export const platformatic = (users: number): Contender => ({
-  ...onFile('platformatic.js', users, []),
-  key: `platformatic-${users}`,
-  absent: absent('@platformatic/db'),
-})
-
-function onFile(program: string, users: number, args: readonly string[]) {
+/** `needs`: a folder that is there once the peer is installed. */
+function peer(
+  name: string,
+  needs: string,
+  program: string,
+  prepare: (file: string, command: Command, folder: string) => Promise<void>,
+): Contender {
+  const database = (folder: string) => join(folder, 'peer.db')
+  const command = (folder: string) => ({
+    args: [file(program), '--db', database(folder)],
+    env: PRODUCTION,
+  })
   return {
-    folder: `peer-${users}`,
-    prepare: async (folder: string) => fillPeer(join(folder, 'peer.db'), users),
-    command: (folder: string) => ({
-      args: [file(program), '--db', join(folder, 'peer.db'), ...args],
-      env: { NODE_ENV: 'production' },
-    }),
+    key: name,
+    folder: name,
+    absent: () =>
+      existsSync(file(needs)) ? undefined : 'not installed, npm run bench:peers does that',
+    prepare: (folder) => prepare(database(folder), command(folder), folder),
+    command,
   }
 }
+
+export const nest = (users: number) =>
+  peer(`nest-${users}`, 'node_modules/@nestjs', 'nest.js', async (file) => fillPeer(file, users))
+
+export const platformatic = (users: number) =>
+  peer(`platformatic-${users}`, 'node_modules/@platformatic', 'platformatic.js', async (file) =>
+    fillPeer(file, users),
+  )
+
+export const strapi = (users: number) =>
+  peer(
+    `strapi-${users}`,
+    'strapi/node_modules/@strapi',
+    'strapi/start.js',
+    async (file, command, folder) => {
+      await startOnce(command, folder)
+      fillStrapi(file, users)
+    },
+  )
+
+export const directus = (users: number) =>
+  peer(
+    `directus-${users}`,
+    'directus/node_modules/directus',
+    'directus/start.js',
+    async (file, { args }) => {
+      execFileSync(process.execPath, [...args, '--bootstrap'], { stdio: 'ignore' })
+      fillDirectus(file, users)
+    },
+  )

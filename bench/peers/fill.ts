@@ -1,24 +1,60 @@
-/** The database of peers that work on a file they are given: users, and the bench's key. */
+/** The databases of peers: users, and what a peer needs to answer with them. */
 import { DatabaseSync } from 'node:sqlite'
 import { isoTime } from '../../packages/gatehook/src/kernel/time.ts'
 import { BENCH_KEY_HASH, userOf } from '../data.ts'
 
 /** Times are text as it is answered, so that no peer has to convert them. */
-export function fillPeer(file: string, users: number): void {
+type Row = [id: number, name: string, email: string, createdAt: string]
+
+function fill(file: string, users: number, tables: string, insert: string, more = '') {
   const db = new DatabaseSync(file)
-  db.exec(`
-    PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
-    CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
-      email TEXT NOT NULL, created_at TEXT NOT NULL);
-    CREATE TABLE api_keys (hash BLOB PRIMARY KEY, scopes TEXT NOT NULL);
-    BEGIN`)
-  db.prepare('INSERT INTO api_keys VALUES (?, ?)').run(BENCH_KEY_HASH, 'users:read')
-  const insert = db.prepare('INSERT INTO users VALUES (?, ?, ?, ?)')
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; ${tables}; BEGIN`)
+  const statement = db.prepare(insert)
   for (let id = 1; id <= users; id++) {
     const { name, email, createdAt } = userOf(id, false)
-    insert.run(id, name, email, isoTime(createdAt))
+    const row: Row = [id, name, email, isoTime(createdAt)]
+    statement.run(...row)
   }
-  db.exec('COMMIT; CREATE UNIQUE INDEX users_email ON users (email)')
-  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.exec(`COMMIT; ${more}; PRAGMA wal_checkpoint(TRUNCATE)`)
   db.close()
+}
+
+/** For peers that work on a file they are given. */
+export function fillPeer(file: string, users: number): void {
+  const key = `INSERT INTO api_keys VALUES (x'${BENCH_KEY_HASH.toString('hex')}', 'users:read')`
+  fill(
+    file,
+    users,
+    `CREATE TABLE users (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,
+       email TEXT NOT NULL, created_at TEXT NOT NULL);
+     CREATE TABLE api_keys (hash BLOB PRIMARY KEY, scopes TEXT NOT NULL); ${key}`,
+    'INSERT INTO users VALUES (?, ?, ?, ?)',
+    'CREATE UNIQUE INDEX users_email ON users (email)',
+  )
+}
+
+/** After the first start, which makes the tables. */
+export function fillStrapi(file: string, users: number): void {
+  fill(
+    file,
+    users,
+    '',
+    `INSERT INTO members (id, document_id, name, email, created, created_at, updated_at,
+       published_at) VALUES (?1, 'member' || ?1, ?2, ?3, ?4, 0, 0, 0)`,
+  )
+}
+
+/** After `bootstrap`. The public policy may read all of the table. */
+export function fillDirectus(file: string, users: number): void {
+  fill(
+    file,
+    users,
+    `CREATE TABLE members (id INTEGER PRIMARY KEY AUTOINCREMENT, name VARCHAR(255),
+       email VARCHAR(255), created_at VARCHAR(255));
+     INSERT INTO directus_collections (collection) VALUES ('members');
+     INSERT INTO directus_permissions (collection, action, permissions, fields, policy)
+       SELECT 'members', 'read', '{}', '*', policy FROM directus_access
+       WHERE role IS NULL AND user IS NULL`,
+    'INSERT INTO members VALUES (?, ?, ?, ?)',
+  )
 }

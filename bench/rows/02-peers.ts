@@ -9,7 +9,7 @@ import { gatehook } from '../contenders.ts'
 import { userOf } from '../data.ts'
 import type { Sample } from '../drive.ts'
 import type { Ask } from '../load.ts'
-import { nest, platformatic } from '../peers/contenders.ts'
+import { directus, nest, platformatic, strapi } from '../peers/contenders.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const ROWS = 100_000
@@ -74,7 +74,7 @@ const sides: Side[] = [
   },
   {
     name: 'NestJS + TypeORM',
-    contender: nest(users, 'raw'),
+    contender: nest(users),
     asks: after((id) => `/users?limit=${PAGE_SIZE}&after=${id}`),
     check: checkRows(inData, 'created_at'),
   },
@@ -83,6 +83,25 @@ const sides: Side[] = [
     contender: platformatic(users),
     asks: after((id) => `/users/?limit=${PAGE_SIZE}&where.id.gt=${id}&orderby.id=asc`),
     check: checkRows(bare, 'createdAt'),
+  },
+  {
+    name: 'Strapi',
+    contender: strapi(users),
+    asks: after((id) => {
+      const fields = 'fields[0]=name&fields[1]=email&fields[2]=created'
+      const limit = `pagination[limit]=${PAGE_SIZE}&pagination[withCount]=false`
+      return `/api/members?${fields}&filters[id][$gt]=${id}&sort=id&${limit}`
+    }),
+    check: checkRows(inData, 'created'),
+  },
+  {
+    name: 'Directus',
+    contender: directus(users),
+    asks: after((id) => {
+      const fields = 'fields=id,name,email,created_at'
+      return `/items/members?${fields}&filter[id][_gt]=${id}&sort=id&limit=${PAGE_SIZE}`
+    }),
+    check: checkRows(inData, 'created_at'),
   },
 ]
 
@@ -95,7 +114,7 @@ const withTotals: Side[] = [
   },
   {
     name: 'NestJS + TypeORM',
-    contender: nest(users, 'raw'),
+    contender: nest(users),
     asks: paged((page) => `/users?page=${page}&limit=${PAGE_SIZE}`, one),
     check: checkRows(inData, 'created_at'),
   },

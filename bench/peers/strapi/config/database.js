@@ -1,0 +1,5 @@
+/** SQLite in the file the bench names. */
+const { option } = require('../option.js')
+
+const connection = { filename: option('db') }
+module.exports = { connection: { client: 'sqlite', connection, useNullAsDefault: true } }

@@ -1,0 +1,2 @@
+/** Nothing of its own happens at start. */
+module.exports = { register() {}, bootstrap() {} }
