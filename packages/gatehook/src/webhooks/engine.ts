@@ -11,12 +11,12 @@ import { isDelivered, type Outcome } from './attempt.ts'
 import type { Rate } from './bucket.ts'
 import { attemptsMade, storedAttempt } from './delivery.ts'
 import { Fairness } from './drr.ts'
-import type { Customer, Endpoint } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
 import { type Figures, Tally } from './figures.ts'
 import { Gatherer } from './gatherer.ts'
 import { afterAttempt } from './health.ts'
 import { Ledger } from './ledger.ts'
-import { Pace } from './pace.ts'
+import { Places } from './places.ts'
 import { Roster } from './roster.ts'
 import { isExpired, judge } from './schedule.ts'
 import type { Due, Leases, Post, WorkStore } from './work.ts'
@@ -36,10 +36,6 @@ export interface EngineDeps {
   readonly nudge?: () => void
 }
 
-/** POSTs at a time, over all customers, while each has had its share. */
-const IN_FLIGHT_MAX = 1_024
-/** So many a customer may always have, however many sockets others hold. */
-const IN_FLIGHT_SURE = 20
 /**
  * Results that wait to be written; beyond it nothing is started. A process that is killed sends
  * these again, and what is under way.
@@ -60,11 +56,9 @@ export class Engine {
   readonly #ledger: Ledger
   readonly #gatherer: Gatherer
   readonly #tally = new Tally()
-  readonly #pace = new Pace()
+  readonly #places = new Places()
   /** Where a place became free since the last turn. */
   readonly #freed = new Set<Endpoint>()
-  #inFlight = 0
-  #busyCustomers = 0
   /** Rows in windows, as the last sweep found them. */
   #waiting = 0
   #draining = false
@@ -98,7 +92,7 @@ export class Engine {
 
   /** Something waits for time or for an answer. */
   get isBusy(): boolean {
-    return this.#inFlight > 0 || this.#waiting > 0
+    return this.#places.taken > 0 || this.#waiting > 0
   }
 
   /** One whole turn: what tests call. */
@@ -147,13 +141,13 @@ export class Engine {
     const elapsedMs = clock.elapsedMs()
     const served = new Set<Endpoint>()
     // Where nobody may start any more, whose turn it is stays as it is.
-    while (this.#ledger.size < UNWRITTEN_MAX && this.#pace.admits(elapsedMs, true)) {
+    while (this.#ledger.size < UNWRITTEN_MAX && this.#places.hasAny(elapsedMs)) {
       const endpoint = this.#fairness.next()
       if (!endpoint) break
       const { owner } = endpoint
       if (!endpoint.mayStart(now, elapsedMs)) {
         this.#fairness.remove(endpoint)
-      } else if (!this.#hasRoom(owner, elapsedMs) || !owner.hasToken(elapsedMs)) {
+      } else if (!this.#places.hasFor(owner, elapsedMs) || !owner.hasToken(elapsedMs)) {
         owner.held = true
         this.#fairness.removeCustomer(owner.no)
       } else {
@@ -165,7 +159,7 @@ export class Engine {
     for (const endpoint of served) this.#gatherer.consider(endpoint, now)
   }
 
-  /** Attempts ended: others go on in their places. Once for all that ended in a turn of the loop. */
+  /** Attempts ended: others go on in their places. Once for all of a turn of the loop. */
   turn(): void {
     const now = this.#deps.clock.now()
     const elapsedMs = this.#deps.clock.elapsedMs()
@@ -210,7 +204,7 @@ export class Engine {
    */
   async drain(): Promise<void> {
     this.#draining = true
-    while (this.#inFlight > 0) {
+    while (this.#places.taken > 0) {
       await new Promise<void>((resolve) => {
         this.#ended = resolve
       })
@@ -233,7 +227,7 @@ export class Engine {
       attempts: { ...attempts },
       latency: [...latency],
       latencySumMs,
-      inFlight: this.#inFlight,
+      inFlight: this.#places.taken,
       queueAgeMs: now - oldest,
       breakers,
       parked,
@@ -243,7 +237,6 @@ export class Engine {
 
   #start(endpoint: Endpoint, now: number, elapsedMs: number): void {
     const due = endpoint.shift()
-    const { owner } = endpoint
     const { no, attempt } = due
     if (!hasBody(due) || isExpired(due.createdAt, now)) {
       this.#ledger.add(endpoint, { no, state: 'exhausted', attempt, nextAt: null, record: '' })
@@ -253,12 +246,10 @@ export class Engine {
     const { n } = attemptsMade(attempt + 1)
     endpoint.inFlight += 1
     endpoint.breaker.sent()
-    if (owner.inFlight++ === 0) this.#busyCustomers += 1
-    this.#inFlight += 1
-    owner.takeToken()
-    const start = this.#pace.started(elapsedMs)
+    endpoint.owner.takeToken()
+    const start = this.#places.take(endpoint.owner, elapsedMs)
     this.#deps.post(endpoint.registration!, due, { n, now }).then((outcome) => {
-      this.#pace.ended(start, this.#deps.clock.elapsedMs())
+      this.#places.free(endpoint.owner, start, this.#deps.clock.elapsedMs())
       this.#finish(endpoint, due, { n, at: now, outcome })
     })
   }
@@ -266,8 +257,7 @@ export class Engine {
   #finish(endpoint: Endpoint, due: Due, ended: Ended): void {
     const now = this.#deps.clock.now()
     endpoint.inFlight -= 1
-    if (--endpoint.owner.inFlight === 0) this.#busyCustomers -= 1
-    if (--this.#inFlight === 0) this.#ended?.()
+    if (this.#places.taken === 0) this.#ended?.()
     const { outcome } = ended
     if (outcome.kind === 'failed' && outcome.reason === 'aborted') {
       // Ours, not the receiver's: the row is pending as before.
@@ -298,15 +288,6 @@ export class Engine {
       this.#ledger.note(endpoint)
     }
     if (verdict.gone) this.#ledger.switchOff(endpoint, 'gone')
-  }
-
-  /** Shares of the sockets matter only when half of them are in use. */
-  #hasRoom(customer: Customer, elapsedMs: number): boolean {
-    if (!this.#pace.admits(elapsedMs, customer.inFlight === 0)) return false
-    if (customer.inFlight < IN_FLIGHT_SURE) return true
-    if (this.#inFlight >= IN_FLIGHT_MAX) return false
-    if (this.#inFlight < IN_FLIGHT_MAX / 2) return true
-    return customer.inFlight < IN_FLIGHT_MAX / (this.#busyCustomers + 1)
   }
 
   #offer(endpoint: Endpoint, now: number, elapsedMs: number): void {

@@ -3,11 +3,24 @@
  * connection, for how long, and whether again: `transport.ts`.
  */
 import type { Socket } from 'node:net'
-import type { Client, Dispatcher } from 'undici'
 import type { AnswerBytes, AnswerLimits } from './answer-bytes.ts'
 import type { AttemptRequest } from './attempt.ts'
 import type { Connection } from './keep-alive.ts'
 import { type Diagnosis, diagnose, diagnosis } from './socket-error.ts'
+
+/** undici's client and controller, as far as they are needed: it opens sockets, this does not. */
+interface Client {
+  dispatch(
+    request: { path: string; method: 'POST'; headers: Record<string, string>; body: Body },
+    handler: Exchange,
+  ): boolean
+}
+
+interface Controller {
+  readonly rawHeaders?: unknown
+}
+
+type Body = AttemptRequest['body']
 
 export interface Line extends Connection {
   readonly client: Client
@@ -36,7 +49,7 @@ export const failed = (what: Diagnosis): Result => ({ kind: 'failed', ...what })
 /** `stale`: the receiver had closed the waiting connection before it could read the request. */
 export type Done = (line: Line, result: Result | 'stale', reusable: boolean) => void
 
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Exchange {
   readonly #line: Line
   readonly #limits: ExchangeLimits
   readonly #done: Done
@@ -67,7 +80,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    { rawHeaders }: Dispatcher.DispatchController,
+    { rawHeaders }: Controller,
     status: number,
     given: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
@@ -85,7 +98,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#headers = keptHeaders(given, keptHeaderCharacters)
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_: Controller, chunk: Buffer): void {
     const { keptBodyBytes, bodyBytes } = this.#limits
     const room = keptBodyBytes - this.#bytes
     if (room > 0) this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk)
@@ -97,7 +110,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#end(this.#answered(), true)
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: unknown): void {
+  onResponseError(_: Controller, error: unknown): void {
     // The status decides (§9.6): what came of the body is all there is.
     this.#end(this.#status === 0 ? this.#unanswered(error) : this.#answered())
   }

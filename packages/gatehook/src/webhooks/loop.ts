@@ -33,20 +33,7 @@ export async function turnEngine(
   let running = true
   const hungry = signal()
   const results = signal()
-  let turning = false
-  const turn = () => {
-    turning = false
-    engine.turn()
-    if (engine.isHungry) hungry.give()
-  }
-  const nudge = () => {
-    if (engine.hasPlaces && !turning) {
-      turning = true
-      setImmediate(turn)
-    }
-    if (engine.isHungry) hungry.give()
-    if (engine.hasResults) results.give()
-  }
+  const nudge = nudging(engine, hungry, results)
   const guarded = async (what: string, body: () => Promise<void>) => {
     try {
       await body()
@@ -104,8 +91,31 @@ export async function turnEngine(
   }
 }
 
+/** Wakes who has something to do; one turn for all that ends in a turn of the event loop. */
+function nudging(engine: Engine, hungry: Signal, results: Signal): () => void {
+  let turning = false
+  const turn = () => {
+    turning = false
+    engine.turn()
+    if (engine.isHungry) hungry.give()
+  }
+  return () => {
+    if (engine.hasPlaces && !turning) {
+      turning = true
+      setImmediate(turn)
+    }
+    if (engine.isHungry) hungry.give()
+    if (engine.hasResults) results.give()
+  }
+}
+
+interface Signal {
+  give(): void
+  wait(): Promise<void>
+}
+
 /** A flag somebody waits for. */
-function signal() {
+function signal(): Signal {
   let given = false
   let wake: (() => void) | undefined
   return {
