@@ -57,10 +57,21 @@ origin.url = await announce(app, () => db?.close())
 /** One line a request, written in chunks off its path; of a cursor only the name. */
 function logRequests(): void {
   const chunks = { sync: false, minLength: 65_536, maxWrite: 131_072 }
-  const log = pino({ base: null }, pino.destination({ dest: 1, ...chunks }))
+  const output = pino.destination({ dest: 1, ...chunks })
+  // Lines of one turn are given away as one text, as the engine's are (`kernel/log.ts`).
+  let lines = ''
+  const pass = () => {
+    output.write(lines)
+    lines = ''
+  }
+  const write = (line: string) => {
+    if (lines === '') setImmediate(pass)
+    lines += line
+  }
+  const log = pino({ base: null }, { write })
   app.addHook('onResponse', (request, reply, done) => {
     const { id, method, url } = request
-    const path = url.includes('cursor=') ? url.replace(CURSOR, '$1…') : url
+    const path = url.includes('cursor=') ? url.replace(CURSOR, '$1...') : url
     const ms = Math.round(reply.elapsedTime * 100) / 100
     log.info({ id, method, path, status: reply.statusCode, ms }, 'request')
     done()
