@@ -7,7 +7,7 @@ import { type Contender, gatehookCommand, startOnce } from './contenders.ts'
 import { BENCH_KEY_HASH, userOf } from './data.ts'
 import { newDatabase } from './postgres.ts'
 
-/** Not a core servers run on, see `main.ts`: the load generator's, or those nobody else is given. */
+/** Not where servers run, see `main.ts`: the load generator's core, or those nobody is given. */
 const cores = availableParallelism()
 const CORES = cores > 3 ? `3-${cores - 1}` : cores > 1 ? '1' : undefined
 

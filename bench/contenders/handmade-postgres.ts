@@ -1,4 +1,4 @@
-/** The hand-made list from PostgreSQL: named statements, rows as arrays, the same SQL and cursors. */
+/** The hand-made list from PostgreSQL: named statements, rows as arrays, the same cursors. */
 import type { FastifyInstance } from 'fastify'
 import pg from 'pg'
 import { type Anchor, plainCursors, signedCursors } from './handmade-cursors.ts'
@@ -92,7 +92,7 @@ function gather({ connection: { stream } }: pg.Client): void {
 
 const texts = new Map<string, string>()
 
-/** With a constant LIMIT PostgreSQL plans the statement once for all runs, with a bound one anew. */
+/** With a constant LIMIT PostgreSQL plans the statement once, with a bound one in each run. */
 function textOf(sort: string, anchor: Anchor | undefined, limit: number): string {
   const up = sort.startsWith('-') === (anchor?.back ?? false)
   const [direction, past] = up ? ['ASC', '>'] : ['DESC', '<']

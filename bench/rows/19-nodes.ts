@@ -10,6 +10,7 @@ import type { LoadRow, Side } from '../row.ts'
 
 const USERS = 100_000
 const cores = availableParallelism()
+const limit = cores < 4 ? ', which are the limit' : ''
 
 const side = (name: string, others: Side['contender'][]): Side => ({
   name,
@@ -24,7 +25,7 @@ export const rows: LoadRow[] = [
   {
     kind: 'load',
     name: '19',
-    title: `row 1 from two nodes on one PostgreSQL, ${cores} cores${cores < 4 ? ', which are the limit' : ''}`,
+    title: `row 1 from two nodes on one PostgreSQL, ${cores} cores${limit}`,
     facts: { durability: 'reads only', connections: 32, users: USERS },
     sides: [side('one node', []), side('two nodes', [gatehookOnPostgres(USERS, 2)])],
     targets: [{ of: 'two nodes', to: 'one node', least: 1.7 }],
