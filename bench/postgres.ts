@@ -33,7 +33,7 @@ export async function postgresMicros(): Promise<number> {
 const sum = (stat: readonly string[], from: number, to: number) =>
   stat.slice(from, to).reduce((total, text) => total + Number(text), 0)
 
-/** What stands behind the name in parentheses: state, parent, …; nothing of a process that ended. */
+/** Behind the name in parentheses: state, parent, …; nothing of a process that ended. */
 function statOf(pid: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
