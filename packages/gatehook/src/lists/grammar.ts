@@ -25,7 +25,6 @@ export interface ListRequest {
   /** 1-based: page and hypermedia styles. */
   readonly page: number
   readonly afterId: number | undefined
-  readonly cursor: string | undefined
   /** Ends with the id. */
   readonly sort: readonly SortKey[]
   readonly filters: readonly Filter[]
@@ -73,6 +72,7 @@ function integer(query: Query, name: string, least: number, most: number): numbe
   return value
 }
 
+/** `cursor` is not read here: it is opaque, and whatever it says the rest means the same. */
 export function parseListQuery(
   query: Query,
   collection: Collection,
@@ -104,7 +104,6 @@ export function parseListQuery(
     page,
     offset: byPage ? (page - 1) * limit : offset,
     afterId: integer(query, 'after_id', 0, Number.MAX_SAFE_INTEGER),
-    cursor: query.get('cursor'),
     sort: readSort(query.get('sort'), collection, view, style),
     filters,
     fields: readFields(query.get('fields'), view),

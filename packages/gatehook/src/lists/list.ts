@@ -4,6 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { Answer, Call } from '../http/call.ts'
+import type { Query } from '../http/query.ts'
 import type { Database } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
 import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
@@ -34,20 +35,82 @@ export type Lister = (
 ) => Answer | Promise<Answer>
 
 export function createLister(options: ListerOptions): Lister {
-  const answer = async (call: Call, collection: Collection, view: View, reach: Reach) => {
-    const request = parseListQuery(call.query, collection, view, options.defaultStyle)
-    const asked: Asked = { options, collection, reach, request, view, path: call.path }
+  const answer = async (
+    call: Call,
+    collection: Collection,
+    view: View,
+    reach: Reach,
+    reading: Reading,
+  ) => {
+    const { request, bindings } = reading
+    const cursor = call.query.get('cursor')
+    const asked: Asked = {
+      options,
+      collection,
+      reach,
+      request,
+      bindings,
+      cursor,
+      view,
+      path: call.path,
+    }
     const { json, positions, headers } = await pages[request.style](asked)
     const link = linkHeader(options.publicUrl(), pagePaths(call.path, request, positions))
     return { status: 200, json, headers: { ...headers, link } }
   }
   const cached = createPageCache(options.db)
+  const readings = createReadings()
   return (call, collection, view, own) => {
+    const { query } = call
     const scope = collection.scoped ? call.principal!.scope : 0
     const reach: Reach = { scope, owner: own?.owner }
-    const make = () => answer(call, collection, view, reach)
-    return own?.timeless ? cached(call, view, reach, make) : make()
+    const read = (): Reading => ({
+      request: parseListQuery(query, collection, view, options.defaultStyle),
+      bindings: new Map(),
+    })
+    const text = own?.timeless ? textOf(query) : undefined
+    if (text === undefined) return answer(call, collection, view, reach, read())
+    const make = () => answer(call, collection, view, reach, readings(view, text, read))
+    return cached(call, `${text}\0${query.get('cursor') ?? ''}`, view, reach, make)
   }
+}
+
+/** A query understood: the same for every page of a walk, so it is worth keeping. */
+interface Reading {
+  readonly request: ListRequest
+  /** What cursors are bound to, by whose rows are asked for. */
+  readonly bindings: Map<string, string>
+}
+
+const MAX_READINGS = 256
+
+/** Readings by view, and by what the query says. Those that fail are not kept. */
+function createReadings() {
+  const kept = new WeakMap<View, Map<string, Reading>>()
+  return (view: View, text: string, read: () => Reading): Reading => {
+    let known = kept.get(view)
+    if (!known) kept.set(view, (known = new Map()))
+    let reading = known.get(text)
+    if (!reading) {
+      reading = read()
+      if (known.size >= MAX_READINGS) known.clear()
+      known.set(text, reading)
+    }
+    return reading
+  }
+}
+
+/**
+ * What a query says but for its cursor; NUL stands in no parameter, so no two queries share a text.
+ * Undefined where it has a credential in it, which no memory keeps.
+ */
+function textOf(query: Query): string | undefined {
+  let text = ''
+  for (const [parameter, value] of query.entries) {
+    if (parameter === 'api_key') return undefined
+    text += parameter === 'cursor' ? '\0cursor' : `\0${parameter}\0${value}`
+  }
+  return text
 }
 
 interface Asked {
@@ -55,6 +118,8 @@ interface Asked {
   readonly collection: Collection
   readonly reach: Reach
   readonly request: ListRequest
+  readonly bindings: Map<string, string>
+  readonly cursor: string | undefined
   readonly view: View
   readonly path: string
 }
@@ -85,14 +150,23 @@ function data({ request, view }: Asked, rows: Rows): string {
 /** Chooses the style where the position alone would not; as it stands once it was sent. */
 const outright = ({ named, style }: ListRequest): string => (named ? '' : `pagination=${style}&`)
 
+function boundTo({ bindings, reach, collection, request }: Asked): string {
+  const whose = `${reach.scope} ${reach.owner ?? ''}`
+  let binding = bindings.get(whose)
+  if (binding === undefined) {
+    const filters = request.filters.map((filter) => JSON.stringify(filter)).sort()
+    binding = bindingOf(reach.scope, reach.owner ?? null, collection.name, request.sort, filters)
+    if (bindings.size < MAX_READINGS) bindings.set(whose, binding)
+  }
+  return binding
+}
+
 async function byCursor(asked: Asked): Promise<Page> {
   const { options, collection, reach, request } = asked
   const { db, cursorKey: key } = options
-  const { sort, filters, limit } = request
-  const conditions = filters.map((filter) => JSON.stringify(filter)).sort()
-  const binding = bindingOf(reach.scope, reach.owner ?? null, collection.name, sort, conditions)
-  const cursor =
-    request.cursor === undefined ? undefined : decodeCursor(key, binding, request.cursor)
+  const { limit } = request
+  const binding = boundTo(asked)
+  const cursor = asked.cursor === undefined ? undefined : decodeCursor(key, binding, asked.cursor)
   // Backward pages look twice (the page, and whether anything follows): one moment for both.
   const page = isBackward(cursor)
     ? await db.snapshot((reader) => cursorPage(reader, collection, reach, request, cursor))

@@ -13,9 +13,10 @@ const MAX_PAGES = 512
 /** Larger pages are rare, and cost more to keep than to make. */
 const MAX_LENGTH = 32_768
 
-/** Gives the page kept for the call, or makes it. */
+/** Gives the page kept for the call, or makes it. `asked`: what its query says, as one text. */
 export type PageCache = (
   call: Call,
+  asked: string,
   view: View,
   reach: Reach,
   make: () => Promise<Answer>,
@@ -38,7 +39,7 @@ export function createPageCache(db: Pick<Database, 'stamp'>): PageCache {
     return kept
   }
 
-  return (call, view, reach, make) => {
+  return ({ path }, asked, view, { scope, owner }, make) => {
     const now = db.stamp()
     if (now === undefined) return make()
     if (now !== stamp) {
@@ -46,21 +47,10 @@ export function createPageCache(db: Pick<Database, 'stamp'>): PageCache {
       stamp = now
       count = 0
     }
-    const name = nameOf(call, reach)
-    if (name === undefined) return make()
+    const name = `${scope} ${owner ?? ''} ${path}${asked}`
     const kept = pages.get(view)?.get(name)
     // The way out changes answers in place.
     if (kept) return { ...kept }
     return make().then((answer) => (stamp === now ? { ...keep(view, name, answer) } : answer))
   }
-}
-
-/** Undefined where the query has a credential in it, which no memory keeps. */
-function nameOf({ path, query }: Call, { scope, owner }: Reach): string | undefined {
-  let name = `${scope} ${owner ?? ''} ${path}`
-  for (const [parameter, value] of query.entries) {
-    if (parameter === 'api_key') return undefined
-    name += `\n${parameter}\t${value}`
-  }
-  return name
 }

@@ -45,3 +45,13 @@ test('what another process writes is seen at once', async (t) => {
   await other.write((tx) => tx.run(sql`UPDATE users SET name = 'Anna'`))
   assert.equal((await get(LIST)).body.data[0].name, 'Anna')
 })
+
+eachService('a query is not taken for another that reads alike', async ({ get }) => {
+  assert.equal((await get('/api/v2/users?sort=-id&limit=5')).status, 200)
+  assert.equal((await get('/api/v2/users?sort=-id%0Alimit%095')).status, 400)
+  const walk = '/api/v2/users?limit=5&cursor='
+  assert.equal((await get(`${walk}nonsense`)).status, 400)
+  assert.equal((await get('/api/v2/users?limit=5')).status, 200)
+  assert.equal((await get(`${walk}nonsense`)).status, 400)
+  assert.equal((await get(`${walk}a&cursor=b`)).body.error, 'pagination_conflict')
+})
