@@ -96,10 +96,10 @@ export async function startOnce(command: Command, folder: string): Promise<void>
   if (code !== 0) throw new Error(`gatehook's first start ended with ${code} on SIGTERM`)
 }
 
-const CLI = file('../packages/gatehook/src/cli/main.ts')
+const CLI = file('../packages/gatehook/bin/gatehook.cjs')
 
 export function gatehookCommand(databaseUrl: string, service?: string): Command {
-  if (!existsSync(CLI)) throw new Error('packages/gatehook/src/cli/main.ts is not there')
+  if (!existsSync(CLI)) throw new Error('packages/gatehook/bin/gatehook.cjs is not there')
   return {
     args: [CLI, 'start', ...(service ? [file(`contenders/${service}`)] : [])],
     env: {

@@ -12,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { PostgresServer } from '../rig/postgres.ts'
 
-const MAIN = fileURLToPath(new URL('../../packages/gatehook/src/cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url))
 
 /** An API key in its right form: the first admin key of an empty database. */
 export interface ChaosOptions {

@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { formatKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 
-const MAIN = fileURLToPath(new URL('../../packages/gatehook/src/cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url))
 
 /** A test, or a file of tests. */
 type Ending = { after(ending: () => Promise<void>): void }

@@ -12,7 +12,7 @@ import { cleanEnv, freshFolder, startService } from '../docs/process.ts'
 import { walk } from './browser.ts'
 
 const run = promisify(execFile)
-const MAIN = fileURLToPath(new URL('../../packages/gatehook/src/cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url))
 const SERVICE = fileURLToPath(new URL('../../packages/gatehook/service', import.meta.url))
 const page = readFileSync(new URL('../../docs/guides/oauth.md', import.meta.url), 'utf8')
 

@@ -11,7 +11,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../bin/gatehook.cjs', import.meta.url))
 
 export interface Place {
   readonly cwd: string
