@@ -14,8 +14,7 @@ function testPrefix(number: string): string {
 }
 
 function stateText(state: State): string {
-  if (state === 'built') return 'built'
-  return 'part' in state ? `built, but for: ${state.part}` : `${state.later}, not built yet`
+  return typeof state === 'string' ? state : `built, but for: ${state.part}`
 }
 
 function testsOf(number: string, files: readonly string[]): string {
