@@ -77,6 +77,7 @@ class SqliteTx implements Tx {
   }
 
   async ddl(sql: string): Promise<void> {
+    this.#span.wrote = true // of several statements, those before the one that fails stand
     this.#do(() => this.#connection.exec(sql))
   }
 

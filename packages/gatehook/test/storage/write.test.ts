@@ -79,6 +79,13 @@ eachDatabase('who runs again beside one that failed is done once', async (db) =>
   assert.deepEqual(await ids(db), [1, 3, 4])
 })
 
+eachDatabase('of statements that fail together nothing stays', async (db) => {
+  const { int } = db.dialect.types
+  const twice = `CREATE TABLE half (id ${int}); CREATE TABLE half (id ${int})`
+  await assert.rejects(db.migrate(async (_tx, ddl) => ddl(twice)))
+  assert.deepEqual(await db.columns('half'), [])
+})
+
 eachDatabase(
   'a transaction sees its own changes, nobody else does before it commits',
   async (db) => {
