@@ -15,7 +15,7 @@ import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/rou
 import { deliveryPart } from './assembly/deliveries.ts'
 import { eventPart, happeningOf } from './assembly/events.ts'
 import type { AppOptions, Ground, Part } from './assembly/ground.ts'
-import { metricsPart } from './assembly/metrics.ts'
+import { metricsPart, ofEveryNode } from './assembly/metrics.ts'
 import { clientsOf, oauthPart } from './assembly/oauth.ts'
 import { credentialsOf, type PeoplePart, peopleOf } from './assembly/people.ts'
 import { type Prepared, prepare } from './assembly/prepare.ts'
@@ -179,19 +179,8 @@ function equip(ground: Ground, prepared: Prepared) {
     basic: people.basic,
   }
   const known = identify({ ...verifiers, basic: people.known })
-  const made = {
-    ...happening,
-    ...signing,
-    administration,
-    db,
-    list,
-    perform,
-    documents,
-    tokens,
-    clients,
-    verifiers,
-  }
-  return { ...made, identify: known }
+  const made = { ...happening, ...signing, administration, db, list, perform, documents }
+  return { ...made, tokens, clients, verifiers, identify: known }
 }
 
 /** The rooms with doors or work of their own. */
@@ -248,7 +237,8 @@ function serverOf(
   steps: Steps,
 ): HttpServer {
   const { config } = ground
-  const endpoints = parts.flatMap((part) => part.endpoints ?? [])
+  const all = parts.flatMap((part) => part.endpoints ?? [])
+  const endpoints = all.filter((endpoint) => ground.serves !== false || ofEveryNode(endpoint))
   return createServer({
     ...ground,
     endpoints,

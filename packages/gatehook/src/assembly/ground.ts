@@ -16,6 +16,8 @@ export interface AppOptions {
   readonly log: Log
   readonly clock?: Clock
   readonly random?: Random
+  /** Whether this node serves the API (§2.5); else it answers probes and metrics. Default true. */
+  readonly serves?: boolean
   /** Whether this node sends webhooks, once it works (§2.5). Default true. */
   readonly delivers?: boolean
   /** The program's own version: `0.1.0`. */

@@ -80,10 +80,12 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
   const roles = rolesOf(options.role)
   const serves = roles.includes('api')
   const config = readConfig(flags)
+  // Without the API there are probes and metrics; the usual port may be that of the node beside it.
+  const listens = serves || config.sources.port !== 'default'
   const found = findService(args[0] ?? '.')
   const service = await loadService(found)
   // Before anything is made: a test key of a first start that then fails would never be seen.
-  const taken = serves ? await portError(config) : undefined
+  const taken = listens ? await portError(config) : undefined
   if (taken) throw taken
   const friendly = out.terminal && !out.json
   const { logLevel: level } = config
@@ -95,18 +97,19 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
     service,
     log,
     release: packageVersion,
+    serves,
     delivers: roles.includes('delivery'),
     seed: options.seed !== false && 'first',
     testKey: friendly,
     onProgress: (line) => log.info(line),
   })
   try {
-    if (serves) {
+    if (listens) {
       const { url, port } = await app.listen()
       log.info({ url, port, pid: process.pid, version: packageVersion }, 'listening')
-      if (friendly) greet({ app, config, found, url }, out.columns)
+      if (friendly && serves) greet({ app, config, found, url }, out.columns)
     }
-    if (!serves) await app.work()
+    if (!listens) await app.work()
     if (!serves) log.info({ pid: process.pid, version: packageVersion }, 'working')
     log.flush?.()
   } catch (error) {

@@ -186,6 +186,8 @@ const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
  * that was not named in `GATEHOOK_TRUST_PROXY` looks like this machine; the header it adds gives it
  * away.
  */
+export const METRICS = '/metrics'
+
 export function metricsEndpoint(identify: Identify, metrics: readonly Metric[]): Endpoint {
   let made: Promise<Registry> | undefined
   const admit = async (call: Call): Promise<void> => {
@@ -198,7 +200,7 @@ export function metricsEndpoint(identify: Identify, metrics: readonly Metric[]):
   }
   return {
     kind: 'root',
-    path: '/metrics',
+    path: METRICS,
     methods: {
       GET: {
         authenticated: false,

@@ -1,4 +1,4 @@
-/** §2.5: a node without the role api opens no port; one with it alone does. */
+/** §2.5: a node without the role api answers probes and metrics where a port is named for it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyFolder, gatehook, launched, serving } from '../cli/process.ts'
@@ -9,7 +9,7 @@ test('the role api alone serves', async (t) => {
 })
 
 test('the role delivery alone opens no port, and ends at a signal', async (t) => {
-  const args = ['start', '--port', '0', '--no-seed', '--role', 'delivery']
+  const args = ['start', '--no-seed', '--role', 'delivery']
   const run = launched(t, { cwd: emptyFolder(t) }, ...args)
   await run.line((line) => line.msg === 'working')
   // Another process has the time to live its whole life.
@@ -18,6 +18,16 @@ test('the role delivery alone opens no port, and ends at a signal', async (t) =>
   run.kill('SIGTERM')
   assert.equal((await run.ended).exit, 0)
   assert.ok(!run.lines.some((line) => line.msg === 'listening'))
+})
+
+test('the role delivery alone answers probes and metrics where a port is named', async (t) => {
+  const { url } = await serving(t, { cwd: emptyFolder(t) }, '--no-seed', '--role', 'delivery')
+  assert.equal((await fetch(`${url}/readyz`)).status, 200)
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  assert.match(metrics, /^gatehook_webhook_/m)
+  for (const path of ['/api/v2/users', '/admin/keys', '/auth/login', '/']) {
+    assert.equal((await fetch(url + path)).status, 404, path)
+  }
 })
 
 test('an unknown role is a mistake of usage', async (t) => {
