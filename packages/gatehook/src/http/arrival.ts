@@ -46,13 +46,15 @@ const ID_LENGTH = 16
 export const requestId = (sent: unknown, random: Random): string =>
   typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : `req_${base62(random, ID_LENGTH)}`
 
+const SLASH = 47
+
 const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
 
 export function readArrival(head: Head, startedMs: number, rules: ArrivalRules): Arrival {
   const url = head.url ?? '/'
   let target = url
   let host = head.headers.host
-  if (target.charCodeAt(0) !== 47) {
+  if (target.charCodeAt(0) !== SLASH) {
     // RFC 9112 §3.2.2: the absolute form is served too, and its authority overrides Host.
     const absolute = ABSOLUTE.exec(target)
     if (absolute) {
@@ -101,6 +103,10 @@ function judge(
   if (path.includes('%00')) return new Failure('invalid_request', 'The path contains NUL.')
   if (path === '*' && head.method !== 'OPTIONS') {
     return new Failure('invalid_request', 'The target * is for OPTIONS only.')
+  }
+  // Node takes `*api/orders`, and the router never looks at the first character.
+  if (path.charCodeAt(0) !== SLASH && path !== '*') {
+    return new Failure('invalid_request', 'The request target is no path.')
   }
   if (host === undefined && head.httpVersionMinor > 0) {
     return new Failure('invalid_request', 'The Host header is missing.')

@@ -25,6 +25,14 @@ test('the target * is for OPTIONS only', async (t) => {
   }
 })
 
+test('a target that is no path meets no route', async (t) => {
+  const { port } = await start(t)
+  for (const target of ['*api/orders', '*healthz', 'ftp://api.example/api/orders']) {
+    const [answer] = await talk(port, request(`GET ${target}`))
+    assert.equal(answer?.status, 400, target)
+  }
+})
+
 test('CONNECT is answered, and the connection ends', async (t) => {
   const { port } = await start(t)
   for (const target of ['evil.example:443', '/api/orders']) {
