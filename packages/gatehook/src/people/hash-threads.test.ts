@@ -28,6 +28,14 @@ test('what argon2 refuses is refused, and the next is derived by a new thread', 
   assert.deepEqual(await derive(asked), argon2Sync('argon2id', asked))
 })
 
+test('one that is being ended for its idleness gets no more work', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const derive = hashThreads()
+  await derive(asked)
+  t.mock.timers.tick(5 * 60_000)
+  assert.deepEqual(await derive(asked), argon2Sync('argon2id', asked))
+})
+
 /** Nice values of the threads of this process: field 19 of `stat`, the name's blanks apart. */
 const priorities = () =>
   readdirSync('/proc/self/task').map((id) => {

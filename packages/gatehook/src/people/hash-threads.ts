@@ -29,7 +29,10 @@ export function hashThreads(): Derive {
 
   const rest = (thread: Thread) => {
     thread.worker.unref() // one that waits for work keeps no program from its end
-    thread.idle = setTimeout(() => void thread.worker.terminate(), IDLE_MS).unref()
+    thread.idle = setTimeout(() => {
+      free.delete(thread) // before its end, which comes some turns later
+      void thread.worker.terminate()
+    }, IDLE_MS).unref()
     free.add(thread)
   }
   const started = (): Thread => {
