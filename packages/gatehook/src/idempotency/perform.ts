@@ -12,7 +12,7 @@ import { fingerprint, idempotencyKey, repeatId } from './key.ts'
 import { claimKey, findStored, keepAnswer, type Stored } from './store.ts'
 
 /**
- * Runs `change` in one transaction and gives its answer. `change` may run again after a deadlock.
+ * Runs `change` in one transaction and gives its answer. `change` may run again (`write`).
  * `prepare` is for what must not be done inside it, a call over the network: it runs before, and
  * not at all for a repeat that has its answer already. What it throws is kept for no repeat.
  */

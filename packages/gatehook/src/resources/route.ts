@@ -56,8 +56,8 @@ export interface RouteContext<Q extends Fields, I extends Fields, P extends stri
   /** Reads of the caller's own rows: `read.get(orders, 7)`, and SQL. */
   readonly read: ServiceReader
   /**
-   * The call's one transaction; the handler runs again after a deadlock, so nothing but the
-   * database belongs in it.
+   * The call's one transaction; the handler may run again (after a deadlock, or where another
+   * call's transaction failed beside it), so nothing but the database belongs in it.
    */
   write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
 }
