@@ -31,6 +31,7 @@ const rows: [error: unknown, exit: number, sentences: string | RegExp][] = [
   [errno({ code: 'EADDRINUSE', port: 80, address: '::1' }), 1, /Port 80 on ::1 is in use/],
   [errno({ code: 'EACCES', port: 80 }), 78, /above 1023/],
   [errno({ code: 'EADDRNOTAVAIL', address: '192.0.2.1' }), 78, /192\.0\.2\.1/],
+  [errno({ syscall: 'getaddrinfo', code: 'ENOTFOUND', hostname: 'nowhere' }), 78, /for nowhere/],
 ]
 
 for (const [error, exit, sentences] of rows) {

@@ -30,7 +30,11 @@ export class ServiceError extends Error {
   override readonly name = 'ServiceError'
 }
 
-type Errno = NodeJS.ErrnoException & { readonly address?: string; readonly port?: number }
+type Errno = NodeJS.ErrnoException & {
+  readonly address?: string
+  readonly hostname?: string
+  readonly port?: number
+}
 
 /** Errors of the network pass by themselves; a supervisor may try again, so they are not 78. */
 const PASSING = /^(ECONN|ETIMEDOUT|EHOST|ENET|EAI_|EPIPE|57P0)/
@@ -51,7 +55,14 @@ const listening: Readonly<Record<string, (e: Errno) => Mistake>> = {
     sentences: [`No interface of this machine has the address ${e.address} (GATEHOOK_HOST).`],
     exit: EXIT.configuration,
   }),
+  ENOTFOUND: (e) => ({
+    sentences: [`No address is known for ${e.hostname} (GATEHOOK_HOST).`],
+    exit: EXIT.configuration,
+  }),
 }
+
+/** What `listen` of node fails at. */
+const LISTENING: ReadonlySet<unknown> = new Set(['listen', 'bind', 'getaddrinfo'])
 
 /** Undefined when the error is a bug: then the stack is what helps. */
 export function explain(error: unknown): Mistake | undefined {
@@ -70,7 +81,7 @@ export function explain(error: unknown): Mistake | undefined {
   }
   if (error instanceof Failure) return explainFailure(error)
   const errno = error as Errno
-  if (errno?.syscall === 'listen' || errno?.syscall === 'bind') {
+  if (LISTENING.has(errno?.syscall)) {
     return listening[errno.code ?? '']?.(errno)
   }
   return undefined
