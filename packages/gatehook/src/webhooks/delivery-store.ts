@@ -10,7 +10,6 @@ import type { Vault } from '../kernel/secret.ts'
 import type { Database, Tx, Value } from '../storage/database.ts'
 import { fixed, sql } from '../storage/sql.ts'
 import type { Rate } from './bucket.ts'
-import { ATTEMPT_ROOM } from './delivery.ts'
 import { APART_MS, FAILING_MS } from './health.ts'
 import { openSecret } from './secret.ts'
 import type {
@@ -79,7 +78,7 @@ const NO_RESULT = [0, 'pending', 0, null, '']
 const settling = fixed(`UPDATE gh_deliveries SET state = result.column2, attempt = result.column3,
     next_attempt_at = result.column4,
     attempts = CASE result.column5 WHEN '' THEN attempts
-      ELSE COALESCE(NULLIF(RTRIM(attempts), '') || ',', '') || result.column5 END
+      ELSE COALESCE(attempts || ',', '') || result.column5 END
   FROM (VALUES ${Array.from({ length: RESULTS }, () => `(${RESULT})`)}) AS result
   WHERE no = result.column1 AND gh_deliveries.state = 'pending'`)
 const noting = fixed(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
@@ -123,20 +122,13 @@ function resultsOf(settlements: readonly Settlement[]): Value[][] {
     const values: Value[] = []
     for (let at = from; at < from + RESULTS; at++) {
       const one = settlements[at]
-      if (one) values.push(one.no, one.state, one.attempt, one.nextAt, inRoom(one))
+      if (one) values.push(one.no, one.state, one.attempt, one.nextAt, one.record)
       else values.push(...NO_RESULT)
     }
     statements.push(values)
   }
   return statements
 }
-
-/**
- * Padded to the length that stood there: SQLite overwrites a row of the same length in place. A
- * time is six bytes that an ended delivery has not, and `delivered` has two more than `pending`.
- */
-const inRoom = ({ record, nextAt }: Settlement): string =>
-  record === '' ? '' : record.padEnd(nextAt === null ? ATTEMPT_ROOM + 4 : ATTEMPT_ROOM)
 
 const noteOne = (tx: Tx, { no, parkedUntil, ...health }: Note): Promise<number> =>
   tx.run(

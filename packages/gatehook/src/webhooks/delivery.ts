@@ -75,13 +75,7 @@ export function storedAttempt(n: number, at: number, outcome: Outcome): string {
   return JSON.stringify(stored)
 }
 
-/**
- * A new delivery has so many blanks in `attempts`, room for a first attempt of the usual length:
- * where rows grow, SQLite splits their pages and then looks through its whole page cache.
- */
-export const ATTEMPT_ROOM = 192
-
-/** The `attempts` column, as what it means: stored attempts with commas between them, or blank. */
+/** The `attempts` column, as what it means: stored attempts with commas between them. */
 export const attemptsOf = (stored: string | null): AttemptRecord[] =>
   stored === null ? [] : (JSON.parse(`[${stored}]`) as Stored[]).map(recordOf)
 

@@ -8,7 +8,6 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { base62, type Random } from '../kernel/random.ts'
 import { fixed, type Prepared } from '../storage/sql.ts'
-import { ATTEMPT_ROOM } from './delivery.ts'
 import { topicsOf } from './topics.ts'
 
 export const TAG_LENGTH = 8
@@ -33,10 +32,8 @@ function insertFor(topics: number): Prepared {
   if (!insert) {
     const marks = Array.from({ length: topics }, () => '?').join(', ')
     insert = fixed(`INSERT INTO gh_deliveries
-      (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at,
-       attempts)
-      SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT),
-        '${' '.repeat(ATTEMPT_ROOM)}'
+      (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
+      SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT)
       FROM gh_webhook_topics WHERE scope = ? AND topic IN (${marks})
       RETURNING webhook_no, version`)
     inserts.set(topics, insert)

@@ -6,7 +6,6 @@
  *   many wait. In the same way a pending delivery of a deleted registration reads as failed until
  *   the chore says so.
  * - `attempts` is JSON arrays with commas between them, no outer brackets: appended to as text.
- *   Blanks behind them are room for the next.
  * - A body is the envelope around the event's object; `gh_event_bodies` has it only where the
  *   registration is pinned (`version`) to another shape than the event was recorded in.
  * - `gh_webhook_topics` is what registrations ask for, one row a topic, redundant ones left out:
