@@ -55,6 +55,8 @@ export interface ParserErrorOptions {
   readonly latest: (socket: Socket) => ServerResponse | undefined
 }
 
+const isOpen = (response: ServerResponse) => !response.writableFinished && !response.destroyed
+
 /** The listener for `clientError`. */
 export function answerParserErrors(options: ParserErrorOptions) {
   return (error: ParserError, socket: Socket): void => {
@@ -63,7 +65,7 @@ export function answerParserErrors(options: ParserErrorOptions) {
       return
     }
     const response = options.latest(socket)
-    const open = response && !response.writableFinished && !response.destroyed
+    const open = response && isOpen(response)
     if (open && response.req.complete) {
       // The garbage follows a request that is still being answered; that answer goes first.
       response.once('close', () => refuse(error, socket, options))
@@ -80,8 +82,12 @@ export const refuseTunnels =
   (options: ParserErrorOptions) =>
   (_request: unknown, stream: Duplex): void => {
     stream.on('error', () => stream.destroy())
+    const socket = stream as Socket
     const error: ParserError = Object.assign(new Error('CONNECT'), { code: 'CONNECT' })
-    refuse(error, stream as Socket, options)
+    const response = options.latest(socket)
+    // Requests before it are answered before it: else theirs would be this answer.
+    if (response && isOpen(response)) response.once('close', () => refuse(error, socket, options))
+    else refuse(error, socket, options)
   }
 
 function refuse(error: ParserError, socket: Socket, options: ParserErrorOptions): void {

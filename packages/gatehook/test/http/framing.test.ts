@@ -45,3 +45,13 @@ test('CONNECT is answered, and the connection ends', async (t) => {
     assert.equal(answers[0]?.headers.connection, 'close')
   }
 })
+
+test('what was asked before CONNECT is answered before it', async (t) => {
+  const { port } = await start(t)
+  const before = 'GET /api/orders/7 HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  const answers = await talk(port, before + before + request('CONNECT evil.example:443'))
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 400],
+  )
+})
