@@ -86,8 +86,12 @@ export const refuseTunnels =
     const error: ParserError = Object.assign(new Error('CONNECT'), { code: 'CONNECT' })
     const response = options.latest(socket)
     // Requests before it are answered before it: else theirs would be this answer.
-    if (response && isOpen(response)) response.once('close', () => refuse(error, socket, options))
-    else refuse(error, socket, options)
+    if (response && isOpen(response)) {
+      response.once('close', () => refuse(error, socket, options))
+      socket.resume().once('end', () => socket.destroy()) // or nobody sees the caller go
+    } else {
+      refuse(error, socket, options)
+    }
   }
 
 function refuse(error: ParserError, socket: Socket, options: ParserErrorOptions): void {

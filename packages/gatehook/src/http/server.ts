@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttps, Server as HttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import createRouter from 'find-my-way'
 import type { Response as Injected, InjectOptions } from 'light-my-request'
 import type { Clock } from '../kernel/clock.ts'
@@ -65,7 +66,9 @@ export interface HttpServer {
 
 /** The latest response of a connection, for `parser-errors.ts`. */
 const LATEST = Symbol('latest')
-type Tracked = Socket & { [LATEST]?: ServerResponse }
+/** How many responses of a connection are not closed. */
+const OPEN = Symbol('open')
+type Tracked = Socket & { [LATEST]?: ServerResponse; [OPEN]?: number }
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const NO_QUERY = Object.freeze({})
@@ -186,20 +189,42 @@ function nodeServer(tls: TlsFiles | undefined, limits: Limits) {
 function receive(server: HttpServerOfNode, listener: Listener) {
   let inFlight = 0
   let whenIdle: (() => void) | undefined
-  const released = () => {
-    if (--inFlight === 0) whenIdle?.()
+  const release = (socket: Tracked, most: number) => {
+    const count = Math.min(most, socket[OPEN] ?? 0)
+    if (count === 0) return
+    socket[OPEN]! -= count
+    inFlight -= count
+    if (inFlight === 0) whenIdle?.()
+  }
+  function closed(this: ServerResponse) {
+    release(this.req.socket, 1)
   }
   const take: Listener = (request, response) => {
+    const socket: Tracked = request.socket
     inFlight++
-    ;(request.socket as Tracked)[LATEST] = response
-    response.on('close', released)
+    socket[OPEN] = (socket[OPEN] ?? 0) + 1
+    socket[LATEST] = response
+    response.on('close', closed)
     listener(request, response)
   }
   server.on('request', take)
   // `100 Continue` is sent when the body is wanted, not before; other expectations meet a 400.
   server.on('checkContinue', take)
   server.on('checkExpectation', take)
+  // Node forgets such a connection, and with it the responses that wait there for their turn.
+  const forgotten = new Set<Duplex>()
+  server.on('connect', (_request, stream) => {
+    forgotten.add(stream)
+    stream.once('close', () => {
+      forgotten.delete(stream)
+      release(stream as Socket, Number.POSITIVE_INFINITY)
+    })
+  })
   return {
+    cut() {
+      server.closeAllConnections()
+      for (const stream of forgotten) stream.destroy()
+    },
     async landed(limitMs: number): Promise<boolean> {
       if (inFlight === 0) return true
       await new Promise<void>((resolve) => {
@@ -235,7 +260,7 @@ function operate(
   }
   const close = async () => {
     const stopped = stopListening()
-    server.closeAllConnections()
+    flights.cut()
     await stopped
   }
 

@@ -53,3 +53,12 @@ test('with nothing in flight draining is immediate, and closing twice is closing
   assert.equal(await server.drain(10_000), true)
   await server.close()
 })
+
+test('who leaves behind a CONNECT keeps no drain waiting', async (t) => {
+  const { server, port, entered } = await withSlow(t)
+  const gone = open(port)
+  gone.socket.write(`GET /slow ${KEPT}GET /api/orders ${KEPT}CONNECT evil.example:443 ${KEPT}`)
+  await entered.promise
+  gone.socket.destroy()
+  assert.equal(await server.drain(5_000), true)
+})
