@@ -7,7 +7,6 @@ import { once } from 'node:events'
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttps, Server as HttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Duplex } from 'node:stream'
 import createRouter from 'find-my-way'
 import type { Response as Injected, InjectOptions } from 'light-my-request'
 import type { Clock } from '../kernel/clock.ts'
@@ -211,19 +210,19 @@ function receive(server: HttpServerOfNode, listener: Listener) {
   // `100 Continue` is sent when the body is wanted, not before; other expectations meet a 400.
   server.on('checkContinue', take)
   server.on('checkExpectation', take)
-  // Node forgets such a connection, and with it the responses that wait there for their turn.
-  const forgotten = new Set<Duplex>()
+  // Node closes those that speak HTTP. One in its TLS handshake it does not know, one that asks for
+  // a tunnel it forgets, and with it the responses that wait there for their turn.
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   server.on('connect', (_request, stream) => {
-    forgotten.add(stream)
-    stream.once('close', () => {
-      forgotten.delete(stream)
-      release(stream as Socket, Number.POSITIVE_INFINITY)
-    })
+    stream.once('close', () => release(stream as Socket, Number.POSITIVE_INFINITY))
   })
   return {
     cut() {
-      server.closeAllConnections()
-      for (const stream of forgotten) stream.destroy()
+      for (const socket of sockets) socket.destroy()
     },
     async landed(limitMs: number): Promise<boolean> {
       if (inFlight === 0) return true

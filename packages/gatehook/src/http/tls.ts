@@ -2,7 +2,7 @@
  * The certificate and its key from their files, and again whenever these change (§2.3). A new pair
  * that does not work is logged and the old one kept: a bad renewal must not take the service down.
  */
-import { readFileSync, unwatchFile, watchFile } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import type { Log } from '../kernel/log.ts'
 
@@ -49,10 +49,25 @@ export function watchTls({ files, apply, log, intervalMs = INTERVAL_MS }: TlsWat
     }
   }
   const watched = [files.certFile, files.keyFile]
-  for (const file of watched) {
-    watchFile(file, { interval: intervalMs, persistent: false }, changed)
+  let seen = stampsOf(watched)
+  const look = () => {
+    const now = stampsOf(watched)
+    if (now !== seen) changed()
+    seen = now
   }
-  return () => {
-    for (const file of watched) unwatchFile(file, changed)
+  const timer = setInterval(look, intervalMs).unref()
+  return () => clearInterval(timer)
+}
+
+/** Another where a file was written or replaced; a missing one is another, too. */
+function stampsOf(files: readonly string[]): string {
+  const stamp = (file: string) => {
+    try {
+      const { ino, mtimeMs, size } = statSync(file)
+      return `${ino} ${mtimeMs} ${size}`
+    } catch {
+      return 'none'
+    }
   }
+  return files.map(stamp).join()
 }
