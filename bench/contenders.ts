@@ -20,11 +20,11 @@ export interface Contender {
 const file = (path: string) => new URL(path, import.meta.url).pathname
 
 /** A file of `contenders/` that needs no data. */
-export const program = (name: string): Contender => ({
-  key: name,
+export const program = (name: string, ...args: string[]): Contender => ({
+  key: [name, ...args].join(' '),
   folder: name,
   prepare: async () => {},
-  command: () => ({ args: [file(`contenders/${name}.ts`)] }),
+  command: () => ({ args: [file(`contenders/${name}.ts`), ...args] }),
 })
 
 /** `hello` is Fastify; `raw` is node:http; `fixed` does not even parse. */

@@ -1,4 +1,8 @@
-/** Fastify that answers a client-credentials request by signing a JWT, and does nothing else. */
+/**
+ * Fastify that answers a client-credentials request by signing a JWT, and does nothing else.
+ * `--together`: answers of one turn are written together, as the engine's are
+ * (`http/departure.ts`).
+ */
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { fastify } from 'fastify'
 import { announce } from './announce.ts'
@@ -10,6 +14,11 @@ const header = encoded({ alg: 'ES256', typ: 'at+jwt', kid: 'bench' })
 const LIFE_S = 900
 
 const app = fastify()
+if (process.argv.includes('--together')) {
+  app.addHook('onSend', (_request, _reply, payload, done) => {
+    setImmediate(() => done(null, payload))
+  })
+}
 app.addContentTypeParser(
   'application/x-www-form-urlencoded',
   { parseAs: 'string' },

@@ -20,6 +20,13 @@ export const rows: LoadRow[] = [
         check,
       },
       { name: 'only signing', contender: program('signing'), asks: fixed, check },
+      // For comparison: what remains once a bare one knows the engine's way to the socket, too.
+      {
+        name: 'only signing, together',
+        contender: program('signing', '--together'),
+        asks: fixed,
+        check,
+      },
       { name: 'oidc-provider', contender: program('oidc'), asks: fixed, check },
     ],
     targets: [
