@@ -33,15 +33,17 @@ export interface DeliveryStoreDeps {
 }
 
 /**
- * From endpoint to endpoint by seeks, not over the rows between: a million waiting for one of them
- * cost as much as one.
+ * The endpoints something waits for, as `e`: from one to the next by seeks, not over the rows
+ * between. A million waiting for one of them cost as much as one.
  */
-const ahead = fixed(`WITH RECURSIVE e(no) AS (
+export const WITH_ENDPOINTS = `WITH RECURSIVE e(no) AS (
     SELECT MIN(webhook_no) FROM gh_deliveries WHERE state = 'pending'
     UNION ALL
     SELECT (SELECT MIN(webhook_no) FROM gh_deliveries
             WHERE state = 'pending' AND webhook_no > e.no)
-    FROM e WHERE e.no IS NOT NULL)
+    FROM e WHERE e.no IS NOT NULL)`
+
+const ahead = fixed(`${WITH_ENDPOINTS}
   SELECT e.no, w.scope / 2, (SELECT MIN(next_attempt_at) FROM gh_deliveries d
     WHERE d.state = 'pending' AND d.webhook_no = e.no)
   FROM e JOIN gh_webhooks w ON w.no = e.no JOIN gh_customers c ON c.no = w.scope / 2

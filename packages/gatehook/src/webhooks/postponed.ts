@@ -5,17 +5,12 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Database } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
+import { WITH_ENDPOINTS } from './delivery-store.ts'
 
 /** Rows of one transaction. */
 const SLICE = 500
 
-/** From endpoint to endpoint by seeks, as the engine looks for work. */
-const putOff = fixed(`WITH RECURSIVE e(no) AS (
-    SELECT MIN(webhook_no) FROM gh_deliveries WHERE state = 'pending'
-    UNION ALL
-    SELECT (SELECT MIN(webhook_no) FROM gh_deliveries
-            WHERE state = 'pending' AND webhook_no > e.no)
-    FROM e WHERE e.no IS NOT NULL)
+const putOff = fixed(`${WITH_ENDPOINTS}
   SELECT e.no FROM e WHERE (SELECT MAX(next_attempt_at) FROM gh_deliveries d
     WHERE d.state = 'pending' AND d.webhook_no = e.no) > ?`)
 

@@ -2,7 +2,6 @@
  * The engine's thread, seen from the main one: started, woken, started again when it fell over,
  * drained (§2.4). On the same event loop the engine would take four fifths of the API's throughput.
  */
-import { getCompileCacheDir } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../kernel/log.ts'
 import type { EngineSettings } from './engine-room.ts'
@@ -34,10 +33,8 @@ export async function startThread(settings: EngineSettings, log: Log): Promise<E
   const open = () =>
     new Promise<void>((resolve, reject) => {
       // Published as .js, run from the source as .ts.
-      const file = import.meta.url.replace(/thread(\.\w+)$/, 'worker$1')
-      const compiled = getCompileCacheDir()
-      const workerData = { settings, level: log.level, compiled }
-      const made = new Worker(new URL(file), { workerData })
+      const file = import.meta.url.replace(/thread(\.\w+)$/, 'engine-worker$1')
+      const made = new Worker(new URL(file), { workerData: { settings, level: log.level } })
       worker = made
       made.on('message', (message: FromWorker) => {
         if ('log' in message) return relay(log, message.log)
