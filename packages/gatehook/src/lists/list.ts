@@ -35,44 +35,31 @@ export type Lister = (
 ) => Answer | Promise<Answer>
 
 export function createLister(options: ListerOptions): Lister {
-  const answer = async (
-    call: Call,
-    collection: Collection,
-    view: View,
-    reach: Reach,
-    reading: Reading,
-  ) => {
-    const { request, bindings } = reading
-    const cursor = call.query.get('cursor')
-    const asked: Asked = {
-      options,
-      collection,
-      reach,
-      request,
-      bindings,
-      cursor,
-      view,
-      path: call.path,
-    }
-    const { json, positions, headers } = await pages[request.style](asked)
-    const link = linkHeader(options.publicUrl(), pagePaths(call.path, request, positions))
-    return { status: 200, json, headers: { ...headers, link } }
-  }
   const cached = createPageCache(options.db)
   const readings = createReadings()
   return (call, collection, view, own) => {
-    const { query } = call
+    const { query, path } = call
     const scope = collection.scoped ? call.principal!.scope : 0
     const reach: Reach = { scope, owner: own?.owner }
+    const cursor = query.get('cursor')
     const read = (): Reading => ({
       request: parseListQuery(query, collection, view, options.defaultStyle),
       bindings: new Map(),
     })
+    const make = (reading: Reading) =>
+      answer({ options, collection, view, reach, path, cursor, ...reading })
     const text = own?.timeless ? textOf(query) : undefined
-    if (text === undefined) return answer(call, collection, view, reach, read())
-    const make = () => answer(call, collection, view, reach, readings(view, text, read))
-    return cached(call, `${text}\0${query.get('cursor') ?? ''}`, view, reach, make)
+    if (text === undefined) return make(read())
+    const name = `${path}${text}\0${cursor ?? ''}`
+    return cached(name, view, reach, () => make(readings(view, text, read)))
   }
+}
+
+async function answer(asked: Asked): Promise<Answer> {
+  const { options, request, path } = asked
+  const { json, positions, headers } = await pages[request.style](asked)
+  const link = linkHeader(options.publicUrl(), pagePaths(path, request, positions))
+  return { status: 200, json, headers: { ...headers, link } }
 }
 
 /** A query understood: the same for every page of a walk, so it is worth keeping. */
@@ -113,12 +100,10 @@ function textOf(query: Query): string | undefined {
   return text
 }
 
-interface Asked {
+interface Asked extends Reading {
   readonly options: ListerOptions
   readonly collection: Collection
   readonly reach: Reach
-  readonly request: ListRequest
-  readonly bindings: Map<string, string>
   readonly cursor: string | undefined
   readonly view: View
   readonly path: string

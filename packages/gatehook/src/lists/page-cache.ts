@@ -3,7 +3,7 @@
  * the stamp of the database. Any commit empties the cache; so it never has to know what a page
  * depends on.
  */
-import type { Answer, Call } from '../http/call.ts'
+import type { Answer } from '../http/call.ts'
 import { entityTag } from '../http/conditional.ts'
 import type { Database } from '../storage/database.ts'
 import type { View } from './collection.ts'
@@ -13,9 +13,8 @@ const MAX_PAGES = 512
 /** Larger pages are rare, and cost more to keep than to make. */
 const MAX_LENGTH = 32_768
 
-/** Gives the page kept for the call, or makes it. `asked`: what its query says, as one text. */
+/** Gives the page kept, or makes it. `asked`: path and query of the call, as one text. */
 export type PageCache = (
-  call: Call,
   asked: string,
   view: View,
   reach: Reach,
@@ -39,7 +38,7 @@ export function createPageCache(db: Pick<Database, 'stamp'>): PageCache {
     return kept
   }
 
-  return ({ path }, asked, view, { scope, owner }, make) => {
+  return (asked, view, { scope, owner }, make) => {
     const now = db.stamp()
     if (now === undefined) return make()
     if (now !== stamp) {
@@ -47,7 +46,7 @@ export function createPageCache(db: Pick<Database, 'stamp'>): PageCache {
       stamp = now
       count = 0
     }
-    const name = `${scope} ${owner ?? ''} ${path}${asked}`
+    const name = `${scope} ${owner ?? ''} ${asked}`
     const kept = pages.get(view)?.get(name)
     // The way out changes answers in place.
     if (kept) return { ...kept }
