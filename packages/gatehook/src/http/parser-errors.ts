@@ -66,11 +66,14 @@ export function answerParserErrors(options: ParserErrorOptions) {
     }
     const response = options.latest(socket)
     const open = response && isOpen(response)
-    if (open && response.req.complete) {
+    if (response?.writableEnded && !response.req.complete) {
+      close(socket) // of a request that has its answer: a second would pass for the next one's
+    } else if (open && response.req.complete) {
       // The garbage follows a request that is still being answered; that answer goes first.
       response.once('close', () => refuse(error, socket, options))
     } else if (open && response.headersSent) {
-      socket.destroy()
+      // An answer about to depart does so within this turn; what streams is cut.
+      setImmediate(() => (response.writableEnded ? close(socket) : socket.destroy()))
     } else {
       refuse(error, socket, options)
     }
@@ -112,12 +115,17 @@ function refuse(error: ParserError, socket: Socket, options: ParserErrorOptions)
       `content-length: ${Buffer.byteLength(json)}\r\nx-request-id: ${id}\r\n${strict}` +
       `connection: close\r\n\r\n${json}`,
   )
-  // What the caller still sends is swallowed for a moment: a reset would eat the answer.
-  socket.resume()
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
-  socket.once('close', () => clearTimeout(timer))
+  close(socket)
   options.log.info(
     { request_id: id, status, address: socket.remoteAddress, reason: error.code },
     'request refused',
   )
+}
+
+/** What the caller still sends is swallowed for a moment: a reset would eat the answer. */
+function close(socket: Socket): void {
+  if (!socket.writableEnded) socket.end()
+  socket.resume()
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
 }

@@ -87,6 +87,16 @@ test('a body that breaks its framing is 400, once', async (t) => {
   assert.deepEqual(judged(answers[0]), [400, 'invalid_request'])
 })
 
+test('a request answered before its body came has that one answer', async (t) => {
+  const { port } = await start(t, { limits: short })
+  const head = 'POST /nowhere HTTP/1.1\r\nHost: localhost\r\n'
+  const answers = await talk(port, `${head}Content-Length: 9\r\n\r\n{"a"`)
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [404],
+  )
+})
+
 test('garbage after a request does not take its answer', async (t) => {
   const { port, gate, entered } = await withSlow(t)
   const socket = net.connect(port, '127.0.0.1')
