@@ -10,8 +10,13 @@ export function parameterFailure(code: FailureCode, parameter: string, what: str
   return new Failure(code, message, { errors: [{ parameter, code, message }] })
 }
 
-const malformed = (what: string) =>
-  new Failure('invalid_parameter', `The query string is not valid: ${what}.`)
+/** `parameter`: whose value it is; undefined when the name itself cannot be read. */
+function malformed(what: string, parameter?: string): Failure {
+  const code = 'invalid_parameter'
+  const message = `The query string is not valid: ${what}.`
+  const errors = parameter === undefined ? undefined : [{ parameter, code, message }]
+  return new Failure(code, message, errors && { errors })
+}
 
 /** The parameters in the order sent; a name may stand more than once. */
 export class Query {
@@ -30,9 +35,8 @@ export class Query {
     for (const part of search.split('&')) {
       if (part === '') continue
       const at = part.indexOf('=')
-      entries.push(
-        at < 0 ? [decode(part), ''] : [decode(part.slice(0, at)), decode(part.slice(at + 1))],
-      )
+      const name = decode(at < 0 ? part : part.slice(0, at))
+      entries.push([name, at < 0 ? '' : decode(part.slice(at + 1), name)])
     }
     return new Query(entries)
   }
@@ -58,14 +62,14 @@ export class Query {
 
 const PLAIN = /^[\x21-\x24\x26-\x2a\x2c-\x7e]*$/
 
-function decode(text: string): string {
+function decode(text: string, name?: string): string {
   if (PLAIN.test(text)) return text
   let out: string
   try {
     out = decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw malformed('a percent escape is broken or not UTF-8')
+    throw malformed('a percent escape is broken or not UTF-8', name)
   }
-  if (out.includes('\0')) throw malformed('it contains NUL')
+  if (out.includes('\0')) throw malformed('it contains NUL', name)
   return out
 }

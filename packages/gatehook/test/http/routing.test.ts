@@ -61,6 +61,8 @@ test('parameters arrive decoded, broken escapes are 400', async (t) => {
     const response = await server.inject(path)
     assert.equal(response.json().error, 'invalid_parameter', path)
   }
+  const named = (await server.inject('/api/orders?a=1&b%5Bgt%5D=%00')).json()
+  assert.equal(named.errors[0].parameter, 'b[gt]')
 })
 
 test('every method node knows meets a path, or 405 with Allow', async (t) => {

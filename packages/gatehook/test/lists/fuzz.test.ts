@@ -15,10 +15,16 @@ const REQUESTS = 5_000
 const codes = ['invalid_parameter', 'unknown_parameter', 'pagination_conflict', 'invalid_cursor']
 codes.push('cursor_mismatch', 'offset_too_large')
 
-/** Parameter names as they were sent, in any spelling. */
+/** Parameter names as they were sent, in any spelling; those that cannot be read are left out. */
 function sentNames(query: string): Set<string> {
-  const names = query.split('&').map((part) => part.replace(/=.*$/s, ''))
-  return new Set(names.map((one) => decodeURIComponent(one.replaceAll('+', ' '))))
+  const names = query.split('&').flatMap((part) => {
+    try {
+      return [decodeURIComponent(part.replace(/=.*$/s, '').replaceAll('+', ' '))]
+    } catch {
+      return []
+    }
+  })
+  return new Set(names)
 }
 
 function judge(reply: Reply, query: string): void {
@@ -30,7 +36,7 @@ function judge(reply: Reply, query: string): void {
   if (reply.status === 414) return
   assert.equal(reply.status, 400)
   assert.ok(codes.includes(reply.body.error), reply.body.error)
-  // A query that cannot be decoded has no names to tell.
+  // A name that cannot be decoded cannot be told.
   if (reply.body.errors === undefined) {
     assert.match(reply.body.message, /^The query string is not valid/)
     return
