@@ -4,7 +4,7 @@
  * with a key lent for the length of the command.
  */
 
-import { type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
+import type { Administration } from '../access/administration.ts'
 import { createKey, revokeKey } from '../access/keys.ts'
 import type { App } from '../app.ts'
 import { publicUrlOf } from '../config/config.ts'
@@ -12,11 +12,12 @@ import { environmentKey, readConfig } from '../config/environment.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { engineOptions, withApp } from './engine.ts'
-import { cliActor } from './keys.ts'
+import { cliActor, cliCaller, engineOptions, withApp } from './engine.ts'
+
 import { findService, loadService } from './load.ts'
 import { CommandError } from './mistake.ts'
 import { type Ask, messageOf, type Reply, remoteAsk } from './remote.ts'
+import { commandsWith } from './runner.ts'
 
 /** Options of every command that calls the API. */
 export const apiOptions: NonNullable<CommandSpec['options']> = [
@@ -53,7 +54,7 @@ async function lend(app: App, input: Input, scopes?: readonly string[]): Promise
     customer: input.options.customer,
     expires_at: isoTime(administration.clock.now() + LOAN_MS),
   }
-  return createKey(administration, wish, { actor: cliActor(), customer: DEFAULT_CUSTOMER })
+  return createKey(administration, wish, cliCaller())
 }
 
 const giveBack = (app: App, { id }: Loan) => revokeKey(quietly(app), id, { actor: cliActor() })
@@ -79,7 +80,7 @@ export async function borrowKey(
 }
 
 /** Calls the API as long as `use` runs. */
-export async function withApi<T>(input: Input, use: (api: Api) => Promise<T>): Promise<T> {
+async function withApi<T>(input: Input, use: (api: Api) => Promise<T> | T): Promise<T> {
   const { url, key } = nodeOf(input)
   if (key !== undefined || input.options.url !== undefined) {
     if (key === undefined) throw new CommandError('Set GATEHOOK_API_KEY for --url.')
@@ -95,6 +96,12 @@ export async function withApi<T>(input: Input, use: (api: Api) => Promise<T>): P
     }
   })
 }
+
+/** Commands that call the API. */
+export const api = commandsWith(withApi, {
+  options: apiOptions,
+  config: ['databaseUrl', 'host', 'port'],
+})
 
 function localAsk(app: App, key: string): Ask {
   return async (method, path, body) => {

@@ -2,8 +2,8 @@
 import { ConfigError } from '../config/config.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { parseDuration } from './duration.ts'
-import { engineOptions, withApp } from './engine.ts'
-import { cliActor } from './keys.ts'
+import { cliActor, engine } from './engine.ts'
+
 import { UsageError } from './mistake.ts'
 import { bold, dim } from './output.ts'
 
@@ -26,27 +26,13 @@ function wishOf(args: Input['args'], frozen: unknown): Record<string, unknown> |
   return { advance_s: spanS, ...freeze }
 }
 
-async function run(input: Input): Promise<undefined> {
-  const wish = wishOf(input.args, input.options.freeze)
-  const state = await withApp(input, ({ clock }) => {
-    if (clock) return wish ? clock.set(wish, cliActor()) : clock.state()
-    throw new ConfigError([
-      'GATEHOOK_TEST_CLOCK is not 1, so the clock is the machine’s. Set it to 1 where the ' +
-        'service runs and here.',
-    ])
-  })
-  input.out.result(state, () => `${bold(state.now)}${state.frozen ? dim(' (frozen)') : ''}`)
-  return
-}
-
-export const clock: CommandSpec = {
+export const clock: CommandSpec = engine.act({
   name: 'clock [ACTION] [VALUE]',
   summary: 'the test clock: read it, set it forward',
   description:
     'Shows the time of a service that runs with GATEHOOK_TEST_CLOCK=1, or sets it forward. ' +
     'Running nodes follow within a second.',
   options: [
-    ...engineOptions,
     ['--freeze', 'time then stands still'],
     ['--no-freeze', 'time then runs on'],
   ],
@@ -56,5 +42,15 @@ export const clock: CommandSpec = {
     ['gatehook clock advance 30d', 'jumps a month ahead'],
     ['gatehook clock set 2027-01-31T12:00:00Z --freeze', 'jumps there and stands'],
   ],
-  run,
-}
+  act({ args, options: { freeze } }) {
+    const wish = wishOf(args, freeze)
+    return ({ clock }) => {
+      if (clock) return wish ? clock.set(wish, cliActor()) : clock.state()
+      throw new ConfigError([
+        'GATEHOOK_TEST_CLOCK is not 1, so the clock is the machine’s. Set it to 1 where the ' +
+          'service runs and here.',
+      ])
+    }
+  },
+  said: ({ now, frozen }) => `${bold(now)}${frozen ? dim(' (frozen)') : ''}`,
+})

@@ -31,6 +31,9 @@ export interface CommandSpec {
   readonly run: (input: Input) => Promise<number | undefined> | number | undefined
 }
 
+/** A command but for what it does. */
+export type About = Omit<CommandSpec, 'run'>
+
 /** Commands of one noun: `keys list`, `keys create`. */
 export interface FamilySpec {
   readonly name: string

@@ -1,90 +1,63 @@
 /** `gatehook customers …`: the acts of §13 on customers, by the same functions as HTTP. */
-import type { Customer } from '../access/collections.ts'
 import { createCustomer, listCustomers, patchCustomer } from '../access/customers.ts'
-import type { CommandSpec, FamilySpec, Input } from './command.ts'
-import { everyPage, FIRST, known, engineOptions as options, withApp } from './engine.ts'
-import { cliActor } from './keys.ts'
-import { bold, dim, table, yellow } from './output.ts'
+import type { About, FamilySpec } from './command.ts'
+import { cliActor, engine, everyPage, FIRST, known } from './engine.ts'
+import { bold, dim, yellow } from './output.ts'
 
-async function list(input: Input): Promise<undefined> {
-  const customers = await withApp(input, ({ administration }) =>
-    everyPage((after, limit) => listCustomers(administration.db, after, limit)),
-  )
-  input.out.result({ data: customers }, () =>
-    table(
-      ['id', 'name', 'state', 'limits', 'created'],
-      customers.map((one) => [
-        one.id,
-        one.name,
-        one.suspended ? yellow('suspended') : 'active',
-        Object.keys(one.limits).length === 0 ? dim('as configured') : JSON.stringify(one.limits),
-        one.created_at,
-      ]),
-    ),
-  )
-  return
-}
-
-async function create(input: Input): Promise<undefined> {
-  const customer = await withApp(
-    input,
-    ({ administration }) => createCustomer(administration, { name: input.args[0] }, cliActor()),
-    FIRST,
-  )
-  input.out.result(customer, () => `Created ${bold(customer.id)} (${customer.name}).`)
-  return
-}
-
-const suspend =
-  (suspended: boolean, said: (customer: Customer) => string) =>
-  async (input: Input): Promise<undefined> => {
-    const id = input.args[0] ?? ''
-    const customer = await withApp(input, ({ administration }) =>
-      known('customer', id, patchCustomer(administration, id, { suspended }, cliActor())),
-    )
-    input.out.result(customer, () => said(customer))
-    return
-  }
-
-const config: CommandSpec['config'] = ['databaseUrl']
+/** A command that suspends a customer or ends that; `said` before its name. */
+const suspending = (suspended: boolean, said: string, about: About) =>
+  engine.act({
+    ...about,
+    act:
+      ({ args: [id = ''] }) =>
+      ({ administration }) =>
+        known('customer', id, patchCustomer(administration, id, { suspended }, cliActor())),
+    said: ({ id, name }) => `${said} ${bold(id)} (${name}).`,
+  })
 
 export const customers: FamilySpec = {
   name: 'customers',
   summary: 'customers: list, create, suspend, resume',
   commands: [
-    {
+    engine.list({
       name: 'list',
       summary: 'all customers',
-      options,
-      config,
       examples: [['gatehook customers list --json', 'for programs']],
-      run: list,
-    },
-    {
+      rows:
+        () =>
+        ({ db }) =>
+          everyPage((after, limit) => listCustomers(db, after, limit)),
+      columns: {
+        id: (one) => one.id,
+        name: (one) => one.name,
+        state: (one) => (one.suspended ? yellow('suspended') : 'active'),
+        limits: ({ limits }) =>
+          Object.keys(limits).length === 0 ? dim('as configured') : JSON.stringify(limits),
+        created: (one) => one.created_at,
+      },
+    }),
+    engine.act({
       name: 'create <NAME>',
       summary: 'a new customer',
-      options,
-      config,
       examples: [
         ['gatehook customers create "Acme Ltd"', 'its id goes into keys create --customer'],
       ],
-      run: create,
-    },
-    {
+      opening: FIRST,
+      act:
+        ({ args: [name] }) =>
+        ({ administration }) =>
+          createCustomer(administration, { name }, cliActor()),
+      said: ({ id, name }) => `Created ${bold(id)} (${name}).`,
+    }),
+    suspending(true, 'Suspended', {
       name: 'suspend <ID>',
       summary: 'its credentials are refused, its deliveries wait',
-      options,
-      config,
       examples: [['gatehook customers suspend cus_…', 'nothing is deleted']],
-      run: suspend(true, (one) => `Suspended ${bold(one.id)} (${one.name}).`),
-    },
-    {
+    }),
+    suspending(false, 'Resumed', {
       name: 'resume <ID>',
       summary: 'ends a suspension',
-      options,
-      config,
       examples: [['gatehook customers resume cus_…', 'waiting deliveries go out']],
-      run: suspend(false, (one) => `Resumed ${bold(one.id)} (${one.name}).`),
-    },
+    }),
   ],
 }

@@ -1,5 +1,7 @@
 /** Opens the engine for a command that only acts on the database: no port, no sample data. */
+import { userInfo } from 'node:os'
 import { resolve } from 'node:path'
+import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import type { App } from '../app.ts'
 import { type Config, databaseAddress } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
@@ -15,7 +17,14 @@ import { databaseExists, databaseShown } from './checks.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { findService, loadService } from './load.ts'
 import { CommandError } from './mistake.ts'
+import { commandsWith } from './runner.ts'
 import { packageVersion } from './version.ts'
+
+/** Who the audit trail names for acts of the command line: the account that runs it. */
+export const cliActor = () => ({ kind: 'cli', id: userInfo().username }) as const
+
+/** The same, as acts take it that make something of a customer's. */
+export const cliCaller = () => ({ actor: cliActor(), customer: DEFAULT_CUSTOMER })
 
 /** Log lines of commands go beside the result, not into it. */
 const standardError = { write: (line: string) => void process.stderr.write(line) }
@@ -41,7 +50,7 @@ export const FIRST: Opening = { creates: true }
 /** Opens, lets `use` act, and closes in any case. Throws what `openApp` throws. */
 export async function withApp<T>(
   input: Input,
-  use: (app: App, config: Config) => Promise<T> | T,
+  use: (app: App) => Promise<T> | T,
   { migrates = false, seed = false, creates = migrates }: Opening = {},
 ): Promise<T> {
   const config = readConfig(input.flags)
@@ -54,11 +63,14 @@ export async function withApp<T>(
   const onProgress = input.out.progress
   const app = await openApp({ config, service, log, seed, onProgress, release: packageVersion })
   try {
-    return await use(app, config)
+    return await use(app)
   } finally {
     await app.close()
   }
 }
+
+/** Commands that act on the database. */
+export const engine = commandsWith(withApp, { options: engineOptions, config: ['databaseUrl'] })
 
 /** Opening makes a file. In the wrong folder, `keys list` would so say that there are no keys. */
 function refuseMissing(config: Config): void {

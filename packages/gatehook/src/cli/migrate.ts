@@ -1,6 +1,6 @@
 /** `gatehook migrate` and `gatehook seed`: what a start does first, without starting. */
 import type { CommandSpec, Input } from './command.ts'
-import { engineOptions, withApp } from './engine.ts'
+import { engine, engineOptions, withApp } from './engine.ts'
 
 async function runMigrate(input: Input): Promise<undefined> {
   const lines: string[] = []
@@ -29,25 +29,21 @@ export const migrate: CommandSpec = {
   run: runMigrate,
 }
 
-async function runSeed(input: Input): Promise<undefined> {
-  const rows = await withApp(input, (app) => app.seeded, { migrates: true, seed: true })
-  const total = Object.values(rows).reduce((sum, count) => sum + count, 0)
-  input.out.result({ rows }, () =>
-    total === 0
-      ? 'There are rows already; nothing was added.'
-      : Object.entries(rows)
-          .map(([name, count]) => `${name}: ${count} rows`)
-          .join('\n'),
-  )
-  return
-}
-
-export const seed: CommandSpec = {
+export const seed: CommandSpec = engine.act({
   name: 'seed',
   summary: 'sample data in test mode, where there is none yet',
   description: 'Fills empty collections of the default customer, test mode, with declared samples.',
-  options: engineOptions,
-  config: ['databaseUrl'],
   examples: [['gatehook seed', 'after a start with --no-seed']],
-  run: runSeed,
-}
+  opening: { migrates: true, seed: true },
+  act:
+    () =>
+    ({ seeded }) => ({ rows: seeded }),
+  said({ rows }) {
+    const total = Object.values(rows).reduce((sum, count) => sum + count, 0)
+    return total === 0
+      ? 'There are rows already; nothing was added.'
+      : Object.entries(rows)
+          .map(([name, count]) => `${name}: ${count} rows`)
+          .join('\n')
+  },
+})

@@ -6,6 +6,9 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { UsageError } from './mistake.ts'
 
+/** For the summary of a command that reads one. */
+export const PASSWORD_FROM = 'the password is read from standard input, or typed at a terminal'
+
 /** Typed twice on a terminal, without echo; else the first line of standard input. */
 export async function readPassword(whose: string): Promise<string> {
   const { stdin } = process

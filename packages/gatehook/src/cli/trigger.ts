@@ -2,8 +2,8 @@
 import { closest } from '../config/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
 import type { AnyRow, Definition } from '../resources/resource.ts'
-import { type Api, apiOptions, withApi } from './api.ts'
-import type { CommandSpec, Input } from './command.ts'
+import { type Api, api } from './api.ts'
+import type { CommandSpec } from './command.ts'
 import { CommandError, UsageError } from './mistake.ts'
 import { bold, dim } from './output.ts'
 import { changeOf, inputOf, type Plan, planFor, triggerable } from './sample-event.ts'
@@ -91,31 +91,26 @@ function unknownType({ service }: Api, type: string): UsageError {
   )
 }
 
-async function run(input: Input): Promise<undefined> {
-  const type = input.args[0] ?? ''
-  const data = dataOf(input.options.data)
-  const n = systemRandom().bytes(4).readUInt32BE()
-  const event = await withApi(input, (api) => {
-    const version = api.service.versions.at(-1)!.name
-    return trigger({ api, version, n }, type, data)
-  })
-  input.out.result(event, () => `${bold(event.type)}  ${event.id}  ${dim(about(event))}`)
-  return
-}
-
 const about = ({ data }: AnyRow): string => `id ${data.object.id}`
 
-export const triggerCommand: CommandSpec = {
+export const triggerCommand: CommandSpec = api.act({
   name: 'trigger <TYPE>',
   summary: 'make an event happen, to see it arrive',
   description:
     'Makes a sample row and takes it through the actions that lead to the event, by the API: ' +
     'what follows from it, webhooks included, is real. External events are recorded with a sample.',
-  options: [...apiOptions, ['--data <JSON>', 'fields of the row, or the object of the event']],
-  config: ['databaseUrl', 'host', 'port'],
+  options: [['--data <JSON>', 'fields of the row, or the object of the event']],
   examples: [
     ['gatehook trigger order.paid', 'a new one is made and paid, in test mode'],
     ['gatehook trigger order.created --data \'{"amount": 4900}\'', 'with what you need'],
   ],
-  run,
-}
+  act({ args: [type = ''], options }) {
+    const data = dataOf(options.data)
+    const n = systemRandom().bytes(4).readUInt32BE()
+    return (to) => {
+      const version = to.service.versions.at(-1)!.name
+      return trigger({ api: to, version, n }, type, data)
+    }
+  },
+  said: (event) => `${bold(event.type)}  ${event.id}  ${dim(about(event))}`,
+})

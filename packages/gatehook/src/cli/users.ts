@@ -1,20 +1,16 @@
 /** `gatehook users …`: the acts of §13 on the people who sign in, as HTTP does them. */
-
-import { DEFAULT_CUSTOMER } from '../access/administration.ts'
 import type { App } from '../app.ts'
 import { listPeople, patchPerson, setPassword } from '../people/acts.ts'
 import { createPerson } from '../people/creation.ts'
-import type { ActDeps, ShownPerson } from '../people/credential.ts'
+import type { ActDeps } from '../people/credential.ts'
 import { findById, findByName } from '../people/store.ts'
 import { fold } from '../people/username.ts'
-import type { CommandSpec, FamilySpec, Input } from './command.ts'
-import { everyPage, FIRST, known, engineOptions as options, withApp } from './engine.ts'
-import { cliActor, words } from './keys.ts'
+import type { About, FamilySpec, Input } from './command.ts'
+import { cliCaller, engine, everyPage, FIRST, known } from './engine.ts'
 import { CommandError, UsageError } from './mistake.ts'
-import { bold, dim, table, yellow } from './output.ts'
-import { readPassword } from './secret-input.ts'
-
-const caller = () => ({ actor: cliActor(), customer: DEFAULT_CUSTOMER })
+import { bold, dim, yellow } from './output.ts'
+import { PASSWORD_FROM, readPassword } from './secret-input.ts'
+import { words } from './typed.ts'
 
 /** What the acts take, where somebody signs in to the service at all. */
 function actsOf({ people }: App): ActDeps {
@@ -44,32 +40,6 @@ async function idOf(app: App, text: string, mode: unknown): Promise<number> {
   throw new CommandError(`${text} signs in to ${account.mode} data, not to ${mode}.`)
 }
 
-async function list(input: Input): Promise<undefined> {
-  const mode = modeOf(input)
-  const all = await withApp(input, (app) => {
-    const { resource } = actsOf(app).directory
-    return everyPage((after, limit) => listPeople(app.db, resource, Number(after), limit))
-  })
-  const people = all.filter((one) => mode === undefined || one.mode === mode)
-  input.out.result({ data: people }, () =>
-    people.length === 0
-      ? 'Nobody can sign in yet. Let somebody: gatehook users create --help'
-      : table(
-          ['id', 'signs in as', 'customer', 'mode', 'state', 'role', 'scopes'],
-          people.map((one) => [
-            String(one.id),
-            one.username,
-            one.customer,
-            one.mode,
-            one.disabled ? yellow('disabled') : 'active',
-            one.role ?? dim('none'),
-            one.scopes.join(' '), // last: there may be many
-          ]),
-        ),
-  )
-  return
-}
-
 /** `amount=5` is a number where the field is one; text stays text. */
 function fieldsOf(app: App, pairs: readonly string[]): Record<string, unknown> {
   const { resource } = actsOf(app).directory
@@ -92,52 +62,6 @@ function jsonValue(text: string): unknown {
   }
 }
 
-async function create(input: Input): Promise<undefined> {
-  const { role, customer, mode } = input.options
-  const scopes = input.options.scopes === undefined ? undefined : words(input.options.scopes)
-  const pairs = [input.args[0] ?? []].flat()
-  const person = await withApp(
-    input,
-    async (app) => {
-      const acts = actsOf(app)
-      const fields = fieldsOf(app, pairs)
-      const name = String(fields[acts.directory.username] ?? 'the new account')
-      const wish = { role, customer, mode, scopes, password: await readPassword(name) }
-      return createPerson(app.administration, acts, { ...fields, ...wish }, caller())
-    },
-    FIRST,
-  )
-  input.out.result(person, () => `Created ${bold(String(person.id))}, who can sign in now.`)
-  return
-}
-
-async function password(input: Input): Promise<undefined> {
-  const whose = input.args[0] ?? ''
-  const mode = modeOf(input)
-  const id = await withApp(input, async (app) => {
-    const id = await idOf(app, whose, mode)
-    const body = { password: await readPassword(whose) }
-    await known('person', whose, setPassword(app.administration, actsOf(app), id, body, caller()))
-    return id
-  })
-  input.out.result({ id }, () => `Changed. The sessions of ${bold(whose)} have ended.`)
-  return
-}
-
-const patch =
-  (change: (input: Input) => Record<string, unknown>, said: (person: ShownPerson) => string) =>
-  async (input: Input): Promise<undefined> => {
-    const whose = input.args[0] ?? ''
-    const mode = modeOf(input)
-    const person = await withApp(input, async (app) => {
-      const id = await idOf(app, whose, mode)
-      const act = patchPerson(app.administration, actsOf(app), id, change(input), caller())
-      return known('person', whose, act)
-    })
-    input.out.result(person, () => said(person))
-    return
-  }
-
 /** What of role and scopes was named. */
 function wished({ options: { role, scopes } }: Input): Record<string, unknown> {
   if (role === undefined && scopes === undefined) {
@@ -150,80 +74,127 @@ function wished({ options: { role, scopes } }: Input): Record<string, unknown> {
 }
 
 const modeOption = ['--mode <MODE>', 'only of live or test (default: either)'] as const
-const config: CommandSpec['config'] = ['databaseUrl']
-const stdin = 'the password is read from standard input, or typed at a terminal'
 const roleOption = ['--role <ROLE>', 'what they are, as tokens say it'] as const
 const scopesOption = [
   '--scopes <SCOPES...>',
   'what they may do (default: all but other’s)',
 ] as const
 
+/** A command that changes a person by `change`; `said` before its id. */
+const changing = (
+  change: (input: Input) => Record<string, unknown>,
+  said: string,
+  { options = [], ...about }: About,
+) =>
+  engine.act({
+    ...about,
+    options: [modeOption, ...options],
+    act(input) {
+      const [whose = ''] = input.args
+      const mode = modeOf(input)
+      return async (app) => {
+        const id = await idOf(app, whose, mode)
+        const act = patchPerson(app.administration, actsOf(app), id, change(input), cliCaller())
+        return known('person', whose, act)
+      }
+    },
+    said: ({ id }) => `${said} ${bold(String(id))}.`,
+  })
+
 export const people: FamilySpec = {
   name: 'users',
   summary: 'people who sign in: list, create, password, update, disable, enable',
   commands: [
-    {
+    engine.list({
       name: 'list',
       summary: 'who can sign in',
-      options: [...options, modeOption],
-      config,
+      options: [modeOption],
       examples: [['gatehook users list --json', 'for programs']],
-      run: list,
-    },
-    {
+      rows(input) {
+        const mode = modeOf(input)
+        return async (app) => {
+          const { resource } = actsOf(app).directory
+          const all = await everyPage((after, limit) =>
+            listPeople(app.db, resource, Number(after), limit),
+          )
+          return all.filter((one) => mode === undefined || one.mode === mode)
+        }
+      },
+      none: 'Nobody can sign in yet. Let somebody: gatehook users create --help',
+      columns: {
+        id: (one) => String(one.id),
+        'signs in as': (one) => one.username,
+        customer: (one) => one.customer,
+        mode: (one) => one.mode,
+        state: (one) => (one.disabled ? yellow('disabled') : 'active'),
+        role: (one) => one.role ?? dim('none'),
+        scopes: (one) => one.scopes.join(' '), // last: there may be many
+      },
+    }),
+    engine.act({
       name: 'create <FIELDS...>',
-      summary: `a new person; ${stdin}`,
+      summary: `a new person; ${PASSWORD_FROM}`,
       options: [
-        ...options,
         roleOption,
         scopesOption,
         ['--customer <ID>', 'whose person it is (default: default)'],
         ['--mode <MODE>', 'live (default) or test'],
       ],
-      config,
       examples: [
         ['gatehook users create name=Ada email=ada@example.com', 'asks for the password'],
         ['gatehook users create name=Bo email=bo@example.com --mode test < secret', 'asks nobody'],
       ],
-      run: create,
-    },
-    {
+      opening: FIRST,
+      act:
+        ({ args: [pairs], options: { role, customer, mode, scopes } }) =>
+        async (app) => {
+          const acts = actsOf(app)
+          const fields = fieldsOf(app, [pairs ?? []].flat())
+          const name = String(fields[acts.directory.username] ?? 'the new account')
+          const wish = {
+            role,
+            customer,
+            mode,
+            scopes: scopes === undefined ? undefined : words(scopes),
+            password: await readPassword(name),
+          }
+          return createPerson(app.administration, acts, { ...fields, ...wish }, cliCaller())
+        },
+      said: ({ id }) => `Created ${bold(String(id))}, who can sign in now.`,
+    }),
+    engine.act({
       name: 'password <WHO>',
-      summary: `a new password by id or sign-in name, which ends sessions; ${stdin}`,
-      options: [...options, modeOption],
-      config,
+      summary: `a new password by id or sign-in name, which ends sessions; ${PASSWORD_FROM}`,
+      options: [modeOption],
       examples: [['gatehook users password ada@example.com', 'signed out within 2 seconds']],
-      run: password,
-    },
-    {
+      act(input) {
+        const [whose = ''] = input.args
+        const mode = modeOf(input)
+        return async (app) => {
+          const id = await idOf(app, whose, mode)
+          const body = { password: await readPassword(whose) }
+          const act = setPassword(app.administration, actsOf(app), id, body, cliCaller())
+          await known('person', whose, act)
+          return { id }
+        }
+      },
+      said: (_, { args: [whose = ''] }) => `Changed. The sessions of ${bold(whose)} have ended.`,
+    }),
+    changing(wished, 'Changed', {
       name: 'update <WHO>',
       summary: 'another role, other scopes',
-      options: [...options, modeOption, roleOption, scopesOption],
-      config,
+      options: [roleOption, scopesOption],
       examples: [['gatehook users update ada@example.com --role none', 'takes the role away']],
-      run: patch(wished, (one) => `Changed ${bold(String(one.id))}.`),
-    },
-    {
+    }),
+    changing(() => ({ disabled: true }), 'Disabled', {
       name: 'disable <WHO>',
       summary: 'they cannot sign in, and their sessions end',
-      options: [...options, modeOption],
-      config,
       examples: [['gatehook users disable 7', 'nothing is deleted']],
-      run: patch(
-        () => ({ disabled: true }),
-        (one) => `Disabled ${bold(String(one.id))}.`,
-      ),
-    },
-    {
+    }),
+    changing(() => ({ disabled: false }), 'Enabled', {
       name: 'enable <WHO>',
       summary: 'they can sign in again',
-      options: [...options, modeOption],
-      config,
       examples: [['gatehook users enable ada@example.com', 'with the password they had']],
-      run: patch(
-        () => ({ disabled: false }),
-        (one) => `Enabled ${bold(String(one.id))}.`,
-      ),
-    },
+    }),
   ],
 }
