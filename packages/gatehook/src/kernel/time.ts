@@ -1,16 +1,21 @@
 /** Instants on the wire: ISO 8601 with three decimals and `Z` (decisions §6.5). Pure. */
 
 const DAY_MS = 86_400_000
-const pad2 = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'))
-const pad3 = Array.from({ length: 1000 }, (_, n) => String(n).padStart(3, '0'))
+const MINUTE_MS = 60_000
+const padded = (count: number, length: number, text: (digits: string) => string) =>
+  Array.from({ length: count }, (_, n) => text(String(n).padStart(length, '0')))
+const hours = padded(24, 2, (digits) => digits)
+const minutes = hours.flatMap((hour) => padded(60, 2, (digits) => `${hour}:${digits}:`))
+const seconds = padded(60, 2, (digits) => `${digits}.`)
+const millis = padded(1000, 3, (digits) => `${digits}Z`)
 /** Dates of days seen lately, at the day's number modulo their count. */
 const DAYS_KEPT = 64
 const keptDays = new Float64Array(DAYS_KEPT).fill(Number.NaN)
 const keptDates: string[] = new Array(DAYS_KEPT).fill('')
 
 /**
- * `2026-11-21T09:30:00.000Z`. Days are kept from call to call: rows of a page mostly share theirs,
- * and what is left is three divisions instead of a `Date` (a quarter of the time).
+ * `2026-11-21T09:30:00.000Z`, of parts that stand ready: rows of a page mostly share their day, and
+ * a `Date` for each takes five times as long.
  */
 export function isoTime(epochMs: number): string {
   const day = Math.floor(epochMs / DAY_MS)
@@ -20,10 +25,10 @@ export function isoTime(epochMs: number): string {
     keptDays[at] = day
   }
   const rest = epochMs - day * DAY_MS
-  const seconds = Math.floor(rest / 1000)
-  const [hour, minute] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
-  const clock = `${pad2[hour]}:${pad2[minute]}:${pad2[seconds % 60]}`
-  return `${keptDates[at]}${clock}.${pad3[rest % 1000]}Z`
+  const minute = Math.floor(rest / MINUTE_MS)
+  const milli = rest - minute * MINUTE_MS
+  const second = Math.floor(milli / 1000)
+  return `${keptDates[at]}${minutes[minute]}${seconds[second]}${millis[milli - second * 1000]}`
 }
 
 /** Day, and perhaps a time of day with its offset: the eighth group. */

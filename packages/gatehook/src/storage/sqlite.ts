@@ -10,6 +10,7 @@ import { type Connection, patiently } from './sqlite-connection.ts'
 import { isBusy, translate, type UniqueIndex } from './sqlite-errors.ts'
 import { closeFile, openFile } from './sqlite-file.ts'
 import { columnsOf, dialect, indexesOf, uniqueIndexes } from './sqlite-schema.ts'
+import { type Turn, turnOf } from './sqlite-turn.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
 import { attemptWithin, type Guard, Span, transactionGuard, unavailable } from './transaction.ts'
 
@@ -97,16 +98,19 @@ class SqliteTx implements Tx {
 
 /**
  * The reader of one connection. `check` runs before each statement. Another process that recovers
- * or closes the file may lock readers out for a moment: that alone makes a read wait.
+ * or closes the file may lock readers out for a moment: that alone makes a read wait, outside the
+ * transaction of its `turn`.
  */
-function readerOf(connection: Connection, clock: Clock, check: () => void): Reader {
+function readerOf(connection: Connection, clock: Clock, check: () => void, turn?: Turn): Reader {
   const read = async <T>(body: () => T): Promise<T> => {
     check()
     try {
+      turn?.begin()
       return body()
     } catch (error) {
-      if (isBusy(error)) return patiently(clock, body)
-      throw translate(error, () => [])
+      if (!isBusy(error)) throw translate(error, () => [])
+      turn?.end()
+      return patiently(clock, body)
     }
   }
   return {
@@ -145,6 +149,7 @@ function writerConnection(
   connection: Connection,
   guard: Guard,
   clock: Clock,
+  reads: Turn,
   sync: () => Promise<void>,
 ): WriterConnection {
   const begin = connection.command('BEGIN IMMEDIATE')
@@ -153,7 +158,10 @@ function writerConnection(
   const rollbackTo = connection.command('ROLLBACK TO job')
   return {
     begin: () => patiently(clock, begin),
-    commit: () => patiently(clock, commit),
+    commit() {
+      reads.end() // else they would not see it, and keep the log from beginning anew
+      return patiently(clock, commit)
+    },
     rollback: connection.command('ROLLBACK'),
     savepoint: connection.command('SAVEPOINT job'),
     release,
@@ -169,30 +177,6 @@ function writerConnection(
   }
 }
 
-/** Sees what any other connection committed, the writer's included. */
-const DATA_VERSION = { sql: 'PRAGMA data_version', text: '', values: [] }
-
-/**
- * Changes with every commit. Read once a turn of the event loop: what another process committed
- * before a request of this turn was sent was there when the turn began.
- */
-function stampOf(reader: Connection) {
-  let kept: number | undefined
-  const forget = () => {
-    kept = undefined
-  }
-  return {
-    read(): number {
-      if (kept === undefined) {
-        kept = reader.arrays(DATA_VERSION)[0]![0] as number
-        setImmediate(forget)
-      }
-      return kept
-    },
-    forget,
-  }
-}
-
 /** Throws `StorageError` when the file cannot be used at all. */
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
   const clock = deps.clock ?? wallClock
@@ -200,14 +184,9 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const { writer, reader, still, wal } = file
   const guard = transactionGuard()
   const sync = deps.sync ?? ((log: FileHandle) => log.datasync())
-  const stamp = stampOf(reader)
-  const queue = new WriteQueue(
-    writerConnection(writer, guard, clock, () => {
-      stamp.forget()
-      return sync(wal)
-    }),
-    deps.log,
-  )
+  const turn = turnOf(reader)
+  const connection = writerConnection(writer, guard, clock, turn, () => sync(wal))
+  const queue = new WriteQueue(connection, deps.log)
   const snapshot = snapshots(still, guard, clock)
   let closing: Promise<void> | undefined
   const refuse = (what: string) => {
@@ -221,13 +200,13 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   return {
     name: 'sqlite',
     dialect,
-    ...readerOf(reader, clock, () => refuse('all, get or arrays')),
+    ...readerOf(reader, clock, () => refuse('all, get or arrays'), turn),
     write,
     async snapshot(read) {
       refuse('snapshot')
       return snapshot.take(read)
     },
-    stamp: stamp.read,
+    stamp: turn.stamp,
     queued: () => queue.length,
     async columns(table) {
       return columnsOf(reader, table)
@@ -242,7 +221,10 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     async notify() {},
     listen: async () => async () => {},
     close() {
-      closing ??= Promise.all([queue.drained(), snapshot.finished()]).then(() => closeFile(file))
+      closing ??= Promise.all([queue.drained(), snapshot.finished()]).then(() => {
+        turn.end()
+        return closeFile(file)
+      })
       return closing
     },
   }
