@@ -1,58 +1,5 @@
-/**
- * Customers and keys as they are listed and shown: one description for lists and single answers.
- */
-import type { Collection, View } from '../lists/collection.ts'
-import { cellView } from '../lists/encode.ts'
-import type { Row } from '../storage/database.ts'
-
-const selfLink = (base: string) => (row: readonly unknown[]) =>
-  `{"self":${JSON.stringify(`${base}/${row[0]}`)}}`
-
-export const customerCollection: Collection = {
-  name: 'customers',
-  table: 'gh_customers',
-  columns: [
-    { name: 'id', type: 'text' },
-    { name: 'name', type: 'text' },
-    { name: 'suspended', type: 'bool' },
-    { name: 'limits', type: 'json' },
-    { name: 'created_at', type: 'time' },
-  ],
-  integerId: false,
-  scoped: false,
-  counted: false,
-  filter: ['id', 'name', 'suspended', 'created_at'],
-  sort: ['id', 'name', 'created_at'],
-}
-
-export const customerView = cellView(customerCollection.columns, selfLink('/admin/customers'))
-
-export const keyCollection: Collection = {
-  name: 'api_keys',
-  table: 'gh_api_keys',
-  columns: [
-    { name: 'id', type: 'text' },
-    { name: 'name', type: 'text' },
-    { name: 'hint', type: 'text' },
-    { name: 'scopes', type: 'json' },
-    { name: 'customer', type: 'text' },
-    { name: 'mode', type: 'text', oneOf: ['live', 'test'] },
-    { name: 'api_version', type: 'text', nullable: true },
-    { name: 'cidrs', type: 'json' },
-    { name: 'expires_at', type: 'time', nullable: true },
-    { name: 'created_at', type: 'time' },
-    { name: 'last_used_at', type: 'time', nullable: true },
-  ],
-  integerId: false,
-  scoped: false,
-  counted: false,
-  filter: ['id', 'name', 'customer', 'mode', 'expires_at', 'created_at', 'last_used_at'],
-  sort: ['id', 'name', 'created_at', 'last_used_at'],
-  // A revoked key is gone for its owners; its row stays for the audit trail and the version ledger.
-  where: 'revoked_at IS NULL',
-}
-
-export const keyView = cellView(keyCollection.columns, selfLink('/admin/keys'))
+/** Customers and keys as they are listed and shown. */
+import { shownRows } from './shown-rows.ts'
 
 export interface Customer {
   readonly id: string
@@ -61,6 +8,26 @@ export interface Customer {
   readonly limits: Readonly<Record<string, unknown>>
   readonly created_at: string
 }
+
+export const customerRows = shownRows<Customer>(
+  {
+    name: 'customers',
+    table: 'gh_customers',
+    columns: [
+      { name: 'id', type: 'text' },
+      { name: 'name', type: 'text' },
+      { name: 'suspended', type: 'bool' },
+      { name: 'limits', type: 'json' },
+      { name: 'created_at', type: 'time' },
+    ],
+    integerId: false,
+    scoped: false,
+    counted: false,
+    filter: ['id', 'name', 'suspended', 'created_at'],
+    sort: ['id', 'name', 'created_at'],
+  },
+  '/admin/customers',
+)
 
 export interface Key {
   readonly id: string
@@ -77,15 +44,30 @@ export interface Key {
   readonly last_used_at: string | null
 }
 
-/** A stored row as callers see it, exactly as in lists. */
-function shown(collection: Collection, view: View, row: Row) {
-  return JSON.parse(
-    view.item(
-      collection.columns.map((column) => row[column.name]),
-      {},
-    ),
-  )
-}
-
-export const shownCustomer = (row: Row): Customer => shown(customerCollection, customerView, row)
-export const shownKey = (row: Row): Key => shown(keyCollection, keyView, row)
+export const keyRows = shownRows<Key>(
+  {
+    name: 'api_keys',
+    table: 'gh_api_keys',
+    columns: [
+      { name: 'id', type: 'text' },
+      { name: 'name', type: 'text' },
+      { name: 'hint', type: 'text' },
+      { name: 'scopes', type: 'json' },
+      { name: 'customer', type: 'text' },
+      { name: 'mode', type: 'text', oneOf: ['live', 'test'] },
+      { name: 'api_version', type: 'text', nullable: true },
+      { name: 'cidrs', type: 'json' },
+      { name: 'expires_at', type: 'time', nullable: true },
+      { name: 'created_at', type: 'time' },
+      { name: 'last_used_at', type: 'time', nullable: true },
+    ],
+    integerId: false,
+    scoped: false,
+    counted: false,
+    filter: ['id', 'name', 'customer', 'mode', 'expires_at', 'created_at', 'last_used_at'],
+    sort: ['id', 'name', 'created_at', 'last_used_at'],
+    // A revoked key is gone for its owners; its row stays for the audit trail and the version ledger.
+    where: 'revoked_at IS NULL',
+  },
+  '/admin/keys',
+)

@@ -16,10 +16,9 @@ import {
   required,
   type ValuesOf,
 } from '../kernel/members.ts'
-import type { Reader } from '../storage/database.ts'
 import { announceCustomer } from '../tokens/revocations.ts'
 import { type Administration, customerId, DEFAULT_CUSTOMER } from './administration.ts'
-import { type Customer, shownCustomer } from './collections.ts'
+import { type Customer, customerRows } from './collections.ts'
 import * as store from './store.ts'
 
 const NAME_MAX = 200
@@ -62,7 +61,7 @@ export async function createCustomer(
   return admin.write(async (tx) => {
     await store.insertCustomer(tx, { id, name, created_at: now })
     await recordAudit(tx, { actor, action: 'customer.create', target: id, detail: { name } }, admin)
-    return shownCustomer({ id, name, suspended: 0, limits: '{}', created_at: now })
+    return customerRows.show({ id, name, suspended: 0, limits: '{}', created_at: now })
   })
 }
 
@@ -96,22 +95,8 @@ export async function patchCustomer(
     const act = { actor, action: 'customer.update', target: id, detail: patch }
     await recordAudit(tx, act, admin)
     tx.afterCommit(admin.changed)
-    return shownCustomer(changed)
+    return customerRows.show(changed)
   })
-}
-
-/** Throws 404. */
-export async function readCustomer(from: Reader, name: string): Promise<Customer> {
-  const row = await store.findCustomer(from, customerId(name))
-  if (!row) throw new Failure('not_found')
-  return shownCustomer(row)
-}
-
-/**
- * At most `limit` customers with ids above `after`, for the CLI; HTTP lists go through `lists/`.
- */
-export async function listCustomers(from: Reader, after: string, limit: number) {
-  return (await store.pageOfCustomers(from, after, limit)).map(shownCustomer)
 }
 
 function mergedLimits(stored: string, patch: object | null | undefined): string {

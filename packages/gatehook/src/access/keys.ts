@@ -22,10 +22,10 @@ import {
 } from '../kernel/members.ts'
 import type { Mode, Scope } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
-import type { Reader, Tx } from '../storage/database.ts'
+import type { Tx } from '../storage/database.ts'
 import { type Administration, type Caller, customerId } from './administration.ts'
 import { isCidr } from './cidr.ts'
-import { type Key, shownKey } from './collections.ts'
+import { type Key, keyRows } from './collections.ts'
 import {
   DEFAULT_OVERLAP_S,
   heldScope,
@@ -134,12 +134,12 @@ export async function writeKey(
   await recordAudit(tx, { actor, action: 'key.create', target: row.id, detail }, admin)
   const made = { ...row, last_used_at: null }
   await told(tx, admin, 'key.created', made)
-  return { ...shownKey(made), key }
+  return { ...keyRows.show(made), key }
 }
 
 /** An event in the key's own customer and mode; its object is the key as lists show it. */
 async function told(tx: Tx, admin: Administration, type: string, row: store.KeyRow): Promise<void> {
-  const object = JSON.stringify(shownKey(row))
+  const object = JSON.stringify(keyRows.show(row))
   const event = { type, collection: undefined, objectId: undefined, object }
   await admin.record?.(tx, row.scope as Scope, event)
 }
@@ -197,20 +197,8 @@ export async function rollKey(
     const detail = { overlap_seconds: overlapS }
     await recordAudit(tx, { actor, action: 'key.roll', target: id, detail }, admin)
     tx.afterCommit(admin.changed)
-    return { ...shownKey({ ...row, hint: hintOf(key) }), key }
+    return { ...keyRows.show({ ...row, hint: hintOf(key) }), key }
   })
-}
-
-/** Throws 404. */
-export async function readKey(from: Reader, id: string): Promise<Key> {
-  const row = await store.findKey(from, id)
-  if (!row) throw new Failure('not_found')
-  return shownKey(row)
-}
-
-/** At most `limit` keys with ids above `after`, for the CLI; HTTP lists go through `lists/`. */
-export async function listKeys(from: Reader, after: string, limit: number) {
-  return (await store.pageOfKeys(from, after, limit)).map(shownKey)
 }
 
 const hintOf = (key: string) => `${key.slice(0, 8)}…${key.slice(-4)}`

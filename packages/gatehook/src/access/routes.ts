@@ -4,10 +4,10 @@ import { type Endpoint, json, noContent } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
 import { acting, callerOf, secret, withCustomerIds } from './acting.ts'
-import { ADMIN_SCOPE, type Administration } from './administration.ts'
-import { customerCollection, customerView, keyCollection, keyView } from './collections.ts'
-import { createCustomer, patchCustomer, readCustomer } from './customers.ts'
-import { createKey, readKey, revokeKey, rollKey } from './keys.ts'
+import { ADMIN_SCOPE, type Administration, customerId } from './administration.ts'
+import { customerRows, keyRows } from './collections.ts'
+import { createCustomer, patchCustomer } from './customers.ts'
+import { createKey, revokeKey, rollKey } from './keys.ts'
 
 const scope = ADMIN_SCOPE
 
@@ -26,7 +26,7 @@ export function customerEndpoints(
       kind: 'admin',
       path: '/admin/customers',
       methods: {
-        GET: { scope, handle: (call) => list(call, customerCollection, customerView) },
+        GET: { scope, handle: (call) => list(call, customerRows.collection, customerRows.view) },
         POST: {
           scope,
           body: 'required',
@@ -45,7 +45,8 @@ export function customerEndpoints(
       methods: {
         GET: {
           scope,
-          handle: async ({ params }) => json(200, await readCustomer(admin.db, params.id!)),
+          handle: async ({ params }) =>
+            json(200, await customerRows.read(admin.db, customerId(params.id!))),
         },
         PATCH: {
           scope,
@@ -70,7 +71,10 @@ export function keyEndpoints(admin: Administration, { list, perform }: AccessDep
       kind: 'admin',
       path: '/admin/keys',
       methods: {
-        GET: { scope, handle: (call) => list(withCustomerIds(call), keyCollection, keyView) },
+        GET: {
+          scope,
+          handle: (call) => list(withCustomerIds(call), keyRows.collection, keyRows.view),
+        },
         POST: {
           scope,
           body: 'required',
@@ -89,7 +93,7 @@ export function keyEndpoints(admin: Administration, { list, perform }: AccessDep
       methods: {
         GET: {
           scope,
-          handle: async ({ params }) => json(200, await readKey(admin.db, params.id!)),
+          handle: async ({ params }) => json(200, await keyRows.read(admin.db, params.id!)),
         },
         DELETE: {
           scope,

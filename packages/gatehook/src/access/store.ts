@@ -49,21 +49,9 @@ export const updateCustomer = (
   tx.run(sql`UPDATE gh_customers SET name = ${row.name}, suspended = ${row.suspended},
     limits = ${row.limits} WHERE id = ${row.id}`)
 
-export const pageOfCustomers = (from: Reader, after: string, limit: number) =>
-  from.all<CustomerRow>(sql`SELECT no, id, name, suspended, limits, created_at FROM gh_customers
-    WHERE id > ${after} ORDER BY id LIMIT ${limit}`)
-
-const oneKey = (id: string) =>
-  sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version, hint,
-    created_at, expires_at, last_used_at FROM gh_api_keys WHERE id = ${id} AND revoked_at IS NULL`
-
-export const findKey = (from: Reader, id: string) => from.get<KeyRow>(oneKey(id))
-export const lockKey = (tx: Tx, id: string) => tx.lock<KeyRow>(oneKey(id))
-
-export const pageOfKeys = (from: Reader, after: string, limit: number) =>
-  from.all<KeyRow>(sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version, hint,
-    created_at, expires_at, last_used_at FROM gh_api_keys
-    WHERE id > ${after} AND revoked_at IS NULL ORDER BY id LIMIT ${limit}`)
+export const lockKey = (tx: Tx, id: string) =>
+  tx.lock<KeyRow>(sql`SELECT id, scope, customer, mode, name, scopes, cidrs, api_version, hint,
+    created_at, expires_at, last_used_at FROM gh_api_keys WHERE id = ${id} AND revoked_at IS NULL`)
 
 export const insertKey = (tx: Tx, row: Omit<KeyRow, 'last_used_at'>) =>
   tx.run(sql`INSERT INTO gh_api_keys (id, scope, customer, mode, name, scopes, cidrs, api_version,

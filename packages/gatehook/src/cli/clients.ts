@@ -1,13 +1,8 @@
 /** `gatehook clients …` (§5.5): the acts of §13 on OAuth clients, by the same functions as HTTP. */
-import {
-  createClient,
-  deleteClient,
-  listClients,
-  type NewClient,
-  rotateSecret,
-} from '../oauth/clients.ts'
+import { clientRows } from '../oauth/client-collection.ts'
+import { createClient, deleteClient, type NewClient, rotateSecret } from '../oauth/clients.ts'
 import type { FamilySpec } from './command.ts'
-import { cliCaller, engine, everyPage, FIRST, known } from './engine.ts'
+import { cliCaller, engine, FIRST, known } from './engine.ts'
 import { UsageError } from './mistake.ts'
 import { bold, dim } from './output.ts'
 import { checkScopes, isMeant, meantOptions, overlapOf, overlapOption, words } from './typed.ts'
@@ -32,13 +27,8 @@ export const clients: FamilySpec = {
       examples: [['gatehook clients list', 'which applications may ask for tokens']],
       rows:
         (input) =>
-        async ({ db }) => {
-          const all = await everyPage(async (after, limit) => {
-            const page = await listClients(db, after, limit)
-            return page.map((client) => ({ ...client, id: client.client_id }))
-          })
-          return all.filter(isMeant(input)).map(({ id: _, ...client }) => client)
-        },
+        async ({ db }) =>
+          (await clientRows.all(db)).filter(isMeant(input)),
       none:
         'No clients. Make one: ' +
         'gatehook clients create --name "My app" --redirect-uri https://…',

@@ -1,7 +1,8 @@
 /** `gatehook customers …`: the acts of §13 on customers, by the same functions as HTTP. */
-import { createCustomer, listCustomers, patchCustomer } from '../access/customers.ts'
+import { customerRows } from '../access/collections.ts'
+import { createCustomer, patchCustomer } from '../access/customers.ts'
 import type { About, FamilySpec } from './command.ts'
-import { cliActor, engine, everyPage, FIRST, known } from './engine.ts'
+import { cliActor, engine, FIRST, known } from './engine.ts'
 import { bold, dim, yellow } from './output.ts'
 
 /** A command that suspends a customer or ends that; `said` before its name. */
@@ -26,7 +27,7 @@ export const customers: FamilySpec = {
       rows:
         () =>
         ({ db }) =>
-          everyPage((after, limit) => listCustomers(db, after, limit)),
+          customerRows.all(db),
       columns: {
         id: (one) => one.id,
         name: (one) => one.name,

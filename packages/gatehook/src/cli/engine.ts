@@ -122,17 +122,3 @@ export async function known<T>(what: string, id: string, act: Promise<T>): Promi
     throw new CommandError(`There is no ${what} ${id}.`)
   }
 }
-
-const PAGE = 500
-
-/** All of a list that is read by pages of ascending ids. */
-export async function everyPage<T extends { readonly id: string | number }>(
-  page: (after: string, limit: number) => Promise<readonly T[]>,
-): Promise<T[]> {
-  const all: T[] = []
-  for (;;) {
-    const rows = await page(String(all.at(-1)?.id ?? ''), PAGE)
-    all.push(...rows)
-    if (rows.length < PAGE) return all
-  }
-}

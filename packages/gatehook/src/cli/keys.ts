@@ -1,7 +1,8 @@
 /** `gatehook keys …`: the acts of §13 on API keys, by the same functions as HTTP. */
-import { createKey, listKeys, type NewKey, revokeKey, rollKey } from '../access/keys.ts'
+import { keyRows } from '../access/collections.ts'
+import { createKey, type NewKey, revokeKey, rollKey } from '../access/keys.ts'
 import type { FamilySpec } from './command.ts'
-import { cliActor, cliCaller, engine, everyPage, FIRST, known } from './engine.ts'
+import { cliActor, cliCaller, engine, FIRST, known } from './engine.ts'
 import { UsageError } from './mistake.ts'
 import { bold, dim } from './output.ts'
 import {
@@ -28,10 +29,8 @@ export const keys: FamilySpec = {
       examples: [['gatehook keys list --mode live', 'who may act on live data']],
       rows:
         (input) =>
-        async ({ db }) => {
-          const all = await everyPage((after, limit) => listKeys(db, after, limit))
-          return all.filter(isMeant(input))
-        },
+        async ({ db }) =>
+          (await keyRows.all(db)).filter(isMeant(input)),
       none: 'No keys. Make one: gatehook keys create --name mine --scopes admin',
       columns: {
         id: (key) => key.id,

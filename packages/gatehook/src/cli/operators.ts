@@ -1,15 +1,15 @@
 /** `gatehook operators …`: who may use the console (§12.2). */
 import { publicUrlOf } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
+import { operatorRows } from '../people/collection.ts'
 import {
   createConsoleLink,
   createOperator,
-  listOperators,
   setOperatorDisabled,
   setOperatorPassword,
 } from '../people/operators.ts'
 import type { About, FamilySpec } from './command.ts'
-import { cliActor, engine, everyPage, FIRST, known } from './engine.ts'
+import { cliActor, engine, FIRST, known } from './engine.ts'
 import { bold, yellow } from './output.ts'
 import { PASSWORD_FROM, readPassword } from './secret-input.ts'
 
@@ -35,7 +35,7 @@ export const operators: FamilySpec = {
       rows:
         () =>
         ({ db }) =>
-          everyPage((after, limit) => listOperators(db, after, limit)),
+          operatorRows.all(db),
       none: 'There are no operators. Make one: gatehook operators create you@example.com',
       columns: {
         id: (one) => one.id,

@@ -1,12 +1,13 @@
 /** `gatehook users …`: the acts of §13 on the people who sign in, as HTTP does them. */
 import type { App } from '../app.ts'
-import { listPeople, patchPerson, setPassword } from '../people/acts.ts'
+import { patchPerson, setPassword } from '../people/acts.ts'
+import { accountRows } from '../people/collection.ts'
 import { createPerson } from '../people/creation.ts'
 import type { ActDeps } from '../people/credential.ts'
 import { findById, findByName } from '../people/store.ts'
 import { fold } from '../people/username.ts'
 import type { About, FamilySpec, Input } from './command.ts'
-import { cliCaller, engine, everyPage, FIRST, known } from './engine.ts'
+import { cliCaller, engine, FIRST, known } from './engine.ts'
 import { CommandError, UsageError } from './mistake.ts'
 import { bold, dim, yellow } from './output.ts'
 import { PASSWORD_FROM, readPassword } from './secret-input.ts'
@@ -113,10 +114,7 @@ export const people: FamilySpec = {
       rows(input) {
         const mode = modeOf(input)
         return async (app) => {
-          const { resource } = actsOf(app).directory
-          const all = await everyPage((after, limit) =>
-            listPeople(app.db, resource, Number(after), limit),
-          )
+          const all = await accountRows(actsOf(app).directory.resource).all(app.db)
           return all.filter((one) => mode === undefined || one.mode === mode)
         }
       },

@@ -4,13 +4,12 @@ import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
 import { type Endpoint, json, noContent } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
-import { clientCollection, clientView } from './client-collection.ts'
+import { clientRows } from './client-collection.ts'
 import {
   type ClientAdministration,
   createClient,
   deleteClient,
   patchClient,
-  readClient,
   rotateSecret,
 } from './clients.ts'
 
@@ -32,7 +31,10 @@ export function clientEndpoints(
       kind: 'admin',
       path: '/admin/clients',
       methods: {
-        GET: { scope, handle: (call) => list(withCustomerIds(call), clientCollection, clientView) },
+        GET: {
+          scope,
+          handle: (call) => list(withCustomerIds(call), clientRows.collection, clientRows.view),
+        },
         POST: {
           scope,
           body: 'required',
@@ -51,7 +53,8 @@ export function clientEndpoints(
       methods: {
         GET: {
           scope,
-          handle: async ({ params }) => json(200, await readClient(admin.db, params.client_id!)),
+          handle: async ({ params }) =>
+            json(200, await clientRows.read(admin.db, params.client_id!)),
         },
         PATCH: {
           scope,

@@ -42,11 +42,6 @@ export const findWithCustomer = (from: Reader, id: string) =>
     FROM gh_clients a JOIN gh_customers c ON c.id = a.customer
     WHERE a.client_id = ${id} AND a.deleted_at IS NULL`)
 
-export const pageOfClients = (from: Reader, after: string, limit: number) =>
-  from.all<ClientRow>(sql`SELECT client_id, scope, customer, mode, name, redirect_uris, scopes,
-    grant_types, public, require_client_auth_on_refresh, created_at FROM gh_clients
-    WHERE client_id > ${after} AND deleted_at IS NULL ORDER BY client_id LIMIT ${limit}`)
-
 export async function countClientsOf(from: Reader, scope: number): Promise<number> {
   const row = await from.get(sql`SELECT COUNT(*) AS total FROM gh_clients
     WHERE scope = ${scope} AND deleted_at IS NULL`)

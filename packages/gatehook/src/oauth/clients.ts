@@ -27,9 +27,8 @@ import {
 } from '../kernel/members.ts'
 import { base62, type Random } from '../kernel/random.ts'
 import { sha256 } from '../kernel/secret.ts'
-import type { Reader } from '../storage/database.ts'
 import { GRANT_TYPES, MAX_SECRETS, PUBLIC_GRANT_TYPES } from './client.ts'
-import { type ShownClient, shownClient } from './client-collection.ts'
+import { clientRows, type ShownClient } from './client-collection.ts'
 import * as store from './client-store.ts'
 import { dropConsentsAt } from './consent-store.ts'
 import type { TokenIssuer } from './needs.ts'
@@ -118,7 +117,7 @@ export async function createClient(
     const detail = { name, customer, mode, scopes: wish.scopes, public: isPublic }
     const act = { actor: caller.actor, action: 'client.create', target: row.client_id, detail }
     await recordAudit(tx, act, admin)
-    return { ...shownClient({ ...row, scope }), ...(secret && { client_secret: secret }) }
+    return { ...clientRows.show({ ...row, scope }), ...(secret && { client_secret: secret }) }
   })
 }
 
@@ -154,7 +153,7 @@ export async function patchClient(
     if (changed.scopes !== row.scopes) await admin.tokens.clientChanged(tx, id)
     await recordAudit(tx, { actor, action: 'client.update', target: id, detail: patch }, admin)
     tx.afterCommit(() => admin.forget(id))
-    return shownClient(changed)
+    return clientRows.show(changed)
   })
 }
 
@@ -206,20 +205,8 @@ export async function rotateSecret(
     const detail = { overlap_seconds: overlapS }
     await recordAudit(tx, { actor, action: 'client.rotate_secret', target: id, detail }, admin)
     tx.afterCommit(() => admin.forget(id))
-    return { ...shownClient(row), client_secret: secret }
+    return { ...clientRows.show(row), client_secret: secret }
   })
-}
-
-/** Throws 404. */
-export async function readClient(from: Reader, id: string): Promise<ShownClient> {
-  const row = await store.findClient(from, id)
-  if (!row) throw new Failure('not_found')
-  return shownClient(row)
-}
-
-/** At most `limit` clients with ids above `after`, for the CLI; HTTP lists go through `lists/`. */
-export async function listClients(from: Reader, after: string, limit: number) {
-  return (await store.pageOfClients(from, after, limit)).map(shownClient)
 }
 
 const newSecret = (random: Random): string => `gs_${base62(random, SECRET_CHARACTERS)}`

@@ -8,7 +8,6 @@ import { recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import { bool, line, optional, orNull, readMembers, required } from '../kernel/members.ts'
 import { modeOf, type Scope } from '../kernel/principal.ts'
-import { isoTime } from '../kernel/time.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import {
   type ActDeps,
@@ -137,19 +136,3 @@ export async function readPerson(
   if (!row) throw new Failure('not_found')
   return shown(directory, row, kept)
 }
-
-/** What the CLI lists: who can sign in. */
-export const listedPerson = (row: store.CredentialRow) => ({
-  id: row.id,
-  username: row.username,
-  role: row.role,
-  scopes: scopesOf(row),
-  disabled: row.disabled !== 0,
-  customer: row.customer,
-  mode: row.mode,
-  created_at: isoTime(row.created_at),
-})
-
-/** At most `limit` people with ids above `after`. */
-export const listPeople = async (from: Reader, resource: string, after: number, limit: number) =>
-  (await store.pageOfPeople(from, resource, after, limit)).map(listedPerson)

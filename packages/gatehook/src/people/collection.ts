@@ -1,32 +1,67 @@
-/** How those who can sign in are listed (`GET /admin/users`, `gatehook users list`). */
-import type { Collection } from '../lists/collection.ts'
-import { cellView } from '../lists/encode.ts'
+/** Those who can sign in, and operators, as they are listed and shown. */
+import { type ShownRows, shownRows } from '../access/shown-rows.ts'
 
-const columns: Collection['columns'] = [
-  { name: 'id', type: 'int' },
-  { name: 'username', type: 'email' },
-  { name: 'role', type: 'text', nullable: true },
-  { name: 'scopes', type: 'json' },
-  { name: 'disabled', type: 'bool' },
-  { name: 'customer', type: 'text' },
-  { name: 'mode', type: 'text', oneOf: ['live', 'test'] },
-  { name: 'created_at', type: 'time' },
-]
+/** What lets a person sign in, without its row. */
+export interface Account {
+  readonly id: number
+  readonly username: string
+  readonly role: string | null
+  readonly scopes: readonly string[]
+  readonly disabled: boolean
+  readonly customer: string
+  readonly mode: 'live' | 'test'
+  readonly created_at: string
+}
 
 /** `resource`: a declared name, never request data. */
-export const peopleOfResource = (resource: string): Collection => ({
-  name: 'people',
-  table: 'gh_people',
-  columns,
-  integerId: true,
-  scoped: false,
-  counted: false,
-  filter: ['id', 'username', 'role', 'disabled', 'customer', 'mode'],
-  sort: ['id'],
-  where: `resource = '${resource}'`,
-})
+export const accountRows = (resource: string): ShownRows<Account> =>
+  shownRows<Account>(
+    {
+      name: 'people',
+      table: 'gh_people',
+      columns: [
+        { name: 'id', type: 'int' },
+        { name: 'username', type: 'email' },
+        { name: 'role', type: 'text', nullable: true },
+        { name: 'scopes', type: 'json' },
+        { name: 'disabled', type: 'bool' },
+        { name: 'customer', type: 'text' },
+        { name: 'mode', type: 'text', oneOf: ['live', 'test'] },
+        { name: 'created_at', type: 'time' },
+      ],
+      integerId: true,
+      scoped: false,
+      counted: false,
+      filter: ['id', 'username', 'role', 'disabled', 'customer', 'mode'],
+      sort: ['id'],
+      where: `resource = '${resource}'`,
+    },
+    '/admin/users',
+  )
 
-export const personView = cellView(
-  columns,
-  (row) => `{"self":${JSON.stringify(`/admin/users/${row[0]}`)}}`,
+export interface Operator {
+  readonly id: string
+  readonly email: string
+  readonly disabled: boolean
+  readonly created_at: string
+}
+
+/** Listed by the command line alone. */
+export const operatorRows = shownRows<Operator>(
+  {
+    name: 'operators',
+    table: 'gh_operators',
+    columns: [
+      { name: 'id', type: 'text' },
+      { name: 'email', type: 'text' },
+      { name: 'disabled', type: 'bool' },
+      { name: 'created_at', type: 'time' },
+    ],
+    integerId: false,
+    scoped: false,
+    counted: false,
+    filter: [],
+    sort: ['id'],
+  },
+  '/admin/operators',
 )

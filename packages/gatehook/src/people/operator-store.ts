@@ -20,10 +20,6 @@ const byName = (folded: string) =>
 export const findOperator = (from: Reader, folded: string) => from.get<OperatorRow>(byName(folded))
 export const lockOperator = (tx: Tx, folded: string) => tx.lock<OperatorRow>(byName(folded))
 
-export const pageOfOperators = (from: Reader, after: string, limit: number) =>
-  from.all<OperatorRow>(sql`SELECT id, email, folded, password, disabled, created_at
-    FROM gh_operators WHERE id > ${after} ORDER BY id LIMIT ${limit}`)
-
 export const insertOperator = (tx: Tx, row: OperatorRow) =>
   tx.run(sql`INSERT INTO gh_operators (id, email, folded, password, disabled, created_at)
     VALUES (${row.id}, ${row.email}, ${row.folded}, ${row.password}, ${row.disabled},

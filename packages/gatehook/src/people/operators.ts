@@ -9,7 +9,8 @@ import { timeOrderedId } from '../kernel/id.ts'
 import { type Read, readMembers, required } from '../kernel/members.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
-import { ConstraintError, type Reader, type Tx } from '../storage/database.ts'
+import { ConstraintError, type Tx } from '../storage/database.ts'
+import { type Operator, operatorRows } from './collection.ts'
 import * as store from './operator-store.ts'
 import type { Hasher } from './password.ts'
 import { fold, newPassword } from './username.ts'
@@ -18,19 +19,7 @@ const EMAIL_MAX = 254
 const TOKEN_BYTES = 32
 const LINK_LIFE_MS = 30 * 60_000
 
-export interface Operator {
-  readonly id: string
-  readonly email: string
-  readonly disabled: boolean
-  readonly created_at: string
-}
-
-const shown = (row: store.OperatorRow): Operator => ({
-  id: row.id,
-  email: row.email,
-  disabled: row.disabled !== 0,
-  created_at: isoTime(row.created_at),
-})
+const { show } = operatorRows
 
 const address: Read<string> = (value, wrong) =>
   typeof value === 'string' && value.length <= EMAIL_MAX && /^[^\s@]+@[^\s@]+$/.test(value)
@@ -63,12 +52,8 @@ export async function createOperator(
     if (!(error instanceof ConstraintError) || error.index !== store.EMAIL_INDEX) throw error
     throw new Failure('conflict', `There is an operator ${email} already.`)
   }
-  return shown(row)
+  return show(row)
 }
-
-/** At most `limit` operators with ids above `after`. */
-export const listOperators = async (from: Reader, after: string, limit: number) =>
-  (await store.pageOfOperators(from, after, limit)).map(shown)
 
 /** What all acts on one operator share; throws 404. */
 const acting = (
@@ -83,7 +68,7 @@ const acting = (
     if (!row) throw new Failure('not_found')
     const after = await act(tx, row)
     await recordAudit(tx, { actor, action, target: row.id }, admin)
-    return shown(after)
+    return show(after)
   })
 
 /** Sessions and links end with what opened them. */

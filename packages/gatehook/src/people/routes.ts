@@ -10,7 +10,7 @@ import type { Lister } from '../lists/list.ts'
 import { LOGIN_CLIENT, type Tokens } from '../tokens/grant.ts'
 import { patchPerson, readPerson, setPassword } from './acts.ts'
 import { authMembers, text } from './auth-members.ts'
-import { peopleOfResource, personView } from './collection.ts'
+import { accountRows } from './collection.ts'
 import { createPerson } from './creation.ts'
 import type { ActDeps } from './credential.ts'
 import type { Questions } from './questions.ts'
@@ -81,7 +81,7 @@ export const signInEndpoints = (deps: RouteDeps): Endpoint[] => [
 ]
 
 export function personEndpoints({ admin, perform, list, acts }: RouteDeps): Endpoint[] {
-  const collection = peopleOfResource(acts.directory.resource)
+  const { collection, view } = accountRows(acts.directory.resource)
   const act = acting(admin, perform)
   const scope = ADMIN_SCOPE
   return [
@@ -89,7 +89,7 @@ export function personEndpoints({ admin, perform, list, acts }: RouteDeps): Endp
       kind: 'admin',
       path: '/admin/users',
       methods: {
-        GET: { scope, handle: (call) => list(withCustomerIds(call), collection, personView) },
+        GET: { scope, handle: (call) => list(withCustomerIds(call), collection, view) },
         POST: {
           scope,
           body: 'required',

@@ -76,12 +76,6 @@ export const rename = (
 export const removeCredential = (tx: Tx, resource: string, id: number) =>
   tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)
 
-/** At most `limit` people with ids above `after`. */
-export const pageOfPeople = (from: Reader, resource: string, after: number, limit: number) =>
-  from.all<CredentialRow>(sql`SELECT resource, id, scope, customer, mode, username, role, scopes,
-    disabled, created_at FROM gh_people
-    WHERE resource = ${resource} AND id > ${after} ORDER BY id LIMIT ${limit}`)
-
 /** The id of a customer by its number. */
 export const customerOf = async (from: Reader, no: number): Promise<string | undefined> =>
   (await from.get<{ id: string }>(sql`SELECT id FROM gh_customers WHERE no = ${no}`))?.id

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { databases, eachMigrated, freshUrl, openForTest } from '../../../../test/rig/databases.ts'
+import { keyRows } from '../../src/access/collections.ts'
 import { firstRun } from '../../src/access/first-run.ts'
-import { listKeys, revokeKey } from '../../src/access/keys.ts'
+import { revokeKey } from '../../src/access/keys.ts'
 import { formatKey } from '../../src/kernel/api-key-format.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
@@ -28,11 +29,11 @@ eachMigrated(
     assert.deepEqual([again.created, again.bootstrapKey], [false, 'unused'])
     const { ask } = await openDesk(db, t, { operator: bootstrapKey })
     assert.equal((await ask('GET /admin/keys')).body.data.length, 1)
-    const [only] = await listKeys(db, '', 10)
+    const [only] = await keyRows.all(db)
     await revokeKey(admin, only!.id, by)
     const late = await firstRun(admin, { bootstrapKey: formatKey(random, 'live') })
     assert.equal(late.bootstrapKey, 'unused', 'one existed, though it is revoked')
-    assert.deepEqual(await listKeys(db, '', 10), [])
+    assert.deepEqual(await keyRows.all(db), [])
   },
 )
 
@@ -42,7 +43,7 @@ eachMigrated('a test key to try with is made when wished for, once', async (db) 
   const { testKey } = await firstRun(admin, { testKeyScopes })
   assert.match(testKey ?? '', /^gk_test_/)
   assert.equal((await firstRun(admin, { testKeyScopes })).testKey, undefined)
-  const [key] = await listKeys(db, '', 10)
+  const [key] = await keyRows.all(db)
   assert.deepEqual([key?.mode, key?.scopes], ['test', testKeyScopes])
 })
 
@@ -64,7 +65,7 @@ for (const database of databases) {
     assert.deepEqual([a!.run.bootstrapKey, b!.run.bootstrapKey].sort(), ['made', 'unused'])
     assert.equal([a!.run.testKey, b!.run.testKey].filter((key) => key !== undefined).length, 1)
     assert.equal(a!.kid, b!.kid)
-    assert.equal((await listKeys(nodes[0]!, '', 10)).length, 2)
+    assert.equal((await keyRows.all(nodes[0]!)).length, 2)
     assert.equal((await nodes[0]!.all(sql`SELECT id FROM gh_customers`)).length, 1)
     assert.equal((await nodes[0]!.all(sql`SELECT kid FROM gh_signing_keys`)).length, 1)
   })
