@@ -13,6 +13,8 @@ export interface Side {
   sharedMicros?(): Promise<number>
   /** Made once the contender answers at `url`; walked round and round. With `each`: every round. */
   asks(url: string): Promise<readonly Ask[]> | readonly Ask[]
+  /** Header with the credential: before the load, without it or with a wrong one, 401 or 403. */
+  readonly credential?: string
   /** The status every answer must have. Default 200. */
   readonly status?: number
   /** What is wrong with the content of a sampled answer; undefined when nothing is. */

@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Contender } from './contenders.ts'
+import { assertAskedFor } from './credential.ts'
 import type { Outcome } from './drive.ts'
 import type { Ask, Generator } from './load.ts'
 import type { LoadRow, Side, Target } from './row.ts'
@@ -155,6 +156,7 @@ async function enter(
   const list = `${row.name} ${side.name}`
   const one: Contestant = { side, server, others, asks: [], list, rounds: [], acknowledged: 0 }
   if (row.each === undefined) await gather(one, context)
+  if (side.credential) await assertAskedFor(side.credential, server.url, one.asks[0])
   return one
 }
 

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Contender, startOnce } from '../contenders.ts'
+import { BENCH_KEY } from '../data.ts'
 import type { Command } from '../server.ts'
 import { fillDirectus, fillPeer, fillStrapi } from './fill.ts'
 
@@ -46,7 +47,7 @@ export const strapi = (users: number) =>
     'strapi/node_modules/@strapi',
     'strapi/start.js',
     async (file, command, folder) => {
-      await startOnce(command, folder)
+      await startOnce({ ...command, args: [...command.args, '--key', BENCH_KEY] }, folder)
       fillStrapi(file, users)
     },
   )

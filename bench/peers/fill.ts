@@ -1,7 +1,8 @@
 /** The databases of peers: users, and what a peer needs to answer with them. */
+import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { isoTime } from '../../packages/gatehook/src/kernel/time.ts'
-import { BENCH_KEY_HASH, userOf } from '../data.ts'
+import { BENCH_KEY, BENCH_KEY_HASH, userOf } from '../data.ts'
 
 /** Times are text as it is answered, so that no peer has to convert them. */
 type Row = [id: number, name: string, email: string, createdAt: string]
@@ -44,17 +45,23 @@ export function fillStrapi(file: string, users: number): void {
   )
 }
 
-/** After `bootstrap`. The public policy may read all of the table. */
+/**
+ * After `bootstrap`. The key is the static token of a user who has one policy, to read the table;
+ * the public's has no permission. Directus keeps such tokens as they are, under a unique index.
+ */
 export function fillDirectus(file: string, users: number): void {
+  const id = randomUUID()
   fill(
     file,
     users,
     `CREATE TABLE members (id INTEGER PRIMARY KEY AUTOINCREMENT, name VARCHAR(255),
        email VARCHAR(255), created_at VARCHAR(255));
      INSERT INTO directus_collections (collection) VALUES ('members');
+     INSERT INTO directus_users (id, token) VALUES ('${id}', '${BENCH_KEY}');
+     INSERT INTO directus_policies (id, name) VALUES ('${id}', 'bench');
+     INSERT INTO directus_access (id, user, policy) VALUES ('${id}', '${id}', '${id}');
      INSERT INTO directus_permissions (collection, action, permissions, fields, policy)
-       SELECT 'members', 'read', '{}', '*', policy FROM directus_access
-       WHERE role IS NULL AND user IS NULL`,
+       VALUES ('members', 'read', '{}', '*', '${id}')`,
     'INSERT INTO members VALUES (?, ?, ?, ?)',
   )
 }

@@ -1,12 +1,13 @@
 /**
  * Row 2: the list of row 1 beside what others build it with. Each is asked in its own words for the
- * rows that follow one of about 10,000 ids, or for one of the first 50 pages with the total.
+ * rows that follow one of about 10,000 ids, or for one of the first 50 pages with the total. Each
+ * asks for a credential.
  */
 
 import { isoTime } from '../../packages/gatehook/src/kernel/time.ts'
 import { checkPage, firstUserId, get, PAGE_SIZE, pagesOf, shuffled, USERS } from '../asks.ts'
 import { gatehook } from '../contenders.ts'
-import { userOf } from '../data.ts'
+import { BENCH_KEY, userOf } from '../data.ts'
 import type { Sample } from '../drive.ts'
 import type { Ask } from '../load.ts'
 import { directus, nest, platformatic, strapi } from '../peers/contenders.ts'
@@ -15,6 +16,9 @@ import type { LoadRow, Side } from '../row.ts'
 const ROWS = 100_000
 const STEP = 10
 const PAGES = 50
+const KEY = 'x-api-key'
+const TOKEN = 'authorization'
+const TOKEN_HEADERS = { [TOKEN]: `Bearer ${BENCH_KEY}`, accept: 'application/json' }
 
 interface Known {
   readonly after: number
@@ -33,6 +37,9 @@ type Reads = (sample: Sample) => Page
 const afters = shuffled(Array.from({ length: ROWS / STEP - 3 }, (_, n) => n * STEP))
 const after = (target: (after: number) => string) => () =>
   afters.map((after) => get(target(after), { after }))
+/** The same for those who look for the key where tokens are. */
+const afterWithToken = (target: (after: number) => string) => () =>
+  after(target)().map((ask): Ask => ({ ...ask, headers: TOKEN_HEADERS }))
 const paged =
   (target: (page: number) => string, first: (url: string) => Promise<number>) =>
   async (url: string) => {
@@ -70,37 +77,42 @@ const sides: Side[] = [
     name: 'gatehook',
     contender: gatehook({ users }),
     asks: (url) => pagesOf(url, { from: 0, to: ROWS, step: STEP }),
+    credential: KEY,
     check: checkPage,
   },
   {
     name: 'NestJS + TypeORM',
     contender: nest(users),
     asks: after((id) => `/users?limit=${PAGE_SIZE}&after=${id}`),
+    credential: KEY,
     check: checkRows(inData, 'created_at'),
   },
   {
     name: 'Platformatic DB',
     contender: platformatic(users),
     asks: after((id) => `/users/?limit=${PAGE_SIZE}&where.id.gt=${id}&orderby.id=asc`),
+    credential: KEY,
     check: checkRows(bare, 'createdAt'),
   },
   {
     name: 'Strapi',
     contender: strapi(users),
-    asks: after((id) => {
+    asks: afterWithToken((id) => {
       const fields = 'fields[0]=name&fields[1]=email&fields[2]=created'
       const limit = `pagination[limit]=${PAGE_SIZE}&pagination[withCount]=false`
       return `/api/members?${fields}&filters[id][$gt]=${id}&sort=id&${limit}`
     }),
+    credential: TOKEN,
     check: checkRows(inData, 'created'),
   },
   {
     name: 'Directus',
     contender: directus(users),
-    asks: after((id) => {
+    asks: afterWithToken((id) => {
       const fields = 'fields=id,name,email,created_at'
       return `/items/members?${fields}&filter[id][_gt]=${id}&sort=id&limit=${PAGE_SIZE}`
     }),
+    credential: TOKEN,
     check: checkRows(inData, 'created_at'),
   },
 ]
@@ -110,12 +122,14 @@ const withTotals: Side[] = [
     name: 'gatehook',
     contender: gatehook({ users }),
     asks: paged((page) => `${USERS}?page=${page}&per_page=${PAGE_SIZE}`, firstUserId),
+    credential: KEY,
     check: checkRows(inData, 'created_at'),
   },
   {
     name: 'NestJS + TypeORM',
     contender: nest(users),
     asks: paged((page) => `/users?page=${page}&limit=${PAGE_SIZE}`, one),
+    credential: KEY,
     check: checkRows(inData, 'created_at'),
   },
   {
@@ -125,6 +139,7 @@ const withTotals: Side[] = [
       const offset = `limit=${PAGE_SIZE}&offset=${(page - 1) * PAGE_SIZE}`
       return `/users/?${offset}&orderby.id=asc&totalCount=true`
     }, one),
+    credential: KEY,
     check: checkRows(bare, 'createdAt'),
   },
 ]
@@ -135,7 +150,7 @@ export const rows: LoadRow[] = [
   {
     kind: 'load',
     name: '2@pages',
-    title: 'page of 20 that follows a row, about 10,000 different ones, beside other servers',
+    title: 'page of 20 that follows a row, about 10,000 ones, with a key, beside other servers',
     facts,
     sides,
     targets: [
@@ -148,7 +163,7 @@ export const rows: LoadRow[] = [
   {
     kind: 'load',
     name: '2@totals',
-    title: 'pages 1 to 50 with their total, beside other servers',
+    title: 'pages 1 to 50 with their total, with a key, beside other servers',
     facts,
     sides: withTotals,
     targets: [{ of: 'gatehook', to: 'NestJS + TypeORM', least: 12 }],

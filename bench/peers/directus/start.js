@@ -1,6 +1,6 @@
 /**
- * Directus in production mode without its app, cache, sockets and log of requests. What the public
- * may read is open, so no token is looked up.
+ * Directus in production mode without its app, sockets and log of requests. Its cache of answers is
+ * off, as by default; those of the schema and of permissions are on.
  *
  *   --db FILE   --bootstrap: makes the tables, and ends
  */

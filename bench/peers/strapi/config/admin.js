@@ -1,4 +1,4 @@
-/** The admin's pages and tokens are not used; secrets must be there all the same. */
+/** The admin's pages are not used. The salt makes hashes of API tokens; the others must be there. */
 module.exports = {
   serveAdminPanel: false,
   auth: { secret: 'bench' },

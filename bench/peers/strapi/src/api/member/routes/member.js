@@ -1,5 +1,4 @@
-/** The list only, and open to all. */
+/** The list only, for whoever has a token that may read it. */
 const { factories } = require('@strapi/strapi')
 
-const config = { find: { auth: false } }
-module.exports = factories.createCoreRouter('api::member.member', { only: ['find'], config })
+module.exports = factories.createCoreRouter('api::member.member', { only: ['find'] })
