@@ -191,10 +191,10 @@ function partsOf(
   draining: () => boolean,
 ): readonly Part[] {
   const { publicUrl } = ground
-  const { administration, catalog, list } = engine
+  const { administration, catalog, list, perform } = engine
   const collections = [...catalog.entries.keys()]
   return [
-    systemPart(ground, prepared, { list, collections, draining }),
+    systemPart(ground, prepared, { list, perform, collections, draining }),
     { endpoints: openApiEndpoints(engine.documents, publicUrl) },
     { endpoints: [protectedEndpoint, ...resourceEndpoints(catalog, engine)] },
     { endpoints: customEndpoints(catalog, engine) },

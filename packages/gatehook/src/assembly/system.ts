@@ -1,6 +1,7 @@
 /** The part of the operator: probes, `/`, audit trail, clock, figures, and what expires. */
 import { countKeys } from '../access/store.ts'
 import { describeConfig } from '../config/describe.ts'
+import type { Perform } from '../idempotency/perform.ts'
 import { purgeAnswers } from '../idempotency/store.ts'
 import type { Lister } from '../lists/list.ts'
 import { purgeQuota } from '../quota/store.ts'
@@ -18,6 +19,7 @@ import type { Prepared } from './prepare.ts'
 
 export interface SystemDeps {
   readonly list: Lister
+  readonly perform: Perform
   readonly collections: readonly string[]
   readonly draining: () => boolean
 }
@@ -25,7 +27,7 @@ export interface SystemDeps {
 export function systemPart(
   ground: Ground,
   { service, versions, keeper, keys }: Prepared,
-  { list, collections, draining }: SystemDeps,
+  { list, perform, collections, draining }: SystemDeps,
 ): Part {
   const { db, log, clock, config } = ground
   const checks = {
@@ -40,7 +42,7 @@ export function systemPart(
       ...probeEndpoints(checks, log),
       rootEndpoint({ name: service.name, versions, collections }),
       auditEndpoint(list),
-      ...(keeper ? [clockEndpoint(keeper)] : []),
+      ...(keeper ? [clockEndpoint(keeper, perform)] : []),
       systemEndpoint({
         db,
         clock,

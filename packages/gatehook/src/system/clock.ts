@@ -43,9 +43,9 @@ export interface ClockKeeper {
   follow(): Promise<void>
   /**
    * `{now}` or `{advance_s}`, `freeze?`: jumps there, then ticks on or stands; without `freeze` as
-   * before. Throws 409 `clock_backwards`, 422.
+   * before. Throws 409 `clock_backwards`, 422. `within`: the transaction it belongs to.
    */
-  set(input: unknown, actor: Actor): Promise<ClockState>
+  set(input: unknown, actor: Actor, within?: Tx): Promise<ClockState>
 }
 
 export interface ClockKeeperDeps {
@@ -77,9 +77,9 @@ export function clockKeeper({ db, clock, random }: ClockKeeperDeps): ClockKeeper
       const stored = await readSetting<Stored>(db, SETTING)
       if (stored) take(stored)
     },
-    async set(input, actor) {
+    async set(input, actor, within) {
       const wish = readMembers(input, members)
-      return db.write(async (tx) => {
+      const change = async (tx: Tx): Promise<ClockState> => {
         const stored = await lockStored(tx)
         take(stored)
         const target = targetOf(wish, clock.now())
@@ -94,7 +94,8 @@ export function clockKeeper({ db, clock, random }: ClockKeeperDeps): ClockKeeper
         )
         tx.afterCommit(() => take(next))
         return detail
-      })
+      }
+      return within ? change(within) : db.write(change)
     },
   }
 }

@@ -4,6 +4,7 @@
 import { auditCollection, auditView } from '../audit/collection.ts'
 import { actorOf } from '../audit/store.ts'
 import { type Endpoint, json } from '../http/call.ts'
+import type { Perform } from '../idempotency/perform.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -78,7 +79,7 @@ export const auditEndpoint = (list: Lister): Endpoint => ({
 })
 
 /** Declared only where the test clock is on: elsewhere there is nothing here, 404. */
-export const clockEndpoint = (keeper: ClockKeeper): Endpoint => ({
+export const clockEndpoint = (keeper: ClockKeeper, perform: Perform): Endpoint => ({
   kind: 'admin',
   path: '/admin/clock',
   methods: {
@@ -86,9 +87,10 @@ export const clockEndpoint = (keeper: ClockKeeper): Endpoint => ({
     POST: {
       scope,
       body: 'required',
-      async handle(call) {
-        return json(200, await keeper.set(call.body, actorOf(call.principal!)), FRESH)
-      },
+      handle: (call) =>
+        perform(call, async (tx) =>
+          json(200, await keeper.set(call.body, actorOf(call.principal!), tx), FRESH),
+        ),
     },
   },
 })

@@ -149,7 +149,7 @@ function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, ti
       ...keyEndpoints(admin, { list, perform }),
       protectedEndpoint,
       auditEndpoint(list),
-      clockEndpoint(keeper),
+      clockEndpoint(keeper, perform),
       things,
     ],
     pipeline: {

@@ -38,3 +38,18 @@ eachService(
   },
   { env: { GATEHOOK_TEST_CLOCK: '1' } },
 )
+
+eachService(
+  'the clock set forward twice with one idempotency key goes forward once',
+  async ({ as, key }) => {
+    const operator = as(await key({ scopes: ['admin'], mode: 'live' }))
+    const headers = { 'idempotency-key': 'a-day-later' }
+    const forward = { advance_s: 3600, freeze: true }
+    const set = await operator.post('/admin/clock', forward, headers)
+    const again = await operator.post('/admin/clock', forward, headers)
+    assert.deepEqual([again.status, again.body], [200, set.body])
+    assert.equal(again.headers['idempotent-replayed'], 'true')
+    assert.deepEqual((await operator.get('/admin/clock')).body, set.body)
+  },
+  { env: { GATEHOOK_TEST_CLOCK: '1' } },
+)
