@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { guardedLookup, type HostAddress, nameServers } from './resolve-host.ts'
+import { guardedLookup, type HostAddress, hostsFile, nameServers } from './resolve-host.ts'
 
 const A = 1
 const AAAA = 28
@@ -66,6 +69,24 @@ test('name servers are asked for both families, IPv4 comes first', async (t) => 
   assert.deepEqual(await addresses('six.test'), ['2606:4700::1111'])
   await assert.rejects(resolve('none.test'))
   await assert.rejects(resolve('unknown.test'))
+})
+
+test('a name of the hosts file leads where it says there, before any server is asked', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehook-hosts-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'hosts')
+  const resolve = nameServers(['127.0.0.1:1'], hostsFile(path))
+  await assert.rejects(resolve('inner.test'))
+  writeFileSync(
+    path,
+    '# ours\n::1 inner.test\n127.0.0.1\tlocalhost Inner.test # here\nnonsense x.test\n',
+  )
+  const addresses = async (host: string) => (await resolve(host)).map(({ address }) => address)
+  assert.deepEqual(await addresses('inner.TEST.'), ['127.0.0.1', '::1'])
+  await assert.rejects(resolve('x.test'))
+  writeFileSync(path, '10.0.0.1 inner.test')
+  utimesSync(path, 1, 1)
+  assert.deepEqual(await addresses('inner.test'), ['10.0.0.1'])
 })
 
 const code = (lookup: ReturnType<typeof guardedLookup>, all: boolean) =>

@@ -3,7 +3,8 @@
  * `address-guard.ts`.
  */
 import { promises as dns } from 'node:dns'
-import type { LookupFunction } from 'node:net'
+import { readFile, stat } from 'node:fs/promises'
+import { isIP, type LookupFunction } from 'node:net'
 import { CODE, coded } from './socket-error.ts'
 
 export interface HostAddress {
@@ -20,12 +21,18 @@ const TRIES = 2
 /**
  * Asks the name servers directly. The system's way (`getaddrinfo`) holds one of the process's four
  * worker threads while it waits, and the database's commits need them too: four names on a server
- * that does not answer would stop the whole node (§9.8). `servers`: in place of the machine's.
+ * that does not answer would stop the whole node (§9.8). `servers`: in place of the machine's. As
+ * in the system's way, `hosts` comes first: what stands there is known, and judged as it is.
  */
-export function nameServers(servers?: readonly string[]): ResolveHost {
+export function nameServers(
+  servers?: readonly string[],
+  hosts: ResolveHost = hostsFile('/etc/hosts'),
+): ResolveHost {
   const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES })
   if (servers) resolver.setServers(servers)
   return async (host) => {
+    const local = await hosts(host).catch(() => [])
+    if (local.length > 0) return local
     const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
     const found = [
       ...(four.status === 'fulfilled' ? four.value : []).map((one) => at(one, 4)),
@@ -34,6 +41,37 @@ export function nameServers(servers?: readonly string[]): ResolveHost {
     if (found.length === 0 && four.status === 'rejected') throw four.reason
     return found
   }
+}
+
+/** Names of a hosts file, read again when it has changed. Rejects where there is none. */
+export function hostsFile(path: string): ResolveHost {
+  let names: ReadonlyMap<string, readonly HostAddress[]> = new Map()
+  let readAt: number | undefined
+  return async (host) => {
+    const { mtimeMs } = await stat(path)
+    if (mtimeMs !== readAt) {
+      names = namesIn(await readFile(path, 'utf8'))
+      readAt = mtimeMs
+    }
+    return names.get(host.toLowerCase().replace(/\.$/, '')) ?? []
+  }
+}
+
+/** Lines of an address and its names; IPv4 first, as everywhere here. */
+function namesIn(text: string): Map<string, HostAddress[]> {
+  const names = new Map<string, HostAddress[]>()
+  for (const line of text.split('\n')) {
+    const [address = '', ...of] = line.replace(/#.*/, '').trim().split(/\s+/)
+    const version = isIP(address)
+    if (version === 0) continue
+    for (const name of of) {
+      const key = name.toLowerCase()
+      const known = names.get(key) ?? []
+      const found = at(address, version === 6 ? 6 : 4)
+      names.set(key, version === 6 ? [...known, found] : [found, ...known])
+    }
+  }
+  return names
 }
 
 const at = (address: string, family: 4 | 6): HostAddress => ({ address, family })
