@@ -18,7 +18,14 @@ test('a target may be a port, a host with a path, or a URL', () => {
     assert.equal(forwardTarget(given), target)
   }
   assert.equal(forwardTarget(undefined), undefined)
-  assert.throws(() => forwardTarget('http://'), /is no URL/)
+  const unusable = [
+    'http://',
+    'ftp://localhost',
+    '70000',
+    'http://me:key@localhost',
+    'localhost/#a',
+  ]
+  for (const given of unusable) assert.throws(() => forwardTarget(given), /is no URL to send to/)
 })
 
 test('the local secret is made once, for this user only', (t) => {

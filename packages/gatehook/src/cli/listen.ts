@@ -7,6 +7,7 @@ import { wallClock } from '../kernel/clock.ts'
 import { timeOrderedId } from '../kernel/id.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
+import { targetProblem } from '../webhooks/address-guard.ts'
 import type { Outcome, Send } from '../webhooks/attempt.ts'
 import { isDelivered } from '../webhooks/attempt.ts'
 import { type SigningSecret, signatureHeaders } from '../webhooks/signature.ts'
@@ -28,11 +29,14 @@ export function forwardTarget(text: unknown): string | undefined {
   const given = String(text)
   const url = /^\d+$/.test(given)
     ? `http://127.0.0.1:${given}/`
-    : /^https?:\/\//i.test(given)
+    : /^[a-z][a-z\d+.-]*:\/\//i.test(given)
       ? given
       : `http://${given}`
-  if (!URL.canParse(url)) {
-    throw new UsageError(`--forward-to "${given}" is no URL; try http://127.0.0.1:3000/webhooks.`)
+  // What no registration could have is not sent to either: no event would ever arrive.
+  if (targetProblem(url, true) !== undefined) {
+    throw new UsageError(
+      `--forward-to "${given}" is no URL to send to; try http://127.0.0.1:3000/webhooks.`,
+    )
   }
   return url
 }
