@@ -143,7 +143,7 @@ async function assemble(ground: Ground, address: { publicUrl: string }): Promise
     },
     async close() {
       state.draining = true
-      await server.drain(DRAIN_LIMIT_MS)
+      await Promise.all([server.drain(DRAIN_LIMIT_MS), work.drain()])
       await work.end()
       await db.close()
     },
@@ -219,6 +219,7 @@ function workOf({ log, clock }: Ground, parts: readonly Part[]) {
       stopJanitor = startJanitor(log, chores, clock)
       for (const part of parts) await part.start?.()
     },
+    drain: () => Promise.all(parts.map((part) => part.drain?.())),
     async end() {
       await stopJanitor?.()
       for (const part of [...parts].reverse()) await part.stop?.()

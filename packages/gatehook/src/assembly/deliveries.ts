@@ -37,5 +37,5 @@ export function deliveryPart(
     },
   })
   sender.wake = deliveries.wake
-  return { ...deliveries, metrics: webhookMetrics(deliveries.figures) }
+  return { ...deliveries, drain: deliveries.stop, metrics: webhookMetrics(deliveries.figures) }
 }

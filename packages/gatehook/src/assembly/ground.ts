@@ -51,5 +51,7 @@ export interface Part {
   readonly chores?: Chores
   /** Begins background work, which `stop` ends; commands of the CLI never begin it. */
   readonly start?: () => void | Promise<void>
+  /** What may take as long as requests in flight, and ends while they do (§2.4). */
+  readonly drain?: () => Promise<void>
   readonly stop?: () => Promise<void>
 }

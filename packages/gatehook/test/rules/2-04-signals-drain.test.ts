@@ -1,6 +1,8 @@
 /** §2.4: the first signal lets requests in flight finish, the second does not wait. */
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { formatKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
@@ -17,12 +19,21 @@ const untilRefused = async (url: string) => {
   }
 }
 
-/** A service with one request whose body is not finished; `answered` rejects when it is cut off. */
-async function withRequestInFlight(t: TestContext) {
+type Headers = Record<string, string>
+
+/**
+ * A service told to end while the body of a request is not finished; `answered` rejects when it is
+ * cut off. `before`: what happens first.
+ */
+async function withRequestInFlight(
+  t: TestContext,
+  before: (url: string, headers: Headers) => Promise<unknown> = async () => undefined,
+) {
   const key = formatKey(systemRandom(), 'live')
-  const place = { cwd: emptyFolder(t), env: { GATEHOOK_BOOTSTRAP_KEY: key } }
-  const run = await serving(t, place, '--no-seed')
+  const env = { GATEHOOK_BOOTSTRAP_KEY: key, GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
+  const run = await serving(t, { cwd: emptyFolder(t), env }, '--no-seed')
   const headers = { 'x-api-key': key, 'content-type': 'application/json' }
+  await before(run.url, headers)
   const slow = request(`${run.url}/admin/customers`, { method: 'POST', headers })
   const answered = new Promise<number | undefined>((resolve, reject) => {
     slow.once('error', reject)
@@ -39,6 +50,40 @@ async function withRequestInFlight(t: TestContext) {
 
 test('a request in flight is finished before the process ends', async (t) => {
   const { run, slow, answered } = await withRequestInFlight(t)
+  slow.end('"Acme"}')
+  assert.equal(await answered, 201)
+  assert.equal((await run.ended).exit, 0)
+})
+
+/** A receiver that has been sent an event and answers it when told. */
+async function slowReceiver(t: TestContext) {
+  const receiver = createServer()
+  receiver.keepAliveTimeout = 0 // it is not the one who closes the connection
+  const sent = new Promise<{ answer: () => void; left: Promise<unknown> }>((resolve) => {
+    receiver.on('request', ({ headers, socket }, response) => {
+      if (headers['gatehook-event'] === 'webhook.ping') return response.end()
+      resolve({ answer: () => response.end(), left: once(socket, 'close') })
+    })
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  t.after(() => receiver.close())
+  return { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`, sent }
+}
+
+test('deliveries end while a request is still in flight: their limits do not add up', async (t) => {
+  const receiver = await slowReceiver(t)
+  const { run, slow, answered } = await withRequestInFlight(t, async (url, headers) => {
+    const post = async (path: string, body: object) => {
+      const init = { method: 'POST', headers, body: JSON.stringify(body) }
+      assert.equal((await fetch(`${url}${path}`, init)).status, 201)
+    }
+    await post('/webhooks', { url: receiver.url, events: ['payment.succeeded'] })
+    await post('/events', { type: 'payment.succeeded', object: {} })
+    await receiver.sent
+  })
+  const { answer, left } = await receiver.sent
+  answer()
+  await left
   slow.end('"Acme"}')
   assert.equal(await answered, 201)
   assert.equal((await run.ended).exit, 0)
