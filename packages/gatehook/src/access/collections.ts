@@ -66,7 +66,7 @@ export const keyRows = shownRows<Key>(
     counted: false,
     filter: ['id', 'name', 'customer', 'mode', 'expires_at', 'created_at', 'last_used_at'],
     sort: ['id', 'name', 'created_at', 'last_used_at'],
-    // A revoked key is gone for its owners; its row stays for the audit trail and the version ledger.
+    // A revoked key is gone for its owners; its row stays for audit trail and version ledger.
     where: 'revoked_at IS NULL',
   },
   '/admin/keys',

@@ -1,127 +1,53 @@
 /** `/admin/customers`, `/admin/keys` (§13) and `/api/{v}/protected` (§3.7). */
-import { actorOf } from '../audit/store.ts'
 import { type Endpoint, json, noContent } from '../http/call.ts'
-import type { Perform } from '../idempotency/perform.ts'
-import type { Lister } from '../lists/list.ts'
-import { acting, callerOf, secret, withCustomerIds } from './acting.ts'
-import { ADMIN_SCOPE, type Administration, customerId } from './administration.ts'
+import { type AdminDeps, acting, adminPath, secret } from './acting.ts'
+import { type Administration, customerId } from './administration.ts'
 import { customerRows, keyRows } from './collections.ts'
 import { createCustomer, patchCustomer } from './customers.ts'
 import { createKey, revokeKey, rollKey } from './keys.ts'
 
-const scope = ADMIN_SCOPE
-
-export interface AccessDeps {
-  readonly list: Lister
-  readonly perform: Perform
-}
-
-export function customerEndpoints(
-  admin: Administration,
-  { list, perform }: AccessDeps,
-): Endpoint[] {
-  const act = acting(admin, perform)
+export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
+  const { list, read, act } = acting(admin, deps)
   return [
-    {
-      kind: 'admin',
-      path: '/admin/customers',
-      methods: {
-        GET: { scope, handle: (call) => list(call, customerRows.collection, customerRows.view) },
-        POST: {
-          scope,
-          body: 'required',
-          handle: (call) =>
-            act(
-              call,
-              (within) => createCustomer(within, call.body, actorOf(call.principal!)),
-              (made) => json(201, made, { location: `/admin/customers/${made.id}` }),
-            ),
-        },
-      },
-    },
-    {
-      kind: 'admin',
-      path: '/admin/customers/:id',
-      methods: {
-        GET: {
-          scope,
-          handle: async ({ params }) =>
-            json(200, await customerRows.read(admin.db, customerId(params.id!))),
-        },
-        PATCH: {
-          scope,
-          body: 'required',
-          handle: (call) =>
-            act(
-              call,
-              (within) =>
-                patchCustomer(within, call.params.id!, call.body, actorOf(call.principal!)),
-              (patched) => json(200, patched),
-            ),
-        },
-      },
-    },
+    adminPath('/admin/customers', {
+      GET: list(customerRows),
+      POST: act(
+        'required',
+        (within, { body }, { actor }) => createCustomer(within, body, actor),
+        (made) => json(201, made, { location: `/admin/customers/${made.id}` }),
+      ),
+    }),
+    adminPath('/admin/customers/:id', {
+      GET: read(({ params }) => customerRows.read(admin.db, customerId(params.id!))),
+      PATCH: act('required', (within, { params, body }, { actor }) =>
+        patchCustomer(within, params.id!, body, actor),
+      ),
+    }),
   ]
 }
 
-export function keyEndpoints(admin: Administration, { list, perform }: AccessDeps): Endpoint[] {
-  const act = acting(admin, perform)
+export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
+  const { list, read, act } = acting(admin, deps)
   return [
-    {
-      kind: 'admin',
-      path: '/admin/keys',
-      methods: {
-        GET: {
-          scope,
-          handle: (call) => list(withCustomerIds(call), keyRows.collection, keyRows.view),
-        },
-        POST: {
-          scope,
-          body: 'required',
-          handle: (call) =>
-            act(
-              call,
-              (within) => createKey(within, call.body, callerOf(call)),
-              (made) => secret(201, made, { location: `/admin/keys/${made.id}` }),
-            ),
-        },
-      },
-    },
-    {
-      kind: 'admin',
-      path: '/admin/keys/:id',
-      methods: {
-        GET: {
-          scope,
-          handle: async ({ params }) => json(200, await keyRows.read(admin.db, params.id!)),
-        },
-        DELETE: {
-          scope,
-          handle: (call) =>
-            act(
-              call,
-              (within) => revokeKey(within, call.params.id!, callerOf(call)),
-              () => noContent(),
-            ),
-        },
-      },
-    },
-    {
-      kind: 'admin',
-      path: '/admin/keys/:id/roll',
-      methods: {
-        POST: {
-          scope,
-          body: 'optional',
-          handle: (call) =>
-            act(
-              call,
-              (within) => rollKey(within, call.params.id!, call.body, callerOf(call)),
-              (rolled) => secret(200, rolled),
-            ),
-        },
-      },
-    },
+    adminPath('/admin/keys', {
+      GET: list(keyRows),
+      POST: act(
+        'required',
+        (within, { body }, by) => createKey(within, body, by),
+        (made) => secret(201, made, { location: `/admin/keys/${made.id}` }),
+      ),
+    }),
+    adminPath('/admin/keys/:id', {
+      GET: read(({ params }) => keyRows.read(admin.db, params.id!)),
+      DELETE: act('none', (within, { params }, by) => revokeKey(within, params.id!, by), noContent),
+    }),
+    adminPath('/admin/keys/:id/roll', {
+      POST: act(
+        'optional',
+        (within, { params, body }, by) => rollKey(within, params.id!, body, by),
+        (rolled) => secret(200, rolled),
+      ),
+    }),
   ]
 }
 

@@ -1,9 +1,6 @@
 /** `/admin/clients` (§13): the acts of `clients.ts` as paths. */
-import { acting, callerOf, secret, withCustomerIds } from '../access/acting.ts'
-import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
-import { type Endpoint, json, noContent } from '../http/call.ts'
-import type { Perform } from '../idempotency/perform.ts'
-import type { Lister } from '../lists/list.ts'
+import { type AdminDeps, acting, adminPath, secret } from '../access/acting.ts'
+import { type Endpoint, noContent } from '../http/call.ts'
 import { clientRows } from './client-collection.ts'
 import {
   type ClientAdministration,
@@ -13,87 +10,34 @@ import {
   rotateSecret,
 } from './clients.ts'
 
-const scope = ADMIN_SCOPE
-
-export interface ClientRouteDeps {
-  readonly list: Lister
-  readonly perform: Perform
-}
-
-export function clientEndpoints(
-  admin: ClientAdministration,
-  { list, perform }: ClientRouteDeps,
-): Endpoint[] {
-  const act = acting(admin, perform)
-  const inside = (within: Administration): ClientAdministration => ({ ...admin, ...within })
+export function clientEndpoints(admin: ClientAdministration, deps: AdminDeps): Endpoint[] {
+  const { list, read, act } = acting(admin, deps)
   return [
-    {
-      kind: 'admin',
-      path: '/admin/clients',
-      methods: {
-        GET: {
-          scope,
-          handle: (call) => list(withCustomerIds(call), clientRows.collection, clientRows.view),
-        },
-        POST: {
-          scope,
-          body: 'required',
-          handle: (call) =>
-            act(
-              call,
-              (within) => createClient(inside(within), call.body, callerOf(call)),
-              (made) => secret(201, made, { location: `/admin/clients/${made.client_id}` }),
-            ),
-        },
-      },
-    },
-    {
-      kind: 'admin',
-      path: '/admin/clients/:client_id',
-      methods: {
-        GET: {
-          scope,
-          handle: async ({ params }) =>
-            json(200, await clientRows.read(admin.db, params.client_id!)),
-        },
-        PATCH: {
-          scope,
-          body: 'required',
-          handle: (call) =>
-            act(
-              call,
-              (within) =>
-                patchClient(inside(within), call.params.client_id!, call.body, callerOf(call)),
-              (patched) => json(200, patched),
-            ),
-        },
-        DELETE: {
-          scope,
-          handle: (call) =>
-            act(
-              call,
-              (within) => deleteClient(inside(within), call.params.client_id!, callerOf(call)),
-              () => noContent(),
-            ),
-        },
-      },
-    },
-    {
-      kind: 'admin',
-      path: '/admin/clients/:client_id/rotate-secret',
-      methods: {
-        POST: {
-          scope,
-          body: 'optional',
-          handle: (call) =>
-            act(
-              call,
-              (within) =>
-                rotateSecret(inside(within), call.params.client_id!, call.body, callerOf(call)),
-              (rotated) => secret(200, rotated),
-            ),
-        },
-      },
-    },
+    adminPath('/admin/clients', {
+      GET: list(clientRows),
+      POST: act(
+        'required',
+        (within, { body }, by) => createClient(within, body, by),
+        (made) => secret(201, made, { location: `/admin/clients/${made.client_id}` }),
+      ),
+    }),
+    adminPath('/admin/clients/:client_id', {
+      GET: read(({ params }) => clientRows.read(admin.db, params.client_id!)),
+      PATCH: act('required', (within, { params, body }, by) =>
+        patchClient(within, params.client_id!, body, by),
+      ),
+      DELETE: act(
+        'none',
+        (within, { params }, by) => deleteClient(within, params.client_id!, by),
+        noContent,
+      ),
+    }),
+    adminPath('/admin/clients/:client_id/rotate-secret', {
+      POST: act(
+        'optional',
+        (within, { params, body }, by) => rotateSecret(within, params.client_id!, body, by),
+        (rotated) => secret(200, rotated),
+      ),
+    }),
   ]
 }

@@ -1,12 +1,10 @@
 /** `/auth/login`, `/auth/password` (§4.3) and the administration of people (§13). */
-import { acting, callerOf, withCustomerIds } from '../access/acting.ts'
-import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
+import { type AdminDeps, acting, adminPath } from '../access/acting.ts'
+import type { Administration } from '../access/administration.ts'
 import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
-import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import { readMembers, required } from '../kernel/members.ts'
 import type { Principal } from '../kernel/principal.ts'
-import type { Lister } from '../lists/list.ts'
 import { LOGIN_CLIENT, type Tokens } from '../tokens/grant.ts'
 import { patchPerson, readPerson, setPassword } from './acts.ts'
 import { authMembers, text } from './auth-members.ts'
@@ -16,10 +14,8 @@ import type { ActDeps } from './credential.ts'
 import type { Questions } from './questions.ts'
 import { newPassword } from './username.ts'
 
-export interface RouteDeps {
+export interface RouteDeps extends AdminDeps {
   readonly admin: Administration
-  readonly perform: Perform
-  readonly list: Lister
   readonly people: Questions
   readonly tokens: Pick<Tokens, 'openSession'>
   readonly acts: ActDeps
@@ -80,63 +76,29 @@ export const signInEndpoints = (deps: RouteDeps): Endpoint[] => [
   },
 ]
 
-export function personEndpoints({ admin, perform, list, acts }: RouteDeps): Endpoint[] {
-  const { collection, view } = accountRows(acts.directory.resource)
-  const act = acting(admin, perform)
-  const scope = ADMIN_SCOPE
+export function personEndpoints({ admin, acts, ...deps }: RouteDeps): Endpoint[] {
+  const { list, read, act } = acting(admin, deps)
   return [
-    {
-      kind: 'admin',
-      path: '/admin/users',
-      methods: {
-        GET: { scope, handle: (call) => list(withCustomerIds(call), collection, view) },
-        POST: {
-          scope,
-          body: 'required',
-          handle: (call) =>
-            act(
-              call,
-              (within) => createPerson(within, acts, call.body, callerOf(call)),
-              (made) => json(201, made, { location: `/admin/users/${made.id}` }),
-            ),
-        },
-      },
-    },
-    {
-      kind: 'admin',
-      path: '/admin/users/:id',
-      methods: {
-        GET: {
-          scope,
-          handle: async (call) => json(200, await readPerson(admin.db, acts, idOf(call))),
-        },
-        PATCH: {
-          scope,
-          body: 'required',
-          handle: (call) =>
-            act(
-              call,
-              (within) => patchPerson(within, acts, idOf(call), call.body, callerOf(call)),
-              (patched) => json(200, patched),
-            ),
-        },
-      },
-    },
-    {
-      kind: 'admin',
-      path: '/admin/users/:id/password',
-      methods: {
-        PUT: {
-          scope,
-          body: 'required',
-          handle: (call) =>
-            act(
-              call,
-              (within) => setPassword(within, acts, idOf(call), call.body, callerOf(call)),
-              () => noContent(),
-            ),
-        },
-      },
-    },
+    adminPath('/admin/users', {
+      GET: list(accountRows(acts.directory.resource)),
+      POST: act(
+        'required',
+        (within, { body }, by) => createPerson(within, acts, body, by),
+        (made) => json(201, made, { location: `/admin/users/${made.id}` }),
+      ),
+    }),
+    adminPath('/admin/users/:id', {
+      GET: read((call) => readPerson(admin.db, acts, idOf(call))),
+      PATCH: act('required', (within, call, by) =>
+        patchPerson(within, acts, idOf(call), call.body, by),
+      ),
+    }),
+    adminPath('/admin/users/:id/password', {
+      PUT: act(
+        'required',
+        (within, call, by) => setPassword(within, acts, idOf(call), call.body, by),
+        noContent,
+      ),
+    }),
   ]
 }
