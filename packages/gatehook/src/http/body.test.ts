@@ -34,7 +34,8 @@ test('what is wrong is named, and where', () => {
     ['{"n":-99999999999999999999}', 'number_too_large /n'],
     ['{"s":"\\u0000"}', 'nul /s'],
     ['["a","\\ud800"]', 'lone_surrogate /1'],
-    ['{"\\udc00":1}', 'lone_surrogate /'],
+    ['{"\\udc00":1}', 'lone_surrogate '],
+    ['{"a":{"b":1,"\\u0000":2}}', 'nul /a'],
   ]
   for (const [body, expected] of cases) assert.equal(refusalOf(body), expected, body)
 })

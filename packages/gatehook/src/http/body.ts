@@ -59,7 +59,10 @@ function inspect(text: string): void {
     if (code === QUOTE) {
       const end = endOfString(text, i)
       const raw = text.slice(i + 1, end)
-      const string = raw.includes('\\') ? unescaped(text.slice(i, end + 1), frames) : raw
+      // A name that cannot be is the fault of its object, not of the member before it.
+      const string = raw.includes('\\')
+        ? unescaped(text.slice(i, end + 1), nameNext ? frames.slice(0, -1) : frames)
+        : raw
       if (nameNext) {
         nameNext = false
         enterMember(frame!, string, frames)
