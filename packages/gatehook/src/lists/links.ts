@@ -22,11 +22,21 @@ export function pagePaths(
   return positions.map(([rel, query]) => [rel, lead + query])
 }
 
+/** Of 16 KiB of headers, which is what Node's client reads and many a proxy lets through. */
+const MAX_LINK = 12_288
+/** What is given up first where filters are so long that not all fit. */
+const DISPENSABLE: readonly Rel[] = ['last', 'first', 'prev', 'next']
+
 /** RFC 8288 `Link`, absolute from the public URL; `self` is not a header's business. */
 export function linkHeader(base: string, links: readonly (readonly [Rel, string])[]): string {
   let out = ''
   for (const [rel, path] of links) {
     if (rel !== 'self') out += `${out === '' ? '' : ', '}<${base}${path}>; rel="${rel}"`
   }
-  return out
+  if (out.length <= MAX_LINK) return out
+  const least = DISPENSABLE.find((one) => links.some(([rel]) => rel === one))
+  return linkHeader(
+    base,
+    links.filter(([rel]) => rel !== least),
+  )
 }

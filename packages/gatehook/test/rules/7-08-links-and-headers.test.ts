@@ -22,6 +22,19 @@ eachService('rels: those that exist, and no others', async ({ app, get }) => {
   assert.deepEqual(await rels('after_id=6&limit=3'), ['first'])
 })
 
+eachService('links as long as their filters leave room for other headers', async (service) => {
+  const { app, get } = service
+  await fillUsers(app.db, 7)
+  const rels = async (length: number) => {
+    const page = await ok(get(`${users}?page=2&per_page=2&name[ne]=${'x'.repeat(length)}`))
+    assert.ok(String(page.headers.link ?? '').length < 12_500)
+    return Object.keys(links(page))
+  }
+  assert.deepEqual(await rels(2000), ['first', 'prev', 'next', 'last'])
+  assert.deepEqual(await rels(5000), ['prev', 'next'])
+  assert.deepEqual(await rels(7000), ['next'])
+})
+
 for (const defaultStyle of styles) {
   eachService(
     `links stay in their style and reach every page (default: ${defaultStyle})`,
