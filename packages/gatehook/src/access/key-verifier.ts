@@ -1,8 +1,4 @@
-/**
- * Whether an API key is good, and whose it is (§3.2). What the database said is remembered for a
- * second at most, so that every node follows a revocation within two, and a busy key costs no
- * request a look-up.
- */
+/** Whether an API key is good, and whose it is (§3.2). */
 import { parseKey } from '../kernel/api-key-format.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -12,13 +8,9 @@ import { sha256 } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
 import { addressTest } from './cidr.ts'
 import type { Limits } from './customers.ts'
+import { background, createFresh } from './fresh.ts'
 import * as store from './store.ts'
 
-/** Older than this, an answer is looked up again beside the request that uses it. */
-const REFRESH_MS = 500
-/** Older than this, it is not used any more: the request waits. */
-const FRESH_MS = 1000
-const MAX_REMEMBERED = 10_000
 const NOTE_EVERY_MS = 60_000
 
 export interface KeyVerifier {
@@ -39,7 +31,6 @@ interface Known {
   readonly expiresAt: number
   readonly suspended: boolean
   readonly reachableFrom: (address: string) => boolean
-  readonly loadedMs: number
   /** When use was last noted in the database, as far as this node knows. */
   notedAt: number
 }
@@ -53,35 +44,16 @@ export interface KeyVerifierDeps {
 const invalidKey = () => new Failure('invalid_api_key')
 
 export function keyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
-  // By their text, so that a known key is neither hashed nor summed up at each request. What is not
-  // in the form of a key never gets here.
-  const known = new Map<string, Known>()
-  const flights = new Map<string, Promise<Known | undefined>>()
   const { behind, idle } = background(log)
-  let generation = 0
-
-  const lookUp = async (key: string): Promise<Known | undefined> => {
-    const [begun, loadedMs] = [generation, clock.elapsedMs()]
-    const row = await store.findByHash(db, sha256(key))
-    const found = row && knownFrom(row, loadedMs, known.get(key)?.notedAt)
-    // Something changed while we read: right for the callers who wait, but not for later ones.
-    if (begun !== generation) return found
-    known.delete(key)
-    if (found) known.set(key, found)
-    if (known.size > MAX_REMEMBERED) known.delete(known.keys().next().value!)
-    return found
+  const lookUp = async (key: string, before: Known | undefined): Promise<Known | undefined> => {
+    const row = parseKey(key) && (await store.findByHash(db, sha256(key)))
+    return row && knownFrom(row, before?.notedAt)
   }
-
-  /** One look-up at a time for one key, however many wait for it. */
-  const shared = (key: string): Promise<Known | undefined> => {
-    const flying = flights.get(key)
-    if (flying) return flying
-    const flight = lookUp(key).finally(() => {
-      if (flights.get(key) === flight) flights.delete(key)
-    })
-    flights.set(key, flight)
-    return flight
-  }
+  // By their text, so that a known key is neither hashed nor summed up at each request.
+  const known = createFresh(lookUp, {
+    clock,
+    beside: (again) => behind(again, 'a key could not be looked up again'),
+  })
 
   const judge = (entry: Known | undefined, address: string): Principal => {
     const now = clock.now()
@@ -99,36 +71,12 @@ export function keyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
   return {
     verify(key, address) {
       const entry = known.get(key)
-      if (!entry && !parseKey(key)) throw invalidKey()
-      const ageMs = entry ? clock.elapsedMs() - entry.loadedMs : Number.POSITIVE_INFINITY
-      if (ageMs >= FRESH_MS) return shared(key).then((found) => judge(found, address))
-      if (ageMs >= REFRESH_MS && !flights.has(key)) {
-        behind(shared(key), 'a key could not be looked up again')
-      }
-      return judge(entry, address)
+      return entry instanceof Promise
+        ? entry.then((found) => judge(found, address))
+        : judge(entry, address)
     },
-    forget() {
-      generation++
-      known.clear()
-      flights.clear()
-    },
+    forget: () => known.forget(),
     idle,
-  }
-}
-
-/** Work nobody waits for, until the end; `what` is said where it fails. */
-function background(log: Log) {
-  const running = new Set<Promise<unknown>>()
-  return {
-    behind(work: Promise<unknown>, what: string) {
-      const done = work
-        .catch((error: unknown) => log.warn({ err: error }, what))
-        .finally(() => running.delete(done))
-      running.add(done)
-    },
-    async idle() {
-      while (running.size > 0) await Promise.all(running)
-    },
   }
 }
 
@@ -140,7 +88,7 @@ export function rateFrom(limits: string): Pick<Principal, 'rate'> {
     : {}
 }
 
-function knownFrom(row: store.VerificationRow, loadedMs: number, notedAt = 0): Known {
+function knownFrom(row: store.VerificationRow, notedAt = 0): Known {
   const subject = row.id
   return {
     principal: {
@@ -160,7 +108,6 @@ function knownFrom(row: store.VerificationRow, loadedMs: number, notedAt = 0): K
     ),
     suspended: row.suspended !== 0,
     reachableFrom: addressTest(JSON.parse(row.cidrs) as string[]),
-    loadedMs,
     notedAt: Math.max(row.last_used_at ?? 0, notedAt),
   }
 }

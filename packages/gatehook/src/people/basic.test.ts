@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pino } from 'pino'
 import type { Credential } from '../access/credential.ts'
+import { createFresh } from '../access/fresh.ts'
 import type { Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
 import { createBasic, type Standing } from './basic.ts'
-import { createFresh } from './fresh.ts'
 
 const principal: Principal = {
   customer: 'cus_default',
@@ -25,7 +24,7 @@ function door() {
   const clock = { now: () => 0, elapsedMs: () => time.ms }
   const count = { hashed: 0, looked: 0 }
   const account = { revision: 1, suspended: false, there: true }
-  const accounts = createFresh<Standing>(
+  const accounts = createFresh<number, Standing>(
     async () => {
       count.looked += 1
       if (!account.there) return undefined
@@ -34,7 +33,7 @@ function door() {
       }
       return { principal, revision: account.revision, check }
     },
-    { clock, log: pino({ level: 'silent' }) },
+    { clock },
   )
   const basic = createBasic({
     vault: new Vault('a master secret of enough characters', systemRandom()),

@@ -4,13 +4,13 @@
  */
 import { hash } from 'node:crypto'
 import type { Verifier } from '../access/authenticate.ts'
+import type { Fresh } from '../access/fresh.ts'
 import { rangesTest } from '../kernel/address.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
-import type { Fresh } from './fresh.ts'
 import { invalidCredentials } from './username.ts'
 
 const REMEMBERED_MS = 5 * 60_000
@@ -29,7 +29,7 @@ export interface BasicDeps {
   readonly clock: Clock
   /** Addresses it is taken from. */
   readonly from: readonly string[]
-  readonly accounts: Fresh<Standing>
+  readonly accounts: Fresh<number, Standing>
   /** Judges the pair: which account it opens, and as of which revision. */
   readonly signIn: (
     username: string,

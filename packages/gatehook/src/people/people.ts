@@ -4,6 +4,7 @@
  */
 import type { Administration } from '../access/administration.ts'
 import type { Verifier } from '../access/authenticate.ts'
+import { background, createFresh, type Fresh } from '../access/fresh.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Endpoint } from '../http/call.ts'
@@ -17,7 +18,6 @@ import type { Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/grant.ts'
 import { type Basic, createBasic, type Standing } from './basic.ts'
 import type { ActDeps } from './credential.ts'
-import { createFresh, type Fresh } from './fresh.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, principalOf, refuseSuspended } from './person.ts'
 import { createQuestions, judging, type Questions } from './questions.ts'
@@ -88,14 +88,15 @@ export function createPeople(deps: PeopleDeps, judge: Judge): People {
   const chores = { throttle: () => purgeThrottle(db, clock.now()) }
   if (!deps.directory) return { ...nobody(), chores }
   const { directory } = deps
+  const { behind, idle } = background(deps.log)
   const accounts = createFresh(
-    async (id): Promise<Standing | undefined> => {
+    async (id: number): Promise<Standing | undefined> => {
       const row = await store.findById(db, directory.resource, id)
       if (row?.disabled !== 0) return undefined
       const [principal, check] = [principalOf(row), () => refuseSuspended(row)]
       return { principal, revision: row.revision, check }
     },
-    { clock, log: deps.log },
+    { clock, beside: (again) => behind(again, 'a person was not looked up') },
   )
   const acts: ActDeps = { ...deps, directory, changed: accounts.forget }
   const asked = createQuestions(deps.admin, acts, judge, deps.claims)
@@ -109,13 +110,13 @@ export function createPeople(deps: PeopleDeps, judge: Judge): People {
     forget: accounts.forget,
     endpoints: [...signInEndpoints(routes), ...personEndpoints(routes)],
     chores,
-    stop: accounts.idle,
+    stop: idle,
   }
 }
 
 function basicOf(
   { admin, vault, basicFrom }: PeopleDeps,
-  accounts: Fresh<Standing>,
+  accounts: Fresh<number, Standing>,
   { resource }: Directory,
   judge: Judge,
 ): Basic {
