@@ -4,9 +4,11 @@
  */
 import { actorOf } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, json, type Operation } from '../http/call.ts'
+import { requireMatch } from '../http/conditional.ts'
 import { Query } from '../http/query.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
+import type { Reader, Tx } from '../storage/database.ts'
 import { ADMIN_SCOPE, type Administration, type Caller, customerId } from './administration.ts'
 import type { ShownRows } from './shown-rows.ts'
 
@@ -33,24 +35,30 @@ export const adminPath = (path: string, methods: Endpoint['methods']): Endpoint 
   methods,
 })
 
+/** The row a path is about, as it is shown. Throws 404. */
+type Look = (from: Reader, call: Call) => Promise<unknown>
+
+/** 412 when the row is not as `If-Match` asks for (§11.2); it stays as it is till the end of `tx`. */
+async function guard(look: Look, tx: Tx, call: Call): Promise<void> {
+  if (call.headers['if-match'] === undefined) return
+  const locking: Reader = {
+    all: (statement) => tx.all(statement),
+    arrays: (statement) => tx.arrays(statement),
+    get: (statement) => tx.lock(statement),
+  }
+  const text = JSON.stringify(await look(locking, call))
+  requireMatch(call, () => text)
+}
+
 /** The operations of a room whose acts take `admin`. */
 export function acting<A extends Administration>(admin: A, { list, perform }: AdminDeps) {
-  return {
-    list: ({ collection, view }: Pick<ShownRows<unknown>, 'collection' | 'view'>): Operation => ({
-      scope,
-      handle: (call) => list(withCustomerIds(call), collection, view),
-    }),
-
-    read: (look: (call: Call) => Promise<unknown>): Operation => ({
-      scope,
-      handle: async (call) => json(200, await look(call)),
-    }),
-
-    /**
-     * An act whose transaction ends in the answer, so that a repeat is not done twice (§11.1). What
-     * the act refuses before it writes is refused before anything is kept for a repeat.
-     */
-    act: <T>(
+  /**
+   * An act whose transaction ends in the answer, so that a repeat is not done twice (§11.1). What
+   * the act refuses before it writes is refused before anything is kept for a repeat.
+   */
+  const actOn =
+    (look?: Look) =>
+    <T>(
       body: 'required' | 'optional' | 'none',
       act: (admin: A, call: Call, by: Caller) => Promise<T>,
       show: (done: T) => Answer = (done) => json(200, done),
@@ -61,7 +69,10 @@ export function acting<A extends Administration>(admin: A, { list, perform }: Ad
         let answer: Answer | undefined
         const write: Administration['write'] = async (change) => {
           let done: unknown
-          answer = await perform(call, async (tx) => show((done = await change(tx)) as T))
+          answer = await perform(call, async (tx) => {
+            if (look) await guard(look, tx, call)
+            return show((done = await change(tx)) as T)
+          })
           return done as Awaited<ReturnType<typeof change>>
         }
         const { principal } = call
@@ -69,6 +80,20 @@ export function acting<A extends Administration>(admin: A, { list, perform }: Ad
         await act({ ...admin, write }, call, by)
         return answer!
       },
+    })
+  return {
+    list: ({ collection, view }: Pick<ShownRows<unknown>, 'collection' | 'view'>): Operation => ({
+      scope,
+      handle: (call) => list(withCustomerIds(call), collection, view),
+    }),
+
+    /** What makes one. */
+    act: actOn(),
+
+    /** What reads one, and what changes it. */
+    row: (look: Look) => ({
+      read: { scope, handle: async (call: Call) => json(200, await look(admin.db, call)) },
+      act: actOn(look),
     }),
   }
 }

@@ -7,7 +7,8 @@ import { createCustomer, patchCustomer } from './customers.ts'
 import { createKey, revokeKey, rollKey } from './keys.ts'
 
 export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
-  const { list, read, act } = acting(admin, deps)
+  const { list, act, row } = acting(admin, deps)
+  const customer = row((from, { params }) => customerRows.read(from, customerId(params.id!)))
   return [
     adminPath('/admin/customers', {
       GET: list(customerRows),
@@ -18,8 +19,8 @@ export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpo
       ),
     }),
     adminPath('/admin/customers/:id', {
-      GET: read(({ params }) => customerRows.read(admin.db, customerId(params.id!))),
-      PATCH: act('required', (within, { params, body }, { actor }) =>
+      GET: customer.read,
+      PATCH: customer.act('required', (within, { params, body }, { actor }) =>
         patchCustomer(within, params.id!, body, actor),
       ),
     }),
@@ -27,7 +28,8 @@ export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpo
 }
 
 export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
-  const { list, read, act } = acting(admin, deps)
+  const { list, act, row } = acting(admin, deps)
+  const key = row((from, { params }) => keyRows.read(from, params.id!))
   return [
     adminPath('/admin/keys', {
       GET: list(keyRows),
@@ -38,11 +40,15 @@ export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[]
       ),
     }),
     adminPath('/admin/keys/:id', {
-      GET: read(({ params }) => keyRows.read(admin.db, params.id!)),
-      DELETE: act('none', (within, { params }, by) => revokeKey(within, params.id!, by), noContent),
+      GET: key.read,
+      DELETE: key.act(
+        'none',
+        (within, { params }, by) => revokeKey(within, params.id!, by),
+        noContent,
+      ),
     }),
     adminPath('/admin/keys/:id/roll', {
-      POST: act(
+      POST: key.act(
         'optional',
         (within, { params, body }, by) => rollKey(within, params.id!, body, by),
         (rolled) => secret(200, rolled),

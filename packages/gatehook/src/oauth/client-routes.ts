@@ -11,7 +11,8 @@ import {
 } from './clients.ts'
 
 export function clientEndpoints(admin: ClientAdministration, deps: AdminDeps): Endpoint[] {
-  const { list, read, act } = acting(admin, deps)
+  const { list, act, row } = acting(admin, deps)
+  const client = row((from, { params }) => clientRows.read(from, params.client_id!))
   return [
     adminPath('/admin/clients', {
       GET: list(clientRows),
@@ -22,18 +23,18 @@ export function clientEndpoints(admin: ClientAdministration, deps: AdminDeps): E
       ),
     }),
     adminPath('/admin/clients/:client_id', {
-      GET: read(({ params }) => clientRows.read(admin.db, params.client_id!)),
-      PATCH: act('required', (within, { params, body }, by) =>
+      GET: client.read,
+      PATCH: client.act('required', (within, { params, body }, by) =>
         patchClient(within, params.client_id!, body, by),
       ),
-      DELETE: act(
+      DELETE: client.act(
         'none',
         (within, { params }, by) => deleteClient(within, params.client_id!, by),
         noContent,
       ),
     }),
     adminPath('/admin/clients/:client_id/rotate-secret', {
-      POST: act(
+      POST: client.act(
         'optional',
         (within, { params, body }, by) => rotateSecret(within, params.client_id!, body, by),
         (rotated) => secret(200, rotated),

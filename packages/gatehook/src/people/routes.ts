@@ -77,7 +77,8 @@ export const signInEndpoints = (deps: RouteDeps): Endpoint[] => [
 ]
 
 export function personEndpoints({ admin, acts, ...deps }: RouteDeps): Endpoint[] {
-  const { list, read, act } = acting(admin, deps)
+  const { list, act, row } = acting(admin, deps)
+  const person = row((from, call) => readPerson(from, acts, idOf(call)))
   return [
     adminPath('/admin/users', {
       GET: list(accountRows(acts.directory.resource)),
@@ -88,8 +89,8 @@ export function personEndpoints({ admin, acts, ...deps }: RouteDeps): Endpoint[]
       ),
     }),
     adminPath('/admin/users/:id', {
-      GET: read((call) => readPerson(admin.db, acts, idOf(call))),
-      PATCH: act('required', (within, call, by) =>
+      GET: person.read,
+      PATCH: person.act('required', (within, call, by) =>
         patchPerson(within, acts, idOf(call), call.body, by),
       ),
     }),

@@ -1,6 +1,7 @@
 /** `/admin/versions` (§13): what is announced, and who still calls. */
 import { actorOf } from '../audit/store.ts'
 import { type Endpoint, json } from '../http/call.ts'
+import { requireMatch } from '../http/conditional.ts'
 import { Failure } from '../kernel/failure.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Collection, View } from '../lists/collection.ts'
@@ -137,7 +138,10 @@ export function versionEndpoints(deps: VersionRouteDeps): Endpoint[] {
         PUT: {
           scope,
           body: 'required',
-          async handle({ params, body, principal }) {
+          async handle(call) {
+            const { params, body, principal } = call
+            const standing = board.standing(params.version!)
+            if (standing) requireMatch(call, () => JSON.stringify(shownVersion(standing)))
             return json(200, await announce(deps, params.version!, body, actorOf(principal!)))
           },
         },

@@ -91,3 +91,42 @@ eachService('of two who know the same state, one changes it', async ({ post, pat
   )
   assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 412, 412, 412])
 })
+
+eachService('so it is with what an operator changes', async ({ as, key }) => {
+  const operator = as(await key({ scopes: ['admin'], mode: 'live' }))
+  const made = async (path: string, body: object) =>
+    (await operator.post(path, body)).headers.location!
+  const scopes = ['users:read']
+  const customer = await made('/admin/customers', { name: 'A' })
+  const client = await made('/admin/clients', { name: 'A', redirect_uris: [], scopes })
+  const person = { name: 'A', email: 'a@example.com', password: 'correct horse' }
+  const calls: [string, string, string, unknown?][] = [
+    ['PATCH', customer, customer, { name: 'B' }],
+    ['PATCH', client, client, { name: 'B' }],
+    ['POST', `${client}/rotate-secret`, client],
+    ['DELETE', client, client],
+    ['PATCH', ...twice(await made('/admin/users', person)), { role: 'editor' }],
+    ['PUT', '/admin/versions/v1', '/admin/versions/v1', { migration_guide: 'https://a.example' }],
+    ['DELETE', ...twice(await made('/admin/keys', { name: 'A', scopes }))],
+  ]
+  for (const [method, path, row, body] of calls) {
+    const { headers, text } = await operator.get(row)
+    const refused = await operator.send(method, path, body, { 'if-match': '"other"' })
+    assert.equal(refused.body.error, 'precondition_failed', `${method} ${path}`)
+    assert.equal((await operator.get(row)).text, text)
+    const done = await operator.send(method, path, body, { 'if-match': headers.etag! })
+    assert.ok(done.status < 300, done.text)
+  }
+})
+
+const twice = (path: string): [string, string] => [path, path]
+
+eachService('of two operators who know the same state, one changes it', async ({ as, key }) => {
+  const operator = as(await key({ scopes: ['admin'], mode: 'live' }))
+  const path = (await operator.post('/admin/customers', { name: 'A' })).headers.location!
+  const condition = { 'if-match': (await operator.get(path)).headers.etag! }
+  const replies = await Promise.all(
+    ['B', 'C', 'D', 'E'].map((name) => operator.patch(path, { name }, condition)),
+  )
+  assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 412, 412, 412])
+})
