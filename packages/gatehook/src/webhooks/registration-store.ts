@@ -29,6 +29,12 @@ const heal = fixed(
   `UPDATE gh_webhooks SET first_failure_at = NULL, last_failure_at = NULL, parked_until = NULL
    WHERE no = ?`,
 )
+/** Few of them ever: a breaker or `Retry-After` lets little come as far as a second attempt. */
+const hasten = fixed(
+  `UPDATE gh_deliveries SET next_attempt_at = ? WHERE no IN
+     (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending'
+        AND next_attempt_at > ? ORDER BY next_attempt_at LIMIT 10000)`,
+)
 const bury = fixed(
   `UPDATE gh_webhooks SET deleted_at = ?, updated_at = ?, active = 0, revision = revision + 1
    WHERE no = ?`,
@@ -77,7 +83,11 @@ export async function updateRegistration(
   return (await tx.get<Registration>(change(values)))!
 }
 
-export const forgetFailures = (tx: Tx, no: number) => tx.run(heal([no]))
+/** Its receiver was verified just now: what failed before is no reason to wait any longer. */
+export async function forgetFailures(tx: Tx, no: number, now: number): Promise<void> {
+  await tx.run(heal([no]))
+  await tx.run(hasten([now, no, now]))
+}
 
 export const markDeleted = (tx: Tx, no: number, now: number) => tx.run(bury([now, now, no]))
 

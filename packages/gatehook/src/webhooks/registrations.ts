@@ -167,8 +167,9 @@ export function change(desk: Desk, call: Call): Promise<Answer> {
       if ((wakes || url !== row.url) && url !== verified) {
         throw new Failure('conflict', 'The registration was changed by somebody else meanwhile.')
       }
-      const after = await store.updateRegistration(tx, patched(desk, row, patch), clock.now())
-      if (wakes || url !== row.url) await store.forgetFailures(tx, row.no)
+      const now = clock.now()
+      const after = await store.updateRegistration(tx, patched(desk, row, patch), now)
+      if (wakes || url !== row.url) await store.forgetFailures(tx, row.no, now)
       await asked(tx, after)
       tx.afterCommit(() => desk.wake([row.no]))
       return shown(after)

@@ -44,10 +44,28 @@ eachService(
     broken.answers = () => 200
     const on = await service.patch(`/webhooks/${id}`, { active: true })
     assert.deepEqual([on.status, on.body.active, on.body.disabled_reason], [200, true, null])
-    await broken.until(before + 2) // verified again, and what waited
-    assert.equal(broken.calls.at(-1)!.event.id, eventId)
+    await broken.until(before + 3) // verified again, and what waited
+    const arrived = new Set(broken.calls.slice(before + 1).map(({ event }) => event.id))
+    assert.deepEqual(arrived, new Set([eventId, broken.calls[1]!.event.id]))
   },
   CLOCK,
+)
+
+eachService(
+  'a new url is sent at once what waited for its next attempt at the old one',
+  async (service, t) => {
+    const [broken, mended] = [await openHook(t), await openHook(t)]
+    const { id } = (await register(service, broken)).body
+    broken.answers = () => 500
+    await service.app.work()
+    await pay(service, 1)
+    await attempted(service, id, 1)
+    assert.equal((await service.patch(`/webhooks/${id}`, { url: mended.url })).status, 200)
+    await mended.until(2)
+    const { event, headers } = mended.calls[1]!
+    assert.deepEqual([event.id, headers['gatehook-attempt']], [broken.calls[1]!.event.id, '2'])
+  },
+  { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '86400' } },
 )
 
 eachService(
