@@ -21,26 +21,25 @@ import {
   type ValuesOf,
 } from '../kernel/members.ts'
 import type { Mode, Scope } from '../kernel/principal.ts'
-import { sha256 } from '../kernel/secret.ts'
 import type { Tx } from '../storage/database.ts'
 import { type Administration, type Caller, customerId } from './administration.ts'
 import { isCidr } from './cidr.ts'
 import { type Key, keyRows } from './collections.ts'
-import {
-  DEFAULT_OVERLAP_S,
-  heldScope,
-  knownName,
-  knownScopes,
-  misplacedAdmin,
-  overlapSeconds,
-} from './granting.ts'
+import { heldScope, knownName, knownScopes, misplacedAdmin } from './granting.ts'
+import { overlapMs, secretsIn } from './secrets.ts'
 import * as store from './store.ts'
 
 const NAME_MAX = 200
 const MAX_CIDRS = 50
 const MAX_KEYS_PER_CUSTOMER_AND_MODE = 10_000
-/** How many secrets of one key may be good at the same time, the newest included. */
 const MAX_SECRETS = 5
+
+const secrets = secretsIn({
+  table: 'gh_api_key_secrets',
+  owner: 'key_id',
+  most: MAX_SECRETS,
+  refusal: `At most ${MAX_SECRETS} secrets of a key are good at once. Roll with a shorter overlap.`,
+})
 
 /** A key in the one answer that carries it. */
 export type NewKey = Key & { readonly key: string }
@@ -129,7 +128,7 @@ export async function writeKey(
     expires_at: wish.expires_at ?? null,
   }
   await store.insertKey(tx, row)
-  await store.insertSecret(tx, sha256(key), row.id, now)
+  await secrets.add(tx, row.id, key, now)
   const detail = { name, customer, mode, scopes }
   await recordAudit(tx, { actor, action: 'key.create', target: row.id, detail }, admin)
   const made = { ...row, last_used_at: null }
@@ -156,14 +155,12 @@ export async function revokeKey(
     const row = await store.lockKey(tx, id)
     if (!row) throw new Failure('not_found')
     await store.markRevoked(tx, id, admin.clock.now())
-    await store.dropSecrets(tx, id)
+    await secrets.drop(tx, id)
     await recordAudit(tx, { actor, action: 'key.revoke', target: id }, admin)
     await told(tx, admin, 'key.revoked', row)
     tx.afterCommit(admin.changed)
   })
 }
-
-const rolling = { overlap_seconds: overlapSeconds }
 
 /**
  * A new secret under the same id, from `{overlap_seconds?}` (default 24 h, at most 7 days). Older
@@ -177,7 +174,7 @@ export async function rollKey(
   input: unknown,
   { actor }: Pick<Caller, 'actor'>,
 ): Promise<NewKey> {
-  const overlapS = readMembers(input ?? {}, rolling).overlap_seconds ?? DEFAULT_OVERLAP_S
+  const overlap = overlapMs(input)
   return admin.write(async (tx) => {
     const now = admin.clock.now()
     const row = await store.lockKey(tx, id)
@@ -185,16 +182,10 @@ export async function rollKey(
     if (row.expires_at !== null && row.expires_at <= now) {
       throw new Failure('invalid_state', 'The key has expired. Create a new one.')
     }
-    await store.limitSecrets(tx, id, now + overlapS * 1000)
-    await store.dropSecrets(tx, id, now)
-    if ((await store.countSecrets(tx, id)) >= MAX_SECRETS) {
-      const most = `At most ${MAX_SECRETS} secrets of a key are good at once.`
-      throw new Failure('limit_reached', `${most} Roll with a shorter overlap.`)
-    }
     const key = formatKey(admin.random, row.mode)
-    await store.insertSecret(tx, sha256(key), id, now)
+    await secrets.replace(tx, id, key, now, overlap)
     await store.setHint(tx, id, hintOf(key))
-    const detail = { overlap_seconds: overlapS }
+    const detail = { overlap_seconds: overlap / 1000 }
     await recordAudit(tx, { actor, action: 'key.roll', target: id, detail }, admin)
     tx.afterCommit(admin.changed)
     return { ...keyRows.show({ ...row, hint: hintOf(key) }), key }

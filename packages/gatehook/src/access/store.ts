@@ -1,4 +1,4 @@
-/** SQL of customers, keys and their secrets. Who may do what is not decided here. */
+/** SQL of customers and keys. Who may do what is not decided here. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 
@@ -95,28 +95,6 @@ export async function keyEverExisted(
     sql`SELECT id FROM gh_api_keys WHERE scope = ${scope} AND scopes LIKE ${like} LIMIT 1`,
   )
   return row !== undefined
-}
-
-export const insertSecret = (tx: Tx, hash: Uint8Array, keyId: string, now: number) =>
-  tx.run(sql`INSERT INTO gh_api_key_secrets (hash, key_id, created_at)
-    VALUES (${hash}, ${keyId}, ${now})`)
-
-/** No secret of the key lives longer than until `untilMs`. */
-export const limitSecrets = (tx: Tx, keyId: string, untilMs: number) =>
-  tx.run(sql`UPDATE gh_api_key_secrets SET expires_at = ${untilMs}
-    WHERE key_id = ${keyId} AND (expires_at IS NULL OR expires_at > ${untilMs})`)
-
-export const dropSecrets = (tx: Tx, keyId: string, deadAtMs?: number) =>
-  deadAtMs === undefined
-    ? tx.run(sql`DELETE FROM gh_api_key_secrets WHERE key_id = ${keyId}`)
-    : tx.run(sql`DELETE FROM gh_api_key_secrets
-        WHERE key_id = ${keyId} AND expires_at IS NOT NULL AND expires_at <= ${deadAtMs}`)
-
-export async function countSecrets(from: Reader, keyId: string): Promise<number> {
-  const row = await from.get(
-    sql`SELECT COUNT(*) AS total FROM gh_api_key_secrets WHERE key_id = ${keyId}`,
-  )
-  return Number(row?.total)
 }
 
 export interface VerificationRow extends Row {

@@ -1,4 +1,4 @@
-/** SQL of clients and their secrets. Who may do what is not decided here. */
+/** SQL of clients. Who may do what is not decided here. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
 import { fixed, sql } from '../storage/sql.ts'
 
@@ -74,19 +74,3 @@ export interface SecretRow extends Row {
 export const secretsOf = (from: Reader, id: string) =>
   from.all<SecretRow>(sql`SELECT hash, expires_at FROM gh_client_secrets
     WHERE client_id = ${id} ORDER BY created_at DESC`)
-
-export const insertSecret = (tx: Tx, id: string, hash: Uint8Array, now: number) =>
-  tx.run(sql`INSERT INTO gh_client_secrets (client_id, hash, created_at)
-    VALUES (${id}, ${hash}, ${now})`)
-
-/** No secret of the client lives longer than until `untilMs`. */
-export const limitSecrets = (tx: Tx, id: string, untilMs: number) =>
-  tx.run(sql`UPDATE gh_client_secrets SET expires_at = ${untilMs}
-    WHERE client_id = ${id} AND (expires_at IS NULL OR expires_at > ${untilMs})`)
-
-export const dropSecrets = (tx: Tx, id: string) =>
-  tx.run(sql`DELETE FROM gh_client_secrets WHERE client_id = ${id}`)
-
-export const dropDeadSecrets = (tx: Tx, id: string, now: number) =>
-  tx.run(sql`DELETE FROM gh_client_secrets
-    WHERE client_id = ${id} AND expires_at IS NOT NULL AND expires_at <= ${now}`)

@@ -9,9 +9,6 @@ export type GrantType = (typeof GRANT_TYPES)[number]
 /** A client nobody can tell apart from a copy of it gets no token of its own (RFC 6749 §4.4). */
 export const PUBLIC_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
 
-/** How many secrets of one client are good at the same time, the newest included (§5.5). */
-export const MAX_SECRETS = 2
-
 export interface Client {
   readonly id: string
   readonly scope: Scope

@@ -3,13 +3,8 @@
  * trail.
  */
 import { type Administration, type Caller, customerId } from '../access/administration.ts'
-import {
-  DEFAULT_OVERLAP_S,
-  heldScope,
-  knownScopes,
-  misplacedAdmin,
-  overlapSeconds,
-} from '../access/granting.ts'
+import { heldScope, knownScopes, misplacedAdmin } from '../access/granting.ts'
+import { overlapMs, secretsIn } from '../access/secrets.ts'
 import { recordAudit } from '../audit/store.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import { timeOrderedId } from '../kernel/id.ts'
@@ -26,8 +21,7 @@ import {
   setOf,
 } from '../kernel/members.ts'
 import { base62, type Random } from '../kernel/random.ts'
-import { sha256 } from '../kernel/secret.ts'
-import { GRANT_TYPES, MAX_SECRETS, PUBLIC_GRANT_TYPES } from './client.ts'
+import { GRANT_TYPES, PUBLIC_GRANT_TYPES } from './client.ts'
 import { clientRows, type ShownClient } from './client-collection.ts'
 import * as store from './client-store.ts'
 import { dropConsentsAt } from './consent-store.ts'
@@ -37,6 +31,17 @@ import { whyNotRegistrable } from './redirect-uri.ts'
 const NAME_MAX = 200
 const MAX_REDIRECTS = 50
 const MAX_CLIENTS_PER_CUSTOMER_AND_MODE = 10_000
+const MAX_SECRETS = 2
+
+const secrets = secretsIn({
+  table: 'gh_client_secrets',
+  owner: 'client_id',
+  most: MAX_SECRETS,
+  refusal:
+    `At most ${MAX_SECRETS} secrets of a client are good at once. ` +
+    'Rotate with overlap_seconds 0.',
+})
+
 /** 43 characters of base62 are 256 bits. */
 const SECRET_CHARACTERS = 43
 
@@ -112,7 +117,7 @@ export async function createClient(
     }
     await store.insertClient(tx, { ...row, scope })
     const secret = isPublic ? undefined : newSecret(admin.random)
-    if (secret) await store.insertSecret(tx, row.client_id, sha256(secret), now)
+    if (secret) await secrets.add(tx, row.client_id, secret, now)
     const { name, mode } = row
     const detail = { name, customer, mode, scopes: wish.scopes, public: isPublic }
     const act = { actor: caller.actor, action: 'client.create', target: row.client_id, detail }
@@ -167,15 +172,13 @@ export async function deleteClient(
     const row = await store.lockClient(tx, id)
     if (!row) throw new Failure('not_found')
     await store.markDeleted(tx, id, admin.clock.now())
-    await store.dropSecrets(tx, id)
+    await secrets.drop(tx, id)
     await dropConsentsAt(tx, id)
     await admin.tokens.revokeClient(tx, row.scope as never, id)
     await recordAudit(tx, { actor, action: 'client.delete', target: id }, admin)
     tx.afterCommit(() => admin.forget(id))
   })
 }
-
-const rotation = { overlap_seconds: overlapSeconds }
 
 /**
  * A new secret beside the old one, from `{overlap_seconds?}` (default 24 h, at most 7 days; 0 ends
@@ -188,21 +191,15 @@ export async function rotateSecret(
   input: unknown,
   { actor }: Pick<Caller, 'actor'>,
 ): Promise<NewClient> {
-  const overlapS = readMembers(input ?? {}, rotation).overlap_seconds ?? DEFAULT_OVERLAP_S
+  const overlap = overlapMs(input)
   return admin.write(async (tx) => {
     const now = admin.clock.now()
     const row = await store.lockClient(tx, id)
     if (!row) throw new Failure('not_found')
     if (row.public) throw new Failure('invalid_state', 'A public client has no secret.')
-    await store.limitSecrets(tx, id, now + overlapS * 1000)
-    await store.dropDeadSecrets(tx, id, now)
-    if ((await store.secretsOf(tx, id)).length >= MAX_SECRETS) {
-      const most = `At most ${MAX_SECRETS} secrets of a client are good at once.`
-      throw new Failure('limit_reached', `${most} Rotate with overlap_seconds 0.`)
-    }
     const secret = newSecret(admin.random)
-    await store.insertSecret(tx, id, sha256(secret), now)
-    const detail = { overlap_seconds: overlapS }
+    await secrets.replace(tx, id, secret, now, overlap)
+    const detail = { overlap_seconds: overlap / 1000 }
     await recordAudit(tx, { actor, action: 'client.rotate_secret', target: id, detail }, admin)
     tx.afterCommit(() => admin.forget(id))
     return { ...clientRows.show(row), client_secret: secret }
