@@ -38,7 +38,7 @@ export const adminPath = (path: string, methods: Endpoint['methods']): Endpoint 
 /** The row a path is about, as it is shown. Throws 404. */
 type Look = (from: Reader, call: Call) => Promise<unknown>
 
-/** 412 when the row is not as `If-Match` asks for (§11.2); it stays as it is till the end of `tx`. */
+/** 412 when the row is not as `If-Match` asks for (§11.2); until `tx` ends it stays as it is. */
 async function guard(look: Look, tx: Tx, call: Call): Promise<void> {
   if (call.headers['if-match'] === undefined) return
   const locking: Reader = {
