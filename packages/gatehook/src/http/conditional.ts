@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { Failure } from '../kernel/failure.ts'
 import type { After, Call } from './call.ts'
+import { problem } from './problem.ts'
 
 /** A strong entity tag. SHA-1 is enough: it tells versions apart, it guards nothing. */
 export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`
@@ -18,13 +19,23 @@ function names(list: string, tag: string, weakly: boolean): boolean {
   return false
 }
 
-/** `ETag` on what a GET answers, and 304 where the caller has it already. */
+/** `ETag` on what a GET answers; 412 where another is asked for, 304 where the caller has it. */
 export const conditional: After = (call, answer) => {
   const { json } = answer
   if (answer.status !== 200 || json === undefined) return
   if (call.method !== 'GET' && call.method !== 'HEAD') return
   const tag = answer.headers?.etag ?? entityTag(json)
   call.out.etag = tag
+  const wanted = call.headers['if-match']
+  if (wanted !== undefined && !names(wanted, tag, false)) {
+    const { status, json, headers } = problem(new Failure('precondition_failed'), {
+      requestId: call.id,
+      accept: call.headers.accept,
+      path: call.path,
+    })
+    Object.assign(answer, { status, json, headers })
+    return
+  }
   const known = call.headers['if-none-match']
   if (known === undefined || !names(known, tag, true)) return
   answer.status = 304

@@ -36,6 +36,25 @@ eachService('a row and a list the caller has already are not sent again', async 
   assert.deepEqual([moved.status, moved.body.data[0].name], [200, 'B'])
 })
 
+eachService('a read of another state than asked for is 412', async ({ post, get, send }) => {
+  const path = (await post('/api/v2/users', { name: 'A', email: 'a@example.com' })).headers
+    .location!
+  for (const one of [path, '/api/v2/users?page=1']) {
+    const { etag } = (await get(one)).headers
+    for (const method of ['GET', 'HEAD']) {
+      for (const tags of ['"other"', `W/${etag}`]) {
+        const refused = await send(method, one, undefined, { 'if-match': tags })
+        assert.equal(refused.status, 412, `${method} ${tags}`)
+        assert.equal(refused.headers['x-total-count'], undefined)
+        if (method === 'GET') assert.equal(refused.body.error, 'precondition_failed')
+      }
+      for (const tags of [etag!, '*', `"other", ${etag}`]) {
+        assert.equal((await send(method, one, undefined, { 'if-match': tags })).status, 200, tags)
+      }
+    }
+  }
+})
+
 eachService('the tag of a write is the tag of the next read', async ({ post, patch, get }) => {
   const made = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
   const path = made.headers.location!
