@@ -78,7 +78,8 @@ function pageShape(walk: Walk): string {
   for (const key of walk.sort) shape += `${descends(walk, key) ? ' -' : ' +'}${key.column}`
   if (walk.anchor) shape += walk.inclusive ? ' from ' : ' after '
   for (const key of walk.anchor ?? []) shape += key === null ? 'n' : 'v'
-  return walk.skip > 0 ? `${shape} skip` : shape
+  if (walk.skip > 0) return `${shape} skip`
+  return isWritten(walk) ? `${shape} ${walk.limit}` : shape
 }
 
 const columnOf = (walk: Walk, name: string): ListColumn =>
@@ -97,21 +98,31 @@ const limit: Slot = (walk) => walk.limit
 const skip: Slot = (walk) => walk.skip
 const reached: Slot = (walk) => walk.limit + walk.skip
 
+/** One row, the usual page, the largest; these and the row that tells whether there are more. */
+const WRITTEN: ReadonlySet<number> = new Set([1, 21, 101])
+
 /**
- * SQLite looks at a bare bound LIMIT while planning, and so plans the statement anew on every run:
- * half the time of a page. It does not look into an expression.
+ * Whether the limit stands in the text. A bound one has the statement planned anew in every run, on
+ * PostgreSQL at the price of reading the page. With filters that is as it should be: which index is
+ * best hangs on how rare a value is. Without, there is but one.
  */
-const atMost = (rows: Slot): Sql => sql`LIMIT ${rows} + 0`
+const isWritten = ({ limit, skip, filters, owner }: Walk): boolean =>
+  WRITTEN.has(limit) && skip === 0 && filters.length === 0 && owner === undefined
+
+/** SQLite plans anew for a bare bound LIMIT, too: half the time of a page. Not for an expression. */
+const atMost = (walk: Walk, rows: Slot): Sql =>
+  isWritten(walk) ? raw(`LIMIT ${walk.limit}`) : sql`LIMIT ${rows} + 0`
 
 function page(walk: Walk): Sql {
   const segments = segmentsOf(walk)
   const [first] = segments
   if (!first) return sql`${rowsOf(walk)} WHERE 1 = 0`
-  const window = walk.skip > 0 ? sql`${atMost(limit)} OFFSET ${skip}` : atMost(limit)
+  const most = atMost(walk, limit)
+  const window = walk.skip > 0 ? sql`${most} OFFSET ${skip}` : most
   if (segments.length === 1) return sql`${select(walk, first)} ${window}`
   const parts = segments.map(
     (segment, at) =>
-      sql`SELECT * FROM (${select(walk, segment)} ${atMost(reached)}) AS ${raw(`segment${at}`)}`,
+      sql`SELECT * FROM (${select(walk, segment)} ${atMost(walk, reached)}) AS ${raw(`segment${at}`)}`,
   )
   const reach = segments.find((segment) => segment.reach)?.reach
   const lead = reach ? sql`WITH reach AS MATERIALIZED (${reach}) ` : empty
@@ -198,7 +209,7 @@ function acrossTies(walk: Walk, condition: Sql): Segment[] {
     ? ['min', 'DESC', '>']
     : ['max', 'ASC', '<']
   const rows = sql`${rowsOf(walk)} WHERE ${base(walk, condition)}`
-  const reach = sql`${rows} ORDER BY ${column} ${raw(direction!)} ${atMost(reached)}`
+  const reach = sql`${rows} ORDER BY ${column} ${raw(direction!)} ${atMost(walk, reached)}`
   const edge = sql`(SELECT ${raw(last!)}(${column}) FROM reach)`
   return [
     { reach, condition: sql`${column} ${raw(nearer!)} ${edge}`, held: 0 },

@@ -102,7 +102,7 @@ export const ownerOf = (definition: Definition): string | undefined =>
   Object.keys(definition.fields).find((name) => definition.fields[name]?.owner)
 
 function columnSql(name: string, spec: FieldSpec, dialect: Dialect): string {
-  if (spec.kind === 'id') return `${name} ${dialect.serial}`
+  if (spec.kind === 'id') return `${name} ${dialect.scoped.id}`
   const nullable = spec.nullable ? '' : ' NOT NULL'
   const fallback = spec.default === undefined ? '' : ` DEFAULT ${literal(spec.default)}`
   return `${name} ${dialect.types[columnTypes[spec.kind]]}${nullable}${fallback}`
@@ -123,7 +123,7 @@ function createTable(definition: Definition, dialect: Dialect): string {
     .filter(([, spec]) => spec.kind === 'ref')
     .map(([field, spec]) => `FOREIGN KEY (scope, ${field}) REFERENCES ${spec.target} (scope, id)`)
   // A constraint, not an index made afterwards: a resource may point to itself.
-  const parts = [scope, ...columns, 'UNIQUE (scope, id)', ...references]
+  const parts = [scope, ...columns, dialect.scoped.key, ...references]
   return `CREATE TABLE ${name} (${parts.join(', ')})`
 }
 

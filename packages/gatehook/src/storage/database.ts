@@ -61,6 +61,12 @@ export interface Dialect {
    */
   readonly serial: string
   /**
+   * The id of rows that belong to a scope, numbered as `serial` is, and the table's constraint that
+   * finds a row by scope and id. Where the database lets it, no index leads to the ids of all
+   * scopes: a planner might walk it for a page of one.
+   */
+  readonly scoped: { readonly id: string; readonly key: string }
+  /**
    * An integer column that says which transaction wrote the row; see `horizon`. SQLite, where
    * transactions come one after the other, has 0 in it.
    */

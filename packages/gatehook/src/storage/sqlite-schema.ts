@@ -6,6 +6,7 @@ import type { UniqueIndex } from './sqlite-errors.ts'
 export const dialect: Dialect = {
   types: { int: 'INTEGER', real: 'REAL', text: 'TEXT', bytes: 'BLOB' },
   serial: 'INTEGER PRIMARY KEY AUTOINCREMENT',
+  scoped: { id: 'INTEGER PRIMARY KEY AUTOINCREMENT', key: 'UNIQUE (scope, id)' },
   txid: 'INTEGER NOT NULL DEFAULT 0',
   horizon: '1',
   counterSlots: 1,
