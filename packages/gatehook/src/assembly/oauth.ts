@@ -38,7 +38,6 @@ export const oauthPart = (ground: Ground, from: OauthFrom): Oauth =>
   createOauth({
     ...from,
     vault: ground.vault,
-    recognize: from.identify,
     service: from.service.name,
     issuer: ground.publicUrl,
   })

@@ -4,6 +4,7 @@
  */
 import type { Answer, Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { Person } from '../people/person.ts'
 import {
   AUTHORIZE_PATH,
   type AuthorizeDeps,
@@ -16,7 +17,6 @@ import {
 } from './authorize-steps.ts'
 import { type Browser, fromOwnPage, type Ticket } from './browser.ts'
 import { formOf, type Parameters } from './form.ts'
-import type { SignedIn } from './needs.ts'
 import { troublePage } from './pages.ts'
 import { Refusal } from './refusal.ts'
 import { common } from './scope.ts'
@@ -96,7 +96,7 @@ export async function signIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
     const notice = 'Give your e-mail and your password.'
     return askToSignIn(deps, visit, { notice, username, status: 400 })
   }
-  let person: SignedIn
+  let person: Person
   try {
     person = await deps.people.signIn(username, password, call.address)
   } catch (error) {

@@ -4,6 +4,7 @@
  */
 import type { Answer, Call, Endpoint } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { Person } from '../people/person.ts'
 import { consent, signIn } from './authorize-forms.ts'
 import {
   AUTHORIZE_PATH,
@@ -18,7 +19,6 @@ import {
 } from './authorize-steps.ts'
 import { findConsent } from './consent-store.ts'
 import { FORM_TYPES, once } from './form.ts'
-import type { SignedIn } from './needs.ts'
 import { CONSENT_PATH, consentPage, SIGN_IN_PATH } from './pages.ts'
 import { isClaimed } from './redirect-uri.ts'
 import { Refusal } from './refusal.ts'
@@ -71,7 +71,7 @@ async function begin(deps: AuthorizeDeps, call: Call): Promise<Answer> {
   return askToSignIn(deps, visit)
 }
 
-async function whenSignedIn(deps: AuthorizeDeps, visit: Visit, person: SignedIn): Promise<Answer> {
+async function whenSignedIn(deps: AuthorizeDeps, visit: Visit, person: Person): Promise<Answer> {
   const { browser, request, search } = visit
   const { client, prompt, redirectUri } = request
   if (person.scope !== client.scope) {

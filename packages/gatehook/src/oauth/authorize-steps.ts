@@ -6,6 +6,8 @@ import type { Answer, Call } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Random } from '../kernel/random.ts'
+import type { Person } from '../people/person.ts'
+import type { Questions } from '../people/questions.ts'
 import type { Database } from '../storage/database.ts'
 import {
   type AuthorizationRequest,
@@ -22,7 +24,6 @@ import { findConsent, keepConsent } from './consent-store.ts'
 import type { Parameters } from './form.ts'
 import { PAGE_HEADERS } from './html.ts'
 import type { KnownClients } from './known-clients.ts'
-import type { Directory, SignedIn } from './needs.ts'
 import { signInPage } from './pages.ts'
 import { Refusal, type RefusalName } from './refusal.ts'
 
@@ -34,7 +35,7 @@ export interface AuthorizeDeps {
   readonly random: Random
   readonly clients: KnownClients
   readonly browsers: Browsers
-  readonly people: Directory
+  readonly people: Questions
   /** As people know the API. */
   readonly service: string
   readonly issuer: () => string
@@ -84,7 +85,7 @@ export const about = ({ service }: AuthorizeDeps, { client, redirectUri }: Retur
 })
 
 /** Why a person who is somebody cannot go on here (§4.8). */
-export function foreign({ client }: ReturnAddress, { username, customer, mode }: SignedIn): string {
+export function foreign({ client }: ReturnAddress, { username, customer, mode }: Person): string {
   const other = 'Sign in with another account.'
   if (customer !== client.customer) {
     return `${username} belongs to another organization than ${client.name}. ${other}`
@@ -113,7 +114,7 @@ export function askToSignIn(deps: AuthorizeDeps, visit: Visit, again?: Again): A
 export async function grant(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
-  person: SignedIn,
+  person: Person,
   scopes: readonly string[],
   agreed?: readonly string[],
 ): Promise<Answer> {

@@ -9,9 +9,10 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import { sha256, type Vault } from '../kernel/secret.ts'
+import type { Person } from '../people/person.ts'
+import type { Questions } from '../people/questions.ts'
 import type { Database, Row, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
-import type { Directory, SignedIn } from './needs.ts'
 
 const PURPOSE = 'oauth-page'
 const COOKIE_BYTES = 32
@@ -42,7 +43,7 @@ export interface BrowserDeps {
   readonly clock: Clock
   readonly random: Random
   readonly vault: Vault
-  readonly people: Pick<Directory, 'person'>
+  readonly people: Pick<Questions, 'person'>
 }
 
 export type Browsers = ReturnType<typeof createBrowsers>
@@ -69,7 +70,7 @@ export function createBrowsers({ db, clock, random, vault, people }: BrowserDeps
     },
 
     /** Who is signed in, or nobody: too long ago, gone, disabled, or changed since. */
-    async signedIn({ value }: Browser): Promise<SignedIn | undefined> {
+    async signedIn({ value }: Browser): Promise<Person | undefined> {
       const row = await db.get<SignInRow>(sql`SELECT scope, subject, revision FROM gh_sign_ins
         WHERE hash = ${sha256(value)} AND expires_at > ${clock.now()}`)
       const person = row && (await people.person(db, row.scope as Scope, row.subject))
@@ -77,7 +78,7 @@ export function createBrowsers({ db, clock, random, vault, people }: BrowserDeps
     },
 
     /** A new value with each sign-in: what was known before it opens nothing after it. */
-    async signIn(call: Call, before: Browser, { scope, subject, revision }: SignedIn) {
+    async signIn(call: Call, before: Browser, { scope, subject, revision }: Person) {
       const after = fresh(call)
       const now = clock.now()
       await db.write(async (tx) => {

@@ -21,11 +21,11 @@ import {
   setOf,
 } from '../kernel/members.ts'
 import { base62, type Random } from '../kernel/random.ts'
+import type { Tokens } from '../tokens/grant.ts'
 import { GRANT_TYPES, PUBLIC_GRANT_TYPES } from './client.ts'
 import { clientRows, type ShownClient } from './client-collection.ts'
 import * as store from './client-store.ts'
 import { dropConsentsAt } from './consent-store.ts'
-import type { TokenIssuer } from './needs.ts'
 import { whyNotRegistrable } from './redirect-uri.ts'
 
 const NAME_MAX = 200
@@ -50,7 +50,7 @@ export type NewClient = ShownClient & { readonly client_secret?: string }
 
 /** What these acts take: the house's administration, and who ends what was issued. */
 export interface ClientAdministration extends Administration {
-  readonly tokens: Pick<TokenIssuer, 'revokeClient' | 'clientChanged'>
+  readonly tokens: Pick<Tokens, 'revokeClient' | 'clientChanged'>
   /** Told after each committed change, so that this node forgets what it knew of the client. */
   readonly forget: (clientId: string) => void
 }

@@ -7,9 +7,9 @@ import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
+import type { Tokens } from '../tokens/grant.ts'
 import { dropCodes } from './codes.ts'
 import { dropConsent } from './consent-store.ts'
-import type { TokenIssuer } from './needs.ts'
 
 const consentCollection: Collection = {
   name: 'consents',
@@ -40,7 +40,7 @@ const consentView: View = cellView(
 export interface ConsentDeps {
   readonly db: Database
   readonly list: Lister
-  readonly tokens: Pick<TokenIssuer, 'revokeSubjectAtClient'>
+  readonly tokens: Pick<Tokens, 'revokeSubjectAtClient'>
 }
 
 /** Throws 403: keys and clients were never asked for a consent. */

@@ -5,13 +5,13 @@
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { sha256 } from '../kernel/secret.ts'
+import type { Questions } from '../people/questions.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import type { Grant, Issued } from '../tokens/grant.ts'
+import type { Grant, Issued, Tokens } from '../tokens/grant.ts'
 import type { Client, GrantType } from './client.ts'
 import { holdClient } from './client-store.ts'
 import { findCode, type Presented, useCode } from './codes.ts'
 import { needed, type Parameters } from './form.ts'
-import type { Directory, TokenIssuer } from './needs.ts'
 import { challengeOf } from './pkce.ts'
 import { Refusal } from './refusal.ts'
 import { askedScopes, common } from './scope.ts'
@@ -19,8 +19,8 @@ import { askedScopes, common } from './scope.ts'
 export interface GrantDeps {
   readonly db: Database
   readonly clock: Clock
-  readonly tokens: TokenIssuer
-  readonly people: Directory
+  readonly tokens: Tokens
+  readonly people: Questions
 }
 
 type Give = (deps: GrantDeps, client: Client, parameters: Parameters) => Promise<Issued>

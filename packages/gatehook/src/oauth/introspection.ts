@@ -3,14 +3,14 @@
  * end. A token that is not the caller's business looks like one that never was.
  */
 import { ADMIN_SCOPE } from '../access/administration.ts'
+import type { Identify } from '../access/authenticate.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
 import { type Mode, modeOf, type Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
-import type { Claims, RefreshFacts } from '../tokens/grant.ts'
+import type { Claims, RefreshFacts, Tokens } from '../tokens/grant.ts'
 import type { Client } from './client.ts'
 import type { AuthenticateClient } from './client-authentication.ts'
 import { needed, type Parameters } from './form.ts'
-import type { Recognize, TokenIssuer } from './needs.ts'
 import { NO_STORE, Refusal } from './refusal.ts'
 
 /** Whoever has it may ask about every token of its customer and mode (§5.4). */
@@ -18,9 +18,9 @@ const INTROSPECT_SCOPE = 'tokens:introspect'
 
 export interface TokenQuestions {
   readonly db: Database
-  readonly tokens: TokenIssuer
+  readonly tokens: Tokens
   readonly authenticate: AuthenticateClient
-  readonly recognize: Recognize
+  readonly identify: Identify
   readonly issuer: () => string
 }
 
@@ -52,7 +52,7 @@ async function askerOf(deps: TokenQuestions, call: Call, parameters: Parameters)
     if (two || parameters.has('client_secret')) {
       throw new Refusal('invalid_request', 'Send one credential.')
     }
-    const principal = await deps.recognize(call)
+    const principal = await deps.identify(call)
     if (!principal) throw new Refusal('invalid_token', 'The credential is not valid.', CHALLENGE)
     return ofPrincipal(principal)
   }

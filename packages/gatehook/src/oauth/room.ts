@@ -1,11 +1,13 @@
 /** The room put together: the authorization server with its clients, pages and consents. */
 import type { Administration } from '../access/administration.ts'
+import type { Identify } from '../access/authenticate.ts'
 import type { Endpoint } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
+import type { Questions } from '../people/questions.ts'
 import type { Database, Reader } from '../storage/database.ts'
-import type { ClientFacts } from '../tokens/grant.ts'
+import type { ClientFacts, Tokens } from '../tokens/grant.ts'
 import { authorizeEndpoints } from './authorize-routes.ts'
 import { createBrowsers, purgeSignIns } from './browser.ts'
 import { holdsSecret } from './client.ts'
@@ -18,16 +20,15 @@ import { consentEndpoints } from './consent-routes.ts'
 import { createGuesses } from './guesses.ts'
 import type { KnownClients } from './known-clients.ts'
 import { metadataEndpoints } from './metadata.ts'
-import type { Directory, Recognize, TokenIssuer } from './needs.ts'
 import { tokenEndpoints } from './token-routes.ts'
 
 export interface OauthDeps {
   readonly administration: Administration
   /** Made before the tokens, which ask it (`clientFacts`). */
   readonly clients: KnownClients
-  readonly tokens: TokenIssuer
-  readonly people: Directory
-  readonly recognize: Recognize
+  readonly tokens: Tokens
+  readonly people: Questions
+  readonly identify: Identify
   readonly vault: Vault
   readonly list: Lister
   readonly perform: Perform
@@ -45,7 +46,7 @@ export interface Oauth {
 }
 
 export function createOauth(deps: OauthDeps): Oauth {
-  const { clients, tokens, people, vault, list, perform, service, issuer, recognize } = deps
+  const { clients, tokens, people, vault, list, perform, service, issuer, identify } = deps
   const { db, clock, random } = deps.administration
   const guesses = createGuesses(clock)
   const authenticate = clientAuthentication({ clients, guesses, clock })
@@ -56,7 +57,7 @@ export function createOauth(deps: OauthDeps): Oauth {
     administration,
     endpoints: [
       ...authorizeEndpoints({ db, clock, random, clients, browsers, people, service, issuer }),
-      ...tokenEndpoints({ db, clock, tokens, people, authenticate, recognize, issuer }),
+      ...tokenEndpoints({ db, clock, tokens, people, authenticate, identify, issuer }),
       ...metadataEndpoints({ issuer, service, scopes }),
       ...consentEndpoints({ db, list, tokens }),
       ...clientEndpoints(administration, { list, perform }),

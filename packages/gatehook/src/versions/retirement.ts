@@ -2,6 +2,7 @@
  * Answers of a version that is gone (§8.7): 410 for good, or for the length of a brownout. Whoever
  * calls is named for the ledger where their credential verifies, and judged in no case.
  */
+import type { Identify } from '../access/authenticate.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { problem } from '../http/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -10,9 +11,6 @@ import type { Principal } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Standing } from './board.ts'
 import { upgradeUrl } from './signals.ts'
-
-/** Who a credential proves the caller to be, without hashing a password; undefined for anybody. */
-export type Identify = (call: Call) => Principal | undefined | Promise<Principal | undefined>
 
 /** The version may come back, so that nobody on the way is to remember this. */
 const FORGET = { 'cache-control': 'no-store' }

@@ -1,4 +1,6 @@
 /** `/admin/versions` (§13): what is announced, and who still calls. */
+import { adminPath } from '../access/acting.ts'
+import { ADMIN_SCOPE as scope } from '../access/administration.ts'
 import { actorOf } from '../audit/store.ts'
 import { type Endpoint, json } from '../http/call.ts'
 import { requireMatch } from '../http/conditional.ts'
@@ -10,8 +12,6 @@ import type { Value } from '../storage/database.ts'
 import { type AnnounceDeps, announce, type ShownVersion, shownVersion } from './announce.ts'
 import type { Board } from './board.ts'
 import type { Ledger } from './ledger.ts'
-
-const scope = 'admin'
 
 export interface VersionRouteDeps extends AnnounceDeps {
   readonly list: Lister
@@ -118,50 +118,40 @@ export function versionEndpoints(deps: VersionRouteDeps): Endpoint[] {
   const usages = new Map(board.versions.map((version) => [version, usageList(version)]))
   const view = versionView(board)
   return [
-    {
-      kind: 'admin',
-      path: '/admin/versions',
-      methods: { GET: { scope, handle: (call) => list(call, all, view) } },
-    },
-    {
-      kind: 'admin',
-      path: '/admin/versions/:version',
-      methods: {
-        GET: {
-          scope,
-          handle({ params }) {
-            const standing = board.standing(params.version!)
-            if (!standing) throw new Failure('not_found')
-            return json(200, shownVersion(standing))
-          },
-        },
-        PUT: {
-          scope,
-          body: 'required',
-          async handle(call) {
-            const { params, body, principal } = call
-            const standing = board.standing(params.version!)
-            if (standing) requireMatch(call, () => JSON.stringify(shownVersion(standing)))
-            return json(200, await announce(deps, params.version!, body, actorOf(principal!)))
-          },
+    adminPath('/admin/versions', {
+      GET: { scope, handle: (call) => list(call, all, view) },
+    }),
+    adminPath('/admin/versions/:version', {
+      GET: {
+        scope,
+        handle({ params }) {
+          const standing = board.standing(params.version!)
+          if (!standing) throw new Failure('not_found')
+          return json(200, shownVersion(standing))
         },
       },
-    },
-    {
-      kind: 'admin',
-      path: '/admin/versions/:version/usage',
-      methods: {
-        GET: {
-          scope,
-          async handle(call) {
-            const collection = usages.get(call.params.version!)
-            if (!collection) throw new Failure('not_found')
-            // What this node has counted is told at once; the others' within a flush.
-            await ledger.flush()
-            return list(call, collection, usageView)
-          },
+      PUT: {
+        scope,
+        body: 'required',
+        async handle(call) {
+          const { params, body, principal } = call
+          const standing = board.standing(params.version!)
+          if (standing) requireMatch(call, () => JSON.stringify(shownVersion(standing)))
+          return json(200, await announce(deps, params.version!, body, actorOf(principal!)))
         },
       },
-    },
+    }),
+    adminPath('/admin/versions/:version/usage', {
+      GET: {
+        scope,
+        async handle(call) {
+          const collection = usages.get(call.params.version!)
+          if (!collection) throw new Failure('not_found')
+          // What this node has counted is told at once; the others' within a flush.
+          await ledger.flush()
+          return list(call, collection, usageView)
+        },
+      },
+    }),
   ]
 }

@@ -2,6 +2,7 @@
  * The room put together: what it gives to the app. Which version a call gets, what it hears of that
  * version's end, who is written down for it.
  */
+import type { Identify } from '../access/authenticate.ts'
 import type { Actor } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { After, Call, Endpoint, Step } from '../http/call.ts'
@@ -17,7 +18,7 @@ import { createLedger, FLUSH_MS, type Ledger } from './ledger.ts'
 import { createNaming, type Naming } from './naming.ts'
 import { negotiation } from './negotiation.ts'
 import { createAutopilot } from './notices.ts'
-import { createGone, type Identify } from './retirement.ts'
+import { createGone } from './retirement.ts'
 import { versionEndpoints } from './routes.ts'
 import type { VersionChange } from './signals.ts'
 import { insertVersion, readAnnounced } from './store.ts'
