@@ -14,7 +14,7 @@ import type { ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { cliActor, cliCaller, engineOptions, withApp } from './engine.ts'
 
-import { findService, loadService } from './load.ts'
+import { serviceOf } from './load.ts'
 import { CommandError } from './mistake.ts'
 import { type Ask, messageOf, type Reply, remoteAsk } from './remote.ts'
 import { commandsWith } from './runner.ts'
@@ -84,7 +84,7 @@ async function withApi<T>(input: Input, use: (api: Api) => Promise<T> | T): Prom
   const { url, key } = nodeOf(input)
   if (key !== undefined || input.options.url !== undefined) {
     if (key === undefined) throw new CommandError('Set GATEHOOK_API_KEY for --url.')
-    const service = await loadService(findService(String(input.options.dir ?? '.')))
+    const service = await serviceOf(input)
     return use(apiOf(service.definition, remoteAsk(url, key)))
   }
   return withApp(input, async (app) => {

@@ -4,14 +4,24 @@ import type { Mend, Verdict } from '../gate/judge.ts'
 import type { Caller } from '../gate/store.ts'
 import { alarm, bold, cyan, dim, green } from './output.ts'
 
-export interface Report {
+export interface Checked {
   readonly verdicts: readonly Verdict[]
+  /** Undefined where nothing breaks. */
   readonly mend: Mend | undefined
+  /** What breaks still once the stubs stand in the declaration. */
   readonly remaining: readonly Verdict[]
+  /** Versions that are declared and not promised yet. */
   readonly unlocked: readonly string[]
-  readonly callers:
-    | readonly { readonly version: string; readonly callers: readonly Caller[] }[]
-    | undefined
+}
+
+export interface VersionCallers {
+  readonly version: string
+  readonly callers: readonly Caller[]
+}
+
+interface Report extends Checked {
+  /** Undefined where no ledger can be read. */
+  readonly callers: readonly VersionCallers[] | undefined
   /** The lock, as a path from here. */
   readonly file: string
   /** `YYYY-MM-DD`. */

@@ -2,32 +2,30 @@
  * `gatehook check`: the definitions against `api.lock.json` (§8.11). What a change means is judged
  * in `gate/`; how it is told is `check-report.ts`.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { readConfig, reasonOf } from '../config/environment.ts'
-import { judge, type Mend, mendFor, type Verdict } from '../gate/judge.ts'
+import { judge, type Mend, mendFor } from '../gate/judge.ts'
 import { type Lock, LockError, lockOf, lockText, type Promised, readLock } from '../gate/lock.ts'
-import { type Caller, callersOf } from '../gate/store.ts'
+import { callersOf } from '../gate/store.ts'
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
-import { createCatalog } from '../resources/catalog.ts'
 import { openApiDocument } from '../resources/openapi.ts'
 import type { Definition } from '../resources/resource.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
-import { reportOf } from './check-report.ts'
+import { type Checked, reportOf, type VersionCallers } from './check-report.ts'
 import { databaseExists } from './checks.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { findService, loadService } from './load.ts'
 import { CommandError, EXIT, UsageError } from './mistake.ts'
+import { catalogOf, writeOut } from './openapi.ts'
 
-export const LOCK_FILE = 'api.lock.json'
+const LOCK_FILE = 'api.lock.json'
 
 /** What every version of a service promises now, oldest first. */
 export function promisesOf(service: ServiceDefinition): Map<string, Promised> {
-  // Nothing is stored: shapes and schemas are all that is asked of the catalog.
-  const record = () => Promise.reject(new Error('bug: a check records no events'))
-  const catalog = createCatalog(service, { clock: wallClock, record, counterSlots: 1 })
+  const catalog = catalogOf(service)
   return new Map(
     catalog.versions.map((version) => {
       const fields = [...catalog.entries].map(([name, { shapes }]) => [
@@ -38,16 +36,6 @@ export function promisesOf(service: ServiceDefinition): Map<string, Promised> {
       return [version, { fields: Object.fromEntries(fields), document }]
     }),
   )
-}
-
-export interface Checked {
-  readonly verdicts: readonly Verdict[]
-  /** Undefined where nothing breaks. */
-  readonly mend: Mend | undefined
-  /** What breaks still once the stubs stand in the declaration. */
-  readonly remaining: readonly Verdict[]
-  /** Versions that are declared and not promised yet. */
-  readonly unlocked: readonly string[]
 }
 
 /** Compares a service with what it promised. Pure. */
@@ -78,13 +66,8 @@ function mended(service: ServiceDefinition, { version, fresh, stubs }: Mend): Se
   return { ...service, versions, resources }
 }
 
-export interface VersionCallers {
-  readonly version: string
-  readonly callers: readonly Caller[]
-}
-
 const DAY_MS = 86_400_000
-export const LEDGER_DAYS = 30
+const LEDGER_DAYS = 30
 const CALLERS_MAX = 10
 
 /** Who calls the versions; undefined where no ledger can be read here. Nothing is written. */
@@ -114,21 +97,13 @@ async function usage(
   }
 }
 
-export function lockIn(file: string): Lock | undefined {
+function lockIn(file: string): Lock | undefined {
   if (!existsSync(file)) return undefined
   try {
     return readLock(readFileSync(file, 'utf8'), file)
   } catch (error) {
     if (error instanceof LockError) throw new CommandError(error.message)
     throw new CommandError(`${file} cannot be read: ${reasonOf(error)}.`)
-  }
-}
-
-function writeLock(file: string, service: ServiceDefinition): void {
-  try {
-    writeFileSync(file, lockText(lockOf(promisesOf(service))))
-  } catch (error) {
-    throw new CommandError(`${file} cannot be written: ${reasonOf(error)}.`)
   }
 }
 
@@ -160,7 +135,7 @@ async function run(input: Input): Promise<number> {
         )
       : undefined
   const write = update && broken.length === 0
-  if (write) writeLock(path, definition)
+  if (write) writeOut(path, lockText(lockOf(promisesOf(definition))))
   const today = new Date(wallClock.now()).toISOString().slice(0, 10)
   out.result({ lock: file, ok: broken.length === 0, updated: write, ...checked, callers }, () =>
     reportOf({ ...checked, callers, file, today, update: { asked: update, done: write } }),

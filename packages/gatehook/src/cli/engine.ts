@@ -15,7 +15,7 @@ import { migrations } from '../storage/migrations.ts'
 import { openDatabase } from '../storage/open.ts'
 import { databaseExists, databaseShown } from './checks.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { findService, loadService } from './load.ts'
+import { serviceOf } from './load.ts'
 import { CommandError } from './mistake.ts'
 import { commandsWith } from './runner.ts'
 import { packageVersion } from './version.ts'
@@ -54,7 +54,7 @@ export async function withApp<T>(
   { migrates = false, seed = false, creates = migrates }: Opening = {},
 ): Promise<T> {
   const config = readConfig(input.flags)
-  const service = await loadService(findService(String(input.options.dir ?? '.')))
+  const service = await serviceOf(input)
   const log = createLog({ level: 'warn', destination: standardError })
   if (!creates) refuseMissing(config)
   if (!migrates) await refuseForeign(config, service, log)

@@ -9,6 +9,7 @@ import { registerHooks } from 'node:module'
 import { basename, extname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Service } from '../resources/service.ts'
+import type { Input } from './command.ts'
 import { placeIn, ServiceError, UsageError } from './mistake.ts'
 
 const FILES = ['service.ts', 'service.js', 'service.mjs']
@@ -78,6 +79,10 @@ export async function loadService(found: Found): Promise<Service> {
       : `${file} exports more than one service. Export the one to run.`,
   )
 }
+
+/** The service a command is about: of `--dir`, or of this folder. */
+export const serviceOf = ({ options }: Pick<Input, 'options'>): Promise<Service> =>
+  loadService(findService(String(options.dir ?? '.')))
 
 const shown = (file: string) => {
   const path = relative(process.cwd(), file)

@@ -2,19 +2,34 @@
 import { writeFileSync } from 'node:fs'
 import { readConfig, reasonOf } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
-import { createCatalog } from '../resources/catalog.ts'
+import { type Catalog, createCatalog } from '../resources/catalog.ts'
 import { openApiDocument } from '../resources/openapi.ts'
-import type { Service } from '../resources/service.ts'
+import type { Service, ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { engineOptions } from './engine.ts'
-import { findService, loadService } from './load.ts'
+import { serviceOf } from './load.ts'
 import { CommandError, UsageError } from './mistake.ts'
 import { bold } from './output.ts'
 
+/** Shapes and schemas of a service; nothing is stored by it. */
+export const catalogOf = (definition: ServiceDefinition): Catalog =>
+  createCatalog(definition, {
+    clock: wallClock,
+    record: () => Promise.reject(new Error('bug: a document records no events')),
+    counterSlots: 1,
+  })
+
+/** Throws a `CommandError` where it cannot be written. */
+export function writeOut(file: string, text: string): void {
+  try {
+    writeFileSync(file, text)
+  } catch (error) {
+    throw new CommandError(`${file} cannot be written: ${reasonOf(error)}.`)
+  }
+}
+
 function documentOf({ definition }: Service, wanted: unknown) {
-  // Nothing is stored: shapes and schemas are all that is asked of the catalog.
-  const record = () => Promise.reject(new Error('bug: a document records no events'))
-  const catalog = createCatalog(definition, { clock: wallClock, record, counterSlots: 1 })
+  const catalog = catalogOf(definition)
   const version = String(wanted ?? catalog.newest)
   if (!catalog.versions.includes(version)) {
     throw new UsageError(
@@ -24,8 +39,9 @@ function documentOf({ definition }: Service, wanted: unknown) {
   return openApiDocument(catalog, version)
 }
 
-async function run({ options, out, flags }: Input): Promise<undefined> {
-  const service = await loadService(findService(String(options.dir ?? '.')))
+async function run(input: Input): Promise<undefined> {
+  const { options, out, flags } = input
+  const service = await serviceOf(input)
   const { publicUrl } = readConfig(flags)
   const made = documentOf(service, options.version)
   const document = publicUrl ? { ...made, servers: [{ url: publicUrl }] } : made
@@ -35,11 +51,7 @@ async function run({ options, out, flags }: Input): Promise<undefined> {
     return
   }
   const file = String(options.out)
-  try {
-    writeFileSync(file, text)
-  } catch (error) {
-    throw new CommandError(`${file} cannot be written: ${reasonOf(error)}.`)
-  }
+  writeOut(file, text)
   out.result({ file }, () => `Wrote ${bold(file)}.`)
 }
 

@@ -8,7 +8,7 @@ import { changelogMarkdown, changelogOf } from '../versions/changelog.ts'
 import type { About, FamilySpec, Input } from './command.ts'
 import { parseDuration } from './duration.ts'
 import { cliActor, engine, engineOptions, known } from './engine.ts'
-import { findService, loadService } from './load.ts'
+import { serviceOf } from './load.ts'
 import { CommandError, UsageError } from './mistake.ts'
 import { alarm, bold, dim, table, yellow } from './output.ts'
 import { instantOf } from './typed.ts'
@@ -146,13 +146,13 @@ const retire = announcing({
         `410. To take it back: gatehook versions deprecate ${version} --sunset 180d --force`),
 })
 
-async function log({ args, options: { dir }, out }: Input): Promise<undefined> {
-  const { definition } = await loadService(findService(String(dir ?? '.')))
+async function log(input: Input): Promise<undefined> {
+  const { definition } = await serviceOf(input)
   const entries = changelogOf(definition)
-  const [version] = args
+  const [version] = input.args
   const wanted = entries.filter((one) => version === undefined || one.version === version)
   if (wanted.length === 0) throw new CommandError(`There is no version ${version}.`)
-  out.result({ data: wanted }, () => changelogMarkdown(wanted))
+  input.out.result({ data: wanted }, () => changelogMarkdown(wanted))
   return
 }
 
