@@ -46,6 +46,10 @@ const hasten = fixed(
    WHERE no = ? AND state = 'pending' AND next_attempt_at > ?`,
 )
 
+const whereEventIsKept = fixed(
+  `SELECT 1 AS kept FROM gh_deliveries WHERE no = ? AND ${EVENT_IS_KEPT}`,
+)
+
 /** Throws 409 where the registration or the event is gone. */
 export async function sendAgain(
   { clock, wake }: AgainDeps,
@@ -57,7 +61,8 @@ export async function sendAgain(
   }
   const now = clock.now()
   const done = (await tx.run(resetOne([now, no]))) + (await tx.run(hasten([now, no, now])))
-  if (done === 0 && cells[STATE] !== 'pending') {
+  // Somebody else may have sent it again between what was read here and what was written.
+  if (done === 0 && cells[STATE] !== 'pending' && !(await tx.get(whereEventIsKept([no])))) {
     throw new Failure('invalid_state', eventGone(String(cells[EVENT_ID]), now))
   }
   tx.afterCommit(() => wake([registration.no]))

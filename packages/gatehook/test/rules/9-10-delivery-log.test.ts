@@ -125,6 +125,19 @@ eachService(
 )
 
 eachService(
+  'resend: asked for by many at once, it is 202 for all of them',
+  async (service, t) => {
+    const { id } = await sending(t, service)
+    await pay(service, 1)
+    const [delivery] = await settled(service, id)
+    const asked = Array.from({ length: 8 }, () => service.post(`/deliveries/${delivery.id}/resend`))
+    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    assert.deepEqual(statuses, Array(8).fill(202))
+  },
+  LOCAL,
+)
+
+eachService(
   'resend: one that waits for its next attempt is sent at once, and the count goes on',
   async (service, t) => {
     const { get, post } = service
