@@ -26,7 +26,7 @@ test('one that checks the credential passes', async () => {
   }
 })
 
-test('one that is open, looks only whether it is there, or breaks without it does not', async () => {
+test('one that is open, looks only whether it is there, or breaks without it: no', async () => {
   await assert.rejects(
     judged(() => 200),
     /without x-key the answer is 200/,

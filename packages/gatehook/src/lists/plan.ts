@@ -109,7 +109,7 @@ const WRITTEN: ReadonlySet<number> = new Set([1, 21, 101])
 const isWritten = ({ limit, skip, filters, owner }: Walk): boolean =>
   WRITTEN.has(limit) && skip === 0 && filters.length === 0 && owner === undefined
 
-/** SQLite plans anew for a bare bound LIMIT, too: half the time of a page. Not for an expression. */
+/** A bare bound LIMIT has SQLite plan anew, too, for half the time of a page; not an expression. */
 const atMost = (walk: Walk, rows: Slot): Sql =>
   isWritten(walk) ? raw(`LIMIT ${walk.limit}`) : sql`LIMIT ${rows} + 0`
 
@@ -120,9 +120,9 @@ function page(walk: Walk): Sql {
   const most = atMost(walk, limit)
   const window = walk.skip > 0 ? sql`${most} OFFSET ${skip}` : most
   if (segments.length === 1) return sql`${select(walk, first)} ${window}`
+  const all = atMost(walk, reached)
   const parts = segments.map(
-    (segment, at) =>
-      sql`SELECT * FROM (${select(walk, segment)} ${atMost(walk, reached)}) AS ${raw(`segment${at}`)}`,
+    (segment, at) => sql`SELECT * FROM (${select(walk, segment)} ${all}) AS ${raw(`segment${at}`)}`,
   )
   const reach = segments.find((segment) => segment.reach)?.reach
   const lead = reach ? sql`WITH reach AS MATERIALIZED (${reach}) ` : empty

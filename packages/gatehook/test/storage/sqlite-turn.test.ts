@@ -22,7 +22,7 @@ const count = async (db: Database) =>
 const insert = (db: Database, text: string) =>
   db.write((tx) => tx.run(sql`INSERT INTO t (text) VALUES (${text})`))
 
-test('what another connection commits is seen from the next turn on, by reads and stamp', async (t) => {
+test('what another connection commits is seen from the next turn on', async (t) => {
   const { file, db } = await open(t)
   const other = new Connection(file, false)
   t.after(() => other.close())
