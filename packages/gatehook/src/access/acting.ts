@@ -3,7 +3,7 @@
  * themselves, and which paths there are, stand in the rooms.
  */
 import { actorOf } from '../audit/store.ts'
-import { type Answer, type Call, type Endpoint, json, type Operation } from '../http/call.ts'
+import { type Answer, type Call, json, type Operation } from '../http/call.ts'
 import { requireMatch } from '../http/conditional.ts'
 import { Query } from '../http/query.ts'
 import type { Perform } from '../idempotency/perform.ts'
@@ -27,12 +27,6 @@ export const secret = (
 ): Answer => ({
   ...json(status, value, { 'cache-control': 'no-store', ...headers }),
   secret: true,
-})
-
-export const adminPath = (path: string, methods: Endpoint['methods']): Endpoint => ({
-  kind: 'admin',
-  path,
-  methods,
 })
 
 /** The row a path is about, as it is shown. Throws 404. */

@@ -1,6 +1,6 @@
 /** `/admin/customers`, `/admin/keys` (§13) and `/api/{v}/protected` (§3.7). */
-import { type Endpoint, json, noContent } from '../http/call.ts'
-import { type AdminDeps, acting, adminPath, secret } from './acting.ts'
+import { type Endpoint, endpoint, json, noContent } from '../http/call.ts'
+import { type AdminDeps, acting, secret } from './acting.ts'
 import { type Administration, customerId } from './administration.ts'
 import { customerRows, keyRows } from './collections.ts'
 import { createCustomer, patchCustomer } from './customers.ts'
@@ -10,7 +10,7 @@ export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpo
   const { list, act, row } = acting(admin, deps)
   const customer = row((from, { params }) => customerRows.read(from, customerId(params.id!)))
   return [
-    adminPath('/admin/customers', {
+    endpoint('admin', '/admin/customers', {
       GET: list(customerRows),
       POST: act(
         'required',
@@ -18,7 +18,7 @@ export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpo
         (made) => json(201, made, { location: `/admin/customers/${made.id}` }),
       ),
     }),
-    adminPath('/admin/customers/:id', {
+    endpoint('admin', '/admin/customers/:id', {
       GET: customer.read,
       PATCH: customer.act('required', (within, { params, body }, { actor }) =>
         patchCustomer(within, params.id!, body, actor),
@@ -31,7 +31,7 @@ export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[]
   const { list, act, row } = acting(admin, deps)
   const key = row((from, { params }) => keyRows.read(from, params.id!))
   return [
-    adminPath('/admin/keys', {
+    endpoint('admin', '/admin/keys', {
       GET: list(keyRows),
       POST: act(
         'required',
@@ -39,7 +39,7 @@ export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[]
         (made) => secret(201, made, { location: `/admin/keys/${made.id}` }),
       ),
     }),
-    adminPath('/admin/keys/:id', {
+    endpoint('admin', '/admin/keys/:id', {
       GET: key.read,
       DELETE: key.act(
         'none',
@@ -47,7 +47,7 @@ export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[]
         noContent,
       ),
     }),
-    adminPath('/admin/keys/:id/roll', {
+    endpoint('admin', '/admin/keys/:id/roll', {
       POST: key.act(
         'optional',
         (within, { params, body }, by) => rollKey(within, params.id!, body, by),
@@ -58,10 +58,6 @@ export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[]
 }
 
 /** Says who the caller is, for every scheme alike. */
-export const protectedEndpoint: Endpoint = {
-  kind: 'api',
-  path: '/api/protected',
-  methods: {
-    GET: { handle: ({ principal }) => json(200, { status: 'ok', user: principal!.subject }) },
-  },
-}
+export const protectedEndpoint: Endpoint = endpoint('api', '/api/protected', {
+  GET: { handle: ({ principal }) => json(200, { status: 'ok', user: principal!.subject }) },
+})

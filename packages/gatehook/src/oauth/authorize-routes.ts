@@ -2,7 +2,7 @@
  * `GET /oauth/authorize` (§5.1): who is it, do they agree, back to the application. The forms on
  * the way are `authorize-forms.ts`.
  */
-import type { Answer, Call, Endpoint } from '../http/call.ts'
+import { type Answer, type Call, type Endpoint, endpoint } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Person } from '../people/person.ts'
 import { consent, signIn } from './authorize-forms.ts'
@@ -27,21 +27,15 @@ import { common } from './scope.ts'
 export function authorizeEndpoints(deps: AuthorizeDeps): Endpoint[] {
   const form = { authenticated: false, body: 'optional', accepts: FORM_TYPES } as const
   return [
-    {
-      kind: 'page',
-      path: AUTHORIZE_PATH,
-      methods: { GET: { authenticated: false, handle: (call) => asking(() => begin(deps, call)) } },
-    },
-    {
-      kind: 'page',
-      path: SIGN_IN_PATH,
-      methods: { POST: { ...form, handle: (call) => asking(() => signIn(deps, call)) } },
-    },
-    {
-      kind: 'page',
-      path: CONSENT_PATH,
-      methods: { POST: { ...form, handle: (call) => asking(() => consent(deps, call)) } },
-    },
+    endpoint('page', AUTHORIZE_PATH, {
+      GET: { authenticated: false, handle: (call) => asking(() => begin(deps, call)) },
+    }),
+    endpoint('page', SIGN_IN_PATH, {
+      POST: { ...form, handle: (call) => asking(() => signIn(deps, call)) },
+    }),
+    endpoint('page', CONSENT_PATH, {
+      POST: { ...form, handle: (call) => asking(() => consent(deps, call)) },
+    }),
   ]
 }
 

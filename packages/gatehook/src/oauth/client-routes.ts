@@ -1,6 +1,6 @@
 /** `/admin/clients` (§13): the acts of `clients.ts` as paths. */
-import { type AdminDeps, acting, adminPath, secret } from '../access/acting.ts'
-import { type Endpoint, noContent } from '../http/call.ts'
+import { type AdminDeps, acting, secret } from '../access/acting.ts'
+import { type Endpoint, endpoint, noContent } from '../http/call.ts'
 import { clientRows } from './client-collection.ts'
 import {
   type ClientAdministration,
@@ -14,7 +14,7 @@ export function clientEndpoints(admin: ClientAdministration, deps: AdminDeps): E
   const { list, act, row } = acting(admin, deps)
   const client = row((from, { params }) => clientRows.read(from, params.client_id!))
   return [
-    adminPath('/admin/clients', {
+    endpoint('admin', '/admin/clients', {
       GET: list(clientRows),
       POST: act(
         'required',
@@ -22,7 +22,7 @@ export function clientEndpoints(admin: ClientAdministration, deps: AdminDeps): E
         (made) => secret(201, made, { location: `/admin/clients/${made.client_id}` }),
       ),
     }),
-    adminPath('/admin/clients/:client_id', {
+    endpoint('admin', '/admin/clients/:client_id', {
       GET: client.read,
       PATCH: client.act('required', (within, { params, body }, by) =>
         patchClient(within, params.client_id!, body, by),
@@ -33,7 +33,7 @@ export function clientEndpoints(admin: ClientAdministration, deps: AdminDeps): E
         noContent,
       ),
     }),
-    adminPath('/admin/clients/:client_id/rotate-secret', {
+    endpoint('admin', '/admin/clients/:client_id/rotate-secret', {
       POST: client.act(
         'optional',
         (within, { params, body }, by) => rotateSecret(within, params.client_id!, body, by),

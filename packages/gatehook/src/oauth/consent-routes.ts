@@ -1,6 +1,5 @@
 /** `/auth/consents` (§4.5): what a person let applications do, and taking it back. */
-import type { Call, Endpoint } from '../http/call.ts'
-import { noContent } from '../http/call.ts'
+import { type Call, type Endpoint, endpoint, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
@@ -51,38 +50,30 @@ function personOf({ principal }: Call): Principal {
 
 export function consentEndpoints({ db, list, tokens }: ConsentDeps): Endpoint[] {
   return [
-    {
-      kind: 'root',
-      path: '/auth/consents',
-      methods: {
-        GET: {
-          handle: async (call) => {
-            const owner = Number(personOf(call).subject)
-            return list(call, consentCollection, consentView, { owner })
-          },
+    endpoint('root', '/auth/consents', {
+      GET: {
+        handle: async (call) => {
+          const owner = Number(personOf(call).subject)
+          return list(call, consentCollection, consentView, { owner })
         },
       },
-    },
-    {
-      kind: 'root',
-      path: '/auth/consents/:client_id',
-      methods: {
-        DELETE: {
-          async handle(call) {
-            const { scope, subject } = personOf(call)
-            const clientId = call.params.client_id!
-            const of = { scope, owner: Number(subject), clientId }
-            await db.write(async (tx) => {
-              // Codes first: one that is being exchanged has its session before sessions end.
-              await dropCodes(tx, scope, subject, clientId)
-              const known = await dropConsent(tx, of)
-              const ended = await tokens.revokeSubjectAtClient(tx, scope, subject, clientId)
-              if (known === 0 && ended === 0) throw new Failure('not_found')
-            })
-            return noContent()
-          },
+    }),
+    endpoint('root', '/auth/consents/:client_id', {
+      DELETE: {
+        async handle(call) {
+          const { scope, subject } = personOf(call)
+          const clientId = call.params.client_id!
+          const of = { scope, owner: Number(subject), clientId }
+          await db.write(async (tx) => {
+            // Codes first: one that is being exchanged has its session before sessions end.
+            await dropCodes(tx, scope, subject, clientId)
+            const known = await dropConsent(tx, of)
+            const ended = await tokens.revokeSubjectAtClient(tx, scope, subject, clientId)
+            if (known === 0 && ended === 0) throw new Failure('not_found')
+          })
+          return noContent()
         },
       },
-    },
+    }),
   ]
 }

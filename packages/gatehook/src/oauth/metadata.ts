@@ -2,7 +2,7 @@
  * What a client can find out by itself: RFC 8414 (also where OpenID clients look) and RFC 9728.
  * Every address comes from the configured issuer, none from a request (§5.5).
  */
-import { type Endpoint, json } from '../http/call.ts'
+import { type Endpoint, endpoint, json } from '../http/call.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
 
@@ -52,8 +52,7 @@ export function metadataEndpoints({ issuer, service, scopes }: MetadataDeps): En
   ]
 }
 
-const document = (path: string, make: () => unknown): Endpoint => ({
-  kind: 'public',
-  path,
-  methods: { GET: { authenticated: false, handle: () => json(200, make(), HEADERS) } },
-})
+const document = (path: string, make: () => unknown): Endpoint =>
+  endpoint('public', path, {
+    GET: { authenticated: false, handle: () => json(200, make(), HEADERS) },
+  })

@@ -4,7 +4,7 @@
  */
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
-import { type Answer, type Call, type Endpoint, json, type Step } from '../http/call.ts'
+import { type Answer, type Call, type Endpoint, endpoint, json, type Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { optional } from '../kernel/members.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
@@ -157,16 +157,12 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
 
   return {
     endpoints: [
-      {
-        kind: 'admin',
-        path: '/console/session',
-        methods: {
-          POST: { authenticated: false, body: 'required', handle: signIn },
-          GET: { handle: show },
-          // Also for who is signed out already.
-          DELETE: { authenticated: false, handle: signOut },
-        },
-      },
+      endpoint('admin', '/console/session', {
+        POST: { authenticated: false, body: 'required', handle: signIn },
+        GET: { handle: show },
+        // Also for who is signed out already.
+        DELETE: { authenticated: false, handle: signOut },
+      }),
     ],
     guard: (next) => (call) => {
       const token = call.kind === 'admin' && !carriesCredential(call) ? cookieOf(call) : undefined

@@ -1,7 +1,7 @@
 /** `/auth/login`, `/auth/password` (§4.3) and the administration of people (§13). */
-import { type AdminDeps, acting, adminPath } from '../access/acting.ts'
+import { type AdminDeps, acting } from '../access/acting.ts'
 import type { Administration } from '../access/administration.ts'
-import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
+import { type Answer, type Call, type Endpoint, endpoint, json, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { readMembers, required } from '../kernel/members.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -62,25 +62,19 @@ function idOf({ params }: Call): number {
 }
 
 export const signInEndpoints = (deps: RouteDeps): Endpoint[] => [
-  {
-    kind: 'root',
-    path: '/auth/login',
-    methods: {
-      POST: { authenticated: false, body: 'required', handle: (call) => login(call, deps) },
-    },
-  },
-  {
-    kind: 'root',
-    path: '/auth/password',
-    methods: { POST: { body: 'required', handle: (call) => ownPassword(call, deps) } },
-  },
+  endpoint('root', '/auth/login', {
+    POST: { authenticated: false, body: 'required', handle: (call) => login(call, deps) },
+  }),
+  endpoint('root', '/auth/password', {
+    POST: { body: 'required', handle: (call) => ownPassword(call, deps) },
+  }),
 ]
 
 export function personEndpoints({ admin, acts, ...deps }: RouteDeps): Endpoint[] {
   const { list, act, row } = acting(admin, deps)
   const person = row((from, call) => readPerson(from, acts, idOf(call)))
   return [
-    adminPath('/admin/users', {
+    endpoint('admin', '/admin/users', {
       GET: list(accountRows(acts.directory.resource)),
       POST: act(
         'required',
@@ -88,13 +82,13 @@ export function personEndpoints({ admin, acts, ...deps }: RouteDeps): Endpoint[]
         (made) => json(201, made, { location: `/admin/users/${made.id}` }),
       ),
     }),
-    adminPath('/admin/users/:id', {
+    endpoint('admin', '/admin/users/:id', {
       GET: person.read,
       PATCH: person.act('required', (within, call, by) =>
         patchPerson(within, acts, idOf(call), call.body, by),
       ),
     }),
-    adminPath('/admin/users/:id/password', {
+    endpoint('admin', '/admin/users/:id/password', {
       PUT: act(
         'required',
         (within, call, by) => setPassword(within, acts, idOf(call), call.body, by),

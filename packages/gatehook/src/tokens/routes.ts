@@ -1,5 +1,5 @@
 /** `/auth/refresh`, `/auth/logout` and its kin, `/auth/sessions` (§4.4, §4.5), the key set. */
-import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
+import { type Answer, type Call, type Endpoint, endpoint, json, noContent } from '../http/call.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -61,37 +61,28 @@ const sessionView = cellView(
 
 export function tokenEndpoints(deps: RouteDeps): Endpoint[] {
   return [
-    {
-      kind: 'public',
-      path: '/.well-known/jwks.json',
-      methods: {
-        GET: {
-          authenticated: false,
-          handle: async () => ({
-            status: 200,
-            json: await deps.keys.published(),
-            headers: { 'cache-control': `public, max-age=${KEY_SET_MAX_AGE_S}` },
-          }),
-        },
+    endpoint('public', '/.well-known/jwks.json', {
+      GET: {
+        authenticated: false,
+        handle: async () => ({
+          status: 200,
+          json: await deps.keys.published(),
+          headers: { 'cache-control': `public, max-age=${KEY_SET_MAX_AGE_S}` },
+        }),
       },
-    },
+    }),
     open('/auth/refresh', (call) => refresh(deps, call)),
     open('/auth/logout', (call) => logout(deps, call)),
-    {
-      kind: 'root',
-      path: '/auth/logout-all',
-      methods: { POST: { body: 'optional', handle: (call) => logoutAll(deps, call) } },
-    },
+    endpoint('root', '/auth/logout-all', {
+      POST: { body: 'optional', handle: (call) => logoutAll(deps, call) },
+    }),
     ...sessionEndpoints(deps),
   ]
 }
 
 /** A path where the token in the body is the credential. */
-const open = (path: string, handle: (call: Call) => Promise<Answer>): Endpoint => ({
-  kind: 'root',
-  path,
-  methods: { POST: { authenticated: false, body: 'optional', handle } },
-})
+const open = (path: string, handle: (call: Call) => Promise<Answer>): Endpoint =>
+  endpoint('root', path, { POST: { authenticated: false, body: 'optional', handle } })
 
 async function refresh({ tokens, lookup }: RouteDeps, call: Call): Promise<Answer> {
   const token = tokenIn(call.body)
@@ -223,38 +214,30 @@ function sessionEndpoints({ db, clock, list, tokens }: RouteDeps): Endpoint[] {
     return cells
   }
   return [
-    {
-      kind: 'root',
-      path: '/auth/sessions',
-      methods: {
-        GET: {
-          async handle(call) {
-            const { scope, person } = personOf(call)
-            const now = clock.now()
-            // The janitor comes by once a minute; a list shows no session that is over.
-            if (await store.hasExpired(db, scope, person, now)) {
-              await db.write((tx) => store.dropExpiredOf(tx, scope, person, now))
-            }
-            return list(call, sessionCollection, sessionView, { owner: person })
-          },
+    endpoint('root', '/auth/sessions', {
+      GET: {
+        async handle(call) {
+          const { scope, person } = personOf(call)
+          const now = clock.now()
+          // The janitor comes by once a minute; a list shows no session that is over.
+          if (await store.hasExpired(db, scope, person, now)) {
+            await db.write((tx) => store.dropExpiredOf(tx, scope, person, now))
+          }
+          return list(call, sessionCollection, sessionView, { owner: person })
         },
       },
-    },
-    {
-      kind: 'root',
-      path: '/auth/sessions/:id',
-      methods: {
-        GET: {
-          handle: async (call) => ({ status: 200, json: sessionView.item(await own(call), {}) }),
-        },
-        DELETE: {
-          async handle(call) {
-            const [id] = await own(call)
-            await db.write((tx) => tokens.revokeSession(tx, String(id)))
-            return noContent()
-          },
+    }),
+    endpoint('root', '/auth/sessions/:id', {
+      GET: {
+        handle: async (call) => ({ status: 200, json: sessionView.item(await own(call), {}) }),
+      },
+      DELETE: {
+        async handle(call) {
+          const [id] = await own(call)
+          await db.write((tx) => tokens.revokeSession(tx, String(id)))
+          return noContent()
         },
       },
-    },
+    }),
   ]
 }

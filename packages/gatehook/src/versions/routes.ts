@@ -1,8 +1,7 @@
 /** `/admin/versions` (§13): what is announced, and who still calls. */
-import { adminPath } from '../access/acting.ts'
 import { ADMIN_SCOPE as scope } from '../access/administration.ts'
 import { actorOf } from '../audit/store.ts'
-import { type Endpoint, json } from '../http/call.ts'
+import { type Endpoint, endpoint, json } from '../http/call.ts'
 import { requireMatch } from '../http/conditional.ts'
 import { Failure } from '../kernel/failure.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -118,10 +117,10 @@ export function versionEndpoints(deps: VersionRouteDeps): Endpoint[] {
   const usages = new Map(board.versions.map((version) => [version, usageList(version)]))
   const view = versionView(board)
   return [
-    adminPath('/admin/versions', {
+    endpoint('admin', '/admin/versions', {
       GET: { scope, handle: (call) => list(call, all, view) },
     }),
-    adminPath('/admin/versions/:version', {
+    endpoint('admin', '/admin/versions/:version', {
       GET: {
         scope,
         handle({ params }) {
@@ -141,7 +140,7 @@ export function versionEndpoints(deps: VersionRouteDeps): Endpoint[] {
         },
       },
     }),
-    adminPath('/admin/versions/:version/usage', {
+    endpoint('admin', '/admin/versions/:version/usage', {
       GET: {
         scope,
         async handle(call) {
