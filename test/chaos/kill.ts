@@ -39,14 +39,16 @@ export interface ChaosResult {
   /** Of these, how often it was the database's server. */
   readonly restarts: number
   /**
-   * The most the kills can have made sent twice: what was open at the receiver when each came, and
-   * what it had answered so shortly before that the result may not have been written.
+   * The most the kills can have made sent twice: what was in flight when each came, that is open at
+   * the receiver, or answered so shortly before that the result may not have been committed. For
+   * each registration that is no more than may be in flight (§9.7).
    */
   readonly underWay: number
 }
 
-/** Results gather for 20 ms, then one commit; on a busy machine both take their time. */
+/** From an answer to the commit of its result, however busy the machine is. */
 const UNWRITTEN_MS = 250
+const IN_FLIGHT_MAX = 20
 
 interface Node {
   readonly child: ChildProcess
@@ -97,14 +99,16 @@ const ended = (child: ChildProcess) =>
 async function openReceiver(random: () => number) {
   const arrivals = new Map<string, number>()
   const delivered = new Map<string, Set<string>>()
-  /** When deliveries were answered lately. */
-  let answered: number[] = []
-  let open = 0
+  /** By registration, deliveries that are open, and when others were answered lately. */
+  const lately = new Map<string, { open: number; answered: number[] }>()
   const server = createServer((request, response) => {
-    open += 1
+    const registration = request.url ?? ''
+    const mine = lately.get(registration) ?? { open: 0, answered: [] }
+    lately.set(registration, mine)
+    mine.open += 1
     response.once('close', () => {
-      open -= 1
-      answered.push(performance.now())
+      mine.open -= 1
+      mine.answered.push(performance.now())
     })
     request.resume().once('end', () => {
       const delivery = String(request.headers['gatehook-delivery'])
@@ -119,14 +123,18 @@ async function openReceiver(random: () => number) {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     arrivals,
     delivered,
     /** Deliveries a process that ends now may not have written. */
     atRisk() {
       const since = performance.now() - UNWRITTEN_MS
-      answered = answered.filter((at) => at >= since)
-      return open + answered.length
+      let all = 0
+      for (const mine of lately.values()) {
+        mine.answered = mine.answered.filter((at) => at >= since)
+        all += Math.min(IN_FLIGHT_MAX, mine.open + mine.answered.length)
+      }
+      return all
     },
     close() {
       server.closeAllConnections()
@@ -152,7 +160,7 @@ export async function chaos(
       body: JSON.stringify(body),
     })
   for (let n = 0; n < options.registrations; n++) {
-    const made = await post('/webhooks', { url: receiver.url, events: ['payment.*'] })
+    const made = await post('/webhooks', { url: `${receiver.url}/${n}`, events: ['payment.*'] })
     if (made.status !== 201) throw new Error(`a registration was refused: ${await made.text()}`)
     await made.body?.cancel()
   }

@@ -10,6 +10,10 @@ export interface OpenDeps {
   readonly clock?: Clock
   /** PostgreSQL: connections for transactions. */
   readonly poolSize?: number
+  /** SQLite: pages a connection keeps; by default as many as serving takes. */
+  readonly cacheKib?: number
+  /** SQLite: a write is answered when it is committed, and on disk so much later: `late-sync.ts`. */
+  readonly syncAfterMs?: number
 }
 
 /**

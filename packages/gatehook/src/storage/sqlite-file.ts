@@ -11,8 +11,7 @@ import { StorageError } from './database.ts'
 import { Connection, patiently } from './sqlite-connection.ts'
 import { isNotADatabase } from './sqlite-errors.ts'
 
-const READER_CACHE_KIB = 32_768
-const WRITER_CACHE_KIB = 32_768
+const CACHE_KIB = 32_768
 /**
  * A row goes into a dozen indexes, each a page somewhere else, and the log takes whole pages: half
  * the usual page halves what a commit writes, and takes a third off an insert (decision 0002).
@@ -36,7 +35,11 @@ export interface SqliteFile {
  * Opens the file, making it (mode 0600) and its folder where they are missing. Throws
  * `StorageError` when the place cannot be used or holds something else.
  */
-export async function openFile(path: string, clock: Clock): Promise<SqliteFile> {
+export async function openFile(
+  path: string,
+  clock: Clock,
+  cacheKib = CACHE_KIB,
+): Promise<SqliteFile> {
   const file = resolve(path)
   const opened: Connection[] = []
   const connect = (readOnly: boolean): Connection => {
@@ -46,14 +49,14 @@ export async function openFile(path: string, clock: Clock): Promise<SqliteFile> 
   }
   const connectReader = async (): Promise<Connection> => {
     const reader = connect(true)
-    reader.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}; PRAGMA mmap_size = ${MAPPED_BYTES}`)
+    reader.exec(`PRAGMA cache_size = -${cacheKib}; PRAGMA mmap_size = ${MAPPED_BYTES}`)
     await patiently(clock, () => reader.exec('SELECT 1 FROM sqlite_schema'))
     return reader
   }
   try {
     await createFile(file)
     const writer = connect(false)
-    await patiently(clock, () => configure(writer))
+    await patiently(clock, () => configure(writer, cacheKib))
     const reader = await connectReader()
     const still = await connectReader()
     // Opened once the log exists. SQLite's locks are on the database and on -shm: this drops none.
@@ -91,11 +94,11 @@ async function createFile(file: string): Promise<void> {
   await folder.sync().finally(() => folder.close())
 }
 
-function configure(writer: Connection): void {
+function configure(writer: Connection, cacheKib: number): void {
   writer.exec(`PRAGMA page_size = ${PAGE_BYTES}`) // of a new file; an old one keeps its own
   writer.exec('PRAGMA journal_mode = WAL')
   writer.exec('PRAGMA synchronous = NORMAL') // the queue syncs the log itself
-  writer.exec(`PRAGMA cache_size = -${WRITER_CACHE_KIB}; PRAGMA temp_store = MEMORY`)
+  writer.exec(`PRAGMA cache_size = -${cacheKib}; PRAGMA temp_store = MEMORY`)
   writer.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   writer.exec('SELECT 1 FROM sqlite_schema') // opens the log
 }

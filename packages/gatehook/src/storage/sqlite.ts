@@ -6,6 +6,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Database, Reader, Row, Statement, Tx, Value } from './database.ts'
+import { lateSync } from './late-sync.ts'
 import { type Connection, patiently } from './sqlite-connection.ts'
 import { isBusy, translate, type UniqueIndex } from './sqlite-errors.ts'
 import { closeFile, openFile } from './sqlite-file.ts'
@@ -18,6 +19,10 @@ export interface SqliteDeps {
   readonly log: Log
   /** Only its `elapsedMs` is read. */
   readonly clock?: Clock
+  /** Pages a connection keeps. */
+  readonly cacheKib?: number
+  /** Writes are answered so long before they are on disk; by default not before. */
+  readonly syncAfterMs?: number
   /** Brings the write-ahead log to the disk; `fdatasync` in libuv's pool by default. */
   readonly sync?: (log: FileHandle) => Promise<void>
 }
@@ -180,12 +185,15 @@ function writerConnection(
 /** Throws `StorageError` when the file cannot be used at all. */
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
   const clock = deps.clock ?? wallClock
-  const file = await openFile(path, clock)
+  const file = await openFile(path, clock, deps.cacheKib)
   const { writer, reader, still, wal } = file
   const guard = transactionGuard()
-  const sync = deps.sync ?? ((log: FileHandle) => log.datasync())
+  const toDisk = deps.sync ?? ((log: FileHandle) => log.datasync())
+  const late =
+    deps.syncAfterMs === undefined ? undefined : lateSync(() => toDisk(wal), deps.syncAfterMs)
+  const sync = late?.soon ?? (() => toDisk(wal))
   const turn = turnOf(reader)
-  const connection = writerConnection(writer, guard, clock, turn, () => sync(wal))
+  const connection = writerConnection(writer, guard, clock, turn, sync)
   const queue = new WriteQueue(connection, deps.log)
   const snapshot = snapshots(still, guard, clock)
   let closing: Promise<void> | undefined
@@ -221,7 +229,8 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     async notify() {},
     listen: async () => async () => {},
     close() {
-      closing ??= Promise.all([queue.drained(), snapshot.finished()]).then(() => {
+      closing ??= Promise.all([queue.drained(), snapshot.finished()]).then(async () => {
+        await late?.done()
         turn.end()
         return closeFile(file)
       })

@@ -73,7 +73,7 @@ const rowsOf = fixed(`SELECT d.no, d.id, d.event_id, d.event_type, d.attempt, d.
   ORDER BY d.next_attempt_at, d.no`)
 
 /** Results written by one statement; unused places name row 0. */
-const RESULTS = 32
+const RESULTS = 20
 const RESULT = ['BIGINT', 'TEXT', 'BIGINT', 'BIGINT', 'TEXT'].map((type) => `CAST(? AS ${type})`)
 const NO_RESULT = [0, 'pending', 0, null, '']
 /** An empty record: there was no attempt (§9.12, expiry). */

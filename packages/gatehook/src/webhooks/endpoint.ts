@@ -9,7 +9,10 @@ import type { Health } from './health.ts'
 import { RETRY_AFTER_MAX_MS } from './schedule.ts'
 import type { Due, Registration } from './work.ts'
 
-/** At most so many POSTs to one endpoint at a time (§9.7). */
+/**
+ * At most so many POSTs to one endpoint at a time (§9.7), until their results are committed: who
+ * is killed sends no more than these again.
+ */
 const IN_FLIGHT_MAX = 20
 /** A registration read longer ago (real time) is read again before anything is sent to it. */
 const FRESH_MS = 1_000
@@ -28,7 +31,8 @@ export class Endpoint implements Queued {
   /** When the first row we do not know is due; undefined: none is known of. */
   dueAt: number | undefined
   parkedUntil = 0
-  inFlight = 0
+  /** Results that are not committed. */
+  unwritten = 0
   gathering = false
   /** Somebody said that something of it is new. */
   changed = false
@@ -46,6 +50,16 @@ export class Endpoint implements Queued {
 
   get waiting(): number {
     return this.#rows.length - this.#next
+  }
+
+  /** POSTs whose result is not committed. */
+  get inFlight(): number {
+    return this.known.size - this.waiting
+  }
+
+  /** It waits for its results to be written. */
+  get isPressed(): boolean {
+    return this.unwritten > 0 && this.inFlight >= IN_FLIGHT_MAX && this.waiting > 0
   }
 
   get cost(): number {

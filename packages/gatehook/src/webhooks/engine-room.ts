@@ -43,6 +43,17 @@ export interface EngineRoom {
   stop(limitMs: number): Promise<void>
 }
 
+/**
+ * Little is read again. A commit after a page was split looks through the whole cache (SQLite moves
+ * pages by way of a number far beyond the last): with 32 MiB that took two thirds of a small one.
+ */
+const CACHE_KIB = 1_024
+/**
+ * A result is kept through the end of this process once it is committed. Where the machine stops,
+ * the deliveries of the last milliseconds are sent again.
+ */
+const SYNC_AFTER_MS = 10
+
 /** Deliveries of all nodes are told of here. */
 export const CHANNEL = 'gatehook_deliveries'
 
@@ -51,7 +62,8 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
   const random = systemRandom()
   const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
   const vault = new Vault(settings.masterSecret, random)
-  const db = await openDatabase(settings.databaseUrl, { log, clock: wallClock, poolSize: 4 })
+  const own = { poolSize: 4, cacheKib: CACHE_KIB, syncAfterMs: SYNC_AFTER_MS }
+  const db = await openDatabase(settings.databaseUrl, { log, clock: wallClock, ...own })
   const keeper = clock instanceof SettableClock ? clockKeeper({ db, clock, random }) : undefined
   await keeper?.follow()
   const stopClock = keeper ? followClock(keeper, log) : () => {}

@@ -36,10 +36,7 @@ export interface EngineDeps {
   readonly nudge?: () => void
 }
 
-/**
- * Results that wait to be written; beyond it nothing is started. A process that is killed sends
- * these again, and what is under way.
- */
+/** Results that wait to be written, of all endpoints; beyond it nothing is started. */
 const UNWRITTEN_MAX = 512
 
 interface Ended {
@@ -59,6 +56,7 @@ export class Engine {
   readonly #places = new Places()
   /** Where a place became free since the last turn. */
   readonly #freed = new Set<Endpoint>()
+  #pressed = false
   /** Rows in windows, as the last sweep found them. */
   #waiting = 0
   #draining = false
@@ -78,6 +76,11 @@ export class Engine {
   /** Results that wait to be written. */
   get unwritten(): number {
     return this.#ledger.size
+  }
+
+  /** An endpoint waits for its results to be written, before it is sent more. */
+  get isPressed(): boolean {
+    return this.#pressed
   }
 
   /** Places that may be taken. */
@@ -189,11 +192,11 @@ export class Engine {
 
   /** Writes the results there are. Throws when they cannot be written; they are kept. */
   settle(): Promise<void> {
-    const consider = (endpoint: Endpoint) =>
-      this.#gatherer.consider(endpoint, this.#deps.clock.now())
-    return this.#ledger.settle(consider, ({ endpoint, reason }) => {
+    this.#pressed = false
+    const written = (endpoint: Endpoint) => void this.#freed.add(endpoint)
+    return this.#ledger.settle(written, ({ endpoint, reason }) => {
       endpoint.readAt = Number.NEGATIVE_INFINITY
-      consider(endpoint)
+      this.#gatherer.consider(endpoint, this.#deps.clock.now())
       this.#deps.log.warn({ webhook: endpoint.registration?.id, reason }, 'webhook disabled')
     })
   }
@@ -244,7 +247,6 @@ export class Engine {
       return
     }
     const { n } = attemptsMade(attempt + 1)
-    endpoint.inFlight += 1
     endpoint.breaker.sent()
     endpoint.owner.takeToken()
     const start = this.#places.take(endpoint.owner, elapsedMs)
@@ -256,7 +258,6 @@ export class Engine {
 
   #finish(endpoint: Endpoint, due: Due, ended: Ended): void {
     const now = this.#deps.clock.now()
-    endpoint.inFlight -= 1
     if (this.#places.taken === 0) this.#ended?.()
     const { outcome } = ended
     if (outcome.kind === 'failed' && outcome.reason === 'aborted') {
@@ -269,6 +270,7 @@ export class Engine {
     this.#tally.count(outcome)
     this.#record(endpoint, due, ended, now)
     this.#freed.add(endpoint)
+    if (endpoint.isPressed) this.#pressed = true
     this.#deps.nudge?.()
   }
 

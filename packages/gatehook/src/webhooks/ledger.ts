@@ -40,6 +40,7 @@ export class Ledger {
 
   add(endpoint: Endpoint, settlement: Settlement): void {
     this.#unwritten.push({ endpoint, settlement })
+    endpoint.unwritten += 1
   }
 
   /** Its health, or for how long it is parked, changed. */
@@ -88,6 +89,7 @@ export class Ledger {
     this.#unwritten = this.#unwritten.slice(batch.length)
     for (const { endpoint, settlement } of batch) {
       endpoint.known.delete(settlement.no)
+      endpoint.unwritten -= 1
       if (settlement.nextAt !== null) endpoint.expect(settlement.nextAt)
     }
     noted.forEach((endpoint, at) => {

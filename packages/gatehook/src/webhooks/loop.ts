@@ -10,9 +10,12 @@ import { BEAT_MS, type NodeLeases } from './leases.ts'
 /** Time is looked at so often while something waits for it, and while nothing does. */
 const BUSY_SWEEP_MS = 20
 const IDLE_SWEEP_MS = 250
-/** Results gather for so long, so that one commit has many: longer where they come quickly. */
+/**
+ * Results gather for so long, so that one commit has many, and longer where they come quickly; no
+ * longer than until an endpoint waits for the places they take.
+ */
 const SETTLE_PAUSE_MS = 5
-const SETTLE_PAUSE_BUSY_MS = 10
+const SETTLE_PAUSE_MORE_MS = 5
 /** So many within the short pause, and they come quickly. */
 const BUSY_RESULTS = 32
 /** After a failure of the database. */
@@ -31,9 +34,9 @@ export async function turnEngine(
   log: Log,
 ): Promise<EngineLoop> {
   let running = true
-  const hungry = signal()
-  const results = signal()
-  const nudge = nudging(engine, hungry, results)
+  const signals = { hungry: signal(), results: signal(), pressed: signal() }
+  const { hungry, results, pressed } = signals
+  const nudge = nudging(engine, signals)
   const guarded = async (what: string, body: () => Promise<void>) => {
     try {
       await body()
@@ -56,8 +59,9 @@ export async function turnEngine(
   const settling = async () => {
     while (running) {
       await results.wait()
-      await pause(SETTLE_PAUSE_MS)
-      if (engine.unwritten > BUSY_RESULTS) await pause(SETTLE_PAUSE_BUSY_MS - SETTLE_PAUSE_MS)
+      const early = await pressed.wait(SETTLE_PAUSE_MS)
+      if (early) await quiet(engine)
+      else if (engine.unwritten > BUSY_RESULTS) await pressed.wait(SETTLE_PAUSE_MORE_MS)
       await guarded('results of deliveries could not be written', () => engine.settle())
       nudge()
     }
@@ -91,8 +95,19 @@ export async function turnEngine(
   }
 }
 
+/** Answers that are there already are written with the others. */
+async function quiet(engine: Engine): Promise<void> {
+  for (let before = -1; engine.unwritten > before; ) {
+    before = engine.unwritten
+    await nextTurn()
+  }
+}
+
 /** Wakes who has something to do; one turn for all that ends in a turn of the event loop. */
-function nudging(engine: Engine, hungry: Signal, results: Signal): () => void {
+function nudging(
+  engine: Engine,
+  { hungry, results, pressed }: Readonly<Record<'hungry' | 'results' | 'pressed', Signal>>,
+): () => void {
   let turning = false
   const turn = () => {
     turning = false
@@ -106,12 +121,14 @@ function nudging(engine: Engine, hungry: Signal, results: Signal): () => void {
     }
     if (engine.isHungry) hungry.give()
     if (engine.hasResults) results.give()
+    if (engine.isPressed) pressed.give()
   }
 }
 
 interface Signal {
   give(): void
-  wait(): Promise<void>
+  /** False where it was not given within the time. */
+  wait(limitMs?: number): Promise<boolean>
 }
 
 /** A flag somebody waits for. */
@@ -123,9 +140,16 @@ function signal(): Signal {
       given = true
       wake?.()
     },
-    async wait() {
-      if (!given) await new Promise<void>((resolve) => void (wake = resolve))
+    async wait(limitMs) {
+      if (!given) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+          if (limitMs !== undefined) setTimeout(resolve, limitMs)
+        })
+      }
+      const was = given
       given = false
+      return was
     },
   }
 }

@@ -32,6 +32,21 @@ test('at most twenty at a time to one endpoint, and the rest follow', async () =
   for (const row of world.rows.values()) assert.equal(row.arrivals.length, 1)
 })
 
+test('a result that is not written keeps its place: a crash sends twenty again, no more', async () => {
+  const world = new World(10)
+  world.register(1, 1, ok)
+  for (let n = 0; n < 100; n++) world.add(1)
+  world.full = true
+  await world.run(10 * SECOND)
+  const arrivals = () => [...world.rows.values()].reduce((all, row) => all + row.arrivals.length, 0)
+  assert.equal(arrivals(), 20)
+  world.full = false
+  world.crash()
+  await world.run(10 * SECOND)
+  assert.equal(world.count('delivered'), 100)
+  assert.equal(arrivals(), 120)
+})
+
 test('an endpoint that hangs or floods keeps nobody waiting', async () => {
   const world = new World(3)
   for (let no = 1; no <= 60; no++) world.register(no, 1, () => hang)

@@ -73,6 +73,8 @@ export class World {
   readonly rows = new Map<number, Row>()
   readonly endpoints = new Map<number, Endpoint>()
   readonly disabled: { no: number; reason: string; at: number }[] = []
+  /** Nothing can be written. */
+  full = false
   engine: Engine
   readonly #options: Partial<EngineDeps>
   #running: { readonly at: number; readonly end: () => void }[] = []
@@ -149,9 +151,18 @@ export class World {
   }
 
   async #turn(): Promise<void> {
-    await this.engine.tick()
+    await this.#tick()
     await nextTurn()
-    await this.engine.tick()
+    await this.#tick()
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      await this.engine.tick()
+    } catch (error) {
+      if (!this.full) throw error
+      this.engine.sweep()
+    }
   }
 
   /** Answers and rows tell when; a second is the longest while something is held up. */
@@ -222,6 +233,7 @@ export class World {
       },
       settle: async (settlements, notes) => {
         mine()
+        if (this.full) throw new Error('the disk is full')
         for (const { no, state, attempt, nextAt } of settlements) {
           const row = this.rows.get(no)!
           if (row.state === 'pending') Object.assign(row, { state, attempt, nextAt })
