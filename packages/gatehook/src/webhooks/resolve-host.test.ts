@@ -71,7 +71,7 @@ test('name servers are asked for both families, IPv4 comes first', async (t) => 
   await assert.rejects(resolve('unknown.test'))
 })
 
-test('a name of the hosts file leads where it says there, before any server is asked', async (t) => {
+test('a name in the hosts file leads where it says, before a server is asked', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-hosts-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'hosts')

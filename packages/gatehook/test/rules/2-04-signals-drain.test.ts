@@ -23,17 +23,16 @@ type Headers = Record<string, string>
 
 /**
  * A service told to end while the body of a request is not finished; `answered` rejects when it is
- * cut off. `before`: what happens first.
+ * cut off. `meanwhile`: what happens before the signal.
  */
 async function withRequestInFlight(
   t: TestContext,
-  before: (url: string, headers: Headers) => Promise<unknown> = async () => undefined,
+  meanwhile: (url: string, headers: Headers) => Promise<unknown> = async () => undefined,
 ) {
   const key = formatKey(systemRandom(), 'live')
   const env = { GATEHOOK_BOOTSTRAP_KEY: key, GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
   const run = await serving(t, { cwd: emptyFolder(t), env }, '--no-seed')
   const headers = { 'x-api-key': key, 'content-type': 'application/json' }
-  await before(run.url, headers)
   const slow = request(`${run.url}/admin/customers`, { method: 'POST', headers })
   const answered = new Promise<number | undefined>((resolve, reject) => {
     slow.once('error', reject)
@@ -41,6 +40,7 @@ async function withRequestInFlight(
   })
   answered.catch(() => undefined)
   slow.write('{"name":')
+  await meanwhile(run.url, headers)
   // Its head has arrived once a later request on a connection of its own is answered.
   await fetch(`${run.url}/healthz`, { headers: { connection: 'close' } })
   run.kill('SIGTERM')
