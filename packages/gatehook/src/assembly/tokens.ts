@@ -1,5 +1,5 @@
 /** The part of tokens: what it is configured to, and whom it asks about a customer. */
-import type { Limits } from '../access/customers.ts'
+import { rateFrom } from '../access/key-verifier.ts'
 import { findCustomer } from '../access/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Lister } from '../lists/list.ts'
@@ -37,13 +37,5 @@ export function tokensOf(ground: Ground, { record, list, lookup }: TokensFrom): 
 
 async function customerFacts(db: Database, id: string): Promise<CustomerFacts | undefined> {
   const row = await findCustomer(db, id)
-  if (!row) return undefined
-  const { rate_limit } = JSON.parse(row.limits) as Limits
-  return {
-    no: row.no,
-    suspended: row.suspended !== 0,
-    ...(rate_limit && {
-      rate: { limit: rate_limit.limit, windowMs: rate_limit.window_s * 1000 },
-    }),
-  }
+  return row && { no: row.no, suspended: row.suspended !== 0, ...rateFrom(row.limits) }
 }

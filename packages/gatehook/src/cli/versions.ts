@@ -5,6 +5,7 @@ import { isoTime } from '../kernel/time.ts'
 import { sql } from '../storage/sql.ts'
 import type { ShownVersion } from '../versions/announce.ts'
 import { changelogMarkdown, changelogOf } from '../versions/changelog.ts'
+import { shownUsage } from '../versions/routes.ts'
 import type { About, FamilySpec, Input } from './command.ts'
 import { parseDuration } from './duration.ts'
 import { cliActor, engine, engineOptions, known } from './engine.ts'
@@ -32,7 +33,7 @@ const served = ({ versioning }: App): string[] =>
   versioning.shown().flatMap((one) => (one.state === 'retired' ? [] : [one.version]))
 
 const usageOf = (version: string) => sql`
-  SELECT customer, key_id, client_id, method, route, count, last_at
+  SELECT no, customer, key_id, client_id, method, route, count, last_at
   FROM gh_version_usage WHERE version = ${version}
   ORDER BY last_at DESC, no`
 
@@ -184,16 +185,8 @@ export const versions: FamilySpec = {
       description: 'Running nodes add what they counted every three seconds.',
       examples: [['gatehook versions usage v1', 'the latest call first']],
       rows: (input) => async (app) => {
-        const rows = await app.db.all(usageOf(versionOf(input, app)))
-        return rows.map((row) => ({
-          customer: row.customer as string,
-          key_id: (row.key_id as string) || null,
-          client_id: (row.client_id as string) || null,
-          method: row.method as string,
-          route: row.route as string,
-          count: Number(row.count),
-          last_at: isoTime(Number(row.last_at)),
-        }))
+        const rows = await app.db.arrays(usageOf(versionOf(input, app)))
+        return rows.map(shownUsage)
       },
       none: ({ args: [version] }) => `Nobody has called ${version}.`,
       columns: {

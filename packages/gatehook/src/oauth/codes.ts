@@ -27,13 +27,6 @@ export interface CodeGrant {
   readonly revision: number
 }
 
-export interface StoredCode extends CodeGrant {
-  readonly expiresAt: number
-  readonly used: boolean
-  /** The session its first use began. */
-  readonly sessionId: string | undefined
-}
-
 /** Writes a new code down and gives its text: the only time it is seen. */
 export async function issueCode(
   tx: Tx,
@@ -59,28 +52,13 @@ interface CodeRow extends Row {
   readonly revision: number
   readonly expires_at: number
   readonly used_at: number | null
+  /** The session its first use began. */
   readonly session_id: string | null
 }
 
-export async function findCode(from: Reader, hash: Uint8Array): Promise<StoredCode | undefined> {
-  const row = await from.get<CodeRow>(sql`SELECT client_id, scope, subject, redirect_uri,
-    challenge, scopes, revision, expires_at, used_at, session_id
-    FROM gh_oauth_codes WHERE hash = ${hash}`)
-  return (
-    row && {
-      clientId: row.client_id,
-      scope: row.scope as Scope,
-      subject: row.subject,
-      redirectUri: row.redirect_uri,
-      challenge: row.challenge,
-      scopes: JSON.parse(row.scopes),
-      revision: row.revision,
-      expiresAt: row.expires_at,
-      used: row.used_at !== null,
-      sessionId: row.session_id ?? undefined,
-    }
-  )
-}
+export const findCode = (from: Reader, hash: Uint8Array) =>
+  from.get<CodeRow>(sql`SELECT client_id, scope, subject, redirect_uri, challenge, scopes, revision,
+    expires_at, used_at, session_id FROM gh_oauth_codes WHERE hash = ${hash}`)
 
 /** What is presented with a code: all of it must be the code's. */
 export interface Presented

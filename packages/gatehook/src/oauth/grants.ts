@@ -78,10 +78,10 @@ const exchange =
 const whyUnfit = ({ db, clock, tokens }: GrantDeps, presented: Presented): Promise<Refusal> =>
   db.write(async (tx) => {
     const code = await findCode(tx, presented.hash)
-    if (code?.clientId !== presented.clientId || code.scope !== presented.scope) return wrongCode()
-    if (code.sessionId !== undefined) await tokens.revokeSession(tx, code.sessionId)
-    if (code.used || code.expiresAt <= clock.now()) return wrongCode()
-    const what = code.redirectUri === presented.redirectUri ? 'code_verifier' : 'redirect_uri'
+    if (code?.client_id !== presented.clientId || code.scope !== presented.scope) return wrongCode()
+    if (code.session_id !== null) await tokens.revokeSession(tx, code.session_id)
+    if (code.used_at !== null || code.expires_at <= clock.now()) return wrongCode()
+    const what = code.redirect_uri === presented.redirectUri ? 'code_verifier' : 'redirect_uri'
     return new Refusal('invalid_grant', `The ${what} is not that of the code.`)
   })
 

@@ -48,17 +48,9 @@ const insert = fixed(
    last_used_at, expires_at, ends_at, access_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 )
 
-export interface NewSession {
-  readonly id: string
-  readonly scope: number
-  readonly customer: string
-  readonly person: number
-  readonly client_id: string
-  readonly scopes: string
-  readonly token_hash: Uint8Array
-  readonly created_at: number
-  readonly expires_at: number
-  readonly ends_at: number
+export interface NewSession
+  extends Pick<SessionRow, 'id' | 'scope' | 'customer' | 'person' | 'client_id' | 'scopes'>,
+    Pick<SessionRow, 'token_hash' | 'created_at' | 'expires_at' | 'ends_at'> {
   /** The last moment an access token of the session can be good. */
   readonly access_until: number
 }

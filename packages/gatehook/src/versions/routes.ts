@@ -97,9 +97,10 @@ export interface ShownUsage {
   readonly last_at: string
 }
 
-const usageView: View = viewOf<ShownUsage>(
-  usageColumns as (keyof ShownUsage)[],
-  ([_no, customer, keyId, clientId, method, route, count, lastMs]) => ({
+/** From the cells of `usageColumns`, behind the row's number. */
+export function shownUsage([, ...cells]: readonly Value[]): ShownUsage {
+  const [customer, keyId, clientId, method, route, count, lastMs] = cells
+  return {
     customer: String(customer),
     key_id: keyId ? String(keyId) : null,
     client_id: clientId ? String(clientId) : null,
@@ -107,7 +108,12 @@ const usageView: View = viewOf<ShownUsage>(
     route: String(route),
     count: Number(count),
     last_at: isoTime(Number(lastMs)),
-  }),
+  }
+}
+
+const usageView: View = viewOf<ShownUsage>(
+  usageColumns as (keyof ShownUsage)[],
+  shownUsage,
   () => ({}),
 )
 
