@@ -48,12 +48,14 @@ export class Gatherer {
 
   /** Puts an endpoint down to be read, where something may be due that is not in memory. */
   consider(endpoint: Endpoint, now: number): void {
-    if (endpoint.gathering || endpoint.closedUntil(now) > 0) return
-    const { waiting, dueAt } = endpoint
+    if (endpoint.gathering) return
+    const { waiting, dueAt, changed } = endpoint
+    const fresh = endpoint.isFresh(this.#deps.clock.elapsedMs())
+    // A closed one is only looked at, to see whether a verified receiver opens it (§9.7).
+    if (endpoint.closedUntil(now) > 0 && (fresh || !changed)) return
     const low = waiting <= this.#windowOf(endpoint) / 4
     const wants = dueAt !== undefined && dueAt <= now && low
-    const fresh = !endpoint.changed && endpoint.isFresh(this.#deps.clock.elapsedMs())
-    if (wants || (waiting > 0 && !fresh)) this.#hungry.add(endpoint)
+    if (wants || (waiting > 0 && (changed || !fresh))) this.#hungry.add(endpoint)
   }
 
   /** Reads some; gives those that were read. Throws when the store does; nothing is forgotten. */
@@ -118,12 +120,14 @@ export class Gatherer {
     }
     if (registration.revision !== before?.revision) {
       endpoint.drop(now)
+      // Switched on again or sent elsewhere, it was verified just now, and its failures forgotten.
+      let verified = before !== undefined && (!before.sends || before.url !== registration.url)
       if (!ledger.hasNote(endpoint)) {
+        verified ||= endpoint.health.firstFailureAt !== null && registration.firstFailureAt === null
         endpoint.health = registration
         endpoint.parkedUntil = registration.parkedUntil ?? 0
       }
-      // Switched on again: it was verified just now.
-      if (before && !before.sends) endpoint.breaker = new Breaker()
+      if (verified) endpoint.breaker = new Breaker()
     }
     if (!endpoint.isParked(now)) endpoint.parkedUntil = 0
     endpoint.readAt = clock.elapsedMs()

@@ -6,10 +6,10 @@ import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 const CLOCK = { env: { ...LOCAL.env, GATEHOOK_TEST_CLOCK: '1' } }
-/** The log, once it has so many attempts of the only delivery. */
-async function attempted({ get }: TestApp, id: string, count: number) {
+/** The log, once it has so many attempts of its first delivery. */
+async function attempted({ get }: TestApp, id: string, count: number, sort = 'id') {
   for (;;) {
-    const { data } = (await get(`/webhooks/${id}/deliveries`)).body
+    const { data } = (await get(`/webhooks/${id}/deliveries?sort=${sort}`)).body
     if (data[0]?.attempts.length >= count) return data
     await breath()
   }
@@ -66,6 +66,27 @@ eachService(
     assert.deepEqual([event.id, headers['gatehook-attempt']], [broken.calls[1]!.event.id, '2'])
   },
   { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '86400' } },
+)
+
+eachService(
+  'a receiver that was verified anew is not left alone for what the one before it answered',
+  async (service, t) => {
+    const [broken, mended] = [await openHook(t), await openHook(t)]
+    const { id } = (await register(service, broken)).body
+    broken.answers = () => 503 // parks for a minute
+    await service.app.work()
+    for (let n = 1; n <= 10; n++) await pay(service, n)
+    await attempted(service, id, 1)
+    assert.equal((await service.patch(`/webhooks/${id}`, { url: mended.url })).status, 200)
+    await mended.until(1 + 10)
+    mended.answers = () => 503
+    await pay(service, 11)
+    await attempted(service, id, 1, '-id')
+    for (const active of [false, true]) await service.patch(`/webhooks/${id}`, { active })
+    mended.answers = () => 200
+    await mended.until(1 + 11 + 1 + 1)
+  },
+  { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '86400,86400,86400' } },
 )
 
 eachService(
