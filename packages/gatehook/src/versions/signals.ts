@@ -37,7 +37,7 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 /** Headers of every answer in a version that is deprecated, or was before it was retired. */
 export function signalHeaders(announcement: Announcement): Readonly<Record<string, string>> {
   const { deprecated_at, sunset_at, successor, sunset_link } = announcement.calendar
-  const links = [`<${guideOf(announcement)}>; rel="deprecation"; type="text/html"`]
+  const links = [`<${guideOf(announcement)}>; rel="deprecation"`]
   if (successor !== null) links.push(`<${upgradeUrl(announcement)}>; rel="successor-version"`)
   if (sunset_at !== null && sunset_link !== null) links.push(`<${sunset_link}>; rel="sunset"`)
   return {
