@@ -21,14 +21,17 @@ export interface ShownRows<T> {
 
 const PAGE = 500
 
+/** Rows of the installation: of no scope, and not counted. */
+type Description = Omit<Collection, 'integerId' | 'scoped' | 'counted'>
+
 /** `path`: where one is read, but for its id. */
-export function shownRows<T>(collection: Collection, path: string): ShownRows<T> {
-  const names = collection.columns.map(({ name }) => name)
+export function shownRows<T>(description: Description, path: string): ShownRows<T> {
+  const { table, columns, where = '1 = 1' } = description
+  const integerId = columns[0]!.type === 'int'
+  const collection = { ...description, integerId, scoped: false, counted: false }
+  const names = columns.map(({ name }) => name)
   const [id] = names as [string, ...string[]]
-  const view = cellView(
-    collection.columns,
-    (row) => `{"self":${JSON.stringify(`${path}/${row[0]}`)}}`,
-  )
+  const view = cellView(columns, (row) => `{"self":${JSON.stringify(`${path}/${row[0]}`)}}`)
   const show = (row: Row): T =>
     JSON.parse(
       view.item(
@@ -36,7 +39,6 @@ export function shownRows<T>(collection: Collection, path: string): ShownRows<T>
         {},
       ),
     )
-  const { table, where = '1 = 1' } = collection
   const select = `SELECT ${names.join(', ')} FROM ${table} WHERE ${where}`
   const one = fixed(`${select} AND ${id} = ?`)
   const page = fixed(`${select} AND ${id} > ? ORDER BY ${id} LIMIT ${PAGE}`)
@@ -51,7 +53,7 @@ export function shownRows<T>(collection: Collection, path: string): ShownRows<T>
     },
     async all(from) {
       const rows: Row[] = []
-      for (let after = collection.integerId ? 0 : ''; ; after = rows.at(-1)![id]) {
+      for (let after = integerId ? 0 : ''; ; after = rows.at(-1)![id]) {
         const more = await from.all(page([after]))
         rows.push(...more)
         if (more.length < PAGE) return rows.map(show)

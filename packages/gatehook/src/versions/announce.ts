@@ -81,8 +81,9 @@ export async function announce(
     const before = { ...board.declared(version), ...stored.overrides }
     const change = changeOf(wish, before, now)
     const after: Calendar = { ...before, ...change }
-    judge(board, version, before, after, now)
-    if (!force) refuseLast(board, version, before, after, now)
+    const turn = { board, version, before, after, now }
+    judge(turn)
+    if (!force) refuseLast(turn)
     const short = shortNotice(before, after, now)
     if (short !== undefined && !force) throw tooShort(short, Object.hasOwn(change, 'sunset_at'))
     const overrides: Overrides = { ...stored.overrides, ...change }
@@ -123,13 +124,16 @@ function changeOf(wish: Wish, before: Calendar, now: number): Overrides {
   return change as Overrides
 }
 
-function judge(
-  board: Board,
-  version: string,
-  before: Calendar,
-  after: Calendar,
-  now: number,
-): void {
+/** A version's calendar before a change and after it. */
+interface Turn {
+  readonly board: Board
+  readonly version: string
+  readonly before: Calendar
+  readonly after: Calendar
+  readonly now: number
+}
+
+function judge({ board, version, before, after, now }: Turn): void {
   const wrong = contradictions(after, version)
   if (after.successor !== null && !board.versions.includes(after.successor)) {
     wrong.push({ pointer: '/successor', message: `must be one of ${board.versions.join(', ')}` })
@@ -149,13 +153,7 @@ function judge(
 }
 
 /** Without any version that is served, every call of the API would be answered with 410. */
-function refuseLast(
-  board: Board,
-  version: string,
-  before: Calendar,
-  after: Calendar,
-  now: number,
-): void {
+function refuseLast({ board, version, before, after, now }: Turn): void {
   if (stateAt(before, now) === 'retired' || stateAt(after, now) !== 'retired') return
   const served = (one: string) => one !== version && board.standing(one)!.state !== 'retired'
   if (board.versions.some(served)) return
