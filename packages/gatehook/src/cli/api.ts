@@ -9,6 +9,7 @@ import { createKey, revokeKey } from '../access/keys.ts'
 import type { App } from '../app.ts'
 import { publicUrlOf } from '../config/config.ts'
 import { environmentKey, readConfig } from '../config/environment.ts'
+import type { OptionName } from '../config/options.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
@@ -97,11 +98,12 @@ async function withApi<T>(input: Input, use: (api: Api) => Promise<T> | T): Prom
   })
 }
 
-/** Commands that call the API. */
-export const api = commandsWith(withApi, {
-  options: apiOptions,
-  config: ['databaseUrl', 'host', 'port'],
-})
+/** Commands that call the API. `more`: what its node is configured by, for their help. */
+export const apiCommands = (...more: readonly OptionName[]) =>
+  commandsWith(withApi, {
+    options: apiOptions,
+    config: ['databaseUrl', 'host', 'port', ...more],
+  })
 
 function localAsk(app: App, key: string): Ask {
   return async (method, path, body) => {

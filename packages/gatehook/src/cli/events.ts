@@ -1,6 +1,6 @@
 /** `gatehook events …`: what happened, by the calls of the API (§9.11). */
 import { isoTime } from '../kernel/time.ts'
-import { api, listed } from './api.ts'
+import { apiCommands, listed } from './api.ts'
 import type { FamilySpec } from './command.ts'
 import { UsageError } from './mistake.ts'
 import { cyan } from './output.ts'
@@ -14,6 +14,8 @@ function countOf(text: unknown): number {
   if (count >= 1 && count <= MAX_COUNT) return count
   throw new UsageError(`--count is "${text}"; expected 1 to ${MAX_COUNT}.`)
 }
+
+const api = apiCommands()
 
 export const events: FamilySpec = {
   name: 'events',

@@ -2,7 +2,7 @@
 import { closest } from '../config/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
 import type { AnyRow, Definition } from '../resources/resource.ts'
-import { type Api, api } from './api.ts'
+import { type Api, apiCommands } from './api.ts'
 import type { CommandSpec } from './command.ts'
 import { CommandError, UsageError } from './mistake.ts'
 import { bold, dim } from './output.ts'
@@ -93,7 +93,7 @@ function unknownType({ service }: Api, type: string): UsageError {
 
 const about = ({ data }: AnyRow): string => `id ${data.object.id}`
 
-export const triggerCommand: CommandSpec = api.act({
+export const triggerCommand: CommandSpec = apiCommands().act({
   name: 'trigger <TYPE>',
   summary: 'make an event happen, to see it arrive',
   description:

@@ -4,8 +4,8 @@ import { matchesAny } from '../events/subscription.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
 import type { AnyRow } from '../resources/resource.ts'
-import { type Api, api, listed } from './api.ts'
-import type { About, CommandSpec, FamilySpec } from './command.ts'
+import { type Api, apiCommands, listed } from './api.ts'
+import type { About, FamilySpec } from './command.ts'
 import { parseDuration } from './duration.ts'
 import { UsageError } from './mistake.ts'
 import { alarm, bold, dim, green, yellow } from './output.ts'
@@ -43,7 +43,7 @@ function sinceOf(text: unknown): string {
   throw new UsageError(`--since is "${text}"; expected a span such as 2h, or an instant.`)
 }
 
-const config: CommandSpec['config'] = ['databaseUrl', 'host', 'port', 'webhookAllowPrivate']
+const api = apiCommands('webhookAllowPrivate')
 
 /** A command that sends a registration once more what there was since an instant. */
 const again = (what: 'recover' | 'replay', { options = [], ...about }: Omit<About, 'name'>) =>
@@ -51,7 +51,6 @@ const again = (what: 'recover' | 'replay', { options = [], ...about }: Omit<Abou
     ...about,
     name: `${what} <ID>`,
     options: [['--since <WHEN>', 'a span back from now (2h), or an instant'], ...options],
-    config,
     act({ args: [id], options: { since, events } }) {
       const wish = {
         since: sinceOf(since),
@@ -74,7 +73,6 @@ export const webhooks: FamilySpec = {
     api.list({
       name: 'list',
       summary: 'all registrations',
-      config,
       examples: [['gatehook webhooks list --mode live', 'of live data']],
       rows: () => (to) => listed(to, '/webhooks', LIST_MAX),
       none: `No registrations. Make one: ${making}`,
@@ -94,7 +92,6 @@ export const webhooks: FamilySpec = {
         ['--description <TEXT>', 'what it is for'],
         ['--pin <VERSION>', 'the API version its events are in (default: the newest)'],
       ],
-      config,
       examples: [[making, 'everything']],
       act({ args: [url], options: { events, description, pin } }) {
         if (events === undefined) throw new UsageError('Say what it gets: --events "*", or types.')
@@ -111,7 +108,6 @@ export const webhooks: FamilySpec = {
     api.act({
       name: 'delete <ID>',
       summary: 'ends a registration; what waits for it fails',
-      config,
       examples: [['gatehook webhooks delete wh_…', 'its log stays for 30 days']],
       act:
         ({ args: [id] }) =>
@@ -124,7 +120,6 @@ export const webhooks: FamilySpec = {
     api.act({
       name: 'activate <ID>',
       summary: 'switches one on again that was switched off',
-      config,
       examples: [['gatehook webhooks activate wh_…', 'the receiver is verified first']],
       act:
         ({ args: [id] }) =>
@@ -136,7 +131,6 @@ export const webhooks: FamilySpec = {
       name: 'test <ID>',
       summary: 'one attempt of a sample event, now',
       options: [['--type <TYPE>', 'which event (default: one it asks for)']],
-      config,
       examples: [['gatehook webhooks test wh_…', 'exit 1 where it is not delivered']],
       act:
         ({ args: [id], options: { type } }) =>
@@ -152,7 +146,6 @@ export const webhooks: FamilySpec = {
       name: 'rotate <ID>',
       summary: 'a new secret, shown once; both sign until the overlap ends',
       options: [overlapOption, ['--force', 'drop the oldest where two old ones are still good']],
-      config,
       examples: [['gatehook webhooks rotate wh_… --overlap 1h', 'swap it in within the hour']],
       act(input) {
         const overlapS = overlapOf(input)
@@ -168,7 +161,6 @@ export const webhooks: FamilySpec = {
       name: 'deliveries <ID>',
       summary: 'what was sent and what waits, the newest first',
       options: [['--state <STATE>', 'pending, delivered, failed, exhausted, paused']],
-      config,
       examples: [['gatehook webhooks deliveries wh_… --state failed', 'what went wrong']],
       rows({ args: [id], options: { state } }) {
         const path = at(id, `/deliveries?sort=-id${state ? `&state=${state}` : ''}`)
@@ -188,7 +180,6 @@ export const webhooks: FamilySpec = {
     api.act({
       name: 'resend <DELIVERY>',
       summary: 'one delivery again',
-      config,
       examples: [['gatehook webhooks resend dlv_…', 'whatever became of it']],
       act:
         ({ args: [id] }) =>
