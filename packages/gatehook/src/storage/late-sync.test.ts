@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lateSync } from './late-sync.ts'
 
-test('one sync for all that is committed before it, another for what comes while it runs', async () => {
+test('one sync for all that was committed, another for what came while it ran', async () => {
   let syncs = 0
   let during: (() => void) | undefined
   const late = lateSync(async () => {

@@ -12,7 +12,7 @@ export interface OpenDeps {
   readonly poolSize?: number
   /** SQLite: pages a connection keeps; by default as many as serving takes. */
   readonly cacheKib?: number
-  /** SQLite: a write is answered when it is committed, and on disk so much later: `late-sync.ts`. */
+  /** SQLite: a write is answered once committed, and on disk so much later (`late-sync.ts`). */
   readonly syncAfterMs?: number
 }
 

@@ -47,6 +47,8 @@ interface Ended {
 }
 
 export class Engine {
+  /** An endpoint waits for its results to be written, before it is sent more. */
+  isPressed = false
   readonly #deps: EngineDeps
   readonly #roster = new Roster()
   readonly #fairness = new Fairness<Endpoint>()
@@ -56,7 +58,6 @@ export class Engine {
   readonly #places = new Places()
   /** Where a place became free since the last turn. */
   readonly #freed = new Set<Endpoint>()
-  #pressed = false
   /** Rows in windows, as the last sweep found them. */
   #waiting = 0
   #draining = false
@@ -76,11 +77,6 @@ export class Engine {
   /** Results that wait to be written. */
   get unwritten(): number {
     return this.#ledger.size
-  }
-
-  /** An endpoint waits for its results to be written, before it is sent more. */
-  get isPressed(): boolean {
-    return this.#pressed
   }
 
   /** Places that may be taken. */
@@ -192,7 +188,7 @@ export class Engine {
 
   /** Writes the results there are. Throws when they cannot be written; they are kept. */
   settle(): Promise<void> {
-    this.#pressed = false
+    this.isPressed = false
     const written = (endpoint: Endpoint) => void this.#freed.add(endpoint)
     return this.#ledger.settle(written, ({ endpoint, reason }) => {
       endpoint.readAt = Number.NEGATIVE_INFINITY
@@ -270,7 +266,7 @@ export class Engine {
     this.#tally.count(outcome)
     this.#record(endpoint, due, ended, now)
     this.#freed.add(endpoint)
-    if (endpoint.isPressed) this.#pressed = true
+    if (endpoint.isPressed) this.isPressed = true
     this.#deps.nudge?.()
   }
 

@@ -36,7 +36,11 @@ export async function turnEngine(
   let running = true
   const signals = { hungry: signal(), results: signal(), pressed: signal() }
   const { hungry, results, pressed } = signals
-  const nudge = nudging(engine, signals)
+  const turn = () => {
+    engine.turn()
+    if (engine.isHungry) hungry.give()
+  }
+  const nudge = nudging(engine, signals, turn)
   const guarded = async (what: string, body: () => Promise<void>) => {
     try {
       await body()
@@ -63,7 +67,7 @@ export async function turnEngine(
       if (early) await quiet(engine)
       else if (engine.unwritten > BUSY_RESULTS) await pressed.wait(SETTLE_PAUSE_MORE_MS)
       await guarded('results of deliveries could not be written', () => engine.settle())
-      nudge()
+      turn()
     }
   }
   const sweeper = repeating(
@@ -107,17 +111,17 @@ async function quiet(engine: Engine): Promise<void> {
 function nudging(
   engine: Engine,
   { hungry, results, pressed }: Readonly<Record<'hungry' | 'results' | 'pressed', Signal>>,
+  turn: () => void,
 ): () => void {
   let turning = false
-  const turn = () => {
+  const turned = () => {
     turning = false
-    engine.turn()
-    if (engine.isHungry) hungry.give()
+    turn()
   }
   return () => {
     if (engine.hasPlaces && !turning) {
       turning = true
-      setImmediate(turn)
+      setImmediate(turned)
     }
     if (engine.isHungry) hungry.give()
     if (engine.hasResults) results.give()

@@ -32,7 +32,7 @@ test('at most twenty at a time to one endpoint, and the rest follow', async () =
   for (const row of world.rows.values()) assert.equal(row.arrivals.length, 1)
 })
 
-test('a result that is not written keeps its place: a crash sends twenty again, no more', async () => {
+test('a result not written keeps its place: a crash sends twenty again, no more', async () => {
   const world = new World(10)
   world.register(1, 1, ok)
   for (let n = 0; n < 100; n++) world.add(1)
