@@ -51,7 +51,7 @@ export function keepConnections<C extends Connection>(
   const forget = (connection: C): void => {
     if (!idle.delete(connection)) return
     const waiting = byOrigin.get(connection.origin)!
-    waiting.splice(waiting.indexOf(connection), 1)
+    waiting.splice(waiting.lastIndexOf(connection), 1) // mostly the last one: it is taken
     if (waiting.length === 0) byOrigin.delete(connection.origin)
   }
 
