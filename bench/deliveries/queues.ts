@@ -19,7 +19,8 @@ export interface QueueMeasured extends Measured {
 
 const FACTS = [
   'durability: each as it is by default. PostgreSQL: fsync and synchronous_commit on. SQLite:',
-  '  commits synced. Redis: snapshots only, so that a crash loses what came after the last one',
+  '  events synced before they count, results committed and synced within 10 ms. Redis: snapshots',
+  '  only, so that a crash loses what came after the last one',
   'connections: 20 to the receiver, plain HTTP, no TLS; one registration, one body, one signature',
   'rows: all of a run wait when it starts, and 10,000 more, with which it gets warm',
   'kept afterwards: the engine each attempt with its answer, pg-boss each job, the others nothing',

@@ -53,6 +53,21 @@ const committed = async (db: Database, rows: number) => {
   while ((await count(db)) < rows) await new Promise((resolve) => setImmediate(resolve))
 }
 
+test('where it is asked for, a write is acknowledged before it is synced', async (t) => {
+  const slow = disk()
+  t.after(() => slow.release())
+  const db = await withTable(t, { sync: () => slow.sync(), syncAfterMs: 0 })
+  slow.manual = true
+  await insert(db, 1)
+  await insert(db, 2)
+  assert.equal(await count(db), 2)
+  const closing = db.close()
+  const sync = await slow.next()
+  slow.manual = false
+  sync.resolve()
+  await closing
+})
+
 test('a write is acknowledged by a sync that began after its commit, not before', async (t) => {
   const slow = disk()
   t.after(() => slow.release())

@@ -60,6 +60,18 @@ test('an endpoint that hangs or floods keeps nobody waiting', async () => {
   }
 })
 
+test('customers with as much to send keep step, whatever places there are', async () => {
+  const world = new World(17)
+  const afterMs = () => 1 + Math.floor(world.random() * 10)
+  for (let no = 1; no <= 60; no++)
+    world.register(no, no, () => ({ ...answer(200), afterMs: afterMs() }))
+  for (let n = 0; n < 12_000; n++) world.add(1 + (n % 60))
+  await world.run(250)
+  const sent = Array.from({ length: 60 }, (_, at) => world.count('delivered', at + 1))
+  const [least, most] = [Math.min(...sent), Math.max(...sent)]
+  assert.ok(most <= 2 * least, `${least} to ${most}`)
+})
+
 test('the breaker leaves a broken endpoint alone, and one probe lets it go on', async () => {
   const world = new World(4)
   let whole = false
