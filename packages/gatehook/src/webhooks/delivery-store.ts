@@ -8,7 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Tx, Value } from '../storage/database.ts'
-import { fixed, sql } from '../storage/sql.ts'
+import { fixed, type Sql, sql } from '../storage/sql.ts'
 import type { Rate } from './bucket.ts'
 import { APART_MS, FAILING_MS } from './health.ts'
 import { openSecret } from './secret.ts'
@@ -61,7 +61,10 @@ const secretsOf = fixed(`SELECT sealed, expires_at FROM gh_webhook_secrets
 const pending = fixed(`SELECT no, next_attempt_at FROM gh_deliveries
   WHERE webhook_no = ? AND state = 'pending' ORDER BY next_attempt_at, no LIMIT ?`)
 
-/** Rows read by one statement; unused places hold 0, which is no row. */
+/**
+ * Rows read by one statement; unused places hold 0, which is no row. Looked at once more whether
+ * they are due: one that was known when the index was read may have been put off since.
+ */
 const ROWS = 32
 const rowsOf = fixed(`SELECT d.no, d.id, d.event_id, d.event_type, d.attempt, d.created_at,
     d.scope, e.created, e.object, b.body
@@ -69,7 +72,8 @@ const rowsOf = fixed(`SELECT d.no, d.id, d.event_id, d.event_type, d.attempt, d.
   LEFT JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
   LEFT JOIN gh_event_bodies b
     ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version
-  WHERE d.state = 'pending' AND d.no IN (${Array.from({ length: ROWS }, () => '?').join(', ')})
+  WHERE d.state = 'pending' AND d.next_attempt_at <= ?
+    AND d.no IN (${Array.from({ length: ROWS }, () => '?').join(', ')})
   ORDER BY d.next_attempt_at, d.no`)
 
 /** Results written by one statement; unused places name row 0. */
@@ -84,7 +88,7 @@ const settling = fixed(`UPDATE gh_deliveries SET state = result.column2, attempt
   FROM (VALUES ${Array.from({ length: RESULTS }, () => `(${RESULT})`)}) AS result
   WHERE no = result.column1 AND gh_deliveries.state = 'pending'`)
 const noting = fixed(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
-    last_success_at = ?, parked_until = ? WHERE no = ?`)
+    last_success_at = ?, parked_until = ? WHERE no = ? AND url = ?`)
 
 const failed = fixed(`SELECT no FROM gh_webhooks
   WHERE first_failure_at IS NOT NULL AND active = 1 AND first_failure_at <= ?
@@ -108,8 +112,9 @@ export function deliveryStore(deps: DeliveryStoreDeps): WorkStore {
         ])
       })
     },
-    async disable(no, reason) {
-      await db.write((tx) => disable(tx, no, reason, deps))
+    async disable(no, reason, url) {
+      const which = url === undefined ? sql`no = ${no}` : sql`no = ${no} AND url = ${url}`
+      await db.write((tx) => disable(tx, which, reason, deps))
     },
     async failing(now) {
       const rows = await db.arrays(failed([now - FAILING_MS, APART_MS]))
@@ -132,10 +137,10 @@ function resultsOf(settlements: readonly Settlement[]): Value[][] {
   return statements
 }
 
-const noteOne = (tx: Tx, { no, parkedUntil, ...health }: Note): Promise<number> =>
-  tx.run(
-    noting([health.firstFailureAt, health.lastFailureAt, health.lastSuccessAt, parkedUntil, no]),
-  )
+function noteOne(tx: Tx, { no, url, parkedUntil, ...health }: Note): Promise<number> {
+  const { firstFailureAt, lastFailureAt, lastSuccessAt } = health
+  return tx.run(noting([firstFailureAt, lastFailureAt, lastSuccessAt, parkedUntil, no, url]))
+}
 
 interface Wanted {
   readonly no: number
@@ -162,7 +167,7 @@ async function readDue(db: Database, { no, now, known, limit }: Wanted): Promise
   for (let from = 0; from < fresh.length; from += ROWS) {
     const numbers = fresh.slice(from, from + ROWS)
     while (numbers.length < ROWS) numbers.push(0)
-    parts.push(db.arrays(rowsOf(numbers)))
+    parts.push(db.arrays(rowsOf([now, ...numbers])))
   }
   const rows = (await Promise.all(parts)).flat().map(dueOf)
   return { rows, nextAt }
@@ -238,13 +243,13 @@ function rateOf(limits: string): Rate | undefined {
 /** Never silently: the state, the reason and the event commit together (§9.7). */
 async function disable(
   tx: Tx,
-  no: number,
+  which: Sql,
   reason: DisabledReason,
   { clock, record }: DeliveryStoreDeps,
 ): Promise<void> {
   const row = await tx.get(sql`UPDATE gh_webhooks SET active = 0, disabled_reason = ${reason},
     updated_at = ${clock.now()}, revision = revision + 1
-    WHERE no = ${no} AND active = 1 AND deleted_at IS NULL RETURNING id, scope, url`)
+    WHERE ${which} AND active = 1 AND deleted_at IS NULL RETURNING id, scope, url`)
   if (!row) return
   const { id, url, scope } = row
   const object = JSON.stringify({ id, status: 'disabled', url, disabled_reason: reason })

@@ -19,7 +19,7 @@ import { Ledger } from './ledger.ts'
 import { Places } from './places.ts'
 import { Roster } from './roster.ts'
 import { isExpired, judge } from './schedule.ts'
-import type { Due, Leases, Post, WorkStore } from './work.ts'
+import { type Due, hasBody, type Leases, type Post, type WorkStore } from './work.ts'
 
 export interface EngineDeps {
   readonly store: WorkStore
@@ -43,6 +43,8 @@ interface Ended {
   readonly n: number
   /** When it was started. */
   readonly at: number
+  /** The receiver it was sent to. */
+  readonly url: string
   readonly outcome: Outcome
 }
 
@@ -246,9 +248,10 @@ export class Engine {
     endpoint.breaker.sent()
     endpoint.owner.takeToken()
     const start = this.#places.take(endpoint.owner, elapsedMs)
-    this.#deps.post(endpoint.registration!, due, { n, now }).then((outcome) => {
+    const registration = endpoint.registration!
+    this.#deps.post(registration, due, { n, now }).then((outcome) => {
       this.#places.free(endpoint.owner, start, this.#deps.clock.elapsedMs())
-      this.#finish(endpoint, due, { n, at: now, outcome })
+      this.#finish(endpoint, due, { n, at: now, url: registration.url, outcome })
     })
   }
 
@@ -270,7 +273,7 @@ export class Engine {
     this.#deps.nudge?.()
   }
 
-  #record(endpoint: Endpoint, due: Due, { n, at, outcome }: Ended, now: number): void {
+  #record(endpoint: Endpoint, due: Due, { n, at, url, outcome }: Ended, now: number): void {
     const { chance, scheduleS } = this.#deps
     const delivered = isDelivered(outcome)
     const { inRound } = attemptsMade(due.attempt + 1)
@@ -278,6 +281,7 @@ export class Engine {
     const { state, nextAt, parkedUntil = 0 } = verdict
     const record = storedAttempt(n, at, outcome)
     this.#ledger.add(endpoint, { no: due.no, state, attempt: due.attempt + 1, nextAt, record })
+    if (endpoint.registration?.url !== url) return // it tells nothing of the new receiver
     endpoint.breaker.record(delivered, now)
     const health = afterAttempt(endpoint.health, delivered, now)
     if (health !== endpoint.health || parkedUntil > endpoint.parkedUntil) {
@@ -285,7 +289,7 @@ export class Engine {
       endpoint.parkedUntil = Math.max(parkedUntil, endpoint.parkedUntil)
       this.#ledger.note(endpoint)
     }
-    if (verdict.gone) this.#ledger.switchOff(endpoint, 'gone')
+    if (verdict.gone) this.#ledger.switchOff({ endpoint, url, reason: 'gone' })
   }
 
   #offer(endpoint: Endpoint, now: number, elapsedMs: number): void {
@@ -294,5 +298,3 @@ export class Engine {
     else this.#fairness.remove(endpoint)
   }
 }
-
-const hasBody = (due: Due): due is Due & { readonly body: string } => due.body !== undefined

@@ -121,7 +121,9 @@ export class Gatherer {
     if (registration.revision !== before?.revision) {
       endpoint.drop(now)
       // Switched on again or sent elsewhere, it was verified just now, and its failures forgotten.
-      let verified = before !== undefined && (!before.sends || before.url !== registration.url)
+      const moved = before !== undefined && before.url !== registration.url
+      if (moved) ledger.forget(endpoint)
+      let verified = moved || before?.sends === false
       if (!ledger.hasNote(endpoint)) {
         verified ||= endpoint.health.firstFailureAt !== null && registration.firstFailureAt === null
         endpoint.health = registration

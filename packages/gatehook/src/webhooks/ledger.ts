@@ -15,6 +15,8 @@ interface Result {
 
 interface SwitchOff {
   readonly endpoint: Endpoint
+  /** Its receiver, which asked for it. */
+  readonly url: string
   readonly reason: DisabledReason
 }
 
@@ -52,8 +54,13 @@ export class Ledger {
     return this.#noted.has(endpoint)
   }
 
-  switchOff(endpoint: Endpoint, reason: DisabledReason): void {
-    this.#off.push({ endpoint, reason })
+  /** What was noted is of a receiver it has no more. */
+  forget(endpoint: Endpoint): void {
+    this.#noted.delete(endpoint)
+  }
+
+  switchOff(what: SwitchOff): void {
+    this.#off.push(what)
   }
 
   /**
@@ -102,14 +109,15 @@ export class Ledger {
   async #disable(): Promise<SwitchOff | undefined> {
     const next = this.#off[0]
     if (!next) return undefined
-    await this.#store.disable(next.endpoint.no, next.reason)
+    await this.#store.disable(next.endpoint.no, next.reason, next.url)
     this.#off.shift()
     return next
   }
 }
 
-const noteOf = ({ no, health, parkedUntil }: Endpoint): Note => ({
+const noteOf = ({ no, registration, health, parkedUntil }: Endpoint): Note => ({
   no,
+  url: registration?.url ?? '',
   firstFailureAt: health.firstFailureAt,
   lastFailureAt: health.lastFailureAt,
   lastSuccessAt: health.lastSuccessAt,

@@ -44,6 +44,11 @@ export interface Due {
   readonly body: string | undefined
 }
 
+/** Due with what is to be sent. */
+export type Sendable = Due & { readonly body: string }
+
+export const hasBody = (due: Due): due is Sendable => due.body !== undefined
+
 export interface DueRows {
   readonly rows: readonly Due[]
   /** When the next one of this endpoint is due; undefined when none is known of. */
@@ -70,6 +75,8 @@ export interface Settlement {
 /** What is to be kept of an endpoint. */
 export interface Note extends Health {
   readonly no: number
+  /** Whose health it is: a registration sent elsewhere since is not touched. */
+  readonly url: string
   readonly parkedUntil: number | null
 }
 
@@ -81,8 +88,11 @@ export interface WorkStore {
   due(no: number, now: number, known: ReadonlySet<number>, limit: number): Promise<DueRows>
   /** All of it in one transaction. What is not pending any more stays as it is. */
   settle(settlements: readonly Settlement[], notes: readonly Note[]): Promise<void>
-  /** Switches a registration off, with its event, unless it is off already (§9.7). */
-  disable(no: number, reason: DisabledReason): Promise<void>
+  /**
+   * Switches a registration off, with its event, unless it is off already (§9.7). `url`: only if
+   * this is still its receiver.
+   */
+  disable(no: number, reason: DisabledReason, url?: string): Promise<void>
   /** Registrations whose health says that they are to be switched off now. */
   failing(now: number): Promise<number[]>
 }
@@ -101,6 +111,6 @@ export interface Leases {
 /** One POST of a delivery, signed; always resolves, as `aborted` when we ended it ourselves. */
 export type Post = (
   registration: Registration,
-  due: Due & { readonly body: string },
+  due: Sendable,
   attempt: { readonly n: number; readonly now: number },
 ) => Promise<Outcome>

@@ -90,6 +90,33 @@ eachService(
 )
 
 eachService(
+  'what the receiver before it answers late does not touch the new one',
+  async (service, t) => {
+    const [old, moved] = [await openHook(t), await openHook(t)]
+    const { id } = (await register(service, old)).body
+    await service.app.work()
+    for (const [n, status] of [410, 503].entries()) {
+      let answer = () => {}
+      old.holds = new Promise<void>((resolve) => void (answer = resolve))
+      old.answers = () => status
+      const [asked, arrived] = [old.calls.length, moved.calls.length]
+      const { id: event } = (await pay(service, n)).body
+      await old.until(asked + 1)
+      assert.equal((await service.patch(`/webhooks/${id}`, { url: moved.url })).status, 200)
+      answer()
+      await attempted(service, id, 1, '-id')
+      await pay(service, n + 10)
+      await moved.until(arrived + 2) // the ping, and what came after
+      const { body } = await service.get(`/webhooks/${id}`)
+      assert.deepEqual([body.active, body.disabled_reason], [true, null], `${status} of ${event}`)
+      Object.assign(old, { holds: Promise.resolve(), answers: () => 200 })
+      assert.equal((await service.patch(`/webhooks/${id}`, { url: old.url })).status, 200)
+    }
+  },
+  { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '86400,86400,86400' } },
+)
+
+eachService(
   'ten failures in a row and nothing more is sent for half a minute, then one probe',
   async (service, t) => {
     const advance = (advance_s: number) => service.app.clock!.set({ advance_s }, actor)
