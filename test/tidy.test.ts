@@ -142,7 +142,7 @@ const doors: readonly [what: string, pattern: RegExp, ...files: string[]][] = [
   [
     'outbound sockets',
     /\bfetch\(|from 'undici'|\bhttps?\.request\(|net\.connect\(|tls\.connect\(/,
-    'webhooks/transport.ts',
+    'transport/transport.ts',
     'cli/remote.ts', // in a process of its own, as a client of the engine
   ],
 ]

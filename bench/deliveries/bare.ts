@@ -1,6 +1,6 @@
 /** What the engine is measured against: undici alone, 20 connections, the same bytes, signed. */
 import { Pool } from 'undici'
-import { signatureHeaders } from '../../packages/gatehook/src/webhooks/signature.ts'
+import { signatureHeaders } from '../../packages/gatehook/src/deliveries/signature.ts'
 import { body, SECRET } from './common.ts'
 
 const CONNECTIONS = 20

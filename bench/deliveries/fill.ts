@@ -1,4 +1,8 @@
 /** A database with registrations and events that wait: one registration a customer. */
+
+import { createOutbox, newTag } from '../../packages/gatehook/src/deliveries/outbox.ts'
+import { sealSecret } from '../../packages/gatehook/src/deliveries/secret.ts'
+import { saveTopics } from '../../packages/gatehook/src/deliveries/topics.ts'
 import { createRecorder } from '../../packages/gatehook/src/events/store.ts'
 import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
 import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
@@ -9,9 +13,6 @@ import type { Database } from '../../packages/gatehook/src/storage/database.ts'
 import { migrateEngine } from '../../packages/gatehook/src/storage/migrate.ts'
 import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
 import { sql } from '../../packages/gatehook/src/storage/sql.ts'
-import { createOutbox, newTag } from '../../packages/gatehook/src/webhooks/outbox.ts'
-import { sealSecret } from '../../packages/gatehook/src/webhooks/secret.ts'
-import { saveTopics } from '../../packages/gatehook/src/webhooks/topics.ts'
 import { OBJECT, SECRET } from './common.ts'
 
 export const MASTER = 'the master secret of the bench, long enough'

@@ -3,9 +3,9 @@
  * by the same customer. The polite one gets everything, and each hostile one ends in the log.
  */
 import assert from 'node:assert/strict'
+import { hostile } from '../../packages/gatehook/test/transport/hostile.ts'
+import { answer, receiver } from '../../packages/gatehook/test/transport/receivers.ts'
 import { openHook, pay, register, settled } from '../../packages/gatehook/test/webhooks/hook.ts'
-import { hostile } from '../../packages/gatehook/test/webhooks/hostile.ts'
-import { answer, receiver } from '../../packages/gatehook/test/webhooks/receivers.ts'
 import { eachService } from '../rig/service.ts'
 
 const EVENTS = 3

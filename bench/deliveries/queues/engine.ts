@@ -1,13 +1,13 @@
 /** Our own engine as a side of row 12, on either database; filled by a process of its own. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { createLog } from '../../../packages/gatehook/src/kernel/log.ts'
-import { openDatabase } from '../../../packages/gatehook/src/storage/open.ts'
-import { sql } from '../../../packages/gatehook/src/storage/sql.ts'
 import {
   type EngineRoom,
   openEngineRoom,
-} from '../../../packages/gatehook/src/webhooks/engine-room.ts'
+} from '../../../packages/gatehook/src/deliveries/engine-room.ts'
+import { createLog } from '../../../packages/gatehook/src/kernel/log.ts'
+import { openDatabase } from '../../../packages/gatehook/src/storage/open.ts'
+import { sql } from '../../../packages/gatehook/src/storage/sql.ts'
 import { MASTER } from '../fill.ts'
 
 const log = createLog({ level: 'warn' })

@@ -1,8 +1,9 @@
 /** What a side of row 12 is, and what all queues deliver with: one transport, 20 connections. */
+
+import { signedPost } from '../../../packages/gatehook/src/deliveries/signed-post.ts'
 import { wallClock } from '../../../packages/gatehook/src/kernel/clock.ts'
 import { scopeOf } from '../../../packages/gatehook/src/kernel/principal.ts'
-import { signedPost } from '../../../packages/gatehook/src/webhooks/signed-post.ts'
-import { createTransport } from '../../../packages/gatehook/src/webhooks/transport.ts'
+import { createTransport } from '../../../packages/gatehook/src/transport/transport.ts'
 import { body, SECRET } from '../common.ts'
 
 /** POSTs under way at a time: as many as the engine has to one endpoint (§9.7). */

@@ -1,8 +1,8 @@
 /** The part of deliveries: the engine, configured; wakes go to it, on this node or on others. */
 import { readFileSync } from 'node:fs'
 import { masterSecret } from '../config/environment.ts'
-import { createDeliveries, type Deliveries } from '../webhooks/deliveries.ts'
-import { webhookMetrics } from '../webhooks/metrics.ts'
+import { createDeliveries, type Deliveries } from '../deliveries/deliveries.ts'
+import { webhookMetrics } from '../deliveries/metrics.ts'
 import type { Ground, Part } from './ground.ts'
 
 export interface DeliveryPartDeps {

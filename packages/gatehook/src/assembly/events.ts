@@ -1,5 +1,6 @@
 /** The part of events: lists, what existing backends post, the stream. */
 import type { Identify } from '../access/authenticate.ts'
+import { createOutbox } from '../deliveries/outbox.ts'
 import { type Bell, createBell } from '../events/bell.ts'
 import { createFeed } from '../events/feed.ts'
 import { type EventDeps, eventEndpoints } from '../events/routes.ts'
@@ -8,7 +9,6 @@ import { streamEndpoint } from '../events/stream.ts'
 import { createCatalog, newestOf } from '../resources/catalog.ts'
 import type { Credentials } from '../resources/rows.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
-import { createOutbox } from '../webhooks/outbox.ts'
 import type { Ground, Part } from './ground.ts'
 
 /**

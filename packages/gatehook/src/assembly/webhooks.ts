@@ -1,5 +1,8 @@
 /** The part of webhooks: registrations, the log, and the door to receivers. */
 import { readFileSync } from 'node:fs'
+import { endPostponement } from '../deliveries/postponed.ts'
+import { retention } from '../deliveries/retention.ts'
+import { longestWaitMs } from '../deliveries/schedule.ts'
 import type { SeesWhole } from '../events/view.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
@@ -7,11 +10,8 @@ import { localLimiter, sharedLimiter } from '../quota/limiter.ts'
 import { drawFrom } from '../quota/store.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { eventTypesOf } from '../resources/event-types.ts'
-import { lateTransport } from '../webhooks/late-transport.ts'
-import { endPostponement } from '../webhooks/postponed.ts'
-import { retention } from '../webhooks/retention.ts'
+import { lateTransport } from '../transport/late-transport.ts'
 import { webhookEndpoints } from '../webhooks/routes.ts'
-import { longestWaitMs } from '../webhooks/schedule.ts'
 import type { Ground, Part } from './ground.ts'
 
 export interface WebhookPartDeps {

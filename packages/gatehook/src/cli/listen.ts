@@ -3,14 +3,14 @@
  * developer's machine, signed as webhooks are (§9.11). Nothing is registered and nothing is stored.
  */
 import { readConfig } from '../config/environment.ts'
+import { type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { timeOrderedId } from '../kernel/id.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
-import { targetProblem } from '../webhooks/address-guard.ts'
-import type { Outcome, Send } from '../webhooks/attempt.ts'
-import { isDelivered } from '../webhooks/attempt.ts'
-import { type SigningSecret, signatureHeaders } from '../webhooks/signature.ts'
+import { targetProblem } from '../transport/address-guard.ts'
+import type { Outcome, Send } from '../transport/attempt.ts'
+import { isDelivered } from '../transport/attempt.ts'
 import { apiOptions, borrowKey, nodeOf } from './api.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { type FollowedEvent, followEvents } from './follow.ts'
@@ -142,7 +142,7 @@ async function run(input: Input): Promise<undefined> {
   const random = systemRandom()
   const { url } = nodeOf(input)
   // Loaded when needed: the other commands open no sockets.
-  const { createTransport } = await import('../webhooks/transport.ts')
+  const { createTransport } = await import('../transport/transport.ts')
   const transport = createTransport({
     clock: wallClock,
     allowPrivate: true,

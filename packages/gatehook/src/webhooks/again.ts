@@ -2,6 +2,9 @@
  * Sent again: one delivery, all that failed, all there was (§9.10). Rows are taken in slices, a
  * transaction each, so that a month of events holds nobody up; a slice that is done stays done.
  */
+
+import { NEXT_ROUND } from '../deliveries/delivery.ts'
+import { KEPT_MS } from '../deliveries/schedule.ts'
 import { envelope, type RenderObject } from '../events/event.ts'
 import { matchesAny } from '../events/subscription.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -9,10 +12,8 @@ import { idFloor } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { fixed, join, raw, sql } from '../storage/sql.ts'
-import { NEXT_ROUND } from './delivery.ts'
 import type { Found } from './log.ts'
 import type { Registration } from './registration.ts'
-import { KEPT_MS } from './schedule.ts'
 
 /** Rows looked at in one transaction. */
 const SLICE = 500

@@ -1,4 +1,6 @@
 /** The delivery log as it is read (§9.10): lists, one delivery, who sees which. */
+
+import { attemptsOf, type StoredState, shownState } from '../deliveries/delivery.ts'
 import type { Call } from '../http/call.ts'
 import { Query } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -7,7 +9,6 @@ import { isoTime } from '../kernel/time.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import type { Reader, Value } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
-import { attemptsOf, type StoredState, shownState } from './delivery.ts'
 import { isVisible, type Registration } from './registration.ts'
 import { registrationOf } from './registration-store.ts'
 import type { Desk } from './registrations.ts'

@@ -2,15 +2,16 @@
  * One POST to a receiver, now, outside of every queue and transaction: the ping that verifies a URL
  * (§9.1) and the test of a registration (§9.3).
  */
+
+import { type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
 import { envelope } from '../events/event.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { timeOrderedId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
-import { targetProblem } from './address-guard.ts'
-import type { Outcome, Send, Unanswered } from './attempt.ts'
-import { type SigningSecret, signatureHeaders } from './signature.ts'
+import { targetProblem } from '../transport/address-guard.ts'
+import type { Outcome, Send, Unanswered } from '../transport/attempt.ts'
 
 export interface PostDeps {
   readonly clock: Clock

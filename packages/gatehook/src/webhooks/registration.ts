@@ -9,7 +9,7 @@ import type { Scope } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Value } from '../storage/database.ts'
-import { type TargetProblem, targetProblem } from './address-guard.ts'
+import { type TargetProblem, targetProblem } from '../transport/address-guard.ts'
 
 export interface Registration {
   readonly no: number

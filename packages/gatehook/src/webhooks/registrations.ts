@@ -3,6 +3,10 @@
  * Receivers are verified before the transaction, never in it.
  */
 import { DEFAULT_OVERLAP_S } from '../access/granting.ts'
+import { newTag } from '../deliveries/outbox.ts'
+import { newSecret, openSecret, sealSecret } from '../deliveries/secret.ts'
+import type { SigningSecret } from '../deliveries/signature.ts'
+import { saveTopics } from '../deliveries/topics.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { json, noContent } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
@@ -13,7 +17,6 @@ import { readMembers } from '../kernel/members.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
-import { newTag } from './outbox.ts'
 import { type PostDeps, verifyReceiver } from './post.ts'
 import {
   isVisible,
@@ -26,9 +29,6 @@ import {
   type Whole,
 } from './registration.ts'
 import * as store from './registration-store.ts'
-import { newSecret, openSecret, sealSecret } from './secret.ts'
-import type { SigningSecret } from './signature.ts'
-import { saveTopics } from './topics.ts'
 
 export interface Desk extends PostDeps, Rules {
   readonly db: Database

@@ -1,12 +1,13 @@
 /** `POST /webhooks/{id}/test` (§9.3): a sample event, one attempt, now; it stands in the log. */
+
+import { attemptRecord, storedAttempt } from '../deliveries/delivery.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { readMembers } from '../kernel/members.ts'
 import type { Limiter } from '../quota/limiter.ts'
 import { fixed } from '../storage/sql.ts'
+import { isDelivered } from '../transport/attempt.ts'
 import type { AgainDeps } from './again.ts'
-import { isDelivered } from './attempt.ts'
-import { attemptRecord, storedAttempt } from './delivery.ts'
 import { type Posted, postEvent } from './post.ts'
 import { mayAskFor, membersOf, type Registration } from './registration.ts'
 import { type Desk, registrationAt, secretsOf } from './registrations.ts'

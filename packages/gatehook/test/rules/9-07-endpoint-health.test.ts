@@ -1,5 +1,5 @@
 /** §9.7: an endpoint that only fails is left alone, then switched off, and comes back by PATCH. The
- * breaker and the caps are held to their numbers in `test/webhooks/simulation.test.ts`. */
+ * breaker and the caps are held to their numbers in `test/deliveries/simulation.test.ts`. */
 import assert from 'node:assert/strict'
 import { breath } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'

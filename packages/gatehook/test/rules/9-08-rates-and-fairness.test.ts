@@ -1,5 +1,5 @@
 /** §9.8: deliveries per customer, and nobody waits for another's. Shares under load, hanging and
- * flooding endpoints: `test/webhooks/simulation.test.ts`. */
+ * flooding endpoints: `test/deliveries/simulation.test.ts`. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

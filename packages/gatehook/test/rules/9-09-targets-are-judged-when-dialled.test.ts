@@ -1,8 +1,8 @@
 /** §9.9: the target is judged at connect time, on the address dialled; answers are bounded. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LIMITS } from '../../src/webhooks/transport.ts'
-import { answer, receiver, short, transport } from '../webhooks/receivers.ts'
+import { LIMITS } from '../../src/transport/transport.ts'
+import { answer, receiver, short, transport } from '../transport/receivers.ts'
 
 const at = (address: string) => ({ address, family: address.includes(':') ? 6 : 4 }) as const
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Outcome } from './attempt.ts'
+import type { Outcome } from '../transport/attempt.ts'
 import { judge } from './schedule.ts'
 
 const HOUR_MS = 3_600_000

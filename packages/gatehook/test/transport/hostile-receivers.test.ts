@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Outcome } from '../../src/webhooks/attempt.ts'
+import type { Outcome } from '../../src/transport/attempt.ts'
 import { hostile } from './hostile.ts'
 import { answer, receiver, short, transport } from './receivers.ts'
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { TLSSocket } from 'node:tls'
-import type { Outcome } from '../../src/webhooks/attempt.ts'
-import type { HostAddress } from '../../src/webhooks/resolve-host.ts'
+import type { Outcome } from '../../src/transport/attempt.ts'
+import type { HostAddress } from '../../src/transport/resolve-host.ts'
 import { answer, authority, type ReceiverOptions, receiver, transport } from './receivers.ts'
 
 const here = async (): Promise<HostAddress[]> => [{ address: '127.0.0.1', family: 4 }]

@@ -1,5 +1,5 @@
 /** One attempt as it goes out: the live secrets sign, the transport sends (§9.5). */
-import type { Send } from './attempt.ts'
+import type { Send } from '../transport/attempt.ts'
 import { signatureHeaders } from './signature.ts'
 import type { LiveSecret, Post } from './work.ts'
 

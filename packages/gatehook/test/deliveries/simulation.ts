@@ -4,11 +4,11 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { quietLog } from '../../../../test/rig/databases.ts'
+import { Engine, type EngineDeps } from '../../src/deliveries/engine.ts'
+import { APART_MS, FAILING_MS } from '../../src/deliveries/health.ts'
+import type { Due, Registration, Settlement, WorkStore } from '../../src/deliveries/work.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
-import type { Outcome } from '../../src/webhooks/attempt.ts'
-import { Engine, type EngineDeps } from '../../src/webhooks/engine.ts'
-import { APART_MS, FAILING_MS } from '../../src/webhooks/health.ts'
-import type { Due, Registration, Settlement, WorkStore } from '../../src/webhooks/work.ts'
+import type { Outcome } from '../../src/transport/attempt.ts'
 
 /** mulberry32: small, good enough, the same everywhere. */
 export function seeded(seed: number): () => number {

@@ -3,7 +3,7 @@
  * one event to one registration; an attempt is one POST of it. No SQL, no sockets here.
  */
 import { isoTime } from '../kernel/time.ts'
-import { isDelivered, type Outcome } from './attempt.ts'
+import { isDelivered, type Outcome } from '../transport/attempt.ts'
 
 /** As stored; see the migration for why `paused` is not. */
 export type StoredState = 'pending' | 'delivered' | 'failed' | 'exhausted'

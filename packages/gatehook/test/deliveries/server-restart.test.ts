@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { createDatabase, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { LOCAL, openHook, pay, register, settled } from './hook.ts'
+import { LOCAL, openHook, pay, register, settled } from '../webhooks/hook.ts'
 
 const EVENTS = 30
 /** What the engine has under way to one endpoint. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
-import { nodeLeases } from '../../src/webhooks/leases.ts'
+import { nodeLeases } from '../../src/deliveries/leases.ts'
 
 /** Real time of two nodes, moved by hand. */
 function watch() {

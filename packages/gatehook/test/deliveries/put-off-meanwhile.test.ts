@@ -1,11 +1,11 @@
 /** §9.6: a delivery that is put off while due ones are looked for is not sent before its time. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
+import { deliveryStore } from '../../src/deliveries/delivery-store.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { deliveryStore } from '../../src/webhooks/delivery-store.ts'
-import { LOCAL, openHook, pay, register } from './hook.ts'
+import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 const vault = new Vault('a secret that only tests know, long enough', systemRandom())
 

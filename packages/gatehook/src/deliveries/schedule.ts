@@ -2,7 +2,7 @@
  * What an attempt's outcome means for its delivery and its endpoint (§9.6). Pure: time and chance
  * come in, a verdict goes out.
  */
-import { isDelivered, type Outcome, retryAfterMs } from './attempt.ts'
+import { isDelivered, type Outcome, retryAfterMs } from '../transport/attempt.ts'
 import type { StoredState } from './delivery.ts'
 
 const HOUR_MS = 3_600_000

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { LOCAL, openHook, pay, register, settled } from './hook.ts'
+import { LOCAL, openHook, pay, register, settled } from '../webhooks/hook.ts'
 
 const EVENTS = 30
 const UNDER_WAY = 20

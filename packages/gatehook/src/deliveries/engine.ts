@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
-import { isDelivered, type Outcome } from './attempt.ts'
+import { isDelivered, type Outcome } from '../transport/attempt.ts'
 import type { Rate } from './bucket.ts'
 import { attemptsMade, storedAttempt } from './delivery.ts'
 import { Fairness } from './drr.ts'

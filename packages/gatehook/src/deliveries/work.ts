@@ -3,7 +3,7 @@
  * and the simulation in the tests puts others in their places.
  */
 import type { Scope } from '../kernel/principal.ts'
-import type { Outcome } from './attempt.ts'
+import type { Outcome } from '../transport/attempt.ts'
 import type { Rate } from './bucket.ts'
 import type { StoredState } from './delivery.ts'
 import type { Health } from './health.ts'

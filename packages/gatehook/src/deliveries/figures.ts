@@ -1,5 +1,5 @@
 /** What the engine counts, for `/metrics` and the pages (§12.1). Pure. */
-import { isDelivered, type Outcome } from './attempt.ts'
+import { isDelivered, type Outcome } from '../transport/attempt.ts'
 
 /** Upper bounds of the latency histogram, milliseconds. */
 export const LATENCY_BUCKETS_MS = [
