@@ -50,7 +50,7 @@ export interface EngineRoom {
 const CACHE_KIB = 1_024
 /**
  * A result is kept through the end of this process once it is committed. Where the machine stops,
- * the deliveries of the last milliseconds are sent again.
+ * those of the last moment are sent again.
  */
 const SYNC_AFTER_MS = 10
 

@@ -12,7 +12,10 @@ export interface OpenDeps {
   readonly poolSize?: number
   /** SQLite: pages a connection keeps; by default as many as serving takes. */
   readonly cacheKib?: number
-  /** SQLite: a write is answered once committed, and on disk so much later (`late-sync.ts`). */
+  /**
+   * A write is answered once committed, which outlives this process, and is on disk so much later
+   * (`late-sync.ts`); on PostgreSQL when its WAL writer has come round, by default within 0.6 s.
+   */
   readonly syncAfterMs?: number
 }
 

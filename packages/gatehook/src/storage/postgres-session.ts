@@ -8,7 +8,7 @@ import { type Row, type Statement, StorageError, type Value } from './database.t
 import { isLost, isStalePlan, translate } from './postgres-errors.ts'
 import { checkValues } from './transaction.ts'
 
-export const POOL_SIZE = 10
+const POOL_SIZE = 10
 /** Connections for reads outside transactions; statements are pipelined, so few serve many. */
 const READ_LANES = 4
 /** A connection must be there, or come free, within this. */
@@ -66,10 +66,19 @@ const placeOf = (url: string): string => {
   return `${protocol}//${host}${pathname}`
 }
 
-function configOf(url: string): pg.PoolConfig {
+export interface SessionsOptions {
+  readonly log: Log
+  /** Connections for transactions. */
+  readonly poolSize?: number
+  /** Whether commits are answered before they are on disk. */
+  readonly late: boolean
+}
+
+function configOf(url: string, late: boolean): pg.PoolConfig {
   const address = new URL(url)
+  const ours = late ? `${SESSION} -c synchronous_commit=off` : SESSION
   // Options in the URL replace ours in pg, so ours go into the URL, the operator's last.
-  const options = [SESSION, address.searchParams.get('options') ?? ''].join(' ').trim()
+  const options = [ours, address.searchParams.get('options') ?? ''].join(' ').trim()
   address.searchParams.set('options', options)
   return {
     connectionString: address.href,
@@ -84,10 +93,11 @@ function configOf(url: string): pg.PoolConfig {
 }
 
 /** Throws `StorageError` when the address is none, nobody answers, or the encoding is not UTF-8. */
-export async function openSessions(url: string, size: number, log: Log): Promise<Sessions> {
+export async function openSessions(url: string, options: SessionsOptions): Promise<Sessions> {
+  const { log, poolSize = POOL_SIZE, late } = options
   if (!URL.canParse(url)) throw new StorageError('The address of the database is not a URL.')
-  const config = configOf(url)
-  const pool = new pg.Pool({ ...config, max: size })
+  const config = configOf(url, late)
+  const pool = new pg.Pool({ ...config, max: poolSize })
   // Also while a client is in use: without a listener a broken connection would end the process.
   pool.on('connect', (client) => client.on('error', (error) => lost(log, error)))
   pool.on('error', (error) => lost(log, error))

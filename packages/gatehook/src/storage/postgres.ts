@@ -6,13 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../kernel/log.ts'
 import type { Column, Database, Dialect, Reader, Row, Statement, Tx, Value } from './database.ts'
 import { isLost, isStalePlan, mayRunAgain, translate } from './postgres-errors.ts'
-import {
-  openSessions,
-  POOL_SIZE,
-  type Session,
-  type Sessions,
-  type Shape,
-} from './postgres-session.ts'
+import { openSessions, type Session, type Sessions, type Shape } from './postgres-session.ts'
 import {
   attemptWithin,
   checkValues,
@@ -50,6 +44,8 @@ export interface PostgresDeps {
   readonly log: Log
   /** Connections for transactions; reads have four of their own. */
   readonly poolSize?: number
+  /** Given, commits are answered before they are on disk; how long before, the server says. */
+  readonly syncAfterMs?: number
 }
 
 class PostgresTx implements Tx {
@@ -134,7 +130,8 @@ class PostgresTx implements Tx {
 
 /** Throws `StorageError` when the database cannot be used at all. */
 export async function openPostgres(url: string, deps: PostgresDeps): Promise<Database> {
-  const sessions = await openSessions(url, deps.poolSize ?? POOL_SIZE, deps.log)
+  const late = deps.syncAfterMs !== undefined
+  const sessions = await openSessions(url, { ...deps, late })
   const guard = transactionGuard()
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
