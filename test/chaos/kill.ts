@@ -49,6 +49,8 @@ export interface ChaosResult {
 /** From an answer to the commit of its result, however busy the machine is. */
 const UNWRITTEN_MS = 250
 const IN_FLIGHT_MAX = 20
+/** What a PostgreSQL that crashes may not have flushed: three rounds of its WAL writer, and room. */
+const UNFLUSHED_MS = 1_000
 
 interface Node {
   readonly child: ChildProcess
@@ -126,13 +128,16 @@ async function openReceiver(random: () => number) {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     arrivals,
     delivered,
-    /** Deliveries a process that ends now may not have written. */
-    atRisk() {
-      const since = performance.now() - UNWRITTEN_MS
+    /** Deliveries whose results are lost with who ends now: a process, or the database server. */
+    atRisk(ends: 'process' | 'server') {
+      const now = performance.now()
+      const [lastMs, most] =
+        ends === 'server' ? [UNFLUSHED_MS, Number.POSITIVE_INFINITY] : [UNWRITTEN_MS, IN_FLIGHT_MAX]
       let all = 0
       for (const mine of lately.values()) {
-        mine.answered = mine.answered.filter((at) => at >= since)
-        all += Math.min(IN_FLIGHT_MAX, mine.open + mine.answered.length)
+        mine.answered = mine.answered.filter((at) => at >= now - UNFLUSHED_MS)
+        const answered = mine.answered.filter((at) => at >= now - lastMs).length
+        all += Math.min(most, mine.open + answered)
       }
       return all
     },
@@ -196,8 +201,9 @@ export async function chaos(
   const killer = async () => {
     for (let kill = 1; kill <= options.kills; kill++) {
       await pause(200 + random() * 800)
-      underWay += receiver.atRisk()
-      await (options.server && random() < 1 / 3 ? restart(options.server) : killNode())
+      const server = random() < 1 / 3 ? options.server : undefined
+      underWay += receiver.atRisk(server ? 'server' : 'process')
+      await (server ? restart(server) : killNode())
       say(`kill ${kill} of ${options.kills}: ${acknowledged.size} acknowledged`)
     }
   }
