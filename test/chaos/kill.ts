@@ -49,7 +49,7 @@ export interface ChaosResult {
 /** From an answer to the commit of its result, however busy the machine is. */
 const UNWRITTEN_MS = 250
 const IN_FLIGHT_MAX = 20
-/** What a PostgreSQL that crashes may not have flushed: three rounds of its WAL writer, and room. */
+/** Of PostgreSQL when it crashes: three rounds of its WAL writer, and room. */
 const UNFLUSHED_MS = 1_000
 
 interface Node {
