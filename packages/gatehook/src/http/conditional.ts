@@ -2,7 +2,6 @@
 import { hash } from 'node:crypto'
 import { Failure } from '../kernel/failure.ts'
 import type { After, Call } from './call.ts'
-import { problem } from './problem.ts'
 
 /** A strong entity tag. SHA-1 is enough: it tells versions apart, it guards nothing. */
 export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`
@@ -28,13 +27,7 @@ export const conditional: After = (call, answer) => {
   call.out.etag = tag
   const wanted = call.headers['if-match']
   if (wanted !== undefined && !names(wanted, tag, false)) {
-    const { status, json, headers } = problem(new Failure('precondition_failed'), {
-      requestId: call.id,
-      accept: call.headers.accept,
-      path: call.path,
-    })
-    Object.assign(answer, { status, json, headers })
-    return
+    throw new Failure('precondition_failed')
   }
   const known = call.headers['if-none-match']
   if (known === undefined || !names(known, tag, true)) return

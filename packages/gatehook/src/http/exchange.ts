@@ -261,34 +261,22 @@ export const methodKnown: Step = (call) => {
   })
 }
 
-function leave(exchange: Exchange, answer: Answer): void {
+/** The way out from step `at` on. What fails there becomes the answer, and goes the rest of it. */
+function leave(exchange: Exchange, answer: Answer, at = 0): void {
   const { out } = exchange.plan.steps
-  try {
-    for (let i = 0; i < out.length; i++) {
+  for (let i = at; i < out.length; i++) {
+    try {
       const pending = out[i]!(exchange, answer)
       if (pending instanceof Promise) {
-        leaveLater(exchange, answer, pending, i + 1)
+        pending.then(
+          () => leave(exchange, answer, i + 1),
+          (error) => leave(exchange, failed(exchange, error), i + 1),
+        )
         return
       }
+    } catch (error) {
+      answer = failed(exchange, error)
     }
-  } catch (error) {
-    answer = failed(exchange, error)
-  }
-  write(exchange, answer)
-}
-
-async function leaveLater(
-  exchange: Exchange,
-  answer: Answer,
-  pending: Promise<void>,
-  at: number,
-): Promise<void> {
-  const { out } = exchange.plan.steps
-  try {
-    await pending
-    for (let i = at; i < out.length; i++) await out[i]!(exchange, answer)
-  } catch (error) {
-    answer = failed(exchange, error)
   }
   write(exchange, answer)
 }
