@@ -69,8 +69,7 @@ export function acting<A extends Administration>(admin: A, { list, perform }: Ad
           })
           return done as Awaited<ReturnType<typeof change>>
         }
-        const { principal } = call
-        const by = { actor: actorOf(principal!), customer: principal!.customer }
+        const by = { actor: actorOf(call), customer: call.principal!.customer }
         await act({ ...admin, write }, call, by)
         return answer!
       },

@@ -97,6 +97,7 @@ function knownFrom(row: store.VerificationRow, notedAt = 0): Known {
       scope: row.scope as Scope,
       kind: 'key',
       subject,
+      name: row.name,
       scopes: new Set(JSON.parse(row.scopes) as string[]),
       keyId: subject,
       ...(row.api_version === null ? {} : { version: row.api_version }),

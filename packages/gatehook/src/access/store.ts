@@ -99,6 +99,7 @@ export async function keyEverExisted(
 
 export interface VerificationRow extends Row {
   readonly id: string
+  readonly name: string
   readonly scope: number
   readonly customer: string
   readonly mode: 'live' | 'test'
@@ -114,7 +115,7 @@ export interface VerificationRow extends Row {
 
 /** All that judging one key takes, in one look-up by its hash. */
 export const findByHash = (from: Reader, hash: Uint8Array) =>
-  from.get<VerificationRow>(sql`SELECT k.id, k.scope, k.customer, k.mode, k.scopes, k.cidrs,
+  from.get<VerificationRow>(sql`SELECT k.id, k.name, k.scope, k.customer, k.mode, k.scopes, k.cidrs,
     k.api_version, k.expires_at, s.expires_at AS secret_expires_at, k.last_used_at, c.suspended,
     c.limits
     FROM gh_api_key_secrets s

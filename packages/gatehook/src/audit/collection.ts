@@ -1,6 +1,7 @@
-/** How the audit trail is listed (`/admin/audit`). */
-import type { Collection } from '../lists/collection.ts'
+/** How the audit trail is listed (`GET /admin/audit`). */
+import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
+import type { Value } from '../storage/database.ts'
 
 export const auditCollection: Collection = {
   name: 'audit',
@@ -12,13 +13,34 @@ export const auditCollection: Collection = {
     { name: 'actor_id', type: 'text' },
     { name: 'action', type: 'text' },
     { name: 'target', type: 'text' },
+    { name: 'address', type: 'text', nullable: true },
+    { name: 'request_id', type: 'text', nullable: true },
     { name: 'detail', type: 'json' },
+    { name: 'actor_name', type: 'text', nullable: true },
   ],
   integerId: false,
   scoped: false,
   counted: false,
-  filter: ['id', 'at', 'actor_kind', 'actor_id', 'action', 'target'],
+  filter: ['id', 'at', 'actor_kind', 'actor_id', 'action', 'target', 'address', 'request_id'],
   sort: ['id', 'at'],
 }
 
-export const auditView = cellView(auditCollection.columns, () => '{}')
+const columns = auditCollection.columns.map(({ name }) => name)
+const at = (name: string) => columns.indexOf(name)
+const [kind, id, actorName] = [at('actor_kind'), at('actor_id'), at('actor_name')]
+
+/** `principal {kind, id, name}` as one JSON column after those of the table. */
+const withPrincipal = (row: readonly Value[]): Value[] => [
+  ...row,
+  JSON.stringify({ kind: row[kind], id: row[id], name: row[actorName] }),
+]
+
+const cells = cellView(
+  [...auditCollection.columns, { name: 'principal', type: 'json' }],
+  () => '{}',
+)
+
+export const auditView: View = {
+  ...cells,
+  item: (row, options) => cells.item(withPrincipal(row), options),
+}

@@ -1,4 +1,8 @@
-/** The audit trail (§12.7): what operators did, written in the transaction of the act. */
+/**
+ * The audit trail (§12.7, §13): who did what, from where, written in the transaction of the
+ * operation. How rows are listed is `collection.ts`.
+ */
+import type { Call } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { timeOrderedId } from '../kernel/id.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -6,26 +10,49 @@ import type { Random } from '../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 
-/** Who acted: a credential's kind and subject, an operator of the console, the CLI, the engine. */
-export interface Actor {
-  readonly kind: Principal['kind'] | 'operator' | 'cli' | 'system'
+/** The principal of an audit row: a credential's, an operator, the command line or the engine. */
+export interface AuditPrincipal {
+  readonly kind: Principal['kind'] | 'cli' | 'system' | 'anonymous'
+  /** `Principal.subject`; the account name for `cli`, the part of the engine for `system`. */
   readonly id: string
+  /** The name of the key, client, person or operator at that time, where it is known. */
+  readonly name?: string | undefined
+}
+
+/** A principal, and the request it came with; the last two are absent outside of HTTP. */
+export interface Actor extends AuditPrincipal {
+  /** The client's address. */
+  readonly address?: string | undefined
+  /** `X-Request-Id`. */
+  readonly requestId?: string | undefined
 }
 
 export interface Act {
   readonly actor: Actor
-  /** What was done: `key.create`, `customer.update`. */
+  /** The operation: `key.create`, `customer.update`. */
   readonly action: string
-  /** The id of what it was done to. */
+  /** The id of the object of the operation. */
   readonly target: string
-  /** What is worth knowing besides; never a secret. */
+  /** Further facts; never a secret. */
   readonly detail?: Readonly<Record<string, unknown>>
 }
 
-export const actorOf = (principal: Principal): Actor => ({
-  kind: principal.kind,
-  id: principal.subject,
-})
+const ANONYMOUS: AuditPrincipal = { kind: 'anonymous', id: 'anonymous' }
+
+/**
+ * Returns the actor of a call: its principal, address and request id. An endpoint that verifies a
+ * credential itself (login, token endpoint) passes the `principal` that it found.
+ */
+export function actorOf(
+  call: Pick<Call, 'id' | 'address' | 'principal'>,
+  principal: AuditPrincipal | undefined = principalOf(call.principal),
+): Actor {
+  const { kind, id, name } = principal ?? ANONYMOUS
+  return { kind, id, name, address: call.address, requestId: call.id }
+}
+
+const principalOf = (principal: Principal | undefined): AuditPrincipal | undefined =>
+  principal && { kind: principal.kind, id: principal.subject, name: principal.name }
 
 /** Where time and chance come from. */
 export interface Sources {
@@ -33,11 +60,14 @@ export interface Sources {
   readonly random: Random
 }
 
-/** Writes one act down. The caller's transaction decides whether it happened. */
+/** Records one operation. It is stored if and only if the caller's transaction commits. */
 export async function recordAudit(tx: Tx, act: Act, { clock, random }: Sources): Promise<void> {
+  const { actor, action, target } = act
   const now = clock.now()
   const id = timeOrderedId('aud_', now, random)
-  await tx.run(sql`INSERT INTO gh_audit (id, at, actor_kind, actor_id, action, target, detail)
-    VALUES (${id}, ${now}, ${act.actor.kind}, ${act.actor.id}, ${act.action}, ${act.target},
+  await tx.run(sql`INSERT INTO gh_audit (id, at, actor_kind, actor_id, actor_name, address,
+    request_id, action, target, detail)
+    VALUES (${id}, ${now}, ${actor.kind}, ${actor.id}, ${actor.name ?? null},
+            ${actor.address ?? null}, ${actor.requestId ?? null}, ${action}, ${target},
             ${JSON.stringify(act.detail ?? {})})`)
 }

@@ -10,6 +10,8 @@ export interface Principal {
   readonly kind: 'key' | 'client' | 'person' | 'operator'
   /** §3.7: a key's id, a client's id, or the person's row id as a string. */
   readonly subject: string
+  /** The name of the key or person, or an operator's e-mail, where it costs no look-up. */
+  readonly name?: string
   readonly scopes: ReadonlySet<string>
   readonly keyId?: string
   readonly clientId?: string

@@ -186,5 +186,6 @@ const operatorOf = (row: store.SessionRow): Principal => ({
   scope: scopeOf(row.customer_no, 'live'),
   kind: 'operator',
   subject: row.operator ?? row.link!,
+  ...(row.email !== null && { name: row.email }),
   scopes: new Set([ADMIN_SCOPE]),
 })

@@ -60,6 +60,7 @@ export function principalOf(row: AccountRow): Principal {
     scope: row.scope as Scope,
     kind: 'person',
     subject: String(row.id),
+    name: row.username,
     scopes: new Set(scopesOf(row)),
     ...rateFrom(row.limits),
   }

@@ -5,6 +5,7 @@ import { people } from './migrations/0003-people.ts'
 import { oauth } from './migrations/0004-oauth.ts'
 import { webhooks } from './migrations/0005-webhooks.ts'
 import { versions } from './migrations/0006-versions.ts'
+import { auditChain } from './migrations/0009-audit-chain.ts'
 
 export interface Migration {
   readonly number: number
@@ -19,4 +20,5 @@ export const migrations: readonly Migration[] = [
   { number: 4, name: 'oauth', sql: oauth },
   { number: 5, name: 'webhooks', sql: webhooks },
   { number: 6, name: 'versions', sql: versions },
+  { number: 9, name: 'audit chain', sql: auditChain },
 ]

@@ -89,7 +89,7 @@ export const clockEndpoint = (keeper: ClockKeeper, perform: Perform): Endpoint =
       body: 'required',
       handle: (call) =>
         perform(call, async (tx) =>
-          json(200, await keeper.set(call.body, actorOf(call.principal!), tx), FRESH),
+          json(200, await keeper.set(call.body, actorOf(call), tx), FRESH),
         ),
     },
   },

@@ -154,13 +154,14 @@ function principalOf(
   { no, rate }: CustomerFacts,
   scopes: readonly string[],
 ): Principal {
-  const { customer, mode, sub, client_id, sid } = claims
+  const { customer, mode, sub, client_id, sid, name } = claims
   return {
     customer,
     mode,
     scope: scopeOf(no, mode),
     kind: client_id === sub ? 'client' : 'person',
     subject: sub,
+    ...(typeof name === 'string' && { name }),
     scopes: new Set(scopes),
     clientId: client_id,
     ...(sid !== undefined && { sessionId: sid }),

@@ -139,10 +139,10 @@ export function versionEndpoints(deps: VersionRouteDeps): Endpoint[] {
         scope,
         body: 'required',
         async handle(call) {
-          const { params, body, principal } = call
+          const { params, body } = call
           const standing = board.standing(params.version!)
           if (standing) requireMatch(call, () => JSON.stringify(shownVersion(standing)))
-          return json(200, await announce(deps, params.version!, body, actorOf(principal!)))
+          return json(200, await announce(deps, params.version!, body, actorOf(call)))
         },
       },
     }),
