@@ -1,19 +1,25 @@
 #!/usr/bin/env node
-// The program npm links as `gatehook`: an older Node is told in words which one is needed, in
-// syntax it can read; with a new one, src/cli/main.ts runs.
+// The program npm links as `gatehook`. An older Node is told which one is needed, in syntax it can
+// read. With a new one the command line runs: from the sources in a checkout, compiled in a package.
 'use strict'
 
-const needed = Number(/\d+/.exec(require('../package.json').engines.node)[0])
-const found = process.versions.node
+const { existsSync } = require('node:fs')
+const { join } = require('node:path')
 
-if (Number.parseInt(found, 10) >= needed) {
+const needed = require('../package.json').engines.node.replace(/^>=/, '')
+const found = process.versions.node
+const [major, minor] = found.split('.').map(Number)
+const [leastMajor, leastMinor = 0] = needed.split('.').map(Number)
+
+if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) {
   require('./compile-cache.cjs')
-  import('../src/cli/main.ts')
+  const checkout = existsSync(join(__dirname, '../src/cli/main.ts'))
+  import(checkout ? '../src/cli/main.ts' : '../dist/cli/main.js')
 } else {
   process.stderr.write(
-    `Gatehook needs Node ${needed}; this is Node ${found} (${process.execPath}).\n` +
-      `In a project with "node": "^${needed}" among its dependencies, npm scripts and npx use that ` +
-      `one.\nTo add it: npm install node@${needed}\n`,
+    `Gatehook needs Node ${needed} or newer; this is Node ${found} (${process.execPath}).\n` +
+      'In a project with "node": "^26" among its dependencies, npm scripts and npx use that ' +
+      'one.\nTo add it: npm install node@26\n',
   )
   process.exitCode = 1
 }

@@ -26,12 +26,21 @@ const ok = (detail: string): Finding => ({ state: 'ok', detail })
 const warn = (detail: string, hint: string): Finding => ({ state: 'warn', detail, hint })
 export const fail = (detail: string, hint: string): Finding => ({ state: 'fail', detail, hint })
 
-const LEAST_NODE = 26
+/** `engines` of the package: crypto.argon2 came with it. */
+const LEAST_NODE = [24, 7] as const
+/** The version the project is developed, tested and measured with. */
+const RECOMMENDED_NODE = 26
 
+/** Whether this Node runs Gatehook, and whether it is the one to run it with. */
 export function nodeVersion(version: string): Finding {
-  return Number.parseInt(version, 10) >= LEAST_NODE
-    ? ok(version)
-    : fail(version, `Gatehook needs Node ${LEAST_NODE}; npm install node@${LEAST_NODE} brings it.`)
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [leastMajor, leastMinor] = LEAST_NODE
+  const hint = `npm install node@${RECOMMENDED_NODE} adds it to this project.`
+  if (major < leastMajor || (major === leastMajor && minor < leastMinor)) {
+    return fail(`${version}; Gatehook needs ${LEAST_NODE.join('.')} or newer`, hint)
+  }
+  if (major >= RECOMMENDED_NODE) return ok(version)
+  return warn(`${version} works; Node ${RECOMMENDED_NODE} is recommended`, hint)
 }
 
 /** The nearest folder of the path that exists: there the rest will be made. */

@@ -14,9 +14,11 @@ import { placeIn, ServiceError, UsageError } from './mistake.ts'
 
 const FILES = ['service.ts', 'service.js', 'service.mjs']
 
-/** Ours are `.ts` in a checkout and `.js` once published. */
+/** The engine's own files are `.ts` in a checkout and `.js` in a package. */
 const ownExtension = extname(fileURLToPath(import.meta.url))
 const own = (path: string) => new URL(`${path}${ownExtension}`, import.meta.url).href
+/** A package holds the reference service twice: compiled, and as a template for `init`. */
+const REFERENCE = own(ownExtension === '.ts' ? '../../service/service' : '../service/service')
 
 export interface Found {
   readonly file: string
@@ -34,9 +36,7 @@ export function findService(folder: string): Found {
     throw new UsageError(`${root} is a file. Name the folder that holds ${FILES[0]}.`)
   }
   const file = FILES.map((name) => join(root, name)).find((path) => existsSync(path))
-  return file
-    ? { file, declared: true }
-    : { file: fileURLToPath(own('../../service/service')), declared: false }
+  return file ? { file, declared: true } : { file: fileURLToPath(REFERENCE), declared: false }
 }
 
 /**

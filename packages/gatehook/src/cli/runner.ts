@@ -18,7 +18,7 @@ interface Opens<Opening> extends About {
 }
 
 /** A command that acts and says what it did. */
-interface ActSpec<Opened, Opening, T> extends Opens<Opening> {
+export interface ActSpec<Opened, Opening, T> extends Opens<Opening> {
   /** Reads what was typed, before anything is opened; throws `UsageError`. Gives what is done. */
   readonly act: (input: Input) => (opened: Opened) => Promise<T> | T
   /** The result for a person; with `--json` it is printed as it is. */
@@ -28,7 +28,7 @@ interface ActSpec<Opened, Opening, T> extends Opens<Opening> {
 }
 
 /** A command that shows rows: a table for a person, `{ data }` with `--json`. */
-interface ListSpec<Opened, Opening, Row> extends Opens<Opening> {
+export interface ListSpec<Opened, Opening, Row> extends Opens<Opening> {
   /** As `act`. */
   readonly rows: (input: Input) => (opened: Opened) => Promise<readonly Row[]> | readonly Row[]
   /** Head → cell. */

@@ -4,7 +4,7 @@
  * developer.
  */
 import type { ClaimsHook } from '../people/person.ts'
-import type { VersionDefinition } from '../versions/board.ts'
+import type { VersionDefinition } from '../versions/calendar.ts'
 import { readVersions, type VersionOptions } from '../versions/declaration.ts'
 import { DeclarationError, type Fields } from './fields.ts'
 import { probeMistakes } from './probe.ts'

@@ -15,22 +15,10 @@ import {
   type State,
   spanAround,
   stateAt,
+  type VersionDefinition,
 } from './calendar.ts'
-import {
-  type Announcement,
-  deprecationWarning,
-  retirementBody,
-  signalHeaders,
-  type VersionChange,
-} from './signals.ts'
-
-/** A version as the service declares it. */
-export interface VersionDefinition extends Overrides {
-  /** `v1`. */
-  readonly name: string
-  /** `YYYY-MM-DD`: the day of its release, and its other name. */
-  readonly released: string
-}
+import type { VersionChange } from './change.ts'
+import { type Announcement, deprecationWarning, retirementBody, signalHeaders } from './signals.ts'
 
 export interface Standing extends Announcement {
   readonly released: string

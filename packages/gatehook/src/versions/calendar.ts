@@ -24,6 +24,14 @@ export interface Calendar {
 /** What was announced after the declaration; `null` takes back what the declaration says. */
 export type Overrides = Partial<Calendar>
 
+/** A version as the service declares it. */
+export interface VersionDefinition extends Overrides {
+  /** `v1`. */
+  readonly name: string
+  /** `YYYY-MM-DD`: the day of its release, and its other name. */
+  readonly released: string
+}
+
 export type State = 'supported' | 'deprecated' | 'retired'
 
 export const NOTHING_ANNOUNCED: Calendar = {

@@ -10,6 +10,15 @@
 // biome-ignore lint/suspicious/noExplicitAny: rows are untyped below the declaration
 type AnyRow = Record<string, any>
 
+/** A breaking change as its declaration tells it (§8.8). */
+export interface VersionChange {
+  /** The resource it changed. */
+  readonly resource: string
+  /** The version it came with. */
+  readonly version: string
+  readonly why: string
+}
+
 export interface Change<Spec = unknown> {
   /** The version the change came with; versions before it are served through it. */
   readonly version: string

@@ -5,15 +5,15 @@
 import { Failure } from '../kernel/failure.ts'
 import { readMembers } from '../kernel/members.ts'
 import { calendarMembers } from './announcement.ts'
-import type { VersionDefinition } from './board.ts'
 import {
   contradictions,
   earliestSunset,
   NOTHING_ANNOUNCED,
   NOTICE_MONTHS,
   type Overrides,
+  type VersionDefinition,
 } from './calendar.ts'
-import type { VersionChange } from './signals.ts'
+import type { VersionChange } from './change.ts'
 
 /** A version and, where its end is known already, its calendar. Days, or instants in ISO 8601. */
 export interface VersionOptions {

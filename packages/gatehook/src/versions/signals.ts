@@ -4,15 +4,7 @@
  */
 import type { Warning } from '../http/call.ts'
 import type { Calendar } from './calendar.ts'
-
-/** A breaking change as its declaration tells it (§8.8). */
-export interface VersionChange {
-  /** The resource it changed. */
-  readonly resource: string
-  /** The version it came with. */
-  readonly version: string
-  readonly why: string
-}
+import type { VersionChange } from './change.ts'
 
 /** What is said about one version. */
 export interface Announcement {

@@ -17,10 +17,12 @@ function linked(node?: string) {
 }
 
 test('an older Node is told in words which one is needed', () => {
-  const { status, stdout, stderr } = linked('20.19.0')
-  assert.deepEqual([status, stdout], [1, ''])
-  assert.match(stderr, /^Gatehook needs Node 26; this is Node 20\.19\.0 /)
-  assert.doesNotMatch(stderr, /\n\s+at |ERR_/)
+  for (const older of ['20.19.0', '22.20.0', '24.6.9']) {
+    const { status, stdout, stderr } = linked(older)
+    assert.deepEqual([status, stdout], [1, ''])
+    assert.ok(stderr.startsWith(`Gatehook needs Node 24.7 or newer; this is Node ${older} (`))
+    assert.doesNotMatch(stderr, /\n\s+at |ERR_/)
+  }
 })
 
 test('a Node that fits runs it', () => {

@@ -1,0 +1,93 @@
+/**
+ * `npm run build [PACKAGE…]`: compiles packages into their `dist/` as ES modules with source maps
+ * and declarations. Nothing is bundled. Files that are not TypeScript are copied.
+ */
+import { execFileSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { entryNames, type Package, publishedPackages, root } from './packages.ts'
+
+const require = createRequire(import.meta.url)
+const TSC = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc')
+
+/** What is compiled: a TypeScript project, its sources, and where they go. */
+const PROJECTS = [
+  { config: 'tsconfig.build.json', from: 'src', to: 'dist' },
+  { config: 'tsconfig.build.service.json', from: 'service', to: 'dist/service' },
+]
+
+/** Compiles a package whose folder has a build project; a package without one ships as it is. */
+export function buildPackage(unit: Package): void {
+  const projects = PROJECTS.filter(({ config }) => existsSync(join(unit.folder, config)))
+  if (projects.length === 0) return
+  const dist = join(unit.folder, 'dist')
+  rmSync(dist, { recursive: true, force: true })
+  for (const { config, from, to } of projects) {
+    compile(join(unit.folder, config))
+    copyOtherFiles(join(unit.folder, from), join(unit.folder, to))
+    if (to === 'dist') finishDeclarations(dist, entryNames(unit))
+  }
+}
+
+function compile(config: string): void {
+  try {
+    execFileSync(process.execPath, [TSC, '-p', config], { cwd: root, stdio: 'pipe' })
+  } catch (error) {
+    throw new Error(String((error as { stdout?: Buffer }).stdout ?? error))
+  }
+}
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+
+function copyOtherFiles(from: string, to: string): void {
+  for (const file of filesIn(from).filter((path) => !path.endsWith('.ts'))) {
+    const target = join(to, file.slice(from.length))
+    mkdirSync(dirname(target), { recursive: true })
+    copyFileSync(file, target)
+  }
+}
+
+/** A relative import of a declaration file: `from './x.ts'`, `import('./x.ts')`. */
+const RELATIVE = /(\bfrom |\bimport\(|^import )(['"])(\.{1,2}\/[^'"]+)\.ts\2/gm
+
+/**
+ * The compiler leaves `.ts` in the imports of declarations; consumers find `.js`. Declarations no
+ * consumer can reach are removed.
+ */
+function finishDeclarations(dist: string, entries: readonly string[]): void {
+  const reachable = new Set<string>()
+  const visit = (file: string): void => {
+    if (reachable.has(file)) return
+    reachable.add(file)
+    const text = readFileSync(file, 'utf8')
+    for (const [, , , path] of text.matchAll(RELATIVE)) {
+      visit(join(dirname(file), `${path}.d.ts`))
+    }
+    writeFileSync(file, text.replace(RELATIVE, '$1$2$3.js$2'))
+  }
+  for (const name of entries) visit(join(dist, `${name}.d.ts`))
+  for (const file of filesIn(dist)) {
+    if (file.endsWith('.d.ts') && !reachable.has(file)) rmSync(file)
+  }
+}
+
+if (import.meta.main) {
+  const wanted = process.argv.slice(2)
+  for (const unit of publishedPackages()) {
+    if (wanted.length > 0 && !wanted.includes(unit.name)) continue
+    buildPackage(unit)
+    console.log(`built ${unit.name}`)
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * `npm run pack [PACKAGE…] [--out DIR]`: builds packages and packs them into DIR (default
+ * `tarballs/`). A tarball is packed from a staged copy, so that the checkout's own manifests never
+ * change under a running process.
+ */
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { buildPackage } from './build.ts'
+import { type Package, publishedManifest, publishedPackages, root } from './packages.ts'
+
+export interface Tarball {
+  readonly name: string
+  readonly file: string
+  /** Bytes of the tarball, and of what it unpacks to. */
+  readonly size: number
+  readonly unpackedSize: number
+  readonly files: readonly string[]
+}
+
+const NPM = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+
+/** Copies what the tarball may hold into `folder`; npm picks from it by the manifest's `files`. */
+function stage(unit: Package, folder: string): void {
+  for (const name of ['dist', 'bin', 'service', 'template', 'README.md']) {
+    const from = join(unit.folder, name)
+    if (existsSync(from)) cpSync(from, join(folder, name), { recursive: true })
+  }
+  cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+  const manifest = publishedManifest(unit)
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+}
+
+interface Packed {
+  readonly filename: string
+  readonly size: number
+  readonly unpackedSize: number
+  readonly files: readonly { readonly path: string }[]
+}
+
+/** Builds and packs one package. */
+export function packPackage(unit: Package, out: string): Tarball {
+  buildPackage(unit)
+  const folder = mkdtempSync(join(tmpdir(), 'gatehook-pack-'))
+  try {
+    stage(unit, folder)
+    mkdirSync(out, { recursive: true })
+    const words = ['pack', '--json', '--ignore-scripts', '--pack-destination', out]
+    const stdout = execFileSync(NPM, words, {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const { filename, size, unpackedSize, files } = packedOf(JSON.parse(stdout))
+    const paths = files.map(({ path }) => path)
+    return { name: unit.name, file: join(out, filename), size, unpackedSize, files: paths }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** npm 11 and older print a list; later ones an object by name. */
+function packedOf(printed: Packed[] | Record<string, Packed>): Packed {
+  const [packed] = Object.values(printed)
+  if (!packed) throw new Error('npm pack reported no tarball')
+  return packed
+}
+
+export function packAll(out: string, names: readonly string[] = []): Tarball[] {
+  const units = publishedPackages()
+  const unknown = names.filter((name) => !units.some((unit) => unit.name === name))
+  if (unknown.length > 0) throw new Error(`no package is named ${unknown.join(', ')}`)
+  return units
+    .filter(({ name }) => names.length === 0 || names.includes(name))
+    .map((unit) => packPackage(unit, out))
+}
+
+export const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1000)} kB`
+
+if (import.meta.main) {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { out: { type: 'string', default: join(root, 'tarballs') } },
+  })
+  for (const { file, size, unpackedSize, files } of packAll(resolve(values.out), positionals)) {
+    const sizes = `${kilobytes(size)}, ${kilobytes(unpackedSize)} unpacked, ${files.length} files`
+    console.log(`${file}\n  ${sizes}`)
+  }
+}

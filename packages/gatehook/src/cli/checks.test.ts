@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { nodeVersion } from './checks.ts'
+
+test('doctor reports what the running Node is worth', () => {
+  const cases = [
+    ['22.20.0', 'fail'],
+    ['24.6.9', 'fail'],
+    ['24.7.0', 'warn'],
+    ['25.1.0', 'warn'],
+    ['26.0.0', 'ok'],
+    ['27.1.0', 'ok'],
+  ] as const
+  for (const [version, state] of cases) assert.equal(nodeVersion(version).state, state, version)
+  assert.match(nodeVersion('24.7.0').detail, /^24\.7\.0 works; Node 26 is recommended$/)
+  assert.match(nodeVersion('20.19.0').detail, /^20\.19\.0; Gatehook needs 24\.7 or newer$/)
+})
+
+test('doctor and the package name the same least Node', () => {
+  const { engines } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  )
+  const least = engines.node.replace('>=', '')
+  assert.notEqual(nodeVersion(`${least}.0`).state, 'fail')
+  const [major, minor] = least.split('.').map(Number)
+  assert.equal(nodeVersion(`${major}.${minor - 1}.99`).state, 'fail')
+})
