@@ -1,7 +1,6 @@
 /** A database with registrations and events that wait: one registration a customer. */
 
 import { createOutbox, newTag } from '../../packages/gatehook/src/deliveries/outbox.ts'
-import { sealSecret } from '../../packages/gatehook/src/deliveries/secret.ts'
 import { saveTopics } from '../../packages/gatehook/src/deliveries/topics.ts'
 import { createRecorder } from '../../packages/gatehook/src/events/store.ts'
 import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
@@ -13,6 +12,7 @@ import type { Database } from '../../packages/gatehook/src/storage/database.ts'
 import { migrateEngine } from '../../packages/gatehook/src/storage/migrate.ts'
 import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
 import { sql } from '../../packages/gatehook/src/storage/sql.ts'
+import { addSecret } from '../../packages/gatehook/src/webhooks/registration-store.ts'
 import { OBJECT, SECRET } from './common.ts'
 
 export const MASTER = 'the master secret of the bench, long enough'
@@ -37,8 +37,7 @@ export async function addCustomer(db: Database, name: string, receiver: string):
     const made = await tx.get(sql`INSERT INTO gh_webhooks
       (id, tag, scope, url, events, api_version, created_at, updated_at)
       VALUES (${`wh_${name}`}, ${tag}, ${scope}, ${receiver}, '["*"]', 'v2', 1, 1) RETURNING no`)
-    await tx.run(sql`INSERT INTO gh_webhook_secrets (webhook_no, sealed, created_at)
-      VALUES (${made!.no}, ${sealSecret(vault, SECRET.value)}, 1)`)
+    await addSecret(tx, vault, made!.no, SECRET.value, 1)
     await saveTopics(tx, { scope, no: made!.no, tag, events: ['*'], version: 'v2' })
     return scope
   })

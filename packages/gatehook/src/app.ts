@@ -161,7 +161,7 @@ function equip(ground: Ground, prepared: Prepared) {
   const happening = happeningOf(ground, service, credentials)
   const { record, catalog } = happening
   const defaultStyle = config.defaultPagination
-  const list = createLister({ db, cursorKey: vault.key('cursor'), publicUrl, defaultStyle })
+  const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
   const perform = createPerform({ db, clock, vault })
   const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
   const { clients, lookup } = clientsOf(ground)

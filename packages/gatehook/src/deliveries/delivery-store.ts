@@ -54,7 +54,7 @@ const looking = fixed(`SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.re
     c.suspended, c.limits
   FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2 WHERE w.no = ?`)
 
-const secretsOf = fixed(`SELECT sealed, expires_at FROM gh_webhook_secrets
+const secretsOf = fixed(`SELECT no, sealed, expires_at FROM gh_webhook_secrets
   WHERE webhook_no = ? ORDER BY no`)
 
 /** From the index alone; the rows themselves are read for those that are not in memory yet. */
@@ -200,8 +200,8 @@ function registrations({ db, vault }: DeliveryStoreDeps): WorkStore['look'] {
     const kept = opened.get(no)
     if (kept?.revision === revision) return kept.secrets
     const rows = await db.arrays(secretsOf([no]))
-    const fresh = rows.map(([sealed, expiresAt]) => ({
-      ...openSecret(vault, sealed as Uint8Array),
+    const fresh = rows.map(([secretNo, sealed, expiresAt]) => ({
+      ...openSecret(vault, secretNo as number, sealed as Uint8Array),
       expiresAt: expiresAt as number | null,
     }))
     if (opened.size >= OPENED_MAX) opened.clear()

@@ -1,6 +1,7 @@
 /** Signing secrets of registrations: how they are made, sealed and opened (§9.1, §9.5). */
 import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
+import type { SealedColumn } from '../storage/sealed-column.ts'
 import type { SigningSecret } from './signature.ts'
 
 const PURPOSE = 'webhook secret'
@@ -10,8 +11,18 @@ const SECRET_BYTES = 32
 export const newSecret = (random: Random): string =>
   `whsec_${random.bytes(SECRET_BYTES).toString('base64')}`
 
-export const sealSecret = (vault: Vault, secret: string): Buffer => vault.seal(PURPOSE, secret)
+export const sealedWebhookSecrets: SealedColumn = {
+  purpose: PURPOSE,
+  table: 'gh_webhook_secrets',
+  column: 'sealed',
+  key: ['no'],
+  rowOf: ([no]) => String(no),
+}
 
-export const openSecret = (vault: Vault, sealed: Uint8Array): SigningSecret => ({
-  value: vault.open(PURPOSE, sealed).toString(),
+/** `no`: of the row in `gh_webhook_secrets`. */
+export const sealSecret = (vault: Vault, no: number, secret: string): Buffer =>
+  vault.seal(PURPOSE, String(no), secret)
+
+export const openSecret = (vault: Vault, no: number, sealed: Uint8Array): SigningSecret => ({
+  value: vault.open(PURPOSE, String(no), sealed).toString(),
 })

@@ -3,13 +3,21 @@
  * `Idempotency-Key` the claim, the effect and the stored answer commit together, so a repeat is
  * answered and never done again (§11.1).
  */
+import type { KeyObject } from 'node:crypto'
 import type { Answer, Call } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure, type FailureCode, type FailureOptions } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { fingerprint, idempotencyKey, repeatId } from './key.ts'
-import { claimKey, findStored, keepAnswer, type Stored } from './store.ts'
+import {
+  ANSWER_PURPOSE,
+  answerRow,
+  claimKey,
+  findStored,
+  keepAnswer,
+  type Stored,
+} from './store.ts'
 
 /**
  * Runs `change` in one transaction and gives its answer. `change` may run again (`write`).
@@ -30,7 +38,8 @@ export interface PerformDeps {
 
 const KEPT_MS = 24 * 3_600_000
 const SECRET_KEPT_MS = 3_600_000
-const PURPOSE = 'idempotency'
+/** The keys of fingerprints. */
+export const PRINT_PURPOSE = 'idempotency fingerprint'
 
 /** What is stored, sealed: the answer, or the failure that was one. */
 type Outcome =
@@ -39,12 +48,15 @@ type Outcome =
 
 export function createPerform({ db, clock, vault }: PerformDeps): Perform {
   const running = new Set<string>()
-  const printKey = vault.key('idempotency fingerprint')
+  const printKeys = vault.macKeys(PRINT_PURPOSE)
 
-  const replay = (stored: Stored, print: Buffer): Answer => {
-    if (!print.equals(stored.fingerprint)) throw new Failure('idempotency_key_reused')
+  const replay = (call: Call, id: Buffer, stored: Stored): Answer => {
+    const isSame = (key: KeyObject) => fingerprint(key, call.body).equals(stored.fingerprint)
+    if (!printKeys.accepted.some(isSame)) throw new Failure('idempotency_key_reused')
     if (!stored.answer) throw inProgress()
-    const outcome = JSON.parse(vault.open(PURPOSE, stored.answer).toString()) as Outcome
+    const row = answerRow(call.principal!.scope, id)
+    const text = vault.open(ANSWER_PURPOSE, row, stored.answer).toString()
+    const outcome = JSON.parse(text) as Outcome
     const replayed = { 'idempotent-replayed': 'true' }
     if ('answer' in outcome) {
       return { ...outcome.answer, headers: { ...outcome.answer.headers, ...replayed } }
@@ -55,15 +67,15 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
 
   const once = (call: Call, id: Buffer, change: (tx: Tx) => Promise<Answer>) => {
     const { scope } = call.principal!
-    const print = fingerprint(printKey, call.body)
+    const print = fingerprint(printKeys.current, call.body)
     return db.write(async (tx): Promise<Settled> => {
       const now = clock.now()
       if (!(await claimKey(tx, scope, id, print, now + KEPT_MS, now))) {
-        return { stored: (await findStored(tx, scope, id))!, print }
+        return { stored: (await findStored(tx, scope, id))! }
       }
       const outcome = await attempted(tx, change)
       const kept = 'answer' in outcome && outcome.answer.secret ? SECRET_KEPT_MS : KEPT_MS
-      const sealed = vault.seal(PURPOSE, JSON.stringify(outcome))
+      const sealed = vault.seal(ANSWER_PURPOSE, answerRow(scope, id), JSON.stringify(outcome))
       await keepAnswer(tx, scope, id, sealed, now + kept)
       return { outcome }
     })
@@ -83,12 +95,11 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
       if (prepare) {
         const { scope } = call.principal!
         const stored = await findStored(db, scope, id)
-        if (stored && stored.expires_at > clock.now())
-          return replay(stored, fingerprint(printKey, call.body))
+        if (stored && stored.expires_at > clock.now()) return replay(call, id, stored)
         await prepare()
       }
       const settled = await once(call, id, change)
-      if ('stored' in settled) return replay(settled.stored, settled.print)
+      if ('stored' in settled) return replay(call, id, settled.stored)
       if ('answer' in settled.outcome) return settled.outcome.answer
       throw new Failure(settled.outcome.code, settled.outcome.message, settled.outcome.options)
     } finally {
@@ -97,7 +108,7 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
   }
 }
 
-type Settled = { readonly outcome: Outcome } | { readonly stored: Stored; readonly print: Buffer }
+type Settled = { readonly outcome: Outcome } | { readonly stored: Stored }
 
 const inProgress = () =>
   new Failure('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })

@@ -1,11 +1,26 @@
 /** SQL of stored answers. */
 import type { Database, Reader, Tx } from '../storage/database.ts'
+import type { SealedColumn } from '../storage/sealed-column.ts'
 import { fixed } from '../storage/sql.ts'
 
 export interface Stored {
   readonly fingerprint: Uint8Array
   readonly answer: Uint8Array | null
   readonly expires_at: number
+}
+
+export const ANSWER_PURPOSE = 'idempotency'
+
+/** What a stored answer is bound to. */
+export const answerRow = (scope: number, id: Uint8Array): string =>
+  `${scope} ${Buffer.from(id).toString('base64url')}`
+
+export const sealedAnswers: SealedColumn = {
+  purpose: ANSWER_PURPOSE,
+  table: 'gh_idempotency',
+  column: 'answer',
+  key: ['scope', 'id'],
+  rowOf: ([scope, id]) => answerRow(scope as number, id as Uint8Array),
 }
 
 const find = fixed(

@@ -2,9 +2,9 @@
  * Answers a list path: query in, page out, in the style asked for (§7.1, §7.2, §7.8). Envelopes and
  * headers are made here; which rows there are is `walk.ts`.
  */
-import type { KeyObject } from 'node:crypto'
 import type { Answer, Call } from '../http/call.ts'
 import type { Query } from '../http/query.ts'
+import type { MacKeys } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
 import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
@@ -15,8 +15,8 @@ import { cursorPage, isBackward, keysetPage, numberedPage, type Reach, type Rows
 
 export interface ListerOptions {
   readonly db: Database
-  /** Signs cursors. */
-  readonly cursorKey: KeyObject
+  /** Sign cursors. */
+  readonly cursorKeys: MacKeys
   /** Base of absolute links, without a slash at the end; known once the service listens. */
   readonly publicUrl: () => string
   /** The style where the parameters choose none. */
@@ -148,10 +148,10 @@ function boundTo({ bindings, reach, collection, request }: Asked): string {
 
 async function byCursor(asked: Asked): Promise<Page> {
   const { options, collection, reach, request } = asked
-  const { db, cursorKey: key } = options
+  const { db, cursorKeys: keys } = options
   const { limit } = request
   const binding = boundTo(asked)
-  const cursor = asked.cursor === undefined ? undefined : decodeCursor(key, binding, asked.cursor)
+  const cursor = asked.cursor === undefined ? undefined : decodeCursor(keys, binding, asked.cursor)
   // Backward pages look twice (the page, and whether anything follows): one moment for both.
   const page = isBackward(cursor)
     ? await db.snapshot((reader) => cursorPage(reader, collection, reach, request, cursor))
@@ -160,7 +160,7 @@ async function byCursor(asked: Asked): Promise<Page> {
   const positions: Position[] = [['first', first]]
   const show = (rel: 'prev' | 'next', to: Cursor | null): string => {
     if (to === null) return 'null'
-    const text = encodeCursor(key, binding, to)
+    const text = encodeCursor(keys.current, binding, to)
     positions.push([rel, `limit=${limit}&cursor=${text}`])
     return `"${text}"`
   }

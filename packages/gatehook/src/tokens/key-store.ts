@@ -1,9 +1,21 @@
 /** SQL of signing keys. What is in them is `signing-keys.ts`. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
+import type { SealedColumn } from '../storage/sealed-column.ts'
 import { sql } from '../storage/sql.ts'
 
 /** The setting whose row is made by whoever makes the first key, and locked by who makes others. */
 const FIRST = 'signing_key'
+
+/** The purpose private keys are sealed under, each for its `kid`. */
+export const SIGNING_PURPOSE = 'signing'
+
+export const sealedSigningKeys: SealedColumn = {
+  purpose: SIGNING_PURPOSE,
+  table: 'gh_signing_keys',
+  column: 'sealed_private_jwk',
+  key: ['kid'],
+  rowOf: ([kid]) => String(kid),
+}
 
 export interface SigningKeyRow extends Row {
   readonly kid: string

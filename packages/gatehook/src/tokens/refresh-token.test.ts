@@ -6,14 +6,15 @@ import { Vault } from '../kernel/secret.ts'
 import * as tokenText from './refresh-token.ts'
 
 const random = systemRandom()
-const key = new Vault('a master secret of enough characters', random).key('refresh token')
+const keys = new Vault('a master secret of enough characters', random).macKeys('refresh token')
+const key = keys.current
 const SESSION = 'ses_0VhKq3Zr12345678901234'
 
 test('a token names its session, to who has the key and to nobody else', () => {
   const token = tokenText.newRefreshToken(key, random, SESSION)
-  assert.equal(tokenText.sessionOf(key, token), SESSION)
+  assert.equal(tokenText.sessionOf(keys, token), SESSION)
   assert.notEqual(tokenText.newRefreshToken(key, random, SESSION), token)
-  const other = new Vault('another master secret of enough length', random).key('refresh token')
+  const other = new Vault('another master secret of enough length', random).macKeys('refresh token')
   assert.equal(tokenText.sessionOf(other, token), undefined)
 })
 
@@ -21,14 +22,14 @@ test('no other text is a token, nor one with a character changed', () => {
   const token = tokenText.newRefreshToken(key, random, SESSION)
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
-      assert.equal(tokenText.sessionOf(key, text), undefined)
+      assert.equal(tokenText.sessionOf(keys, text), undefined)
     }),
   )
   fc.assert(
     fc.property(fc.nat(token.length - 1), fc.string({ minLength: 1, maxLength: 1 }), (at, one) => {
       fc.pre(token[at] !== one)
       const bent = token.slice(0, at) + one + token.slice(at + 1)
-      assert.equal(tokenText.sessionOf(key, bent), undefined)
+      assert.equal(tokenText.sessionOf(keys, bent), undefined)
     }),
   )
 })
@@ -70,7 +71,7 @@ test('a successor is read with the token it replaces, and with no other', () => 
     string,
     string,
   ]
-  const sealed = tokenText.sealSuccessor(token, successor, random)
-  assert.equal(tokenText.openSuccessor(token, sealed, random), successor)
-  assert.throws(() => tokenText.openSuccessor(successor, sealed, random))
+  const sealed = tokenText.sealSuccessor(token, SESSION, successor, random)
+  assert.equal(tokenText.openSuccessor(token, SESSION, sealed, random), successor)
+  assert.throws(() => tokenText.openSuccessor(successor, SESSION, sealed, random))
 })

@@ -7,7 +7,10 @@
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { Random } from '../kernel/random.ts'
-import { sha256, Vault } from '../kernel/secret.ts'
+import { type MacKeys, sha256, Vault } from '../kernel/secret.ts'
+
+/** The keys of marks. */
+export const MARK_PURPOSE = 'refresh token'
 
 const PREFIX = 'grt_'
 const SESSION_PREFIX = 'ses_'
@@ -29,13 +32,14 @@ export function newRefreshToken(key: KeyObject, random: Random, sessionId: strin
 }
 
 /** The session a token is, or was, of; undefined where it was never ours. */
-export function sessionOf(key: KeyObject, token: string): string | undefined {
+export function sessionOf(keys: MacKeys, token: string): string | undefined {
   const match = FORM.exec(token)
   if (!match) return undefined
   const [, session, , mark] = match as unknown as [string, string, string, string]
-  const expected = markOf(key, token.slice(0, -MARK_CHARACTERS))
-  const same = timingSafeEqual(Buffer.from(mark), Buffer.from(expected))
-  return same ? SESSION_PREFIX + session : undefined
+  const text = token.slice(0, -MARK_CHARACTERS)
+  const isSigner = (key: KeyObject) =>
+    timingSafeEqual(Buffer.from(mark), Buffer.from(markOf(key, text)))
+  return keys.accepted.some(isSigner) ? SESSION_PREFIX + session : undefined
 }
 
 /** How tokens are stored. */
@@ -68,8 +72,16 @@ export function judge(row: Rotation, hash: Buffer, nowMs: number, graceMs: numbe
 }
 
 /** The successor, to be read by who holds the token it replaces, and by nobody else (§4.2). */
-export const sealSuccessor = (token: string, successor: string, random: Random): Buffer =>
-  new Vault(token, random).seal(SUCCESSOR, successor)
+export const sealSuccessor = (
+  token: string,
+  sessionId: string,
+  successor: string,
+  random: Random,
+): Buffer => new Vault(token, random).seal(SUCCESSOR, sessionId, successor)
 
-export const openSuccessor = (token: string, sealed: Uint8Array, random: Random): string =>
-  new Vault(token, random).open(SUCCESSOR, sealed).toString()
+export const openSuccessor = (
+  token: string,
+  sessionId: string,
+  sealed: Uint8Array,
+  random: Random,
+): string => new Vault(token, random).open(SUCCESSOR, sessionId, sealed).toString()

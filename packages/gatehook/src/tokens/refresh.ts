@@ -8,6 +8,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { modeOf, type Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
+import type { MacKeys } from '../kernel/secret.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { type Grant, type Issued, LOGIN_CLIENT, type TokenLookup, type Tokens } from './grant.ts'
 import { type Draft, type DraftToken, issued, type Lives } from './issue.ts'
@@ -33,7 +34,7 @@ interface Presented {
   readonly token: string
   readonly by: Parameters<Tokens['refresh']>[1]
   readonly scopes: readonly string[] | undefined
-  readonly mark: Parameters<typeof tokenText.newRefreshToken>[0]
+  readonly mark: MacKeys
 }
 
 /** What the transaction settles for: an access token to be signed, a refresh token to be told. */
@@ -50,12 +51,12 @@ export function refreshing(deps: RefreshDeps, draft: DraftToken) {
     const id = tokenText.sessionOf(mark, token)
     if (id === undefined) throw new Failure('invalid_grant')
     const hash = tokenText.hashOf(token)
-    const successor = tokenText.newRefreshToken(mark, random, id)
+    const successor = tokenText.newRefreshToken(mark.current, random, id)
     const next = {
       id,
       presented: hash,
       next: tokenText.hashOf(successor),
-      successor: lives.graceMs > 0 ? tokenText.sealSuccessor(token, successor, random) : null,
+      successor: lives.graceMs > 0 ? tokenText.sealSuccessor(token, id, successor, random) : null,
     }
     const signer = await keys.signer()
     const now = clock.now()
@@ -94,7 +95,7 @@ async function unrotated(
 ): Promise<string | undefined> {
   const verdict = tokenText.judge(row, hash, now, deps.lives.graceMs)
   if (verdict === 'grace' && row.successor) {
-    return tokenText.openSuccessor(token, row.successor, deps.random)
+    return tokenText.openSuccessor(token, row.id, row.successor, deps.random)
   }
   if (verdict !== 'expired') await refused(tx, deps, row, verdict === 'reuse')
   return undefined

@@ -4,7 +4,7 @@
  */
 import { timeOrderedId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
-import type { Vault } from '../kernel/secret.ts'
+import type { MacKeys, Vault } from '../kernel/secret.ts'
 import type { Tx } from '../storage/database.ts'
 import type { Tokens } from './grant.ts'
 import { type DraftDeps, type DraftToken, drafting, issued } from './issue.ts'
@@ -32,7 +32,7 @@ export type Sessions = Pick<
 const MAX_ACCESS_MS = 86_400_000
 
 export function createSessions(deps: SessionDeps): Sessions {
-  const mark = deps.vault.key('refresh token')
+  const mark = deps.vault.macKeys(tokenText.MARK_PURPOSE)
   const draft = drafting(deps)
   const refresh = refreshing(deps, draft)
   return {
@@ -63,16 +63,14 @@ export function createSessions(deps: SessionDeps): Sessions {
   }
 }
 
-type Mark = ReturnType<Vault['key']>
-
-function opening(deps: SessionDeps, draft: DraftToken, mark: Mark): Tokens['openSession'] {
+function opening(deps: SessionDeps, draft: DraftToken, mark: MacKeys): Tokens['openSession'] {
   const { db, clock, random, lives, keys } = deps
   return async (granted) => {
     const signer = await keys.signer()
     const now = clock.now()
     const id = timeOrderedId('ses_', now, random)
     const endsAt = now + lives.absoluteMs
-    const token = tokenText.newRefreshToken(mark, random, id)
+    const token = tokenText.newRefreshToken(mark.current, random, id)
     const token_hash = tokenText.hashOf(token)
     const access = await db.write(async (tx) => {
       const grant = typeof granted === 'function' ? await granted(tx, id) : granted

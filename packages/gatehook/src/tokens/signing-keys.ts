@@ -22,9 +22,6 @@ import type { Database, Tx } from '../storage/database.ts'
 import { headerOf } from './access-token.ts'
 import * as store from './key-store.ts'
 
-/** The purpose private keys are sealed under. */
-export const SIGNING_PURPOSE = 'signing'
-
 /** For so long others may keep the key set (`Cache-Control`). */
 export const KEY_SET_MAX_AGE_S = 300
 /** Twice that: whoever keeps the key set has the new key before anything is signed with it. */
@@ -57,7 +54,7 @@ async function newKey({ vault, clock }: Sources, aheadMs: number): Promise<store
   return {
     kid,
     public_jwk: JSON.stringify(publicJwk),
-    sealed_private_jwk: vault.seal(SIGNING_PURPOSE, JSON.stringify({ ...publicJwk, d })),
+    sealed_private_jwk: vault.seal(store.SIGNING_PURPOSE, kid, JSON.stringify({ ...publicJwk, d })),
     created_at: now,
     signs_from: now + aheadMs,
   }
@@ -109,6 +106,8 @@ interface Ring {
   readonly rows: readonly store.SigningKeyRow[]
   readonly publicKeys: ReadonlyMap<string, KeyObject>
   readonly published: string
+  /** Of the vault when the rows were read: later, their private keys may not open. */
+  readonly generation: number
 }
 
 /** Keys are read when first needed. */
@@ -119,8 +118,8 @@ export function keyRing(deps: KeyRingDeps): KeyRing {
   const open = (row: store.SigningKeyRow): Signer => {
     let signer = signers.get(row.kid)
     if (!signer) {
-      const jwk = JSON.parse(vault.open(SIGNING_PURPOSE, row.sealed_private_jwk).toString())
-      const privateKey = createPrivateKey({ format: 'jwk', key: jwk })
+      const jwk = vault.open(store.SIGNING_PURPOSE, row.kid, row.sealed_private_jwk).toString()
+      const privateKey = createPrivateKey({ format: 'jwk', key: JSON.parse(jwk) })
       signer = { kid: row.kid, header: headerOf(row.kid), privateKey }
       signers.set(row.kid, signer)
     }
@@ -184,13 +183,14 @@ async function addKey(
 }
 
 /** What was read last, and when it is read again. */
-function ringMemory({ db, clock }: KeyRingDeps) {
+function ringMemory({ db, clock, vault }: KeyRingDeps) {
   let ring: Ring | undefined
   let lookedMs = Number.NEGATIVE_INFINITY
   let flight: Promise<void> | undefined
   const read = async () => {
     const begunMs = clock.elapsedMs()
-    ring = ringOf(await store.allKeys(db))
+    const { generation } = vault
+    ring = ringOf(await store.allKeys(db), generation)
     lookedMs = begunMs
   }
   /** One reading at a time, however many wait for it. */
@@ -207,7 +207,8 @@ function ringMemory({ db, clock }: KeyRingDeps) {
       await flight?.catch(() => undefined)
       await shared()
     },
-    known: (): Ring | Promise<Ring> => ring ?? shared().then(() => ring!),
+    known: (): Ring | Promise<Ring> =>
+      ring?.generation === vault.generation ? ring : shared().then(() => ring!),
     find(kid: string): ReturnType<KeyRing['find']> {
       const key = ring?.publicKeys.get(kid)
       if (key || recent()) return key
@@ -220,11 +221,11 @@ function ringMemory({ db, clock }: KeyRingDeps) {
   }
 }
 
-function ringOf(rows: readonly store.SigningKeyRow[]): Ring {
+function ringOf(rows: readonly store.SigningKeyRow[], generation: number): Ring {
   const publicKeys = new Map<string, KeyObject>()
   for (const { kid, public_jwk } of rows) {
     publicKeys.set(kid, createPublicKey({ format: 'jwk', key: JSON.parse(public_jwk) }))
   }
   const published = `{"keys":[${rows.map((row) => row.public_jwk).join(',')}]}`
-  return { rows, publicKeys, published }
+  return { rows, publicKeys, published, generation }
 }

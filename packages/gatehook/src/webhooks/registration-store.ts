@@ -1,5 +1,7 @@
 /** SQL of registrations and their secrets. */
+import { sealSecret } from '../deliveries/secret.ts'
 import type { Scope } from '../kernel/principal.ts'
+import type { Vault } from '../kernel/secret.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 import type { Registration } from './registration.ts'
@@ -99,8 +101,9 @@ const live = fixed(
    WHERE webhook_no = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY no`,
 )
 const add = fixed(
-  'INSERT INTO gh_webhook_secrets (webhook_no, sealed, created_at) VALUES (?, ?, ?)',
+  'INSERT INTO gh_webhook_secrets (webhook_no, sealed, created_at) VALUES (?, ?, ?) RETURNING no',
 )
+const fill = fixed('UPDATE gh_webhook_secrets SET sealed = ? WHERE no = ?')
 const retire = fixed(
   `UPDATE gh_webhook_secrets SET expires_at = ?
    WHERE webhook_no = ? AND (expires_at IS NULL OR expires_at > ?)`,
@@ -108,6 +111,8 @@ const retire = fixed(
 const dropDead = fixed('DELETE FROM gh_webhook_secrets WHERE webhook_no = ? AND expires_at <= ?')
 const dropOne = fixed('DELETE FROM gh_webhook_secrets WHERE no = ?')
 const dropAll = fixed('DELETE FROM gh_webhook_secrets WHERE webhook_no = ?')
+
+const EMPTY = new Uint8Array()
 
 export interface StoredSecret {
   readonly no: number
@@ -119,8 +124,17 @@ export interface StoredSecret {
 export const liveSecrets = (from: Reader, webhookNo: number, now: number) =>
   from.all<StoredSecret>(live([webhookNo, now]))
 
-export const addSecret = (tx: Tx, webhookNo: number, sealed: Uint8Array, now: number) =>
-  tx.run(add([webhookNo, sealed, now]))
+/** The encrypted secret is bound to its row, so the row comes first. */
+export async function addSecret(
+  tx: Tx,
+  vault: Vault,
+  webhookNo: number,
+  secret: string,
+  now: number,
+): Promise<void> {
+  const { no } = (await tx.get<{ readonly no: number }>(add([webhookNo, EMPTY, now])))!
+  await tx.run(fill([sealSecret(vault, no, secret), no]))
+}
 
 /** All that are there live until `until` at most. */
 export async function retireSecrets(tx: Tx, webhookNo: number, until: number, now: number) {

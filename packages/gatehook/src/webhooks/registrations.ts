@@ -4,7 +4,7 @@
  */
 import { DEFAULT_OVERLAP_S } from '../access/granting.ts'
 import { newTag } from '../deliveries/outbox.ts'
-import { newSecret, openSecret, sealSecret } from '../deliveries/secret.ts'
+import { newSecret, openSecret } from '../deliveries/secret.ts'
 import type { SigningSecret } from '../deliveries/signature.ts'
 import { saveTopics } from '../deliveries/topics.ts'
 import type { Answer, Call } from '../http/call.ts'
@@ -90,7 +90,7 @@ export function register(desk: Desk, call: Call): Promise<Answer> {
       subject: kind === 'person' ? subject : null,
     }
     const row = await store.insertRegistration(tx, wanted, now)
-    await store.addSecret(tx, row.no, sealSecret(vault, secret), now)
+    await store.addSecret(tx, vault, row.no, secret, now)
     await asked(tx, row)
     const answer = withSecret(201, row, secret)
     return { ...answer, headers: { ...answer.headers, location: `/webhooks/${id}` } }
@@ -135,7 +135,7 @@ export async function secretsOf(
   webhookNo: number,
 ): Promise<SigningSecret[]> {
   const rows = await store.liveSecrets(from, webhookNo, clock.now())
-  return rows.map(({ sealed }) => openSecret(vault, sealed))
+  return rows.map(({ no, sealed }) => openSecret(vault, no, sealed))
 }
 
 /**
@@ -226,7 +226,7 @@ export function rotateSecret(desk: Desk, call: Call): Promise<Answer> {
       if (!wish.force) throw new Failure('rotation_in_progress')
       await store.dropSecret(tx, oldest.no)
     }
-    await store.addSecret(tx, row.no, sealSecret(vault, secret), now)
+    await store.addSecret(tx, vault, row.no, secret, now)
     await store.touchRegistration(tx, row.no, now)
     tx.afterCommit(() => desk.wake([row.no]))
     const after = await store.lockRegistration(tx, row.scope, row.id)

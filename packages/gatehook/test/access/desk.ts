@@ -128,7 +128,7 @@ function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, ti
   const publicUrl = () => 'https://api.example.test'
   const list = createLister({
     db,
-    cursorKey: vault.key('cursor'),
+    cursorKeys: vault.macKeys('cursor'),
     publicUrl,
     defaultStyle: 'cursor',
   })

@@ -9,7 +9,8 @@ import { formatKey } from '../../src/kernel/api-key-format.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { ensureSigningKey, SIGNING_PURPOSE } from '../../src/tokens/signing-keys.ts'
+import { SIGNING_PURPOSE } from '../../src/tokens/key-store.ts'
+import { ensureSigningKey } from '../../src/tokens/signing-keys.ts'
 import { administration, HandClock, openDesk, random } from './desk.ts'
 
 const by = { actor: { kind: 'cli', id: 'test' } } as const
@@ -86,9 +87,9 @@ eachMigrated('§4.6 the signing key is ES256, its private part sealed', async (d
   const members = `{"crv":"P-256","kty":"EC","x":"${shared.x}","y":"${shared.y}"}`
   assert.equal(kid, createHash('sha256').update(members).digest('base64url'))
   const sealed = Buffer.from(row!.sealed_private_jwk)
-  const { d, ...rest } = JSON.parse(vault.open(SIGNING_PURPOSE, sealed).toString())
+  const { d, ...rest } = JSON.parse(vault.open(SIGNING_PURPOSE, kid, sealed).toString())
   assert.deepEqual(rest, shared)
   assert.equal(Buffer.from(d, 'base64url').length, 32)
   assert(!sealed.includes(d))
-  assert.throws(() => vault.open('cursor', sealed))
+  assert.throws(() => vault.open('cursor', kid, sealed))
 })

@@ -114,7 +114,7 @@ export async function openDesk(
   await ensureSigningKey(db, { vault, clock })
   const list = createLister({
     db,
-    cursorKey: vault.key('cursor'),
+    cursorKeys: vault.macKeys('cursor'),
     publicUrl: () => issuer,
     defaultStyle: 'cursor',
   })

@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type CompactJWSHeaderParameters, CompactSign } from 'jose'
 import { sql } from '../../src/storage/sql.ts'
-import { SIGNING_PURPOSE } from '../../src/tokens/signing-keys.ts'
+import { SIGNING_PURPOSE } from '../../src/tokens/key-store.ts'
 import { type Desk, ISSUER, login } from './desk.ts'
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
@@ -11,7 +11,7 @@ const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 /** Our own key, as only the server has it. */
 export async function ownKey({ db, vault }: Desk): Promise<{ kid: string; key: KeyObject }> {
   const row = (await db.get(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`))!
-  const jwk = JSON.parse(vault.open(SIGNING_PURPOSE, row.sealed_private_jwk).toString())
+  const jwk = JSON.parse(vault.open(SIGNING_PURPOSE, row.kid, row.sealed_private_jwk).toString())
   return { kid: row.kid, key: createPrivateKey({ format: 'jwk', key: jwk }) }
 }
 

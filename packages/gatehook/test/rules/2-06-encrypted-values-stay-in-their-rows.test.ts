@@ -1,0 +1,63 @@
+/** §2.6 note 2: an encrypted value that is copied to another row does not open there. */
+import assert from 'node:assert/strict'
+import { eachMigrated } from '../../../../test/rig/databases.ts'
+import { eachService } from '../../../../test/rig/service.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { SealError, Vault } from '../../src/kernel/secret.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { sealedSigningKeys } from '../../src/tokens/key-store.ts'
+import { addSecret, liveSecrets } from '../../src/webhooks/registration-store.ts'
+import { secretsOf } from '../../src/webhooks/registrations.ts'
+import { openDesk } from '../tokens/desk.ts'
+
+const vault = new Vault('a secret that only tests know, long enough', systemRandom())
+const clock = { now: () => 1, elapsedMs: () => 1 }
+
+eachMigrated('the secret of one registration signs nothing for another', async (db) => {
+  await db.write((tx) => addSecret(tx, vault, 1, 'whsec_own', 1))
+  await db.write((tx) => addSecret(tx, vault, 2, 'whsec_foreign', 1))
+  assert.deepEqual(await secretsOf({ clock, vault }, db, 1), [{ value: 'whsec_own' }])
+  const [foreign] = await liveSecrets(db, 2, 1)
+  await db.write((tx) =>
+    tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${foreign!.sealed} WHERE webhook_no = 1`),
+  )
+  await assert.rejects(secretsOf({ clock, vault }, db, 1), SealError)
+  assert.deepEqual(await secretsOf({ clock, vault }, db, 2), [{ value: 'whsec_foreign' }])
+})
+
+eachMigrated('a signing key opens for its own id', async (db, t) => {
+  const { vault } = await openDesk(db, t)
+  const row = (await db.get(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`))!
+  const { purpose, rowOf } = sealedSigningKeys
+  assert.ok(vault.open(purpose, rowOf([row.kid]), row.sealed_private_jwk).includes(row.kid))
+  assert.throws(() => vault.open(purpose, rowOf(['another']), row.sealed_private_jwk), SealError)
+})
+
+eachService(
+  'a stored response is replayed for its own key alone',
+  async ({ post, app, as, key }) => {
+    const send = (caller: { post: typeof post }, id: string, email: string) =>
+      caller.post('/api/v2/users', { name: 'Ada', email }, { 'idempotency-key': id })
+    const other = as(await key())
+    const first = await send({ post }, 'a', 'first@example.com')
+    const second = await send(other, 'a', 'second@example.com')
+    assert.deepEqual([first.status, second.status], [201, 201])
+    const rows = await app.db.all(sql`SELECT id, answer, fingerprint FROM gh_idempotency`)
+    assert.equal(rows.length, 2)
+    const [a, b] = rows
+    const swap = (from: typeof a, to: typeof a) =>
+      app.db.write((tx) =>
+        tx.run(sql`UPDATE gh_idempotency SET answer = ${from!.answer} WHERE id = ${to!.id}`),
+      )
+    await swap(a, b)
+    await swap(b, a)
+    for (const [caller, email] of [
+      [{ post }, 'first@example.com'],
+      [other, 'second@example.com'],
+    ] as const) {
+      const replayed = await send(caller, 'a', email)
+      assert.equal(replayed.status, 500)
+      assert.doesNotMatch(replayed.text, /example\.com/)
+    }
+  },
+)
