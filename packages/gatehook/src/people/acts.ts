@@ -17,9 +17,9 @@ import {
   WORD_MAX,
   writeCredential,
 } from './credential.ts'
-import { scopesOf } from './person.ts'
+import { MIN_LENGTH, newPassword, refuseCommonPassword } from './password-policy.ts'
+import { type Directory, scopesOf } from './person.ts'
 import * as store from './store.ts'
-import { newPassword } from './username.ts'
 
 const change = (admin: Administration) => ({
   role: optional(orNull(line(WORD_MAX))),
@@ -27,7 +27,7 @@ const change = (admin: Administration) => ({
   disabled: optional(bool),
 })
 
-const passwordChange = { password: required(newPassword) }
+const passwordChange = { password: required(newPassword(MIN_LENGTH.person)) }
 
 /**
  * A new password, from `{password}`; the person's sessions end. A row that had none can sign in
@@ -45,6 +45,8 @@ export async function setPassword(
   const { directory } = deps
   const scope = await directory.scopeOf(admin.db, id)
   if (scope === undefined) throw new Failure('not_found')
+  const name = await signInNameOf(admin.db, directory, scope, id)
+  await refuseCommonPassword(wish.password, name, '/password')
   const password = await deps.hasher.hash(wish.password)
   await admin.write(async (tx) => {
     const kept = await store.lockCredential(tx, directory.resource, id)
@@ -52,6 +54,18 @@ export async function setPassword(
     else await firstPassword(tx, admin, deps, scope, id, password)
     await recordAudit(tx, { actor, action: 'person.password', target: String(id) }, admin)
   })
+}
+
+/** The name the row signs in with, or would. Throws 404. */
+async function signInNameOf(
+  from: Reader,
+  directory: Directory,
+  scope: Scope,
+  id: number,
+): Promise<string> {
+  const row = await directory.find(from, scope, id)
+  if (!row) throw new Failure('not_found')
+  return String(row[directory.username] ?? '')
 }
 
 /** In the transaction of who asked: the password, and the end of what the old one opened. */

@@ -22,12 +22,12 @@ import {
   WORD_MAX,
   writeCredential,
 } from './credential.ts'
+import { MIN_LENGTH, newPassword, passwordError } from './password-policy.ts'
 import type { Directory } from './person.ts'
-import { newPassword } from './username.ts'
 
 const creation = (admin: Administration) =>
   ({
-    password: required(newPassword),
+    password: required(newPassword(MIN_LENGTH.person)),
     role: optional(orNull(line(WORD_MAX))),
     scopes: optional(knownScopes(admin)),
     customer: optional(line(WORD_MAX)),
@@ -35,7 +35,7 @@ const creation = (admin: Administration) =>
   }) satisfies Members
 
 /** Members of the credential, and those of the row; all that is wrong with both is told at once. */
-function readCreation(admin: Administration, directory: Directory, input: unknown) {
+async function readCreation(admin: Administration, directory: Directory, input: unknown) {
   const members = creation(admin)
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidMembers([{ pointer: '', code: 'invalid_value', message: 'must be an object' }])
@@ -57,7 +57,12 @@ function readCreation(admin: Administration, directory: Directory, input: unknow
   }
   const wish = collected(() => readMembers(ours, members))
   const values = collected(() => directory.values(rows))
-  if (!wish || !values) throw invalidMembers(errors)
+  if (wish && values) {
+    const name = String(values[directory.username] ?? '')
+    const error = await passwordError(wish.password, name, '/password')
+    if (error) errors.push(error)
+  }
+  if (!wish || !values || errors.length > 0) throw invalidMembers(errors)
   return { wish, values }
 }
 
@@ -72,7 +77,7 @@ export async function createPerson(
   { actor, customer: own }: Caller,
 ): Promise<ShownPerson> {
   const { directory } = deps
-  const { wish, values } = readCreation(admin, directory, input)
+  const { wish, values } = await readCreation(admin, directory, input)
   const customer = customerId(wish.customer ?? own)
   const mode = wish.mode ?? 'live'
   const scopes = wish.scopes ?? deps.defaultScopes

@@ -13,7 +13,8 @@ import { ConstraintError, type Tx } from '../storage/database.ts'
 import { type Operator, operatorRows } from './collection.ts'
 import * as store from './operator-store.ts'
 import type { Hasher } from './password.ts'
-import { fold, newPassword } from './username.ts'
+import { MIN_LENGTH, newPassword, refuseCommonPassword } from './password-policy.ts'
+import { fold } from './username.ts'
 
 const EMAIL_MAX = 254
 const TOKEN_BYTES = 32
@@ -26,8 +27,9 @@ const address: Read<string> = (value, wrong) =>
     ? value
     : wrong('must be an e-mail address')
 
-const creation = { email: required(address), password: required(newPassword) }
-const passwordChange = { password: required(newPassword) }
+const password = required(newPassword(MIN_LENGTH.operator))
+const creation = { email: required(address), password }
+const passwordChange = { password }
 
 /** From `{email, password}`. Throws 422, 409 `conflict` for an e-mail somebody has. */
 export async function createOperator(
@@ -37,6 +39,7 @@ export async function createOperator(
   actor: Actor,
 ): Promise<Operator> {
   const wish = readMembers(input, creation)
+  await refuseCommonPassword(wish.password, wish.email, '/password')
   const password = await hasher.hash(wish.password)
   const now = admin.clock.now()
   const id = timeOrderedId('op_', now, admin.random)
@@ -102,6 +105,7 @@ export async function setOperatorPassword(
   actor: Actor,
 ): Promise<Operator> {
   const wish = readMembers(input, passwordChange)
+  await refuseCommonPassword(wish.password, email, '/password')
   if (!(await store.findOperator(admin.db, fold(email)))) throw new Failure('not_found')
   const password = await hasher.hash(wish.password)
   return acting(admin, email, 'operator.password', actor, async (tx, row) => {

@@ -6,6 +6,7 @@ import type { Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { replacePassword } from './acts.ts'
 import type { ActDeps } from './credential.ts'
+import { refuseCommonPassword } from './password-policy.ts'
 import { type ClaimsHook, type Person, personOf, refuseSuspended } from './person.ts'
 import type { Judge } from './sign-in.ts'
 import * as store from './store.ts'
@@ -74,6 +75,7 @@ export function createQuestions(
       const own = await store.findById(db, resource, id)
       if (!own) throw new Failure('forbidden')
       const { revision } = await judge(how, own.username, current, address)
+      await refuseCommonPassword(wanted, own.username, '/new')
       const password = await hasher.hash(wanted)
       await db.write(async (tx) => {
         const kept = await store.lockCredential(tx, resource, id)

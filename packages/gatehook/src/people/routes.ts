@@ -11,8 +11,8 @@ import { authMembers, text } from './auth-members.ts'
 import { accountRows } from './collection.ts'
 import { createPerson } from './creation.ts'
 import type { ActDeps } from './credential.ts'
+import { MIN_LENGTH, newPassword } from './password-policy.ts'
 import type { Questions } from './questions.ts'
-import { newPassword } from './username.ts'
 
 export interface RouteDeps extends AdminDeps {
   readonly admin: Administration
@@ -49,7 +49,10 @@ function themselves({ principal }: Call): Principal {
 async function ownPassword(call: Call, { people }: RouteDeps): Promise<Answer> {
   const principal = themselves(call)
   const sent = authMembers(call.body, passwordMembers)
-  const wanted = readMembers({ new: sent.new }, { new: required(newPassword) }).new
+  const wanted = readMembers(
+    { new: sent.new },
+    { new: required(newPassword(MIN_LENGTH.person)) },
+  ).new
   await people.changeOwnPassword(principal, sent.current, wanted, call.address)
   return noContent()
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readMembers, required } from '../kernel/members.ts'
-import { fold, newPassword, passwordText } from './username.ts'
+import { fold, passwordText } from './username.ts'
 
 test('§4.8 sign-in names are one whatever their case and composition', () => {
   assert.equal(fold('Ada@Example.COM'), 'ada@example.com')
@@ -16,14 +15,5 @@ test('a password is what is typed, on any keyboard', () => {
   assert.notEqual(passwordText(' secret'), passwordText('secret'))
   for (const bad of ['a\0b', 'a\nb', '\ud800', 'x'.repeat(1025), 'ö'.repeat(513)]) {
     assert.equal(passwordText(bad), undefined)
-  }
-})
-
-test('new passwords have 8 characters to 1024 bytes', () => {
-  const read = (password: unknown) => readMembers({ p: password }, { p: required(newPassword) }).p
-  for (const good of ['12345678', '🔑🔑🔑🔑🔑🔑🔑🔑', 'x'.repeat(1024)])
-    assert.equal(read(good), good)
-  for (const bad of ['1234567', '🔑🔑🔑🔑', 'x'.repeat(1025), 'tab\there!', 12345678, null]) {
-    assert.throws(() => read(bad), { code: 'validation_failed' })
   }
 })
