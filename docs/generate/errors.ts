@@ -33,6 +33,8 @@ const advice: Readonly<Record<FailureCode, string>> = {
   invalid_credentials: 'Check name and password.',
   invalid_api_key: 'Check the key, its expiry and the address you call from; ask for another.',
   insufficient_scope: 'Ask for the scope that `message` names.',
+  first_party_required:
+    'Use a token of `POST /auth/login`, Basic, or a client registered with `first_party: true`.',
   customer_suspended: 'Talk to the operator.',
   https_required: 'Call the same path by `https://`.',
   forbidden: 'Do not repeat it; nothing about the request can be mended.',

@@ -4,6 +4,7 @@ import { configurationPage } from '../../packages/gatehook/src/config/describe.t
 import { declarationPage } from './declaration.ts'
 import { errorsPage } from './errors.ts'
 import { limitsTable } from './limits.ts'
+import { permissionsPage } from './permissions.ts'
 import { rulesPage } from './rules-page.ts'
 
 export interface Page {
@@ -20,6 +21,7 @@ export function pages(): Page[] {
     { file: reference('configuration.md'), text: configurationPage() },
     { file: reference('declaration.md'), text: declarationPage() },
     { file: reference('errors.md'), text: errorsPage() },
+    { file: reference('permissions.md'), text: permissionsPage() },
     { file: reference('rules.md'), text: rulesPage() },
     { file: http, text: withBlock(readFileSync(http, 'utf8'), 'limits', limitsTable()) },
   ]

@@ -41,6 +41,7 @@ import { Vault } from './kernel/secret.ts'
 import { createLister } from './lists/list.ts'
 import { pageProblem } from './oauth/pages.ts'
 import type { Oauth } from './oauth/room.ts'
+import { permit } from './permissions.ts'
 import { createPipeline } from './pipeline.ts'
 import { createQuota } from './quota/steps.ts'
 import { customEndpoints } from './resources/custom.ts'
@@ -238,7 +239,7 @@ function serverOf(
   steps: Steps,
 ): HttpServer {
   const { config } = ground
-  const all = parts.flatMap((part) => part.endpoints ?? [])
+  const all = permit(parts.flatMap((part) => part.endpoints ?? []))
   const endpoints = all.filter((endpoint) => ground.serves !== false || ofEveryNode(endpoint))
   return createServer({
     ...ground,

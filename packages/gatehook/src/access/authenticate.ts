@@ -4,7 +4,7 @@
  */
 import type { After, Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Principal } from '../kernel/principal.ts'
+import { callerKind, type Principal } from '../kernel/principal.ts'
 import { ADMIN_SCOPE } from './administration.ts'
 import { type Credential, credentialOf, type Scheme } from './credential.ts'
 
@@ -91,12 +91,25 @@ export const urlCredential: After = (call, answer) => {
 const holds = (principal: Principal, scope: string): boolean =>
   principal.scopes.has(scope) || principal.scopes.has(ADMIN_SCOPE)
 
-/** Refuses a principal that lacks the operation's scope: 403 `insufficient_scope`, naming it. */
+/**
+ * Rejects a principal of a kind that the operation does not accept, with 403 `first_party_required`
+ * (§4.5) or `forbidden`, and one that lacks its scope, with 403 `insufficient_scope` naming it.
+ */
 export const authorize: Step = (call) => {
-  const scope = call.operation?.scope
+  if (!call.operation) return
+  const { callers, scope } = call.operation
+  if (callers && call.principal && !callers.includes(callerKind(call.principal))) {
+    throw wrongCaller(call.principal)
+  }
   if (scope === undefined) return
   if (!call.principal) throw new Error(`${call.route} asks for a scope but for no credential`)
   if (!holds(call.principal, scope)) {
     throw new Failure('insufficient_scope', `The credential lacks the scope ${scope}.`)
   }
 }
+
+/** A token of a client is one that a first-party session could replace; a key is not. */
+const wrongCaller = ({ clientId }: Principal): Failure =>
+  clientId === undefined
+    ? new Failure('forbidden', 'This endpoint does not accept this kind of credential.')
+    : new Failure('first_party_required')

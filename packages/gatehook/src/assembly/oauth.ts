@@ -4,7 +4,7 @@ import type { Identify } from '../access/authenticate.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
 import { type KnownClients, knownClients } from '../oauth/known-clients.ts'
-import { clientFacts, clientScopes, createOauth, type Oauth } from '../oauth/room.ts'
+import { clientFacts, clientPermissions, createOauth, type Oauth } from '../oauth/room.ts'
 import type { People } from '../people/people.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { TokenLookup, Tokens } from '../tokens/grant.ts'
@@ -24,12 +24,12 @@ export interface OauthFrom {
 /** Made before the tokens, which ask it when a session goes on. */
 export function clientsOf(ground: Ground): {
   clients: KnownClients
-  lookup: Pick<TokenLookup, 'client' | 'clientScopes'>
+  lookup: Pick<TokenLookup, 'client' | 'clientPermissions'>
 } {
   const clients = knownClients(ground)
   const lookup = {
     client: clientFacts(clients, ground.clock),
-    clientScopes: (id: string) => clientScopes(ground.db, id),
+    clientPermissions: (id: string) => clientPermissions(ground.db, id),
   }
   return { clients, lookup }
 }

@@ -52,6 +52,7 @@ export const clients: FamilySpec = {
         ['--public', 'an app in a browser or on a device: it has no secret'],
         ['--grant-type <TYPES...>', 'authorization_code, client_credentials, refresh_token'],
         ['--require-client-auth-on-refresh', 'its refresh tokens are useless without its secret'],
+        ['--first-party', 'your own app: its tokens reach sessions, consents and the password'],
         ['--customer <ID>', 'whose it is (default: default)'],
         ['--mode <MODE>', 'live (default) or test'],
       ],
@@ -75,6 +76,7 @@ export const clients: FamilySpec = {
             public: more.public === true,
             grant_types: grantType === undefined ? undefined : words(grantType),
             require_client_auth_on_refresh: more.requireClientAuthOnRefresh === true,
+            first_party: more.firstParty === true,
             customer,
             mode,
           }

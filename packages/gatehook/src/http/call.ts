@@ -3,7 +3,7 @@
  * speaks; nothing of node's server is in them.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Principal } from '../kernel/principal.ts'
+import type { CallerKind, Principal } from '../kernel/principal.ts'
 import type { Query } from './query.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
@@ -103,6 +103,8 @@ export type After = (call: Call, answer: Answer) => void | Promise<void>
 export interface Operation {
   /** The scope the principal needs; undefined: a principal is needed, no scope. */
   readonly scope?: string | undefined
+  /** The kinds of caller it accepts (`permissions.ts`); undefined: all. */
+  readonly callers?: readonly CallerKind[] | undefined
   /** False where no credential is asked for (`public`, `probe`). Default true. */
   readonly authenticated?: boolean
   /** Whether a JSON body is read: `required`, `optional` or (default) none. */

@@ -8,6 +8,8 @@ export interface Principal {
   /** The number that stands first in every stored row and index: see `scopeOf`. */
   readonly scope: Scope
   readonly kind: 'key' | 'client' | 'person' | 'operator'
+  /** A person's token that a third-party client holds: not of a first-party session (§4.5). */
+  readonly thirdParty?: true
   /** §3.7: a key's id, a client's id, or the person's row id as a string. */
   readonly subject: string
   /** The name of the key or person, or an operator's e-mail, where it costs no look-up. */
@@ -21,6 +23,13 @@ export interface Principal {
   /** The customer's own request limit, where it has one (§11.3). */
   readonly rate?: { readonly limit: number; readonly windowMs: number }
 }
+
+/** The kinds of caller that `permissions.ts` distinguishes. */
+export type CallerKind = Principal['kind'] | 'application'
+
+/** Returns the kind of a caller; `application` is a third-party client acting for a person. */
+export const callerKind = (principal: Principal): CallerKind =>
+  principal.thirdParty ? 'application' : principal.kind
 
 /**
  * Customer and mode in one integer: `2 * customer number + (live ? 1 : 0)`. One column, eight

@@ -11,6 +11,7 @@ export interface ShownClient {
   readonly grant_types: readonly GrantType[]
   readonly public: boolean
   readonly require_client_auth_on_refresh: boolean
+  readonly first_party: boolean
   readonly customer: string
   readonly mode: 'live' | 'test'
   readonly created_at: string
@@ -28,6 +29,7 @@ export const clientRows = shownRows<ShownClient>(
       { name: 'grant_types', type: 'json' },
       { name: 'public', type: 'bool' },
       { name: 'require_client_auth_on_refresh', type: 'bool' },
+      { name: 'first_party', type: 'bool' },
       { name: 'customer', type: 'text' },
       { name: 'mode', type: 'text', oneOf: ['live', 'test'] },
       { name: 'created_at', type: 'time' },

@@ -13,12 +13,14 @@ export interface ClientRow extends Row {
   readonly grant_types: string
   readonly public: number
   readonly require_client_auth_on_refresh: number
+  /** Written by the operator; its tokens reach account endpoints (§4.5). */
+  readonly first_party: number
   readonly created_at: number
 }
 
 const oneClient = fixed(
   `SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
-   require_client_auth_on_refresh, created_at FROM gh_clients
+   require_client_auth_on_refresh, first_party, created_at FROM gh_clients
    WHERE client_id = ? AND deleted_at IS NULL`,
 )
 const liveClient = fixed(
@@ -38,7 +40,8 @@ export interface LiveRow extends ClientRow {
 /** A client with what its customer is. */
 export const findWithCustomer = (from: Reader, id: string) =>
   from.get<LiveRow>(sql`SELECT a.client_id, a.scope, a.customer, a.mode, a.name, a.redirect_uris,
-    a.scopes, a.grant_types, a.public, a.require_client_auth_on_refresh, a.created_at, c.suspended
+    a.scopes, a.grant_types, a.public, a.require_client_auth_on_refresh, a.first_party,
+    a.created_at, c.suspended
     FROM gh_clients a JOIN gh_customers c ON c.id = a.customer
     WHERE a.client_id = ${id} AND a.deleted_at IS NULL`)
 
@@ -50,15 +53,17 @@ export async function countClientsOf(from: Reader, scope: number): Promise<numbe
 
 export const insertClient = (tx: Tx, row: ClientRow) =>
   tx.run(sql`INSERT INTO gh_clients (client_id, scope, customer, mode, name, redirect_uris, scopes,
-    grant_types, public, require_client_auth_on_refresh, created_at)
+    grant_types, public, require_client_auth_on_refresh, first_party, created_at)
     VALUES (${row.client_id}, ${row.scope}, ${row.customer}, ${row.mode}, ${row.name},
             ${row.redirect_uris}, ${row.scopes}, ${row.grant_types}, ${row.public},
-            ${row.require_client_auth_on_refresh}, ${row.created_at})`)
+            ${row.require_client_auth_on_refresh}, ${row.first_party},
+            ${row.created_at})`)
 
 export const updateClient = (tx: Tx, row: ClientRow) =>
   tx.run(sql`UPDATE gh_clients SET name = ${row.name}, redirect_uris = ${row.redirect_uris},
     scopes = ${row.scopes}, grant_types = ${row.grant_types},
-    require_client_auth_on_refresh = ${row.require_client_auth_on_refresh}
+    require_client_auth_on_refresh = ${row.require_client_auth_on_refresh},
+    first_party = ${row.first_party}
     WHERE client_id = ${row.client_id}`)
 
 /** Its row stays for the audit trail and the version ledger; its id never returns. */

@@ -68,6 +68,7 @@ const members = (admin: Administration) =>
     scopes: optional(knownScopes(admin)),
     grant_types: optional(setOf(oneOf(...GRANT_TYPES), GRANT_TYPES.length)),
     require_client_auth_on_refresh: optional(bool),
+    first_party: optional(bool),
   }) satisfies Members
 
 const creation = (admin: Administration) => {
@@ -84,7 +85,8 @@ const creation = (admin: Administration) => {
 
 /**
  * Makes a client from `{name, scopes[], redirect_uris?[], public?, grant_types?[],
- * require_client_auth_on_refresh?, customer?, mode?}`. Only this answer carries `client_secret`.
+ * require_client_auth_on_refresh?, first_party?, customer?, mode?}`. Only this answer carries
+ * `client_secret`.
  * Throws 422 `validation_failed`, 409 `limit_reached`.
  */
 export async function createClient(
@@ -106,6 +108,7 @@ export async function createClient(
     grant_types: JSON.stringify(wish.grant_types ?? (isPublic ? PUBLIC_GRANT_TYPES : GRANT_TYPES)),
     public: Number(isPublic),
     require_client_auth_on_refresh: Number(wish.require_client_auth_on_refresh ?? false),
+    first_party: Number(wish.first_party ?? false),
     created_at: now,
   }
   refuseContradictions(row)
@@ -127,7 +130,8 @@ export async function createClient(
 }
 
 /**
- * Changes `{name?, redirect_uris?, scopes?, grant_types?, require_client_auth_on_refresh?}`. What
+ * Changes `{name?, redirect_uris?, scopes?, grant_types?, require_client_auth_on_refresh?,
+ * first_party?}`. What
  * is asked for after it is judged by it, on every node within 2 s, with access tokens issued
  * before: none carries more than its client has. Throws 404, 422.
  */
@@ -152,10 +156,12 @@ export async function patchClient(
       require_client_auth_on_refresh: Number(
         patch.require_client_auth_on_refresh ?? row.require_client_auth_on_refresh,
       ),
+      first_party: Number(patch.first_party ?? row.first_party),
     }
     refuseContradictions(changed)
     await store.updateClient(tx, changed)
-    if (changed.scopes !== row.scopes) await admin.tokens.clientChanged(tx, id)
+    const narrowed = changed.scopes !== row.scopes || changed.first_party !== row.first_party
+    if (narrowed) await admin.tokens.clientChanged(tx, id)
     await recordAudit(tx, { actor, action: 'client.update', target: id, detail: patch }, admin)
     tx.afterCommit(() => admin.forget(id))
     return clientRows.show(changed)

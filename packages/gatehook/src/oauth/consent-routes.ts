@@ -1,7 +1,6 @@
 /** `/auth/consents` (§4.5): what a person let applications do, and taking it back. */
-import { type Call, type Endpoint, endpoint, noContent } from '../http/call.ts'
+import { type Endpoint, endpoint, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Principal } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Lister } from '../lists/list.ts'
@@ -42,18 +41,12 @@ export interface ConsentDeps {
   readonly tokens: Pick<Tokens, 'revokeSubjectAtClient'>
 }
 
-/** Throws 403: keys and clients were never asked for a consent. */
-function personOf({ principal }: Call): Principal {
-  if (principal?.kind === 'person') return principal
-  throw new Failure('forbidden', 'Only a person has consents.')
-}
-
 export function consentEndpoints({ db, list, tokens }: ConsentDeps): Endpoint[] {
   return [
     endpoint('root', '/auth/consents', {
       GET: {
         handle: async (call) => {
-          const owner = Number(personOf(call).subject)
+          const owner = Number(call.principal!.subject)
           return list(call, consentCollection, consentView, { owner })
         },
       },
@@ -61,7 +54,7 @@ export function consentEndpoints({ db, list, tokens }: ConsentDeps): Endpoint[] 
     endpoint('root', '/auth/consents/:client_id', {
       DELETE: {
         async handle(call) {
-          const { scope, subject } = personOf(call)
+          const { scope, subject } = call.principal!
           const clientId = call.params.client_id!
           const of = { scope, owner: Number(subject), clientId }
           await db.write(async (tx) => {

@@ -7,7 +7,7 @@ import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Questions } from '../people/questions.ts'
 import type { Database, Reader } from '../storage/database.ts'
-import type { ClientFacts, Tokens } from '../tokens/grant.ts'
+import type { ClientFacts, ClientPermissions, Tokens } from '../tokens/grant.ts'
 import { authorizeEndpoints } from './authorize-routes.ts'
 import { createBrowsers, purgeSignIns } from './browser.ts'
 import { holdsSecret } from './client.ts'
@@ -69,10 +69,13 @@ export function createOauth(deps: OauthDeps): Oauth {
   }
 }
 
-/** What a client may do now, straight from the database. */
-export async function clientScopes(db: Database, id: string): Promise<string[] | undefined> {
+/** Reads a client's current permissions from the database; undefined when it is deleted. */
+export async function clientPermissions(
+  db: Database,
+  id: string,
+): Promise<ClientPermissions | undefined> {
   const row = await findClient(db, id)
-  return row && JSON.parse(row.scopes)
+  return row && { scopes: JSON.parse(row.scopes), firstParty: row.first_party !== 0 }
 }
 
 /** What the tokens' room asks about a client when a session is refreshed. */

@@ -4,7 +4,6 @@ import type { Administration } from '../access/administration.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { readMembers, required } from '../kernel/members.ts'
-import type { Principal } from '../kernel/principal.ts'
 import { LOGIN_CLIENT, type Tokens } from '../tokens/grant.ts'
 import { patchPerson, readPerson, setPassword } from './acts.ts'
 import { authMembers, text } from './auth-members.ts'
@@ -37,17 +36,9 @@ async function login(call: Call, { people, tokens }: RouteDeps): Promise<Answer>
   return { ...json(200, issued, unkept), secret: true }
 }
 
-/** A person itself, by password or login: no application it let in may change its password. */
-function themselves({ principal }: Call): Principal {
-  const byApplication = principal?.clientId !== undefined && principal.clientId !== LOGIN_CLIENT
-  if (principal?.kind !== 'person' || byApplication) {
-    throw new Failure('forbidden', 'A password is changed by the person whose it is.')
-  }
-  return principal
-}
-
+/** `permissions.ts` accepts persons in a first-party session only. */
 async function ownPassword(call: Call, { people }: RouteDeps): Promise<Answer> {
-  const principal = themselves(call)
+  const principal = call.principal!
   const sent = authMembers(call.body, passwordMembers)
   const wanted = readMembers(
     { new: sent.new },

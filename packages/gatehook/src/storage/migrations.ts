@@ -6,6 +6,7 @@ import { oauth } from './migrations/0004-oauth.ts'
 import { webhooks } from './migrations/0005-webhooks.ts'
 import { versions } from './migrations/0006-versions.ts'
 import { auditChain } from './migrations/0009-audit-chain.ts'
+import { firstPartyClients } from './migrations/0014-first-party-clients.ts'
 
 export interface Migration {
   readonly number: number
@@ -21,4 +22,5 @@ export const migrations: readonly Migration[] = [
   { number: 5, name: 'webhooks', sql: webhooks },
   { number: 6, name: 'versions', sql: versions },
   { number: 9, name: 'audit chain', sql: auditChain },
+  { number: 14, name: 'first-party clients', sql: firstPartyClients },
 ]

@@ -92,6 +92,13 @@ export interface ClientFacts {
   matches(secret: string): boolean
 }
 
+/** What a client's access tokens may carry at this moment. */
+export interface ClientPermissions {
+  readonly scopes: readonly string[]
+  /** Registered with `first_party: true`: its tokens reach account endpoints (§4.5). */
+  readonly firstParty: boolean
+}
+
 export interface CustomerFacts {
   readonly no: number
   readonly suspended: boolean
@@ -111,8 +118,8 @@ export interface TokenLookup {
     clientId: string,
     reader?: Reader,
   ): ClientFacts | undefined | Promise<ClientFacts | undefined>
-  /** What a client may do at this moment, remembered by nobody; undefined when it is gone. */
-  clientScopes(clientId: string): Promise<readonly string[] | undefined>
+  /** Reads a client's current permissions, without a cache; undefined when it is deleted. */
+  clientPermissions(clientId: string): Promise<ClientPermissions | undefined>
   customer(id: string): Promise<CustomerFacts | undefined>
 }
 

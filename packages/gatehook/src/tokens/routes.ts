@@ -187,14 +187,11 @@ async function endToken(
   if (!ended && claims.exp * 1000 > now) await tokens.revokeToken(tx, claims)
 }
 
-/** Sessions are persons'; a key or a client has none. */
-function personOf(call: Call): Principal & { readonly person: number } {
-  const principal = call.principal!
-  if (principal.kind !== 'person') {
-    throw new Failure('forbidden', 'Sessions belong to persons. This credential is not of one.')
-  }
-  return { ...principal, person: Number(principal.subject) }
-}
+/** Account endpoints accept persons only (`permissions.ts`). */
+const personOf = ({ principal }: Call): Principal & { readonly person: number } => ({
+  ...principal!,
+  person: Number(principal!.subject),
+})
 
 async function logoutAll({ db, tokens, alsoEnd }: RouteDeps, call: Call): Promise<Answer> {
   const { scope, subject } = personOf(call)

@@ -60,7 +60,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     revocations,
     expected: () => ({ issuer: issuer(), audience: audience() }),
     customer: deps.lookup.customer,
-    clientScopes: deps.lookup.clientScopes,
+    clientPermissions: deps.lookup.clientPermissions,
   })
   const { read, isLive, scopesOf } = verifier
   const sessions = createSessions({ ...deps, keys, revocations })

@@ -6,7 +6,13 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { type Expected, invalidToken, parseToken, provenClaims, wrongWith } from './access-token.ts'
-import { type Claims, type CustomerFacts, LOGIN_CLIENT, type TokenLookup } from './grant.ts'
+import {
+  type Claims,
+  type ClientPermissions,
+  type CustomerFacts,
+  LOGIN_CLIENT,
+  type TokenLookup,
+} from './grant.ts'
 import type { Revocations } from './revocations.ts'
 import type { KeyRing } from './signing-keys.ts'
 
@@ -27,8 +33,8 @@ interface Known {
   readonly principal: Principal
   readonly claims: Claims
   readonly customer: CustomerFacts
-  /** Of its client; undefined for a login's own token, which no client narrows. */
-  readonly clientScopes: readonly string[] | undefined
+  /** Undefined for a token of `/auth/login`, which no client narrows. */
+  readonly client: ClientPermissions | undefined
   readonly expiresAt: number
   /** Of `Revocations`, when it was last found good. */
   generation: number
@@ -40,7 +46,7 @@ export interface VerifierDeps {
   readonly revocations: Revocations
   readonly expected: () => Expected
   readonly customer: TokenLookup['customer']
-  readonly clientScopes: TokenLookup['clientScopes']
+  readonly clientPermissions: TokenLookup['clientPermissions']
 }
 
 const EXPIRED = 'The token has expired.'
@@ -52,7 +58,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   // all the rest.
   const tokens = new Map<string, Known>()
   const customers = memory(revocations, deps.customer)
-  const clients = memory(revocations, deps.clientScopes)
+  const clients = memory(revocations, deps.clientPermissions)
 
   const read = async (jwt: string): Promise<Claims | undefined> => {
     const token = parseToken(jwt)
@@ -70,24 +76,24 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     const owner = await customers.find(claims.customer)
     if (!owner) throw invalidToken('The token is of a customer that is not there.')
     if (owner.suspended) throw new Failure('customer_suspended')
-    const clientScopes = await ofClient(claims)
-    const principal = principalOf(claims, owner, scopesIn(claims, clientScopes))
+    const client = await permissionsOf(claims)
+    const principal = principalOf(claims, owner, client)
     const expiresAt = claims.exp * 1000
     if (revocations.fresh()) {
-      keep(tokens, jwt, { principal, claims, customer: owner, clientScopes, expiresAt, generation })
+      keep(tokens, jwt, { principal, claims, customer: owner, client, expiresAt, generation })
     }
     return principal
   }
 
-  // Of a client that is gone nothing is left; what it had been issued is revoked anyway.
-  const ofClient = async ({ client_id: id }: Claims) =>
-    id === LOGIN_CLIENT ? undefined : ((await clients.find(id)) ?? [])
+  // A deleted client has no permissions; the server has revoked its tokens as well.
+  const permissionsOf = async ({ client_id: id }: Claims) =>
+    id === LOGIN_CLIENT ? undefined : ((await clients.find(id)) ?? NO_PERMISSIONS)
 
   /** Found good under an older generation: is it still? */
   const stillGood = (known: Known): boolean => {
     if (revocations.has(known.claims)) throw invalidToken(REVOKED)
     if (customers.remembered(known.claims.customer) !== known.customer) return false
-    if (clients.remembered(known.claims.client_id) !== known.clientScopes) return false
+    if (clients.remembered(known.claims.client_id) !== known.client) return false
     known.generation = revocations.generation
     return true
   }
@@ -108,7 +114,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       if (wrongWith(claims, expected(), clock.now()) !== undefined) return false
       return !(await revocations.isRevoked(claims))
     },
-    scopesOf: async (claims) => scopesIn(claims, await ofClient(claims)),
+    scopesOf: async (claims) => scopesIn(claims, await permissionsOf(claims)),
     forget(id) {
       customers.forget(id)
       clients.forget(id)
@@ -145,24 +151,28 @@ function keep<V>(map: Map<string, V>, name: string, value: V): void {
   if (map.size > MAX_REMEMBERED) map.delete(map.keys().next().value!)
 }
 
-/** What a token says it may, as far as its client still may. */
-const scopesIn = ({ scope }: Claims, ofClient: readonly string[] | undefined): string[] =>
-  scope.split(' ').filter((name) => name !== '' && (ofClient?.includes(name) ?? true))
+const NO_PERMISSIONS: ClientPermissions = { scopes: [], firstParty: false }
+
+/** Returns the scopes of a token that its client still has. */
+const scopesIn = ({ scope }: Claims, client: ClientPermissions | undefined): string[] =>
+  scope.split(' ').filter((name) => name !== '' && (client?.scopes.includes(name) ?? true))
 
 function principalOf(
   claims: Claims,
   { no, rate }: CustomerFacts,
-  scopes: readonly string[],
+  client: ClientPermissions | undefined,
 ): Principal {
   const { customer, mode, sub, client_id, sid, name } = claims
+  const kind = client_id === sub ? 'client' : 'person'
   return {
     customer,
     mode,
     scope: scopeOf(no, mode),
-    kind: client_id === sub ? 'client' : 'person',
+    kind,
     subject: sub,
     ...(typeof name === 'string' && { name }),
-    scopes: new Set(scopes),
+    scopes: new Set(scopesIn(claims, client)),
+    ...(kind === 'person' && client && !client.firstParty && { thirdParty: true as const }),
     clientId: client_id,
     ...(sid !== undefined && { sessionId: sid }),
     ...(rate && { rate }),

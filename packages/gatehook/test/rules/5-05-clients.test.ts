@@ -29,6 +29,7 @@ for (const { name } of databases) {
       grant_types: ['authorization_code', 'client_credentials', 'refresh_token'],
       public: false,
       require_client_auth_on_refresh: false,
+      first_party: false,
       customer: 'cus_default',
       mode: 'live',
     })

@@ -14,6 +14,7 @@ import { createServer } from '../../src/http/server.ts'
 import { type Principal, scopeOf } from '../../src/kernel/principal.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { createLister } from '../../src/lists/list.ts'
+import { permit } from '../../src/permissions.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
 import type {
@@ -132,7 +133,10 @@ export async function openDesk(
         return person && { ...person, suspended: facts.customers.get(CUSTOMER)!.suspended }
       },
       client: async (id) => facts.clients.get(id),
-      clientScopes: async (id) => facts.clients.get(id)?.scopes,
+      async clientPermissions(id) {
+        const client = facts.clients.get(id)
+        return client && { scopes: client.scopes, firstParty: false }
+      },
       async customer(id) {
         options.onCustomer?.()
         return facts.customers.get(id)
@@ -188,7 +192,7 @@ function serverOf(tokens: Tokens, time: HandClock, issuer: string) {
   const guarded: Steps = { head: [guard, authorize], body: [], out: [] }
   const open: Steps = { head: [], body: [], out: [] }
   return createServer({
-    endpoints: [...tokens.endpoints, protectedEndpoint],
+    endpoints: permit([...tokens.endpoints, protectedEndpoint]),
     pipeline: {
       probe: open,
       public: open,
