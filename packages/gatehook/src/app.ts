@@ -23,6 +23,7 @@ import { systemPart } from './assembly/system.ts'
 import { tokensOf } from './assembly/tokens.ts'
 import { versionPart } from './assembly/versions.ts'
 import { webhookPart } from './assembly/webhooks.ts'
+import type { AuditTrail } from './audit/trail.ts'
 import { type Config, publicUrlOf } from './config/config.ts'
 import { masterSecret } from './config/environment.ts'
 import type { After } from './http/call.ts'
@@ -78,6 +79,7 @@ export interface App {
   /** Calendars, usage and the acts of §13 on versions. */
   readonly versioning: Versions
   readonly tokens: Tokens
+  readonly audit: AuditTrail
   openapi(version: string): unknown
   /** Begins background work without opening a port (§2.5). */
   work(): Promise<void>
@@ -109,9 +111,11 @@ export async function openApp(options: AppOptions): Promise<App> {
   }
 }
 
-async function assemble(ground: Ground, address: { publicUrl: string }): Promise<App> {
-  const { config, log, db } = ground
-  const prepared = await prepare(ground)
+async function assemble(base: Omit<Ground, 'trail'>, address: { publicUrl: string }): Promise<App> {
+  const { config, log, db } = base
+  const prepared = await prepare(base)
+  const { trail } = prepared
+  const ground: Ground = { ...base, trail }
   const state = { draining: false }
   const engine = equip(ground, prepared)
   const versioning = await versionPart(ground, prepared.service, engine)
@@ -132,6 +136,7 @@ async function assemble(ground: Ground, address: { publicUrl: string }): Promise
     db,
     clock: prepared.keeper,
     versioning,
+    audit: trail,
     openapi: (version) => engine.documents.get(version),
     inject: server.inject,
     work: work.begin,

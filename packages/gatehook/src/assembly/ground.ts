@@ -1,4 +1,5 @@
 /** What every part of the app stands on, and what a part is. Types only. */
+import type { AuditTrail } from '../audit/trail.ts'
 import type { Config } from '../config/config.ts'
 import type { Endpoint } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -38,6 +39,8 @@ export interface Ground extends AppOptions {
   readonly clock: Clock
   readonly vault: Vault
   readonly db: Database
+  /** The audit trail, from the moment the database is migrated (`prepare.ts`). */
+  readonly trail: AuditTrail
   /** Base of absolute links; the port may be known only once the service listens. */
   readonly publicUrl: () => string
 }

@@ -3,6 +3,7 @@ import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/ad
 import { firstRun } from '../access/first-run.ts'
 import { keyVerifier } from '../access/key-verifier.ts'
 import { findCustomer } from '../access/store.ts'
+import { openAuditTrail } from '../audit/trail.ts'
 import { SettableClock } from '../kernel/clock.ts'
 import { type Scope, scopeOf } from '../kernel/principal.ts'
 import { migrateService } from '../resources/migrate.ts'
@@ -16,7 +17,7 @@ import type { Ground } from './ground.ts'
 
 export type Prepared = Awaited<ReturnType<typeof prepare>>
 
-export async function prepare(ground: Ground) {
+export async function prepare(ground: Omit<Ground, 'trail'>) {
   const { config, log, clock, random, db, onProgress = () => {} } = ground
   const service = ground.service.definition
   const versions = service.versions.map((version) => version.name)
@@ -25,12 +26,14 @@ export async function prepare(ground: Ground) {
     onProgress: ({ number, name }) => onProgress(`engine migration ${number}: ${name}`),
   })
   await migrateService(db, service, onProgress)
+  const trail = await openAuditTrail({ ...ground, retentionDays: config.auditRetentionDays })
   await ensureSigningKey(db, ground)
   const keys = keyVerifier({ db, clock, log })
   const changed = keys.forget
   const scopes = scopesOf(service)
   const { write } = db
-  const administration: Administration = { db, write, clock, random, scopes, versions, changed }
+  const sources = { clock, random, trail }
+  const administration: Administration = { db, write, ...sources, scopes, versions, changed }
   const testKeyScopes = [...scopes].filter((scope) => scope !== ADMIN_SCOPE)
   const first = await firstRun(administration, {
     bootstrapKey: config.bootstrapKey,
@@ -39,9 +42,10 @@ export async function prepare(ground: Ground) {
   const wanted = ground.seed === 'first' ? first.created : ground.seed
   const seeded = wanted ? await seedService(service, await sampleScope(db), ground) : {}
   for (const [name, count] of Object.entries(seeded)) onProgress(`${count} sample ${name}`)
-  const keeper = clock instanceof SettableClock ? clockKeeper({ db, clock, random }) : undefined
+  const keeper =
+    clock instanceof SettableClock ? clockKeeper({ db, clock, random, trail }) : undefined
   await keeper?.follow()
-  return { service, versions, keys, administration, firstRun: first, seeded, keeper }
+  return { service, versions, keys, administration, firstRun: first, seeded, keeper, trail }
 }
 
 /** Sample data belongs to the default customer's test mode (§2.2). */

@@ -26,7 +26,7 @@ export interface SystemDeps {
 
 export function systemPart(
   ground: Ground,
-  { service, versions, keeper, keys }: Prepared,
+  { service, versions, keeper, keys, trail }: Prepared,
   { list, perform, collections, draining }: SystemDeps,
 ): Part {
   const { db, log, clock, config } = ground
@@ -41,7 +41,7 @@ export function systemPart(
     endpoints: [
       ...probeEndpoints(checks, log),
       rootEndpoint({ name: service.name, versions, collections }),
-      auditEndpoint(list),
+      auditEndpoint(list, trail),
       ...(keeper ? [clockEndpoint(keeper, perform)] : []),
       systemEndpoint({
         db,
@@ -56,15 +56,18 @@ export function systemPart(
       }),
     ],
     chores: {
+      ...trail.chores,
       answers: () => purgeAnswers(db, clock.now()),
       quota: () => purgeQuota(db, clock.now()),
     },
     start() {
+      trail.start()
       if (keeper) stopClock = followClock(keeper, log)
     },
     async stop() {
       stopClock()
       await keys.idle()
+      await trail.stop()
     },
   }
 }

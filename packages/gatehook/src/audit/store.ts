@@ -8,7 +8,8 @@ import { timeOrderedId } from '../kernel/id.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
-import { sql } from '../storage/sql.ts'
+import { fixed } from '../storage/sql.ts'
+import type { AuditContent } from './chain.ts'
 
 /** The principal of an audit row: a credential's, an operator, the command line or the engine. */
 export interface AuditPrincipal {
@@ -54,20 +55,50 @@ export function actorOf(
 const principalOf = (principal: Principal | undefined): AuditPrincipal | undefined =>
   principal && { kind: principal.kind, id: principal.subject, name: principal.name }
 
-/** Where time and chance come from. */
+/** What an audit row is signed with. */
+export interface AuditSigner {
+  /** The HMAC over a row's content. */
+  tag(content: AuditContent): string
+  /** Called after the commit of a row. */
+  written(): void
+}
+
+/** Time, chance, and the key of the audit trail. */
 export interface Sources {
   readonly clock: Clock
   readonly random: Random
+  readonly trail: AuditSigner
 }
 
-/** Records one operation. It is stored if and only if the caller's transaction commits. */
-export async function recordAudit(tx: Tx, act: Act, { clock, random }: Sources): Promise<void> {
-  const { actor, action, target } = act
-  const now = clock.now()
-  const id = timeOrderedId('aud_', now, random)
-  await tx.run(sql`INSERT INTO gh_audit (id, at, actor_kind, actor_id, actor_name, address,
-    request_id, action, target, detail)
-    VALUES (${id}, ${now}, ${actor.kind}, ${actor.id}, ${actor.name ?? null},
-            ${actor.address ?? null}, ${actor.requestId ?? null}, ${action}, ${target},
-            ${JSON.stringify(act.detail ?? {})})`)
+/**
+ * Records one operation and returns the id of its row. It is stored if and only if the caller's
+ * transaction commits. The row is sealed into the chain after that (`seal.ts`).
+ */
+export async function recordAudit(tx: Tx, act: Act, sources: Sources): Promise<string> {
+  const { clock, random, trail } = sources
+  const { actor } = act
+  const at = clock.now()
+  const row: AuditContent = {
+    id: timeOrderedId('aud_', at, random),
+    at,
+    actor_kind: actor.kind,
+    actor_id: actor.id,
+    actor_name: actor.name ?? null,
+    address: actor.address ?? null,
+    request_id: actor.requestId ?? null,
+    action: act.action,
+    target: act.target,
+    detail: JSON.stringify(act.detail ?? {}),
+  }
+  await tx.run(
+    insert([
+      ...[row.id, row.at, row.actor_kind, row.actor_id, row.actor_name, row.address],
+      ...[row.request_id, row.action, row.target, row.detail, trail.tag(row)],
+    ]),
+  )
+  tx.afterCommit(trail.written)
+  return row.id
 }
+
+const insert = fixed(`INSERT INTO gh_audit (id, at, actor_kind, actor_id, actor_name, address,
+  request_id, action, target, detail, tag) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)

@@ -1,4 +1,5 @@
 /** The commands in one list, as `--help` has them. Each is a file of its own. */
+import { audit } from './audit.ts'
 import { checkCommand } from './check.ts'
 import { clients } from './clients.ts'
 import { clock } from './clock.ts'
@@ -38,5 +39,6 @@ export const commands: readonly (CommandSpec | FamilySpec)[] = [
   versions,
   openapi,
   checkCommand,
+  audit,
   clock,
 ]

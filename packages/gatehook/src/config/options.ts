@@ -180,6 +180,12 @@ export const options = {
     fallback: '100/1 burst 200',
     sentence: 'Webhook deliveries per customer in a number of seconds.',
   }),
+  auditRetentionDays: option({
+    env: 'GATEHOOK_AUDIT_RETENTION_DAYS',
+    kind: kind.days(0, 36_500),
+    fallback: '0',
+    sentence: 'Age at which audit rows are purged; 0 retains them forever.',
+  }),
   logLevel: option({
     env: 'GATEHOOK_LOG_LEVEL',
     kind: kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),

@@ -104,6 +104,7 @@ function integer(name: string, unit: string, min: number, max: number): Kind<num
 
 export const seconds = (min: number, max: number) => integer('seconds', 'seconds', min, max)
 
+export const days = (min: number, max: number) => integer('days', 'days', min, max)
 export const milliseconds = (min: number, max: number) =>
   integer('milliseconds', 'milliseconds', min, max)
 

@@ -8,7 +8,7 @@ import type { Log } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
 import { openDatabase } from '../storage/open.ts'
-import { clockKeeper } from '../system/clock.ts'
+import { clockFollower } from '../system/clock.ts'
 import { followClock } from '../system/worker.ts'
 import { lateTransport } from '../transport/late-transport.ts'
 import type { Rate } from './bucket.ts'
@@ -64,7 +64,7 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
   const vault = new Vault(settings.masterSecret, random)
   const own = { poolSize: 4, cacheKib: CACHE_KIB, syncAfterMs: SYNC_AFTER_MS }
   const db = await openDatabase(settings.databaseUrl, { log, clock: wallClock, ...own })
-  const keeper = clock instanceof SettableClock ? clockKeeper({ db, clock, random }) : undefined
+  const keeper = clock instanceof SettableClock ? clockFollower({ db, clock }) : undefined
   await keeper?.follow()
   const stopClock = keeper ? followClock(keeper, log) : () => {}
   const transport = lateTransport({ ...settings, clock })

@@ -2,7 +2,7 @@
  * The test clock (§12.6): set by one node, kept in the database, followed by all. `kernel/clock.ts`
  * has the clock itself; here is who may move it, and how the others hear of it.
  */
-import { type Actor, recordAudit } from '../audit/store.ts'
+import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { ClockSetting, SettableClock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import {
@@ -52,6 +52,7 @@ export interface ClockKeeperDeps {
   readonly db: Database
   readonly clock: SettableClock
   readonly random: Random
+  readonly trail: AuditSigner
 }
 
 const members = {
@@ -60,23 +61,30 @@ const members = {
   freeze: optional(bool),
 }
 
-export function clockKeeper({ db, clock, random }: ClockKeeperDeps): ClockKeeper {
+/** Follows what is stored; changes nothing there. */
+export function clockFollower({ db, clock }: Pick<ClockKeeperDeps, 'db' | 'clock'>) {
   let revision = 0
   const take = (stored: Stored) => {
     if (stored.revision <= revision) return
     revision = stored.revision
     clock.apply({ offsetMs: stored.offsetMs, frozenAtMs: stored.frozenAtMs })
   }
+  const follow = async () => {
+    const stored = await readSetting<Stored>(db, SETTING)
+    if (stored) take(stored)
+  }
+  return { take, follow }
+}
+
+export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKeeper {
+  const { take, follow } = clockFollower({ db, clock })
   const state = (): ClockState => ({
     now: isoTime(clock.now()),
     frozen: clock.setting.frozenAtMs !== null,
   })
   return {
     state,
-    async follow() {
-      const stored = await readSetting<Stored>(db, SETTING)
-      if (stored) take(stored)
-    },
+    follow,
     async set(input, actor, within) {
       const wish = readMembers(input, members)
       const change = async (tx: Tx): Promise<ClockState> => {
@@ -90,7 +98,7 @@ export function clockKeeper({ db, clock, random }: ClockKeeperDeps): ClockKeeper
         await recordAudit(
           tx,
           { actor, action: 'clock.set', target: 'clock', detail },
-          { clock, random },
+          { clock, ...sources },
         )
         tx.afterCommit(() => take(next))
         return detail

@@ -3,6 +3,7 @@
  */
 import { auditCollection, auditView } from '../audit/collection.ts'
 import { actorOf } from '../audit/store.ts'
+import type { AuditTrail } from '../audit/trail.ts'
 import { type Endpoint, json } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -72,10 +73,22 @@ export function rootEndpoint({ name, versions, collections, links }: RootOptions
   return { kind: 'public', path: '/', methods: { GET: { authenticated, handle } } }
 }
 
-export const auditEndpoint = (list: Lister): Endpoint => ({
+/** Seals first, so that a row that is read has its place in the chain. */
+export const auditEndpoint = (
+  list: Lister,
+  trail: Pick<AuditTrail, 'sealForReader'>,
+): Endpoint => ({
   kind: 'admin',
   path: '/admin/audit',
-  methods: { GET: { scope, handle: (call) => list(call, auditCollection, auditView) } },
+  methods: {
+    GET: {
+      scope,
+      async handle(call) {
+        await trail.sealForReader()
+        return list(call, auditCollection, auditView)
+      },
+    },
+  },
 })
 
 /** Declared only where the test clock is on: elsewhere there is nothing here, 404. */

@@ -5,7 +5,7 @@ import type { ClockKeeper } from './clock.ts'
 const EVERY_MS = 500
 
 /** Starts at once; gives what stops it. A failed look leaves the clock as it was. */
-export function followClock(keeper: ClockKeeper, log: Log): () => void {
+export function followClock(keeper: Pick<ClockKeeper, 'follow'>, log: Log): () => void {
   let looking = false
   const look = async () => {
     if (looking) return

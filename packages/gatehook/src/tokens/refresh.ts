@@ -2,7 +2,7 @@
  * The next tokens of a session (§4.2): one transaction, which also commits what is noted about a
  * token that is refused. What a presented token means is `refresh-token.ts`.
  */
-import { recordAudit } from '../audit/store.ts'
+import { type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -21,6 +21,7 @@ export interface RefreshDeps {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random
+  readonly trail: AuditSigner
   readonly keys: Pick<KeyRing, 'signer'>
   readonly revocations: Pick<Revocations, 'announce'>
   readonly lookup: Pick<TokenLookup, 'person' | 'client'>
@@ -107,7 +108,7 @@ async function unrotated(
  */
 async function refused(
   tx: Tx,
-  { clock, random, record, revocations }: RefreshDeps,
+  deps: RefreshDeps,
   row: store.SessionRow,
   reuse: boolean,
 ): Promise<void> {
@@ -115,14 +116,14 @@ async function refused(
   const subject = String(row.person)
   const action = reuse ? 'token.reuse_detected' : 'token.refresh_race'
   const detail = { client_id, subject, customer, mode: modeOf(scope as Scope) }
-  await recordAudit(tx, { actor: ACTOR, action, target: id, detail }, { clock, random })
+  await recordAudit(tx, { actor: ACTOR, action, target: id, detail }, deps)
   if (!reuse) return
   for (const ended of await store.endSession(tx, id)) {
-    await revocations.announce(tx, 'session', id, ended.access_until)
+    await deps.revocations.announce(tx, 'session', id, ended.access_until)
   }
   const object = JSON.stringify({ session_id: id, client_id, subject, revoked: true })
   const event = { type: 'token.reuse_detected', collection: undefined, objectId: undefined, object }
-  await record(tx, scope as Scope, event)
+  await deps.record(tx, scope as Scope, event)
 }
 
 /** What the next access token says: what was granted, as far as person and client still have it. */

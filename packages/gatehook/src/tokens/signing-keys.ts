@@ -12,7 +12,7 @@ import {
   type webcrypto,
 } from 'node:crypto'
 import { promisify } from 'node:util'
-import { type Actor, recordAudit } from '../audit/store.ts'
+import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Random } from '../kernel/random.ts'
@@ -98,6 +98,7 @@ export interface KeyRing {
 export interface KeyRingDeps extends Sources {
   readonly db: Database
   readonly random: Random
+  readonly trail: AuditSigner
   /** Called in the transaction that adds a key, so that other nodes hear of it. */
   readonly announce: (tx: Tx, kid: string, now: number) => Promise<void>
 }

@@ -1,4 +1,5 @@
 /** The room put together: `createTokens` gives what `grant.ts` promises, and the loop around it. */
+import type { AuditSigner } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
@@ -26,6 +27,7 @@ export interface TokenDeps {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random
+  readonly trail: AuditSigner
   readonly vault: Vault
   readonly log: Log
   readonly record: RecordEvent

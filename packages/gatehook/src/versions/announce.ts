@@ -2,7 +2,7 @@
  * What operators say about a version (§8.5, §13): read strictly, judged against the notice callers
  * are owed, stored with its line in the audit trail. The same act for HTTP, CLI and console.
  */
-import { type Actor, recordAudit } from '../audit/store.ts'
+import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { bool, invalidMembers, optional, readMembers } from '../kernel/members.ts'
@@ -57,6 +57,7 @@ export interface AnnounceDeps {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random
+  readonly trail: AuditSigner
   readonly board: Board
 }
 
@@ -67,7 +68,7 @@ export interface AnnounceDeps {
  * the end of the last version that is served.
  */
 export async function announce(
-  { db, clock, random, board }: AnnounceDeps,
+  { db, board, ...sources }: AnnounceDeps,
   version: string,
   input: unknown,
   actor: Actor,
@@ -75,7 +76,7 @@ export async function announce(
   if (!board.versions.includes(version)) throw new Failure('not_found')
   const { force, ...wish } = readMembers(input, members)
   await db.write(async (tx) => {
-    const now = clock.now()
+    const now = sources.clock.now()
     await insertVersion(tx, version)
     const stored = await lockAnnounced(tx, version)
     const before = { ...board.declared(version), ...stored.overrides }
@@ -90,11 +91,7 @@ export async function announce(
     const next = { version, overrides, revision: stored.revision + 1 }
     await writeAnnounced(tx, next)
     const detail = { ...told(change), ...(force && { force }) }
-    await recordAudit(
-      tx,
-      { actor, action: 'version.update', target: version, detail },
-      { clock, random },
-    )
+    await recordAudit(tx, { actor, action: 'version.update', target: version, detail }, sources)
     tx.afterCommit(() => board.apply(version, overrides, next.revision))
   })
   return shownVersion(board.standing(version)!)

@@ -3,7 +3,7 @@
  * version's end, who is written down for it.
  */
 import type { Identify } from '../access/authenticate.ts'
-import type { Actor } from '../audit/store.ts'
+import type { Actor, AuditSigner } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { After, Call, Endpoint, Step } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -28,6 +28,7 @@ export interface VersionsDeps {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random
+  readonly trail: AuditSigner
   readonly log: Log
   readonly list: Lister
   /** Majors, oldest first, with what the service declares of them. */

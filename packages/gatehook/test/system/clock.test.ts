@@ -4,7 +4,7 @@ import type { Actor } from '../../src/audit/store.ts'
 import type { Statement } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { clockKeeper } from '../../src/system/clock.ts'
-import { HandClock, openDesk, random } from '../access/desk.ts'
+import { HandClock, openDesk, random, trail } from '../access/desk.ts'
 
 const HOUR_MS = 3_600_000
 const actor: Actor = { kind: 'cli', id: 'test' }
@@ -57,8 +57,8 @@ eachMigrated('what moves the clock back or says nothing is refused', async (db, 
 eachMigrated('other nodes follow, and two changes at once both count', async (db) => {
   const [here, there] = [new HandClock(), new HandClock()]
   const start = here.nowMs
-  const a = clockKeeper({ db, clock: here.clock, random })
-  const b = clockKeeper({ db, clock: there.clock, random })
+  const a = clockKeeper({ db, clock: here.clock, random, trail })
+  const b = clockKeeper({ db, clock: there.clock, random, trail })
   await Promise.all([a.set({ advance_s: 60 }, actor), b.set({ advance_s: 60 }, actor)])
   await Promise.all([a.follow(), b.follow()])
   for (const node of [here, there]) assert.equal(node.clock.now(), start + 120_000)
@@ -87,7 +87,7 @@ eachMigrated('a look that began before a change does not turn time back', async 
       }
     },
   })
-  const keeper = clockKeeper({ db: slow, clock: time.clock, random })
+  const keeper = clockKeeper({ db: slow, clock: time.clock, random, trail })
   await keeper.set({ advance_s: 60 }, actor)
   const look = keeper.follow()
   await db.get(sql`SELECT 1 AS one`) // the look has read by now

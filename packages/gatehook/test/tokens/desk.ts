@@ -27,7 +27,7 @@ import type {
 import type { Lives } from '../../src/tokens/issue.ts'
 import { ensureSigningKey } from '../../src/tokens/signing-keys.ts'
 import { createTokens } from '../../src/tokens/tokens.ts'
-import { HandClock, random } from '../access/desk.ts'
+import { HandClock, random, trail } from '../access/desk.ts'
 import { noBasic } from '../access/nobody.ts'
 
 export const ISSUER = 'https://api.example.test'
@@ -123,6 +123,7 @@ export async function openDesk(
     db,
     clock,
     random,
+    trail,
     vault,
     log: quietLog,
     list,

@@ -1,0 +1,110 @@
+/**
+ * The hash chain over audit rows (§13): what a row's tag, its link and the ends of the chain are
+ * computed from. All are HMAC-SHA256 under one key, so that only a holder of the key can write or
+ * rewrite the chain. Pure; the loops are `seal.ts` and `verify.ts`.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Row } from '../storage/database.ts'
+
+/** `previous_hash` of the first row. */
+export const GENESIS = '0'.repeat(64)
+
+/** What the writer of a row decides; all of it is covered by the tag. */
+export interface AuditContent {
+  readonly id: string
+  /** Epoch milliseconds. */
+  readonly at: number
+  readonly actor_kind: string
+  readonly actor_id: string
+  readonly actor_name: string | null
+  readonly address: string | null
+  readonly request_id: string | null
+  readonly action: string
+  readonly target: string
+  /** JSON text, as it is stored. */
+  readonly detail: string
+}
+
+export interface AuditRow extends Row, AuditContent {
+  readonly position: number
+  /** The writer's HMAC over the content; null in rows older than the chain. */
+  readonly tag: string | null
+  /** Place in the chain, from 1 without gaps; null until the row is sealed into it. */
+  readonly seq: number | null
+  readonly hash: string | null
+  readonly previous_hash: string | null
+}
+
+/** One end of the chain: its last row, or the last row that was purged. */
+export interface ChainEnd {
+  /** 0 where there is no such row. */
+  readonly seq: number
+  readonly hash: string
+  /** Rows up to this position may lack a tag: they are older than the chain. */
+  readonly untaggedThrough: number
+}
+
+export type EndName = 'head' | 'anchor'
+
+/** JSON of an array: one text for one content, on both databases. */
+const canonical = (row: AuditContent): string =>
+  JSON.stringify([
+    ...[row.id, row.at, row.actor_kind, row.actor_id, row.actor_name],
+    ...[row.address, row.request_id, row.action, row.target, row.detail],
+  ])
+
+export interface ChainKey {
+  /** The writer's tag of a row. */
+  tag(row: AuditContent): string
+  /** The row's `hash`: it covers the content, the tag, the place and the previous hash. */
+  link(row: AuditContent & Pick<AuditRow, 'tag'>, seq: number, previousHash: string): string
+  /** Authenticates a stored end of the chain. */
+  endMac(name: EndName, end: ChainEnd): string
+}
+
+export function chainKey(key: Uint8Array): ChainKey {
+  const mac = (purpose: string, ...parts: readonly (string | number | null)[]) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([purpose, ...parts]))
+      .digest('hex')
+  return {
+    tag: (row) => mac('row', canonical(row)),
+    link: (row, seq, previousHash) => mac('link', seq, previousHash, row.tag, canonical(row)),
+    endMac: (name, { seq, hash, untaggedThrough }) => mac(name, seq, hash, untaggedThrough),
+  }
+}
+
+/** Compares two hashes in constant time. */
+export function isSameHash(a: string | null, b: string): boolean {
+  const [left, right] = [Buffer.from(a ?? ''), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** Whether the writer of a row held the key, or the row is older than the chain. */
+export function isTagged(
+  key: ChainKey,
+  row: Pick<AuditRow, 'position' | 'tag'> & AuditContent,
+  untaggedThrough: number,
+): boolean {
+  if (row.tag === null) return row.position <= untaggedThrough
+  return isSameHash(row.tag, key.tag(row))
+}
+
+/** Returns why `row` does not follow `before` in the chain; undefined if it does. */
+export function breakAt(key: ChainKey, row: AuditRow, before: ChainEnd): string | undefined {
+  if (row.seq !== before.seq + 1) {
+    return `rows ${before.seq + 1} to ${Number(row.seq) - 1} of the chain are missing before it`
+  }
+  if (!isSameHash(row.previous_hash, before.hash)) {
+    return 'its previous_hash is not the hash of the row before'
+  }
+  if (!isTagged(key, row, before.untaggedThrough)) {
+    return row.tag === null
+      ? 'it has no tag: it was not written by the service'
+      : 'its content does not match its tag: it was changed, or not written by the service'
+  }
+  if (!isSameHash(row.hash, key.link(row, row.seq, before.hash))) {
+    return 'its hash does not match its content and place'
+  }
+  return undefined
+}
