@@ -2,6 +2,7 @@
  * Which credential a request carries (§3.1, §3.3): exactly one, or none. Pure; whether it is good
  * is judged elsewhere.
  */
+import { readAuthorization, trimmed } from '../http/authorization.ts'
 import type { Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 
@@ -58,17 +59,11 @@ function headerCredentials(rawHeaders: readonly string[]): Sent[] {
   return sent
 }
 
-/** Without the white space HTTP knows (RFC 9110 §5.6.3); `trim` would take a no-break space too. */
-const trimmed = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '')
-
 function fromAuthorization(header: string): Credential {
-  const text = trimmed(header)
-  const end = text.search(/[ \t]/)
-  const scheme = (end < 0 ? text : text.slice(0, end)).toLowerCase()
+  const { scheme, value } = readAuthorization(header)
   if (!SCHEMES.has(scheme)) {
     const message = 'Authorization takes the schemes ApiKey, Bearer and Basic.'
     throw new Failure('unauthorized', message)
   }
-  const value = end < 0 ? '' : trimmed(text.slice(end))
   return { scheme: scheme as Scheme, value, inUrl: false }
 }

@@ -2,6 +2,7 @@
  * Which client is calling, and whether it proved it (RFC 6749 §2.3): by Basic, in the body, or, for
  * a public client, by its name alone. Exactly one way.
  */
+import { authorizationLines, readAuthorization, readClientBasic } from '../http/authorization.ts'
 import type { Call } from '../http/call.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -13,7 +14,6 @@ import { Refusal } from './refusal.ts'
 
 export const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const
 
-const AUTHORIZATION = 'authorization'
 const CHALLENGE = { 'www-authenticate': BASIC_CHALLENGE }
 
 /** What a request says of its client. */
@@ -32,13 +32,7 @@ export function clientCredential(
   rawHeaders: readonly string[],
   parameters: Parameters,
 ): ClientCredential {
-  const sent: string[] = []
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]!
-    if (name.length === AUTHORIZATION.length && name.toLowerCase() === AUTHORIZATION) {
-      sent.push(rawHeaders[at + 1]!)
-    }
-  }
+  const sent = authorizationLines(rawHeaders)
   const id = parameters.get('client_id')
   const secret = parameters.get('client_secret')
   if (sent.length > 1) throw new Refusal('invalid_request', 'Authorization stands twice.')
@@ -49,31 +43,13 @@ export function clientCredential(
   if (secret !== undefined) {
     throw new Refusal('invalid_request', 'The client proves itself in the header or in the body.')
   }
-  const named = fromBasic(sent[0])
-  if (!named) throw new Refusal('invalid_client', 'This is no Basic credential.', CHALLENGE)
-  if (id !== undefined && id !== named.id) {
+  const { scheme, value } = readAuthorization(sent[0])
+  const pair = scheme === 'basic' ? readClientBasic(value) : undefined
+  if (!pair) throw new Refusal('invalid_client', 'This is no Basic credential.', CHALLENGE)
+  if (id !== undefined && id !== pair.username) {
     throw new Refusal('invalid_request', 'Header and body name different clients.')
   }
-  return { ...named, byBasic: true }
-}
-
-/** RFC 6749 §2.3.1: both halves are form-urlencoded before they are joined. */
-function fromBasic(header: string): { id: string; secret: string } | undefined {
-  const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header)?.[1]
-  const pair = encoded && Buffer.from(encoded, 'base64').toString('latin1')
-  const colon = pair ? pair.indexOf(':') : -1
-  if (!pair || colon < 0) return undefined
-  const [id, secret] = [decoded(pair.slice(0, colon)), decoded(pair.slice(colon + 1))]
-  return id === undefined || secret === undefined ? undefined : { id, secret }
-}
-
-function decoded(text: string): string | undefined {
-  if (!/[%+]/.test(text)) return text
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    return undefined
-  }
+  return { id: pair.username, secret: pair.password, byBasic: true }
 }
 
 /** Gives the client of a call, proved as far as it can be. */

@@ -4,6 +4,7 @@
  */
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
+import { readAuthorization } from '../http/authorization.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
 import { type Mode, modeOf, type Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
@@ -46,7 +47,8 @@ const CHALLENGE = { 'www-authenticate': 'Bearer error="invalid_token", Basic rea
 async function askerOf(deps: TokenQuestions, call: Call, parameters: Parameters): Promise<Asker> {
   const { authorization } = call.headers
   const byApi =
-    call.headers['x-api-key'] !== undefined || /^(bearer|apikey)\b/i.test(authorization ?? '')
+    call.headers['x-api-key'] !== undefined ||
+    ['bearer', 'apikey'].includes(readAuthorization(authorization ?? '').scheme)
   if (byApi) {
     const two = authorization !== undefined && call.headers['x-api-key'] !== undefined
     if (two || parameters.has('client_secret')) {

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Verifier } from '../access/authenticate.ts'
 import type { Fresh } from '../access/fresh.ts'
+import { readBasic } from '../http/authorization.ts'
 import { rangesTest } from '../kernel/address.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -75,13 +76,15 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
     return now.principal
   }
   const verified = async (name: string, value: string, address: string): Promise<Principal> => {
-    const { username, password } = decoded(value)
+    const pair = readBasic(value)
+    if (!pair) throw invalidCredentials(BASIC_CHALLENGE)
+    const { username, password } = pair
     try {
-      const pair = await signIn(username, password, address)
-      remember(name, pair)
+      const account = await signIn(username, password, address)
+      remember(name, account)
       // What was read a moment ago may be of before the change that made this pair good.
-      accounts.forget(pair.id)
-      const principal = standing(pairOf(name)!, await accounts.get(pair.id))
+      accounts.forget(account.id)
+      const principal = standing(pairOf(name)!, await accounts.get(account.id))
       if (principal) return principal
     } catch (error) {
       throw challenged(error)
@@ -104,8 +107,8 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
       const now = accounts.get(pair.id)
       return now instanceof Promise ? now.then(judge) : judge(now)
     },
-    known({ value }) {
-      const pair = pairOf(nameOf(value))
+    known({ value }, { address }) {
+      const pair = isAllowed(address) ? pairOf(nameOf(value)) : undefined
       if (!pair) throw invalidCredentials(BASIC_CHALLENGE)
       const judge = (now: Standing | undefined): Principal => {
         const principal = standing(pair, now)
@@ -123,23 +126,3 @@ const challenged = (error: unknown): unknown =>
   error instanceof Failure && error.code === 'invalid_credentials'
     ? invalidCredentials(BASIC_CHALLENGE)
     : error
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/** Strictly: canonical base64 of UTF-8 without control characters; the first colon splits. */
-function decoded(value: string): { username: string; password: string } {
-  const bytes = Buffer.from(value, 'base64')
-  if (value === '' || bytes.toString('base64') !== value) throw invalidCredentials(BASIC_CHALLENGE)
-  const text = textOf(bytes)
-  const colon = text.indexOf(':')
-  if (colon < 0 || /[\x00-\x1f\x7f]/.test(text)) throw invalidCredentials(BASIC_CHALLENGE)
-  return { username: text.slice(0, colon), password: text.slice(colon + 1) }
-}
-
-function textOf(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    throw invalidCredentials(BASIC_CHALLENGE)
-  }
-}

@@ -1,4 +1,10 @@
 /** `/auth/refresh`, `/auth/logout` and its kin, `/auth/sessions` (§4.4, §4.5), the key set. */
+import {
+  authorizationLines,
+  type BasicPair,
+  readAuthorization,
+  readClientBasic,
+} from '../http/authorization.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json, noContent } from '../http/call.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -128,36 +134,25 @@ const unprovenClient = () =>
  * none was sent. Throws `ambiguous_credentials` where it stands twice (§3.1).
  */
 function sentAs({ rawHeaders }: Call, scheme: string): string | undefined {
-  const sent = rawHeaders.filter(
-    (_, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === 'authorization',
-  )
-  if (sent.length > 1) throw new Failure('ambiguous_credentials')
-  const [, name, value] = /^[ \t]*([^ \t]+)[ \t]*(.*?)[ \t]*$/.exec(sent[0] ?? '') ?? []
-  return name?.toLowerCase() === scheme ? value : undefined
+  const lines = authorizationLines(rawHeaders)
+  if (lines.length > 1) throw new Failure('ambiguous_credentials')
+  const sent = readAuthorization(lines[0] ?? '')
+  return sent.scheme === scheme ? sent.value : undefined
 }
 
-interface Basic {
-  readonly id: string
-  readonly secret: string
-}
-
-/** A client's id and secret: each form-encoded inside (RFC 6749 §2.3.1). */
-function basicOf(call: Call): Basic | undefined {
+/** A client's id and secret. Throws `invalid_client` for a Basic value that is malformed. */
+function basicOf(call: Call): BasicPair | undefined {
   const sent = sentAs(call, 'basic')
   if (sent === undefined) return undefined
-  const [id, ...rest] = Buffer.from(sent, 'base64').toString('utf8').split(':')
-  const decode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '))
-  try {
-    return { id: decode(id!), secret: decode(rest.join(':')) }
-  } catch {
-    throw unprovenClient()
-  }
+  const pair = readClientBasic(sent)
+  if (!pair) throw unprovenClient()
+  return pair
 }
 
-async function proven(lookup: Pick<TokenLookup, 'client'>, { id, secret }: Basic) {
-  const client = await lookup.client(id)
-  if (!client?.matches(secret)) throw unprovenClient()
-  return { clientId: id, authenticated: true }
+async function proven(lookup: Pick<TokenLookup, 'client'>, { username, password }: BasicPair) {
+  const client = await lookup.client(username)
+  if (!client?.matches(password)) throw unprovenClient()
+  return { clientId: username, authenticated: true }
 }
 
 /** By either token, or both; what is over already is no mistake (§4.5). */
