@@ -176,6 +176,8 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['10.3', '`X-Request-Id` on every response.'],
       ['10.4', 'Hostile bytes are 4xx, never 500.'],
       ['10.5', 'OPTIONS everywhere; CORS by configuration.'],
+      ['10.6', '`nosniff` everywhere; authenticated responses are private, secrets not stored.'],
+      ['10.7', 'A state-changing request of another site with Basic or a cookie is 403.'],
     ],
   ],
   [
@@ -183,7 +185,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     [
       ['11.1', '`Idempotency-Key`: the same answer again, never the effect.'],
       ['11.2', '`ETag`, 304 and 412.'],
-      ['11.3', 'A request limit per credential, sliding, with its headers.'],
+      ['11.3', 'Request limits per credential, customer and address, before any other work.'],
       ['11.4', 'Bounds on body, URL, headers and time.'],
     ],
   ],

@@ -7,9 +7,12 @@ import {
   authenticate,
   authorize,
   identify,
+  recognize,
   urlCredential,
   type Verifiers,
+  verifying,
 } from './access/authenticate.ts'
+import { crossSite } from './access/cross-site.ts'
 import type { FirstRun } from './access/first-run.ts'
 import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/routes.ts'
 import { deliveryPart } from './assembly/deliveries.ts'
@@ -32,7 +35,7 @@ import { createCors } from './http/cors.ts'
 import { createFront, knownHost, requireHttps } from './http/front.ts'
 import { acceptable } from './http/media.ts'
 import { oauthProblem } from './http/problem.ts'
-import { strictTransport } from './http/protection.ts'
+import { privateResponse, strictTransport } from './http/protection.ts'
 import { createServer, type HttpServer } from './http/server.ts'
 import { addWarnings } from './http/warnings.ts'
 import { createPerform } from './idempotency/perform.ts'
@@ -184,9 +187,11 @@ function equip(ground: Ground, prepared: Prepared) {
     bearer: ({ value }) => tokens.verify(value),
     basic: people.basic,
   }
-  const known = identify({ ...verifiers, basic: people.known })
+  /** These hash no password: a Basic pair passes only where it was verified a short while ago. */
+  const cheapVerifiers: Verifiers = { ...verifiers, basic: people.known }
+  const known = identify(cheapVerifiers)
   const made = { ...happening, ...signing, administration, db, list, perform, documents }
-  return { ...made, tokens, clients, verifiers, identify: known }
+  return { ...made, tokens, clients, verifiers, cheapVerifiers, identify: known }
 }
 
 /** The rooms with doors or work of their own. */
@@ -261,8 +266,8 @@ function serverOf(
 
 function pipelineOf(
   ground: Ground,
-  { service }: Prepared,
-  { verifiers, consoleSessions }: Engine,
+  { service, keys }: Prepared,
+  { verifiers, cheapVerifiers, consoleSessions, identify }: Engine,
   steps: Steps,
 ) {
   const { config, clock, db, publicUrl } = ground
@@ -272,17 +277,23 @@ function pipelineOf(
     requireHttps,
     knownHost: knownHost({ publicUrl: publicUrl(), host: config.host }),
     preflight: cors.preflight,
+    recognize: recognize(
+      consoleSessions.guard(verifying({ verifiers: cheapVerifiers, publicUrl })),
+      identify,
+    ),
+    limit: quota.limit,
+    crossSite: crossSite({ publicUrl, allows: cors.allowsCredentials }),
     explicitVersion: steps.explicit,
     acceptable: acceptable(service.vendor),
-    authenticate: consoleSessions.guard(authenticate({ verifiers, publicUrl })),
+    authenticate: authenticate({ verifiers, publicUrl, used: keys.noteUse }),
+    limitVerified: quota.limitVerified,
     settledVersion: steps.settled,
-    quota: quota.known,
     authorize,
-    quotaAnonymous: quota.anonymous,
     versionSignals: steps.signals,
     versionUsage: steps.count,
     conditional,
     warnings: addWarnings,
+    privateResponse,
     urlCredential,
     corsHeaders: cors.headers,
     strictTransport,

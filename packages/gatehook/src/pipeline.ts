@@ -18,17 +18,20 @@ export interface StepsByName {
   readonly requireHttps: Step
   readonly knownHost: Step
   readonly preflight: Step
+  readonly recognize: Step
+  readonly limit: Step
+  readonly crossSite: Step
   readonly explicitVersion: Step
   readonly acceptable: Step
   readonly authenticate: Step
+  readonly limitVerified: Step
   readonly settledVersion: Step
   readonly authorize: Step
-  readonly quota: Step
-  readonly quotaAnonymous: After
   readonly versionSignals: After
   readonly versionUsage: After
   readonly conditional: After
   readonly warnings: After
+  readonly privateResponse: After
   readonly urlCredential: After
   readonly corsHeaders: After
   readonly strictTransport: After
@@ -44,20 +47,26 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['head', 'x x x x x x x x', steps.requireHttps],
     ['head', '. x x x x x x x', steps.knownHost],
     ['head', '. x x x x x . x', steps.preflight],
+    // the request limit, before any other work; what needs no credential counts for the address
+    ['head', '. . x x x . . x', steps.recognize],
+    ['head', '. x x x x x x x', steps.limit],
+    ['head', '. . x x x x . .', steps.crossSite],
     ['head', '. . x . . . . x', steps.explicitVersion],
     ['head', '. . x x x . . .', steps.acceptable],
     ['head', '. . x x x . . .', steps.authenticate],
+    ['head', '. . x x x . . .', steps.limitVerified],
     ['head', '. . x . . . . .', steps.settledVersion],
-    ['head', '. . x x x . . .', steps.quota],
     ['head', '. . x x x . . .', steps.authorize],
     // before a request that is not well formed is refused
+    ['refused', '. . x x x . . x', steps.recognize],
+    ['refused', '. x x x x x x x', steps.limit],
     ['refused', '. . x . . . . x', steps.explicitVersion],
     // on the way out, for every answer
-    ['out', '. x x x x x x x', steps.quotaAnonymous],
     ['out', '. . x . . . . x', steps.versionSignals],
     ['out', '. . x . . . . x', steps.versionUsage],
     ['out', '. . x x x . . .', steps.conditional],
     ['out', '. . x x x . . .', steps.warnings],
+    ['out', '. . x x x x . x', steps.privateResponse],
     ['out', 'x x x x x x x x', steps.urlCredential],
     ['out', '. x x x x x . x', steps.corsHeaders],
     ['out', 'x x x x x x x x', steps.strictTransport],

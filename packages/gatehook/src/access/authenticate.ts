@@ -22,10 +22,29 @@ export interface AuthenticateOptions {
   readonly verifiers: Verifiers
   /** Base of absolute links, without a slash at the end; known once the service listens. */
   readonly publicUrl: () => string
+  /** Called with the principal once the request may go on. */
+  readonly used?: (principal: Principal) => void
 }
 
-/** Sets `call.principal` where the operation asks for a credential; throws where it is not good. */
-export function authenticate({ verifiers, publicUrl }: AuthenticateOptions): Step {
+/**
+ * Sets `call.principal` where the operation requires a credential. Throws where none was sent or it
+ * is not valid, also where `recognize` found that before.
+ */
+export function authenticate(options: AuthenticateOptions): Step {
+  const verify = verifying(options)
+  const { used = () => {} } = options
+  return (call) => {
+    if (call.refusal) throw call.refusal
+    if (call.principal) return used(call.principal)
+    const pending = verify(call)
+    if (pending instanceof Promise)
+      return pending.then(() => call.principal && used(call.principal))
+    return call.principal && used(call.principal)
+  }
+}
+
+/** Verifies the credential of a call whose operation requires one. */
+export function verifying({ verifiers, publicUrl }: AuthenticateOptions): Step {
   const challenge = () => {
     const metadata = `${publicUrl()}/.well-known/oauth-protected-resource`
     return { 'WWW-Authenticate': `ApiKey, Bearer resource_metadata="${metadata}"` }
@@ -52,6 +71,42 @@ export function authenticate({ verifiers, publicUrl }: AuthenticateOptions): Ste
     return principal.then((late) => {
       call.principal = late
     })
+  }
+}
+
+/**
+ * The step before the request limit: sets `call.principal`, or `call.refusal` where the credential
+ * fails, and throws neither. `verify` hashes no password: a Basic pair that is not cached sets
+ * neither of the two, and `authenticate` verifies it after the limit. Paths and methods that do not
+ * exist are answered without a credential, but counted for the caller that `identify` names.
+ */
+export function recognize(verify: Step, identify: Identify): Step {
+  const fail = (call: Call, error: unknown): void => {
+    call.principal = undefined
+    if (!(error instanceof Failure)) throw error
+    if (error.code !== 'invalid_credentials') call.refusal = error
+  }
+  const found = (call: Call, principal: Principal | undefined): void => {
+    call.principal = principal
+    call.recognized = principal
+  }
+  return (call) => {
+    if (!call.operation) {
+      const known = identify(call)
+      return known instanceof Promise
+        ? known.then((principal) => found(call, principal))
+        : found(call, known)
+    }
+    try {
+      const pending = verify(call)
+      if (!(pending instanceof Promise)) return found(call, call.principal)
+      return pending.then(
+        () => found(call, call.principal),
+        (error: unknown) => fail(call, error),
+      )
+    } catch (error) {
+      return fail(call, error)
+    }
   }
 }
 

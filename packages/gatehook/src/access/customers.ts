@@ -35,6 +35,8 @@ const rate = object({
 const limits = object({
   /** Requests per credential (§11.3). */
   rate_limit: optional(orNull(rate)),
+  /** Requests of all credentials together; default 10 × the limit of one (§11.3). */
+  total_rate_limit: optional(orNull(rate)),
   /** Webhook deliveries (§9.8). */
   delivery_rate: optional(orNull(rate)),
 })

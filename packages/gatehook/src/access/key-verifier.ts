@@ -19,6 +19,8 @@ export interface KeyVerifier {
    * 403 `invalid_api_key` whatever is wrong with the key, or `customer_suspended`.
    */
   verify(key: string, address: string): Principal | Promise<Principal>
+  /** Notes that the key of a principal `verify` gave was used; at most once a minute. */
+  noteUse(principal: Principal): void
   /** Forgets every answer, also those on their way: something was changed. */
   forget(): void
   /** Resolves when nothing runs in the background: before the database is closed. */
@@ -55,16 +57,14 @@ export function keyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
     beside: (again) => behind(again, 'a key could not be looked up again'),
   })
 
+  /** By principal: which key it was, and when its use was noted. */
+  const entries = new WeakMap<Principal, Known>()
+
   const judge = (entry: Known | undefined, address: string): Principal => {
     const now = clock.now()
     if (!entry || entry.expiresAt <= now || !entry.reachableFrom(address)) throw invalidKey()
     if (entry.suspended) throw new Failure('customer_suspended')
-    if (now - entry.notedAt >= NOTE_EVERY_MS) {
-      entry.notedAt = now
-      const id = entry.principal.subject
-      const note = db.write((tx) => store.noteUse(tx, id, now, now - NOTE_EVERY_MS))
-      behind(note, 'the last use of a key could not be noted')
-    }
+    entries.set(entry.principal, entry)
     return entry.principal
   }
 
@@ -75,18 +75,32 @@ export function keyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
         ? entry.then((found) => judge(found, address))
         : judge(entry, address)
     },
+    noteUse(principal) {
+      const now = clock.now()
+      const entry = entries.get(principal)
+      if (!entry || now - entry.notedAt < NOTE_EVERY_MS) return
+      entry.notedAt = now
+      const note = db.write((tx) => store.noteUse(tx, principal.subject, now, now - NOTE_EVERY_MS))
+      behind(note, 'the last use of a key could not be noted')
+    },
     forget: () => known.forget(),
     idle,
   }
 }
 
-/** The customer's own request limit, where it has one. */
-export function rateFrom(limits: string): Pick<Principal, 'rate'> {
-  const { rate_limit } = JSON.parse(limits) as Limits
-  return rate_limit
-    ? { rate: { limit: rate_limit.limit, windowMs: rate_limit.window_s * 1000 } }
-    : {}
+/** The customer's own request limits, where it has any. */
+export function rateFrom(limits: string): Pick<Principal, 'rate' | 'totalRate'> {
+  const { rate_limit, total_rate_limit } = JSON.parse(limits) as Limits
+  return {
+    ...(rate_limit && { rate: rateOf(rate_limit) }),
+    ...(total_rate_limit && { totalRate: rateOf(total_rate_limit) }),
+  }
 }
+
+const rateOf = ({ limit, window_s }: { readonly limit: number; readonly window_s: number }) => ({
+  limit,
+  windowMs: window_s * 1000,
+})
 
 function knownFrom(row: store.VerificationRow, notedAt = 0): Known {
   const subject = row.id

@@ -3,6 +3,7 @@
  * speaks; nothing of node's server is in them.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Failure } from '../kernel/failure.ts'
 import type { CallerKind, Principal } from '../kernel/principal.ts'
 import type { Query } from './query.ts'
 
@@ -73,6 +74,10 @@ export interface Call {
   /** The parsed JSON body; undefined where there is none. */
   body: unknown
   principal: Principal | undefined
+  /** The principal that was verified before the request limit, without a password hash (§11.3). */
+  recognized?: Principal | undefined
+  /** Why the credential fails: thrown after the request limit, by the step that requires one. */
+  refusal?: Failure | undefined
   /** The major version this call is served in; undefined outside `/api`. */
   version: string | undefined
   /** Warnings for `_warnings` in object bodies (§3.3, §8.6). */

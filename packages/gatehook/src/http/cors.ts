@@ -20,6 +20,8 @@ export interface Cors {
   readonly preflight: Step
   /** The headers that let the caller's page read the answer. */
   readonly headers: After
+  /** Whether pages of an origin may send credentials: never because of `*`. */
+  readonly allowsCredentials: (origin: string) => boolean
 }
 
 /** `origins`: as `GATEHOOK_CORS_ORIGINS` has it, comma-separated, or `*`, or undefined for none. */
@@ -48,6 +50,7 @@ export function createCors(origins: string | undefined): Cors {
   }
 
   return {
+    allowsCredentials: (origin) => !any && listed.has(origin),
     preflight(call) {
       const { origin } = call.headers
       const wanted = call.headers['access-control-request-method']

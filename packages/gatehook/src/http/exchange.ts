@@ -121,6 +121,8 @@ export class Exchange implements Call {
   bytes: Uint8Array = NO_BYTES
   body: unknown = undefined
   principal: Principal | undefined = undefined
+  recognized: Principal | undefined = undefined
+  refusal: Failure | undefined = undefined
   version: string | undefined = undefined
   warnings: Warning[] = []
   /** The connection ends with this answer. */

@@ -10,6 +10,7 @@ import { depart } from './departure.ts'
 import type { Exchange } from './exchange.ts'
 import { JSON_TYPE } from './media.ts'
 import { problem } from './problem.ts'
+import { NO_SNIFF } from './protection.ts'
 
 /** A `Failure` as its problem; anything else is a bug: logged whole, answered with the id only. */
 export function failed(exchange: Exchange, error: unknown): Answer {
@@ -60,7 +61,10 @@ function send(exchange: Exchange, answer: Answer): void {
   const { response, method } = exchange
   const { status } = answer
   const body = answer.json ?? answer.raw
-  const headers: Record<string, string | number | string[]> = { 'x-request-id': exchange.id }
+  const headers: Record<string, string | number | string[]> = {
+    'x-request-id': exchange.id,
+    'x-content-type-options': NO_SNIFF,
+  }
   merge(headers, exchange.out)
   if (answer.headers) merge(headers, answer.headers)
   if (exchange.closing || exchange.context.drain.signal.aborted) headers.connection = 'close'

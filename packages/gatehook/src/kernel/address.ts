@@ -52,6 +52,31 @@ export function rangesTest(ranges: readonly string[]): (address: string) => bool
   }
 }
 
+const BLOCK_GROUPS = 4
+
+/**
+ * What counts as one caller: an IPv4 address, or the /64 of an IPv6 address, which one customer of
+ * a network provider has whole. Text that is no address is returned as it is.
+ */
+export function addressBlock(address: string): string {
+  const plain = plainAddress(address)
+  if (isIP(plain) !== 6) return plain
+  const [head = '', tail] = (plain.split('%', 1)[0] ?? '').split('::')
+  const before = groupsOf(head)
+  const after = groupsOf(tail ?? '')
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0)
+  const block = [...before, ...zeros, ...after].slice(0, BLOCK_GROUPS)
+  return `${block.map((group) => group.toString(16)).join(':')}::/64`
+}
+
+/** The 16-bit groups of a part of an IPv6 address; an IPv4 tail is two of them. */
+const groupsOf = (text: string): number[] =>
+  text === ''
+    ? []
+    : text
+        .split(':')
+        .flatMap((group) => (group.includes('.') ? [0, 0] : [Number.parseInt(group, 16)]))
+
 const loops = rangesTest(['127.0.0.0/8', '::1'])
 
 /** Whether an address, or the name `localhost`, stays on this machine. */

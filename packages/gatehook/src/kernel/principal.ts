@@ -22,6 +22,8 @@ export interface Principal {
   readonly version?: string
   /** The customer's own request limit, where it has one (§11.3). */
   readonly rate?: { readonly limit: number; readonly windowMs: number }
+  /** The customer's own total over all of its credentials, where it has one (§11.3). */
+  readonly totalRate?: { readonly limit: number; readonly windowMs: number }
 }
 
 /** The kinds of caller that `permissions.ts` distinguishes. */

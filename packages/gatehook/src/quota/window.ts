@@ -46,6 +46,15 @@ export function withUse(
   return [...slices.slice(0, -1), { no, used: last.used + count, untilMs }]
 }
 
+/** The slices with the latest request taken back. */
+export function withoutUse(slices: readonly Slice[]): readonly Slice[] {
+  const last = slices.at(-1)
+  if (!last) return slices
+  return last.used > 1
+    ? [...slices.slice(0, -1), { ...last, used: last.used - 1 }]
+    : slices.slice(0, -1)
+}
+
 /** Milliseconds until one more request fits; 0 where one fits now. */
 export function waitMs(rate: Rate, slices: readonly Slice[], nowMs: number): number {
   let left = usedIn(slices)

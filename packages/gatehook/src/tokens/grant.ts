@@ -104,6 +104,7 @@ export interface CustomerFacts {
   readonly suspended: boolean
   /** Its own request limit, where it has one (§11.3). */
   readonly rate?: NonNullable<Principal['rate']>
+  readonly totalRate?: NonNullable<Principal['totalRate']>
 }
 
 /** What is asked of other rooms, so that a change shows with the next token at the latest. */

@@ -159,7 +159,7 @@ const scopesIn = ({ scope }: Claims, client: ClientPermissions | undefined): str
 
 function principalOf(
   claims: Claims,
-  { no, rate }: CustomerFacts,
+  { no, rate, totalRate }: CustomerFacts,
   client: ClientPermissions | undefined,
 ): Principal {
   const { customer, mode, sub, client_id, sid, name } = claims
@@ -176,5 +176,6 @@ function principalOf(
     clientId: client_id,
     ...(sid !== undefined && { sessionId: sid }),
     ...(rate && { rate }),
+    ...(totalRate && { totalRate }),
   }
 }

@@ -20,7 +20,7 @@ export interface NegotiationDeps {
 /** Behind the path, `Accept` chooses between JSON and the vendor's type, and how errors look. */
 const VARY_PATH = 'Accept'
 /** Without a version in the path everything that can name one chooses, the pin included. */
-const VARY_OPEN = 'Accept, X-API-Version, API-Version, Authorization, X-API-Key'
+const VARY_OPEN = 'Accept, X-API-Version, API-Version'
 
 const underApi = (path: string): boolean => path.startsWith('/api/') || path === '/api'
 

@@ -5,7 +5,7 @@
 import type { Identify } from '../access/authenticate.ts'
 import type { Actor, AuditSigner } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
-import type { After, Call, Endpoint, Step } from '../http/call.ts'
+import type { After, Answer, Call, Endpoint, Step } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
@@ -142,11 +142,24 @@ function stepsOf(
   ledger: Ledger,
 ): VersionSteps {
   const gone = createGone(clock, identify)
+  /**
+   * The request limit refuses before any version is negotiated, and its response names the version
+   * all the same (§8.4). It is not counted as use of it.
+   */
+  const versionOfRefusal = (call: Call, answer: Answer): string | undefined => {
+    if (answer.status !== 429 || call.kind !== 'api') return undefined
+    try {
+      return naming.versionOf(call) ?? (strict ? undefined : board.oldest())
+    } catch {
+      return undefined
+    }
+  }
   return {
     ...negotiation({ board, naming, strict, gone }),
     signals(call, answer) {
-      const { version } = call
+      const version = call.version ?? versionOfRefusal(call, answer)
       if (version === undefined) return
+      call.out['x-api-version'] = version
       const { headers, warning } = board.standing(version)!
       if (headers) signal(call, headers, warning)
       const { accept } = call.headers

@@ -63,7 +63,9 @@ export function tryOut(desk: Desk, deps: TrialDeps, call: Call): Promise<Answer>
 const deliveryId = (tag: string) => (eventId: string) => `dlv_${eventId.slice(4)}${tag}`
 
 async function limited(limiter: Limiter, { id }: Registration): Promise<void> {
-  const { allowed, resetMs } = await limiter(`webhook test:${id}`, PER_REGISTRATION)
+  const { allowed, resetMs } = await limiter.take([
+    { key: `webhook test:${id}`, rate: PER_REGISTRATION },
+  ])
   if (allowed) return
   const most = `At most ${PER_REGISTRATION.limit} tests of a registration are sent in a minute.`
   throw new Failure('rate_limited', most, {

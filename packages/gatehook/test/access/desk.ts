@@ -140,7 +140,8 @@ function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, ti
   })
   const apikey = ({ value }: { value: string }, { address }: { address: string }) =>
     verifier.verify(value, address)
-  const guard = authenticate({ verifiers: { apikey, bearer: noBearer, basic: noBasic }, publicUrl })
+  const verifiers = { apikey, bearer: noBearer, basic: noBasic }
+  const guard = authenticate({ verifiers, publicUrl, used: verifier.noteUse })
   const guarded: Steps = { head: [guard, authorize], body: [], out: [] }
   const things: Endpoint = {
     kind: 'root',

@@ -116,7 +116,7 @@ test('no window holds more than the limit; a refusal tells when to come again', 
       for (const ms of steps) {
         now += ms
         const within = allowed.filter((at) => at > now - rate.windowMs).length
-        const verdict = await limiter('k', rate)
+        const verdict = await limiter.take([{ key: 'k', rate }])
         if (verdict.allowed) {
           allowed.push(now)
           assert.ok(within < limit, 'over the limit')
@@ -126,7 +126,10 @@ test('no window holds more than the limit; a refusal tells when to come again', 
           assert.ok(slack >= limit, 'refused although there was room')
           assert.ok(verdict.resetMs > 0 && verdict.resetMs <= rate.windowMs * 1.05)
           now += verdict.resetMs
-          assert.ok((await limiter('k', rate)).allowed, 'refused again at the time it named')
+          assert.ok(
+            (await limiter.take([{ key: 'k', rate }])).allowed,
+            'refused again at the time it named',
+          )
           allowed.push(now)
         }
       }

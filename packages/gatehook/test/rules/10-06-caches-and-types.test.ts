@@ -1,0 +1,98 @@
+/**
+ * §10.6: every response carries `nosniff`; responses to authenticated requests are private to
+ * their caller; those that hold a secret are not stored.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eachService, type Reply } from '../../../../test/rig/service.ts'
+import { start, talk } from '../http/rig.ts'
+import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
+
+const varyOf = ({ headers }: Reply) => (headers.vary ?? '').split(', ')
+const CREDENTIALS = ['Authorization', 'X-API-Key']
+
+eachService('every response carries nosniff', async (service) => {
+  const anybody = service.as(undefined)
+  const replies = [
+    await service.get('/api/v2/users'),
+    await service.post('/api/v2/users', {}),
+    await service.send('OPTIONS', '/api/v2/users'),
+    await anybody.get('/api/v2/users'),
+    await anybody.get('/nowhere'),
+    await anybody.get('/'),
+    await anybody.get('/healthz'),
+    await anybody.get('/metrics'),
+    await anybody.get('/.well-known/jwks.json'),
+    await anybody.get('/oauth/authorize'),
+    await anybody.get('/api/v2/users?a=%zz'),
+    await anybody.get('/nowhere', { host: 'elsewhere.example' }),
+  ]
+  for (const { status, headers } of replies) {
+    assert.equal(headers['x-content-type-options'], 'nosniff', String(status))
+  }
+})
+
+test('so do responses of the parser, and the bare 500', async (t) => {
+  const { port } = await start(t)
+  const heads = [
+    'nonsense\r\n\r\n',
+    `GET / HTTP/1.1\r\nHost: localhost\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`,
+    'CONNECT a:1 HTTP/1.1\r\nHost: localhost\r\n\r\n',
+    'POST /bug HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+  ]
+  for (const head of heads) {
+    const [answer] = await talk(port, head)
+    assert.equal(answer!.headers['x-content-type-options'], 'nosniff', head.slice(0, 20))
+  }
+})
+
+eachService(
+  'an authenticated response is private, and varies by the credential',
+  async (service) => {
+    const { make, token, anybody, operator } = await signing(service)
+    await make('ada')
+    const bearer = bearerOf(await token(mailOf('ada')))
+    const reads = [
+      await service.get('/api/v2/users'),
+      await service.get('/api/v2/users/1'),
+      await anybody.get('/api/v2/protected', bearer),
+      await anybody.get('/api/v2/protected', basicOf(mailOf('ada'))),
+      await anybody.get('/auth/sessions', bearer),
+      await anybody.get('/api/v2/users'),
+      await service.post('/api/v2/users', { name: 'n', email: 'n@example.com' }),
+    ]
+    for (const reply of reads) {
+      assert.equal(reply.headers['cache-control'], 'private, no-cache', String(reply.status))
+      for (const name of CREDENTIALS) assert.ok(varyOf(reply).includes(name), reply.headers.vary ?? 'no Vary')
+      assert.equal(new Set(varyOf(reply)).size, varyOf(reply).length, 'each name once')
+    }
+    const first = await service.get('/api/v2/users')
+    const again = await service.get('/api/v2/users', { 'if-none-match': first.headers.etag ?? '' })
+    assert.deepEqual([again.status, again.headers['cache-control']], [304, 'private, no-cache'])
+    const admin = await operator.get('/admin/keys')
+    assert.ok(varyOf(admin).includes('Cookie'), 'a session of the console is a cookie')
+    assert.equal((await anybody.get('/.well-known/jwks.json')).headers.vary, undefined)
+  },
+)
+
+eachService('a response that holds a secret is not stored', async (service) => {
+  const { make, login, operator, anybody } = await signing(service)
+  await make('ada')
+  const signedIn = await login(mailOf('ada'))
+  const { refresh_token } = signedIn.body
+  const key = { name: 'k', scopes: [], mode: 'test' }
+  const repeat = { 'idempotency-key': 'once' }
+  const secrets = [
+    signedIn,
+    await anybody.post('/auth/refresh', { refresh_token }),
+    await operator.post('/admin/keys', key, repeat),
+    await operator.post('/admin/keys', key, repeat),
+  ]
+  for (const { status, headers } of secrets) {
+    assert.ok(status < 300)
+    assert.equal(headers['cache-control'], 'no-store')
+  }
+  const { key: secret } = secrets[2]!.body
+  const inUrl = await anybody.get(`/api/v2/protected?api_key=${secret}`)
+  assert.equal(inUrl.headers['cache-control'], 'private, no-store')
+})

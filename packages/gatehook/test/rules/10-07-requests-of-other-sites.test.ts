@@ -1,0 +1,90 @@
+/**
+ * §10.7: a state-changing request that another site made a browser send with Basic or a cookie is
+ * 403 `cross_site_request`.
+ */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+import { createOperator } from '../../src/people/operators.ts'
+import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+
+const CORS = 'https://app.example'
+const env = { GATEHOOK_CORS_ORIGINS: CORS }
+const ORDER = { amount: 100, currency: 'EUR' }
+const foreign: readonly Record<string, string>[] = [
+  { 'sec-fetch-site': 'cross-site' },
+  { 'sec-fetch-site': 'same-site' },
+  { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+  { origin: 'https://evil.example' },
+  { origin: 'null' },
+]
+const own: readonly Record<string, string>[] = [
+  {},
+  { 'sec-fetch-site': 'same-origin' },
+  { 'sec-fetch-site': 'none' },
+  { origin: 'http://localhost' },
+  { origin: CORS, 'sec-fetch-site': 'cross-site' },
+  { origin: CORS },
+]
+
+eachService(
+  'with Basic a foreign page changes nothing, and reads as before',
+  async (service) => {
+    const { make, token, anybody } = await signing(service)
+    const scopes = ['orders:read', 'orders:write']
+    const ada = await make('ada', { scopes })
+    const order = { ...ORDER, user_id: ada.id }
+    const basic = basicOf(mailOf('ada'))
+    for (const headers of foreign) {
+      const sent = { ...basic, ...headers }
+      const refused = await anybody.post('/api/v2/orders', order, sent)
+      const text = JSON.stringify(headers)
+      assert.equal(`${refused.status} ${refused.body.error}`, '403 cross_site_request', text)
+      assert.equal((await anybody.get('/api/v2/orders', sent)).status, 200, text)
+    }
+    const wrong = basicOf(mailOf('ada'), 'wrong password')
+    const guess = await anybody.post('/api/v2/orders', order, { ...wrong, ...foreign[0] })
+    assert.equal(guess.status, 403, 'no password is hashed for it')
+    assert.equal((await service.get('/api/v2/orders?pagination=page')).body.total, 0)
+    for (const headers of own) {
+      const made = await anybody.post('/api/v2/orders', order, { ...basic, ...headers })
+      assert.equal(made.status, 201, JSON.stringify(headers))
+    }
+    // Keys and tokens are attached by the page's own code, which no browser does unasked.
+    const bearer = bearerOf(await token(mailOf('ada')))
+    for (const headers of foreign) {
+      const made = await anybody.post('/api/v2/orders', order, { ...bearer, ...headers })
+      assert.equal(made.status, 201)
+      assert.equal((await service.post('/api/v2/orders', order, headers)).status, 201)
+    }
+  },
+  { env },
+)
+
+eachService(
+  'an origin that any may be is none that may send credentials',
+  async (service) => {
+    const { make, anybody } = await signing(service)
+    const ada = await make('ada', { scopes: ['orders:write'] })
+    const sent = { ...basicOf(mailOf('ada')), origin: 'https://any.example' }
+    const refused = await anybody.post('/api/v2/orders', { ...ORDER, user_id: ada.id }, sent)
+    assert.equal(refused.body.error, 'cross_site_request')
+  },
+  { env: { GATEHOOK_CORS_ORIGINS: '*' } },
+)
+
+eachService('a session of the console changes nothing for a foreign page', async (service) => {
+  const login = { email: 'op@example.com', password: PASSWORD }
+  const { app } = service
+  await createOperator(app.administration, app.hasher, login, { kind: 'system', id: 't' } as never)
+  const anybody = service.as(undefined)
+  const { headers } = await anybody.post('/console/session', login)
+  const cookie = String([headers['set-cookie']].flat()[0]).split(';')[0]!
+  const sent = { cookie, 'x-gatehook-console': '1' }
+  for (const headers of foreign) {
+    const refused = await anybody.post('/admin/customers', { name: 'x' }, { ...sent, ...headers })
+    assert.equal(refused.body.error, 'cross_site_request')
+    const ended = await anybody.delete('/console/session', { ...sent, ...headers })
+    assert.equal(ended.body.error, 'cross_site_request')
+  }
+  assert.equal((await anybody.post('/admin/customers', { name: 'x' }, sent)).status, 201)
+})

@@ -1,0 +1,216 @@
+/**
+ * §11.3: the request limit is validated before any other work. A request that is answered 429
+ * changed, consumed and counted nothing, and a response that exists is never replaced.
+ */
+import assert from 'node:assert/strict'
+import { type Caller, eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
+import { createConsoleLink } from '../../src/people/operators.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+
+const actor = { kind: 'test', id: 't' } as never
+const WINDOW_S = 60
+const LIMIT = 6
+const PATH = '/api/v2/protected'
+const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_RATE_LIMIT: `${LIMIT}/${WINDOW_S}` }
+
+const advance = ({ app }: TestApp, advance_s: number) =>
+  app.clock!.set({ advance_s, freeze: true }, actor)
+
+/** Uses up the limit of the caller's address, and asserts that it is. */
+async function exhaust(anybody: Caller, headers?: Record<string, string>): Promise<void> {
+  for (let n = 0; n < LIMIT; n++) await anybody.get('/', headers)
+  assert.equal((await anybody.get('/', headers)).status, 429)
+}
+
+const outcome = ({ status, body }: Reply) => `${status} ${body?.error}`
+
+eachService(
+  'a refresh over the limit does not rotate the token; a login opens no session',
+  async (service) => {
+    await advance(service, 0)
+    const { make, login, anybody } = await signing(service)
+    await make('ada')
+    const { refresh_token } = (await login(mailOf('ada'))).body
+    await exhaust(anybody)
+    const { app } = service
+    const sessions = async () => (await app.db.all(sql`SELECT id FROM gh_sessions`)).length
+    const before = await sessions()
+    assert.equal(
+      outcome(await anybody.post('/auth/refresh', { refresh_token })),
+      '429 rate_limited',
+    )
+    for (const password of [PASSWORD, 'wrong password']) {
+      const refused = await login(mailOf('ada'), password)
+      assert.deepEqual(
+        [outcome(refused), refused.headers['set-cookie']],
+        ['429 rate_limited', undefined],
+      )
+    }
+    assert.equal(await sessions(), before)
+    const counted = await app.db.all(sql`SELECT attempts FROM gh_throttle`)
+    assert.ok(
+      counted.every(({ attempts }) => attempts === '[]'),
+      'no password attempt counted',
+    )
+    await advance(service, WINDOW_S + 1)
+    assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 200)
+  },
+  { env },
+)
+
+eachService(
+  'a one-time link over the limit is not consumed',
+  async (service) => {
+    await advance(service, 0)
+    const anybody = service.as(undefined)
+    const { path } = await createConsoleLink(service.app.administration, undefined, actor)
+    const token = path.split('#token=')[1]!
+    await exhaust(anybody)
+    const refused = await anybody.post('/console/session', { token })
+    assert.deepEqual(
+      [outcome(refused), refused.headers['set-cookie']],
+      ['429 rate_limited', undefined],
+    )
+    await advance(service, WINDOW_S + 1)
+    assert.equal((await anybody.post('/console/session', { token })).status, 201)
+  },
+  { env },
+)
+
+eachService(
+  'an address over its limit blocks what is anonymous or fails, and nothing that verifies',
+  async (service) => {
+    await advance(service, 0)
+    const { make, token, anybody } = await signing(service)
+    await make('ada')
+    await make('bob')
+    const ada = bearerOf(await token(mailOf('ada')))
+    assert.equal((await anybody.get(PATH, basicOf(mailOf('bob')))).status, 200)
+    await exhaust(anybody)
+    const failing = [{}, { 'x-api-key': 'gk_test_x' }, bearerOf('x.y.z'), { authorization: 'x' }]
+    for (const headers of [...failing, { ...ada, 'x-api-key': 'k' }]) {
+      assert.equal(outcome(await anybody.get(PATH, headers)), '429 rate_limited')
+    }
+    // A password that would have to be hashed first is refused, one verified before is not.
+    assert.equal((await anybody.get(PATH, basicOf(mailOf('ada')))).status, 429)
+    assert.equal((await anybody.get(PATH, basicOf(mailOf('bob')))).status, 200)
+    assert.equal((await anybody.get(PATH, ada)).status, 200)
+    assert.equal((await service.get(PATH)).status, 200)
+    assert.equal((await service.get('/api/v2/nowhere')).status, 404)
+    assert.equal((await service.send('PUT', PATH)).status, 405)
+    assert.equal((await service.get(`${PATH}?a=%zz`)).status, 400)
+    for (const path of ['/api/v2/nowhere', '/nowhere', `${PATH}?a=%zz`, '/oauth/authorize']) {
+      assert.equal((await anybody.get(path)).status, 429, path)
+    }
+  },
+  { env },
+)
+
+eachService(
+  'a password that verifies counts for its person, and no more for the address',
+  async (service) => {
+    await advance(service, 0)
+    const { make, anybody } = await signing(service)
+    for (const name of ['a', 'b', 'c']) await make(name)
+    for (const name of ['a', 'b', 'c']) {
+      const reply = await anybody.get(PATH, basicOf(mailOf(name)))
+      assert.deepEqual(
+        [reply.status, reply.headers.ratelimit],
+        [200, `"default";r=${LIMIT - 1};t=${WINDOW_S}`],
+      )
+    }
+    assert.equal((await anybody.get('/')).headers.ratelimit!.split(';')[1], `r=${LIMIT - 1}`)
+  },
+  { env },
+)
+
+eachService(
+  'a refused request is no use of the key and of the version, and names the version',
+  async (service) => {
+    await advance(service, 0)
+    const secret = await service.key()
+    const caller = service.as(secret)
+    const { app } = service
+    for (let n = 0; n < LIMIT; n++) await caller.get('/api/v1/users')
+    await app.versioning.flush()
+    const used = async () => [
+      await app.db.all(sql`SELECT last_used_at FROM gh_api_keys ORDER BY id`),
+      (await app.db.all(sql`SELECT count FROM gh_version_usage`)).map(({ count }) => count),
+    ]
+    const before = await used()
+    // The use of a key is noted once a minute, which has passed; the window has not.
+    await advance(service, WINDOW_S + 1)
+    const refused = await caller.get('/api/v1/users')
+    assert.equal(refused.status, 429)
+    assert.equal(refused.headers['x-api-version'], 'v1')
+    await app.versioning.flush()
+    assert.deepEqual(await used(), before)
+  },
+  { env: { ...env, GATEHOOK_RATE_LIMIT: `${LIMIT}/${2 * WINDOW_S}` } },
+)
+
+eachService(
+  'the addresses of an IPv6 /64 are one',
+  async (service) => {
+    const anybody = service.as(undefined)
+    const from = (address: string) => ({
+      'x-forwarded-for': address,
+      'x-forwarded-proto': 'https',
+    })
+    for (let n = 0; n < LIMIT; n++) {
+      assert.equal((await anybody.get('/', from(`2001:db8:1:2::${n + 1}`))).status, 200)
+    }
+    assert.equal((await anybody.get('/', from('2001:db8:1:2:ffff::1'))).status, 429)
+    assert.equal((await anybody.get('/', from('2001:DB8:1:2:0:0:0:9'))).status, 429)
+    assert.equal((await anybody.get('/', from('2001:db8:1:3::1'))).status, 200)
+  },
+  { env: { ...env, GATEHOOK_TRUST_PROXY: '127.0.0.1' } },
+)
+
+eachService(
+  'a customer has a total; a request refused by it is not counted against the credential',
+  async (service) => {
+    await advance(service, 0)
+    const { operator } = await signing(service)
+    const { id } = (await operator.post('/admin/customers', { name: 'small' })).body
+    const limits = { total_rate_limit: { limit: 3, window_s: 2 * WINDOW_S } }
+    const patched = await operator.patch(`/admin/customers/${id}`, { limits })
+    assert.deepEqual(patched.body.limits, limits)
+    const [one, two] = [
+      service.as(await service.key({ customer: id })),
+      service.as(await service.key({ customer: id, mode: 'live' })),
+    ]
+    assert.deepEqual(
+      [await one.get(PATH), await one.get(PATH), await two.get(PATH)].map(({ status }) => status),
+      [200, 200, 200],
+    )
+    const refused = await two.get(PATH)
+    assert.equal(outcome(refused), '429 rate_limited')
+    assert.equal(refused.headers['ratelimit-policy'], `"customer";q=3;w=${2 * WINDOW_S}`)
+    assert.equal(refused.headers['retry-after'], String(2 * WINDOW_S))
+    assert.equal((await service.get(PATH)).status, 200, 'other customers go on')
+    // Without the total, the credential still has all it did not use.
+    await operator.patch(`/admin/customers/${id}`, { limits: { total_rate_limit: null } })
+    await advance(service, 2)
+    assert.match((await two.get(PATH)).headers.ratelimit!, new RegExp(`r=${LIMIT - 2};`))
+  },
+  { env },
+)
+
+eachService(
+  'without one of its own, a customer’s total is ten times the limit of a credential',
+  async (service) => {
+    await advance(service, 0)
+    const { operator } = await signing(service)
+    const { id } = (await operator.post('/admin/customers', { name: 'many keys' })).body
+    const keys = await Promise.all(Array.from({ length: 11 }, () => service.key({ customer: id })))
+    const statuses: number[] = []
+    for (const key of keys) {
+      for (let n = 0; n < LIMIT; n++) statuses.push((await service.as(key).get(PATH)).status)
+    }
+    assert.equal(statuses.filter((status) => status === 200).length, 10 * LIMIT)
+    assert.ok(statuses.slice(10 * LIMIT).every((status) => status === 429))
+  },
+  { env },
+)
