@@ -83,20 +83,20 @@ eachService(
     const { anybody, cookie } = await signedIn(service)
     const post = (headers: Record<string, string>) =>
       anybody.post('/admin/customers', { name: 'x' }, { cookie, ...headers })
-    const refused: Record<string, string>[] = [
-      {},
-      { 'sec-fetch-site': 'same-origin' },
-      { ...own, 'sec-fetch-site': 'cross-site' },
-      { ...own, 'sec-fetch-site': 'same-site' },
-      { ...own, 'sec-fetch-site': 'none' },
-      { ...own, origin: 'https://evil.example' },
-      { ...own, origin: 'null' },
-      { ...own, origin: 'http://sub.localhost' },
-      { ...own, origin: 'https://localhost' },
+    const refused: [headers: Record<string, string>, code: string][] = [
+      [{}, 'forbidden'],
+      [{ 'sec-fetch-site': 'same-origin' }, 'forbidden'],
+      [{ ...own, 'sec-fetch-site': 'none' }, 'forbidden'],
+      [{ ...own, 'sec-fetch-site': 'cross-site' }, 'cross_site_request'],
+      [{ ...own, 'sec-fetch-site': 'same-site' }, 'cross_site_request'],
+      [{ ...own, origin: 'https://evil.example' }, 'cross_site_request'],
+      [{ ...own, origin: 'null' }, 'cross_site_request'],
+      [{ ...own, origin: 'http://sub.localhost' }, 'cross_site_request'],
+      [{ ...own, origin: 'https://localhost' }, 'cross_site_request'],
     ]
-    for (const headers of refused) {
+    for (const [headers, code] of refused) {
       const { status, body } = await post(headers)
-      assert.deepEqual([status, body.error], [403, 'forbidden'], JSON.stringify(headers))
+      assert.deepEqual([status, body.error], [403, code], JSON.stringify(headers))
     }
     const get = (headers: Record<string, string>) =>
       anybody.get('/admin/audit', { cookie, ...headers })
