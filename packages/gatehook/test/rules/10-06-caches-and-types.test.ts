@@ -63,7 +63,8 @@ eachService(
     ]
     for (const reply of reads) {
       assert.equal(reply.headers['cache-control'], 'private, no-cache', String(reply.status))
-      for (const name of CREDENTIALS) assert.ok(varyOf(reply).includes(name), reply.headers.vary ?? 'no Vary')
+      for (const name of CREDENTIALS)
+        assert.ok(varyOf(reply).includes(name), reply.headers.vary ?? 'no Vary')
       assert.equal(new Set(varyOf(reply)).size, varyOf(reply).length, 'each name once')
     }
     const first = await service.get('/api/v2/users')
