@@ -52,6 +52,7 @@ export function authorizationRequest(
   address: ReturnAddress,
 ): AuthorizationRequest {
   const { client } = address
+  refuseRequestObjects(parameters)
   const type = needed(parameters, 'response_type')
   if (type !== 'code') {
     throw new Refusal('unsupported_response_type', 'Only response_type=code is served.')
@@ -79,6 +80,19 @@ export function authorizationRequest(
   if (odd) throw new Refusal('invalid_request', 'prompt is none, or some of login and consent.')
   const scopes = askedScopes(parameters.get('scope'), client.scopes)
   return { ...address, scopes, challenge, prompt }
+}
+
+/**
+ * Request objects are refused by name (§5.4, OpenID Connect Core §6): a server that ignores one
+ * serves a request that the client did not sign.
+ */
+function refuseRequestObjects(parameters: Parameters): void {
+  if (parameters.has('request')) {
+    throw new Refusal('request_not_supported', 'The parameter request is not supported.')
+  }
+  if (parameters.has('request_uri')) {
+    throw new Refusal('request_uri_not_supported', 'The parameter request_uri is not supported.')
+  }
 }
 
 /** The address with a code, and with who gave it (RFC 9207). */

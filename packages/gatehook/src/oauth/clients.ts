@@ -86,7 +86,7 @@ const creation = (admin: Administration) => {
 /**
  * Makes a client from `{name, scopes[], redirect_uris?[], public?, grant_types?[],
  * require_client_auth_on_refresh?, first_party?, customer?, mode?}`. Only this answer carries
- * `client_secret`.
+ * `client_secret`. A client with a secret needs it to refresh, unless the wish says otherwise.
  * Throws 422 `validation_failed`, 409 `limit_reached`.
  */
 export async function createClient(
@@ -107,7 +107,7 @@ export async function createClient(
     scopes: JSON.stringify(wish.scopes),
     grant_types: JSON.stringify(wish.grant_types ?? (isPublic ? PUBLIC_GRANT_TYPES : GRANT_TYPES)),
     public: Number(isPublic),
-    require_client_auth_on_refresh: Number(wish.require_client_auth_on_refresh ?? false),
+    require_client_auth_on_refresh: Number(wish.require_client_auth_on_refresh ?? !isPublic),
     first_party: Number(wish.first_party ?? false),
     created_at: now,
   }

@@ -29,6 +29,8 @@ export function metadataEndpoints({ issuer, service, scopes }: MetadataDeps): En
     token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
     revocation_endpoint: `${issuer()}/oauth/revoke`,
     revocation_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
     introspection_endpoint: `${issuer()}/oauth/introspect`,

@@ -14,6 +14,8 @@ export const refusals = {
   unsupported_grant_type: 400,
   invalid_scope: 400,
   unsupported_response_type: 400,
+  request_not_supported: 400,
+  request_uri_not_supported: 400,
   access_denied: 400,
   login_required: 400,
   consent_required: 400,

@@ -94,6 +94,9 @@ const refusals: readonly [more: Record<string, string | null>, error: string][] 
   [{ prompt: 'none' }, 'login_required'],
   [{ prompt: 'none login' }, 'invalid_request'],
   [{ prompt: 'odd' }, 'invalid_request'],
+  [{ request: 'eyJhbGciOiJub25lIn0.e30.' }, 'request_not_supported'],
+  [{ request_uri: 'urn:example:1' }, 'request_uri_not_supported'],
+  [{ request_uri: 'urn:example:1', response_type: null }, 'request_uri_not_supported'],
 ]
 
 test('other errors redirect with error, state and iss', async (t) => {

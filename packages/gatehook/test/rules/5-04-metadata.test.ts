@@ -29,6 +29,8 @@ test('the server describes itself, at both addresses', async (t) => {
     ...['authorization_code', 'client_credentials', 'refresh_token'],
   ])
   assert.equal(body.authorization_response_iss_parameter_supported, true)
+  assert.equal(body.request_parameter_supported, false)
+  assert.equal(body.request_uri_parameter_supported, false)
   assert(body.scopes_supported.includes('orders:read'))
   assert(!('registration_endpoint' in body))
   assert.deepEqual((await anybody.get('/.well-known/openid-configuration')).body, body)

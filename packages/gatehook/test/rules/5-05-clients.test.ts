@@ -28,7 +28,7 @@ for (const { name } of databases) {
       ...wish,
       grant_types: ['authorization_code', 'client_credentials', 'refresh_token'],
       public: false,
-      require_client_auth_on_refresh: false,
+      require_client_auth_on_refresh: true,
       first_party: false,
       customer: 'cus_default',
       mode: 'live',

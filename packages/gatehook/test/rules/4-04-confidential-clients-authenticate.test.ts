@@ -1,0 +1,45 @@
+/** §4.4, §5.4: the refresh token of a confidential client needs the client's secret. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases } from '../../../../test/rig/databases.ts'
+import { basicOf, codeFor, exchange, form, openPlace, type Place } from '../oauth/rig.ts'
+
+const tokenOf = async (place: Place): Promise<string> =>
+  (await exchange(place, await codeFor(place))).body.refresh_token
+
+for (const { name } of databases) {
+  test(`a refresh without the client's secret consumes nothing [${name}]`, async (t) => {
+    const place = await openPlace(t, name)
+    const { anybody, client, makeClient } = place
+    assert.equal(client.require_client_auth_on_refresh, true)
+    const other = await makeClient()
+    const refresh_token = await tokenOf(place)
+    const refresh = (headers: Record<string, string> = {}) =>
+      anybody.post('/auth/refresh', { refresh_token }, headers)
+    const bare = await refresh()
+    assert.deepEqual([bare.status, bare.body.error], [401, 'invalid_client'])
+    assert.match(bare.headers['www-authenticate']!, /^Basic /)
+    const wrong = await refresh(basicOf({ ...client, client_secret: 'gs_wrong' }))
+    assert.deepEqual([wrong.status, wrong.body.error], [401, 'invalid_client'])
+    assert.equal((await refresh(basicOf(other))).body.error, 'invalid_grant')
+    const good = await refresh(basicOf(client))
+    assert.equal(good.status, 200, good.text)
+    // Without the secret, a rotated token does not end the family either.
+    assert.equal((await refresh()).body.error, 'invalid_client')
+    const next = await form(
+      anybody,
+      '/oauth/token',
+      { grant_type: 'refresh_token', refresh_token: good.body.refresh_token },
+      basicOf(client),
+    )
+    assert.equal(next.status, 200, next.text)
+  })
+
+  test(`a client may be registered to refresh without it [${name}]`, async (t) => {
+    const place = await openPlace(t, name)
+    const client = await place.makeClient({ require_client_auth_on_refresh: false })
+    const refresh_token = await tokenOf({ ...place, client })
+    const reply = await place.anybody.post('/auth/refresh', { refresh_token })
+    assert.equal(reply.status, 200, reply.text)
+  })
+}
