@@ -93,6 +93,7 @@ test('no file imports itself in a circle', () => {
 
 test('packages do not import each other', () => {
   for (const path of sources) {
+    if (path.endsWith('/cli/project-files.ts')) continue // texts of `gatehook init`
     const own = path.split('/')[1]!
     for (const specifier of importsOf(path)) {
       const target = specifier.startsWith('.') ? normalize(join(dirname(path), specifier)) : ''
@@ -158,7 +159,7 @@ test('source never asks whether it is under test', () => {
     const asks = /NODE_ENV|NODE_TEST|\b(is|in|under)_?test(ing)?\b/i
     assert.equal(asks.exec(withoutComments(read(path)))?.[0], undefined, path)
     // `gatehook init` writes a test for its user.
-    const writes = path.endsWith('/cli/init.ts')
+    const writes = path.endsWith('/cli/project-files.ts')
     assert.ok(writes || !importsOf(path).includes('node:test'), path)
   }
 })

@@ -54,7 +54,7 @@ test('docs/guides/lists.md: the curl lines answer as shown', async (t) => {
 
 test('docs/guides/first-api.md: the project it makes answers as shown', async (t) => {
   const folder = join(await freshFolder(t), 'my-api')
-  await gatehook('init', folder)
+  await gatehook('init', folder, '--no-pack')
   writeFiles(folder, read('docs/guides/first-api.md'))
   const scopes = ['books:read', 'books:write', 'events:read']
   await checkPage(t, 'docs/guides/first-api.md', folder, scopes)

@@ -6,6 +6,7 @@ import { clock } from './clock.ts'
 import type { CommandSpec, FamilySpec } from './command.ts'
 import { config } from './config.ts'
 import { customers } from './customers.ts'
+import { dev } from './dev.ts'
 import { doctor } from './doctor.ts'
 import { events } from './events.ts'
 import { init } from './init.ts'
@@ -22,6 +23,7 @@ import { webhooks } from './webhooks.ts'
 
 export const commands: readonly (CommandSpec | FamilySpec)[] = [
   start,
+  dev,
   init,
   migrate,
   seed,

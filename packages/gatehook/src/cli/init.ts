@@ -1,25 +1,26 @@
 /**
  * `gatehook init`: a small project to start from. Its service is a copy of the reference service,
- * so that there is one source; what surrounds it is written here.
+ * so that there is one source; what surrounds it is `project-files.ts`.
  */
-import { cpSync, existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
-import { basename, join, relative, resolve, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join, relative, resolve } from 'node:path'
 import { reasonOf } from '../config/environment.ts'
 import { makeFolder } from '../kernel/folder.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './mistake.ts'
 import { bold, cyan, dim } from './output.ts'
-import { packageVersion } from './version.ts'
+import { PACKAGE, packEngine } from './pack-engine.ts'
+import {
+  json,
+  type Project,
+  packageJson,
+  scriptsThatDiffer,
+  surroundings,
+} from './project-files.ts'
+import { isPublished, nodeRange, packageVersion } from './version.ts'
 
-const PACKAGE = realpathSync(fileURLToPath(new URL('../../', import.meta.url)))
 const TEMPLATE = join(PACKAGE, 'service')
-
-/** From a checkout the project uses the checkout; once installed, the version that is published. */
-function engineDependency(root: string): string {
-  if (PACKAGE.split(sep).includes('node_modules')) return `^${packageVersion}`
-  return `file:${relative(realpathSync(root), PACKAGE).split(sep).join('/')}`
-}
+const VENDOR = 'vendor'
 
 const npmName = (root: string) =>
   basename(root)
@@ -27,78 +28,21 @@ const npmName = (root: string) =>
     .replace(/[^a-z0-9-]+/g, '-')
     .replace(/^-+|-+$/g, '') || 'my-api'
 
-const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
-
-const packageJson = (root: string) =>
-  json({
-    name: npmName(root),
-    version: '0.1.0',
-    private: true,
-    type: 'module',
-    scripts: {
-      start: 'gatehook start',
-      test: 'gatehook check && node --test',
-      types: 'tsc --noEmit',
-      check: 'gatehook check',
-    },
-    dependencies: { gatehook: engineDependency(root), node: '^26' },
-    devDependencies: { '@types/node': '^26', typescript: '^7' },
-    allowScripts: { node: true },
-  })
-
-const tsconfig = json({
-  compilerOptions: {
-    target: 'esnext',
-    module: 'nodenext',
-    types: ['node'],
-    strict: true,
-    noUncheckedIndexedAccess: true,
-    erasableSyntaxOnly: true,
-    verbatimModuleSyntax: true,
-    allowImportingTsExtensions: true,
-    skipLibCheck: true,
-    noEmit: true,
-  },
-})
-
-const readme = (root: string) => `# ${npmName(root)}
-
-A public API on [Gatehook](https://www.npmjs.com/package/gatehook). \`service.ts\` says which
-resources there are; tables, validation, lists, events and the OpenAPI document follow from it.
-
-\`\`\`sh
-npm install
-npm start         # http://127.0.0.1:8787, data in ./data
-npm test          # npm run check, then your tests
-npm run types     # a mistake in a declaration is a compile error
-npm run check     # what breaks callers, against api.lock.json
-\`\`\`
-
-The first start prints a test key and a request to try. \`npx gatehook --help\` lists the rest.
-`
-
-const gitignore = 'node_modules/\n/data/\n'
-
-const smokeTest = `/** A declaration that contradicts itself throws when it is loaded. */
-import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { api } from './service.ts'
-
-test('the service declares what it should', () => {
-  const { versions, resources } = api.definition
-  assert.ok(versions.length > 0)
-  assert.ok(resources.length > 0)
-})
-`
-
-/** Path inside the project → text, apart from the service itself. */
-const surroundings = (root: string): Readonly<Record<string, string>> => ({
-  'package.json': packageJson(root),
-  'tsconfig.json': tsconfig,
-  'README.md': readme(root),
-  '.gitignore': gitignore,
-  'service.test.ts': smokeTest,
-})
+/** The `package.json` that is there; undefined where there is none. Throws a `UsageError`. */
+function existingPackage(root: string): Readonly<Record<string, unknown>> | undefined {
+  const file = join(root, 'package.json')
+  if (!existsSync(file)) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}.`)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>
+  }
+  throw new UsageError(`${file} is not a JSON object.`)
+}
 
 /** The copy is the project's own from its first line on. */
 function nameService(file: string, name: string): void {
@@ -111,50 +55,108 @@ function nameService(file: string, name: string): void {
   writeFileSync(file, text)
 }
 
-function run({ args, out }: Input): undefined {
-  const root = resolve(args[0] ?? '.')
-  const service = readdirSync(TEMPLATE).filter((name) => !name.endsWith('.test.ts'))
-  try {
-    makeFolder(root)
-  } catch (error) {
-    throw new CommandError(`${root} cannot be made: ${reasonOf(error)}.`)
-  }
-  const files = surroundings(root)
-  const names = [...service, ...Object.keys(files)]
-  const there = names.filter((name) => existsSync(join(root, name)))
+interface Written {
+  readonly root: string
+  readonly name: string
+  readonly files: readonly string[]
+  /** Files that were there and stayed as they were. */
+  readonly kept: readonly string[]
+  /** Scripts of `package.json` that stayed as they were. */
+  readonly keptScripts: readonly string[]
+  readonly engine: string
+}
+
+/**
+ * Nothing of the user's is overwritten. A folder with a `package.json` is a project to add to: its
+ * other files stay, and only those of the service may not exist.
+ */
+function writeProject(root: string, pack: boolean): Written {
+  const existing = existingPackage(root)
+  const template = readdirSync(TEMPLATE).filter((name) => !/\.test\.ts$/.test(name))
+  const name = typeof existing?.name === 'string' ? existing.name : npmName(root)
+  const engine = pack ? `file:${VENDOR}/gatehook-${packageVersion}.tgz` : `^${packageVersion}`
+  const project: Project = { name, engine, node: nodeRange }
+  const files = Object.entries(surroundings(project))
+  const isThere = (path: string) => existsSync(join(root, path))
+  const required = existing ? template : [...template, ...files.map(([path]) => path)]
+  const there = required.filter(isThere)
   if (there.length > 0) {
     throw new UsageError(
       `${root} already has ${there.join(', ')}; nothing was written. Choose an empty folder.`,
     )
   }
-  for (const name of service) cpSync(join(TEMPLATE, name), join(root, name), { recursive: true })
-  nameService(join(root, 'service.ts'), npmName(root))
-  for (const [name, text] of Object.entries(files)) {
-    writeFileSync(join(root, name), text, { flag: 'wx' })
+  const kept = files.map(([path]) => path).filter(isThere)
+  // First what may fail.
+  if (pack) packEngine(join(root, VENDOR))
+  for (const path of template) cpSync(join(TEMPLATE, path), join(root, path), { recursive: true })
+  nameService(join(root, 'service.ts'), name)
+  const added = files.filter(([path]) => !kept.includes(path))
+  for (const [path, text] of added) writeFileSync(join(root, path), text, { flag: 'wx' })
+  writeFileSync(join(root, 'package.json'), json(packageJson(project, existing)))
+  const vendor = pack ? [VENDOR] : []
+  const written = [...template, ...added.map(([path]) => path), 'package.json', ...vendor].sort()
+  return {
+    root,
+    name,
+    files: written,
+    kept,
+    keptScripts: scriptsThatDiffer(existing ?? {}),
+    engine,
   }
+}
+
+function describe(
+  { root, name, files, kept, keptScripts, engine }: Written,
+  pack: boolean,
+): string {
   const here = relative(process.cwd(), root)
-  const install = `${here && `cd ${here} && `}npm install && npm start`
-  out.result({ folder: root, files: names.sort() }, () =>
-    [
-      `${bold(npmName(root))} is written:`,
-      '',
-      ...names.sort().map((name) => `  ${dim('·')} ${name}`),
-      '',
-      'Next:',
-      '',
-      `  ${cyan(`npx gatehook start ${here}`.trim())}   ${dim('at once, with this very Gatehook')}`,
-      `  ${cyan(install)}   ${dim('as a project of its own')}`,
-    ].join('\n'),
-  )
+  const install = `${here && `cd ${here} && `}npm install && npm run dev`
+  const stayed = [...kept, ...keptScripts.map((script) => `the script "${script}"`)]
+  return [
+    `${bold(name)} is written:`,
+    '',
+    ...files.map((path) => `  ${dim('·')} ${path}`),
+    ...(stayed.length > 0 ? ['', `Left as they were: ${stayed.join(', ')}.`] : []),
+    ...(pack
+      ? [
+          '',
+          `Its dependency is ${engine}: this version is not in the registry, or --pack was given.`,
+        ]
+      : []),
+    '',
+    'Next:',
+    '',
+    `  ${cyan(`npx gatehook start ${here}`.trim())}   ${dim('at once, with this very Gatehook')}`,
+    `  ${cyan(install)}   ${dim('as a project of its own')}`,
+  ].join('\n')
+}
+
+function run({ args, options, out }: Input): undefined {
+  const root = resolve(args[0] ?? '.')
+  const pack = typeof options.pack === 'boolean' ? options.pack : !isPublished
+  try {
+    makeFolder(root)
+  } catch (error) {
+    throw new CommandError(`${root} cannot be made: ${reasonOf(error)}.`)
+  }
+  const written = writeProject(root, pack)
+  const { files, kept, keptScripts } = written
+  out.result({ folder: root, files, kept, keptScripts }, () => describe(written, pack))
 }
 
 export const init: CommandSpec = {
   name: 'init [DIR]',
   summary: 'write a small project to start from',
-  description: 'Writes a project with the reference service into DIR (default: this folder).',
+  description:
+    'Writes a project with the reference service into DIR (default: this folder). A package.json ' +
+    'that is there is merged with.',
+  options: [
+    ['--pack', 'depend on a tarball of this Gatehook in vendor/ (default while unpublished)'],
+    ['--no-pack', 'depend on the version of the registry'],
+  ],
   examples: [
     ['gatehook init my-api', 'makes the folder and writes the project'],
-    ['cd my-api && gatehook start', 'serves it'],
+    ['cd my-api && npm install && npm run dev', 'serves it, and again after each change'],
   ],
   run,
 }

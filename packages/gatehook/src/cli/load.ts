@@ -47,7 +47,7 @@ export function findService(folder: string): Found {
 function bindEngine(): void {
   const engine: Readonly<Record<string, string>> = {
     gatehook: own('../gatehook'),
-    'gatehook/app': own('../app'),
+    'gatehook/app': own('../embedded'),
   }
   registerHooks({
     resolve: (specifier, context, next) => next(engine[specifier] ?? specifier, context),

@@ -10,9 +10,11 @@ import { formatKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { emptyFolder, gatehook, serving } from './process.ts'
 
+const ENGINE = fileURLToPath(new URL('../..', import.meta.url))
+
 test('the project starts and answers, with the engine that runs it', async (t) => {
   const cwd = emptyFolder(t)
-  const written = await gatehook({ cwd }, 'init', 'My API')
+  const written = await gatehook({ cwd }, 'init', 'My API', '--no-pack')
   assert.equal(written.exit, 0, written.stderr)
   const project = join(cwd, 'My API')
   assert.equal(existsSync(join(project, 'node_modules')), false)
@@ -34,29 +36,81 @@ test('the project starts and answers, with the engine that runs it', async (t) =
 
 test('package.json runs what init promises', async (t) => {
   const cwd = emptyFolder(t)
-  await gatehook({ cwd }, 'init', 'api')
+  await gatehook({ cwd }, 'init', 'api', '--no-pack')
   const read = (name: string) => readFileSync(join(cwd, 'api', name), 'utf8')
-  const { name, scripts, dependencies, type } = JSON.parse(read('package.json'))
+  const { name, scripts, dependencies, type, engines } = JSON.parse(read('package.json'))
   assert.deepEqual([name, type, scripts.start], ['api', 'module', 'gatehook start'])
+  assert.equal(scripts.dev, 'gatehook dev')
   assert.match(scripts.test, /gatehook check/)
   assert.equal((await gatehook({ cwd: join(cwd, 'api') }, 'check')).exit, 0, 'as npm test does')
-  // From a checkout it uses the checkout, from wherever the project lies.
-  const engine = join(cwd, 'api', dependencies.gatehook.replace(/^file:/, ''), 'package.json')
-  assert.equal(JSON.parse(readFileSync(engine, 'utf8')).name, 'gatehook')
+  const { version, engines: own } = JSON.parse(readFileSync(join(ENGINE, 'package.json'), 'utf8'))
+  assert.deepEqual([dependencies.gatehook, engines.node], [`^${version}`, own.node])
+  assert.equal(existsSync(join(cwd, 'api', 'vendor')), false)
+  assert.doesNotMatch(read('Dockerfile'), /vendor/)
   assert.match(read('service.ts'), /name: 'api'/)
   assert.match(read('.gitignore'), /^\/data\/$/m)
   assert.match(read('README.md'), /^# api\n/)
 })
 
+test('an unpublished version travels in the project, and init says so', async (t) => {
+  const cwd = emptyFolder(t)
+  const { exit, stdout, stderr } = await gatehook({ cwd }, 'init', 'api')
+  assert.equal(exit, 0, stderr)
+  const read = (name: string) => readFileSync(join(cwd, 'api', name), 'utf8')
+  const { gatehook: engine } = JSON.parse(read('package.json')).dependencies
+  assert.match(engine, /^file:vendor\/gatehook-.*\.tgz$/)
+  assert.ok(existsSync(join(cwd, 'api', engine.replace('file:', ''))))
+  assert.match(stdout, /Its dependency is file:vendor\/\S+: this version is not in the registry/)
+  assert.match(read('Dockerfile'), /^COPY vendor \.\/vendor$/m)
+  assert.match(read('compose.yaml'), /^ {4}build: \.$/m)
+})
+
 test('its own test passes once the engine is installed', async (t) => {
   const cwd = emptyFolder(t)
-  await gatehook({ cwd }, 'init')
+  await gatehook({ cwd }, 'init', '--no-pack')
   mkdirSync(join(cwd, 'node_modules'))
-  const engine = fileURLToPath(new URL('../..', import.meta.url))
-  symlinkSync(engine, join(cwd, 'node_modules', 'gatehook'))
+  symlinkSync(ENGINE, join(cwd, 'node_modules', 'gatehook'))
   const env = { PATH: process.env.PATH }
   const { stdout } = await promisify(execFile)(process.execPath, ['--test'], { cwd, env })
-  assert.match(stdout, /pass 1\n/)
+  assert.match(stdout, /pass 2\n/)
+})
+
+test('a folder with a package.json is added to, and what is there stays', async (t) => {
+  const cwd = emptyFolder(t)
+  const theirs = {
+    name: 'mine',
+    version: '3.2.1',
+    type: 'commonjs',
+    scripts: { test: 'jest', lint: 'eslint .' },
+    dependencies: { left: '1.0.0' },
+  }
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify(theirs))
+  writeFileSync(join(cwd, 'README.md'), 'mine')
+  const { exit, stdout, stderr } = await gatehook({ cwd }, 'init', '--no-pack')
+  assert.equal(exit, 0, stderr)
+  const merged = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8'))
+  assert.deepEqual([merged.name, merged.version, merged.type], ['mine', '3.2.1', 'module'])
+  assert.deepEqual([merged.scripts.test, merged.scripts.lint], ['jest', 'eslint .'])
+  assert.equal(merged.scripts.start, 'gatehook start')
+  assert.deepEqual(Object.keys(merged.dependencies), ['left', 'gatehook'])
+  assert.equal(merged.private, undefined)
+  assert.equal(readFileSync(join(cwd, 'README.md'), 'utf8'), 'mine')
+  assert.match(stdout, /Left as they were: README\.md, the script "test"\./)
+  assert.match(readFileSync(join(cwd, 'service.ts'), 'utf8'), /name: 'mine'/)
+  const again = await gatehook({ cwd }, 'init', '--no-pack')
+  assert.equal(again.exit, 2)
+  assert.match(again.stderr, /already has .*service\.ts; nothing was written/)
+})
+
+test('a package.json that cannot be read is refused, and nothing is written', async (t) => {
+  for (const text of ['{', '[]', 'null']) {
+    const cwd = emptyFolder(t)
+    writeFileSync(join(cwd, 'package.json'), text)
+    const { exit, stderr } = await gatehook({ cwd }, 'init', '--no-pack')
+    assert.equal(exit, 2)
+    assert.match(stderr, /package\.json (cannot be read|is not a JSON object)/)
+    assert.equal(existsSync(join(cwd, 'service.ts')), false)
+  }
 })
 
 test('nothing is overwritten, and nothing is written beside it', async (t) => {

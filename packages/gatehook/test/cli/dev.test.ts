@@ -1,0 +1,62 @@
+/** `gatehook dev` restarts the service after each change, however an editor saves. */
+import assert from 'node:assert/strict'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { emptyFolder, gatehook, launched } from './process.ts'
+
+const service = (name: string) => `import { f, resource, service } from 'gatehook'
+const things = resource('things', {
+  fields: { id: f.id(), name: f.string() },
+  list: { filter: ['name'], sort: ['name'] },
+  access: { read: 'things:read', create: false, update: false, delete: false },
+  events: [],
+})
+export const api = service({
+  name: '${name}', versions: { v1: { released: '2026-11-01' } }, resources: [things],
+})
+`
+
+const nameAt = async (url: unknown) => {
+  const response = await fetch(`${url}/`, { headers: { accept: 'application/json' } })
+  return ((await response.json()) as { name: string }).name
+}
+
+test('each change restarts the service, also one that replaces the file', async (t) => {
+  const cwd = emptyFolder(t)
+  const file = join(cwd, 'service.ts')
+  const save = (name: string) => {
+    writeFileSync(`${file}~`, service(name))
+    renameSync(`${file}~`, file)
+  }
+  save('First')
+  const run = launched(t, { cwd }, 'dev', '--port', '0')
+  const seen = new Set<unknown>()
+  const listening = () =>
+    run
+      .line((line) => line.msg === 'listening' && !seen.has(line.pid))
+      .then((line) => {
+        seen.add(line.pid)
+        return line.url
+      })
+  assert.equal(await nameAt(await listening()), 'First')
+  for (const name of ['Second', 'Third']) {
+    save(name)
+    assert.equal(await nameAt(await listening()), name)
+  }
+  // A declaration that does not load ends the service; the next change starts it.
+  writeFileSync(file, 'syntax error(')
+  writeFileSync(file, service('Fourth'))
+  const url = await listening()
+  assert.equal(await nameAt(url), 'Fourth')
+  mkdirSync(join(cwd, 'resources'))
+  run.kill('SIGTERM')
+  assert.equal((await run.ended).exit, 0)
+  await assert.rejects(fetch(`${url}/`), 'the service ended with it')
+})
+
+test('a folder that declares nothing is refused', async (t) => {
+  const { exit, stderr } = await gatehook({ cwd: emptyFolder(t) }, 'dev')
+  assert.equal(exit, 2)
+  assert.match(stderr, /There is no service\.ts in /)
+})

@@ -1,0 +1,59 @@
+/** `gatehook/app`: what a project's own tests call. Both the reference service and the failures. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { openApp } from 'gatehook/app'
+import { api } from '../../service/service.ts'
+
+/** Temporary folders of these tests alone. */
+const temporary = mkdtempSync(join(tmpdir(), 'gatehook-test-'))
+process.env.TMPDIR = temporary
+after(() => rmSync(temporary, { recursive: true, force: true }))
+
+test('openApp serves without a socket and leaves nothing behind', async () => {
+  const app = await openApp({ service: api, seed: true })
+  assert.equal(readdirSync(temporary).length, 1)
+  try {
+    assert.equal((await app.request('/api/v2/users')).status, 401)
+    const key = await app.createKey()
+    const list = await app.request('/api/v2/users?limit=1', { headers: { 'x-api-key': key } })
+    assert.equal(list.status, 200)
+    const { data } = (await list.json()) as { data: { id: number }[] }
+    assert.equal(data.length, 1)
+
+    const body = { user_id: data[0]?.id, amount: 100, currency: 'EUR' }
+    const headers = { 'x-api-key': key, 'idempotency-key': 'one' }
+    const created = await app.request('/api/v2/orders', { method: 'POST', headers, body })
+    assert.equal(created.status, 201)
+
+    const narrow = await app.createKey({ scopes: ['users:read'] })
+    const refused = await app.request('/api/v2/orders', { headers: { 'x-api-key': narrow } })
+    assert.equal(refused.status, 403)
+
+    const etag = created.headers.get('etag') ?? ''
+    const path = created.headers.get('location') ?? ''
+    const same = await app.request(path, { headers: { 'x-api-key': key, 'if-none-match': etag } })
+    assert.deepEqual([same.status, await same.text()], [304, ''])
+  } finally {
+    await app.close()
+  }
+  assert.deepEqual(readdirSync(temporary), [])
+})
+
+test('openApp reads only the given environment, and reports every mistake in it', async () => {
+  process.env.GATEHOOK_HOST = '0.0.0.0'
+  try {
+    const env = { GATEHOOK_RATE_LIMIT: 'many', GATEHOOK_LOG_LEVEL: 'loud' }
+    await assert.rejects(openApp({ service: api, env }), (error: Error) => {
+      assert.match(error.message, /GATEHOOK_RATE_LIMIT/)
+      assert.match(error.message, /GATEHOOK_LOG_LEVEL/)
+      assert.doesNotMatch(error.message, /GATEHOOK_HOST/)
+      return true
+    })
+  } finally {
+    delete process.env.GATEHOOK_HOST
+  }
+  assert.deepEqual(readdirSync(temporary), [])
+})
