@@ -12,6 +12,5 @@ export const NOT_BUILT: readonly string[] = [
   '6.9 6.10',
   '7.10',
   '9.14',
-  '11.5',
   '12.4 12.5 12.7',
 ]

@@ -1,11 +1,13 @@
 /** The table of bounds in `docs/reference/http.md`, from the constants that enforce them. */
 import { EVENT_MAX_BYTES } from '../../packages/gatehook/src/events/event.ts'
 import { MAX_DEPTH } from '../../packages/gatehook/src/http/body.ts'
+import { defaultEgressBounds } from '../../packages/gatehook/src/http/egress.ts'
 import { defaultLimits } from '../../packages/gatehook/src/http/exchange.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../packages/gatehook/src/lists/grammar.ts'
 import { MAX_WALK_ROWS } from '../../packages/gatehook/src/lists/walk.ts'
 
 const KIB = 1024
+const MIB = 1_048_576
 const SECOND_MS = 1000
 
 export function limitsTable(): string {
@@ -19,6 +21,26 @@ export function limitsTable(): string {
     ['until the headers are in', `${headersTimeoutMs / SECOND_MS} s`, '408 `request_timeout`'],
     ['until the request is in', `${requestTimeoutMs / SECOND_MS} s`, '408 `request_timeout`'],
     ['an idle connection', `${keepAliveMs / SECOND_MS} s`, 'it is closed'],
+    [
+      'one response',
+      `${defaultEgressBounds.responseBytes / MIB} MiB`,
+      'a list ends early or is 400; anything else is a 500 that the log explains',
+    ],
+    [
+      'a response of which the caller reads nothing',
+      `${defaultEgressBounds.unreadMs / SECOND_MS} s`,
+      'the connection is cut',
+    ],
+    [
+      'responses of one customer that wait to be read (of one address without a credential)',
+      `${defaultEgressBounds.customerBytes / MIB} MiB`,
+      '503 `overloaded` to further reads, before any work where possible',
+    ],
+    [
+      'responses of all callers that wait to be read',
+      `${defaultEgressBounds.processBytes / MIB} MiB`,
+      'those not read for longest are cut, else 503 `overloaded`',
+    ],
     [
       'rows on a page',
       `1 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if not said`,

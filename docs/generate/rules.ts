@@ -187,6 +187,11 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['11.2', '`ETag`, 304 and 412.'],
       ['11.3', 'Request limits per credential, customer and address, before any other work.'],
       ['11.4', 'Bounds on body, URL, headers and time.'],
+      [
+        '11.5',
+        'Bounds on a response, and on what waits to be read; unread responses are cut.',
+        part('pages that end early; event streams per customer'),
+      ],
     ],
   ],
   [

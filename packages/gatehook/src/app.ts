@@ -29,9 +29,10 @@ import { webhookPart } from './assembly/webhooks.ts'
 import type { AuditTrail } from './audit/trail.ts'
 import { type Config, publicUrlOf } from './config/config.ts'
 import { masterSecret } from './config/environment.ts'
-import type { After } from './http/call.ts'
+import type { After, Step } from './http/call.ts'
 import { conditional } from './http/conditional.ts'
 import { createCors } from './http/cors.ts'
+import { createEgress, shed } from './http/egress.ts'
 import { createFront, knownHost, requireHttps } from './http/front.ts'
 import { acceptable } from './http/media.ts'
 import { oauthProblem } from './http/problem.ts'
@@ -240,6 +241,7 @@ function workOf({ log, clock }: Ground, parts: readonly Part[]) {
 
 /** Steps that parts give to the pipeline. */
 type Steps = VersionSteps & { readonly observe: After }
+type ServerSteps = Steps & { readonly shed: Step }
 
 function serverOf(
   ground: Ground,
@@ -249,6 +251,7 @@ function serverOf(
   steps: Steps,
 ): HttpServer {
   const { config } = ground
+  const egress = createEgress(ground.clock)
   const all = permit(parts.flatMap((part) => part.endpoints ?? []))
   const endpoints = all.filter((endpoint) => ground.serves !== false || ofEveryNode(endpoint))
   return createServer({
@@ -259,7 +262,8 @@ function serverOf(
     // First segments under `/api`: what stands there is a path, not a version.
     roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
     tls: tlsOf(config),
-    pipeline: pipelineOf(ground, prepared, engine, steps),
+    egress,
+    pipeline: pipelineOf(ground, prepared, engine, { ...steps, shed: shed(egress) }),
     errorShapes: { oauth: oauthProblem, page: pageProblem },
   })
 }
@@ -268,7 +272,7 @@ function pipelineOf(
   ground: Ground,
   { service, keys }: Prepared,
   { verifiers, cheapVerifiers, consoleSessions, identify }: Engine,
-  steps: Steps,
+  steps: ServerSteps,
 ) {
   const { config, clock, db, publicUrl } = ground
   const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
@@ -287,6 +291,7 @@ function pipelineOf(
     acceptable: acceptable(service.vendor),
     authenticate: authenticate({ verifiers, publicUrl, used: keys.noteUse }),
     limitVerified: quota.limitVerified,
+    shed: steps.shed,
     settledVersion: steps.settled,
     authorize,
     versionSignals: steps.signals,

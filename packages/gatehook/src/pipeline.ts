@@ -25,6 +25,7 @@ export interface StepsByName {
   readonly acceptable: Step
   readonly authenticate: Step
   readonly limitVerified: Step
+  readonly shed: Step
   readonly settledVersion: Step
   readonly authorize: Step
   readonly versionSignals: After
@@ -55,6 +56,7 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['head', '. . x x x . . .', steps.acceptable],
     ['head', '. . x x x . . .', steps.authenticate],
     ['head', '. . x x x . . .', steps.limitVerified],
+    ['head', '. x x x x x x .', steps.shed],
     ['head', '. . x . . . . .', steps.settledVersion],
     ['head', '. . x x x . . .', steps.authorize],
     // before a request that is not well formed is refused

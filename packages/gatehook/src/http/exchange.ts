@@ -19,6 +19,7 @@ import type {
   Step,
   Warning,
 } from './call.ts'
+import type { Egress, Hold } from './egress.ts'
 import type { Front } from './front.ts'
 import type { problem } from './problem.ts'
 import type { Query } from './query.ts'
@@ -77,6 +78,8 @@ export interface Context {
   readonly documentation: string | undefined
   /** Kinds whose errors have a shape of their own. */
   readonly errorShapes: ErrorShapes
+  /** What waits to be read by callers (§11.5). */
+  readonly egress: Egress
   /** Aborted when the server drains: answers then close their connection, streams end. */
   readonly drain: AbortController
 }
@@ -127,6 +130,8 @@ export class Exchange implements Call {
   warnings: Warning[] = []
   /** The connection ends with this answer. */
   closing = false
+  /** A large response that is counted before it is sent. */
+  hold: Hold | undefined = undefined
   /** What a failure says to the log and not to the caller. */
   detail: unknown = undefined
 

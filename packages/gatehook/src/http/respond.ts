@@ -6,7 +6,8 @@ import type { ServerResponse } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
 import { loggableUrl } from '../kernel/log.ts'
 import type { Answer } from './call.ts'
-import { depart } from './departure.ts'
+import { depart, departNow, writeStream } from './departure.ts'
+import { type Hold, LARGE_BYTES, overloaded, ownerOf } from './egress.ts'
 import type { Exchange } from './exchange.ts'
 import { JSON_TYPE } from './media.ts'
 import { problem } from './problem.ts'
@@ -42,6 +43,7 @@ export function write(exchange: Exchange, answer: Answer | undefined): void {
     return
   }
   try {
+    answer = admitted(exchange, answer)
     send(exchange, answer)
   } catch (error) {
     // A header node refuses to write, for example. What is merged into it is not trusted again.
@@ -55,6 +57,33 @@ export function write(exchange: Exchange, answer: Answer | undefined): void {
     answer = bare
   }
   record(exchange, answer)
+}
+
+/**
+ * The answer, counted before it is sent where it is large (§11.5). Where too much waits to be read
+ * already, reading is refused with 503; what was changed is answered in any case.
+ */
+function admitted(exchange: Exchange, answer: Answer): Answer {
+  const body = answer.json ?? answer.raw
+  if (body === undefined || body.length < LARGE_BYTES || exchange.method !== 'GET') return answer
+  const { egress } = exchange.context
+  const bytes = Buffer.byteLength(body)
+  const owner = ownerOf(exchange)
+  const refused = (error: Error): Answer => {
+    delete exchange.out.etag
+    return failed(exchange, error)
+  }
+  if (bytes > egress.bounds.responseBytes) {
+    return refused(new Error(`a response of ${bytes} bytes is over the bound`))
+  }
+  if (!egress.makeSpace(owner, bytes)) {
+    departNow()
+    if (!egress.makeSpace(owner, bytes)) return refused(overloaded())
+  }
+  const { response } = exchange
+  exchange.hold = egress.hold({ owner, bytes, cut: () => response.destroy() })
+  response.once('close', exchange.hold.release)
+  return answer
 }
 
 function send(exchange: Exchange, answer: Answer): void {
@@ -80,16 +109,24 @@ function send(exchange: Exchange, answer: Answer): void {
     headers['content-length'] = length
   }
   response.writeHead(status, headers)
-  depart({ response, body: length === 0 || method === 'HEAD' ? undefined : body, length })
+  depart({
+    response,
+    body: length === 0 || method === 'HEAD' ? undefined : body,
+    length,
+    egress: exchange.context.egress,
+    call: exchange,
+    hold: exchange.hold,
+  })
 }
 
 /** A body without an end known beforehand; the line of the request is logged at its beginning. */
 function pour(
-  { response, method, context }: Exchange,
+  exchange: Exchange,
   status: number,
   headers: Record<string, string | number | string[]>,
   write: NonNullable<Answer['stream']>,
 ): void {
+  const { response, method, context } = exchange
   response.writeHead(status, headers)
   if (method === 'HEAD') return void response.end()
   response.flushHeaders()
@@ -97,12 +134,26 @@ function pour(
   const { signal } = context.drain
   const close = () => gone.abort()
   signal.addEventListener('abort', close)
+  let hold: Hold | undefined
+  const release = () => {
+    hold?.release()
+    hold = undefined
+  }
+  response.on('drain', release)
   response.on('close', () => {
     signal.removeEventListener('abort', close)
     close()
+    release()
   })
+  const owner = ownerOf(exchange)
+  const cut = () => response.destroy()
   write({
-    write: (text) => !gone.signal.aborted && response.write(text),
+    write(text) {
+      if (gone.signal.aborted) return false
+      const isFree = writeStream(response, text, () => hold?.progress())
+      if (!isFree) hold ??= context.egress.hold({ owner, bytes: response.writableLength, cut })
+      return isFree
+    },
     drained: () => drained(response, gone.signal),
     end: () => void response.end(),
     closed: gone.signal,

@@ -15,6 +15,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import { type ArrivalRules, readArrival } from './arrival.ts'
 import type { Endpoint } from './call.ts'
+import { createEgress, type Egress } from './egress.ts'
 import {
   type Context,
   defaultLimits,
@@ -40,6 +41,8 @@ export interface ServerOptions {
   /** First segments of the paths declared under `/api`; they are never versions. */
   readonly roots: ReadonlySet<string>
   readonly limits?: Partial<Limits> | undefined
+  /** Bounds what waits to be read; shared with the pipeline's step `shed`. */
+  readonly egress?: Egress | undefined
   readonly tls?: TlsFiles | undefined
   /** The word in `application/vnd.<vendor>.api.v2+json`. Default `gatehook`. */
   readonly vendor?: string | undefined
@@ -89,6 +92,7 @@ export function createServer(options: ServerOptions): HttpServer {
     vendor: vendorPattern(options.vendor ?? 'gatehook'),
     documentation,
     errorShapes: options.errorShapes ?? {},
+    egress: options.egress ?? createEgress(clock),
     drain: new AbortController(),
   }
   const rules: ArrivalRules = { urlBytes: limits.urlBytes, roots: options.roots, random }

@@ -110,6 +110,8 @@ export interface RigOptions extends Partial<ServerOptions> {
   readonly origins?: string
   readonly trustProxy?: string
   readonly more?: readonly Endpoint[]
+  /** Steps after those of the rig. */
+  readonly head?: readonly Step[]
 }
 
 /** Listens on a free port; closed when the test ends. */
@@ -123,6 +125,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
       methodKnown,
       authenticate,
       acceptable('gatehook'),
+      ...(options.head ?? []),
     ],
     body: [async () => undefined, () => undefined],
     out: [cors.headers, async () => {}, strictTransport],

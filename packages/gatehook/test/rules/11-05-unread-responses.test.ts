@@ -1,0 +1,197 @@
+/**
+ * §11.5: a response that is not read for 30 s is cut, and what waits to be read is bounded, per
+ * customer and per process.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { type Endpoint, json } from '../../src/http/call.ts'
+import { createEgress, type EgressBounds, shed } from '../../src/http/egress.ts'
+import { request, start, talk } from '../http/rig.ts'
+
+const MIB = 1_048_576
+/** More than the kernel buffers for a connection on loopback. */
+const BIG_BYTES = 16 * MIB
+const bounds: EgressBounds = {
+  responseBytes: 24 * MIB,
+  customerBytes: 24 * MIB,
+  processBytes: 40 * MIB,
+  unreadMs: 30_000,
+  idleMs: 1000,
+}
+
+const big = 'x'.repeat(BIG_BYTES)
+const open = { authenticated: false }
+const path = (name: string, handle: Endpoint['methods']['GET'] & object): Endpoint => ({
+  kind: 'public',
+  path: name,
+  methods: { GET: handle },
+})
+
+/** A server whose callers are told apart by their forwarded addresses, and a clock set by hand. */
+async function stage(t: TestContext, some: Partial<EgressBounds> = {}) {
+  const time = { ms: 0 }
+  const egress = createEgress({ elapsedMs: () => time.ms }, { ...bounds, ...some })
+  let asked = 0
+  const handle = () => {
+    asked++
+    return { status: 200, raw: big, headers: { 'content-type': 'text/plain' } }
+  }
+  const stream = {
+    ...open,
+    handle: () => ({
+      status: 200,
+      stream: (out: { write: (text: string) => boolean }) => void out.write(big),
+    }),
+  }
+  const post = { ...open, handle: () => json(200, { ok: true }) }
+  const more = [
+    path('/big', { ...open, handle }),
+    path('/stream', stream),
+    { kind: 'public', path: '/change', methods: { POST: post } } satisfies Endpoint,
+  ]
+  const rig = await start(t, { more, egress, trustProxy: '127.0.0.1', head: [shed(egress)] })
+  const from = (address: string) => [
+    `X-Forwarded-For: ${address}`,
+    'X-Forwarded-Proto: https',
+    'Host: api.example',
+  ]
+  const head = (line: string, address: string) =>
+    `${[`${line} HTTP/1.1`, ...from(address)].join('\r\n')}\r\n\r\n`
+  /** Sends a request and reads no byte of the answer. */
+  const unread = async (line: string, address: string) => {
+    const socket = net.connect(rig.port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.pause()
+    t.after(() => socket.destroy())
+    await once(socket, 'connect')
+    socket.write(head(line, address))
+    return socket
+  }
+  /** Sends a request and reads the whole answer. */
+  const read = async (line: string, address: string) => {
+    const [answer] = await talk(
+      rig.port,
+      `${[`${line} HTTP/1.1`, 'Connection: close', ...from(address)].join('\r\n')}\r\n\r\n`,
+    )
+    return answer!
+  }
+  return { ...rig, egress, time, unread, read, asked: () => asked }
+}
+
+const until = (check: () => boolean) => eventually(async () => check(), Boolean, 10_000)
+
+/** Whether the server has ended the connection; what it had sent before can still be read. */
+async function isCut(socket: net.Socket): Promise<boolean> {
+  let bytes = 0
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+  })
+  socket.resume()
+  await once(socket, 'close')
+  return bytes < BIG_BYTES
+}
+
+for (const line of ['GET /big', 'GET /stream']) {
+  test(`${line}: not read for 30 s, it is cut`, async (t) => {
+    const { egress, time, unread } = await stage(t)
+    const socket = await unread(line, '192.0.2.1')
+    await until(() => egress.waitingBytes() > 0)
+    time.ms = bounds.unreadMs - 1
+    egress.sweep()
+    assert.ok(egress.waitingBytes() > 0, 'not before')
+    time.ms = bounds.unreadMs
+    egress.sweep()
+    assert.equal(egress.waitingBytes(), 0)
+    assert.ok(await isCut(socket))
+  })
+}
+
+test('a caller who reads slowly gets the whole response', async (t) => {
+  const { egress, time, unread } = await stage(t)
+  const socket = await unread('GET /big', '192.0.2.1')
+  let bytes = 0
+  let ended = false
+  socket.on('end', () => {
+    ended = true
+  })
+  while (bytes < BIG_BYTES && !ended) {
+    const before = bytes
+    await until(() => {
+      const chunk = socket.read() as Buffer | null
+      bytes += chunk?.length ?? 0
+      return bytes - before >= 2 * MIB || bytes >= BIG_BYTES
+    })
+    time.ms += bounds.unreadMs - 1
+    egress.sweep()
+  }
+  assert.ok(bytes >= BIG_BYTES)
+  await until(() => egress.waitingBytes() === 0)
+})
+
+test('what one caller does not read refuses its further reads, not its writes', async (t) => {
+  const { egress, unread, read, asked } = await stage(t)
+  await unread('GET /big', '192.0.2.1')
+  await until(() => egress.waitingBytes() > 0)
+  const refused = await read('GET /big', '192.0.2.1')
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
+  assert.equal(JSON.parse(refused.body).error, 'overloaded')
+  assert.equal((await read('POST /change', '192.0.2.1')).status, 200)
+  const other = await read('GET /big', '192.0.2.2')
+  assert.deepEqual([other.status, other.body.length], [200, BIG_BYTES], 'another caller')
+  assert.equal(egress.waitingBytes(), BIG_BYTES)
+  assert.equal(asked(), 3)
+})
+
+test('a caller who is full is refused before any work', async (t) => {
+  const { egress, unread, read, asked } = await stage(t, { customerBytes: BIG_BYTES })
+  await unread('GET /big', '192.0.2.1')
+  await until(() => egress.waitingBytes() > 0)
+  assert.equal((await read('GET /big', '192.0.2.1')).status, 503)
+  assert.equal(asked(), 1)
+})
+
+test('a full process cuts who does not read, and refuses where all do', async (t) => {
+  const { egress, time, unread, read } = await stage(t)
+  const first = await unread('GET /big', '192.0.2.1')
+  await until(() => egress.waitingBytes() === BIG_BYTES)
+  await unread('GET /big', '192.0.2.2')
+  await until(() => egress.waitingBytes() === 2 * BIG_BYTES)
+  assert.equal((await read('GET /big', '192.0.2.3')).status, 503, 'both began a moment ago')
+  time.ms = bounds.idleMs
+  assert.equal((await read('GET /big', '192.0.2.3')).body.length, BIG_BYTES)
+  assert.ok(await isCut(first), 'the one that was not read for longest')
+  assert.ok(egress.waitingBytes() <= bounds.processBytes)
+})
+
+test('small responses add up to the same bound', async (t) => {
+  const { egress } = await stage(t, { customerBytes: 1000 })
+  const cut: number[] = []
+  for (let n = 0; n < 5; n++) {
+    egress.hold({ owner: 'cus_1', bytes: 300, cut: () => cut.push(n) })
+  }
+  egress.hold({ owner: 'cus_2', bytes: 300, cut: () => cut.push(9) })
+  assert.deepEqual(cut, [3, 4])
+  assert.equal(egress.waitingBytes(), 1200)
+})
+
+test('a response over the bound is not sent', async (t) => {
+  const { read } = await stage(t, { responseBytes: BIG_BYTES - 1 })
+  const { status, body } = await read('GET /big', '192.0.2.1')
+  assert.deepEqual([status, JSON.parse(body).error], [500, 'internal_error'])
+})
+
+test('a pipelined response waits for the one before it, and both are read', async (t) => {
+  const { port } = await stage(t, { customerBytes: bounds.processBytes })
+  const first = request('GET /big').replace('close', 'keep-alive')
+  const answers = await talk(port, first, request('GET /big'))
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, body.length]),
+    [
+      [200, BIG_BYTES],
+      [200, BIG_BYTES],
+    ],
+  )
+})
