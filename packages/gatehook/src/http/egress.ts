@@ -49,7 +49,7 @@ export interface Egress {
   readonly bounds: EgressBounds
   /** Whether what waits for the caller leaves no space for a large response. */
   isFull(call: Call): boolean
-  /** Whether one more response of `bytes` fits; cuts idle ones of others where the process is full. */
+  /** Whether one more response of `bytes` fits; in a full process, cuts idle ones. */
   makeSpace(owner: string, bytes: number): boolean
   hold(response: Waiting): Hold
   /** Bytes of all responses that wait. */
