@@ -31,7 +31,7 @@ export const defaultEgressBounds: EgressBounds = {
   idleMs: 1000,
 }
 
-/** From this size on a response is counted before it is sent; a smaller one where it has to wait. */
+/** A response of this size is counted before it is sent; a smaller one only where it waits. */
 export const LARGE_BYTES = 65_536
 const SWEEPS_PER_BOUND = 10
 const RETRY_AFTER_S = 1
