@@ -58,7 +58,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['3.3', '`?api_key=` works, warns, is kept by no cache and named in no log.'],
       ['3.4', 'Basic with e-mail and password, from chosen addresses only.'],
       ['3.5', 'Bearer tokens are judged by our key, never by what they claim of themselves.'],
-      ['3.6', 'A missing scope is a 403 that names it.'],
+      [
+        '3.6',
+        'A missing scope is a 403 that names it; persons and clients get account scopes by grant only.',
+      ],
       ['3.7', '`/api/{v}/protected` says who the caller is.'],
       ['3.8', 'Failed passwords are throttled per account and per address.'],
       ['3.9', 'Passwords rest as argon2id, two hashes at a time; common ones are refused.'],
@@ -104,8 +107,13 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['6.4', '`orders`: a state machine by actions; a wrong state is 409; owners are checked.'],
       ['6.5', 'A row and its events commit together; instants are ISO 8601 with milliseconds.'],
       ['6.6', 'Only additions are applied at start; anything else is refused in words.'],
-      ['6.7', 'A person reaches own rows only, unless granted `<collection>:all`.'],
+      ['6.7', 'A person reaches its own rows only, unless granted `<collection>:all`.'],
       ['6.8', 'Endpoints by `.route(…)`, events in the transaction, ids never return, byte order.'],
+      [
+        '6.9',
+        'Only `admin` renames or deletes a person that holds an account scope; changes are audited.',
+      ],
+      ['6.10', "`access: {read: 'public'}` serves anonymous callers."],
     ],
   ],
   [

@@ -167,8 +167,9 @@ function equip(ground: Ground, prepared: Prepared) {
   const { service, versions, keys } = prepared
   const { config, clock, vault, db, publicUrl } = ground
   const revokeSubject: Tokens['revokeSubject'] = (...whose) => tokens.revokeSubject(...whose)
-  const credentials = credentialsOf(service, { revokeSubject }, (id) => people.forget(id))
-  const happening = happeningOf(ground, service, credentials)
+  const forget = (id: number) => people.forget(id)
+  const credentials = credentialsOf(ground, service, { revokeSubject }, forget)
+  const happening = happeningOf(ground, service, credentials, prepared.publicScope)
   const { record, catalog } = happening
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })

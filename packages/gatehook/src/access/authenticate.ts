@@ -5,8 +5,8 @@
 import type { After, Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { callerKind, type Principal } from '../kernel/principal.ts'
-import { ADMIN_SCOPE } from './administration.ts'
 import { type Credential, credentialOf, type Scheme } from './credential.ts'
+import { holdsScope, missingScope } from './scopes.ts'
 
 /** Proves a credential, or throws a `Failure` with its challenge. */
 export type Verifier = (credential: Credential, call: Call) => Principal | Promise<Principal>
@@ -27,8 +27,8 @@ export interface AuthenticateOptions {
 }
 
 /**
- * Sets `call.principal` where the operation requires a credential. Throws where none was sent or it
- * is not valid, also where `recognize` found that before.
+ * Sets `call.principal` where the operation takes a credential. Throws where the one sent is not
+ * valid, also where `recognize` found that before, and where none was sent but one is required.
  */
 export function authenticate(options: AuthenticateOptions): Step {
   const verify = verifying(options)
@@ -43,16 +43,16 @@ export function authenticate(options: AuthenticateOptions): Step {
   }
 }
 
-/** Verifies the credential of a call whose operation requires one. */
+/** Verifies the credential of a call whose operation takes one. */
 export function verifying({ verifiers, publicUrl }: AuthenticateOptions): Step {
   const challenge = () => {
     const metadata = `${publicUrl()}/.well-known/oauth-protected-resource`
     return { 'WWW-Authenticate': `ApiKey, Bearer resource_metadata="${metadata}"` }
   }
-  const present = (call: Call): Credential => {
+  const present = (call: Call, required: boolean): Credential | undefined => {
     try {
       const credential = credentialOf(call)
-      if (credential) return credential
+      if (credential || !required) return credential
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'unauthorized') throw error
       throw new Failure('unauthorized', error.message, { headers: challenge() })
@@ -60,8 +60,10 @@ export function verifying({ verifiers, publicUrl }: AuthenticateOptions): Step {
     throw new Failure('unauthorized', undefined, { headers: challenge() })
   }
   return (call) => {
-    if (!call.operation || call.operation.authenticated === false) return undefined
-    const credential = present(call)
+    const required = call.operation?.authenticated ?? true
+    if (!call.operation || required === false) return undefined
+    const credential = present(call, required !== 'optional')
+    if (!credential) return undefined
     if (credential.inUrl) call.warnings.push(INSECURE)
     const principal = verifiers[credential.scheme](credential, call)
     if (!(principal instanceof Promise)) {
@@ -142,10 +144,6 @@ export const urlCredential: After = (call, answer) => {
   answer.headers = { ...answer.headers, 'cache-control': 'private, no-store' }
 }
 
-/** Whether a principal may do what asks for `scope`: by its name, or as the operator (§13). */
-const holds = (principal: Principal, scope: string): boolean =>
-  principal.scopes.has(scope) || principal.scopes.has(ADMIN_SCOPE)
-
 /**
  * Rejects a principal of a kind that the operation does not accept, with 403 `first_party_required`
  * (§4.5) or `forbidden`, and one that lacks its scope, with 403 `insufficient_scope` naming it.
@@ -158,9 +156,7 @@ export const authorize: Step = (call) => {
   }
   if (scope === undefined) return
   if (!call.principal) throw new Error(`${call.route} asks for a scope but for no credential`)
-  if (!holds(call.principal, scope)) {
-    throw new Failure('insufficient_scope', `The credential lacks the scope ${scope}.`)
-  }
+  if (!holdsScope(call.principal, scope)) throw missingScope(scope)
 }
 
 /** A token of a client is one that a first-party session could replace; a key is not. */

@@ -6,6 +6,7 @@ import { createFeed } from '../events/feed.ts'
 import { type EventDeps, eventEndpoints } from '../events/routes.ts'
 import { createRecorder, type Sink } from '../events/store.ts'
 import { streamEndpoint } from '../events/stream.ts'
+import type { Scope } from '../kernel/principal.ts'
 import { createCatalog, newestOf } from '../resources/catalog.ts'
 import type { Credentials } from '../resources/rows.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
@@ -19,12 +20,14 @@ export function happeningOf(
   { clock, random, db }: Ground,
   service: ServiceDefinition,
   credentials: Credentials | undefined,
+  publicScope: Scope,
 ) {
   const bell = createBell()
   const sinks: Sink[] = [bell.sink]
   const record = createRecorder({ clock, random, shape: newestOf(service), sinks })
   const { counterSlots } = db.dialect
-  const catalog = createCatalog(service, { clock, record, counterSlots, credentials })
+  const facts = { clock, record, counterSlots, credentials, publicScope }
+  const catalog = createCatalog(service, facts)
   /** Which version stands for a retired one (§9.11): the room of versions says so, once open. */
   const ends = { living: (version: string) => version }
   const effective = (version: string) => ends.living(version)

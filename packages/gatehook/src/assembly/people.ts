@@ -10,7 +10,8 @@ import { createPeople, createSignIn, type People } from '../people/people.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { directoryOf, signingIn } from '../resources/directory.ts'
 import type { Credentials } from '../resources/rows.ts'
-import { personScopesOf, type ServiceDefinition } from '../resources/service.ts'
+import { personScopesOf } from '../resources/scopes.ts'
+import type { ServiceDefinition } from '../resources/service.ts'
 import type { Tokens } from '../tokens/grant.ts'
 import type { Ground } from './ground.ts'
 
@@ -49,14 +50,16 @@ export function peopleOf(ground: Ground, from: PeopleFrom): PeoplePart {
   return { people, consoleSessions: createConsoleSessions({ admin, judge }), hasher }
 }
 
-/** What follows the rows that sign in; `changed` is told of each after the commit. */
+/** What follows the rows that sign in; `forget` runs for each after the commit. */
 export function credentialsOf(
+  { clock, random, trail }: Ground,
   { resources }: ServiceDefinition,
   tokens: Pick<Tokens, 'revokeSubject'>,
-  changed: (id: number) => void,
+  forget: (id: number) => void,
 ): Credentials | undefined {
   const definition = signingIn(resources)
   if (!definition) return undefined
   const { name: resource, signsIn } = definition
-  return createHooks({ resource, username: signsIn!.username, tokens, changed })
+  const sources = { clock, random, trail }
+  return createHooks({ resource, username: signsIn!.username, tokens, forget, ...sources })
 }

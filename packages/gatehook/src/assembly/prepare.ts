@@ -5,10 +5,10 @@ import { keyVerifier } from '../access/key-verifier.ts'
 import { findCustomer } from '../access/store.ts'
 import { openAuditTrail } from '../audit/trail.ts'
 import { SettableClock } from '../kernel/clock.ts'
-import { type Scope, scopeOf } from '../kernel/principal.ts'
+import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import { migrateService } from '../resources/migrate.ts'
+import { scopesOf } from '../resources/scopes.ts'
 import { seedService } from '../resources/seed.ts'
-import { scopesOf } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { migrateEngine } from '../storage/migrate.ts'
 import { clockKeeper } from '../system/clock.ts'
@@ -39,15 +39,20 @@ export async function prepare(ground: Omit<Ground, 'trail'>) {
     bootstrapKey: config.bootstrapKey,
     ...(ground.testKey && { testKeyScopes }),
   })
+  const publicScope = await defaultScope(db, 'live')
   const wanted = ground.seed === 'first' ? first.created : ground.seed
-  const seeded = wanted ? await seedService(service, await sampleScope(db), ground) : {}
+  const seeded = wanted ? await seedService(service, await defaultScope(db, 'test'), ground) : {}
   for (const [name, count] of Object.entries(seeded)) onProgress(`${count} sample ${name}`)
   const keeper =
     clock instanceof SettableClock ? clockKeeper({ db, clock, random, trail }) : undefined
   await keeper?.follow()
-  return { service, versions, keys, administration, firstRun: first, seeded, keeper, trail }
+  const facts = { service, versions, keys, administration, firstRun: first, seeded, keeper }
+  return { ...facts, trail, publicScope }
 }
 
-/** Sample data belongs to the default customer's test mode (§2.2). */
-const sampleScope = async (db: Database): Promise<Scope> =>
-  scopeOf((await findCustomer(db, DEFAULT_CUSTOMER))!.no, 'test')
+/**
+ * The default customer's: sample data belongs to its test mode (§2.2), anonymous callers read its
+ * live mode (§6.10).
+ */
+const defaultScope = async (db: Database, mode: Mode): Promise<Scope> =>
+  scopeOf((await findCustomer(db, DEFAULT_CUSTOMER))!.no, mode)

@@ -110,8 +110,11 @@ export interface Operation {
   readonly scope?: string | undefined
   /** The kinds of caller it accepts (`permissions.ts`); undefined: all. */
   readonly callers?: readonly CallerKind[] | undefined
-  /** False where no credential is asked for (`public`, `probe`). Default true. */
-  readonly authenticated?: boolean
+  /**
+   * False where no credential is asked for (`public`, `probe`); `optional` where an anonymous
+   * caller is served too, and a credential that is sent is verified (§6.10). Default true.
+   */
+  readonly authenticated?: boolean | 'optional'
   /** Whether a JSON body is read: `required`, `optional` or (default) none. */
   readonly body?: 'required' | 'optional' | undefined
   /** Media types of the body; default `application/json` and, for PATCH, merge-patch. */

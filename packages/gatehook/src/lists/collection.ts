@@ -3,6 +3,7 @@
  * every list path (§7.1). Pure data; the SQL is made from it in `plan.ts`.
  */
 import type { Value } from '../storage/database.ts'
+import { raw, type Sql, sql } from '../storage/sql.ts'
 
 /**
  * What a column holds. It decides how a filter value is read and how a cell is shown:
@@ -30,14 +31,38 @@ export interface Collection {
   readonly integerId: boolean
   /** Whether rows belong to a scope. False for the installation's own lists (`/admin/…`). */
   readonly scoped: boolean
-  /** The column that names the person a row belongs to (§6.7). */
+  /** The column that names the person a row belongs to, or a row of `ownerThrough` (§6.7). */
   readonly owner?: string
+  /** The tables between a row and its person, the nearest first. Default none. */
+  readonly ownerThrough?: OwnerPath['through']
   /** Whether `gh_counters` holds the exact unfiltered total. */
   readonly counted: boolean
   readonly filter: readonly string[]
   readonly sort: readonly string[]
   /** A condition that always holds, for example `revoked_at IS NULL`. Never request data. */
   readonly where?: string
+}
+
+/**
+ * How a row names the person it belongs to: `column` holds the person's id, or the id of a row of
+ * the first table in `through`, whose own column goes on. Declared names, never request data.
+ */
+export interface OwnerPath {
+  readonly column: string
+  readonly through: readonly { readonly table: string; readonly column: string }[]
+}
+
+/** The condition that a row belongs to a person. */
+export function ownerCondition(
+  { column, through }: OwnerPath,
+  scope: unknown,
+  person: unknown,
+): Sql {
+  const [next, ...more] = through
+  if (!next) return sql`${raw(column)} = ${person}`
+  const path = { column: next.column, through: more }
+  return sql`${raw(column)} IN (SELECT id FROM ${raw(next.table)}
+    WHERE scope = ${scope} AND ${ownerCondition(path, scope, person)})`
 }
 
 /** How a collection's rows are shown to one caller: made once per version, used for every row. */

@@ -24,14 +24,19 @@ export interface ListerOptions {
 }
 
 /**
- * Answers one list request. `owner`: only this person's rows. `timeless`: a page follows from what
- * is stored alone, so it may be kept while nothing is written.
+ * Answers one list request. `owner`: only this person's rows. `scope`: of this customer and mode,
+ * by default the caller's. `timeless`: a page follows from what is stored alone, so it may be kept
+ * while nothing is written.
  */
 export type Lister = (
   call: Call,
   collection: Collection,
   view: View,
-  options?: { readonly owner?: number | undefined; readonly timeless?: boolean },
+  options?: {
+    readonly owner?: number | undefined
+    readonly scope?: number
+    readonly timeless?: boolean
+  },
 ) => Answer | Promise<Answer>
 
 export function createLister(options: ListerOptions): Lister {
@@ -39,7 +44,7 @@ export function createLister(options: ListerOptions): Lister {
   const readings = createReadings()
   return (call, collection, view, own) => {
     const { query, path } = call
-    const scope = collection.scoped ? call.principal!.scope : 0
+    const scope = collection.scoped ? (own?.scope ?? call.principal!.scope) : 0
     const reach: Reach = { scope, owner: own?.owner }
     const cursor = query.get('cursor')
     const read = (): Reading => ({

@@ -10,7 +10,7 @@
  */
 import type { Statement } from '../storage/database.ts'
 import { empty, fixed, join, type Prepared, raw, type Sql, sql } from '../storage/sql.ts'
-import type { Collection, ListColumn } from './collection.ts'
+import { type Collection, type ListColumn, ownerCondition } from './collection.ts'
 import type { Key } from './cursor.ts'
 import { type Filter, operators } from './filter.ts'
 import type { SortKey } from './grammar.ts'
@@ -236,7 +236,10 @@ function base(walk: Walk, condition: Sql): Sql {
   const { collection } = walk
   const parts: Sql[] = []
   if (collection.scoped) parts.push(sql`scope = ${scope}`)
-  if (walk.owner !== undefined) parts.push(sql`${raw(collection.owner!)} = ${owner}`)
+  if (walk.owner !== undefined) {
+    const path = { column: collection.owner!, through: collection.ownerThrough ?? [] }
+    parts.push(ownerCondition(path, scope, owner))
+  }
   if (collection.where) parts.push(raw(collection.where))
   walk.filters.forEach((filter, at) => {
     const fold = columnOf(walk, filter.column).type === 'email'

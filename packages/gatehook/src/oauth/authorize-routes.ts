@@ -2,6 +2,7 @@
  * `GET /oauth/authorize` (§5.1): who is it, do they agree, back to the application. The forms on
  * the way are `authorize-forms.ts`.
  */
+import { findCustomer } from '../access/store.ts'
 import { type Answer, type Call, type Endpoint, endpoint } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Person } from '../people/person.ts'
@@ -86,9 +87,11 @@ async function whenSignedIn(deps: AuthorizeDeps, visit: Visit, person: Person): 
     return declined(deps, request, 'consent_required', 'The person has to be asked.')
   }
   const asked = { subject: person.subject, scope: person.scope, scopes }
+  const customer = await findCustomer(deps.db, client.customer)
   return consentPage({
     ...about(deps, request),
     username: person.username,
+    customer: customer?.name ?? client.customer,
     scopes,
     ticket: deps.browsers.ticket(browser, { page: 'consent', search, asked }),
     cookie: browser.cookie,

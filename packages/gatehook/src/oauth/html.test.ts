@@ -16,7 +16,7 @@ const about = {
 test('what others wrote is text on every page', () => {
   const pages = [
     signInPage({ ...about, username: '" autofocus onfocus="alert(1)', notice: '<b>no</b>' }),
-    consentPage({ ...about, username: '</main>', scopes: ['<i>:read'] }),
+    consentPage({ ...about, username: '</main>', customer: '<b>', scopes: ['<i>:read'] }),
     pageProblem(new Failure('invalid_request', '<script>alert(1)</script>'), {
       requestId: 'r',
       accept: undefined,

@@ -78,13 +78,15 @@ ${hidden(ticket)}
 
 export interface ConsentView extends About {
   readonly username: string
+  /** The name of the customer that client and person belong to. */
+  readonly customer: string
   readonly scopes: readonly string[]
 }
 
 /** Nothing has the focus: who pressed Enter twice on the page before has not said yes. */
 export function consentPage(view: ConsentView): Answer {
-  const { service, client, username, scopes, ticket, redirectUri } = view
-  const list = scopes.map((scope) => html`<li>${scopeInWords(scope)}</li>\n`)
+  const { service, client, username, customer, scopes, ticket, redirectUri } = view
+  const list = scopes.map((scope) => html`<li>${scopeInWords(scope, customer)}</li>\n`)
   return page({
     title: `Allow ${client}? · ${service}`,
     cookie: view.cookie,

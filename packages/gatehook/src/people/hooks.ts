@@ -1,28 +1,50 @@
 /**
- * What happens to credentials with the row they stand beside, in the row's own transaction (§4.8,
- * §6.8).
+ * What happens to a credential with the row it belongs to, in the row's own transaction (§4.8,
+ * §6.8, §6.9).
  */
+
+import { ADMIN_SCOPE } from '../access/administration.ts'
+import { holdsScope, isAccountScope, missingScope } from '../access/scopes.ts'
+import { type Actor, recordAudit, type Sources } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Scope } from '../kernel/principal.ts'
+import type { Principal, Scope } from '../kernel/principal.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/grant.ts'
+import { scopesOf } from './person.ts'
 import * as store from './store.ts'
 import { fold } from './username.ts'
 
-export interface SignInHooks {
-  /** The row's sign-in name changed. Throws `conflict` where somebody has it. */
-  renamed(tx: Tx, id: number, username: string): Promise<void>
-  /** The row is gone: nobody signs in with it, and its sessions end. */
-  removed(tx: Tx, scope: Scope, id: number): Promise<void>
+/** The row, and the principal that changes it; undefined: the engine itself. */
+export interface SignInTarget {
+  readonly scope: Scope
+  readonly id: number
+  readonly principal: Principal | undefined
+  readonly actor: Actor | undefined
 }
 
-export interface HookDeps {
+export interface SignInHooks {
+  /**
+   * Before the row is renamed, given another e-mail address or deleted. Throws 403
+   * `insufficient_scope` where the credential has `admin` or an account scope and the principal
+   * has no `admin`.
+   */
+  authorize(tx: Tx, target: SignInTarget): Promise<void>
+  /**
+   * `fields` of the row changed; `username` is the sign-in name now. Throws `conflict` where another
+   * row signs in with it.
+   */
+  changed(tx: Tx, target: SignInTarget, fields: readonly string[], username: unknown): Promise<void>
+  /** The row is deleted: its credential and its sessions end. */
+  removed(tx: Tx, target: SignInTarget): Promise<void>
+}
+
+export interface HookDeps extends Sources {
   readonly resource: string
   /** The field that is the sign-in name. */
   readonly username: string
   readonly tokens: Pick<Tokens, 'revokeSubject'>
-  /** Told after the commit: what is remembered of the person is forgotten. */
-  readonly changed: (id: number) => void
+  /** Runs after the commit: cached verifications of the person are evicted. */
+  readonly forget: (id: number) => void
 }
 
 /** Names are unique in the installation among those who can sign in (§4.8). */
@@ -38,17 +60,35 @@ export async function unlessTaken<T>(field: string, change: () => Promise<T>): P
   }
 }
 
-export function createHooks({ resource, username, tokens, changed }: HookDeps): SignInHooks {
-  return {
-    async renamed(tx, id, name) {
-      const row = { resource, id, username: name, folded: fold(name) }
-      const count = await unlessTaken(username, () => store.rename(tx, row))
-      if (count > 0) tx.afterCommit(() => changed(id))
+const ENGINE: Actor = { kind: 'system', id: 'people' }
+
+export function createHooks(deps: HookDeps): SignInHooks {
+  const { resource, username, tokens, forget } = deps
+  const hooks: SignInHooks = {
+    async authorize(tx, { id, principal }) {
+      if (!principal || holdsScope(principal, ADMIN_SCOPE)) return
+      const credential = await store.lockCredential(tx, resource, id)
+      if (credential && scopesOf(credential).some(isAccountScope)) throw missingScope(ADMIN_SCOPE)
     },
-    async removed(tx, scope, id) {
+    async changed(tx, target, fields, name) {
+      const { id } = target
+      // A row without a sign-in name cannot sign in.
+      if (typeof name !== 'string') return hooks.removed(tx, target)
+      if (!(await store.lockCredential(tx, resource, id))) return
+      const row = { resource, id, username: name, folded: fold(name) }
+      await unlessTaken(username, () => store.rename(tx, row))
+      const { actor = ENGINE } = target
+      const act = { actor, action: 'person.rename', target: String(id), detail: { fields } }
+      await recordAudit(tx, act, deps)
+      tx.afterCommit(() => forget(id))
+    },
+    async removed(tx, target) {
+      const { scope, id, actor = ENGINE } = target
       if ((await store.removeCredential(tx, resource, id)) === 0) return
       await tokens.revokeSubject(tx, scope, String(id))
-      tx.afterCommit(() => changed(id))
+      await recordAudit(tx, { actor, action: 'person.remove', target: String(id) }, deps)
+      tx.afterCommit(() => forget(id))
     },
   }
+  return hooks
 }

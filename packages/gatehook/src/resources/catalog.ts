@@ -6,23 +6,21 @@ import type { RenderObject } from '../events/event.ts'
 import type { SeesWhole } from '../events/routes.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
-import type { Principal } from '../kernel/principal.ts'
+import type { Scope } from '../kernel/principal.ts'
 import type { Collection } from '../lists/collection.ts'
-import type { Reach } from '../lists/walk.ts'
+import { type ReachRule, reachRule } from './ownership.ts'
 import type { Definition } from './resource.ts'
 import { type Credentials, createRows, type Rows } from './rows.ts'
 import type { ServiceDefinition } from './service.ts'
 import { createShape, renderThrough, type Shape } from './shape.ts'
-import { collectionOf, ownerOf } from './table.ts'
+import { collectionOf } from './table.ts'
 
-export interface Entry {
+export interface Entry extends ReachRule {
   readonly definition: Definition
   readonly collection: Collection
   /** By version. */
   readonly shapes: ReadonlyMap<string, Shape>
   readonly rows: Rows
-  /** Whose rows a principal reaches: a person its own, unless granted `<collection>:all` (§6.7). */
-  reach(principal: Principal): Reach
 }
 
 export interface Catalog {
@@ -43,6 +41,8 @@ export interface CatalogDeps {
   readonly counterSlots: number
   /** What is kept beside the rows that sign in. */
   readonly credentials?: Credentials | undefined
+  /** The customer and mode that anonymous callers read (§6.10). */
+  readonly publicScope?: Scope | undefined
 }
 
 export const newestOf = (service: ServiceDefinition): string => service.versions.at(-1)!.name
@@ -63,10 +63,13 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     const credentials = definition.signsIn && deps.credentials
     entries.set(definition.name, {
       definition,
-      collection: collectionOf(definition),
+      collection: collectionOf(definition, service.resources),
       shapes,
-      rows: createRows(definition, shapes.get(newest)!, { ...deps, rowsOf, pointers, credentials }),
-      reach: reachOf(definition),
+      rows: createRows(definition, shapes.get(newest)!, {
+        ...{ ...deps, rowsOf, pointers, credentials },
+        resources: service.resources,
+      }),
+      ...reachRule(definition, service.resources, deps.publicScope),
     })
   }
   const render: RenderObject = (collection, object, shape, version = newest) => {
@@ -80,7 +83,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
   const seesWhole: SeesWhole = (principal) =>
     principal.kind === 'person' && !principal.scopes.has('admin')
       ? [...entries.values()]
-          .filter((entry) => entry.reach(principal).owner === undefined)
+          .filter((entry) => entry.holdsAll(principal))
           .map((entry) => entry.definition.name)
       : undefined
   return { service, versions, newest, entries, rowsOf, render, seesWhole }
@@ -92,13 +95,4 @@ function pointersTo(target: string, resources: readonly Definition[]) {
       .filter(([, spec]) => spec.target === target)
       .map(([field]) => ({ resource: other.name, field })),
   )
-}
-
-function reachOf(definition: Definition): Entry['reach'] {
-  const owned = ownerOf(definition) !== undefined
-  const all = `${definition.name}:all`
-  return ({ kind, scope, scopes, subject }) => {
-    const own = owned && kind === 'person' && !scopes.has(all) && !scopes.has('admin')
-    return { scope, owner: own ? Number(subject) : undefined }
-  }
 }

@@ -3,8 +3,8 @@
  * rules, references, uniqueness. Knows the newest shape only.
  */
 import type { FieldError } from '../kernel/failure.ts'
-import type { Reach } from '../lists/walk.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
+import { owningField, type RowReach } from './ownership.ts'
 import type { AnyRow, Definition } from './resource.ts'
 import type { RowStore } from './store.ts'
 import { uniqueName } from './table.ts'
@@ -14,10 +14,10 @@ export interface Checks {
   /** `.check(…)`: throws `validation_failed` with the fields at fault. */
   rules(row: AnyRow): void
   /**
-   * Each id that is about to be stored names a row of the same customer and mode (§6.4); a person
-   * gives its rows to nobody else (§6.7).
+   * Each id that is about to be stored names a row of the same customer and mode (§6.4). A person
+   * refers to rows within its reach only, and gives its rows to no other person (§6.7).
    */
-  references(tx: Tx, reach: Reach, values: AnyRow): Promise<void>
+  references(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
   /** Runs a change; a value that is taken is a `conflict` that names its field. */
   unique<T>(change: () => Promise<T>): Promise<T>
 }
@@ -29,6 +29,7 @@ export function createChecks(
 ): Checks {
   const { name, fields, checks } = definition
   const references = Object.entries(fields).filter(([, spec]) => spec.kind === 'ref')
+  const owning = owningField(definition)
   return {
     rules(row) {
       for (const rule of checks) {
@@ -42,13 +43,14 @@ export function createChecks(
         if (errors.length > 0) throw validationFailure(errors)
       }
     },
-    async references(tx, { scope, owner }, values) {
+    async references(tx, { scope, owner, refersTo }, values) {
+      const all = { scope, owner: undefined }
       for (const [field, spec] of references) {
         const id = values[field] as number | null | undefined
-        if (id === undefined || id === null) continue
-        const foreign = spec.owner && owner !== undefined && id !== owner
-        const target = storeOf(spec.target!)
-        if (!foreign && (await target.hold(tx, scope, id))) continue
+        const limited = field === owning && owner !== undefined
+        if (id === undefined || (id === null && !limited)) continue
+        const target = limited ? { scope, owner } : refersTo ? refersTo(spec.target!) : all
+        if (id !== null && target && (await storeOf(spec.target!).hold(tx, target, id))) continue
         const message = `names no row of ${spec.target}`
         throw validationFailure([{ pointer: `/${field}`, code: 'not_found', message }])
       }

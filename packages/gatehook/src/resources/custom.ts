@@ -1,5 +1,6 @@
 /** Endpoints of `.route(…)` (§6.8): the team's handler behind the same door as the engine's own. */
 
+import { actorOf } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
 import { parameterFailure, versionParameters } from '../http/query.ts'
@@ -57,7 +58,7 @@ function handler(catalog: Catalog, deps: CustomDeps, route: RouteDefinition) {
     }
     // The whole handler is one transaction where it writes; its answer commits with it.
     return deps.perform(call, async (tx) => {
-      const door = txFor(catalog, principal, deps.record, tx)
+      const door = txFor(catalog, call, deps.record, tx)
       const write = (change: (tx: typeof door) => Promise<unknown>) => change(door)
       return answer(await route.handle({ ...context, read: door, write }))
     })
@@ -76,13 +77,15 @@ function readerFor(catalog: Catalog, principal: Principal, sql: Reader) {
     sql,
     get(resource: AnyResource, id: number): Promise<AnyRow> {
       const { rows, reach } = catalog.entries.get(resource.definition.name)!
-      return rows.get(sql, reach(principal), id)
+      return rows.get(sql, reach(principal, 'read'), id)
     },
   }
 }
 
 /** The door of the team's own code to rows and events, within one transaction. */
-function txFor(catalog: Catalog, principal: Principal, record: RecordEvent, sql: Tx) {
+function txFor(catalog: Catalog, call: Call, record: RecordEvent, sql: Tx) {
+  const principal = call.principal!
+  const actor = actorOf(call)
   const entryOf = (resource: AnyResource) => catalog.entries.get(resource.definition.name)!
   const types = eventTypes(catalog.service)
   return {
@@ -90,15 +93,16 @@ function txFor(catalog: Catalog, principal: Principal, record: RecordEvent, sql:
     sql,
     async create(resource: AnyResource, values: AnyRow): Promise<AnyRow> {
       const { rows, reach } = entryOf(resource)
-      return (await rows.create(sql, reach(principal), values)).row
+      return (await rows.create(sql, reach(principal, 'create'), values)).row
     },
     async update(resource: AnyResource, id: number, patch: AnyRow): Promise<AnyRow> {
       const { rows, reach } = entryOf(resource)
-      return (await rows.update(sql, { reach: reach(principal), id }, () => patch)).row
+      return (await rows.update(sql, { reach: reach(principal, 'change'), id, actor }, () => patch))
+        .row
     },
     remove(resource: AnyResource, id: number): Promise<void> {
       const { rows, reach } = entryOf(resource)
-      return rows.remove(sql, { reach: reach(principal), id })
+      return rows.remove(sql, { reach: reach(principal, 'change'), id, actor })
     },
     async emit(type: string, object: AnyRow): Promise<void> {
       if (!types.includes(type)) throw new Error(`event type ${type} is not declared`)

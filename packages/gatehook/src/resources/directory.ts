@@ -2,6 +2,7 @@
 import type { AnyRow, Directory } from '../people/person.ts'
 import { fixed } from '../storage/sql.ts'
 import type { Catalog } from './catalog.ts'
+import { wholeScope } from './ownership.ts'
 import type { Definition } from './resource.ts'
 import { decoder } from './shape.ts'
 
@@ -21,10 +22,10 @@ export function directoryOf(catalog: Catalog): Directory | undefined {
     fields: Object.keys(definition.fields),
     values: (body) => rows.newest.validators.create(body),
     async create(tx, scope, values) {
-      return (await rows.create(tx, { scope, owner: undefined }, values)).row
+      return (await rows.create(tx, wholeScope(scope), values)).row
     },
     async find(reader, scope, id) {
-      const cells = await rows.store.find(reader, { scope, owner: undefined }, id)
+      const cells = await rows.store.find(reader, wholeScope(scope), id)
       return cells && decode(cells)
     },
     async scopeOf(reader, id) {

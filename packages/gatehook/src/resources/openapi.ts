@@ -22,7 +22,8 @@ import {
   unchanged,
 } from './openapi-parts.ts'
 import { webhookPaths, webhookSchemas } from './openapi-webhooks.ts'
-import type { ActionDefinition } from './resource.ts'
+import { allScope, ownerPathOf, type Operation as RowOperation } from './ownership.ts'
+import { type ActionDefinition, type Definition, STATE_FIELD } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
 import {
   createSchema,
@@ -32,15 +33,20 @@ import {
   rowSchema,
   type Specs,
 } from './schema.ts'
+import { PUBLIC, readScopeOf } from './scopes.ts'
 import { eventTypes } from './service.ts'
 
 export type OpenApiDocument = JsonSchema & { readonly paths: Record<string, JsonSchema> }
+
+/** The ways to authenticate, unless an operation says otherwise. */
+const security = [{ ApiKey: [] }, { Bearer: [] }, { Basic: [] }]
 
 export function openApiDocument(catalog: Catalog, version: string): OpenApiDocument {
   const { service } = catalog
   const entries = [...catalog.entries.values()]
   const paths: Record<string, JsonSchema> = {}
-  for (const entry of entries) Object.assign(paths, resourcePaths(entry, version))
+  for (const entry of entries)
+    Object.assign(paths, resourcePaths(entry, version, service.resources))
   for (const route of service.routes) {
     const path = `/api/${version}${route.path.replace(/:(\w+)/g, '{$1}')}`
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: routeOperation(route) }
@@ -56,7 +62,7 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
       description: `Version ${version} of the API.`,
     },
     servers: [{ url: '/' }],
-    security: [{ ApiKey: [] }, { Bearer: [] }, { Basic: [] }],
+    security,
     tags: [
       ...entries.map(({ definition: { name } }) => ({ name, description: `The ${name}.` })),
       { name: 'events', description: 'What happened, as webhooks deliver it.' },
@@ -135,25 +141,62 @@ interface Words {
   readonly many: string
   /** `Order`, as schemas say it. */
   readonly one: string
+  /** Which rows a person reaches, by what is done to them (§6.7). */
+  readonly persons: Readonly<Record<RowOperation, string>>
 }
 
+/** `scope` undefined: anonymous callers are served too. */
 const operation = (
-  { many, one }: Words,
+  { many, one, persons }: Words,
   verb: string,
-  scope: string,
+  scope: string | undefined,
   summary: string,
-  more: JsonSchema,
+  { does, fixed = '', ...more }: JsonSchema & { does: RowOperation; fixed?: string },
 ): JsonSchema => ({
-  'x-scope': scope,
+  ...(scope === undefined ? { security: [{}, ...security] } : { 'x-scope': scope }),
   tags: [many],
   operationId: `${verb}_${verb === 'list' ? many : one.toLowerCase()}`,
   summary,
+  description: `${persons[does]}${fixed}`,
   ...more,
 })
 
-function resourcePaths(entry: Entry, version: string): Record<string, JsonSchema> {
+/** §6.7 and §6.10 as sentences of the document. */
+function personsIn(definition: Definition, resources: readonly Definition[]): Words['persons'] {
+  const { name, access, signsIn } = definition
+  const all = `\`${allScope(name)}\``
+  if (ownerPathOf(definition, resources)) {
+    const own = `A person reaches its own ${signsIn ? 'row' : 'rows'} only, unless it holds ${all}.`
+    const create = signsIn ? `A person needs ${all}.` : 'A person creates its own rows only.'
+    return { read: own, create, change: own }
+  }
+  const closed = `Closed to persons, unless they hold ${all}.`
+  const open = 'A person reaches every row of its customer and mode.'
+  const change = access.persons === 'write' ? open : closed
+  if (access.read === PUBLIC) {
+    const read = 'Without a credential: the live rows of the customer `default`.'
+    return { read, create: change, change }
+  }
+  return { read: access.persons === undefined ? closed : open, create: change, change }
+}
+
+/** The fields that a PATCH may change in some states only. */
+const fixedIn = ({ editable }: Definition): string =>
+  editable
+    .map(({ fields, from }) => {
+      const names = fields.map((name) => `\`${name}\``).join(', ')
+      return ` While \`${STATE_FIELD}\` is not ${from.join(' or ')}, ${names} are fixed (422).`
+    })
+    .join('')
+
+function resourcePaths(
+  entry: Entry,
+  version: string,
+  resources: readonly Definition[],
+): Record<string, JsonSchema> {
   const { name, actions } = entry.definition
-  const words: Words = { many: name, one: schemaName(entry) }
+  const persons = personsIn(entry.definition, resources)
+  const words: Words = { many: name, one: schemaName(entry), persons }
   const base = `/api/${version}/${name}`
   const paths: Record<string, JsonSchema> = {
     [base]: collectionPath(entry, version, words),
@@ -171,7 +214,8 @@ function collectionPath(entry: Entry, version: string, words: Words): JsonSchema
     ...ownParameters(entry, version),
     ref('parameters', 'IfNoneMatch'),
   ]
-  const get = operation(words, 'list', access.read, `List ${many}`, {
+  const get = operation(words, 'list', readScopeOf(entry.definition), `List ${many}`, {
+    does: 'read',
     parameters,
     responses: {
       ...answer(200, 'A page.', ref('schemas', `${one}List`)),
@@ -181,6 +225,7 @@ function collectionPath(entry: Entry, version: string, words: Words): JsonSchema
   })
   if (!access.create) return { get }
   const post = operation(words, 'create', access.create, `Create one of ${many}`, {
+    does: 'create',
     parameters: [ref('parameters', 'IdempotencyKey')],
     requestBody: body(ref('schemas', `${one}Create`), true),
     responses: {
@@ -197,7 +242,8 @@ function itemPath({ definition }: Entry, words: Words): JsonSchema {
   const row = answer(200, 'The row.', ref('schemas', one))
   const item: JsonSchema = {
     parameters: [idParameter('integer')],
-    get: operation(words, 'get', access.read, `Read one of ${many}`, {
+    get: operation(words, 'get', readScopeOf(definition), `Read one of ${many}`, {
+      does: 'read',
       parameters: [ref('parameters', 'IfNoneMatch')],
       responses: { ...row, ...unchanged, ...failing(404) },
     }),
@@ -205,6 +251,8 @@ function itemPath({ definition }: Entry, words: Words): JsonSchema {
   if (access.update) {
     const schema = ref('schemas', `${one}Patch`)
     item.patch = operation(words, 'update', access.update, `Change one of ${many} (merge patch)`, {
+      does: 'change',
+      fixed: fixedIn(definition),
       parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
       requestBody: {
         required: true,
@@ -215,6 +263,7 @@ function itemPath({ definition }: Entry, words: Words): JsonSchema {
   }
   if (access.delete) {
     item.delete = operation(words, 'delete', access.delete, `Delete one of ${many}`, {
+      does: 'change',
       parameters: [ref('parameters', 'IfMatch')],
       responses: { ...answer(204, 'It is gone.'), ...failing(404, 409, 412) },
     })
@@ -230,6 +279,7 @@ function actionPath(action: ActionDefinition, words: Words): JsonSchema {
   return {
     parameters: [idParameter('integer')],
     post: operation(words, action.name, action.scope, summary, {
+      does: 'change',
       parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
       ...(hasInput(action) && { requestBody: body(ref('schemas', inputName(one, action)), false) }),
       responses: {

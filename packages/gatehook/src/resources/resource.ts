@@ -43,15 +43,31 @@ export interface Definition {
   readonly checks: readonly ((row: AnyRow) => Record<string, string> | undefined)[]
   readonly sample: ((n: number) => AnyRow) | undefined
   /** The field a person signs in with, where this resource's rows can (§6.3). */
-  readonly signsIn: { readonly username: string } | undefined
+  readonly signsIn:
+    | { readonly username: string; readonly scopes?: readonly string[] | undefined }
+    | undefined
+  /** The reference through which a row gets its owner (§6.7). */
+  readonly ownedBy: string | undefined
+  readonly editable: readonly EditableRule[]
+}
+
+/** Fields that clients change only while the row is in one of these states. */
+export interface EditableRule {
+  readonly fields: readonly string[]
+  readonly from: readonly string[]
 }
 
 /** Scopes of the four operations; `false`: the operation does not exist. */
 export interface Access {
+  /** Or `public`: anonymous callers read the live rows of the customer `default` (§6.10). */
   readonly read: string
   readonly create: string | false
   readonly update: string | false
   readonly delete: string | false
+  /**
+   * What persons may do with rows that have no owner, given the scope; without it, nothing (§6.7).
+   */
+  readonly persons?: 'read' | 'write'
 }
 
 export interface ResourceOptions<F extends Fields> {
@@ -62,7 +78,11 @@ export interface ResourceOptions<F extends Fields> {
     readonly filter: readonly (keyof F & string)[]
     readonly sort: readonly (keyof F & string)[]
   }
-  /** The scope each of `read`, `create`, `update`, `delete` asks for; `false`: there is none. */
+  /**
+   * The scope that each of `read`, `create`, `update`, `delete` needs; `false`: there is no such
+   * operation. `read: 'public'` serves anonymous callers; `persons: 'read' | 'write'` opens rows
+   * without an owner to persons (§6.7, §6.10).
+   */
   readonly access: Access
   /** `<one>.created`, `.updated`, `.deleted`; what actions emit is declared with them. */
   readonly events: readonly `${string}.${'created' | 'updated' | 'deleted'}`[]
@@ -174,9 +194,30 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     return this.#with({ sample: make as Definition['sample'] })
   }
 
-  /** Rows of this resource are people who can sign in, by this field (§6.3). */
-  signsIn(by: { username: keyof F & string }): Resource<F, S> {
+  /**
+   * Rows of this resource are people who can sign in, by this field (§6.3). A row belongs to itself.
+   * `scopes`: what a person may do by default, instead of reading its own row, and reading and
+   * writing its rows of resources that have an owner (§6.7).
+   */
+  signsIn(by: { username: keyof F & string; scopes?: readonly string[] }): Resource<F, S> {
     return this.#with({ signsIn: by })
+  }
+
+  /** A row belongs to the person whose row this field refers to (§6.7). */
+  ownedBy(field: keyof F & string): Resource<F, S> {
+    return this.#with({ ownedBy: field })
+  }
+
+  /**
+   * Clients change these fields only while `status` is one of `from`; elsewhere a PATCH of them is
+   * 422 `read_only`. Actions and the service's own code may.
+   */
+  editable(
+    fields: readonly (keyof F & string)[],
+    { from }: { from: readonly State<F>[] },
+  ): Resource<F, S> {
+    const rule = { fields, from: from as readonly string[] }
+    return this.#with({ editable: [...this.definition.editable, rule] })
   }
 
   /** A breaking change that came with `version`; older versions are served through it (§8.8). */
@@ -230,6 +271,8 @@ export function resource<const F extends Fields>(
       checks: [],
       sample: undefined,
       signsIn: undefined,
+      ownedBy: undefined,
+      editable: [],
     })
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error

@@ -1,4 +1,5 @@
 /** The endpoints that follow from a resource (§6.2). What happens to rows is `rows.ts`. */
+import { actorOf } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, noContent, type Operation } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
 import type { Perform } from '../idempotency/perform.ts'
@@ -7,8 +8,10 @@ import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import { patchThrough } from '../versions/change.ts'
 import type { Catalog, Entry } from './catalog.ts'
-import type { ActionDefinition, AnyRow } from './resource.ts'
+import type { Operation as RowOperation } from './ownership.ts'
+import { type ActionDefinition, type AnyRow, type Definition, STATE_FIELD } from './resource.ts'
 import type { Target, Written } from './rows.ts'
+import { PUBLIC, readScopeOf } from './scopes.ts'
 import type { Shape } from './shape.ts'
 import { createValidators, fieldFailure, validationFailure } from './validate.ts'
 
@@ -69,29 +72,40 @@ function shown(shape: Shape, written: Written, status = 200): Answer {
   return { status, json, headers: { etag: entityTag(json) } }
 }
 
+/** Throws 403 where the resource is closed to the caller (§6.7). */
+const reachOf = (entry: Entry, call: Call, operation: RowOperation) =>
+  entry.reach(call.principal, operation)
+
+/** What reading needs: a scope, or nothing where the rows are public (§6.10). */
+const readPolicy = ({ definition }: Entry): Pick<Operation, 'scope' | 'authenticated'> =>
+  definition.access.read === PUBLIC
+    ? { authenticated: 'optional' }
+    : { scope: readScopeOf(definition) }
+
 /** The row of the path, in the caller's reach, in the state `If-Match` asks for (§11.2). */
 function targetOf(entry: Entry, call: Call): Target {
   const shape = shapeFor(entry, call)
   const guard = (row: AnyRow) => requireMatch(call, () => shape.encode(row))
-  return { reach: entry.reach(call.principal!), id: rowId(call), guard }
+  return { reach: reachOf(entry, call, 'change'), id: rowId(call), guard, actor: actorOf(call) }
 }
 
 function listOperation(entry: Entry, { list }: ResourceDeps): Operation {
   return {
-    scope: entry.definition.access.read,
-    handle: (call) =>
-      list(call, entry.collection, shapeFor(entry, call).view, {
-        owner: entry.reach(call.principal!).owner,
-        timeless: true,
-      }),
+    ...readPolicy(entry),
+    handle(call) {
+      const { scope, owner } = reachOf(entry, call, 'read')
+      const { view } = shapeFor(entry, call)
+      return list(call, entry.collection, view, { scope, owner, timeless: true })
+    },
   }
 }
 
 function readOperation(entry: Entry, { db }: ResourceDeps): Operation {
   return {
-    scope: entry.definition.access.read,
+    ...readPolicy(entry),
     async handle(call) {
-      const cells = await entry.rows.store.find(db, entry.reach(call.principal!), rowId(call))
+      const reach = reachOf(entry, call, 'read')
+      const cells = await entry.rows.store.find(db, reach, rowId(call))
       if (!cells) throw new Failure('not_found')
       return { status: 200, json: shapeFor(entry, call).view.item(cells, {}) }
     },
@@ -103,10 +117,10 @@ function createOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
     scope,
     body: 'required',
     handle(call) {
+      const reach = reachOf(entry, call, 'create')
       const shape = shapeFor(entry, call)
       const sent = shape.validators.create(call.body)
       const values = shape.ladder.level ? sent : lift(entry, shape, shape.ladder.up(sent))
-      const reach = entry.reach(call.principal!)
       return perform(call, async (tx): Promise<Answer> => {
         const written = await inShape(shape, () => entry.rows.create(tx, reach, values))
         const answer = shown(shape, written, 201)
@@ -126,15 +140,32 @@ function updateOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
       const target = targetOf(entry, call)
       const patch = shape.validators.patch(call.body)
       return perform(call, async (tx) => {
-        const edit = (row: AnyRow) =>
-          shape.ladder.level
+        const edit = (row: AnyRow) => {
+          const changed = shape.ladder.level
             ? patch
             : lift(entry, shape, patchThrough(shape.ladder, row, patch).changed)
+          refuseFixed(entry.definition, row, changed)
+          return changed
+        }
         const written = await inShape(shape, () => entry.rows.update(tx, target, edit))
         return shown(shape, written)
       })
     },
   }
+}
+
+/** 422 `read_only` for fields that a row in its present state does not let clients change. */
+function refuseFixed({ editable }: Definition, row: AnyRow, changed: AnyRow): void {
+  const state = row[STATE_FIELD] as string
+  const errors = editable
+    .filter(({ from }) => !from.includes(state))
+    .flatMap(({ fields }) => fields)
+    .filter((name) => name in changed && changed[name] !== row[name])
+    .map((name) => {
+      const message = `is fixed while ${STATE_FIELD} is ${state}`
+      return { pointer: `/${name}`, code: 'read_only', message }
+    })
+  if (errors.length > 0) throw validationFailure(errors)
 }
 
 function deleteOperation(entry: Entry, { perform }: ResourceDeps, scope: string): Operation {

@@ -2,14 +2,15 @@
  * What can happen to a row: created, changed, acted on, deleted. Each is one transaction with its
  * events, its counter and its checks (§6.5). Knows the newest shape only.
  */
+import type { Actor } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Scope } from '../kernel/principal.ts'
+import type { Principal, Scope } from '../kernel/principal.ts'
 import { count } from '../lists/counters.ts'
-import type { Reach } from '../lists/walk.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { createChecks } from './checks.ts'
+import type { RowReach } from './ownership.ts'
 import { type ActionDefinition, type AnyRow, type Definition, STATE_FIELD } from './resource.ts'
 import { decoder, type Shape } from './shape.ts'
 import { createRowStore, type RowStore } from './store.ts'
@@ -22,9 +23,11 @@ export interface Written {
 
 /** The row that is meant, and what its present state has to pass before anything is done to it. */
 export interface Target {
-  readonly reach: Reach
+  readonly reach: RowReach
   readonly id: number
   readonly guard?: (row: AnyRow) => void
+  /** Of the audit trail, where the change touches a credential; without one, the engine. */
+  readonly actor?: Actor | undefined
 }
 
 /** From a row locked for the change to the fields that change. */
@@ -35,19 +38,40 @@ export interface Rows {
   readonly newest: Shape
   readonly store: RowStore
   /** The row, or `not_found`: a row out of reach looks like none. */
-  get(reader: Reader, reach: Reach, id: number): Promise<AnyRow>
+  get(reader: Reader, reach: RowReach, id: number): Promise<AnyRow>
   /** Fields left out have their defaults. */
-  create(tx: Tx, reach: Reach, values: AnyRow): Promise<Written>
+  create(tx: Tx, reach: RowReach, values: AnyRow): Promise<Written>
   update(tx: Tx, target: Target, edit: Edit): Promise<Written>
   act(tx: Tx, target: Target, action: ActionDefinition, input: AnyRow): Promise<Written>
   remove(tx: Tx, target: Target): Promise<void>
 }
 
-/** What is kept beside the rows that sign in follows them, in their transaction (§6.3, §6.8). */
+/** The row of a credential, and the principal that changes it; undefined: the engine itself. */
+export interface CredentialTarget {
+  readonly scope: Scope
+  readonly id: number
+  readonly principal: Principal | undefined
+  readonly actor: Actor | undefined
+}
+
+/** The credentials of rows that sign in follow them, in their transaction (§6.3, §6.8, §6.9). */
 export interface Credentials {
-  /** Throws `conflict` where the name is somebody's already. */
-  renamed(tx: Tx, id: number, username: string): Promise<void>
-  removed(tx: Tx, scope: Scope, id: number): Promise<void>
+  /**
+   * Before the row is renamed, given another e-mail address or deleted. Throws 403
+   * `insufficient_scope` where only `admin` may.
+   */
+  authorize(tx: Tx, target: CredentialTarget): Promise<void>
+  /**
+   * `fields` of the row changed; `username` is its sign-in name now. Throws `conflict` where
+   * another row signs in with it.
+   */
+  changed(
+    tx: Tx,
+    target: CredentialTarget,
+    fields: readonly string[],
+    username: unknown,
+  ): Promise<void>
+  removed(tx: Tx, target: CredentialTarget): Promise<void>
 }
 
 export interface RowDeps {
@@ -58,13 +82,15 @@ export interface RowDeps {
   readonly rowsOf: (resource: string) => Rows
   /** Definitions whose fields point to this resource. */
   readonly pointers: readonly { readonly resource: string; readonly field: string }[]
+  /** Every resource of the service. */
+  readonly resources: readonly Definition[]
   /** Given where this resource's rows sign in. */
   readonly credentials?: Credentials | undefined
 }
 
 export function createRows(definition: Definition, newest: Shape, deps: RowDeps): Rows {
   const { name } = definition
-  const store = createRowStore(definition)
+  const store = createRowStore(definition, deps.resources)
   const decode = decoder(definition)
   const steps = stepsOf(definition, newest, store, deps)
   const { locked, change, told, counted } = steps
@@ -85,7 +111,7 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
     },
     async update(tx, target, edit) {
       const row = await locked(tx, target)
-      const after = await change(tx, target.reach, row, edit(row))
+      const after = await change(tx, target, row, edit(row))
       // A patch that says what is already so tells nobody.
       return told(tx, target.reach, after && eventFor('updated'), after ?? row)
     },
@@ -96,24 +122,41 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
       }
       const wanted: AnyRow = { ...action.run?.({ row, input }) }
       if (action.to !== undefined) wanted[STATE_FIELD] = action.to
-      const after = await change(tx, target.reach, row, wanted)
+      const after = await change(tx, target, row, wanted)
       return told(tx, target.reach, action.emits, after ?? row)
     },
     async remove(tx, target) {
       const row = await locked(tx, target)
       const { reach, id } = target
+      const held = credentialOf(target)
+      await deps.credentials?.authorize(tx, held)
       for (const { resource, field } of deps.pointers) {
         if (await deps.rowsOf(resource).store.pointsTo(tx, reach.scope, field, id)) {
           throw new Failure('conflict', `This row of ${name} is still named by ${resource}.`)
         }
       }
       await store.remove(tx, reach.scope, id)
-      await deps.credentials?.removed(tx, reach.scope as Scope, id)
+      await deps.credentials?.removed(tx, held)
       await counted(tx, reach, row, -1)
       await told(tx, reach, eventFor('deleted'), row)
     },
   }
 }
+
+const credentialOf = ({ reach, id, actor }: Target): CredentialTarget => ({
+  scope: reach.scope as Scope,
+  id,
+  principal: reach.principal,
+  actor,
+})
+
+/** The fields that say who a person is: the sign-in name, the name, e-mail addresses. */
+const identityOf = ({ fields, signsIn }: Definition): ReadonlySet<string> =>
+  new Set(
+    Object.keys(fields).filter(
+      (name) => name === signsIn?.username || name === 'name' || fields[name]!.kind === 'email',
+    ),
+  )
 
 /** What the changes of a row are made of. */
 function stepsOf(definition: Definition, newest: Shape, store: RowStore, deps: RowDeps) {
@@ -126,12 +169,8 @@ function stepsOf(definition: Definition, newest: Shape, store: RowStore, deps: R
       (field) => fields[field]?.stamp && kinds.includes(fields[field].stamp),
     )
   const [made, changed] = [stamps('created', 'updated'), stamps('updated')]
-  const username = credentials && definition.signsIn?.username
-  const renamed = async (tx: Tx, { scope }: Reach, row: AnyRow) => {
-    const [id, name] = [row.id as number, row[username!]]
-    if (typeof name === 'string') await credentials?.renamed(tx, id, name)
-    else await credentials?.removed(tx, scope as Scope, id) // without a name nobody signs in
-  }
+  const identity = identityOf(definition)
+  const username = definition.signsIn?.username
   return {
     async locked(tx: Tx, { reach, id, guard }: Target): Promise<AnyRow> {
       const cells = await store.lock(tx, reach, id)
@@ -140,7 +179,7 @@ function stepsOf(definition: Definition, newest: Shape, store: RowStore, deps: R
       guard?.(row)
       return row
     },
-    async inserted(tx: Tx, reach: Reach, values: AnyRow): Promise<AnyRow> {
+    async inserted(tx: Tx, reach: RowReach, values: AnyRow): Promise<AnyRow> {
       const now = clock.now()
       const row: AnyRow = { ...newest.defaults, ...values }
       for (const field of made) row[field] = now
@@ -150,22 +189,31 @@ function stepsOf(definition: Definition, newest: Shape, store: RowStore, deps: R
       return row
     },
     /** Writes what differs; undefined where nothing does. */
-    async change(tx: Tx, reach: Reach, row: AnyRow, wanted: AnyRow): Promise<AnyRow | undefined> {
+    async change(tx: Tx, target: Target, row: AnyRow, wanted: AnyRow): Promise<AnyRow | undefined> {
       const differs = Object.entries(wanted).filter(([field, value]) => value !== row[field])
       if (differs.length === 0) return undefined
       const values: AnyRow = Object.fromEntries(differs)
       for (const field of changed) values[field] = clock.now()
-      const after = { ...row, ...values }
+      const after: AnyRow = { ...row, ...values }
+      const named = credentials ? Object.keys(values).filter((name) => identity.has(name)) : []
+      const held = credentialOf(target)
+      const { reach } = target
+      if (named.length > 0) await credentials?.authorize(tx, held)
       checks.rules(after)
       await checks.references(tx, reach, values)
       await checks.unique(() => store.update(tx, reach.scope, row.id as number, values))
-      if (username !== undefined && username in values) await renamed(tx, reach, after)
+      if (named.length > 0) await credentials?.changed(tx, held, named, after[username!])
       return after
     },
-    counted: (tx: Tx, { scope }: Reach, row: AnyRow, by: 1 | -1) =>
+    counted: (tx: Tx, { scope }: RowReach, row: AnyRow, by: 1 | -1) =>
       count(tx, counterSlots, scope, name, row.id as number, by),
     /** The row's text, and the event of it where there is one. */
-    async told(tx: Tx, { scope }: Reach, type: string | undefined, row: AnyRow): Promise<Written> {
+    async told(
+      tx: Tx,
+      { scope }: RowReach,
+      type: string | undefined,
+      row: AnyRow,
+    ): Promise<Written> {
       const text = newest.encode(row)
       const event = { collection: name, objectId: row.id as number, object: text }
       if (type) await record(tx, scope as Scope, { type, ...event })

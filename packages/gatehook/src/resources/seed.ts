@@ -9,6 +9,7 @@ import type { Random } from '../kernel/random.ts'
 import { total } from '../lists/counters.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { createCatalog, newestOf } from './catalog.ts'
+import { wholeScope } from './ownership.ts'
 import { type AnyRow, STATE_FIELD } from './resource.ts'
 import type { Rows } from './rows.ts'
 import { inReferenceOrder, type ServiceDefinition } from './service.ts'
@@ -80,7 +81,7 @@ async function seedRow(
     const targets = spec.target ? (ids.get(spec.target) ?? []) : []
     if (targets.length > 0) values[field] ??= targets[(n * 7) % targets.length]
   }
-  const reach = { scope, owner: undefined }
+  const reach = wholeScope(scope)
   let { row } = await rows.create(tx, reach, values)
   // The n-th row has gone n mod 5 steps on its way through the states.
   for (let steps = n % 5; steps > 0; steps--) {

@@ -7,9 +7,11 @@ import type { ClaimsHook } from '../people/person.ts'
 import type { VersionDefinition } from '../versions/calendar.ts'
 import { readVersions, type VersionOptions } from '../versions/declaration.ts'
 import { DeclarationError, type Fields } from './fields.ts'
+import { ownershipMistakes } from './ownership.ts'
 import { probeMistakes } from './probe.ts'
 import type { AnyResource, Definition } from './resource.ts'
 import type { RouteDefinition, RouteOptions } from './route.ts'
+import { scopeMistakes } from './scopes.ts'
 
 export interface ServiceOptions {
   /** As people read it in docs and pages. */
@@ -117,7 +119,7 @@ function checked(
   definition: ServiceDefinition,
   mistakes: readonly string[] = [],
 ): ServiceDefinition {
-  const wrong = [...mistakes, ...routeMistakes(definition)]
+  const wrong = [...mistakes, ...routeMistakes(definition), ...scopeMistakes(definition)]
   definition.migrations.forEach(({ number }, at, all) => {
     const before = all[at - 1]?.number ?? 0
     if (!Number.isSafeInteger(number) || number <= before) {
@@ -193,7 +195,19 @@ function resourceMistakes(one: Definition, all: ServiceDefinition): string[] {
   if (changeOrder.some((at, n) => n > 0 && at > changeOrder[n - 1]!)) {
     wrong.push('.before() stands newest version first')
   }
-  return [...wrong, ...changeMistakes(one)]
+  return [
+    ...wrong,
+    ...ownershipMistakes(one, all.resources),
+    ...editableMistakes(one),
+    ...changeMistakes(one),
+  ]
+}
+
+function editableMistakes({ fields, editable }: Definition): string[] {
+  return editable
+    .flatMap((rule) => rule.fields)
+    .filter((name) => (fields[name]?.write ?? 'never') === 'never')
+    .map((name) => `.editable(): clients never write ${name}`)
 }
 
 /**
@@ -241,41 +255,4 @@ export function inReferenceOrder(resources: readonly Definition[]): Definition[]
   }
   for (const one of resources) visit(one)
   return ordered
-}
-
-/** Scopes of the engine's own paths (§3.6). */
-const engineScopes = ['webhooks:read', 'webhooks:write', 'events:read', 'events:write']
-
-/**
- * What a person may do whom nobody gave scopes: read everything it may see, and change its own rows
- * (§6.7). Rows that belong to nobody are changed by those who were given the scope.
- */
-export function personScopesOf({ resources }: ServiceDefinition): string[] {
-  const scopes = resources.flatMap(({ access, actions, fields }) => {
-    const owned = Object.values(fields).some((field) => field.owner)
-    const changes = [
-      access.create,
-      access.update,
-      access.delete,
-      ...actions.map((one) => one.scope),
-    ]
-    return owned ? [access.read, ...changes] : [access.read]
-  })
-  const own = ['webhooks:read', 'webhooks:write', 'events:read']
-  return [...new Set([...scopes.filter((scope) => scope !== false), ...own])]
-}
-
-/** Every scope a credential can be given (§3.6). */
-export function scopesOf(definition: ServiceDefinition): Set<string> {
-  const scopes = new Set<string>()
-  for (const { name, access, actions } of definition.resources) {
-    for (const scope of [access.read, access.create, access.update, access.delete]) {
-      if (scope) scopes.add(scope)
-    }
-    for (const action of actions) scopes.add(action.scope)
-    scopes.add(`${name}:all`)
-  }
-  for (const route of definition.routes) scopes.add(route.scope)
-  for (const scope of [...engineScopes, 'tokens:introspect', 'admin']) scopes.add(scope)
-  return scopes
 }

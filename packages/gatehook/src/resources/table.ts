@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import type { Collection, ListColumn } from '../lists/collection.ts'
 import type { Column, ColumnType, Dialect } from '../storage/database.ts'
 import { DeclarationError, type FieldSpec } from './fields.ts'
+import { ownerField, ownerPathOf } from './ownership.ts'
 import type { Definition } from './resource.ts'
 
 const columnTypes: Readonly<Record<FieldSpec['kind'], ColumnType>> = {
@@ -52,7 +53,7 @@ export const uniqueName = (table: string, field: string): string =>
  */
 function indexesOf(definition: Definition): Index[] {
   const { name: table, fields } = definition
-  const owner = ownerOf(definition)
+  const owner = ownerField(definition)
   const indexes: Index[] = []
   const add = (name: string, columns: string[]) => {
     if (!indexes.some((index) => index.name === name))
@@ -96,10 +97,6 @@ function refuseUnindexable(definition: Definition, name: string): void {
     )
   }
 }
-
-/** The field that names the person a row belongs to, if one does. */
-export const ownerOf = (definition: Definition): string | undefined =>
-  Object.keys(definition.fields).find((name) => definition.fields[name]?.owner)
 
 function columnSql(name: string, spec: FieldSpec, dialect: Dialect): string {
   if (spec.kind === 'id') return `${name} ${dialect.scoped.id}`
@@ -226,9 +223,12 @@ export const listColumn = (name: string, spec: FieldSpec): ListColumn => ({
   ...(spec.values ? { oneOf: spec.values } : {}),
 })
 
-/** How the list engine sees the resource. */
-export function collectionOf(definition: Definition): Collection {
-  const owner = ownerOf(definition)
+/** How the list engine sees the resource. `resources`: those its rows may be owned through. */
+export function collectionOf(
+  definition: Definition,
+  resources: readonly Definition[] = [definition],
+): Collection {
+  const owner = ownerPathOf(definition, resources)
   return {
     name: definition.name,
     table: definition.name,
@@ -238,6 +238,6 @@ export function collectionOf(definition: Definition): Collection {
     counted: true,
     filter: definition.filter,
     sort: definition.sort,
-    ...(owner ? { owner } : {}),
+    ...(owner && { owner: owner.column, ownerThrough: owner.through }),
   }
 }

@@ -5,6 +5,7 @@ import { people } from './migrations/0003-people.ts'
 import { oauth } from './migrations/0004-oauth.ts'
 import { webhooks } from './migrations/0005-webhooks.ts'
 import { versions } from './migrations/0006-versions.ts'
+import { personScopes } from './migrations/0007-person-scopes.ts'
 import { auditChain } from './migrations/0009-audit-chain.ts'
 import { firstPartyClients } from './migrations/0014-first-party-clients.ts'
 
@@ -21,6 +22,7 @@ export const migrations: readonly Migration[] = [
   { number: 4, name: 'oauth', sql: oauth },
   { number: 5, name: 'webhooks', sql: webhooks },
   { number: 6, name: 'versions', sql: versions },
+  { number: 7, name: 'person scopes', sql: personScopes },
   { number: 9, name: 'audit chain', sql: auditChain },
   { number: 14, name: 'first-party clients', sql: firstPartyClients },
 ]

@@ -59,7 +59,7 @@ eachService(
   'events: only of collections that are seen whole, and never the service’s',
   async (s) => {
     const { make, login } = await signing(s)
-    const ada = await make('ada')
+    const ada = await make('ada', { scopes: ['users:read', 'users:all', 'events:read'] })
     await orderOf(s, ada.id)
     for (let n = 0; n < 11; n++) await login('eve@example.com', 'wrong')
     const all = (await s.get('/events')).body.data as { id: string; type: string }[]

@@ -4,7 +4,10 @@ import { type Caller, eachService, type TestApp } from '../../../../test/rig/ser
 import { bearerOf, mailOf, signing } from '../people/rig.ts'
 import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
-const own = ['webhooks:read', 'webhooks:write', 'events:read', 'users:read', 'orders:read']
+const own = [
+  ...['webhooks:read', 'webhooks:write', 'events:read'],
+  ...['users:read', 'users:all', 'orders:read'],
+]
 
 /** Calls of a person signed in with these scopes. */
 async function personOf(

@@ -1,0 +1,130 @@
+/** §3.6, §6.7, §6.10: a declaration of scopes and owners that contradicts itself is refused. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
+import { personScopesOf } from '../../src/resources/scopes.ts'
+
+const versions = { v1: { released: '2026-01-01' } }
+const list = { filter: [], sort: [] } as const
+const open = { read: 'things:read', create: 'things:write', update: false, delete: false } as const
+const users = resource('users', {
+  fields: { id: f.id(), email: f.email().unique() },
+  list,
+  access: { read: 'users:read', create: 'users:write', update: 'users:write', delete: false },
+  events: [],
+}).signsIn({ username: 'email' })
+
+const thing = (fields: object = {}, access: object = {}) =>
+  resource('things', {
+    fields: { id: f.id(), ...fields } as { id: ReturnType<typeof f.id> },
+    list,
+    access: { ...open, ...access },
+    events: [],
+  })
+
+const declare = (...resources: unknown[]) =>
+  service({ name: 's', versions, resources: [users, ...resources] as never })
+
+const refuses = (sentence: RegExp, make: () => unknown) =>
+  assert.throws(make, (error) => {
+    assert.ok(error instanceof DeclarationError)
+    assert.match(error.message, sentence)
+    return true
+  })
+
+test('scopes are named `collection:verb`', () => {
+  const bad = ['', 'Things:read', 'things:', ':read', 'a:b:c', 'things read', '9:read', 'thïngs:x']
+  for (const scope of bad) {
+    refuses(/is not of the form/, () => declare(thing({}, { read: scope })))
+    refuses(/is not of the form/, () => declare(thing({}, { create: scope })))
+    refuses(/is not of the form/, () => declare(thing().action('go', { scope })))
+    const route = { method: 'GET', path: '/x', scope, summary: 'x', handle: () => ({}) } as const
+    refuses(/is not of the form/, () => declare(thing()).route(route))
+  }
+  for (const scope of ['things', 'things:read', 'my-things_2:do-it_2', 'a:b']) {
+    declare(thing({}, { read: scope }))
+  }
+})
+
+test('only reading can be public, and only of rows without an owner', () => {
+  for (const operation of ['create', 'update', 'delete']) {
+    refuses(/'public' is for access.read only/, () => declare(thing({}, { [operation]: 'public' })))
+  }
+  refuses(/'public'/, () => declare(thing().action('go', { scope: 'public' })))
+  const owned = { user_id: f.ref('users').owner() }
+  refuses(/are not 'public'/, () => declare(thing(owned, { read: 'public' })))
+  declare(thing({}, { read: 'public' }))
+})
+
+test('an owner is a person, and one', () => {
+  const owned = { user_id: f.ref('users').owner() }
+  const twice = { ...owned, other_id: f.ref('users').owner() }
+  refuses(/a row has one owner/, () => declare(thing(twice)))
+  refuses(/a row has one owner/, () => declare(thing(owned).ownedBy('user_id' as never)))
+  refuses(/access.persons/, () => declare(thing(owned, { persons: 'read' })))
+  const parts = resource('parts', {
+    fields: { id: f.id(), thing_id: f.ref('things').owner() },
+    list,
+    access: open,
+    events: [],
+  })
+  refuses(/\.owner\(\) refers to users/, () => declare(thing(), parts))
+})
+
+test('.ownedBy() leads to a person, and not back', () => {
+  const part = (target: string, name = 'parts') =>
+    resource(name, {
+      fields: { id: f.id(), of_id: f.ref(target), note: f.string() },
+      list,
+      access: open,
+      events: [],
+    })
+  refuses(/rows of things have no owner/, () => declare(thing(), part('things').ownedBy('of_id')))
+  refuses(/is no f\.ref/, () => declare(part('users').ownedBy('note')))
+  refuses(/leads back/, () => declare(part('parts').ownedBy('of_id')))
+  declare(part('users').ownedBy('of_id'), part('parts', 'bits').ownedBy('of_id'))
+})
+
+test('the default scopes of persons are resource scopes', () => {
+  const named = (...scopes: string[]) =>
+    service({
+      name: 's',
+      versions,
+      resources: [users.signsIn({ username: 'email', scopes })],
+    }).definition
+  assert.deepEqual(personScopesOf(named()), [])
+  assert.deepEqual(personScopesOf(named('users:read', 'reports:read')), [
+    'users:read',
+    'reports:read',
+  ])
+  for (const scope of ['admin', 'webhooks:read', 'events:read', 'keys:write']) {
+    refuses(/is an account scope/, () => named(scope))
+  }
+  refuses(/is no scope/, () => named('Users:Read'))
+  const odd = { read: 'events:read', create: 'admin', update: 'things:all', delete: 'x:y' } as const
+  const owned = thing({ user_id: f.ref('users').owner() }, odd)
+  assert.deepEqual(personScopesOf(declare(owned).definition), ['users:read', 'x:y'])
+})
+
+test('names whose scopes would be account scopes are taken', () => {
+  for (const name of ['events', 'webhooks', 'keys']) {
+    const taken = resource(name, { fields: { id: f.id() }, list, access: open, events: [] })
+    refuses(/the name is taken/, () => declare(taken))
+  }
+})
+
+test('.editable() names fields that clients write', () => {
+  const fields = {
+    status: f.oneOf(['new', 'old']).default('new').readonly(),
+    made: f.createdAt(),
+    note: f.string(),
+  }
+  const one = resource('things', {
+    fields: { id: f.id(), ...fields },
+    list,
+    access: open,
+    events: [],
+  })
+  refuses(/clients never write made/, () => declare(one.editable(['made'], { from: ['new'] })))
+  declare(one.editable(['note'], { from: ['new'] }))
+})

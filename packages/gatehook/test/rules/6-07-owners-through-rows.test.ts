@@ -1,0 +1,184 @@
+/** §6.7: `.ownedBy()`, resources that are closed or open to persons, and references of persons. */
+import assert from 'node:assert/strict'
+import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { shop } from './6-07-service.ts'
+
+const SHOP = { service: shop }
+
+/** A person with every resource scope but `…:all`, and `more`. */
+async function personOf(service: TestApp, name: string, ...more: string[]) {
+  const { operator, token, anybody } = await signing(service)
+  const scopes = [...service.app.administration.scopes].filter((one) =>
+    /^(members|carts|items|remarks|shelves|plans|polls|news):(read|write)$/.test(one),
+  )
+  const body = { email: mailOf(name), password: PASSWORD, mode: 'test' }
+  const made = await operator.post('/admin/users', { ...body, scopes: [...scopes, ...more] })
+  assert.equal(made.status, 201, made.text)
+  const sent = bearerOf(await token(mailOf(name)))
+  const send: Caller['send'] = (method, path, input, headers) =>
+    anybody.send(method, path, input, { ...sent, ...headers })
+  return {
+    id: made.body.id as number,
+    send,
+    get: (path: string, headers?: Record<string, string>) => send('GET', path, undefined, headers),
+    post: (path: string, input?: unknown) => send('POST', path, input),
+    patch: (path: string, input: unknown) => send('PATCH', path, input),
+  }
+}
+
+const ids = (body: { data: { id: number }[] }) => body.data.map((row) => row.id)
+
+async function made({ post }: Pick<Caller, 'post'>, path: string, body: object): Promise<number> {
+  const reply = await post(`/api/v2/${path}`, body)
+  assert.equal(reply.status, 201, reply.text)
+  return reply.body.id
+}
+
+eachService(
+  'a row has the owner of the row it refers to, at any distance',
+  async (service) => {
+    const [ada, bob] = [await personOf(service, 'ada'), await personOf(service, 'bob')]
+    const rows: Record<string, { items: number; remarks: number; cart: number }> = {}
+    for (const [name, who] of Object.entries({ ada, bob })) {
+      const cart = await made(service, 'carts', { member_id: who.id })
+      const item = await made(service, 'items', { cart_id: cart, title: name })
+      const remark = await made(service, 'remarks', { item_id: item, text: name })
+      rows[name] = { cart, items: item, remarks: remark }
+    }
+    await made(service, 'remarks', { text: 'of no item' })
+    for (const version of ['v1', 'v2']) {
+      for (const collection of ['items', 'remarks'] as const) {
+        const path = `/api/${version}/${collection}`
+        const [mine, theirs] = [rows.ada![collection], rows.bob![collection]]
+        for (const style of ['cursor', 'keyset', 'offset', 'page', 'hypermedia']) {
+          const { body } = await ada.get(`${path}?pagination=${style}`)
+          assert.deepEqual(ids(body), [mine])
+          const total = body.total ?? body.meta?.total
+          if (total !== undefined) assert.equal(total, 1)
+        }
+        assert.deepEqual(ids((await ada.get(`${path}?id=${theirs}`)).body), [])
+        assert.equal((await ada.get(`${path}/${mine}`)).status, 200)
+        assert.equal((await ada.get(`${path}/${theirs}`)).status, 404)
+        const name = version === 'v1' && collection === 'items' ? 'name' : 'title'
+        const patch = { [collection === 'items' ? name : 'text']: 'x' }
+        assert.equal((await ada.patch(`${path}/${theirs}`, patch)).status, 404)
+        assert.equal((await ada.send('DELETE', `${path}/${theirs}`)).status, 404)
+        assert.equal((await ada.patch(`${path}/${mine}`, patch)).status, 200)
+      }
+      assert.equal((await ada.post(`/api/${version}/items/${rows.bob!.items}/mark`)).status, 404)
+    }
+    const foreign = await ada.get(`/api/v1/items?name=bob&sort=-name&pagination=page`)
+    assert.deepEqual([foreign.body.total, foreign.body.data], [0, []])
+    // The owner of the row changes, and what belongs to it follows.
+    const { cart, remarks } = rows.bob!
+    assert.equal((await service.patch(`/api/v2/carts/${cart}`, { member_id: ada.id })).status, 200)
+    assert.equal((await ada.get(`/api/v2/remarks/${remarks}`)).status, 200)
+    assert.equal((await bob.get(`/api/v2/remarks/${remarks}`)).status, 404)
+  },
+  SHOP,
+)
+
+eachService(
+  'a person neither makes nor moves a row in another’s name, and learns of no row',
+  async (service) => {
+    const [ada, bob] = [await personOf(service, 'ada'), await personOf(service, 'bob')]
+    const mine = await made(service, 'carts', { member_id: ada.id })
+    const theirs = await made(service, 'carts', { member_id: bob.id })
+    const item = await made(ada, 'items', { cart_id: mine, title: 'a' })
+    const shelf = await made(service, 'shelves', {})
+    const poll = await made(ada, 'polls', { cart_id: mine })
+    const refusals: [method: string, path: string, body: object, pointer: string][] = [
+      ['POST', 'items', { cart_id: theirs, title: 'a' }, '/cart_id'],
+      ['PATCH', `items/${item}`, { cart_id: theirs }, '/cart_id'],
+      ['POST', 'remarks', { text: 'x' }, '/item_id'],
+      ['POST', 'remarks', { item_id: null, text: 'x' }, '/item_id'],
+      ['POST', 'carts', { member_id: bob.id }, '/member_id'],
+      ['PATCH', `carts/${mine}`, { member_id: bob.id }, '/member_id'],
+      // References that own nothing: rows of others, and of a closed resource.
+      ['POST', 'carts', { member_id: ada.id, guest_id: bob.id }, '/guest_id'],
+      ['PATCH', `carts/${mine}`, { shelf_id: shelf }, '/shelf_id'],
+      ['PATCH', `polls/${poll}`, { cart_id: theirs }, '/cart_id'],
+    ]
+    for (const [method, path, body, pointer] of refusals) {
+      const refused = await ada.send(method, `/api/v2/${path}`, body)
+      assert.deepEqual(
+        [refused.status, refused.body.errors?.[0]?.pointer],
+        [422, pointer],
+        `${method} ${path} ${refused.text}`,
+      )
+      // A row that does not exist has the same answer.
+      const [field] = Object.entries(body).at(-1)!
+      const name = pointer.slice(1)
+      if (field !== name || (body as Record<string, unknown>)[name] === null) continue
+      const unknown = await ada.send(method, `/api/v2/${path}`, { ...body, [name]: 999_999 })
+      assert.deepEqual(unknown.body.errors, refused.body.errors)
+    }
+    const remark = await made(ada, 'remarks', { item_id: item, text: 'x' })
+    const given = await ada.patch(`/api/v2/remarks/${remark}`, { item_id: null })
+    assert.equal(given.status, 422)
+    assert.equal((await ada.patch(`/api/v2/carts/${mine}`, { guest_id: ada.id })).status, 200)
+    const chief = await personOf(service, 'chief', 'items:all', 'carts:all')
+    assert.equal((await chief.patch(`/api/v2/items/${item}`, { cart_id: theirs })).status, 200)
+  },
+  SHOP,
+)
+
+eachService(
+  'rows without an owner are closed to persons, unless the declaration opens them',
+  async (service) => {
+    const ada = await personOf(service, 'ada')
+    const chief = await personOf(service, 'chief', 'shelves:all', 'plans:all')
+    const client = service.as(await service.key({ scopes: ['shelves:read', 'shelves:write'] }))
+    const open: Record<string, 'nothing' | 'read' | 'write'> = {
+      ...{ shelves: 'nothing', plans: 'read', polls: 'write', news: 'read' },
+    }
+    for (const [name, allowed] of Object.entries(open)) {
+      const path = `/api/v2/${name}`
+      const id = await made(service, name, { text: 'a' })
+      const calls: [method: string, path: string, operation: 'read' | 'write', body?: object][] = [
+        ['GET', path, 'read'],
+        ['GET', `${path}/${id}`, 'read'],
+        ['GET', `${path}/999999`, 'read'],
+        ['POST', path, 'write', { text: 'b' }],
+        ['POST', path, 'write', { wrong: 1 }],
+        ['PATCH', `${path}/${id}`, 'write', { text: 'c' }],
+        ['DELETE', `${path}/${id}`, 'write'],
+      ]
+      for (const [method, at, operation, body] of calls) {
+        const reply = await ada.send(method, at, body)
+        const isOpen = allowed === 'write' || (allowed === 'read' && operation === 'read')
+        if (isOpen) assert.notEqual(reply.status, 403, `${method} ${at}`)
+        else {
+          assert.deepEqual([reply.status, reply.body.error], [403, 'insufficient_scope'])
+          assert.match(reply.body.message, new RegExp(`${name}:all`))
+        }
+      }
+    }
+    for (const path of ['shelves', 'plans']) {
+      assert.equal((await chief.get(`/api/v2/${path}`)).status, 200)
+      assert.equal((await chief.post(`/api/v2/${path}`, {})).status, 201)
+    }
+    assert.equal((await client.get('/api/v2/shelves')).status, 200)
+    const { data } = (await service.get('/api/v2/shelves')).body
+    assert.deepEqual(
+      data.map(({ text }: { text: string }) => text),
+      ['a', ''],
+    )
+  },
+  SHOP,
+)
+
+eachService(
+  'the scopes of a person are those of its own rows',
+  async (service) => {
+    const { operator } = await signing(service)
+    const body = { email: mailOf('ada'), password: PASSWORD, mode: 'test' }
+    assert.deepEqual((await operator.post('/admin/users', body)).body.scopes, [
+      'members:read',
+      ...['carts:read', 'carts:write', 'items:read', 'items:write'],
+      ...['remarks:read', 'remarks:write'],
+    ])
+  },
+  SHOP,
+)

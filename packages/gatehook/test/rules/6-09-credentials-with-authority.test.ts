@@ -1,0 +1,76 @@
+/** §6.9: the row of a person with an account scope is renamed or deleted by `admin` only; audited. */
+import assert from 'node:assert/strict'
+import { type Caller, eachService } from '../../../../test/rig/service.ts'
+import { mailOf, signing } from '../people/rig.ts'
+
+type Row = { action: string; target: string; actor: object; detail: { fields?: string[] } }
+
+const audited = async (operator: Caller, id: number): Promise<Row[]> => {
+  const { body } = await operator.get('/admin/audit?limit=100')
+  return body.data.filter(
+    ({ target, action }: Row) => target === String(id) && /rename|remove/.test(action),
+  )
+}
+
+eachService('`users:write` renames and deletes people without authority', async (service) => {
+  const { make, operator } = await signing(service)
+  const writer = service.as(await service.key({ scopes: ['users:write'] }))
+  const bob = await make('bob', { scopes: ['users:read', 'orders:all'] })
+  const path = `/api/v2/users/${bob.id}`
+  assert.equal((await writer.patch(path, { name: 'Robert' })).status, 200)
+  assert.equal((await writer.patch(path, { email: mailOf('robert') })).status, 200)
+  assert.equal((await writer.patch(path, { name: 'Robert' })).status, 200)
+  assert.equal((await writer.delete(path)).status, 204)
+  const rows = await audited(operator, bob.id)
+  assert.deepEqual(rows.map(({ action, detail }) => [action, detail.fields]).sort(), [
+    ['person.remove', undefined],
+    ['person.rename', ['email']],
+    ['person.rename', ['name']],
+  ])
+})
+
+eachService('of `admin` or an account scope it takes `admin`', async (service) => {
+  const { make, login, operator } = await signing(service)
+  const everything = [...service.app.administration.scopes].filter((one) => one !== 'admin')
+  for (const mode of ['test', 'live'] as const) {
+    const writer = service.as(await service.key({ scopes: everything, mode }))
+    const granted = mode === 'live' ? ['admin'] : ['webhooks:read', 'keys:write', 'events:write']
+    for (const scope of granted) {
+      const name = `${mode}-${scope.replace(':', '-')}`
+      const chief = await make(name, { scopes: ['users:read', scope], mode })
+      const path = `/api/v1/users/${chief.id}`
+      const tries = [
+        () => writer.patch(path, { name: 'x' }),
+        () => writer.patch(path, { email: mailOf('mallory') }),
+        () => writer.delete(path),
+      ]
+      for (const attempt of tries) {
+        const refused = await attempt()
+        assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
+        assert.match(refused.body.message, /\badmin\b/)
+      }
+      assert.equal((await writer.patch(path, { name })).status, 200, 'nothing changes')
+      assert.equal((await login(mailOf(name))).status, 200)
+      assert.deepEqual(await audited(operator, chief.id), [])
+    }
+  }
+})
+
+eachService('`admin` may, and the audit trail names the key', async (service) => {
+  const { make, operator } = await signing(service)
+  const chief = await make('chief', { scopes: ['admin'], mode: 'live' })
+  const path = `/api/v2/users/${chief.id}`
+  assert.equal((await operator.patch(path, { name: 'Chief' })).status, 200)
+  assert.equal((await operator.delete(path)).status, 204)
+  const rows = await audited(operator, chief.id)
+  assert.deepEqual(rows.map(({ action }) => action).sort(), ['person.remove', 'person.rename'])
+  assert.match(JSON.stringify(rows), /key_/)
+})
+
+eachService('a row without a credential is changed and deleted as ever', async (service) => {
+  const { operator } = await signing(service)
+  const { body } = await service.post('/api/v2/users', { name: 'a', email: mailOf('a') })
+  assert.equal((await service.patch(`/api/v2/users/${body.id}`, { name: 'b' })).status, 200)
+  assert.equal((await service.delete(`/api/v2/users/${body.id}`)).status, 204)
+  assert.deepEqual(await audited(operator, body.id), [])
+})

@@ -1,0 +1,102 @@
+/** §6.10: `access: { read: 'public' }`, live rows of the customer `default`, nothing else. */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+import { bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { shop } from './6-07-service.ts'
+
+const SHOP = { service: shop }
+const texts = (body: { data: { text: string }[] }) => body.data.map(({ text }) => text)
+
+eachService(
+  'an anonymous caller reads the live rows of the customer default',
+  async (service) => {
+    const { operator, anybody } = await signing(service)
+    const acme = (await operator.post('/admin/customers', { name: 'Acme' })).body.id
+    const live = service.as(await service.key({ mode: 'live' }))
+    const foreign = service.as(await service.key({ mode: 'live', customer: acme }))
+    await service.post('/api/v2/news', { text: 'test' })
+    const hidden = (await foreign.post('/api/v2/news', { text: 'acme' })).body.id
+    for (const text of ['one', 'two']) await live.post('/api/v2/news', { text })
+    for (const version of ['v1', 'v2']) {
+      const path = `/api/${version}/news`
+      for (const style of ['cursor', 'keyset', 'offset', 'page', 'hypermedia']) {
+        const { status, body } = await anybody.get(`${path}?pagination=${style}`)
+        assert.equal(status, 200)
+        assert.deepEqual(texts(body), ['one', 'two'])
+        const total = body.total ?? body.meta?.total
+        if (total !== undefined) assert.equal(total, 2)
+      }
+      const [first] = (await anybody.get(`${path}?limit=1&sort=-rank`)).body.data
+      assert.equal((await anybody.get(`${path}/${first.id}`)).status, 200)
+      assert.equal((await anybody.get(`${path}/${hidden}`)).status, 404)
+      const { next_cursor } = (await anybody.get(`${path}?limit=1`)).body
+      const next = await anybody.get(`${path}?limit=1&cursor=${next_cursor}`)
+      assert.deepEqual(texts(next.body), ['two'])
+      // A cursor of an anonymous caller is of no use in another customer.
+      const taken = await foreign.get(`${path}?limit=1&cursor=${next_cursor}`)
+      assert.equal(taken.body.error, 'cursor_mismatch')
+      const calls: [method: string, path: string, body?: object][] = [
+        ['POST', path, { text: 'x' }],
+        ['PATCH', `${path}/${first.id}`, { text: 'x' }],
+        ['DELETE', `${path}/${first.id}`],
+        ['GET', `/api/${version}/plans`],
+      ]
+      for (const [method, at, sent] of calls) {
+        const refused = await anybody.send(method, at, sent)
+        assert.deepEqual([refused.status, refused.body.error], [401, 'unauthorized'], at)
+        assert.match(refused.headers['www-authenticate']!, /ApiKey/)
+      }
+    }
+  },
+  SHOP,
+)
+
+eachService(
+  'a credential decides whose rows it are, without a scope; an invalid one is refused',
+  async (service) => {
+    const { operator, anybody, token } = await signing(service)
+    const acme = (await operator.post('/admin/customers', { name: 'Acme' })).body.id
+    const writer = service.as(await service.key({ mode: 'live', customer: acme }))
+    const reader = service.as(
+      await service.key({ mode: 'live', customer: acme, scopes: ['carts:read'] }),
+    )
+    await writer.post('/api/v2/news', { text: 'acme' })
+    assert.deepEqual(texts((await reader.get('/api/v2/news')).body), ['acme'])
+    assert.deepEqual(texts((await anybody.get('/api/v2/news')).body), [])
+    const ada = { email: mailOf('ada'), password: PASSWORD, customer: acme, scopes: [] }
+    assert.equal((await operator.post('/admin/users', ada)).status, 201)
+    const person = bearerOf(await token(mailOf('ada')))
+    assert.deepEqual(texts((await anybody.get('/api/v2/news', person)).body), ['acme'])
+    const invalid: [headers: Record<string, string>, status: number][] = [
+      [{ 'x-api-key': 'gk_live_nonsense' }, 403],
+      [{ authorization: 'Bearer nonsense' }, 401],
+      [{ authorization: 'Basic bm9ib2R5Om5vbmU=' }, 401],
+      [{ authorization: 'Digest x' }, 401],
+      [{ authorization: '' }, 401],
+      [{ 'x-api-key': '' }, 403],
+      [{ authorization: 'Bearer x', 'x-api-key': 'y' }, 400],
+    ]
+    for (const [headers, status] of invalid) {
+      const refused = await anybody.get('/api/v2/news', headers)
+      assert.equal(refused.status, status, JSON.stringify(headers))
+    }
+    assert.equal((await anybody.get('/api/v2/news?api_key=nonsense')).status, 403)
+  },
+  SHOP,
+)
+
+eachService(
+  'the API document says so',
+  async (service) => {
+    const { paths } = (await service.as(undefined).get('/openapi/v2.json')).body
+    for (const path of ['/api/v2/news', '/api/v2/news/{id}']) {
+      assert.deepEqual(paths[path].get.security[0], {})
+      assert.equal(paths[path].get['x-scope'], undefined)
+    }
+    assert.equal(paths['/api/v2/news'].post['x-scope'], 'news:write')
+    assert.equal(paths['/api/v2/plans'].get.security, undefined)
+    assert.match(paths['/api/v2/shelves'].get.description, /Closed to persons.*`shelves:all`/)
+    assert.match(paths['/api/v2/items'].get.description, /own rows only.*`items:all`/)
+  },
+  SHOP,
+)
