@@ -29,9 +29,10 @@ export const orders = resource('orders', {
     note: n % 4 === 0 ? 'Leave at the door' : null,
   }))
   .action('pay', { scope: 'orders:write', from: ['pending'], to: 'paid', emits: 'order.paid' })
-  .action('ship', { scope: 'orders:write', from: ['paid'], to: 'shipped', emits: 'order.shipped' })
+  .editable(['amount', 'currency'], { from: ['pending'] })
+  .action('ship', { scope: 'orders:fulfil', from: ['paid'], to: 'shipped', emits: 'order.shipped' })
   .action('deliver', {
-    scope: 'orders:write',
+    scope: 'orders:fulfil',
     from: ['shipped'],
     to: 'delivered',
     emits: 'order.delivered',

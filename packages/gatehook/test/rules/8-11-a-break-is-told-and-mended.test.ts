@@ -88,7 +88,7 @@ test('--update takes additions, and no break', async (t) => {
 test('what no .before() can mend is said to be so', async (t) => {
   const copy = copyOfService(t)
   copy.edit('resources/orders.ts', [
-    "scope: 'orders:write', from: ['paid']",
+    "scope: 'orders:fulfil', from: ['paid']",
     "scope: 'orders:ship', from: ['paid']",
   ])
   const { exit, stdout } = await check(copy)
