@@ -60,7 +60,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['3.5', 'Bearer tokens are judged by our key, never by what they claim of themselves.'],
       [
         '3.6',
-        'A missing scope is a 403 that names it; persons and clients get account scopes by grant only.',
+        'A missing scope is a 403 that names it; account scopes of persons and apps are granted.',
       ],
       ['3.7', '`/api/{v}/protected` says who the caller is.'],
       ['3.8', 'Failed passwords are throttled per account and per address.'],
@@ -111,7 +111,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['6.8', 'Endpoints by `.route(…)`, events in the transaction, ids never return, byte order.'],
       [
         '6.9',
-        'Only `admin` renames or deletes a person that holds an account scope; changes are audited.',
+        'Only `admin` renames or deletes a person that holds an account scope; it is audited.',
       ],
       ['6.10', "`access: {read: 'public'}` serves anonymous callers."],
     ],

@@ -30,8 +30,8 @@ export interface SignInHooks {
    */
   authorize(tx: Tx, target: SignInTarget): Promise<void>
   /**
-   * `fields` of the row changed; `username` is the sign-in name now. Throws `conflict` where another
-   * row signs in with it.
+   * `fields` of the row changed; `username` is the sign-in name now. Throws `conflict` where
+   * another row signs in with it.
    */
   changed(tx: Tx, target: SignInTarget, fields: readonly string[], username: unknown): Promise<void>
   /** The row is deleted: its credential and its sessions end. */

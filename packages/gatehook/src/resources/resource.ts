@@ -195,9 +195,9 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   }
 
   /**
-   * Rows of this resource are people who can sign in, by this field (§6.3). A row belongs to itself.
-   * `scopes`: what a person may do by default, instead of reading its own row, and reading and
-   * writing its rows of resources that have an owner (§6.7).
+   * Rows of this resource are people who can sign in, by this field (§6.3). A row belongs to
+   * itself. `scopes`: what a person may do by default, instead of reading its own row, and reading
+   * and writing its rows of resources that have an owner (§6.7).
    */
   signsIn(by: { username: keyof F & string; scopes?: readonly string[] }): Resource<F, S> {
     return this.#with({ signsIn: by })

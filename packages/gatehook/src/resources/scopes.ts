@@ -2,7 +2,13 @@
 import { accountScopes, isAccountScope, isScopeName } from '../access/scopes.ts'
 import { allScope, owningField } from './ownership.ts'
 import type { Definition } from './resource.ts'
-import type { ServiceDefinition } from './service.ts'
+import type { RouteDefinition } from './route.ts'
+
+/** The parts of a service that name scopes. */
+export interface Declared {
+  readonly resources: readonly Definition[]
+  readonly routes: readonly RouteDefinition[]
+}
 
 /** `access: { read: 'public' }`: anonymous callers read (§6.10). */
 export const PUBLIC = 'public'
@@ -22,7 +28,7 @@ const declaredBy = (one: Definition): string[] => [
 ]
 
 /** Every scope a credential can be granted (§3.6): resource scopes, then account scopes. */
-export function scopesOf({ resources, routes }: ServiceDefinition): Set<string> {
+export function scopesOf({ resources, routes }: Declared): Set<string> {
   const scopes = new Set<string>()
   for (const one of resources) {
     for (const scope of declaredBy(one)) scopes.add(scope)
@@ -37,7 +43,7 @@ export function scopesOf({ resources, routes }: ServiceDefinition): Set<string> 
  * The scopes of a person whom no operator gave any: those `.signsIn()` names, else read of the
  * sign-in resource, read and write of the resources that have an owner. Never an account scope.
  */
-export function personScopesOf({ resources }: ServiceDefinition): string[] {
+export function personScopesOf({ resources }: Declared): string[] {
   const named = resources.find((one) => one.signsIn)?.signsIn?.scopes
   if (named) return [...new Set(named)]
   const lifting = new Set(resources.map((one) => allScope(one.name)))
@@ -50,12 +56,12 @@ export function personScopesOf({ resources }: ServiceDefinition): string[] {
 }
 
 /** Sentences for the developer; empty where every scope has a name of §3.6. */
-export function scopeMistakes(service: ServiceDefinition): string[] {
+export function scopeMistakes(service: Declared): string[] {
   const wrong: string[] = []
   const name = (where: string, scope: string) => {
     if (scope === PUBLIC) wrong.push(`${where}: 'public' is for access.read only`)
     else if (!isScopeName(scope)) {
-      wrong.push(`${where}: the scope "${scope}" is not of the form orders:write`)
+      wrong.push(`${where}: the scope "${scope}" is not of the form collection:write`)
     }
   }
   for (const one of service.resources) {
@@ -72,7 +78,7 @@ export function scopeMistakes(service: ServiceDefinition): string[] {
   return [...wrong, ...signInMistakes(service)]
 }
 
-function signInMistakes(service: ServiceDefinition): string[] {
+function signInMistakes(service: Declared): string[] {
   const known = scopesOf(service)
   return service.resources.flatMap(({ name, signsIn }) =>
     (signsIn?.scopes ?? []).flatMap((scope) => {

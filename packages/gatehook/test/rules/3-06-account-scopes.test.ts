@@ -30,7 +30,7 @@ eachService('a person has an account scope by grant only, and acts with it', asy
 })
 
 for (const kind of ['sqlite', 'postgres'] as const) {
-  test(`a client gets what it was registered with, and the page names the customer [${kind}]`, async (t) => {
+  test(`a client gets its own scopes; the page names the customer [${kind}]`, async (t) => {
     const place = await openPlace(t, kind)
     const { app, admin, makeClient, makePerson } = place
     const customer = (await admin.post('/admin/customers', { name: 'Acme & Sons' })).body.id

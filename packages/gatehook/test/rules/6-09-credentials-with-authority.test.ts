@@ -1,4 +1,4 @@
-/** §6.9: the row of a person with an account scope is renamed or deleted by `admin` only; audited. */
+/** §6.9: only `admin` renames or deletes a person that holds an account scope; it is audited. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService } from '../../../../test/rig/service.ts'
 import { mailOf, signing } from '../people/rig.ts'
