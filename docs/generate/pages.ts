@@ -1,6 +1,7 @@
 /** Which pages of `docs/reference/` are generated, and from what. */
 import { existsSync, readFileSync } from 'node:fs'
 import { configurationPage } from '../../packages/gatehook/src/config/describe.ts'
+import { auditPage } from './audit.ts'
 import { declarationPage } from './declaration.ts'
 import { errorsPage } from './errors.ts'
 import { limitsTable } from './limits.ts'
@@ -18,6 +19,7 @@ const reference = (name: string) => new URL(`../reference/${name}`, import.meta.
 export function pages(): Page[] {
   const http = reference('http.md')
   return [
+    { file: reference('audit.md'), text: auditPage() },
     { file: reference('configuration.md'), text: configurationPage() },
     { file: reference('declaration.md'), text: declarationPage() },
     { file: reference('errors.md'), text: errorsPage() },

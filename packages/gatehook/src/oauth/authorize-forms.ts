@@ -121,7 +121,7 @@ export async function consent(deps: AuthorizeDeps, call: Call): Promise<Answer> 
   const { fields, ticket, visit } = form
   const action = fields.get('action')
   if (action === 'switch') {
-    await deps.browsers.signOut(visit.browser)
+    await deps.browsers.signOut(call, visit.browser)
     return goTo(backTo(visit.search))
   }
   if (action !== 'allow') throw new Refusal('invalid_request', 'Say allow or cancel.')
@@ -134,5 +134,5 @@ export async function consent(deps: AuthorizeDeps, call: Call): Promise<Answer> 
   const { client } = visit.request
   if (person.scope !== client.scope) return notOurs()
   const scopes = common(asked.scopes, visit.request.scopes, person.scopes)
-  return grant(deps, visit.request, person, scopes, asked.scopes)
+  return grant(deps, visit.request, person, scopes, { call, scopes: asked.scopes })
 }

@@ -2,10 +2,9 @@
  * What the steps of an authorization share: the request judged, the sign-in page, the way back with
  * a code or an error. Which step comes when is said in `authorize-routes.ts`.
  */
+import { actorOf, recordAudit, type Sources } from '../audit/store.ts'
 import type { Answer, Call } from '../http/call.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Random } from '../kernel/random.ts'
 import type { Person } from '../people/person.ts'
 import type { Questions } from '../people/questions.ts'
 import type { Database } from '../storage/database.ts'
@@ -29,10 +28,8 @@ import { Refusal, type RefusalName } from './refusal.ts'
 
 export const AUTHORIZE_PATH = '/oauth/authorize'
 
-export interface AuthorizeDeps {
+export interface AuthorizeDeps extends Sources {
   readonly db: Database
-  readonly clock: Clock
-  readonly random: Random
   readonly clients: KnownClients
   readonly browsers: Browsers
   readonly people: Questions
@@ -110,13 +107,19 @@ export function askToSignIn(deps: AuthorizeDeps, visit: Visit, again?: Again): A
   })
 }
 
+/** What a person agreed to on the consent page of this call. */
+interface Agreement {
+  readonly call: Call
+  readonly scopes: readonly string[]
+}
+
 /** A code, and what was said yes to, in one transaction; then back to the application. */
 export async function grant(
   deps: AuthorizeDeps,
   request: AuthorizationRequest,
   person: Person,
   scopes: readonly string[],
-  agreed?: readonly string[],
+  agreement?: Agreement,
 ): Promise<Answer> {
   const { client, redirectUri, challenge } = request
   const { scope, subject, revision } = person
@@ -124,10 +127,14 @@ export async function grant(
     if (!(await holdClient(tx, client.id))) {
       throw new Failure('invalid_request', 'The application is gone.')
     }
-    if (agreed) {
+    if (agreement) {
       const of = { scope, owner: person.id, clientId: client.id }
+      const agreed = agreement.scopes
       const all = [...new Set([...((await findConsent(tx, of)) ?? []), ...agreed])]
       await keepConsent(tx, of, { clientName: client.name, scopes: all, now: deps.clock.now() })
+      const actor = actorOf(agreement.call, { kind: 'person', id: subject, name: person.name })
+      const detail = { client_name: client.name, scopes: agreed }
+      await recordAudit(tx, { actor, action: 'consent.grant', target: client.id, detail }, deps)
     }
     const facts = { clientId: client.id, scope, subject, redirectUri, challenge, scopes, revision }
     return issueCode(tx, facts, deps)

@@ -4,10 +4,9 @@
  * browser alone. A form without a good ticket was not ours (CSRF).
  */
 import { timingSafeEqual } from 'node:crypto'
+import { actorOf, recordAudit, type Sources } from '../audit/store.ts'
 import type { Call } from '../http/call.ts'
-import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
-import type { Random } from '../kernel/random.ts'
 import { sha256, type Vault } from '../kernel/secret.ts'
 import type { Person } from '../people/person.ts'
 import type { Questions } from '../people/questions.ts'
@@ -38,17 +37,16 @@ export interface Ticket {
   readonly asked?: { readonly subject: string; readonly scope: Scope; readonly scopes: string[] }
 }
 
-export interface BrowserDeps {
+export interface BrowserDeps extends Sources {
   readonly db: Database
-  readonly clock: Clock
-  readonly random: Random
   readonly vault: Vault
   readonly people: Pick<Questions, 'person'>
 }
 
 export type Browsers = ReturnType<typeof createBrowsers>
 
-export function createBrowsers({ db, clock, random, vault, people }: BrowserDeps) {
+export function createBrowsers(deps: BrowserDeps) {
+  const { db, clock, random, vault, people } = deps
   const fresh = (call: Call): Browser => {
     const value = random.bytes(COOKIE_BYTES).toString('base64url')
     return { value, cookie: cookieLine(call, value) }
@@ -78,7 +76,8 @@ export function createBrowsers({ db, clock, random, vault, people }: BrowserDeps
     },
 
     /** A new value with each sign-in: what was known before it opens nothing after it. */
-    async signIn(call: Call, before: Browser, { scope, subject, revision }: Person) {
+    async signIn(call: Call, before: Browser, person: Person) {
+      const { scope, subject, name, revision, customer, mode } = person
       const after = fresh(call)
       const now = clock.now()
       await db.write(async (tx) => {
@@ -87,12 +86,21 @@ export function createBrowsers({ db, clock, random, vault, people }: BrowserDeps
           (hash, scope, subject, revision, created_at, expires_at)
           VALUES (${sha256(after.value)}, ${scope}, ${subject}, ${revision}, ${now},
                   ${now + SIGN_IN_MS})`)
+        const actor = actorOf(call, { kind: 'person', id: subject, name })
+        const detail = { page: '/oauth/authorize', customer, mode }
+        await recordAudit(tx, { actor, action: 'person.login', target: subject, detail }, deps)
       })
       return after
     },
 
-    async signOut({ value }: Browser): Promise<void> {
-      await db.write((tx) => tx.run(sql`DELETE FROM gh_sign_ins WHERE hash = ${sha256(value)}`))
+    async signOut(call: Call, { value }: Browser): Promise<void> {
+      await db.write(async (tx) => {
+        const row = await tx.get<SignInRow>(sql`DELETE FROM gh_sign_ins
+          WHERE hash = ${sha256(value)} RETURNING scope, subject, revision`)
+        if (!row) return
+        const actor = actorOf(call, { kind: 'person', id: row.subject })
+        await recordAudit(tx, { actor, action: 'person.logout', target: row.subject }, deps)
+      })
     },
 
     /** The text of a ticket, for a hidden field. */

@@ -87,6 +87,11 @@ export async function useCode(
   return row && { ...row, scopes: JSON.parse(row.scopes) }
 }
 
+/** The reuse of a code is reported once: false where it was before. */
+export const forgetSession = async (tx: Tx, hash: Uint8Array): Promise<boolean> =>
+  (await tx.run(sql`UPDATE gh_oauth_codes SET session_id = NULL
+    WHERE hash = ${hash} AND session_id IS NOT NULL`)) === 1
+
 /** Codes a person gave a client and that were not exchanged yet. */
 export const dropCodes = (tx: Tx, scope: Scope, subject: string, clientId: string) =>
   tx.run(sql`DELETE FROM gh_oauth_codes WHERE scope = ${scope} AND subject = ${subject}

@@ -1,4 +1,5 @@
 /** `/auth/consents` (§4.5): what a person let applications do, and taking it back. */
+import { actorOf, recordAudit, type Sources } from '../audit/store.ts'
 import { type Endpoint, endpoint, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Collection, View } from '../lists/collection.ts'
@@ -35,13 +36,14 @@ const consentView: View = cellView(
   (row) => `{"self":${JSON.stringify(`/auth/consents/${row[0]}`)}}`,
 )
 
-export interface ConsentDeps {
+export interface ConsentDeps extends Sources {
   readonly db: Database
   readonly list: Lister
   readonly tokens: Pick<Tokens, 'revokeSubjectAtClient'>
 }
 
-export function consentEndpoints({ db, list, tokens }: ConsentDeps): Endpoint[] {
+export function consentEndpoints(deps: ConsentDeps): Endpoint[] {
+  const { db, list, tokens } = deps
   return [
     endpoint('root', '/auth/consents', {
       GET: {
@@ -63,6 +65,8 @@ export function consentEndpoints({ db, list, tokens }: ConsentDeps): Endpoint[] 
             const known = await dropConsent(tx, of)
             const ended = await tokens.revokeSubjectAtClient(tx, scope, subject, clientId)
             if (known === 0 && ended === 0) throw new Failure('not_found')
+            const act = { actor: actorOf(call), action: 'consent.revoke', target: clientId }
+            await recordAudit(tx, { ...act, detail: { sessions: ended } }, deps)
           })
           return noContent()
         },

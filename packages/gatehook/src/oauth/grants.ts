@@ -2,7 +2,7 @@
  * What `POST /oauth/token` grants (§5.3), a function each: of a client that proved itself, the
  * parameters and what the room has, the tokens or a `Refusal`.
  */
-import type { Clock } from '../kernel/clock.ts'
+import { type Actor, recordAudit, type Sources } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Questions } from '../people/questions.ts'
@@ -10,27 +10,35 @@ import type { Database, Tx } from '../storage/database.ts'
 import type { Grant, Issued, Tokens } from '../tokens/grant.ts'
 import type { Client, GrantType } from './client.ts'
 import { holdClient } from './client-store.ts'
-import { findCode, type Presented, useCode } from './codes.ts'
+import { findCode, forgetSession, type Presented, useCode } from './codes.ts'
 import { needed, type Parameters } from './form.ts'
 import { challengeOf } from './pkce.ts'
 import { Refusal } from './refusal.ts'
 import { askedScopes, common } from './scope.ts'
 
-export interface GrantDeps {
+export interface GrantDeps extends Sources {
   readonly db: Database
-  readonly clock: Clock
   readonly tokens: Tokens
   readonly people: Questions
 }
 
-type Give = (deps: GrantDeps, client: Client, parameters: Parameters) => Promise<Issued>
+/** A token request by a client that proved itself. */
+interface TokenRequest {
+  readonly client: Client
+  readonly parameters: Parameters
+  /** The client and its request, for the audit trail. */
+  readonly actor: Actor
+}
+
+type Give = (deps: GrantDeps, request: TokenRequest) => Promise<Issued>
 
 const wrongCode = () => new Refusal('invalid_grant', 'The code is wrong, expired or used.')
 
 /** Nothing was used up: what is presented is not what the code was given for, or not any more. */
 const UNFIT = Symbol('unfit')
 
-const authorizationCode: Give = async (deps, client, parameters) => {
+const authorizationCode: Give = async (deps, request) => {
+  const { client, parameters } = request
   const presented: Presented = {
     hash: sha256(needed(parameters, 'code')),
     clientId: client.id,
@@ -40,12 +48,12 @@ const authorizationCode: Give = async (deps, client, parameters) => {
     challenge: challengeOf(parameters.get('code_verifier') ?? '') ?? '',
   }
   try {
-    const issued = await deps.tokens.openSession(exchange(deps, client, presented))
+    const issued = await deps.tokens.openSession(exchange(deps, request, presented))
     if (client.grantTypes.includes('refresh_token')) return issued
     const { refresh_token: _, ...access } = issued
     return access
   } catch (error) {
-    if (error === UNFIT) throw await whyUnfit(deps, presented)
+    if (error === UNFIT) throw await whyUnfit(deps, request, presented)
     if (error instanceof Failure && error.code === 'invalid_credentials') throw wrongCode()
     throw error
   }
@@ -53,19 +61,24 @@ const authorizationCode: Give = async (deps, client, parameters) => {
 
 /** The code is used up, and who gave it and whom they gave it to are still who they were. */
 const exchange =
-  ({ clock, people }: GrantDeps, client: Client, presented: Presented) =>
+  (deps: GrantDeps, { client, actor }: TokenRequest, presented: Presented) =>
   async (tx: Tx, sessionId: string): Promise<Grant> => {
+    const { clock, people } = deps
     const code = await useCode(tx, presented, sessionId, clock.now())
     if (!code) throw UNFIT
     if (!(await holdClient(tx, client.id))) throw wrongCode()
     const person = await people.confirm(tx, { id: Number(code.subject), revision: code.revision })
+    const { subject } = code
+    const scopes = common(code.scopes, client.scopes, person.scopes)
+    const detail = { subject, scopes }
+    await recordAudit(tx, { actor, action: 'session.create', target: sessionId, detail }, deps)
     return {
       scope: client.scope,
       customer: client.customer,
       mode: client.mode,
       clientId: client.id,
-      subject: code.subject,
-      scopes: common(code.scopes, client.scopes, person.scopes),
+      subject,
+      scopes,
       claims: person.claims,
     }
   }
@@ -75,17 +88,27 @@ const exchange =
  * used twice was stolen once: what came of it ends (RFC 6749 §4.1.2). In a transaction, so that it
  * sees who was faster a moment ago.
  */
-const whyUnfit = ({ db, clock, tokens }: GrantDeps, presented: Presented): Promise<Refusal> =>
-  db.write(async (tx) => {
+const whyUnfit = (
+  deps: GrantDeps,
+  { actor }: TokenRequest,
+  presented: Presented,
+): Promise<Refusal> =>
+  deps.db.write(async (tx) => {
+    const { clock, tokens } = deps
     const code = await findCode(tx, presented.hash)
     if (code?.client_id !== presented.clientId || code.scope !== presented.scope) return wrongCode()
-    if (code.session_id !== null) await tokens.revokeSession(tx, code.session_id)
+    if (code.session_id !== null && (await forgetSession(tx, presented.hash))) {
+      const sessions = Number(await tokens.revokeSession(tx, code.session_id))
+      const detail = { subject: code.subject, sessions }
+      const act = { actor, action: 'code.reuse_detected', target: code.session_id, detail }
+      await recordAudit(tx, act, deps)
+    }
     if (code.used_at !== null || code.expires_at <= clock.now()) return wrongCode()
     const what = code.redirect_uri === presented.redirectUri ? 'code_verifier' : 'redirect_uri'
     return new Refusal('invalid_grant', `The ${what} is not that of the code.`)
   })
 
-const clientCredentials: Give = ({ tokens }, client, parameters) =>
+const clientCredentials: Give = ({ tokens }, { client, parameters }) =>
   tokens.clientToken({
     scope: client.scope,
     customer: client.customer,
@@ -95,12 +118,12 @@ const clientCredentials: Give = ({ tokens }, client, parameters) =>
     scopes: askedScopes(parameters.get('scope'), client.scopes),
   })
 
-const refreshToken: Give = ({ tokens }, client, parameters) => {
+const refreshToken: Give = ({ tokens }, { client, parameters, actor }) => {
   const asked = parameters.get('scope')
   return tokens.refresh(
     needed(parameters, 'refresh_token'),
     { clientId: client.id, authenticated: !client.isPublic },
-    asked === undefined ? undefined : askedScopes(asked, client.scopes),
+    { scopes: asked === undefined ? undefined : askedScopes(asked, client.scopes), from: actor },
   )
 }
 
@@ -114,16 +137,13 @@ const grants: Readonly<Record<GrantType, Give>> = {
  * Throws `Refusal`s by the names of RFC 6749 §5.2. Others than these three grants, `password` and
  * whatever else a caller names, are `unsupported_grant_type`.
  */
-export async function give(
-  deps: GrantDeps,
-  client: Client,
-  parameters: Parameters,
-): Promise<Issued> {
+export async function give(deps: GrantDeps, request: TokenRequest): Promise<Issued> {
+  const { client, parameters } = request
   const type = grantTypeOf(parameters)
   if (!client.grantTypes.includes(type)) {
     throw new Refusal('unauthorized_client', `The client may not use ${type}.`)
   }
-  return grants[type](deps, client, parameters)
+  return grants[type](deps, request)
 }
 
 /** Throws before the client is looked at: a request nobody could be granted. */

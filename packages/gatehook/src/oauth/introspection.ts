@@ -4,6 +4,7 @@
  */
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
+import { type Actor, actorOf, recordAudit, type Sources } from '../audit/store.ts'
 import { readAuthorization } from '../http/authorization.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
 import { type Mode, modeOf, type Principal } from '../kernel/principal.ts'
@@ -17,7 +18,7 @@ import { NO_STORE, Refusal } from './refusal.ts'
 /** Whoever has it may ask about every token of its customer and mode (§5.4). */
 const INTROSPECT_SCOPE = 'tokens:introspect'
 
-export interface TokenQuestions {
+export interface TokenQuestions extends Sources {
   readonly db: Database
   readonly tokens: Tokens
   readonly authenticate: AuthenticateClient
@@ -135,6 +136,31 @@ export async function introspect(
   })
 }
 
+/** A token that has ended already is not ended, and not audited, again. */
+async function end(deps: TokenQuestions, actor: Actor, found: Found): Promise<void> {
+  const { tokens, db } = deps
+  if (found.kind === 'access') {
+    const { claims } = found
+    if (!(await tokens.isLive(claims))) return
+    const act = {
+      actor,
+      action: 'token.revoke',
+      target: claims.jti,
+      detail: { subject: claims.sub },
+    }
+    await db.write(async (tx) => {
+      await tokens.revokeToken(tx, claims)
+      await recordAudit(tx, act, deps)
+    })
+    return
+  }
+  const { sessionId, subject } = found.facts
+  const act = { actor, action: 'session.end', target: sessionId, detail: { subject } }
+  await db.write(async (tx) => {
+    if (await tokens.revokeSession(tx, sessionId)) await recordAudit(tx, act, deps)
+  })
+}
+
 /**
  * 200 also for a token that is none, or was ended before: the client wanted it gone, and it is.
  * With a refresh token its session ends and all access tokens of it; an access token ends alone.
@@ -150,11 +176,8 @@ export async function revoke(
   if (found && whose(found).clientId !== client.id) {
     throw new Refusal('invalid_grant', 'The token was not issued to this client.')
   }
-  const { tokens, db } = deps
-  if (found?.kind === 'access') await db.write((tx) => tokens.revokeToken(tx, found.claims))
-  if (found?.kind === 'refresh') {
-    await db.write((tx) => tokens.revokeSession(tx, found.facts.sessionId))
-  }
+  if (found)
+    await end(deps, actorOf(call, { kind: 'client', id: client.id, name: client.name }), found)
   // RFC 7009 asks for no body; widespread clients cannot read an answer that is no JSON.
   return answer({})
 }

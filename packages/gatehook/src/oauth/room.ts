@@ -47,19 +47,20 @@ export interface Oauth {
 
 export function createOauth(deps: OauthDeps): Oauth {
   const { clients, tokens, people, vault, list, perform, service, issuer, identify } = deps
-  const { db, clock, random } = deps.administration
+  const { db, clock, random, trail } = deps.administration
+  const sources = { clock, random, trail }
   const guesses = createGuesses(clock)
   const authenticate = clientAuthentication({ clients, guesses, clock })
-  const browsers = createBrowsers({ db, clock, random, vault, people })
+  const browsers = createBrowsers({ db, ...sources, vault, people })
   const administration = { ...deps.administration, tokens, forget: clients.forget }
   const scopes = [...administration.scopes].sort()
   return {
     administration,
     endpoints: [
-      ...authorizeEndpoints({ db, clock, random, clients, browsers, people, service, issuer }),
-      ...tokenEndpoints({ db, clock, tokens, people, authenticate, identify, issuer }),
+      ...authorizeEndpoints({ db, ...sources, clients, browsers, people, service, issuer }),
+      ...tokenEndpoints({ db, ...sources, tokens, people, authenticate, identify, issuer }),
       ...metadataEndpoints({ issuer, service, scopes }),
-      ...consentEndpoints({ db, list, tokens }),
+      ...consentEndpoints({ db, ...sources, list, tokens }),
       ...clientEndpoints(administration, { list, perform }),
     ],
     chores: {

@@ -1,4 +1,5 @@
 /** `POST /oauth/token`, `/oauth/revoke`, `/oauth/introspect` (§5.3, §5.4): forms in, JSON out. */
+import { actorOf } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json } from '../http/call.ts'
 import { FORM_TYPES, formOf, type Parameters } from './form.ts'
 import { type GrantDeps, give, grantTypeOf } from './grants.ts'
@@ -10,7 +11,10 @@ export function tokenEndpoints(deps: GrantDeps & TokenQuestions): Endpoint[] {
     form('/oauth/token', async (call, parameters) => {
       grantTypeOf(parameters)
       const client = await deps.authenticate(call, parameters)
-      return json(200, await give(deps, client, parameters), { ...NO_STORE })
+      const { id, name } = client
+      const actor = actorOf(call, { kind: 'client', id, name })
+      const issued = await give(deps, { client, parameters, actor })
+      return json(200, issued, { ...NO_STORE })
     }),
     form('/oauth/revoke', (call, parameters) => revoke(deps, call, parameters)),
     form('/oauth/introspect', (call, parameters) => introspect(deps, call, parameters)),

@@ -60,7 +60,6 @@ export interface PeopleDeps {
 
 /** Judges passwords, and tells the trail and the webhooks where somebody is refused (§3.8). */
 export function createSignIn({ admin, vault, hasher, record, directory }: PeopleDeps): Judge {
-  const actor: Actor = { kind: 'system', id: 'throttle' }
   const tell = async (tx: Tx, { by, realm, username, address, retryAfterS }: Refusal) => {
     const account =
       directory && realm === 'person'
@@ -69,6 +68,7 @@ export function createSignIn({ admin, vault, hasher, record, directory }: People
     // Names nobody has are not written down: what was typed there may be a password.
     const target = by === 'address' ? address : account ? String(account.id) : 'unknown'
     const detail = { by, realm, address, retry_after_s: retryAfterS }
+    const actor: Actor = { kind: 'system', id: 'throttle', address }
     await recordAudit(tx, { actor, action: 'login.throttled', target, detail }, admin)
     if (!account || by !== 'account') return
     const object = { id: account.id, username: account.username, ...detail }

@@ -34,7 +34,7 @@ export interface Questions {
     principal: Principal,
     current: string,
     wanted: string,
-    address: string,
+    actor: Actor,
   ): Promise<void>
 }
 
@@ -70,18 +70,17 @@ export function createQuestions(
       const person = await personOf(reader, account, directory, claims)
       return person && { ...person, suspended: account.suspended !== 0 }
     },
-    async changeOwnPassword({ subject, sessionId }, current, wanted, address) {
+    async changeOwnPassword({ subject, sessionId }, current, wanted, actor) {
       const id = Number(subject)
       const own = await store.findById(db, resource, id)
       if (!own) throw new Failure('forbidden')
-      const { revision } = await judge(how, own.username, current, address)
+      const { revision } = await judge(how, own.username, current, actor.address!)
       await refuseCommonPassword(wanted, own.username, '/new')
       const password = await hasher.hash(wanted)
       await db.write(async (tx) => {
         const kept = await store.lockCredential(tx, resource, id)
         if (kept?.revision !== revision) throw invalidCredentials()
         await replacePassword(tx, acts, kept, password, sessionId)
-        const actor: Actor = { kind: 'person', id: subject }
         await recordAudit(tx, { actor, action: 'person.password', target: subject }, admin)
       })
     },

@@ -1,6 +1,7 @@
 /** `/auth/login`, `/auth/password` (§4.3) and the administration of people (§13). */
 import { type AdminDeps, acting } from '../access/acting.ts'
 import type { Administration } from '../access/administration.ts'
+import { actorOf, recordAudit } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { readMembers, required } from '../kernel/members.ts'
@@ -26,11 +27,15 @@ const passwordMembers = { current: required(text), new: required(text) }
 /** Nobody on the way of a token keeps it (RFC 6749 §5.1). */
 const unkept = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-async function login(call: Call, { people, tokens }: RouteDeps): Promise<Answer> {
+async function login(call: Call, { admin, people, tokens }: RouteDeps): Promise<Answer> {
   const { username, password } = authMembers(call.body, loginMembers)
   const person = await people.signIn(username, password, call.address)
-  const issued = await tokens.openSession(async (tx) => {
-    const { scope, customer, mode, subject, scopes, claims } = await people.confirm(tx, person)
+  const issued = await tokens.openSession(async (tx, session_id) => {
+    const now = await people.confirm(tx, person)
+    const { scope, customer, mode, subject, name, scopes, claims } = now
+    const actor = actorOf(call, { kind: 'person', id: subject, name })
+    const detail = { session_id, customer, mode }
+    await recordAudit(tx, { actor, action: 'person.login', target: subject, detail }, admin)
     return { scope, customer, mode, clientId: LOGIN_CLIENT, subject, scopes, claims }
   })
   return { ...json(200, issued, unkept), secret: true }
@@ -44,7 +49,7 @@ async function ownPassword(call: Call, { people }: RouteDeps): Promise<Answer> {
     { new: sent.new },
     { new: required(newPassword(MIN_LENGTH.person)) },
   ).new
-  await people.changeOwnPassword(principal, sent.current, wanted, call.address)
+  await people.changeOwnPassword(principal, sent.current, wanted, actorOf(call))
   return noContent()
 }
 

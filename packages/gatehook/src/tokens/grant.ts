@@ -10,6 +10,9 @@ import type { Reader, Tx } from '../storage/database.ts'
 /** The `client_id` of tokens that `/auth/login` gives (§4.1). */
 export const LOGIN_CLIENT = 'gatehook'
 
+/** The principal of what the engine detects or does by itself. */
+export const ENGINE = { kind: 'system', id: 'tokens' } as const
+
 /** What a token is to say. */
 export interface Grant {
   readonly scope: Scope
@@ -73,6 +76,13 @@ export interface RefreshedBy {
   readonly clientId: string
   /** Whether it proved itself with a secret. */
   readonly authenticated: boolean
+}
+
+export interface RefreshOptions {
+  /** Narrows this access token, not the session. */
+  readonly scopes?: readonly string[] | undefined
+  /** The request, for the audit row of a token that is presented again. */
+  readonly from?: Actor | undefined
 }
 
 export interface PersonFacts {
@@ -147,14 +157,14 @@ export interface Tokens {
   /** A token of a client's own: no session, no refresh token, nothing written. */
   clientToken(grant: Grant): Promise<Issued>
   /**
-   * The next tokens of a session (§4.2). `scopes` narrows this access token, not the session.
+   * The next tokens of a session (§4.2).
    * Throws 401 `invalid_grant`, 401 `invalid_client` where the client has to prove itself and did
    * not, 400 `invalid_scope` for a scope the session has not.
    */
   refresh(
     token: string,
     by: RefreshedBy | undefined,
-    scopes?: readonly string[],
+    options?: RefreshOptions,
   ): Promise<Issued & { readonly refresh_token: string }>
   /** Whether a text is a refresh token of ours, of whatever age and fate. */
   wasRefresh(token: string): boolean
@@ -165,6 +175,8 @@ export interface Tokens {
    * False where it was over.
    */
   revokeSession(tx: Tx, sessionId: string): Promise<boolean>
+  /** Whether one access token was ended before, by itself or with its session or client. */
+  isRevoked(claims: Claims): boolean | Promise<boolean>
   /** Ends one access token. */
   revokeToken(tx: Tx, claims: Claims): Promise<void>
   /**

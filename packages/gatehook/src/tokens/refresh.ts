@@ -2,7 +2,7 @@
  * The next tokens of a session (§4.2): one transaction, which also commits what is noted about a
  * token that is refused. What a presented token means is `refresh-token.ts`.
  */
-import { type AuditSigner, recordAudit } from '../audit/store.ts'
+import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -10,7 +10,14 @@ import { modeOf, type Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { MacKeys } from '../kernel/secret.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import { type Grant, type Issued, LOGIN_CLIENT, type TokenLookup, type Tokens } from './grant.ts'
+import {
+  ENGINE,
+  type Grant,
+  type Issued,
+  LOGIN_CLIENT,
+  type TokenLookup,
+  type Tokens,
+} from './grant.ts'
 import { type Draft, type DraftToken, issued, type Lives } from './issue.ts'
 import * as tokenText from './refresh-token.ts'
 import type { Revocations } from './revocations.ts'
@@ -29,12 +36,11 @@ export interface RefreshDeps {
   readonly lives: Lives
 }
 
-const ACTOR = { kind: 'system', id: 'tokens' } as const
-
 interface Presented {
   readonly token: string
   readonly by: Parameters<Tokens['refresh']>[1]
-  readonly scopes: readonly string[] | undefined
+  readonly scopes?: readonly string[] | undefined
+  readonly from?: Actor | undefined
   readonly mark: MacKeys
 }
 
@@ -74,7 +80,7 @@ export function refreshing(deps: RefreshDeps, draft: DraftToken) {
       const row = await store.lockSession(tx, id)
       if (!row) return undefined
       const again = await drafted(tx, row, '')
-      const known = await unrotated(tx, deps, row, { token, hash, now })
+      const known = await unrotated(tx, deps, row, { token, hash, now, from: presented.from })
       if (known === undefined) return undefined
       await store.extendAccess(tx, id, again.access.until)
       return { ...again, refresh_token: known }
@@ -82,6 +88,11 @@ export function refreshing(deps: RefreshDeps, draft: DraftToken) {
     if (!settled) throw new Failure('invalid_grant')
     return { ...issued(settled.access), refresh_token: settled.refresh_token }
   }
+}
+
+interface Again extends Pick<Presented, 'token' | 'from'> {
+  readonly hash: Buffer
+  readonly now: number
 }
 
 /**
@@ -92,13 +103,13 @@ async function unrotated(
   tx: Tx,
   deps: RefreshDeps,
   row: store.SessionRow,
-  { token, hash, now }: { readonly token: string; readonly hash: Buffer; readonly now: number },
+  { token, hash, now, from }: Again,
 ): Promise<string | undefined> {
   const verdict = tokenText.judge(row, hash, now, deps.lives.graceMs)
   if (verdict === 'grace' && row.successor) {
     return tokenText.openSuccessor(token, row.id, row.successor, deps.random)
   }
-  if (verdict !== 'expired') await refused(tx, deps, row, verdict === 'reuse')
+  if (verdict !== 'expired') await refused(tx, deps, row, verdict === 'reuse', from)
   return undefined
 }
 
@@ -111,12 +122,13 @@ async function refused(
   deps: RefreshDeps,
   row: store.SessionRow,
   reuse: boolean,
+  actor: Actor = ENGINE,
 ): Promise<void> {
   const { id, client_id, customer, scope } = row
   const subject = String(row.person)
   const action = reuse ? 'token.reuse_detected' : 'token.refresh_race'
   const detail = { client_id, subject, customer, mode: modeOf(scope as Scope) }
-  await recordAudit(tx, { actor: ACTOR, action, target: id, detail }, deps)
+  await recordAudit(tx, { actor, action, target: id, detail }, deps)
   if (!reuse) return
   for (const ended of await store.endSession(tx, id)) {
     await deps.revocations.announce(tx, 'session', id, ended.access_until)

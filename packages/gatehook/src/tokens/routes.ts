@@ -1,4 +1,5 @@
 /** `/auth/refresh`, `/auth/logout` and its kin, `/auth/sessions` (§4.4, §4.5), the key set. */
+import { actorOf, recordAudit, type Sources } from '../audit/store.ts'
 import {
   authorizationLines,
   type BasicPair,
@@ -7,7 +8,6 @@ import {
 } from '../http/authorization.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json, noContent } from '../http/call.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import type { Collection } from '../lists/collection.ts'
@@ -15,13 +15,12 @@ import { cellView } from '../lists/encode.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { invalidToken } from './access-token.ts'
-import type { Claims, TokenLookup, Tokens } from './grant.ts'
+import { type Claims, ENGINE, type TokenLookup, type Tokens } from './grant.ts'
 import { KEY_SET_MAX_AGE_S, type KeyRing } from './signing-keys.ts'
 import * as store from './store.ts'
 
-export interface RouteDeps {
+export interface RouteDeps extends Sources {
   readonly db: Database
-  readonly clock: Clock
   readonly list: Lister
   readonly lookup: Pick<TokenLookup, 'client'>
   readonly alsoEnd?: (tx: Tx, scope: Scope, subject: string) => Promise<unknown>
@@ -34,6 +33,7 @@ export interface RouteDeps {
     | 'findRefresh'
     | 'revokeSession'
     | 'revokeToken'
+    | 'isRevoked'
     | 'revokeSubject'
   >
 }
@@ -96,7 +96,7 @@ async function refresh({ tokens, lookup }: RouteDeps, call: Call): Promise<Answe
   const basic = basicOf(call)
   const by = basic && (await proven(lookup, basic))
   try {
-    const issued = await tokens.refresh(token, by)
+    const issued = await tokens.refresh(token, by, { from: actorOf(call, ENGINE) })
     const headers = { 'cache-control': 'no-store', pragma: 'no-cache' }
     return { ...json(200, issued, headers), secret: true }
   } catch (error) {
@@ -156,7 +156,8 @@ async function proven(lookup: Pick<TokenLookup, 'client'>, { username, password 
 }
 
 /** By either token, or both; what is over already is no mistake (§4.5). */
-async function logout({ db, clock, tokens }: RouteDeps, call: Call): Promise<Answer> {
+async function logout(deps: RouteDeps, call: Call): Promise<Answer> {
+  const { db, tokens } = deps
   const token = tokenIn(call.body)
   const jwt = sentAs(call, 'bearer')
   if (token === undefined && jwt === undefined) throw missing('refresh_token')
@@ -164,22 +165,49 @@ async function logout({ db, clock, tokens }: RouteDeps, call: Call): Promise<Ans
   const session = token === undefined ? undefined : await tokens.findRefresh(token)
   const claims = jwt === undefined ? undefined : await tokens.read(jwt)
   if (token === undefined && !claims) throw invalidToken('The token is not one of ours.')
+  const revoked = claims !== undefined && (await tokens.isRevoked(claims))
   await db.write(async (tx) => {
-    if (session) await tokens.revokeSession(tx, session.sessionId)
-    if (claims) await endToken(tx, tokens, claims, clock.now())
+    if (session && (await tokens.revokeSession(tx, session.sessionId))) {
+      const { sessionId, subject, clientId } = session
+      await auditEnd(tx, deps, call, { id: sessionId, subject, clientId })
+    }
+    if (claims && !revoked) await endToken(tx, deps, call, claims)
   })
   return noContent()
 }
 
-async function endToken(
-  tx: Tx,
-  tokens: Pick<Tokens, 'revokeSession' | 'revokeToken'>,
-  claims: Claims,
-  now: number,
-): Promise<void> {
-  const ended = claims.sid !== undefined && (await tokens.revokeSession(tx, claims.sid))
+async function endToken(tx: Tx, deps: RouteDeps, call: Call, claims: Claims): Promise<void> {
+  const { tokens, clock } = deps
+  const { sid, sub, client_id, jti } = claims
+  const name = typeof claims.name === 'string' ? claims.name : undefined
+  if (sid !== undefined && (await tokens.revokeSession(tx, sid))) {
+    await auditEnd(tx, deps, call, { id: sid, subject: sub, clientId: client_id, name })
+    return
+  }
   // Of a session that is over, or a client's own: nothing to tell when it has expired, too.
-  if (!ended && claims.exp * 1000 > now) await tokens.revokeToken(tx, claims)
+  if (claims.exp * 1000 <= clock.now()) return
+  await tokens.revokeToken(tx, claims)
+  const actor = actorOf(call, { kind: sub === client_id ? 'client' : 'person', id: sub, name })
+  await recordAudit(tx, { actor, action: 'token.revoke', target: jti, detail: { client_id } }, deps)
+}
+
+interface EndedSession {
+  readonly id: string
+  readonly subject: string
+  readonly clientId: string
+  readonly name?: string | undefined
+}
+
+/** The person ended a session: by one of its tokens, or from the list of their sessions. */
+async function auditEnd(
+  tx: Tx,
+  deps: RouteDeps,
+  call: Call,
+  { id, subject, clientId, name }: EndedSession,
+): Promise<void> {
+  const actor = actorOf(call, { kind: 'person', id: subject, name })
+  const detail = { client_id: clientId }
+  await recordAudit(tx, { actor, action: 'session.end', target: id, detail }, deps)
 }
 
 /** Account endpoints accept persons only (`permissions.ts`). */
@@ -188,16 +216,20 @@ const personOf = ({ principal }: Call): Principal & { readonly person: number } 
   person: Number(principal!.subject),
 })
 
-async function logoutAll({ db, tokens, alsoEnd }: RouteDeps, call: Call): Promise<Answer> {
+async function logoutAll(deps: RouteDeps, call: Call): Promise<Answer> {
+  const { db, tokens, alsoEnd } = deps
   const { scope, subject } = personOf(call)
   await db.write(async (tx) => {
-    await tokens.revokeSubject(tx, scope, subject)
+    const sessions = await tokens.revokeSubject(tx, scope, subject)
     await alsoEnd?.(tx, scope, subject)
+    const act = { actor: actorOf(call), action: 'session.end_all', target: subject }
+    await recordAudit(tx, { ...act, detail: { sessions } }, deps)
   })
   return noContent()
 }
 
-function sessionEndpoints({ db, clock, list, tokens }: RouteDeps): Endpoint[] {
+function sessionEndpoints(deps: RouteDeps): Endpoint[] {
+  const { db, clock, list, tokens } = deps
   const own = async (call: Call) => {
     const { scope, person } = personOf(call)
     const id = call.params.id!
@@ -225,8 +257,12 @@ function sessionEndpoints({ db, clock, list, tokens }: RouteDeps): Endpoint[] {
       },
       DELETE: {
         async handle(call) {
-          const [id] = await own(call)
-          await db.write((tx) => tokens.revokeSession(tx, String(id)))
+          const [id, clientId] = (await own(call)).map(String) as [string, string]
+          const { subject, name } = call.principal!
+          await db.write(async (tx) => {
+            if (!(await tokens.revokeSession(tx, id))) return
+            await auditEnd(tx, deps, call, { id, subject, clientId, name })
+          })
           return noContent()
         },
       },

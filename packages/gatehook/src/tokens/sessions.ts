@@ -40,7 +40,7 @@ export function createSessions(deps: SessionDeps): Sessions {
     async clientToken(grant) {
       return issued(draft(await deps.keys.signer(), grant, deps.clock.now()))
     },
-    refresh: (token, by, scopes) => refresh({ token, by, scopes, mark }),
+    refresh: (token, by, options) => refresh({ token, by, ...options, mark }),
     wasRefresh: (token) => tokenText.sessionOf(mark, token) !== undefined,
     async findRefresh(token) {
       const id = tokenText.sessionOf(mark, token)

@@ -84,8 +84,13 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     clientChanged: (tx, id) =>
       revocations.announce(tx, 'client_changed', id, clock.now() + NOTICE_KEPT_MS),
     revokeToken,
+    isRevoked: revocations.isRevoked,
     rotateSigning: keys.rotate,
-    endpoints: tokenEndpoints({ ...deps, keys, tokens: { ...sessions, read, revokeToken } }),
+    endpoints: tokenEndpoints({
+      ...deps,
+      keys,
+      tokens: { ...sessions, read, revokeToken, isRevoked: revocations.isRevoked },
+    }),
     chores: {
       sessions: () => purgeSessions(db, clock.now()),
       revocations: revocations.purge,

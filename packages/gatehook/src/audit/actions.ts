@@ -1,0 +1,62 @@
+/**
+ * Every action the audit trail records, with the kind of its target. Data: the page
+ * `docs/reference/audit.md` and the test that performs each of them follow from it.
+ */
+export interface AuditAction {
+  /** What `target` identifies. */
+  readonly target: string
+  /** What happened, in one sentence. */
+  readonly sentence: string
+}
+
+const of = (target: string, sentence: string): AuditAction => ({ target, sentence })
+
+export const auditActions: Readonly<Record<string, AuditAction>> = {
+  'audit.purge': of('`audit`', 'Rows older than the retention period were purged.'),
+  'audit.start': of('`audit`', 'The hash chain began; the first row of the chain.'),
+  'client.create': of('client', 'A client was registered.'),
+  'client.delete': of('client', 'A client was deleted; its sessions and consents ended.'),
+  'client.rotate_secret': of('client', 'A client got a new secret.'),
+  'client.update': of('client', 'A client was changed; `detail` has the new values.'),
+  'clock.set': of('`clock`', 'The test clock was set.'),
+  'code.reuse_detected': of(
+    'session',
+    'An authorization code was presented again; the session created with it ended.',
+  ),
+  'consent.grant': of('client', 'A person consented to scopes of a client.'),
+  'consent.revoke': of('client', 'A person revoked their consent; its sessions ended.'),
+  'customer.create': of('customer', 'A customer was created.'),
+  'customer.update': of('customer', 'A customer was changed, suspended or resumed.'),
+  'key.create': of('key', 'An API key was created.'),
+  'key.revoke': of('key', 'An API key was revoked.'),
+  'key.roll': of('key', 'An API key got a new secret.'),
+  'login.throttled': of(
+    'person, address or `unknown`',
+    'An account or an address reached the limit of failed passwords.',
+  ),
+  'operator.create': of('operator', 'An operator of the console was created.'),
+  'operator.disable': of('operator', 'An operator was disabled; the sessions ended.'),
+  'operator.enable': of('operator', 'An operator was enabled.'),
+  'operator.link': of('link', 'A one-time link to the console was created.'),
+  'operator.password': of('operator', 'An operator got a new password; the sessions ended.'),
+  'operator.sign_in': of('operator or link', 'An operator signed in to the console.'),
+  'person.create': of('person', 'A person who can sign in was created.'),
+  'person.login': of('person', 'A person signed in: `POST /auth/login`, or the sign-in page.'),
+  'person.logout': of('person', 'A person left the sign-in page to sign in as somebody else.'),
+  'person.password': of('person', 'A person got a new password; other sessions ended.'),
+  'person.update': of('person', 'Role, scopes or state of a person were changed.'),
+  'session.create': of('session', 'A client exchanged an authorization code for tokens.'),
+  'session.end': of('session', 'A session was ended by its person or its client.'),
+  'session.end_all': of('person', 'A person ended all of their sessions.'),
+  'signing_key.rotate': of('key id', 'A new key to sign access tokens was published.'),
+  'token.refresh_race': of(
+    'session',
+    'A refresh token was presented twice within 5 s; the second request was refused.',
+  ),
+  'token.reuse_detected': of(
+    'session',
+    'A rotated refresh token was presented again; the session ended.',
+  ),
+  'token.revoke': of('token (`jti`)', 'One access token was revoked.'),
+  'version.update': of('version', 'The calendar of a version was changed.'),
+}

@@ -1,0 +1,46 @@
+/** The administrative operations of §13, each once: what the test of audited actions performs. */
+import assert from 'node:assert/strict'
+import {
+  createConsoleLink,
+  createOperator,
+  setOperatorDisabled,
+  setOperatorPassword,
+} from '../../src/people/operators.ts'
+import { PASSWORD, type Place } from '../oauth/rig.ts'
+
+const OPERATOR = 'operator@example.com'
+const LONG = 'a long one for the console'
+
+export async function administer({ admin, makeClient, makePerson, app }: Place): Promise<void> {
+  const { body: customer } = await admin.post('/admin/customers', { name: 'Acme' })
+  await admin.patch(`/admin/customers/${customer.id}`, { suspended: true })
+  const { body: key } = await admin.post('/admin/keys', { name: 'k', scopes: ['events:read'] })
+  await admin.post(`/admin/keys/${key.id}/roll`)
+  assert.equal((await admin.delete(`/admin/keys/${key.id}`)).status, 204)
+  const { client_id } = await makeClient()
+  const client = `/admin/clients/${client_id}`
+  await admin.patch(client, { name: 'Other' })
+  await admin.post(`${client}/rotate-secret`)
+  assert.equal((await admin.delete(client)).status, 204)
+  const { id } = await makePerson()
+  await admin.patch(`/admin/users/${id}`, { role: 'clerk' })
+  assert.equal((await admin.put(`/admin/users/${id}/password`, { password: PASSWORD })).status, 204)
+  const calendar = { deprecated_at: new Date().toISOString() }
+  const version = await admin.put('/admin/versions/v1', calendar)
+  assert.equal(version.status, 200, version.text)
+  await app.tokens.rotateSigning({ kind: 'cli', id: 'test' })
+}
+
+export async function operate({ app, anybody }: Place): Promise<void> {
+  const actor = { kind: 'cli', id: 'test' } as const
+  const { administration, hasher } = app
+  const wish = { email: OPERATOR, password: LONG }
+  await createOperator(administration, hasher, wish, actor)
+  const change = { password: `${LONG} 2` }
+  await setOperatorPassword(administration, hasher, OPERATOR, change, actor)
+  await setOperatorDisabled(administration, OPERATOR, true, actor)
+  await setOperatorDisabled(administration, OPERATOR, false, actor)
+  const { path } = await createConsoleLink(administration, OPERATOR, actor)
+  const signed = await anybody.post('/console/session', { token: path.split('#token=')[1] })
+  assert.equal(signed.status, 201, signed.text)
+}

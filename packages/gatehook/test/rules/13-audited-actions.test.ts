@@ -1,0 +1,186 @@
+/**
+ * §13, §4.2: every action of the table is performed, and recorded with its principal, the address
+ * and the request id. What the trail names and the table lacks fails, too.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases } from '../../../../test/rig/databases.ts'
+import type { Caller } from '../../../../test/rig/service.ts'
+import { auditActions } from '../../src/audit/actions.ts'
+import { sql } from '../../src/storage/sql.ts'
+import {
+  agree,
+  authorizePath,
+  basicOf,
+  codeFor,
+  exchange,
+  follow,
+  form,
+  openBrowser,
+  openPlace,
+  PASSWORD,
+  type Place,
+} from '../oauth/rig.ts'
+import { administer, operate } from './13-administrative-acts.ts'
+
+const ADDRESS = '127.0.0.1'
+
+/** Sends every request with an id of its own, so that its row is found by it. */
+function numbered(caller: Caller, prefix: string) {
+  let last = 0
+  const send: Caller['send'] = (method, path, body, headers = {}) =>
+    caller.send(method, path, body, { 'x-request-id': `${prefix}-${++last}`, ...headers })
+  return {
+    send,
+    id: () => `${prefix}-${last}`,
+    post: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      send('POST', path, body, headers),
+    delete: (path: string, headers?: Record<string, string>) =>
+      send('DELETE', path, undefined, headers),
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of the trail
+type Rows = any[]
+
+const rowsOf = async ({ admin }: Place, filter: string): Promise<Rows> =>
+  (await admin.get(`/admin/audit?limit=100&sort=id&${filter}`)).body.data
+
+/** One row of this action for this request, of this principal. */
+async function expectRow(
+  place: Place,
+  action: string,
+  requestId: string,
+  principal: { readonly kind: string; readonly id: string },
+) {
+  const rows = await rowsOf(place, `action=${action}&request_id=${requestId}`)
+  assert.equal(rows.length, 1, `${action} ${requestId}`)
+  const { kind, id } = rows[0].principal
+  assert.deepEqual({ kind, id }, principal, action)
+  assert.equal(rows[0].address, ADDRESS, action)
+  return rows[0]
+}
+
+/** Logins, sessions, tokens and their misuse. */
+async function account(place: Place): Promise<void> {
+  const { anybody, person } = place
+  const caller = numbered(anybody, 'account')
+  const own = { kind: 'person', id: String(person.id) }
+  const login = async () => {
+    const { body, status } = await caller.post('/auth/login', {
+      username: person.email,
+      password: PASSWORD,
+    })
+    assert.equal(status, 200)
+    return { ...body, authorization: `Bearer ${body.access_token}` }
+  }
+
+  const first = await login()
+  const entry = await expectRow(place, 'person.login', caller.id(), own)
+  assert.equal(entry.principal.name, 'A person')
+  assert.match(entry.detail.session_id, /^ses_/)
+  await caller.post('/auth/logout', { refresh_token: first.refresh_token })
+  const end = await expectRow(place, 'session.end', caller.id(), own)
+  assert.equal(end.target, entry.detail.session_id)
+  await caller.post('/auth/logout', { refresh_token: first.refresh_token })
+  await caller.post('/auth/logout', undefined, { authorization: first.authorization })
+  assert.equal((await rowsOf(place, `request_id=${caller.id()}`)).length, 0, 'it was over')
+
+  const { authorization } = await login()
+  const { body: sessions } = await anybody.get('/auth/sessions', { authorization })
+  const other = await login()
+  const headers = { authorization: other.authorization }
+  await caller.delete(`/auth/sessions/${sessions.data[0].id}`, headers)
+  await expectRow(place, 'session.end', caller.id(), own)
+  await caller.post('/auth/password', { current: PASSWORD, new: 'another good one' }, headers)
+  await expectRow(place, 'person.password', caller.id(), own)
+  await caller.post('/auth/password', { current: 'another good one', new: PASSWORD }, headers)
+  await caller.post('/auth/logout-all', {}, headers)
+  const all = await expectRow(place, 'session.end_all', caller.id(), own)
+  assert.deepEqual(all.detail, { sessions: 1 })
+
+  const racing = (await login()).refresh_token
+  const engine = { kind: 'system', id: 'tokens' }
+  const next = await caller.post('/auth/refresh', { refresh_token: racing })
+  await caller.post('/auth/refresh', { refresh_token: racing })
+  await expectRow(place, 'token.refresh_race', caller.id(), engine)
+  await caller.post('/auth/refresh', { refresh_token: next.body.refresh_token })
+  await caller.post('/auth/refresh', { refresh_token: racing })
+  await expectRow(place, 'token.reuse_detected', caller.id(), engine)
+
+  for (let n = 0; n < 12; n++) {
+    await caller.post('/auth/login', { username: 'nobody@example.com', password: 'wrong one' })
+  }
+  const throttled = await rowsOf(place, 'action=login.throttled')
+  assert.equal(throttled.length, 1)
+  assert.equal(throttled[0].address, ADDRESS)
+  assert.doesNotMatch(JSON.stringify(throttled), /nobody@example/)
+}
+
+/** Consents, codes and clients. */
+async function oauth(place: Place): Promise<void> {
+  const { app, anybody, client, person } = place
+  const caller = numbered(anybody, 'oauth')
+  const code = await codeFor(place)
+  const [granted] = await rowsOf(place, `action=consent.grant&target=${client.client_id}`)
+  assert.equal(granted.principal.id, String(person.id))
+  assert.ok(granted.detail.scopes.includes('orders:read'))
+  const byClient = { kind: 'client', id: client.client_id }
+  const counted = { ...place, anybody: { ...anybody, post: caller.post } }
+  const { body } = await exchange(counted, code)
+  const made = await expectRow(place, 'session.create', caller.id(), byClient)
+  assert.equal(made.principal.name, 'An app')
+  await exchange(counted, code)
+  const reuse = await expectRow(place, 'code.reuse_detected', caller.id(), byClient)
+  assert.equal(reuse.target, made.target)
+  await exchange(counted, code)
+  assert.equal((await rowsOf(place, `request_id=${caller.id()}`)).length, 0, 'reported once')
+  assert.equal(
+    (await anybody.post('/auth/refresh', body, basicOf(client))).body.error,
+    'invalid_grant',
+  )
+
+  const tokens = (await exchange(counted, await codeFor(place))).body
+  const revoke = (token: string) =>
+    form(counted.anybody, '/oauth/revoke', { token }, basicOf(client))
+  await revoke(tokens.access_token)
+  await expectRow(place, 'token.revoke', caller.id(), byClient)
+  await revoke(tokens.access_token)
+  assert.equal((await rowsOf(place, `request_id=${caller.id()}`)).length, 0, 'it was over')
+  await revoke(tokens.refresh_token)
+  await expectRow(place, 'session.end', caller.id(), byClient)
+
+  const login = await anybody.post('/auth/login', { username: person.email, password: PASSWORD })
+  const headers = { authorization: `Bearer ${login.body.access_token}` }
+  await caller.delete(`/auth/consents/${client.client_id}`, headers)
+  const own = { kind: 'person', id: String(person.id) }
+  await expectRow(place, 'consent.revoke', caller.id(), own)
+
+  const browser = openBrowser(app)
+  const page = await browser.get(authorizePath(client))
+  const fields = { username: person.email, password: PASSWORD, action: 'sign-in' }
+  const asked = await follow(browser, await browser.submit(page, fields))
+  await browser.submit(asked, { action: 'switch' })
+  assert.equal((await rowsOf(place, 'action=person.logout'))[0].principal.id, own.id)
+  assert.equal((await agree(browser, authorizePath(client), person)).status, 303)
+}
+
+const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_AUDIT_RETENTION_DAYS: '10' }
+
+for (const { name } of databases) {
+  test(`every action of the table is recorded, and no other [${name}]`, async (t) => {
+    const place = await openPlace(t, name, { env })
+    await account(place)
+    await oauth(place)
+    await administer(place)
+    await operate(place)
+    const recorded = async () =>
+      (await place.app.db.all(sql`SELECT DISTINCT action FROM gh_audit`)).map((row) => row.action)
+    const before = await recorded()
+    await place.admin.post('/admin/clock', { advance_s: 12 * 86_400 })
+    await place.app.audit.chores.audit!()
+    const actions = new Set([...before, ...(await recorded())])
+    assert.deepEqual([...actions].sort(), Object.keys(auditActions).sort())
+    assert.equal((await place.app.audit.verify()).valid, true)
+  })
+}
