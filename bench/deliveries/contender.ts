@@ -50,7 +50,14 @@ async function runEngine(): Promise<Measured> {
   await new Promise((resolve) => filler.once('exit', resolve))
   const { MASTER } = await import('./fill.ts')
   const settings = {
-    ...{ databaseUrl, masterSecret: MASTER, testClock: false, scheduleS: [5], timeoutMs: 15_000 },
+    ...{
+      databaseUrl,
+      masterSecrets: [MASTER],
+      secretFile: undefined,
+      testClock: false,
+      scheduleS: [5],
+      timeoutMs: 15_000,
+    },
     ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
   }
   const room = await openEngineRoom(settings, createLog({ level: 'warn' }))

@@ -52,7 +52,14 @@ if (noisy) {
 }
 const [clock, random] = [wallClock, systemRandom()]
 const settings = {
-  ...{ databaseUrl, masterSecret: MASTER, testClock: false, scheduleS: [5], timeoutMs: 15_000 },
+  ...{
+    databaseUrl,
+    masterSecrets: [MASTER],
+    secretFile: undefined,
+    testClock: false,
+    scheduleS: [5],
+    timeoutMs: 15_000,
+  },
   ...{ allowPrivate: true, ca: undefined, rate, userAgent: 'bench', shape: 'v2' },
 }
 const engine = await startThread(settings, log)

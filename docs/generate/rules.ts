@@ -41,7 +41,10 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'SIGTERM drains for 10 s at most; a second signal ends at once; `start DIR` serves DIR.',
       ],
       ['2.5', '`--role api,delivery` splits nodes.'],
-      ['2.6', 'One table of options, read once, every mistake told together, exit 78.'],
+      [
+        '2.6',
+        'One table of options, all mistakes reported together, exit 78; the master secret rotates.',
+      ],
     ],
   ],
   [

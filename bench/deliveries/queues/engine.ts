@@ -21,7 +21,13 @@ export async function openEngine(databaseUrl: string, count: number, receiver: s
   return {
     async start() {
       const settings = {
-        ...{ databaseUrl, masterSecret: MASTER, testClock: false, scheduleS: [5] },
+        ...{
+          databaseUrl,
+          masterSecrets: [MASTER],
+          secretFile: undefined,
+          testClock: false,
+          scheduleS: [5],
+        },
         ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
       }
       room = await openEngineRoom({ ...settings, timeoutMs: 15_000 }, log)

@@ -22,13 +22,14 @@ import { metricsPart, ofEveryNode } from './assembly/metrics.ts'
 import { clientsOf, oauthPart } from './assembly/oauth.ts'
 import { credentialsOf, type PeoplePart, peopleOf } from './assembly/people.ts'
 import { type Prepared, prepare } from './assembly/prepare.ts'
+import { openVault, type SecretsPart, secretsPart } from './assembly/secrets.ts'
 import { systemPart } from './assembly/system.ts'
 import { tokensOf } from './assembly/tokens.ts'
 import { versionPart } from './assembly/versions.ts'
 import { webhookPart } from './assembly/webhooks.ts'
 import type { AuditTrail } from './audit/trail.ts'
 import { type Config, publicUrlOf } from './config/config.ts'
-import { masterSecret } from './config/environment.ts'
+import { makeDataFolder } from './config/environment.ts'
 import type { After, Step } from './http/call.ts'
 import { conditional } from './http/conditional.ts'
 import { createCors } from './http/cors.ts'
@@ -42,7 +43,6 @@ import { addWarnings } from './http/warnings.ts'
 import { createPerform } from './idempotency/perform.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
-import { Vault } from './kernel/secret.ts'
 import { createLister } from './lists/list.ts'
 import { pageProblem } from './oauth/pages.ts'
 import type { Oauth } from './oauth/room.ts'
@@ -84,6 +84,8 @@ export interface App {
   readonly versioning: Versions
   readonly tokens: Tokens
   readonly audit: AuditTrail
+  /** The master secret: which one encrypts, and its rotation. */
+  readonly secrets: Pick<SecretsPart, 'rotate' | 'status' | 'follow'>
   openapi(version: string): unknown
   /** Begins background work without opening a port (§2.5). */
   work(): Promise<void>
@@ -103,11 +105,12 @@ export async function openApp(options: AppOptions): Promise<App> {
   const random = options.random ?? systemRandom()
   const base = options.clock ?? wallClock
   const clock = config.testClock ? new SettableClock(base) : base
-  const vault = new Vault(masterSecret(config, random), random)
+  makeDataFolder(config)
   const db = await openDatabase(config.databaseUrl, { log, clock: base })
   const address = { publicUrl: publicUrlOf(config, config.port) }
   const publicUrl = () => address.publicUrl
   try {
+    const vault = await openVault(db, config, random)
     return await assemble({ ...options, random, clock, vault, db, publicUrl }, address)
   } catch (error) {
     await db.close()
@@ -120,12 +123,14 @@ async function assemble(base: Omit<Ground, 'trail'>, address: { publicUrl: strin
   const prepared = await prepare(base)
   const { trail } = prepared
   const ground: Ground = { ...base, trail }
+  const secrets = await secretsPart(ground)
   const state = { draining: false }
   const engine = equip(ground, prepared)
   const versioning = await versionPart(ground, prepared.service, engine)
   engine.ends.living = versioning.living
   const oauth = oauthPart(ground, { ...engine, service: prepared.service })
-  const parts = [...partsOf(ground, prepared, engine, () => state.draining), oauth, versioning]
+  const health = { draining: () => state.draining, secrets }
+  const parts = [...partsOf(ground, prepared, engine, health), oauth, versioning, secrets]
   const metrics = metricsPart(ground, parts, engine.identify)
   const steps = { ...versioning.steps, observe: metrics.observe }
   const server = serverOf(ground, prepared, engine, [...parts, metrics], steps)
@@ -137,6 +142,7 @@ async function assemble(base: Omit<Ground, 'trail'>, address: { publicUrl: strin
     tokens: engine.tokens,
     hasher: engine.hasher,
     oauth,
+    secrets,
     db,
     clock: prepared.keeper,
     versioning,
@@ -201,13 +207,13 @@ function partsOf(
   ground: Ground,
   prepared: Prepared,
   engine: Engine,
-  draining: () => boolean,
+  health: { readonly draining: () => boolean; readonly secrets: SecretsPart },
 ): readonly Part[] {
   const { publicUrl } = ground
   const { administration, catalog, list, perform } = engine
   const collections = [...catalog.entries.keys()]
   return [
-    systemPart(ground, prepared, { list, perform, collections, draining }),
+    systemPart(ground, prepared, { list, perform, collections, ...health }),
     { endpoints: openApiEndpoints(engine.documents, publicUrl) },
     { endpoints: [protectedEndpoint, ...resourceEndpoints(catalog, engine)] },
     { endpoints: customEndpoints(catalog, engine) },

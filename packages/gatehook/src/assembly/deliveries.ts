@@ -1,6 +1,6 @@
 /** The part of deliveries: the engine, configured; wakes go to it, on this node or on others. */
 import { readFileSync } from 'node:fs'
-import { masterSecret } from '../config/environment.ts'
+import { masterSecrets, secretFile } from '../config/environment.ts'
 import { createDeliveries, type Deliveries } from '../deliveries/deliveries.ts'
 import { webhookMetrics } from '../deliveries/metrics.ts'
 import type { Ground, Part } from './ground.ts'
@@ -13,7 +13,7 @@ export interface DeliveryPartDeps {
 }
 
 export function deliveryPart(
-  { config, db, log, random, delivers, release }: Ground,
+  { config, db, log, vault, delivers, release }: Ground,
   { newest, sender }: DeliveryPartDeps,
 ): Deliveries & Part {
   const { deliveryRate: rate, webhookCa } = config
@@ -23,7 +23,8 @@ export function deliveryPart(
     delivers: delivers ?? true,
     settings: {
       databaseUrl: config.databaseUrl,
-      masterSecret: masterSecret(config, random),
+      masterSecrets: masterSecrets(config) ?? vault.masters(),
+      secretFile: secretFile(config),
       testClock: config.testClock,
       scheduleS: config.webhookScheduleS,
       timeoutMs: config.webhookTimeoutMs,

@@ -14,6 +14,7 @@ import { migrateEngine } from '../storage/migrate.ts'
 import { clockKeeper } from '../system/clock.ts'
 import { ensureSigningKey } from '../tokens/signing-keys.ts'
 import type { Ground } from './ground.ts'
+import { settleSecrets } from './secrets.ts'
 
 export type Prepared = Awaited<ReturnType<typeof prepare>>
 
@@ -25,6 +26,7 @@ export async function prepare(ground: Omit<Ground, 'trail'>) {
     clock,
     onProgress: ({ number, name }) => onProgress(`engine migration ${number}: ${name}`),
   })
+  await settleSecrets(ground)
   await migrateService(db, service, onProgress)
   const trail = await openAuditTrail({ ...ground, retentionDays: config.auditRetentionDays })
   await ensureSigningKey(db, ground)

@@ -16,24 +16,27 @@ import {
 import { followClock } from '../system/worker.ts'
 import type { Ground, Part } from './ground.ts'
 import type { Prepared } from './prepare.ts'
+import type { SecretsPart } from './secrets.ts'
 
 export interface SystemDeps {
   readonly list: Lister
   readonly perform: Perform
   readonly collections: readonly string[]
   readonly draining: () => boolean
+  readonly secrets: Pick<SecretsPart, 'check'>
 }
 
 export function systemPart(
   ground: Ground,
   { service, versions, keeper, keys, trail }: Prepared,
-  { list, perform, collections, draining }: SystemDeps,
+  { list, perform, collections, draining, secrets }: SystemDeps,
 ): Part {
   const { db, log, clock, config } = ground
   const checks = {
     database: databaseCheck(db),
     writes: writeCheck(db, clock),
     migrations: migrationCheck(db),
+    master_secret: secrets.check,
     draining: drainCheck(draining),
   }
   let stopClock = () => {}

@@ -4,7 +4,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { readConfig, reasonOf } from '../config/environment.ts'
+import { readConfig } from '../config/environment.ts'
+import { reasonOf } from '../config/file-errors.ts'
 import { judge, type Mend, mendFor } from '../gate/judge.ts'
 import { type Lock, LockError, lockOf, lockText, type Promised, readLock } from '../gate/lock.ts'
 import { callersOf } from '../gate/store.ts'

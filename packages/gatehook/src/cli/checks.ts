@@ -5,8 +5,10 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
+import { checkMasterSecret } from '../assembly/secrets.ts'
 import { type Config, databaseAddress, withoutPassword } from '../config/config.ts'
-import { dataFolder, reasonOf, secretFile } from '../config/environment.ts'
+import { dataFolder, secretFile } from '../config/environment.ts'
+import { reasonOf } from '../config/file-errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { isoTime } from '../kernel/time.ts'
 import { planService, wanting } from '../resources/migrate.ts'
@@ -69,7 +71,7 @@ const OTHERS = 0o077
 export function secretMode(config: Config): Finding {
   const file = secretFile(config)
   if (file === undefined) return ok('from GATEHOOK_SECRET_KEY')
-  if (!existsSync(file)) return ok('the first start makes it')
+  if (!existsSync(file)) return ok('there is none yet')
   const mode = statSync(file).mode & 0o777
   return (mode & OTHERS) === 0
     ? ok(`${file}, this user only`)
@@ -80,6 +82,12 @@ export function secretMode(config: Config): Finding {
 export function databaseExists(config: Config): boolean {
   const address = databaseAddress(config.databaseUrl)
   return address.kind === 'postgres' || existsSync(address.file)
+}
+
+/** Whether the master secret is the one that encrypts this database; creates none. */
+export async function secretFits(config: Config, db: Database): Promise<Finding> {
+  await checkMasterSecret(db, config)
+  return ok('fits the database')
 }
 
 export const databaseShown = (config: Config): string => withoutPassword(config.databaseUrl)

@@ -15,6 +15,7 @@ import { listen } from './listen.ts'
 import { migrate, seed } from './migrate.ts'
 import { openapi } from './openapi.ts'
 import { operators } from './operators.ts'
+import { secrets } from './secrets.ts'
 import { start } from './start.ts'
 import { triggerCommand } from './trigger.ts'
 import { people } from './users.ts'
@@ -34,6 +35,7 @@ export const commands: readonly (CommandSpec | FamilySpec)[] = [
   customers,
   people,
   operators,
+  secrets,
   webhooks,
   events,
   listen,

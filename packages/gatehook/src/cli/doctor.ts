@@ -111,6 +111,13 @@ async function examineStored(
 ): Promise<void> {
   const hint = 'Is it the database of this service?'
   if (db) {
+    await note(
+      findings,
+      'master secret',
+      () => checks.secretFits(config, db),
+      same,
+      'See docs/guides/master-secret.md',
+    )
     await note(findings, 'migrations', () => checks.migrationsDone(db, service), same, hint)
   }
   await note(findings, 'clock', () => checks.clockSane(wallClock, config, db), same, hint)

@@ -4,7 +4,7 @@
  */
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
-import { reasonOf } from '../config/environment.ts'
+import { reasonOf } from '../config/file-errors.ts'
 import { makeFolder } from '../kernel/folder.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './mistake.ts'

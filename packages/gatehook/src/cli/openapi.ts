@@ -1,6 +1,7 @@
 /** `gatehook openapi`: the OpenAPI document of a version, made from the declaration alone. */
 import { writeFileSync } from 'node:fs'
-import { readConfig, reasonOf } from '../config/environment.ts'
+import { readConfig } from '../config/environment.ts'
+import { reasonOf } from '../config/file-errors.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { type Catalog, createCatalog } from '../resources/catalog.ts'
 import { openApiDocument } from '../resources/openapi.ts'

@@ -197,6 +197,22 @@ const rules: readonly Rule[] = [
       'GATEHOOK_SECRET_KEY is not set; on PostgreSQL all nodes need the same one, ' +
         `${options.secretKey.kind.expects}.`,
   },
+  {
+    about: ['secretKey', 'secretKeyPrevious'],
+    check: (s) =>
+      s.secretKeyPrevious !== null &&
+      s.secretKeyPrevious === s.secretKey &&
+      'GATEHOOK_SECRET_KEY_PREVIOUS is the same secret as GATEHOOK_SECRET_KEY; set the new ' +
+        'secret in GATEHOOK_SECRET_KEY, or unset GATEHOOK_SECRET_KEY_PREVIOUS.',
+  },
+  {
+    about: ['secretKey', 'secretKeyPrevious'],
+    check: (s) =>
+      s.secretKeyPrevious !== null &&
+      s.secretKey === null &&
+      'GATEHOOK_SECRET_KEY_PREVIOUS is set, GATEHOOK_SECRET_KEY is not; without it, the secrets ' +
+        'are the files secret.key and secret.key.previous beside the database.',
+  },
   loopbackOnly('testClock', 'whoever sets the clock expires everybody’s credentials'),
   loopbackOnly('webhookAllowPrivate', 'receivers could then reach into your network'),
 ]

@@ -87,6 +87,7 @@ ${commandVariables.map(([name, sentence]) => row([code(name), sentence])).join('
   \`GATEHOOK_TRUST_PROXY\`.
 - \`GATEHOOK_TLS_CERT\` and \`GATEHOOK_TLS_KEY\` are set together or not at all.
 - On PostgreSQL, \`GATEHOOK_SECRET_KEY\` is required, and the same on every node.
+- \`GATEHOOK_SECRET_KEY_PREVIOUS\` needs \`GATEHOOK_SECRET_KEY\`, and is another secret.
 - \`GATEHOOK_TEST_CLOCK\` and \`GATEHOOK_WEBHOOK_ALLOW_PRIVATE\` need a loopback \`GATEHOOK_HOST\`.
 `
 }

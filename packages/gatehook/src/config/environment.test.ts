@@ -6,9 +6,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { systemRandom } from '../kernel/random.ts'
-import { ConfigError, loadConfig } from './config.ts'
-import { dataFolder, masterSecret, secretFile } from './environment.ts'
+import { type Random, systemRandom } from '../kernel/random.ts'
+import { keyIdOf } from '../kernel/secret.ts'
+import { type Config, ConfigError, loadConfig } from './config.ts'
+import {
+  dataFolder,
+  firstSecrets,
+  makeDataFolder,
+  masterSecrets,
+  secretFile,
+} from './environment.ts'
+import { removePreviousSecret, replaceSecretFile } from './secret-files.ts'
 
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'gatehook-config-'))
@@ -18,6 +26,12 @@ function folder(t: TestContext): string {
 
 const sqliteIn = (path: string) =>
   loadConfig({ GATEHOOK_DATABASE_URL: `sqlite:${join(path, 'data', 'g.db')}` })
+
+/** As a first start does. */
+function masterSecret(config: Config, random: Random): string {
+  makeDataFolder(config)
+  return firstSecrets(config, random)[0]!
+}
 
 test('the secret is made beside the database, for this user only, and stays the same', (t) => {
   const config = sqliteIn(folder(t))
@@ -34,7 +48,7 @@ test('GATEHOOK_SECRET_KEY comes first and no file is made', (t) => {
   const path = folder(t)
   const secretKey = 'k'.repeat(40)
   const config = { ...sqliteIn(path), secretKey }
-  assert.equal(masterSecret(config, systemRandom()), secretKey)
+  assert.deepEqual(firstSecrets(config, systemRandom()), [secretKey])
   assert.deepEqual(readdirSync(path), [])
 })
 
@@ -59,20 +73,21 @@ test('a data folder that is a file is one sentence', (t) => {
   assert.throws(
     () => masterSecret(sqliteIn(path), systemRandom()),
     (error) =>
-      error instanceof ConfigError && /cannot be used: a part of the path/.test(error.message),
+      error instanceof ConfigError && /cannot be used: it is not a folder/.test(error.message),
   )
 })
 
 test('processes that start at once agree', async (t) => {
   const path = folder(t)
   const script = `
-    const { readConfig, masterSecret } = await import(${JSON.stringify(
+    const { readConfig, makeDataFolder, firstSecrets } = await import(${JSON.stringify(
       new URL('environment.ts', import.meta.url).href,
     )})
     const { systemRandom } = await import(${JSON.stringify(
       new URL('../kernel/random.ts', import.meta.url).href,
     )})
-    console.log(masterSecret(readConfig(), systemRandom()))`
+    makeDataFolder(readConfig())
+    console.log(firstSecrets(readConfig(), systemRandom())[0])`
   const env = { GATEHOOK_DATABASE_URL: `sqlite:${join(path, 'data', 'g.db')}` }
   const runs = Array.from({ length: 4 }, () =>
     promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env }),
@@ -81,4 +96,36 @@ test('processes that start at once agree', async (t) => {
   assert.equal(secrets.size, 1)
   assert.match([...secrets][0]!, /^[\w-]{43}\n$/)
   assert.deepEqual(readdirSync(join(path, 'data')), ['secret.key'])
+})
+
+test('a rotation leaves a new secret and the previous one, at whatever moment it is cut', (t) => {
+  const random = systemRandom()
+  const config = sqliteIn(folder(t))
+  const old = masterSecret(config, random)
+  const file = secretFile(config)!
+  // A crash before the rename: the draft and the link are there, the secret is the old one.
+  writeFileSync(`${file}.next`, 'a draft that was cut', { mode: 0o600 })
+  writeFileSync(`${file}.previous`, `${old}\n`, { mode: 0o600 })
+  assert.deepEqual(masterSecrets(config), [old])
+  const replaced = replaceSecretFile(file, keyIdOf(old), random)
+  assert.equal(replaced[1], old)
+  assert.notEqual(replaced[0], old)
+  assert.deepEqual(masterSecrets(config), replaced)
+  for (const one of [file, `${file}.previous`]) assert.equal(statSync(one).mode & 0o777, 0o600)
+  // A crash after the rename: what was begun is completed, with the same secrets.
+  assert.deepEqual(replaceSecretFile(file, keyIdOf(old), random), replaced)
+  removePreviousSecret(file)
+  assert.deepEqual(masterSecrets(config), [replaced[0]])
+  assert.deepEqual(readdirSync(dataFolder(config)!), ['secret.key'])
+  assert.throws(() => replaceSecretFile(file, keyIdOf(old), random), /was replaced meanwhile/)
+})
+
+test('a rotation replaces the previous secret of the one before', (t) => {
+  const random = systemRandom()
+  const config = sqliteIn(folder(t))
+  const first = masterSecret(config, random)
+  const [second] = replaceSecretFile(secretFile(config)!, keyIdOf(first), random)
+  const third = replaceSecretFile(secretFile(config)!, keyIdOf(second!), random)
+  assert.deepEqual([third.length, third[1]], [2, second])
+  assert.ok(!third.includes(first))
 })

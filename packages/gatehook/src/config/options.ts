@@ -82,6 +82,14 @@ export const options = {
     secret: true,
     sentence: 'Master secret that seals secrets at rest and signs cursors. Losing it loses them.',
   }),
+  secretKeyPrevious: option({
+    env: 'GATEHOOK_SECRET_KEY_PREVIOUS',
+    kind: kind.masterSecret,
+    fallback: null,
+    secret: true,
+    sentence:
+      'The master secret before GATEHOOK_SECRET_KEY, until `gatehook secrets rotate` has finished.',
+  }),
   webhookScheduleS: option({
     env: 'GATEHOOK_WEBHOOK_SCHEDULE_S',
     kind: kind.schedule,

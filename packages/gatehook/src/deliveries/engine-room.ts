@@ -2,11 +2,13 @@
  * The engine with all it takes, on whatever thread this is: its own connection to the database, its
  * own sockets, its own clock that follows the service's.
  */
+import { readSecretFiles } from '../config/secret-files.ts'
 import { createRecorder } from '../events/store.ts'
 import { SettableClock, wallClock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
+import { followSecrets, secretKeeper } from '../secrets/keeper.ts'
 import { openDatabase } from '../storage/open.ts'
 import { clockFollower } from '../system/clock.ts'
 import { followClock } from '../system/worker.ts'
@@ -23,7 +25,10 @@ import { signedPost } from './signed-post.ts'
 /** Plain values: they cross from one thread to another. */
 export interface EngineSettings {
   readonly databaseUrl: string
-  readonly masterSecret: string
+  /** The newest first. */
+  readonly masterSecrets: readonly string[]
+  /** Where they are read again after a rotation; undefined: nowhere. */
+  readonly secretFile: string | undefined
   readonly testClock: boolean
   readonly scheduleS: readonly number[]
   readonly timeoutMs: number
@@ -61,12 +66,17 @@ export const CHANNEL = 'gatehook_deliveries'
 export async function openEngineRoom(settings: EngineSettings, log: Log): Promise<EngineRoom> {
   const random = systemRandom()
   const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
-  const vault = new Vault(settings.masterSecret, random)
+  const vault = new Vault(settings.masterSecrets, random)
   const own = { poolSize: 4, cacheKib: CACHE_KIB, syncAfterMs: SYNC_AFTER_MS }
   const db = await openDatabase(settings.databaseUrl, { log, clock: wallClock, ...own })
   const keeper = clock instanceof SettableClock ? clockFollower({ db, clock }) : undefined
   await keeper?.follow()
   const stopClock = keeper ? followClock(keeper, log) : () => {}
+  const configured = () =>
+    (settings.secretFile && readSecretFiles(settings.secretFile)) || settings.masterSecrets
+  const secrets = secretKeeper({ db, clock, vault, configured })
+  await secrets.follow()
+  const stopSecrets = followSecrets(secrets, log)
   const transport = lateTransport({ ...settings, clock })
   if (settings.ca !== undefined) await transport.open()
   let wake = (_nos: readonly number[]) => {}
@@ -105,6 +115,7 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
       await loop.stop()
       clearTimeout(late)
       stopClock()
+      stopSecrets()
       transport.close()
       await db.close()
     },

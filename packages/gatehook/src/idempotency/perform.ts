@@ -36,7 +36,8 @@ export interface PerformDeps {
   readonly vault: Vault
 }
 
-const KEPT_MS = 24 * 3_600_000
+/** How long a response is stored. */
+export const KEPT_MS = 24 * 3_600_000
 const SECRET_KEPT_MS = 3_600_000
 /** The keys of fingerprints. */
 export const PRINT_PURPOSE = 'idempotency fingerprint'

@@ -181,27 +181,43 @@ export class Vault {
   /** Throws `SealError` for a value of another purpose, row or master secret, or a changed one. */
   open(purpose: string, row: string, sealed: Uint8Array): Buffer {
     const opened = this.#attempt(purpose, row, sealed)
-    if (opened) return opened
+    if (opened) return opened.plain
     const { generation } = this
     this.reload()
     const again = this.generation === generation ? undefined : this.#attempt(purpose, row, sealed)
-    if (again) return again
+    if (again) return again.plain
     throw new SealError(`The stored secret of ${purpose} ${row} cannot be decrypted.`)
   }
 
-  #attempt(purpose: string, row: string, sealed: Uint8Array): Buffer | undefined {
+  /** The id of the master secret that a value opens with; undefined: with none held here. */
+  keyIdOf(purpose: string, row: string, sealed: Uint8Array): string | undefined {
+    return this.#attempt(purpose, row, sealed)?.master.id
+  }
+
+  /** The key of a purpose under one of the secrets held, for when that is rotated out. */
+  keyUnder(keyId: string, purpose: string): KeyObject {
+    return this.#masters.find(({ id }) => id === keyId)!.key(purpose)
+  }
+
+  #attempt(purpose: string, row: string, sealed: Uint8Array): Opened | undefined {
     const head = Buffer.from(sealed.subarray(0, HEAD_BYTES))
     const named = this.#masters.find((master) => master.head.equals(head))
     if (named) {
       const key = named.key(sealPurpose(purpose))
-      return decrypt(key, sealed.subarray(HEAD_BYTES), bindingOf(named.head, row))
+      const plain = decrypt(key, sealed.subarray(HEAD_BYTES), bindingOf(named.head, row))
+      return plain && { plain, master: named }
     }
     for (const master of this.#masters) {
-      const opened = decrypt(master.key(purpose), sealed, undefined)
-      if (opened) return opened
+      const plain = decrypt(master.key(purpose), sealed, undefined)
+      if (plain) return { plain, master }
     }
     return undefined
   }
+}
+
+interface Opened {
+  readonly plain: Buffer
+  readonly master: Master
 }
 
 const sealPurpose = (purpose: string): string => `seal ${purpose}`

@@ -1,0 +1,118 @@
+/** The part of the master secret: the vault of this node, its columns, its rotation. */
+import { sealedAuditKeys } from '../audit/chain-store.ts'
+import type { Config } from '../config/config.ts'
+import { firstSecrets, masterSecrets, secretFile } from '../config/environment.ts'
+import { sealedWebhookSecrets } from '../deliveries/secret.ts'
+import { KEPT_MS, PRINT_PURPOSE } from '../idempotency/perform.ts'
+import { sealedAnswers } from '../idempotency/store.ts'
+import { type Random, systemRandom } from '../kernel/random.ts'
+import { Vault } from '../kernel/secret.ts'
+import { followSecrets, secretKeeper } from '../secrets/keeper.ts'
+import { purgeRetiredKeys, sealedRetiredKeys } from '../secrets/retired-keys.ts'
+import { type Rotated, type Rotation, rotateSecrets } from '../secrets/rotate.ts'
+import { firstValue } from '../secrets/sealed-store.ts'
+import { adoptSecret, checkSecrets, missingSecret, removeStaleFile } from '../secrets/state.ts'
+import { type SecretStatus, secretStatus } from '../secrets/status.ts'
+import type { Database } from '../storage/database.ts'
+import type { SealedColumn } from '../storage/sealed-column.ts'
+import type { Check } from '../system/health.ts'
+import { sealedSigningKeys } from '../tokens/key-store.ts'
+import { MARK_PURPOSE } from '../tokens/refresh-token.ts'
+import type { Ground, Part } from './ground.ts'
+
+/** Every column with values that `vault.seal` has encrypted. A rotation rewrites these. */
+export const sealedColumns: readonly SealedColumn[] = [
+  sealedSigningKeys,
+  sealedWebhookSecrets,
+  sealedAnswers,
+  sealedRetiredKeys,
+  sealedAuditKeys,
+]
+
+/**
+ * The secrets of this node; undefined for a new database on SQLite, whose secret is yet to be
+ * created. Throws a `ConfigError` where the secret of a database in use is missing.
+ */
+async function secretsFor(db: Database, config: Config): Promise<readonly string[] | undefined> {
+  const secrets = masterSecrets(config)
+  if (secrets) return secrets
+  const { table } = sealedSigningKeys
+  const isInstalled =
+    (await db.columns(table)).length > 0 && (await firstValue(db, sealedSigningKeys)) !== undefined
+  if (isInstalled) throw missingSecret(secretFile(config)!)
+  return undefined
+}
+
+/** Throws a `ConfigError` with one sentence when the node's secrets do not fit the database. */
+export async function openVault(db: Database, config: Config, random: Random): Promise<Vault> {
+  const secrets = (await secretsFor(db, config)) ?? firstSecrets(config, random)
+  const vault = new Vault(secrets, random)
+  await activateFitting(db, config, vault)
+  return vault
+}
+
+/** Throws what `openVault` throws; creates nothing. */
+export async function checkMasterSecret(db: Database, config: Config): Promise<void> {
+  const secrets = await secretsFor(db, config)
+  if (secrets) await activateFitting(db, config, new Vault(secrets, systemRandom()))
+}
+
+async function activateFitting(db: Database, config: Config, vault: Vault): Promise<void> {
+  const keyId = await checkSecrets(db, vault, sealedSigningKeys, { file: secretFile(config) })
+  if (keyId !== undefined) vault.activate(keyId)
+}
+
+/** Once the tables are there: stores which secret encrypts, where that is not stored yet. */
+export async function settleSecrets({
+  db,
+  config,
+  vault,
+  random,
+}: Pick<Ground, 'db' | 'config' | 'vault' | 'random'>): Promise<void> {
+  await adoptSecret(db, vault.masters()[0]!, random)
+  // Of nodes that start at once with different secrets, one was faster.
+  await activateFitting(db, config, vault)
+  const file = secretFile(config)
+  if (file !== undefined) await removeStaleFile(db, file)
+}
+
+export interface SecretsPart extends Part {
+  rotate(rotation: Rotation): Promise<Rotated>
+  status(): Promise<SecretStatus>
+  /** Reads which secret encrypts, as each second once this node works. */
+  follow(): Promise<void>
+  readonly check: Check
+}
+
+export async function secretsPart(ground: Ground): Promise<SecretsPart> {
+  const { db, log, clock, random, vault, config } = ground
+  const configured = () => masterSecrets(config) ?? vault.masters()
+  const keeper = secretKeeper({ db, clock, vault, configured })
+  await keeper.follow()
+  const retired = [
+    { purpose: MARK_PURPOSE, keptMs: config.refreshTokenMaxS * 1000 },
+    { purpose: PRINT_PURPOSE, keptMs: KEPT_MS },
+  ]
+  const source = { secretFile: secretFile(config), configured }
+  let stopFollowing = () => {}
+  return {
+    follow: keeper.follow,
+    rotate: (rotation) =>
+      rotateSecrets(
+        { db, clock, random, vault, columns: sealedColumns, retired, ...source },
+        rotation,
+      ),
+    status: () => secretStatus(db, sealedColumns),
+    check: () =>
+      vault.missing === undefined
+        ? undefined
+        : 'The master secret was rotated, and this node was not started with the new one.',
+    chores: { retired_keys: () => purgeRetiredKeys(db, clock.now()) },
+    start() {
+      stopFollowing = followSecrets(keeper, log)
+    },
+    async stop() {
+      stopFollowing()
+    },
+  }
+}

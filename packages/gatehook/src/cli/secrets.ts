@@ -1,0 +1,94 @@
+/** `gatehook secrets …`: the master secret that encrypts what is stored (§2.6 note 2, §13). */
+import { setTimeout as delay } from 'node:timers/promises'
+import { recordAudit } from '../audit/store.ts'
+import { FOLLOW_EVERY_MS } from '../secrets/keeper.ts'
+import type { FamilySpec } from './command.ts'
+import { cliActor, engine } from './engine.ts'
+import { EXIT } from './mistake.ts'
+import { bold, dim, table, yellow } from './output.ts'
+
+/** Every node has read once more which secret encrypts; one look may be late. */
+const SETTLE_MS = 3 * FOLLOW_EVERY_MS
+
+const number = (count: number): string => count.toLocaleString('en')
+
+export const secrets: FamilySpec = {
+  name: 'secrets',
+  summary: 'the master secret that encrypts what is stored: rotate it, show what it encrypts',
+  commands: [
+    engine.act({
+      name: 'rotate',
+      summary: 'encrypt everything under a new master secret',
+      description:
+        'On SQLite, generates a new secret.key; the previous one stays beside it until the ' +
+        'rotation has finished. With GATEHOOK_SECRET_KEY set, and on PostgreSQL, takes the new ' +
+        'secret from GATEHOOK_SECRET_KEY and the old one from GATEHOOK_SECRET_KEY_PREVIOUS; ' +
+        'restart every node with both first. Nodes go on serving. When it is interrupted, run ' +
+        'it again: it goes on where it was.',
+      examples: [
+        ['gatehook secrets rotate', 'SQLite: while the service runs, or not'],
+        [
+          'GATEHOOK_SECRET_KEY=NEW GATEHOOK_SECRET_KEY_PREVIOUS=OLD gatehook secrets rotate',
+          'PostgreSQL: once every node was started with both',
+        ],
+      ],
+      act({ out }) {
+        return (app) => {
+          const actor = cliActor()
+          let shown = 0
+          return app.secrets.rotate({
+            audit: (tx, action, target, detail) =>
+              recordAudit(tx, { actor, action, target, detail }, app.administration),
+            settle: async () => {
+              out.progress('The new secret encrypts; waiting for nodes to use it.')
+              await delay(SETTLE_MS)
+            },
+            onProgress(done) {
+              if (done - shown < 1_000) return
+              shown = done
+              out.progress(`${number(done)} values encrypted`)
+            },
+          })
+        }
+      },
+      said: ({ key_id, previous_key_id, resumed, values, unreadable }) =>
+        [
+          previous_key_id === null
+            ? `Key ${bold(key_id)} encrypts this database already; unset ` +
+              'GATEHOOK_SECRET_KEY_PREVIOUS.'
+            : `${resumed ? 'Finished the rotation' : 'Rotated'} from key ${previous_key_id} to ` +
+              `${bold(key_id)}: ${number(values)} values encrypted.`,
+          ...(unreadable > 0
+            ? [yellow(`${number(unreadable)} values could not be decrypted and were left alone.`)]
+            : []),
+        ].join('\n'),
+      exit: ({ unreadable }) => (unreadable > 0 ? EXIT.failed : EXIT.fine),
+    }),
+    engine.act({
+      name: 'status',
+      summary: 'how many values are encrypted under which key',
+      examples: [['gatehook secrets status', 'how far a rotation is']],
+      act:
+        () =>
+        ({ secrets }) =>
+          secrets.status(),
+      said: ({ key_id, rotation, values }) =>
+        [
+          rotation
+            ? `A rotation from key ${rotation.previous_key_id} to ${bold(key_id)} began at ` +
+              `${rotation.started_at}. It goes on with: gatehook secrets rotate`
+            : `Key ${bold(key_id)} encrypts.`,
+          '',
+          table(
+            ['table', 'column', 'key', 'values'],
+            values.map((row) => [
+              row.table,
+              row.column,
+              row.key_id ?? dim('none (an earlier release)'),
+              number(row.count),
+            ]),
+          ),
+        ].join('\n'),
+    }),
+  ],
+}

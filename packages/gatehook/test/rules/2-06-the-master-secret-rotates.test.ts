@@ -1,0 +1,215 @@
+/** §2.6 note 2, §13: the master secret rotates while nodes serve; nothing callers hold is lost. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Kind } from '../../../../test/rig/databases.ts'
+import type { TestApp } from '../../../../test/rig/service.ts'
+import { ConfigError } from '../../src/config/config.ts'
+import { claimKey, keepAnswer, sealedAnswers } from '../../src/idempotency/store.ts'
+import { Vault } from '../../src/kernel/secret.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { addSecret } from '../../src/webhooks/registration-store.ts'
+import { secretsOf } from '../../src/webhooks/registrations.ts'
+import { bearerOf, mailOf, signing } from '../people/rig.ts'
+import {
+  asBefore,
+  countUnder,
+  NEW,
+  NEW_ID,
+  nodesOn,
+  OLD,
+  OLD_ID,
+  random,
+  rotate,
+} from '../secrets/rotation.ts'
+
+const clock = { now: () => 1, elapsedMs: () => 1 }
+
+function each(name: string, body: (t: TestContext, kind: Kind) => Promise<void>): void {
+  for (const kind of ['sqlite', 'postgres'] as const) {
+    test(`${name} [${kind}]`, (t) => body(t, kind))
+  }
+}
+
+const user = (email: string) => ({ name: 'Ada', email })
+const keyed = (key: string) => ({ 'idempotency-key': key })
+
+/** What a caller holds of a node: a replayable request, a cursor, tokens. */
+async function holdings(node: TestApp) {
+  const key = await node.key()
+  const api = node.as(key)
+  await api.post('/api/v2/users', user('other@example.com'))
+  const created = await api.post('/api/v2/users', user('ada@example.com'), keyed('once'))
+  assert.equal(created.status, 201)
+  const page = await api.get('/api/v2/users?limit=1')
+  const { make, login, anybody } = await signing(node)
+  await make('eve')
+  const first = (await login(mailOf('eve'))).body
+  const second = (await anybody.post('/auth/refresh', { refresh_token: first.refresh_token })).body
+  const cursor = page.body.next_cursor as string
+  return { key, created, cursor, used: first.refresh_token, current: second.refresh_token }
+}
+
+each('callers notice nothing, and old cursors end with the rotation', async (t, kind) => {
+  const open = await nodesOn(t, kind)
+  const before = await open(OLD)
+  const held = await holdings(before)
+  await before.app.db.write((tx) => addSecret(tx, new Vault(OLD, random), 7, 'whsec_x', 1))
+  // Nodes are restarted with both, one after the other; the old secret encrypts meanwhile.
+  const [one, two] = [await open(NEW, OLD), await open(NEW, OLD)]
+  assert.equal(await countUnder(one.app, NEW_ID), 0)
+  const mixed = await one.as(held.key).post('/api/v2/users', user('m@example.com'), keyed('mixed'))
+  const replayed = await before
+    .as(held.key)
+    .post('/api/v2/users', user('m@example.com'), keyed('mixed'))
+  assert.deepEqual([mixed.status, replayed.text], [201, mixed.text])
+  const walk = (node: TestApp) => node.as(held.key).get(`/api/v2/users?cursor=${held.cursor}`)
+  const meanwhile: number[] = []
+  const done = await rotate(one.app, {
+    settle: async () => {
+      await two.app.secrets.follow()
+      const fresh = await two.as(held.key).post('/api/v2/users', user('n@example.com'), keyed('n'))
+      const again = await one.as(held.key).post('/api/v2/users', user('n@example.com'), keyed('n'))
+      assert.equal(again.text, fresh.text)
+      meanwhile.push((await walk(one)).status, (await walk(two)).status)
+    },
+  })
+  assert.deepEqual(meanwhile, [200, 200])
+  const { values, ...rest } = done
+  const expected = { key_id: NEW_ID, previous_key_id: OLD_ID, resumed: false, unreadable: 0 }
+  assert.deepEqual(rest, expected)
+  assert.ok(values >= 3, `${values} values`)
+  await two.app.secrets.follow()
+  const after = await open(NEW)
+  for (const node of [one, two, after]) {
+    const refused = await walk(node)
+    assert.deepEqual([refused.status, refused.body.error], [400, 'invalid_cursor'])
+    const api = node.as(held.key)
+    const again = await api.post('/api/v2/users', user('ada@example.com'), keyed('once'))
+    assert.equal(again.text, held.created.text)
+    const other = await api.post('/api/v2/users', user('x@example.com'), keyed('once'))
+    assert.deepEqual([other.status, other.body.error], [422, 'idempotency_key_reused'])
+  }
+  const vault = new Vault(NEW, random)
+  assert.deepEqual(await secretsOf({ clock, vault }, after.app.db, 7), [{ value: 'whsec_x' }])
+  assert.deepEqual([await countUnder(after.app, OLD_ID), await countUnder(after.app, null)], [0, 0])
+})
+
+each('sessions and the detection of reuse outlive a rotation', async (t, kind) => {
+  const open = await nodesOn(t, kind)
+  const held = await holdings(await open(OLD))
+  await rotate((await open(NEW, OLD)).app)
+  const { anybody } = await signing(await open(NEW))
+  const refresh = (refresh_token: string) => anybody.post('/auth/refresh', { refresh_token })
+  const next = await refresh(held.current)
+  assert.equal(next.status, 200)
+  const me = await anybody.get('/api/v1/protected', bearerOf(next.body.access_token))
+  assert.equal(me.status, 200)
+  assert.equal((await refresh(held.used)).status, 401)
+  assert.equal((await refresh(next.body.refresh_token)).status, 401, 'the family has ended')
+})
+
+each('an interrupted rotation goes on where it was', async (t, kind) => {
+  const open = await nodesOn(t, kind)
+  const { app } = await open(OLD)
+  const vault = new Vault(OLD, random)
+  const [scopes, rows] = [3, 230]
+  await app.db.write(async (tx) => {
+    for (let n = 0; n < rows; n++) {
+      const [scope, id] = [10 + (n % scopes), Buffer.from(`row ${n}`)]
+      await claimKey(tx, scope, id, Buffer.from('print'), 9e15, 0)
+      const row = sealedAnswers.rowOf([scope, id])
+      await keepAnswer(tx, scope, id, vault.seal('idempotency', row, `plain ${n}`), 9e15)
+    }
+  })
+  const total = await countUnder(app, OLD_ID)
+  assert.ok(total > rows)
+  let reached = 0
+  const stopped = rotate((await open(NEW, OLD)).app, {
+    onProgress(done) {
+      reached = done
+      if (done > 100) throw new Error('killed')
+    },
+  })
+  await assert.rejects(stopped, /killed/)
+  assert.ok(reached > 100 && reached < total, String(reached))
+  await assert.rejects(open(NEW), (error) => {
+    assert.ok(error instanceof ConfigError)
+    assert.match(error.message, /has not finished, .* key [0-9a-f]{16}, is missing: set GATEHOOK/)
+    return true
+  })
+  const both = await open(NEW, OLD)
+  assert.equal(await countUnder(both.app, OLD_ID), total - reached)
+  const status = await both.app.secrets.status()
+  assert.deepEqual([status.key_id, status.rotation?.previous_key_id], [NEW_ID, OLD_ID])
+  const done = await rotate(both.app)
+  assert.deepEqual([done.resumed, done.values, done.unreadable], [true, total - reached, 0])
+  assert.equal(await countUnder(both.app, OLD_ID), 0)
+  const fresh = new Vault(NEW, random)
+  const stored = await both.app.db.all(sql`SELECT scope, id, answer FROM gh_idempotency`)
+  const texts = stored.map(({ scope, id, answer }) =>
+    fresh.open('idempotency', sealedAnswers.rowOf([scope, id]), answer).toString(),
+  )
+  assert.equal(new Set(texts).size, rows)
+  const audit = await both.app.db.all(sql`SELECT action, target FROM gh_audit
+    WHERE action LIKE 'master_secret%' ORDER BY position`)
+  assert.deepEqual(
+    audit.map(({ action, target }) => [action, target]),
+    [
+      ['master_secret.rotate', NEW_ID],
+      ['master_secret.rotated', NEW_ID],
+    ],
+  )
+})
+
+each('a node that lacks the new secret says so and encrypts nothing', async (t, kind) => {
+  const open = await nodesOn(t, kind)
+  const late = await open(OLD)
+  assert.equal((await late.get('/readyz')).status, 200)
+  await rotate((await open(NEW, OLD)).app, { settle: () => late.app.secrets.follow() })
+  const ready = await late.get('/readyz')
+  assert.equal(ready.status, 503)
+  assert.deepEqual(
+    ready.body.reasons.map(({ check }: { check: string }) => check),
+    ['master_secret'],
+  )
+  const refused = await late.post('/api/v2/users', user('a@example.com'), keyed('late'))
+  assert.deepEqual([refused.status, refused.body.error], [503, 'storage_unavailable'])
+  assert.equal(await countUnder(late.app, OLD_ID), 0)
+  assert.equal((await late.get('/api/v2/users')).status, 200)
+})
+
+each('values of earlier releases are rewritten, damaged ones are counted', async (t, kind) => {
+  const open = await nodesOn(t, kind)
+  const { app } = await open(OLD)
+  const vault = new Vault(OLD, random)
+  await app.db.write(async (tx) => {
+    await addSecret(tx, vault, 7, 'whsec_x', 1)
+    await addSecret(tx, vault, 8, 'whsec_y', 1)
+  })
+  await asBefore(app.db, OLD)
+  const both = await open(NEW, OLD)
+  assert.equal(await countUnder(both.app, null), 3)
+  const named = await countUnder(both.app, OLD_ID)
+  await app.db.write((tx) =>
+    tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${Buffer.alloc(60)} WHERE webhook_no = 8`),
+  )
+  const done = await rotate(both.app)
+  assert.deepEqual([done.values, done.unreadable], [named + 2, 1])
+  const fresh = new Vault(NEW, random)
+  assert.deepEqual(await secretsOf({ clock, vault: fresh }, app.db, 7), [{ value: 'whsec_x' }])
+  assert.equal(await countUnder(both.app, null), 1)
+})
+
+each('a rotation without the new secret, or after its end, changes nothing', async (t, kind) => {
+  const open = await nodesOn(t, kind)
+  const only = await open(OLD)
+  await assert.rejects(rotate(only.app), (error) => {
+    assert.ok(error instanceof ConfigError)
+    assert.match(error.message, /set the new one in GATEHOOK_SECRET_KEY and this one in GATEHOOK_/)
+    return true
+  })
+  assert.equal((await only.app.secrets.status()).key_id, OLD_ID)
+  await rotate((await open(NEW, OLD)).app)
+  const again = await rotate((await open(NEW, OLD)).app)
+  assert.deepEqual([again.key_id, again.previous_key_id, again.values], [NEW_ID, null, 0])
+})
