@@ -66,7 +66,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'A missing scope is a 403 that names it; account scopes of persons and apps are granted.',
       ],
       ['3.7', '`/api/{v}/protected` says who the caller is.'],
-      ['3.8', 'Failed passwords are throttled per account and per address.'],
+      ['3.8', 'Failed passwords are throttled; known clients and correct logins are not.'],
       ['3.9', 'Passwords rest as argon2id, two hashes at a time; common ones are refused.'],
       ['3.10', 'Keys are managed by CLI and HTTP alike; changes reach every node within 2 s.'],
     ],

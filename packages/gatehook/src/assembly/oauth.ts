@@ -5,6 +5,7 @@ import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
 import { type KnownClients, knownClients } from '../oauth/known-clients.ts'
 import { clientFacts, clientPermissions, createOauth, type Oauth } from '../oauth/room.ts'
+import type { Devices } from '../people/devices.ts'
 import type { People } from '../people/people.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { TokenLookup, Tokens } from '../tokens/grant.ts'
@@ -16,6 +17,7 @@ export interface OauthFrom {
   readonly clients: KnownClients
   readonly tokens: Tokens
   readonly people: People
+  readonly devices: Devices
   readonly identify: Identify
   readonly list: Lister
   readonly perform: Perform

@@ -4,9 +4,11 @@ import type { RecordEvent } from '../events/store.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../people/console-session.ts'
+import { createDevices, type Devices } from '../people/devices.ts'
 import { createHooks } from '../people/hooks.ts'
 import { createHasher, type Hasher } from '../people/password.ts'
 import { createPeople, createSignIn, type People } from '../people/people.ts'
+import { createRecognizedClients } from '../people/recognized-clients.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { directoryOf, signingIn } from '../resources/directory.ts'
 import type { Credentials } from '../resources/rows.ts'
@@ -29,25 +31,34 @@ export interface PeoplePart {
   readonly consoleSessions: ConsoleSessions
   /** Hashes passwords of people and operators, in one queue. */
   readonly hasher: Hasher
+  readonly devices: Devices
 }
 
 export function peopleOf(ground: Ground, from: PeopleFrom): PeoplePart {
-  const { config, random } = ground
+  const { config, random, clock, vault, db } = ground
   const { administration: admin, catalog } = from
-  const hasher = createHasher({ random })
+  const hasher = createHasher({ random, clock })
+  const devices = createDevices(vault, random)
+  const recognizedClients = createRecognizedClients(db, clock, vault)
   const deps = {
     ...ground,
     ...from,
     admin,
     hasher,
+    devices,
     directory: directoryOf(catalog),
     claims: catalog.service.claims,
     defaultScopes: personScopesOf(catalog.service),
     basicFrom: config.basicAllowedCidrs,
   }
-  const judge = createSignIn(deps)
-  const people = createPeople(deps, judge)
-  return { people, consoleSessions: createConsoleSessions({ admin, judge }), hasher }
+  const judge = createSignIn(deps, recognizedClients)
+  const people = createPeople(deps, judge, recognizedClients)
+  return {
+    people,
+    consoleSessions: createConsoleSessions({ admin, judge, devices }),
+    hasher,
+    devices,
+  }
 }
 
 /** What follows the rows that sign in; `forget` runs for each after the commit. */

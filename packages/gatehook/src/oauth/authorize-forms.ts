@@ -96,9 +96,10 @@ export async function signIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
     const notice = 'Give your e-mail and your password.'
     return askToSignIn(deps, visit, { notice, username, status: 400 })
   }
+  const client = deps.devices.pageClientOf(call)
   let person: Person
   try {
-    person = await deps.people.signIn(username, password, call.address)
+    person = await deps.people.signIn(username, password, client)
   } catch (error) {
     const told = error instanceof Failure ? notices[error.code] : undefined
     if (!told) throw error
@@ -112,7 +113,7 @@ export async function signIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
     return askToSignIn(deps, visit, { notice, username, status: 403 })
   }
   const after = await deps.browsers.signIn(call, visit.browser, person)
-  return goTo(backTo(visit.search), after.cookie)
+  return goTo(backTo(visit.search), [after.cookie, client.cookie])
 }
 
 export async function consent(deps: AuthorizeDeps, call: Call): Promise<Answer> {

@@ -5,6 +5,7 @@
 import { actorOf, recordAudit, type Sources } from '../audit/store.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { Devices } from '../people/devices.ts'
 import type { Person } from '../people/person.ts'
 import type { Questions } from '../people/questions.ts'
 import type { Database } from '../storage/database.ts'
@@ -33,6 +34,7 @@ export interface AuthorizeDeps extends Sources {
   readonly clients: KnownClients
   readonly browsers: Browsers
   readonly people: Questions
+  readonly devices: Devices
   /** As people know the API. */
   readonly service: string
   readonly issuer: () => string
@@ -47,10 +49,10 @@ export interface Visit {
   readonly search: string
 }
 
-export const goTo = (location: string, cookie?: string): Answer => ({
+export const goTo = (location: string, cookies: readonly (string | undefined)[] = []): Answer => ({
   status: 303,
   headers: { ...PAGE_HEADERS, location },
-  ...(cookie !== undefined && { cookies: [cookie] }),
+  cookies: cookies.filter((cookie) => cookie !== undefined),
 })
 
 /** The request behind a query, or the redirect that tells the application why not. */

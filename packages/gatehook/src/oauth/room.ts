@@ -5,6 +5,7 @@ import type { Endpoint } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
+import type { Devices } from '../people/devices.ts'
 import type { Questions } from '../people/questions.ts'
 import type { Database, Reader } from '../storage/database.ts'
 import type { ClientFacts, ClientPermissions, Tokens } from '../tokens/grant.ts'
@@ -27,6 +28,7 @@ export interface OauthDeps {
   /** Made before the tokens, which ask it (`clientFacts`). */
   readonly clients: KnownClients
   readonly tokens: Tokens
+  readonly devices: Devices
   readonly people: Questions
   readonly identify: Identify
   readonly vault: Vault
@@ -57,7 +59,7 @@ export function createOauth(deps: OauthDeps): Oauth {
   return {
     administration,
     endpoints: [
-      ...authorizeEndpoints({ db, ...sources, clients, browsers, people, service, issuer }),
+      ...authorizeEndpoints({ ...deps, ...sources, db, browsers }),
       ...tokenEndpoints({ db, ...sources, tokens, people, authenticate, identify, issuer }),
       ...metadataEndpoints({ issuer, service, scopes }),
       ...consentEndpoints({ db, ...sources, list, tokens }),

@@ -19,6 +19,7 @@ import {
 } from './credential.ts'
 import { MIN_LENGTH, newPassword, refuseCommonPassword } from './password-policy.ts'
 import { type Directory, scopesOf } from './person.ts'
+import { hintName } from './sign-in.ts'
 import * as store from './store.ts'
 
 const change = (admin: Administration) => ({
@@ -47,7 +48,7 @@ export async function setPassword(
   if (scope === undefined) throw new Failure('not_found')
   const name = await signInNameOf(admin.db, directory, scope, id)
   await refuseCommonPassword(wish.password, name, '/password')
-  const password = await deps.hasher.hash(wish.password)
+  const password = await deps.hasher.hash(wish.password, hintName('person', name))
   await admin.write(async (tx) => {
     const kept = await store.lockCredential(tx, directory.resource, id)
     if (kept) await replacePassword(tx, deps, kept, password)

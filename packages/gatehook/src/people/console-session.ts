@@ -6,13 +6,16 @@ import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/ad
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json, type Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
+import { timeOrderedId } from '../kernel/id.ts'
 import { optional } from '../kernel/members.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Tx } from '../storage/database.ts'
 import { authMembers, text } from './auth-members.ts'
+import type { Devices } from './devices.ts'
 import * as store from './operator-store.ts'
+import type { SignInClient } from './recognized-clients.ts'
 import type { Judge } from './sign-in.ts'
 import { invalidCredentials } from './username.ts'
 
@@ -32,6 +35,7 @@ export interface ConsoleSessions {
 export interface ConsoleDeps {
   readonly admin: Administration
   readonly judge: Judge
+  readonly devices: Devices
 }
 
 const members = { token: optional(text), email: optional(text), password: optional(text) }
@@ -83,7 +87,8 @@ function opening({ admin, judge }: ConsoleDeps) {
   const open = async (tx: Tx, operator: string | null, link: string | null) => {
     const now = clock.now()
     const token = random.bytes(TOKEN_BYTES).toString('base64url')
-    const row = { operator, link, created_at: now, expires_at: now + SESSION_LIFE_MS }
+    const id = timeOrderedId('ses_', now, random)
+    const row = { id, operator, link, created_at: now, expires_at: now + SESSION_LIFE_MS }
     await store.insertSession(tx, { ...row, hash: sha256(token) })
     const actor: Actor = { kind: 'operator', id: operator ?? link! }
     const act = { actor, action: 'operator.sign_in', target: actor.id, detail: { link } }
@@ -101,12 +106,12 @@ function opening({ admin, judge }: ConsoleDeps) {
       return open(tx, link.operator, link.id)
     })
 
-  const byPassword = async (email: string, password: string, address: string) => {
+  const byPassword = async (email: string, password: string, client: SignInClient) => {
     const operators = {
       realm: 'operator' as const,
       find: (folded: string) => store.findOperator(db, folded),
     }
-    const judged = await judge(operators, email, password, address)
+    const judged = await judge(operators, email, password, client)
     return db.write(async (tx) => {
       const now = await store.lockOperator(tx, judged.folded)
       if (now?.password !== judged.password || now.disabled !== 0) throw invalidCredentials()
@@ -130,11 +135,13 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
     if (withPassword === (token !== undefined)) {
       throw new Failure('invalid_request', 'Send a token, or an email and a password.')
     }
-    const session = withPassword
-      ? await byPassword(email, password, call.address)
-      : await byLink(token!)
+    const client = deps.devices.pageClientOf(call)
+    const session = withPassword ? await byPassword(email, password, client) : await byLink(token!)
     const shown = { operator: session.operator, expires_at: isoTime(session.expires_at) }
-    const cookies = [setCookie(call, session.token, SESSION_LIFE_MS)]
+    const cookies = [
+      setCookie(call, session.token, SESSION_LIFE_MS),
+      ...(withPassword ? [client.cookie] : []),
+    ]
     return { ...json(201, shown, { 'cache-control': 'no-store' }), cookies, secret: true }
   }
 

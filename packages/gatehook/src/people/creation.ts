@@ -24,6 +24,7 @@ import {
 } from './credential.ts'
 import { MIN_LENGTH, newPassword, passwordError } from './password-policy.ts'
 import type { Directory } from './person.ts'
+import { hintName } from './sign-in.ts'
 
 const creation = (admin: Administration) =>
   ({
@@ -63,7 +64,7 @@ async function readCreation(admin: Administration, directory: Directory, input: 
     if (error) errors.push(error)
   }
   if (!wish || !values || errors.length > 0) throw invalidMembers(errors)
-  return { wish, values }
+  return { wish, values, username: String(values[directory.username] ?? '') }
 }
 
 /**
@@ -77,13 +78,13 @@ export async function createPerson(
   { actor, customer: own }: Caller,
 ): Promise<ShownPerson> {
   const { directory } = deps
-  const { wish, values } = await readCreation(admin, directory, input)
+  const { wish, values, username } = await readCreation(admin, directory, input)
   const customer = customerId(wish.customer ?? own)
   const mode = wish.mode ?? 'live'
   const scopes = wish.scopes ?? deps.defaultScopes
   refuseAdmin(scopes, customer, mode)
   if (!(await findCustomer(admin.db, customer))) throw unknownCustomer()
-  const password = await deps.hasher.hash(wish.password)
+  const password = await deps.hasher.hash(wish.password, hintName('person', username))
   return admin.write(async (tx) => {
     const scope = await heldScope(tx, customer, mode)
     const row = await directory.create(tx, scope, values)

@@ -62,12 +62,14 @@ export interface SessionRow extends Row {
 export const insertSession = (
   tx: Tx,
   row: Pick<SessionRow, 'operator' | 'link' | 'expires_at'> & {
+    readonly id: string
     readonly hash: Uint8Array
     readonly created_at: number
   },
 ) =>
-  tx.run(sql`INSERT INTO gh_console_sessions (hash, operator, link, created_at, expires_at)
-    VALUES (${row.hash}, ${row.operator}, ${row.link}, ${row.created_at}, ${row.expires_at})`)
+  tx.run(sql`INSERT INTO gh_console_sessions (hash, id, operator, link, created_at, expires_at)
+    VALUES (${row.hash}, ${row.id}, ${row.operator}, ${row.link}, ${row.created_at},
+            ${row.expires_at})`)
 
 /** A session that is good now, of an operator who is not disabled. */
 export const findSession = (from: Reader, hash: Uint8Array, customer: string, now: number) =>

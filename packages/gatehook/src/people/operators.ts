@@ -14,6 +14,7 @@ import { type Operator, operatorRows } from './collection.ts'
 import * as store from './operator-store.ts'
 import type { Hasher } from './password.ts'
 import { MIN_LENGTH, newPassword, refuseCommonPassword } from './password-policy.ts'
+import { hintName } from './sign-in.ts'
 import { fold } from './username.ts'
 
 const EMAIL_MAX = 254
@@ -40,7 +41,7 @@ export async function createOperator(
 ): Promise<Operator> {
   const wish = readMembers(input, creation)
   await refuseCommonPassword(wish.password, wish.email, '/password')
-  const password = await hasher.hash(wish.password)
+  const password = await hasher.hash(wish.password, hintName('operator', wish.email))
   const now = admin.clock.now()
   const id = timeOrderedId('op_', now, admin.random)
   const { email } = wish
@@ -107,7 +108,7 @@ export async function setOperatorPassword(
   const wish = readMembers(input, passwordChange)
   await refuseCommonPassword(wish.password, email, '/password')
   if (!(await store.findOperator(admin.db, fold(email)))) throw new Failure('not_found')
-  const password = await hasher.hash(wish.password)
+  const password = await hasher.hash(wish.password, hintName('operator', email))
   return acting(admin, email, 'operator.password', actor, async (tx, row) => {
     await store.updateOperator(tx, { ...row, password })
     await shutOut(tx, row)

@@ -1,81 +1,75 @@
 /**
  * Passwords at rest: argon2id (§3.9, RFC 9106), stored as PHC strings. At most two are hashed at
- * once, on threads that give way to requests (`hash-threads.ts`).
+ * once, in the order of `hash-queue.ts`, on threads that give way to requests (`hash-threads.ts`).
  */
 import { timingSafeEqual } from 'node:crypto'
 import { availableParallelism } from 'node:os'
-import { Failure } from '../kernel/failure.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { Random } from '../kernel/random.ts'
-import { hashThreads } from './hash-threads.ts'
+import { createHashQueue, type HashTurn } from './hash-queue.ts'
+import { type Derive, hashThreads } from './hash-threads.ts'
+import { createPasswordHints } from './password-hints.ts'
 
 /** OWASP's second choice: 19 MiB, two passes, one lane. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 } as const
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 const AT_ONCE = 2
-/** Those behind the last of them would wait for seconds; they are told to come back. */
-const WAITING_MAX = 128
-const RETRY_AFTER_S = 2
+/** New passwords come from authenticated callers; they take turns with each other. */
+const NEW_PASSWORD: HashTurn = { rank: 0, account: 'new password', address: 'new password' }
 
 export interface Hasher {
-  /** The PHC string of a new password. Throws `overloaded`. */
-  hash(password: string): Promise<string>
+  /** The PHC string of a new password of the account. Throws `overloaded`. */
+  hash(password: string, account: string): Promise<string>
   /**
-   * Whether the password is the stored one. Undefined stands for an account nobody has: it takes
-   * as long, and is false. Throws `overloaded`.
+   * Runs `work` when it is its turn. Throws `overloaded`. Inside, `verify` says whether the
+   * password is the stored one; undefined stands for a name without an account: it takes as
+   * long, and is false.
    */
-  verify(password: string, stored: string | undefined): Promise<boolean>
+  inTurn<T>(turn: HashTurn, work: (verify: Verify) => Promise<T>): Promise<T>
+  /** The password of the account was verified. */
+  learn(account: string, password: string): void
+  /** Whether the password is probably that of the account; costs a microsecond. */
+  isLikely(account: string, password: string): boolean
 }
+
+export type Verify = (password: string, stored: string | undefined) => Promise<boolean>
 
 export interface HasherOptions {
   readonly random: Random
+  readonly clock: Pick<Clock, 'elapsedMs'>
   /** Default 2, and one where the machine has two cores: the other serves requests. */
   readonly atOnce?: number
   readonly waitingMax?: number
+  /** Default: argon2 on threads of its own. */
+  readonly derive?: Derive
 }
 
 export function createHasher(options: HasherOptions): Hasher {
-  const { random } = options
+  const { random, clock } = options
   const atOnce = options.atOnce ?? Math.max(1, Math.min(AT_ONCE, availableParallelism() - 1))
-  const queued = gate(atOnce, options.waitingMax ?? WAITING_MAX)
-  const threads = hashThreads()
+  const waitingMax = options.waitingMax === undefined ? {} : { waitingMax: options.waitingMax }
+  const queue = createHashQueue({ atOnce, elapsedMs: () => clock.elapsedMs(), ...waitingMax })
+  const hints = createPasswordHints(random)
+  const threads = options.derive ?? hashThreads()
   const derive = (message: string, nonce: Uint8Array, parameters: Parameters) =>
-    queued(() => threads({ ...parameters, message, nonce, tagLength: HASH_BYTES }))
+    threads({ ...parameters, message, nonce, tagLength: HASH_BYTES })
   const nobody = phc(PARAMETERS, random.bytes(SALT_BYTES), random.bytes(HASH_BYTES))
-  return {
-    async hash(password) {
-      const salt = random.bytes(SALT_BYTES)
-      return phc(PARAMETERS, salt, await derive(password, salt, PARAMETERS))
-    },
-    async verify(password, stored) {
-      const { parameters, salt, hash } = parsed(stored ?? nobody)
-      const made = await derive(password, salt, parameters)
-      return timingSafeEqual(made, hash) && stored !== undefined
-    },
+  const verify: Verify = async (password, stored) => {
+    const { parameters, salt, hash } = parsed(stored ?? nobody)
+    const made = await derive(password, salt, parameters)
+    return timingSafeEqual(made, hash) && stored !== undefined
   }
-}
-
-/** Runs so many at once; as many as `waitingMax` wait in their order, the next are refused. */
-function gate(atOnce: number, waitingMax: number) {
-  let running = 0
-  const waiting: (() => void)[] = []
-  return async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running < atOnce) running += 1
-    else if (waiting.length < waitingMax) {
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else {
-      throw new Failure('overloaded', undefined, {
-        headers: { 'retry-after': String(RETRY_AFTER_S) },
-      })
-    }
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next)
-        next() // the place is handed on
-      else running -= 1
-    }
+  return {
+    async hash(password, account) {
+      const salt = random.bytes(SALT_BYTES)
+      const work = () => derive(password, salt, PARAMETERS)
+      const derived = await queue.run(NEW_PASSWORD, work)
+      hints.learn(account, password)
+      return phc(PARAMETERS, salt, derived)
+    },
+    inTurn: (turn, work) => queue.run(turn, () => work(verify)),
+    ...hints,
   }
 }
 

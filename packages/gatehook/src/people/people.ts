@@ -18,9 +18,11 @@ import type { Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/grant.ts'
 import { type Basic, createBasic, type Standing } from './basic.ts'
 import type { ActDeps } from './credential.ts'
+import type { Devices } from './devices.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, principalOf, refuseSuspended } from './person.ts'
 import { createQuestions, judging, type Questions } from './questions.ts'
+import type { RecognizedClients } from './recognized-clients.ts'
 import { personEndpoints, signInEndpoints } from './routes.ts'
 import { createJudge, type Judge } from './sign-in.ts'
 import * as store from './store.ts'
@@ -50,6 +52,7 @@ export interface PeopleDeps {
   readonly list: Lister
   readonly tokens: Pick<Tokens, 'openSession' | 'revokeSubject'>
   readonly hasher: Hasher
+  readonly devices: Devices
   /** Undefined where no resource signs in. */
   readonly directory: Directory | undefined
   readonly claims: ClaimsHook | undefined
@@ -59,7 +62,10 @@ export interface PeopleDeps {
 }
 
 /** Judges passwords, and tells the trail and the webhooks where somebody is refused (§3.8). */
-export function createSignIn({ admin, vault, hasher, record, directory }: PeopleDeps): Judge {
+export function createSignIn(
+  { admin, vault, hasher, record, directory }: PeopleDeps,
+  recognizedClients: RecognizedClients,
+): Judge {
   const tell = async (tx: Tx, { by, realm, username, address, retryAfterS }: Refusal) => {
     const account =
       directory && realm === 'person'
@@ -80,12 +86,20 @@ export function createSignIn({ admin, vault, hasher, record, directory }: People
     })
   }
   const { db, clock } = admin
-  return createJudge({ vault, hasher, throttle: createThrottle({ db, clock, vault, tell }) })
+  const throttle = createThrottle({ db, clock, vault, tell })
+  return createJudge({ vault, clock, hasher, throttle, recognizedClients })
 }
 
-export function createPeople(deps: PeopleDeps, judge: Judge): People {
+export function createPeople(
+  deps: PeopleDeps,
+  judge: Judge,
+  recognizedClients: RecognizedClients,
+): People {
   const { db, clock } = deps.admin
-  const chores = { throttle: () => purgeThrottle(db, clock.now()) }
+  const chores = {
+    throttle: () => purgeThrottle(db, clock.now()),
+    'recognized clients': () => recognizedClients.purge(),
+  }
   if (!deps.directory) return { ...nobody(), chores }
   const { directory } = deps
   const { behind, idle } = background(deps.log)
@@ -126,7 +140,7 @@ function basicOf(
     clock: admin.clock,
     from: basicFrom,
     accounts,
-    signIn: (username, password, address) => judge(how, username, password, address),
+    signIn: (username, password, address) => judge(how, username, password, { address }),
   })
 }
 

@@ -8,7 +8,8 @@ import { replacePassword } from './acts.ts'
 import type { ActDeps } from './credential.ts'
 import { refuseCommonPassword } from './password-policy.ts'
 import { type ClaimsHook, type Person, personOf, refuseSuspended } from './person.ts'
-import type { Judge } from './sign-in.ts'
+import type { SignInClient } from './recognized-clients.ts'
+import { hintName, type Judge } from './sign-in.ts'
 import * as store from './store.ts'
 import { invalidCredentials } from './username.ts'
 
@@ -17,7 +18,7 @@ export interface Questions {
    * Who a name and password prove. Throws `invalid_credentials`, `rate_limited`, `overloaded`,
    * `customer_suspended`.
    */
-  signIn(username: string, password: string, address: string): Promise<Person>
+  signIn(username: string, password: string, client: SignInClient): Promise<Person>
   /**
    * In the transaction of what the person is given: the person, kept as it is until that ends.
    * Throws `invalid_credentials` where password, name, role or scopes changed since `signIn`.
@@ -34,6 +35,7 @@ export interface Questions {
     principal: Principal,
     current: string,
     wanted: string,
+    client: SignInClient,
     actor: Actor,
   ): Promise<void>
 }
@@ -50,8 +52,8 @@ export function createQuestions(
   const { resource } = directory
   const how = judging(db, resource)
   return {
-    async signIn(username, password, address) {
-      const account = await judge(how, username, password, address)
+    async signIn(username, password, client) {
+      const account = await judge(how, username, password, client)
       refuseSuspended(account)
       const person = await personOf(db, account, directory, claims)
       if (!person) throw invalidCredentials()
@@ -70,13 +72,13 @@ export function createQuestions(
       const person = await personOf(reader, account, directory, claims)
       return person && { ...person, suspended: account.suspended !== 0 }
     },
-    async changeOwnPassword({ subject, sessionId }, current, wanted, actor) {
+    async changeOwnPassword({ subject, sessionId }, current, wanted, client, actor) {
       const id = Number(subject)
       const own = await store.findById(db, resource, id)
       if (!own) throw new Failure('forbidden')
-      const { revision } = await judge(how, own.username, current, actor.address!)
+      const { revision } = await judge(how, own.username, current, client)
       await refuseCommonPassword(wanted, own.username, '/new')
-      const password = await hasher.hash(wanted)
+      const password = await hasher.hash(wanted, hintName('person', own.username))
       await db.write(async (tx) => {
         const kept = await store.lockCredential(tx, resource, id)
         if (kept?.revision !== revision) throw invalidCredentials()

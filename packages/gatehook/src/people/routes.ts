@@ -11,12 +11,14 @@ import { authMembers, text } from './auth-members.ts'
 import { accountRows } from './collection.ts'
 import { createPerson } from './creation.ts'
 import type { ActDeps } from './credential.ts'
+import type { Devices } from './devices.ts'
 import { MIN_LENGTH, newPassword } from './password-policy.ts'
 import type { Questions } from './questions.ts'
 
 export interface RouteDeps extends AdminDeps {
   readonly admin: Administration
   readonly people: Questions
+  readonly devices: Devices
   readonly tokens: Pick<Tokens, 'openSession'>
   readonly acts: ActDeps
 }
@@ -27,9 +29,9 @@ const passwordMembers = { current: required(text), new: required(text) }
 /** Nobody on the way of a token keeps it (RFC 6749 §5.1). */
 const unkept = { 'cache-control': 'no-store', pragma: 'no-cache' }
 
-async function login(call: Call, { admin, people, tokens }: RouteDeps): Promise<Answer> {
+async function login(call: Call, { admin, people, tokens, devices }: RouteDeps): Promise<Answer> {
   const { username, password } = authMembers(call.body, loginMembers)
-  const person = await people.signIn(username, password, call.address)
+  const person = await people.signIn(username, password, devices.clientOf(call))
   const issued = await tokens.openSession(async (tx, session_id) => {
     const now = await people.confirm(tx, person)
     const { scope, customer, mode, subject, name, scopes, claims } = now
@@ -42,14 +44,15 @@ async function login(call: Call, { admin, people, tokens }: RouteDeps): Promise<
 }
 
 /** `permissions.ts` accepts persons in a first-party session only. */
-async function ownPassword(call: Call, { people }: RouteDeps): Promise<Answer> {
+async function ownPassword(call: Call, { people, devices }: RouteDeps): Promise<Answer> {
   const principal = call.principal!
   const sent = authMembers(call.body, passwordMembers)
   const wanted = readMembers(
     { new: sent.new },
     { new: required(newPassword(MIN_LENGTH.person)) },
   ).new
-  await people.changeOwnPassword(principal, sent.current, wanted, actorOf(call))
+  const client = devices.clientOf(call)
+  await people.changeOwnPassword(principal, sent.current, wanted, client, actorOf(call))
   return noContent()
 }
 

@@ -1,9 +1,14 @@
 /**
- * How many failed password attempts an account and an address have (§3.8). Each attempt is written
- * down before the password is looked at, in one transaction that waits for its neighbours: however
- * many come at once, on however many nodes, no more than the limit are ever judged.
+ * Counts failed passwords (§3.8): 10 per account and 100 per address in a sliding 5 minutes. A
+ * client that is known for the account has a count of its own instead, so that others cannot
+ * lock it out.
+ *
+ * `check` rejects before the password waits for a thread, and counts nothing. `begin` counts the
+ * attempt as failed just before it is hashed, in one transaction that waits for its neighbours: no
+ * number of concurrent attempts, on any number of nodes, gets more than the limit hashed.
  */
 import { createHmac } from 'node:crypto'
+import { addressBlock } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
@@ -11,7 +16,9 @@ import type { Database, Reader, Row, Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 
 export const WINDOW_MS = 5 * 60_000
-const LIMITS = { account: 10, address: 100 } as const
+const LIMITS = { account: 10, address: 100, client: 10 } as const
+/** Instants stored for a subject whose limit does not apply; the oldest leave. */
+const STORED_MAX = 200
 
 export interface Who {
   /** Of people, or of operators: the same name may be both. */
@@ -19,26 +26,41 @@ export interface Who {
   /** Folded. */
   readonly username: string
   readonly address: string
+  /** `Acquaintance.known`. */
+  readonly known?: string | undefined
 }
 
-/** What was refused, told once until it is allowed again. */
-export interface Refusal extends Who {
+/** A limit that was reached; reported once until the next attempt is allowed. */
+export interface Refusal extends Omit<Who, 'known'> {
   readonly by: keyof typeof LIMITS
   readonly retryAfterS: number
 }
 
-/** An attempt that counts as failed until something better is known of it. */
+/** An attempt that counts as failed unless it is reported as succeeded or withdrawn. */
 export interface Attempt {
-  readonly subjects: readonly string[]
+  readonly subjects: readonly Subject[]
   readonly at: number
+}
+
+/** What the counts say before an attempt. */
+export interface Standing {
+  /** Recent failures of the account and of the address together. */
+  readonly failures: number
+  /** A person's known client used up its own count: it may go on, slowly (`sign-in.ts`). */
+  readonly isExhausted: boolean
 }
 
 export interface Throttle {
   /** Throws `rate_limited` with `Retry-After`. */
+  check(who: Who): Promise<Standing>
+  /** Throws `rate_limited` with `Retry-After`. */
   begin(who: Who): Promise<Attempt>
-  /** The password was right: the account's count is cleared, the address's loses this attempt. */
-  succeeded(attempt: Attempt): Promise<void>
-  /** The password was never looked at. */
+  /**
+   * The password was right: the counts of account and client are cleared, the address's loses this
+   * attempt. `also` runs in the same transaction.
+   */
+  succeeded(attempt: Attempt, also?: (tx: Tx) => Promise<void>): Promise<void>
+  /** The password was not verified. */
   withdrawn(attempt: Attempt): Promise<void>
 }
 
@@ -46,8 +68,14 @@ export interface ThrottleDeps {
   readonly db: Database
   readonly clock: Clock
   readonly vault: Vault
-  /** In the transaction that notes the refusal. */
+  /** In the transaction that stores the refusal. */
   readonly tell: (tx: Tx, refusal: Refusal) => Promise<void>
+}
+
+interface Subject {
+  readonly name: string
+  readonly by: keyof typeof LIMITS
+  readonly limit: number
 }
 
 interface Count extends Row {
@@ -56,7 +84,7 @@ interface Count extends Row {
 }
 
 const find = fixed('SELECT attempts, told_until FROM gh_throttle WHERE subject = ?')
-/** Whoever comes next for the same subject waits here until this transaction is done. */
+/** The next transaction for the same subject waits here until this one ends. */
 const take = fixed(
   `INSERT INTO gh_throttle (subject, expires_at) VALUES (?, ?)
    ON CONFLICT (subject) DO UPDATE SET expires_at = excluded.expires_at
@@ -70,101 +98,126 @@ const purge = fixed('DELETE FROM gh_throttle WHERE expires_at <= ?')
 export const purgeThrottle = (db: Database, nowMs: number): Promise<number> =>
   db.write((tx) => tx.run(purge([nowMs])))
 
-const counting = (row: Count | undefined, now: number): number[] =>
+const recent = (row: Count | undefined, now: number): number[] =>
   (JSON.parse(row?.attempts ?? '[]') as number[]).filter((at) => at > now - WINDOW_MS)
 
-/** Until one more is allowed; 0: it is now. */
+/** Milliseconds until one more is allowed; 0: now. */
 const waitMs = (attempts: readonly number[], limit: number, now: number): number =>
   attempts.length < limit ? 0 : attempts[attempts.length - limit]! + WINDOW_MS - now
 
-const limits = [LIMITS.account, LIMITS.address]
-
-const refusalOf = (who: Who, at: number, wait: number): Refusal => ({
+const refusalOf = ({ known: _, ...who }: Who, { by }: Subject, wait: number): Refusal => ({
   ...who,
-  by: at === 0 ? 'account' : 'address',
+  by,
   retryAfterS: Math.max(1, Math.ceil(wait / 1000)),
 })
 
-/** What has been told already costs no write, however often it is tried. */
-async function refusedAlready(
-  reader: Reader,
-  who: Who,
-  subjects: readonly string[],
-  now: number,
-): Promise<Refusal | undefined> {
-  for (const [at, subject] of subjects.entries()) {
-    const row = await reader.get<Count>(find([subject]))
-    const wait = waitMs(counting(row, now), limits[at]!, now)
-    if (wait > 0 && row!.told_until > now) return refusalOf(who, at, wait)
-  }
-  return undefined
-}
+const rejected = ({ retryAfterS }: Refusal): Failure => tooManyFailures(retryAfterS)
 
-/** Writes the attempt down, or what refuses it. */
-const counted = (
+export const tooManyFailures = (retryAfterS: number): Failure =>
+  new Failure('rate_limited', 'Too many failed attempts. Wait and try again.', {
+    headers: { 'retry-after': String(retryAfterS) },
+  })
+
+/** Counts the attempt, or gives what refuses it. */
+const count = (
   { db, tell }: ThrottleDeps,
   who: Who,
-  subjects: readonly string[],
+  subjects: readonly Subject[],
   now: number,
 ): Promise<Refusal | undefined> =>
   db.write(async (tx) => {
     const rows: number[][] = []
-    for (const [at, subject] of subjects.entries()) {
-      const row = (await tx.get<Count>(take([subject, now + WINDOW_MS])))!
-      const attempts = counting(row, now)
-      const wait = waitMs(attempts, limits[at]!, now)
+    for (const subject of subjects) {
+      const row = (await tx.get<Count>(take([subject.name, now + WINDOW_MS])))!
+      const attempts = recent(row, now)
+      const wait = waitMs(attempts, subject.limit, now)
       if (wait > 0) {
-        const refusal = refusalOf(who, at, wait)
+        const refusal = refusalOf(who, subject, wait)
         if (row.told_until <= now) await tell(tx, refusal)
-        await tx.run(told([now + wait, subject]))
+        await tx.run(told([now + wait, subject.name]))
         return refusal
       }
       rows.push(attempts)
     }
-    for (const [at, subject] of subjects.entries()) {
-      await tx.run(put([JSON.stringify([...rows[at]!, now]), subject]))
+    for (const [index, { name }] of subjects.entries()) {
+      await tx.run(put([JSON.stringify([...rows[index]!, now].slice(-STORED_MAX)), name]))
     }
     return undefined
   })
 
-async function takenBack(tx: Tx, subject: string, at: number, now: number): Promise<void> {
-  const attempts = counting(await tx.get<Count>(take([subject, now + WINDOW_MS])), now)
+async function takeBack(tx: Tx, { name }: Subject, at: number, now: number): Promise<void> {
+  const attempts = recent(await tx.get<Count>(take([name, now + WINDOW_MS])), now)
   const place = attempts.indexOf(at)
   if (place >= 0) attempts.splice(place, 1)
-  await tx.run(put([JSON.stringify(attempts), subject]))
+  await tx.run(put([JSON.stringify(attempts), name]))
+}
+
+/** What is counted, in the order in which every transaction takes the rows. */
+function subjectsOf(vault: Vault, { realm, username, address, known }: Who): readonly Subject[] {
+  // What is typed as a name may be a password by mistake: it is not stored in the clear.
+  const hash = createHmac('sha256', vault.key('throttle')).update(username).digest('base64url')
+  const ofOthers = (by: 'account' | 'address') => (known === undefined ? LIMITS[by] : Infinity)
+  const account = { name: `${realm}:${hash}`, by: 'account', limit: ofOthers('account') } as const
+  const name = `address:${addressBlock(address)}`
+  const place = { name, by: 'address', limit: ofOthers('address') } as const
+  if (known === undefined) return [account, place]
+  const limit = realm === 'person' ? Infinity : LIMITS.client
+  return [account, place, { name: `client:${known}`, by: 'client', limit }]
+}
+
+/** Reads the counts; a refusal that is stored already costs no write, however often it is tried. */
+async function read(reader: Reader, who: Who, subjects: readonly Subject[], now: number) {
+  let refusal: Refusal | undefined
+  let isReported = false
+  let failures = 0
+  let isExhausted = false
+  for (const subject of subjects) {
+    const row = await reader.get<Count>(find([subject.name]))
+    const attempts = recent(row, now)
+    const wait = waitMs(attempts, subject.limit, now)
+    if (wait > 0 && !refusal) {
+      refusal = refusalOf(who, subject, wait)
+      isReported = row!.told_until > now
+    }
+    if (subject.by === 'client') isExhausted = attempts.length >= LIMITS.client
+    else failures += attempts.length
+  }
+  return { refusal, isReported, failures, isExhausted }
 }
 
 export function createThrottle(deps: ThrottleDeps): Throttle {
   const { db, clock, vault } = deps
-  const key = vault.key('throttle')
-  // What is typed for a name may be a password by mistake: it is not kept in the clear. The account
-  // stands before the address everywhere, or two attempts could wait for each other.
-  const subjectsOf = ({ realm, username, address }: Who) => [
-    `${realm}:${createHmac('sha256', key).update(username).digest('base64url')}`,
-    `address:${address}`,
-  ]
+  const begin = async (who: Who): Promise<Attempt> => {
+    const at = clock.now()
+    const subjects = subjectsOf(vault, who)
+    const refusal = await count(deps, who, subjects, at)
+    if (refusal) throw rejected(refusal)
+    return { subjects, at }
+  }
+  const withdrawn = ({ subjects, at }: Attempt): Promise<void> =>
+    db.write(async (tx) => {
+      for (const subject of subjects) await takeBack(tx, subject, at, clock.now())
+    })
   return {
-    async begin(who) {
-      const at = clock.now()
-      const subjects = subjectsOf(who)
-      const refusal =
-        (await refusedAlready(db, who, subjects, at)) ?? (await counted(deps, who, subjects, at))
-      if (refusal) {
-        throw new Failure('rate_limited', 'Too many failed attempts. Wait and try again.', {
-          headers: { 'retry-after': String(refusal.retryAfterS) },
-        })
-      }
-      return { subjects, at }
+    begin,
+    withdrawn,
+    async check(who) {
+      const now = clock.now()
+      const subjects = subjectsOf(vault, who)
+      const { refusal, isReported, ...standing } = await read(db, who, subjects, now)
+      if (!refusal) return standing
+      if (isReported) throw rejected(refusal)
+      // Stores the refusal; the window may have moved meanwhile.
+      await withdrawn(await begin(who))
+      return standing
     },
-    async succeeded({ subjects: [account, address], at }) {
+    async succeeded({ subjects, at }, also) {
       await db.write(async (tx) => {
-        await tx.run(clear([account]))
-        await takenBack(tx, address!, at, clock.now())
-      })
-    },
-    async withdrawn({ subjects, at }) {
-      await db.write(async (tx) => {
-        for (const subject of subjects) await takenBack(tx, subject, at, clock.now())
+        for (const subject of subjects) {
+          if (subject.by === 'address') await takeBack(tx, subject, at, clock.now())
+          else await tx.run(clear([subject.name]))
+        }
+        await also?.(tx)
       })
     },
   }

@@ -7,6 +7,7 @@ import { webhooks } from './migrations/0005-webhooks.ts'
 import { versions } from './migrations/0006-versions.ts'
 import { personScopes } from './migrations/0007-person-scopes.ts'
 import { auditChain } from './migrations/0009-audit-chain.ts'
+import { signInProtection } from './migrations/0010-sign-in-protection.ts'
 import { secrets } from './migrations/0011-secrets.ts'
 import { firstPartyClients } from './migrations/0014-first-party-clients.ts'
 
@@ -25,6 +26,7 @@ export const migrations: readonly Migration[] = [
   { number: 6, name: 'versions', sql: versions },
   { number: 7, name: 'person scopes', sql: personScopes },
   { number: 9, name: 'audit chain', sql: auditChain },
+  { number: 10, name: 'sign-in protection', sql: signInProtection },
   { number: 11, name: 'secrets', sql: secrets },
   { number: 14, name: 'first-party clients', sql: firstPartyClients },
 ]

@@ -64,6 +64,47 @@ eachMigrated('an address has a hundred, over all its accounts', async (db) => {
   await throttle.begin(who('one more', '192.0.2.2'))
 })
 
+eachMigrated('an IPv6 address counts as its /64, a mapped IPv4 address as itself', async (db) => {
+  const { node } = doors(db)
+  const throttle = node()
+  for (let n = 0; n < 50; n++) {
+    await throttle.begin(who(`a${n}`, `2001:db8:0:1::${n.toString(16)}`))
+    await throttle.begin(who(`b${n}`, `2001:DB8:0:1:${n.toString(16)}::`))
+    await throttle.begin(who(`c${n}`, '192.0.2.1'))
+    await throttle.begin(who(`d${n}`, '::ffff:192.0.2.1'))
+  }
+  await assert.rejects(throttle.begin(who('one more', '2001:db8:0:1:ffff::')), refused(300))
+  await assert.rejects(throttle.check(who('one more', '2001:db8:0:1:ffff::')), refused(300))
+  await assert.rejects(throttle.begin(who('one more', '192.0.2.1')), refused(300))
+  await throttle.begin(who('one more', '2001:db8:0:2::1'))
+})
+
+eachMigrated('a known client has a count of its own, and adds to those of others', async (db) => {
+  const { node } = doors(db)
+  const throttle = node()
+  for (let n = 0; n < 10; n++) await throttle.begin(who('ada', '192.0.2.7'))
+  const known = { ...who('ada'), known: 'ada at home' }
+  assert.deepEqual(await throttle.check(known), { failures: 10, isExhausted: false })
+  for (let n = 0; n < 12; n++) await throttle.begin(known)
+  assert.deepEqual(await throttle.check(known), { failures: 34, isExhausted: true })
+  await assert.rejects(throttle.check(who('ada')), Failure)
+  await throttle.succeeded(await throttle.begin(known))
+  assert.deepEqual(await throttle.check(known), { failures: 12, isExhausted: false })
+  const operator = { ...known, realm: 'operator' as const }
+  for (let n = 0; n < 10; n++) await throttle.begin(operator)
+  await assert.rejects(throttle.begin(operator), refused(300), 'an operator has ten')
+})
+
+eachMigrated('a check counts nothing', async (db) => {
+  const { node } = doors(db)
+  const throttle = node()
+  for (let n = 0; n < 30; n++) {
+    assert.deepEqual(await throttle.check(who('ada')), { failures: 0, isExhausted: false })
+  }
+  const all = 'SELECT * FROM gh_throttle'
+  assert.equal((await db.all({ sql: all, text: all, values: [] })).length, 0)
+})
+
 eachMigrated(
   'success clears the account, and takes its own attempt off the address',
   async (db) => {

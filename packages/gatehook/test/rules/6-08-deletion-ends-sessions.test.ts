@@ -64,7 +64,7 @@ eachService(
     const { make, operator } = await signing(service)
     const { db, people } = service.app
     const ada = await make('ada')
-    const person = await people.signIn(ada.email, PASSWORD, '127.0.0.1')
+    const person = await people.signIn(ada.email, PASSWORD, { address: '127.0.0.1' })
     await db.write((tx) => people.confirm(tx, person))
     await operator.put(`/admin/users/${ada.id}/password`, { password: 'another horse' })
     const confirmed = db.write((tx) => people.confirm(tx, person))

@@ -1,0 +1,133 @@
+/**
+ * §3.8: failures of others never lock an account for a client that has signed in to it before, from
+ * the same address or with the same browser.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
+import { createOperator } from '../../src/people/operators.ts'
+import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+
+const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1', GATEHOOK_BASIC_ALLOWED_CIDRS: '0.0.0.0/0,::/0' }
+const HOME = '203.0.113.1'
+
+/** Headers of a proxy that forwards a request of this address. */
+const from = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded-proto': 'https' })
+
+async function visitors(service: TestApp) {
+  const { make, anybody } = await signing(service)
+  const login = (address: string, password = PASSWORD, headers = {}, name = 'ada') =>
+    anybody.post(
+      '/auth/login',
+      { username: mailOf(name), password },
+      { ...from(address), ...headers },
+    )
+  const fail = async (count: number, password = 'wrong') => {
+    for (let n = 0; n < count; n++) {
+      assert.equal((await login(`198.51.100.${n}`, `${password} ${n}`)).status, 401)
+    }
+  }
+  return { make, anybody, login, fail }
+}
+
+eachService(
+  'an address that signed in before is not locked out by others',
+  async (service) => {
+    const { make, login, fail, anybody } = await visitors(service)
+    await make('ada')
+    assert.equal((await login(HOME)).status, 200)
+    await fail(10)
+    assert.equal((await login('198.51.100.99')).status, 429, 'a new address is')
+    assert.equal((await login(HOME)).status, 200)
+    await fail(10)
+    const basic = await anybody.get('/api/v2/protected', {
+      ...basicOf(mailOf('ada')),
+      ...from(HOME),
+    })
+    assert.equal(basic.status, 200)
+    const rows = await service.app.db.all({
+      sql: 'SELECT * FROM gh_known_clients',
+      text: 'SELECT * FROM gh_known_clients',
+      values: [],
+    })
+    assert.ok(!JSON.stringify(rows).includes(HOME), 'the address is stored as a keyed hash')
+  },
+  { env },
+)
+
+eachService(
+  'one that guesses itself is told to wait two seconds, and still signs in',
+  async (service) => {
+    const { make, login } = await visitors(service)
+    await make('ada')
+    assert.equal((await login(HOME)).status, 200)
+    for (let n = 0; n < 10; n++) assert.equal((await login(HOME, `wrong ${n}`)).status, 401)
+    const wrong = await login(HOME, 'wrong 10')
+    assert.deepEqual([wrong.status, wrong.headers['retry-after']], [429, '2'])
+    const started = performance.now()
+    const [right, ...more] = await Promise.all([login(HOME), login(HOME, 'a'), login(HOME, 'b')])
+    assert.equal(right!.status, 200)
+    assert.ok(performance.now() - started > 500, 'it waited for its turn')
+    assert.ok(more.every(({ status }) => status === 429))
+  },
+  { env },
+)
+
+eachService(
+  'a new password makes every client unknown',
+  async (service) => {
+    const { make, login, fail } = await visitors(service)
+    const { operator } = await signing(service)
+    const ada = await make('ada')
+    assert.equal((await login(HOME)).status, 200)
+    const password = 'another horse'
+    const path = `/admin/users/${ada.id}/password`
+    assert.equal((await operator.put(path, { password }, from(HOME))).status, 204)
+    await fail(10)
+    assert.equal((await login(HOME, password)).status, 429)
+  },
+  { env },
+)
+
+eachService(
+  'at most twenty clients of an account are known; the latest are',
+  async (service) => {
+    const { make, login, fail } = await visitors(service)
+    await make('ada')
+    for (let n = 0; n < 22; n++) assert.equal((await login(`203.0.113.${n}`)).status, 200)
+    const count = 'SELECT COUNT(*) AS count FROM gh_known_clients'
+    const [row] = await service.app.db.all({ sql: count, text: count, values: [] })
+    assert.equal(Number(row!.count), 20)
+    await fail(10)
+    assert.equal((await login('203.0.113.21')).status, 200)
+  },
+  { env },
+)
+
+test('a browser that signed in at a page is known wherever it is', async (t) => {
+  const service = await openService(t, 'sqlite', { env })
+  const { anybody } = await signing(service)
+  const email = 'op@example.com'
+  const actor = { kind: 'system', id: 'test' } as const
+  const { administration, hasher } = service.app
+  await createOperator(administration, hasher, { email, password: PASSWORD }, actor)
+  const signIn = (address: string, password: string, cookie?: string) =>
+    anybody.post(
+      '/console/session',
+      { email, password },
+      { ...from(address), ...(cookie !== undefined && { cookie }) },
+    )
+  const first = await signIn(HOME, PASSWORD)
+  assert.equal(first.status, 201, first.text)
+  const lines = [first.headers['set-cookie']].flat().map(String)
+  const line = lines.find((one) => one.startsWith('__Host-gatehook_device='))!
+  assert.match(line, /; Max-Age=34560000; HttpOnly; SameSite=Lax; Secure$/)
+  const cookie = line.split(';')[0]!
+  for (let n = 0; n < 10; n++) {
+    assert.equal((await signIn(`198.51.100.${n}`, 'wrong')).status, 401)
+  }
+  const away = '192.0.2.77'
+  assert.equal((await signIn(away, PASSWORD)).status, 429)
+  assert.equal((await signIn(away, PASSWORD, `${cookie.slice(0, -1)}_`)).status, 429, 'forged')
+  assert.equal((await signIn(away, PASSWORD, cookie)).status, 201)
+})
