@@ -23,7 +23,10 @@ const DECLARED = `
 
 Endpoints of a resource follow from its declaration: \`access\` names the scope of each operation,
 an action its own. Every valid credential with the scope reaches them. Persons and applications
-reach only rows that the person owns, unless they hold \`<collection>:all\` (§6.7).
+reach only rows that the person owns, unless they hold \`<collection>:all\`. Rows without an owner
+are closed to them (403 naming that scope), unless \`access.persons\` opens them (§6.7). Where
+\`access.read\` is \`public\`, reading needs no scope and no credential (§6.10). Only \`admin\`
+renames or deletes a person that holds an account scope (§6.9).
 Rows of another customer or mode are 404 for everyone (§1.1).
 `
 

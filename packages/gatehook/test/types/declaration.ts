@@ -48,6 +48,28 @@ orders.action('raise', { scope: 'w', run: () => ({ amount: 'more' }) })
 // @ts-expect-error: there is no field total
 orders.check((row) => (row.total > 5 ? { amount: 'too much' } : undefined))
 
+// Owners, persons, fields that are fixed in some states, default scopes.
+orders.ownedBy('user_id').editable(['amount', 'note'], { from: ['pending'] })
+// @ts-expect-error: there is no field owner_id
+orders.ownedBy('owner_id')
+// @ts-expect-error: there is no field total
+orders.editable(['total'], { from: ['pending'] })
+// @ts-expect-error: there is no state open
+orders.editable(['amount'], { from: ['open'] })
+// @ts-expect-error: the states are named
+orders.editable(['amount'], {})
+orders.signsIn({ username: 'note', scopes: ['orders:read'] })
+// @ts-expect-error: scopes are texts
+orders.signsIn({ username: 'note', scopes: [1] })
+resource('plans', {
+  fields,
+  list,
+  access: { ...access, read: 'public', persons: 'write' },
+  events: [],
+})
+// @ts-expect-error: persons read or write
+resource('plans', { fields, list, access: { ...access, persons: 'all' }, events: [] })
+
 // 4. A `down` that forgets an old field; 5. an `up` that reads a field the old shape did not have.
 const had = { total: f.number(), label: f.string().nullable() }
 orders.before('v2', {
