@@ -103,6 +103,7 @@ const rows: readonly (readonly [string, string, Callers, scope?: string])[] = [
   ['GET PATCH', '/admin/customers/:id', 'administration', 'admin'],
   ['GET POST', '/admin/keys', 'administration', 'admin'],
   ['GET DELETE', '/admin/keys/:id', 'administration', 'admin'],
+  ['PATCH', '/admin/keys/:id', 'administration', 'keys:write'],
   ['POST', '/admin/keys/:id/roll', 'administration', 'admin'],
   ['GET POST', '/admin/clients', 'administration', 'admin'],
   ['GET PATCH DELETE', '/admin/clients/:client_id', 'administration', 'admin'],

@@ -44,20 +44,20 @@ async function guard(look: Look, tx: Tx, call: Call): Promise<void> {
   requireMatch(call, () => text)
 }
 
-/** The operations of a room whose acts take `admin`. */
+/** The operations of a room whose acts take `admin`, or the scope that a row names instead. */
 export function acting<A extends Administration>(admin: A, { list, perform }: AdminDeps) {
   /**
    * An act whose transaction ends in the answer, so that a repeat is not done twice (§11.1). What
    * the act refuses before it writes is refused before anything is kept for a repeat.
    */
   const actOn =
-    (look?: Look) =>
+    (look?: Look, needed: string = scope) =>
     <T>(
       body: 'required' | 'optional' | 'none',
       act: (admin: A, call: Call, by: Caller) => Promise<T>,
       show: (done: T) => Answer = (done) => json(200, done),
     ): Operation => ({
-      scope,
+      scope: needed,
       body: body === 'none' ? undefined : body,
       async handle(call) {
         let answer: Answer | undefined
@@ -84,9 +84,12 @@ export function acting<A extends Administration>(admin: A, { list, perform }: Ad
     act: actOn(),
 
     /** What reads one, and what changes it. */
-    row: (look: Look) => ({
-      read: { scope, handle: async (call: Call) => json(200, await look(admin.db, call)) },
-      act: actOn(look),
+    row: (look: Look, needed: string = scope) => ({
+      read: {
+        scope: needed,
+        handle: async (call: Call) => json(200, await look(admin.db, call)),
+      },
+      act: actOn(look, needed),
     }),
   }
 }

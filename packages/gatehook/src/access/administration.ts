@@ -4,6 +4,7 @@
  */
 import type { Actor, Sources } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
+import type { Mode, Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
 
 /** The customer every installation has. Its id is fixed, so two first starts cannot make two. */
@@ -31,6 +32,17 @@ export interface Caller {
   readonly actor: Actor
   readonly customer: string
 }
+
+/** The rows a principal reaches: its customer's in its mode, or, with `admin`, all. */
+export type Reach = 'all' | { readonly customer: string; readonly mode: Mode }
+
+export const reachOf = ({ scopes, customer, mode }: Principal): Reach =>
+  scopes.has(ADMIN_SCOPE) ? 'all' : { customer, mode }
+
+export const isInReach = (
+  reach: Reach,
+  row: { readonly customer: string; readonly mode: string },
+): boolean => reach === 'all' || (row.customer === reach.customer && row.mode === reach.mode)
 
 /** The word `default` stands for the default customer wherever one is named. */
 export const customerId = (name: string): string => (name === 'default' ? DEFAULT_CUSTOMER : name)

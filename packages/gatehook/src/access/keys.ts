@@ -30,7 +30,7 @@ import { overlapMs, secretsIn } from './secrets.ts'
 import * as store from './store.ts'
 
 const NAME_MAX = 200
-const MAX_CIDRS = 50
+export const MAX_CIDRS = 50
 const MAX_KEYS_PER_CUSTOMER_AND_MODE = 10_000
 const MAX_SECRETS = 5
 
@@ -44,7 +44,7 @@ const secrets = secretsIn({
 /** A key in the one answer that carries it. */
 export type NewKey = Key & { readonly key: string }
 
-const cidr: Read<string> = (value, wrong) =>
+export const cidr: Read<string> = (value, wrong) =>
   typeof value === 'string' && isCidr(value)
     ? value
     : wrong('must be an address or a range, for example 203.0.113.0/24')

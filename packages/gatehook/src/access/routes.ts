@@ -1,9 +1,11 @@
 /** `/admin/customers`, `/admin/keys` (§13) and `/api/{v}/protected` (§3.7). */
 import { type Endpoint, endpoint, json, noContent } from '../http/call.ts'
+import { Failure } from '../kernel/failure.ts'
 import { type AdminDeps, acting, secret } from './acting.ts'
-import { type Administration, customerId } from './administration.ts'
+import { type Administration, customerId, isInReach, reachOf } from './administration.ts'
 import { customerRows, keyRows } from './collections.ts'
 import { createCustomer, patchCustomer } from './customers.ts'
+import { patchKey } from './key-change.ts'
 import { createKey, revokeKey, rollKey } from './keys.ts'
 
 export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
@@ -30,6 +32,12 @@ export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpo
 export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
   const { list, act, row } = acting(admin, deps)
   const key = row((from, { params }) => keyRows.read(from, params.id!))
+  /** Also before `If-Match` is compared: a foreign key does not exist. */
+  const inReach = row(async (from, { params, principal }) => {
+    const shown = await keyRows.read(from, params.id!)
+    if (!isInReach(reachOf(principal!), shown)) throw new Failure('not_found')
+    return shown
+  }, 'keys:write')
   return [
     endpoint('admin', '/admin/keys', {
       GET: list(keyRows),
@@ -41,6 +49,9 @@ export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[]
     }),
     endpoint('admin', '/admin/keys/:id', {
       GET: key.read,
+      PATCH: inReach.act('required', (within, { params, body, principal }, { actor }) =>
+        patchKey(within, params.id!, body, { actor, reach: reachOf(principal!) }),
+      ),
       DELETE: key.act(
         'none',
         (within, { params }, by) => revokeKey(within, params.id!, by),

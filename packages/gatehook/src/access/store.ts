@@ -62,6 +62,10 @@ export const insertKey = (tx: Tx, row: Omit<KeyRow, 'last_used_at'>) =>
 export const setHint = (tx: Tx, id: string, hint: string) =>
   tx.run(sql`UPDATE gh_api_keys SET hint = ${hint} WHERE id = ${id}`)
 
+export const updateKey = (tx: Tx, row: Pick<KeyRow, 'id' | 'scopes' | 'cidrs' | 'expires_at'>) =>
+  tx.run(sql`UPDATE gh_api_keys SET scopes = ${row.scopes}, cidrs = ${row.cidrs},
+    expires_at = ${row.expires_at} WHERE id = ${row.id}`)
+
 export const markRevoked = (tx: Tx, id: string, now: number) =>
   tx.run(sql`UPDATE gh_api_keys SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`)
 

@@ -29,6 +29,10 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'customer.update': of('customer', 'A customer was changed, suspended or resumed.'),
   'key.create': of('key', 'An API key was created.'),
   'key.revoke': of('key', 'An API key was revoked.'),
+  'key.update': of(
+    'key',
+    'Scopes, addresses or expiry of an API key were changed; `detail.widened` says which way.',
+  ),
   'key.roll': of('key', 'An API key got a new secret.'),
   'login.throttled': of(
     'person, address or `unknown`',
@@ -44,6 +48,8 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'person.login': of('person', 'A person signed in: `POST /auth/login`, or the sign-in page.'),
   'person.logout': of('person', 'A person left the sign-in page to sign in as somebody else.'),
   'person.password': of('person', 'A person got a new password; other sessions ended.'),
+  'person.remove': of('person', 'A person who could sign in was deleted.'),
+  'person.rename': of('person', 'A person was renamed, or got another sign-in name.'),
   'person.update': of('person', 'Role, scopes or state of a person were changed.'),
   'session.create': of('session', 'A client exchanged an authorization code for tokens.'),
   'session.end': of('session', 'A session was ended by its person or its client.'),

@@ -1,5 +1,6 @@
 /** `gatehook keys …`: the acts of §13 on API keys, by the same functions as HTTP. */
 import { keyRows } from '../access/collections.ts'
+import { patchKey } from '../access/key-change.ts'
 import { createKey, type NewKey, revokeKey, rollKey } from '../access/keys.ts'
 import type { FamilySpec } from './command.ts'
 import { cliActor, cliCaller, engine, FIRST, known } from './engine.ts'
@@ -20,7 +21,7 @@ const shownOnce = ({ id, name, mode, key }: NewKey, what: string) =>
 
 export const keys: FamilySpec = {
   name: 'keys',
-  summary: 'API keys: list, create, revoke, roll; the keys that sign tokens',
+  summary: 'API keys: list, create, update, revoke, roll; the keys that sign tokens',
   commands: [
     engine.list({
       name: 'list',
@@ -78,6 +79,41 @@ export const keys: FamilySpec = {
         }
       },
       said: (key) => shownOnce(key, 'Created'),
+    }),
+    engine.act({
+      name: 'update <ID>',
+      summary: 'other scopes, addresses or expiry, at once',
+      options: [
+        ['--scopes <SCOPES...>', 'what it may do from now on'],
+        ['--cidrs <RANGES...>', 'only from these addresses'],
+        ['--any-address', 'from every address'],
+        ['--expires <WHEN>', 'an instant, or a span from now: 90d; never'],
+      ],
+      examples: [
+        ['gatehook keys update key_… --scopes events:read', 'it reads events, and no more'],
+        ['gatehook keys update key_… --expires 1d', 'it ends tomorrow'],
+      ],
+      act({ args: [id = ''], options: { scopes, cidrs, anyAddress, expires } }) {
+        if (cidrs !== undefined && anyAddress === true) {
+          throw new UsageError('Give --cidrs or --any-address, not both.')
+        }
+        return ({ administration }) => {
+          const wish = {
+            scopes: scopes === undefined ? undefined : words(scopes),
+            cidrs: anyAddress === true ? [] : cidrs === undefined ? undefined : words(cidrs),
+            expires_at: expires === 'never' ? null : instantOf(expires, administration),
+          }
+          if (Object.values(wish).every((value) => value === undefined)) {
+            throw new UsageError('Name what changes: --scopes, --cidrs, --any-address, --expires.')
+          }
+          if (wish.scopes) checkScopes(wish.scopes, administration.scopes, 'key', '--scopes')
+          const by = { actor: cliActor(), reach: 'all' } as const
+          return known('key', id, patchKey(administration, id, wish, by))
+        }
+      },
+      said: ({ id, scopes, cidrs, expires_at }) =>
+        `Updated ${bold(id)}: scopes ${scopes.join(' ') || 'none'}; ` +
+        `addresses ${cidrs.join(' ') || 'all'}; expires ${expires_at ?? 'never'}.`,
     }),
     engine.act({
       name: 'revoke <ID>',

@@ -1,5 +1,6 @@
 /** The administrative operations of §13, each once: what the test of audited actions performs. */
 import assert from 'node:assert/strict'
+import { createKey } from '../../src/access/keys.ts'
 import {
   createConsoleLink,
   createOperator,
@@ -11,10 +12,17 @@ import { PASSWORD, type Place } from '../oauth/rig.ts'
 const OPERATOR = 'operator@example.com'
 const LONG = 'a long one for the console'
 
-export async function administer({ admin, makeClient, makePerson, app }: Place): Promise<void> {
+export async function administer({
+  admin,
+  anybody,
+  makeClient,
+  makePerson,
+  app,
+}: Place): Promise<void> {
   const { body: customer } = await admin.post('/admin/customers', { name: 'Acme' })
   await admin.patch(`/admin/customers/${customer.id}`, { suspended: true })
   const { body: key } = await admin.post('/admin/keys', { name: 'k', scopes: ['events:read'] })
+  await admin.patch(`/admin/keys/${key.id}`, { scopes: [] })
   await admin.post(`/admin/keys/${key.id}/roll`)
   assert.equal((await admin.delete(`/admin/keys/${key.id}`)).status, 204)
   const { client_id } = await makeClient()
@@ -25,10 +33,22 @@ export async function administer({ admin, makeClient, makePerson, app }: Place):
   const { id } = await makePerson()
   await admin.patch(`/admin/users/${id}`, { role: 'clerk' })
   assert.equal((await admin.put(`/admin/users/${id}/password`, { password: PASSWORD })).status, 204)
+  await changeRow({ app, anybody, id })
   const calendar = { deprecated_at: new Date().toISOString() }
   const version = await admin.put('/admin/versions/v1', calendar)
   assert.equal(version.status, 200, version.text)
   await app.tokens.rotateSigning({ kind: 'cli', id: 'test' })
+}
+
+/** Renames the row of a person, and deletes it. */
+async function changeRow({ app, anybody, id }: Pick<Place, 'app' | 'anybody'> & { id: number }) {
+  const wish = { name: 'rows', scopes: ['users:read', 'users:write'], mode: 'live' }
+  const by = { actor: { kind: 'cli', id: 'test' }, customer: 'default' } as const
+  const headers = { 'x-api-key': (await createKey(app.administration, wish, by)).key }
+  const row = `/api/v2/users/${id}`
+  const email = 'renamed@example.com'
+  assert.equal((await anybody.patch(row, { email }, headers)).status, 200)
+  assert.equal((await anybody.delete(row, headers)).status, 204)
 }
 
 export async function operate({ app, anybody }: Place): Promise<void> {

@@ -1,0 +1,179 @@
+/** §13: `keys:write` narrows keys of its own customer and mode in place; widening needs `admin`. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases, freshUrl } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import {
+  type Caller,
+  eachService,
+  openService,
+  type TestApp,
+} from '../../../../test/rig/service.ts'
+import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
+
+const DAY_MS = 86_400_000
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
+
+interface Place {
+  readonly admin: Caller
+  /** Holds `keys:write`, and nothing else. */
+  readonly narrower: Caller
+  make(wish?: Record<string, unknown>): Promise<{ id: string; key: string }>
+}
+
+async function placeOf({ as, key }: TestApp): Promise<Place> {
+  const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
+  const narrower = as(await key({ scopes: ['keys:write'], mode: 'live' }))
+  const make: Place['make'] = async (wish = {}) => {
+    const name = 'target'
+    const reply = await admin.post('/admin/keys', { name, scopes: ['orders:read'], ...wish })
+    assert.equal(reply.status, 201, reply.text)
+    return reply.body
+  }
+  return { admin, narrower, make }
+}
+
+const limits = {
+  scopes: ['orders:read', 'orders:write'],
+  cidrs: ['10.0.0.0/8', '2001:db8::/32'],
+  expires_at: inDays(10),
+}
+
+eachService('scopes, addresses and expiry are narrowed', async (service) => {
+  const { admin, narrower, make } = await placeOf(service)
+  const { id } = await make(limits)
+  const change = {
+    scopes: ['orders:read'],
+    cidrs: ['10.1.0.0/16', '10.2.3.4', '2001:db8:1::/48'],
+    expires_at: inDays(5),
+  }
+  const reply = await narrower.patch(`/admin/keys/${id}`, change)
+  assert.equal(reply.status, 200, reply.text)
+  const { scopes, cidrs, expires_at } = reply.body
+  assert.deepEqual({ scopes, cidrs, expires_at }, change)
+  assert.deepEqual((await admin.get(`/admin/keys/${id}`)).body, reply.body)
+  assert.equal('key' in reply.body, false)
+  const { data } = (await admin.get(`/admin/audit?action=key.update&target=${id}`)).body
+  assert.deepEqual(data[0].detail, { ...change, widened: false })
+  const none = await make()
+  const first = { cidrs: ['10.0.0.0/8'], expires_at: inDays(1), scopes: [] }
+  assert.equal((await narrower.patch(`/admin/keys/${none.id}`, first)).status, 200)
+})
+
+const wider: readonly Record<string, unknown>[] = [
+  { scopes: ['orders:read', 'users:read'] },
+  { scopes: ['admin'] },
+  { cidrs: [] },
+  { cidrs: ['0.0.0.0/0'] },
+  { cidrs: ['10.0.0.0/7'] },
+  { cidrs: ['10.0.0.0/8', '11.0.0.1'] },
+  { cidrs: ['2001:db8::/31'] },
+  { cidrs: ['::ffff:11.0.0.0/104'] },
+  { expires_at: null },
+  { expires_at: inDays(11) },
+  { scopes: ['orders:read'], expires_at: inDays(11) },
+]
+
+eachService('widening needs admin, and a refused change changes nothing', async (service) => {
+  const { admin, narrower, make } = await placeOf(service)
+  for (const change of wider) {
+    const { id } = await make(limits)
+    const path = `/admin/keys/${id}`
+    const { body: before } = await admin.get(path)
+    const refused = await narrower.patch(path, change)
+    const what = JSON.stringify(change)
+    assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'], what)
+    assert.match(refused.body.message, /admin/)
+    assert.deepEqual((await admin.get(path)).body, before, what)
+    const { data } = (await admin.get(`/admin/audit?action=key.update&target=${id}`)).body
+    assert.deepEqual(data, [])
+    const widened = await admin.patch(path, change)
+    assert.equal(widened.status, 200, widened.text)
+  }
+})
+
+eachService('a key of another customer or mode does not exist, nor do others', async (service) => {
+  const { admin, narrower, make } = await placeOf(service)
+  const { body: other } = await admin.post('/admin/customers', { name: 'Other' })
+  const keys = [await make({ customer: other.id }), await make({ mode: 'test' })]
+  const change = { scopes: [] }
+  for (const id of [...keys.map((key) => key.id), 'key_0', 'x']) {
+    for (const headers of [{}, { 'if-match': '"odd"' }] as Record<string, string>[]) {
+      assert.equal((await narrower.patch(`/admin/keys/${id}`, change, headers)).status, 404, id)
+    }
+  }
+  for (const { id } of keys) {
+    assert.deepEqual((await admin.get(`/admin/keys/${id}`)).body.scopes, ['orders:read'])
+  }
+  assert.equal((await admin.patch(`/admin/keys/${keys[0]!.id}`, change)).status, 200)
+})
+
+eachService('only admin changes a key that holds admin', async (service) => {
+  const { admin, narrower, make } = await placeOf(service)
+  const { id } = await make({ scopes: ['admin'] })
+  const refused = await narrower.patch(`/admin/keys/${id}`, { scopes: [] })
+  assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
+  assert.equal((await admin.patch(`/admin/keys/${id}`, { scopes: ['orders:read'] })).status, 200)
+})
+
+eachService('keys:write reaches nothing else, and other scopes not this', async (service) => {
+  const { narrower, make } = await placeOf(service)
+  const { id } = await make()
+  for (const [method, path, body] of [
+    ['GET', `/admin/keys/${id}`],
+    ['DELETE', `/admin/keys/${id}`],
+    ['POST', `/admin/keys/${id}/roll`],
+    ['GET', '/admin/keys'],
+    ['POST', '/admin/keys', { name: 'k', scopes: ['keys:write'] }],
+  ] as const) {
+    assert.equal((await narrower.send(method, path, body)).status, 403, `${method} ${path}`)
+  }
+  const reader = service.as(await service.key({ scopes: ['keys:read'], mode: 'live' }))
+  const refused = await reader.patch(`/admin/keys/${id}`, { scopes: [] })
+  assert.match(refused.body.message, /keys:write/)
+})
+
+eachService('bad values are 422, an expired key 409', async (service) => {
+  const { admin, make } = await placeOf(service)
+  const { id } = await make()
+  for (const change of [
+    { name: 'other' },
+    { scopes: ['nothing:read'] },
+    { cidrs: ['10.0.0.0/33'] },
+    { expires_at: inDays(-1) },
+  ]) {
+    assert.equal((await admin.patch(`/admin/keys/${id}`, change)).status, 422)
+  }
+  const test = await make({ mode: 'test' })
+  assert.equal((await admin.patch(`/admin/keys/${test.id}`, { scopes: ['admin'] })).status, 422)
+})
+
+for (const { name } of databases) {
+  test(`every node follows within 2 s [${name}]`, async (t) => {
+    const url = await freshUrl(t, name)
+    const here = await openService(t, name, { url })
+    const there = await openService(t, name, { url })
+    const { narrower, make } = await placeOf(here)
+    const { id, key } = await make({ scopes: ['orders:read', 'users:read'] })
+    const read = () => there.as(key).get('/api/v2/orders')
+    assert.equal((await read()).status, 200)
+    const started = performance.now()
+    const change = { scopes: ['users:read'] }
+    assert.equal((await narrower.patch(`/admin/keys/${id}`, change)).status, 200)
+    assert.equal((await here.as(key).get('/api/v2/orders')).status, 403, 'at once here')
+    await eventually(read, ({ status }) => status === 403)
+    assert.ok(performance.now() - started < 2_500)
+  })
+}
+
+test('the command line changes a key', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const { id } = await jsonOf(place, 'keys', 'create', '--name', 'k', '--scopes', 'orders:read')
+  const narrow = ['--scopes', 'orders:read', '--cidrs', '10.0.0.0/8', '--expires', '5d']
+  const key = await jsonOf(place, 'keys', 'update', id, ...narrow)
+  assert.deepEqual([key.scopes, key.cidrs], [['orders:read'], ['10.0.0.0/8']])
+  const wide = await jsonOf(place, 'keys', 'update', id, '--any-address', '--expires', 'never')
+  assert.deepEqual([wide.cidrs, wide.expires_at], [[], null])
+  assert.equal((await gatehook(place, 'keys', 'update', id)).exit, 2)
+  assert.equal((await gatehook(place, 'keys', 'update', 'key_0', '--any-address')).exit, 1)
+})
