@@ -30,7 +30,7 @@ import { webhookPart } from './assembly/webhooks.ts'
 import type { AuditTrail } from './audit/trail.ts'
 import { type Config, publicUrlOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
-import type { After, Step } from './http/call.ts'
+import type { After, Endpoint, Step } from './http/call.ts'
 import { conditional } from './http/conditional.ts'
 import { createCors } from './http/cors.ts'
 import { createEgress, shed } from './http/egress.ts'
@@ -46,7 +46,7 @@ import { systemRandom } from './kernel/random.ts'
 import { createLister } from './lists/list.ts'
 import { pageProblem } from './oauth/pages.ts'
 import type { Oauth } from './oauth/room.ts'
-import { permit } from './permissions.ts'
+import { type Permission, permissionsOf, permit } from './permissions.ts'
 import { createPipeline } from './pipeline.ts'
 import { createQuota } from './quota/steps.ts'
 import { customEndpoints } from './resources/custom.ts'
@@ -86,6 +86,8 @@ export interface App {
   readonly audit: AuditTrail
   /** The master secret: which one encrypts, and its rotation. */
   readonly secrets: Pick<SecretsPart, 'rotate' | 'status' | 'follow'>
+  /** Who reaches each endpoint, those of declared resources included. */
+  readonly permissions: readonly Permission[]
   openapi(version: string): unknown
   /** Begins background work without opening a port (§2.5). */
   work(): Promise<void>
@@ -133,7 +135,8 @@ async function assemble(base: Omit<Ground, 'trail'>, address: { publicUrl: strin
   const parts = [...partsOf(ground, prepared, engine, health), oauth, versioning, secrets]
   const metrics = metricsPart(ground, parts, engine.identify)
   const steps = { ...versioning.steps, observe: metrics.observe }
-  const server = serverOf(ground, prepared, engine, [...parts, metrics], steps)
+  const endpoints = permit([...parts, metrics].flatMap((part) => part.endpoints ?? []))
+  const server = serverOf(ground, prepared, engine, endpoints, steps)
   const work = workOf(ground, parts)
   return {
     ...prepared,
@@ -147,6 +150,7 @@ async function assemble(base: Omit<Ground, 'trail'>, address: { publicUrl: strin
     clock: prepared.keeper,
     versioning,
     audit: trail,
+    permissions: permissionsOf(endpoints),
     openapi: (version) => engine.documents.get(version),
     inject: server.inject,
     work: work.begin,
@@ -254,12 +258,11 @@ function serverOf(
   ground: Ground,
   prepared: Prepared,
   engine: Engine,
-  parts: readonly Part[],
+  all: readonly Endpoint[],
   steps: Steps,
 ): HttpServer {
   const { config } = ground
   const egress = createEgress(ground.clock)
-  const all = permit(parts.flatMap((part) => part.endpoints ?? []))
   const endpoints = all.filter((endpoint) => ground.serves !== false || ofEveryNode(endpoint))
   return createServer({
     ...ground,

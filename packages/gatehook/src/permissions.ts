@@ -161,3 +161,20 @@ function permitOperation(method: string, path: string, operation: Operation): Op
   }
   return { ...operation, callers: kinds }
 }
+
+/** Lists every method of the endpoints with its callers; declared endpoints name their own scope. */
+export const permissionsOf = (endpoints: readonly Endpoint[]): Permission[] =>
+  endpoints.flatMap((endpoint) =>
+    Object.entries(endpoint.methods).map(([method, operation]) => {
+      const row = isDeclared(endpoint)
+        ? undefined
+        : byRoute.get(`${method} ${templateOf(endpoint.path)}`)
+      const callers = operation.authenticated === false ? 'anyone' : 'credential'
+      return {
+        method: method as Permission['method'],
+        path: endpoint.path,
+        callers: row?.callers ?? callers,
+        scope: operation.scope ?? row?.scope,
+      } as const
+    }),
+  )

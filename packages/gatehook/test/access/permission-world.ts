@@ -1,0 +1,126 @@
+/**
+ * A customer with one of everything, and callers of every kind: its own, and those of another
+ * customer, of the other mode and of another person. For `permissions.test.ts`.
+ */
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import type { Kind } from '../../../../test/rig/databases.ts'
+import type { Caller, Reply } from '../../../../test/rig/service.ts'
+import type { Permission } from '../../src/permissions.ts'
+import {
+  basicOf,
+  type Client,
+  codeFor,
+  exchange,
+  form,
+  openPlace,
+  PASSWORD,
+  type Person,
+} from '../oauth/rig.ts'
+import { openHook } from '../webhooks/hook.ts'
+
+const ENV = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
+
+/** Sends a request with the caller's credential. */
+export type Send = (method: string, path: string, body?: unknown) => Promise<Reply>
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+
+export type World = Awaited<ReturnType<typeof openWorld>>
+
+/** The world, and functions that make further callers of the customer `shop` or of others. */
+export async function openWorld(t: TestContext, kind: Kind) {
+  const place = await openPlace(t, kind, { env: ENV })
+  const { app, admin, anybody, makeClient, makePerson } = place
+  const scopes = [...app.administration.scopes].filter((scope) => scope !== 'admin')
+  const sendWith =
+    (caller: Caller, headers: Record<string, string> = {}): Send =>
+    (method, path, body) =>
+      caller.send(method, path, body, headers)
+  const created = async (path: string, body: unknown) => {
+    const reply = await admin.post(path, body)
+    assert.equal(reply.status, 201, reply.text)
+    return reply.body
+  }
+  const key = async (customer: string, granted = scopes, mode = 'live') => {
+    const made = await created('/admin/keys', { name: 'key', scopes: granted, customer, mode })
+    return { id: made.id as string, send: sendWith(anybody, { 'x-api-key': made.key }) }
+  }
+  const clientToken = async (client: Client, scope?: readonly string[]) => {
+    const asked = { grant_type: 'client_credentials', ...(scope && { scope: scope.join(' ') }) }
+    const reply = await form(anybody, '/oauth/token', asked, basicOf(client))
+    assert.equal(reply.status, 200, reply.text)
+    return sendWith(anybody, bearer(reply.body.access_token))
+  }
+  const login = async ({ email }: Person) => {
+    const reply = await anybody.post('/auth/login', { username: email, password: PASSWORD })
+    assert.equal(reply.status, 200, reply.text)
+    return sendWith(anybody, bearer(reply.body.access_token))
+  }
+  const application = async (client: Client, person: Person) => {
+    const from = { ...place, client, person }
+    const reply = await exchange(from, await codeFor(from))
+    assert.equal(reply.status, 200, reply.text)
+    return sendWith(anybody, bearer(reply.body.access_token))
+  }
+  const shop: string = (await created('/admin/customers', { name: 'Shop' })).id
+  const other: string = (await created('/admin/customers', { name: 'Other' })).id
+  return {
+    ...{ app, admin, anybody, scopes, shop, other },
+    ...{ key, clientToken, login, application, makeClient, makePerson, sendWith },
+    /** One of everything that the customer `shop` has in live mode. */
+    async fill() {
+      const own = await key(shop)
+      const person = await makePerson({ customer: shop })
+      const client = await makeClient({ customer: shop, scopes: ['orders:read', 'users:read'] })
+      const owner = await login(person)
+      await application(client, person)
+      const hook = await openHook(t)
+      const webhook = await own.send('POST', '/webhooks', { url: hook.url, events: ['*'] })
+      assert.equal(webhook.status, 201, webhook.text)
+      const fields = { user_id: person.id, amount: 500, currency: 'EUR' }
+      const order = await own.send('POST', '/api/v2/orders', fields)
+      assert.equal(order.status, 201, order.text)
+      const log = await own.send('GET', `/webhooks/${webhook.body.id}/deliveries`)
+      const { id: delivery, event_id: event } = log.body.data.at(-1)
+      const sessions = await owner('GET', '/auth/sessions')
+      const ids: Readonly<Record<string, string>> = {
+        '/webhooks': webhook.body.id,
+        '/deliveries': delivery,
+        '/events': event,
+        '/auth/sessions': sessions.body.data[0].id,
+        '/auth/consents': client.client_id,
+        '/api/users': String(person.id),
+        '/api/orders': String(order.body.id),
+        '/admin/customers': shop,
+        '/admin/keys': own.id,
+        '/admin/clients': client.client_id,
+        '/admin/users': String(person.id),
+        '/admin/versions': 'v1',
+      }
+      return { own, person, client, owner, ids }
+    },
+  }
+}
+
+/** A body that the operation accepts, so that a refusal has no other cause. */
+const BODIES: Readonly<Record<string, unknown>> = {
+  'PATCH /webhooks/:id': { description: 'taken' },
+  'POST /webhooks/:id/test': { event_type: 'order.created' },
+  'POST /webhooks/:id/recover': { since: '2026-01-01T00:00:00Z' },
+  'POST /webhooks/:id/replay': { since: '2026-01-01T00:00:00Z' },
+  'PATCH /api/users/:id': { name: 'taken' },
+  'PATCH /api/orders/:id': { note: 'taken' },
+  'PATCH /admin/keys/:id': { scopes: [] },
+}
+
+export const bodyFor = ({ method, path }: Permission): unknown => BODIES[`${method} ${path}`]
+
+/** The path of a row with an id in place of its parameter; `ids` by the path before it. */
+export function pathOf({ path }: Permission, ids: Readonly<Record<string, string>>): string {
+  const versioned = (text: string) => text.replace(/^\/api\//, '/api/v2/')
+  const [before, after] = path.split(/\/:\w+/) as [string, string?]
+  if (after === undefined) return versioned(path)
+  assert.ok(ids[before], `permission-world.ts names no id for ${path}`)
+  return versioned(`${before}/${ids[before]}${after}`)
+}

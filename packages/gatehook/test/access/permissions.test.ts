@@ -1,0 +1,160 @@
+/**
+ * Every endpoint × every kind of caller: only those of its row in `permissions.ts` reach it, with
+ * its scope (§3.6, §4.5), and nothing of another customer, mode or owner (§1.1, §6.7).
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases } from '../../../../test/rig/databases.ts'
+import { endpoint, noContent } from '../../src/http/call.ts'
+import type { CallerKind } from '../../src/kernel/principal.ts'
+import { CALLERS, type Permission, permissions, permit } from '../../src/permissions.ts'
+import { bodyFor, openWorld, pathOf, type Send, type World } from './permission-world.ts'
+
+const named = ({ method, path }: Permission): string => `${method} ${path}`
+
+test('an endpoint without a row, or with another scope than its row, stops the start', () => {
+  const handle = noContent
+  const unlisted = endpoint('root', '/secrets', { GET: { handle } })
+  assert.throws(() => permit([unlisted]), /no row for GET \/secrets/)
+  for (const operation of [{ handle }, { handle, scope: 'events:read' }]) {
+    const wrong = endpoint('root', '/webhooks', { GET: operation })
+    assert.throws(() => permit([wrong]), /does not agree with its row/)
+  }
+})
+
+test('every path under /admin needs a scope, every account path a first-party person', () => {
+  for (const row of permissions) {
+    if (row.path.startsWith('/admin/')) {
+      assert.equal(row.callers, 'administration', named(row))
+      assert.ok(row.scope === 'admin' || row.scope === 'keys:write', named(row))
+    }
+    if (/^\/auth\/(sessions|consents|logout-all|password)/.test(row.path)) {
+      assert.equal(row.callers, 'account', named(row))
+    }
+    const changes = row.method !== 'GET'
+    if (changes) assert.notEqual(row.callers, 'anyone', `${named(row)} changes something`)
+  }
+})
+
+/** Callers of the customer `shop` with every scope, by kind. */
+async function callersOf(world: World): Promise<ReadonlyMap<CallerKind, Send>> {
+  const { shop, scopes, makeClient, makePerson } = world
+  const person = await makePerson({ customer: shop, scopes })
+  const client = await makeClient({ customer: shop, scopes })
+  return new Map<CallerKind, Send>([
+    ['key', (await world.key(shop)).send],
+    ['client', await world.clientToken(client)],
+    ['application', await world.application(client, person)],
+    ['person', await world.login(person)],
+  ])
+}
+
+/** Ids that no row has: a caller that is let in finds nothing and changes nothing. */
+const NO_IDS = new Proxy<Record<string, string>>({}, { get: () => '999999999' })
+
+/** Rows that the pipeline guards, by what it says to a caller of the wrong kind. */
+const guarded = (rows: readonly Permission[]) =>
+  rows.filter(({ callers }) => CALLERS[callers].kinds !== undefined)
+
+for (const { name } of databases) {
+  test(`a caller of a kind that the row does not name is rejected [${name}]`, async (t) => {
+    const world = await openWorld(t, name)
+    const callers = await callersOf(world)
+    const rows = guarded(world.app.permissions)
+    const last = rows.filter((row) => row.path === '/auth/logout-all') // it ends the sessions
+    for (const row of [...rows.filter((one) => !last.includes(one)), ...last]) {
+      const path = pathOf(row, NO_IDS)
+      // A stream of events that is let in does not end.
+      const endless = row.path === '/events/stream'
+      const kinds: readonly CallerKind[] = CALLERS[row.callers].kinds!
+      const without = await world.anybody.send(row.method, path, bodyFor(row))
+      assert.equal(without.status, 401, `${named(row)} without a credential`)
+      for (const [kind, send] of callers) {
+        if (endless && kinds.includes(kind)) continue
+        const { status, body } = await send(row.method, path, bodyFor(row))
+        const text = `${named(row)} as ${kind}: ${status} ${body?.error}`
+        if (kinds.includes(kind) && row.scope !== 'admin') {
+          assert.ok(status !== 401 && status !== 403 && status < 500, text)
+        } else {
+          assert.equal(status, 403, text)
+        }
+      }
+    }
+  })
+
+  test(`a caller with every scope but the row's is rejected by its name [${name}]`, async (t) => {
+    const world = await openWorld(t, name)
+    const { shop, scopes, makeClient, makePerson } = world
+    const client = await makeClient({ customer: shop, scopes })
+    const rows = guarded(world.app.permissions).filter(({ scope }) => scope !== undefined)
+    for (const scope of new Set(rows.map((row) => row.scope!))) {
+      const rest = scopes.filter((one) => one !== scope)
+      const callers: Readonly<Record<string, Send>> = {
+        key: (await world.key(shop, rest)).send,
+        client: await world.clientToken(client, rest),
+        person: await world.login(await makePerson({ customer: shop, scopes: rest })),
+      }
+      for (const row of rows.filter((one) => one.scope === scope)) {
+        for (const [kind, send] of Object.entries(callers)) {
+          const { status, body } = await send(row.method, pathOf(row, NO_IDS), bodyFor(row))
+          const text = `${named(row)} as ${kind}`
+          assert.deepEqual([status, body?.error], [403, 'insufficient_scope'], text)
+          assert.ok(body.message.includes(scope), `${text}: ${body.message}`)
+        }
+      }
+    }
+  })
+
+  test(`what is another's is 404, is in no list and stays as it was [${name}]`, async (t) => {
+    const world = await openWorld(t, name)
+    const { shop, other, scopes, makeClient, makePerson } = world
+    const { own, owner, ids } = await world.fill()
+    const foreign: readonly (readonly [string, Send, RegExp?])[] = [
+      ['a key of another customer', (await world.key(other)).send],
+      ['a key of the other mode', (await world.key(shop, scopes, 'test')).send],
+      [
+        'a client of another customer',
+        await world.clientToken(await makeClient({ customer: other, scopes })),
+      ],
+      ['a person of another customer', await world.login(await makePerson({ customer: other }))],
+      // Another person of the same customer: what belongs to a person.
+      [
+        'another person',
+        await world.login(await makePerson({ customer: shop })),
+        /^\/(api\/(users|orders)|auth)\//,
+      ],
+    ]
+    const mine = Object.entries(ids).filter(([before]) => !before.startsWith('/admin/'))
+    const state = () =>
+      Promise.all(
+        mine.map(async ([before, id]) => {
+          if (before === '/auth/consents') return (await owner('GET', before)).text
+          const send = before.startsWith('/auth/') ? owner : own.send
+          const path = `${before.replace(/^\/api\//, '/api/v2/')}/${id}`
+          const reply = await send('GET', path)
+          assert.equal(reply.status, 200, `${path}: ${reply.text}`)
+          return reply.text
+        }),
+      )
+    const before = await state()
+    for (const row of world.app.permissions) {
+      const declared = row.callers === 'credential' || row.callers === 'account'
+      if (!declared || row.path === '/api/protected' || row.path === '/events/stream') continue
+      const single = row.path.includes(':')
+      if (!single && row.method !== 'GET') continue
+      for (const [who, send, only] of foreign) {
+        if (only && !only.test(`${row.path}/`)) continue
+        const reply = await send(row.method, pathOf(row, ids), bodyFor(row))
+        const text = `${named(row)} as ${who}: ${reply.text}`
+        if (single) assert.ok(reply.status === 404 || reply.status === 403, text)
+        if (single && reply.status === 403) {
+          assert.match(reply.body.error, /insufficient_scope|first_party_required|forbidden/, text)
+        }
+        const listed = mine.filter(([, id]) => reply.text.includes(`"id":${JSON.stringify(id)}`))
+        const numbered = mine.filter(([, id]) => reply.text.includes(`"id":${id},`))
+        assert.deepEqual([...listed, ...numbered], [], text)
+      }
+    }
+    assert.deepEqual(await state(), before)
+  })
+}
