@@ -1,0 +1,175 @@
+/**
+ * The attacks of row 21, each a function that goes on until its signal is aborted: what one
+ * customer, or a stranger, can do to a process that serves others. Runs in a process of its own.
+ */
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { HTTPS, send } from './world.ts'
+
+export interface Target {
+  readonly url: string
+  readonly port: number
+  readonly noisyKeys: readonly string[]
+}
+
+export type Attack = (target: Target, signal: AbortSignal) => Promise<void>
+
+/** Runs `count` loops until the signal; an answer that refuses the attack is what is hoped for. */
+async function loops(count: number, signal: AbortSignal, once: (n: number) => Promise<unknown>) {
+  let n = 0
+  const loop = async () => {
+    while (!signal.aborted) {
+      const failed = await once(n++).then(
+        () => false,
+        () => true,
+      )
+      // A refusal is cheap to ask for again: a hundred a second from each loop.
+      if (failed) await pause(10)
+    }
+  }
+  await Promise.all(Array.from({ length: count }, loop))
+}
+
+/** Sends a request on a socket of its own and reads only what `reads` says. */
+function raw(port: number, head: readonly string[], signal: AbortSignal, reads: boolean) {
+  return new Promise<void>((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write(`${head.join('\r\n')}\r\nhost: 127.0.0.1:${port}\r\n\r\n`)
+    })
+    if (reads) socket.resume()
+    else socket.pause()
+    const end = () => socket.destroy()
+    signal.addEventListener('abort', end)
+    socket.on('error', end)
+    socket.on('close', () => {
+      signal.removeEventListener('abort', end)
+      resolve()
+    })
+  })
+}
+
+const proxied = (address: string) => `x-forwarded-for: ${address}\r\nx-forwarded-proto: https`
+const anyAddress = (n: number) => `203.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
+
+const unreadAnswers: Attack = ({ port, noisyKeys }, signal) =>
+  loops(40, signal, (n) => {
+    const key = noisyKeys[n % noisyKeys.length]
+    const path = '/events?limit=100&sort=-id'
+    return raw(port, [`GET ${path} HTTP/1.1`, `x-api-key: ${key}`, proxied('::1')], signal, false)
+  })
+
+const SORTS = ['note,-amount,status', '-note,created_at', 'status,-note', 'amount,note,-updated_at']
+
+const expensiveLists: Attack = (target, signal) =>
+  loops(8, signal, (n) => {
+    const key = target.noisyKeys[n % target.noisyKeys.length]!
+    const query = `sort=${SORTS[n % SORTS.length]}&limit=100&amount[gte]=${n % 100}`
+    const style = n % 2 ? '&pagination=hypermedia&page=1' : ''
+    const path = style ? query.replace('limit', 'per_page') + style : query
+    return send(target, key, 'GET', `/api/v2/orders?${path}`)
+  })
+
+const passwordGuesses: Attack = (target, signal) =>
+  loops(150, signal, async (n) => {
+    const headers = { 'content-type': 'application/json', ...HTTPS }
+    const answer = await fetch(`${target.url}/auth/login`, {
+      method: 'POST',
+      headers: { ...headers, 'x-forwarded-for': anyAddress(n) },
+      body: JSON.stringify({ username: `user${n % 500}@example.com`, password: 'guess guess' }),
+    })
+    await answer.text()
+    if (answer.status !== 401) throw new Error(String(answer.status))
+  })
+
+const eventStreams: Attack = ({ port, noisyKeys }, signal) =>
+  loops(200, signal, async (n) => {
+    const key = noisyKeys[n % noisyKeys.length]
+    const head = ['GET /events/stream HTTP/1.1', `x-api-key: ${key}`, proxied('::1')]
+    await raw(port, head, signal, true)
+    throw new Error('ended')
+  })
+
+/** A receiver on this machine: answers with a status, or never. */
+async function receiver(signal: AbortSignal, status: number | undefined): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume()
+    const ping = request.headers['gatehook-event'] === 'webhook.ping'
+    if (status !== undefined || ping) response.writeHead(status ?? 200).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  signal.addEventListener('abort', () => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+async function registered(target: Target, count: number, url: string): Promise<string[]> {
+  const body = { url, events: ['payment.succeeded'] }
+  const ids: string[] = []
+  for (let n = 0; n < count; n++) {
+    const made = await send(target, target.noisyKeys[0]!, 'POST', '/webhooks', body)
+    ids.push(made.id)
+  }
+  return ids
+}
+
+async function removed(target: Target, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await send(target, target.noisyKeys[0]!, 'DELETE', `/webhooks/${id}`)
+}
+
+const replays: Attack = async (target, signal) => {
+  const ids = await registered(target, 10, await receiver(signal, 200))
+  const body = { since: '2025-01-01T00:00:00Z' }
+  await loops(10, signal, async (n) => {
+    await send(target, target.noisyKeys[1]!, 'POST', `/webhooks/${ids[n % 10]}/replay`, body)
+    await pause(50)
+  })
+  await removed(target, ids)
+}
+
+const registrationLoop: Attack = async (target, signal) => {
+  const url = await receiver(signal, 500)
+  await loops(8, signal, async (n) => {
+    const key = target.noisyKeys[n % target.noisyKeys.length]!
+    const body = { url, events: ['payment.succeeded'] }
+    const { id } = await send(target, key, 'POST', '/webhooks', body)
+    await send(target, key, 'DELETE', `/webhooks/${id}`)
+  })
+}
+
+const hangingReceivers: Attack = async (target, signal) => {
+  const ids = await registered(target, 50, await receiver(signal, undefined))
+  const object = { id: 1, text: 'x'.repeat(250_000) }
+  await loops(1, signal, async () => {
+    const body = { type: 'payment.succeeded', object }
+    await send(target, target.noisyKeys[2]!, 'POST', '/events', body)
+    await pause(150)
+  })
+  await removed(target, ids)
+}
+
+const SPACES = ' '.repeat(7_000)
+const RANGES = Array.from({ length: 380 }, (_, n) => `a/b${n};q=0.${n}`).join(',')
+
+const costlyHeaders: Attack = ({ port }, signal) =>
+  loops(4, signal, (n) => {
+    const header =
+      n % 2 ? `accept: ${RANGES}` : `authorization: Bearer a${SPACES}b${SPACES.slice(0, 6_000)}c`
+    const close = 'connection: close'
+    const head = ['GET /api/v2/protected HTTP/1.1', header, close, proxied(anyAddress(n))]
+    return raw(port, head, signal, true)
+  })
+
+/** By the name that the table of the README shows. */
+export const attacks: Readonly<Record<string, Attack>> = {
+  'unread answers': unreadAnswers,
+  'expensive lists': expensiveLists,
+  'password guesses': passwordGuesses,
+  'event streams': eventStreams,
+  replays,
+  'registrations in a loop': registrationLoop,
+  'hanging receivers': hangingReceivers,
+  'costly headers': costlyHeaders,
+}

@@ -1,0 +1,181 @@
+/**
+ * Two customers of one installation for row 21: `noisy`, who attacks, with 300,000 orders and
+ * events of 250 kB, and `quiet`, whose requests are measured. Everything a front door gives is
+ * created through it; only the orders are inserted by SQL.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { gatehookCommand, startOnce } from '../contenders.ts'
+import { BENCH_KEY } from '../data.ts'
+import { newDatabase } from '../postgres.ts'
+import { type Server, startServer } from '../server.ts'
+
+export type DatabaseName = 'sqlite' | 'postgres'
+
+export interface World {
+  readonly server: Server
+  /** Keys of the attacker, and of the customer that is measured. */
+  readonly noisyKeys: readonly string[]
+  readonly quietKeys: readonly string[]
+  /** A user of the measured customer, for orders, and the sign-in of a person of it. */
+  readonly quietUserId: number
+  readonly person: { readonly username: string; readonly password: string }
+  end(): Promise<void>
+}
+
+const ORDERS = 300_000
+const KEYS = 40
+const LARGE_EVENTS = 100
+const LARGE_BYTES = 250_000
+const SMALL_EVENTS = 20_000
+/** The attacker's own limits are as high as an operator would set them. */
+const GENEROUS = { limit: 1_000_000, window_s: 60 }
+const PASSWORD = 'a rather long pass phrase'
+
+/** Sends JSON; throws for a status that is not 2xx. */
+export async function send(
+  server: Pick<Server, 'url'>,
+  key: string,
+  method: string,
+  path: string,
+  body?: unknown,
+) {
+  const headers = { 'x-api-key': key, 'content-type': 'application/json', ...HTTPS }
+  const answer = await fetch(server.url + path, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/** The bench stands where a trusted proxy would, so that it can name addresses. */
+export const HTTPS = { 'x-forwarded-proto': 'https' } as const
+
+export async function openWorld(name: DatabaseName, progress: (line: string) => void) {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehook-beside-'))
+  const file = join(folder, 'gatehook.db')
+  const url = name === 'sqlite' ? `sqlite:${file}` : await newDatabase(undefined)
+  const { args, env } = gatehookCommand(url)
+  const command = {
+    args,
+    env: {
+      ...env,
+      GATEHOOK_RATE_LIMIT: '1000/60', // as shipped
+      GATEHOOK_SECRET_KEY: Buffer.alloc(32, 'bench').toString('hex'),
+      GATEHOOK_TRUST_PROXY: '127.0.0.1',
+      GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1',
+    },
+  }
+  await startOnce(command, folder)
+  const server = await startServer(command, join(folder, 'log'), undefined)
+  progress(`${name}: preparing ${ORDERS.toLocaleString('en')} orders and the events`)
+  const customers = await createCustomers(server)
+  const userId = customers.noisyUserId
+  if (name === 'sqlite') fillSqlite(file, customers.noisyNo, userId)
+  else await fillPostgres(url, customers.noisyNo, userId)
+  await recordEvents(server, customers.noisyKeys[0]!)
+  return {
+    server,
+    ...customers,
+    async end() {
+      await server.end('SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  } satisfies World
+}
+
+async function createCustomers(server: Server) {
+  const admin = (method: string, path: string, body?: unknown) =>
+    send(server, BENCH_KEY, method, path, body)
+  const scopes = ['users:read', 'users:write', 'orders:read', 'orders:write'].concat([
+    ...['webhooks:read', 'webhooks:write', 'events:read', 'events:write'],
+  ])
+  const customer = async (name: string) => {
+    const { id } = await admin('POST', '/admin/customers', { name })
+    const limits = { rate_limit: GENEROUS, total_rate_limit: GENEROUS }
+    await admin('PATCH', `/admin/customers/${id}`, { limits })
+    const keys: string[] = []
+    for (let n = 0; n < KEYS; n++) {
+      const made = await admin('POST', '/admin/keys', { name: `${n}`, scopes, customer: id })
+      keys.push(made.key)
+    }
+    const user = { name: 'Ada', email: `${name}@example.com` }
+    const { id: userId } = await send(server, keys[0]!, 'POST', '/api/v2/users', user)
+    return { id, keys, userId: userId as number }
+  }
+  const noisy = await customer('noisy')
+  const quiet = await customer('quiet')
+  const username = 'person@example.com'
+  const person = { name: 'Person', email: username, password: PASSWORD, customer: quiet.id }
+  await admin('POST', '/admin/users', person)
+  return {
+    noisyKeys: noisy.keys,
+    noisyUserId: noisy.userId,
+    noisyNo: noisy.id as string,
+    quietKeys: quiet.keys,
+    quietUserId: quiet.userId,
+    person: { username, password: PASSWORD },
+  }
+}
+
+const COLUMNS = 'scope, user_id, status, amount, currency, note, created_at, updated_at'
+/** `n` is the number of the row; every sort key of the attack is unindexed together. */
+const VALUES = `2 * c.no + 1, $user, 'pending', 1 + (n * 7919) % 100000, 'EUR',
+  'note ' || (n * 104729) % 1000, 1700000000000 + n, 1700000000000 + n`
+const COUNTER = `INSERT INTO gh_counters (scope, collection, slot, total)
+  SELECT 2 * no + 1, 'orders', 0, ${ORDERS} FROM gh_customers WHERE id = $customer`
+
+const filled = (text: string, customer: string, user: number) =>
+  text.replaceAll('$customer', `'${customer}'`).replaceAll('$user', String(user))
+
+function fillSqlite(file: string, customer: string, user: number): void {
+  const db = new DatabaseSync(file)
+  db.exec(
+    filled(
+      `WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted
+         WHERE n < ${ORDERS})
+       INSERT INTO orders (${COLUMNS}) SELECT ${VALUES} FROM counted, gh_customers c
+         WHERE c.id = $customer; ${COUNTER}`,
+      customer,
+      user,
+    ),
+  )
+  db.close()
+}
+
+async function fillPostgres(url: string, customer: string, user: number): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  const rows = `generate_series(1, ${ORDERS}::bigint) AS n`
+  await client.query(
+    filled(
+      `INSERT INTO orders (${COLUMNS}) SELECT ${VALUES} FROM ${rows}, gh_customers c
+         WHERE c.id = $customer; ${COUNTER}`,
+      customer,
+      user,
+    ),
+  )
+  await client.query('VACUUM ANALYZE')
+  await client.end()
+}
+
+async function recordEvents(server: Server, key: string): Promise<void> {
+  const record = (object: unknown) =>
+    send(server, key, 'POST', '/events', { type: 'payment.succeeded', object })
+  const many = async (count: number, object: (n: number) => unknown) => {
+    let next = 0
+    const one = async () => {
+      while (next < count) await record(object(next++))
+    }
+    await Promise.all(Array.from({ length: 16 }, one))
+  }
+  await many(SMALL_EVENTS, (id) => ({ id }))
+  const text = 'x'.repeat(LARGE_BYTES)
+  await many(LARGE_EVENTS, (id) => ({ id, text }))
+}
