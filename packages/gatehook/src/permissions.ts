@@ -162,7 +162,7 @@ function permitOperation(method: string, path: string, operation: Operation): Op
   return { ...operation, callers: kinds }
 }
 
-/** Lists every method of the endpoints with its callers; declared endpoints name their own scope. */
+/** Lists each method of the endpoints with its callers and scope, declared endpoints included. */
 export const permissionsOf = (endpoints: readonly Endpoint[]): Permission[] =>
   endpoints.flatMap((endpoint) =>
     Object.entries(endpoint.methods).map(([method, operation]) => {
