@@ -8,7 +8,7 @@ export const LONG_FILES: readonly string[] = []
 export const LONG_FUNCTIONS: readonly string[] = []
 export const WIDE_FILES: readonly string[] = []
 export const NOT_BUILT: readonly string[] = [
-  '2.1 2.7 2.8',
+  '2.1 2.8',
 
   '7.10',
   '9.14',

@@ -38,13 +38,14 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       [
         '2.4',
-        'SIGTERM drains for 10 s at most; a second signal ends at once; `start DIR` serves DIR.',
+        'SIGTERM: unready, then a drain of 10 s; a second ends at once; `start DIR` serves DIR.',
       ],
       ['2.5', '`--role api,delivery` splits nodes.'],
       [
         '2.6',
         'One table of options, all mistakes reported together, exit 78; the master secret rotates.',
       ],
+      ['2.7', '`/readyz` is about writes, `/readyz?for=read` about reads; both tell why not.'],
     ],
   ],
   [

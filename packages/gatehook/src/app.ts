@@ -2,6 +2,7 @@
  * Where everything meets: a configuration and a service become a running API. Reads top to bottom
  * like a recipe; nothing downstairs imports it. How each part is put together is `assembly/`.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Administration } from './access/administration.ts'
 import {
   authenticate,
@@ -28,7 +29,7 @@ import { tokensOf } from './assembly/tokens.ts'
 import { versionPart } from './assembly/versions.ts'
 import { webhookPart } from './assembly/webhooks.ts'
 import type { AuditTrail } from './audit/trail.ts'
-import { type Config, publicUrlOf } from './config/config.ts'
+import { type Config, databaseAddress, publicUrlOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
 import type { After, Endpoint, Step } from './http/call.ts'
 import { conditional } from './http/conditional.ts'
@@ -95,7 +96,12 @@ export interface App {
   listen(): Promise<{ url: string; port: number }>
   /** A call without a socket. */
   readonly inject: HttpServer['inject']
-  /** Drains (§2.4), then closes everything. */
+  /**
+   * Makes the node unready and, for as long as balancers need to notice, goes on serving (§2.4).
+   * `close` comes next.
+   */
+  drain(): Promise<void>
+  /** Lets requests in flight finish (§2.4), then closes everything. */
   close(): Promise<void>
 }
 
@@ -161,6 +167,11 @@ async function assemble(base: Omit<Ground, 'trail'>, address: { publicUrl: strin
       log.flush?.()
       return bound
     },
+    async drain() {
+      state.draining = true
+      server.leave()
+      if (server.isListening) await delay(drainDelayMs(config))
+    },
     async close() {
       state.draining = true
       await Promise.all([server.drain(DRAIN_LIMIT_MS), work.drain()])
@@ -169,6 +180,10 @@ async function assemble(base: Omit<Ground, 'trail'>, address: { publicUrl: strin
     },
   }
 }
+
+/** A balancer in front of several nodes has to notice; in front of SQLite there is one node. */
+const drainDelayMs = ({ drainDelayS, databaseUrl }: Config): number =>
+  1000 * (drainDelayS ?? (databaseAddress(databaseUrl).kind === 'postgres' ? 5 : 0))
 
 type Engine = ReturnType<typeof equip>
 

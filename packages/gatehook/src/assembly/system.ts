@@ -32,17 +32,16 @@ export function systemPart(
   { list, perform, collections, draining, secrets }: SystemDeps,
 ): Part {
   const { db, log, clock, config } = ground
-  const checks = {
+  const read = {
     database: databaseCheck(db),
-    writes: writeCheck(db, clock),
     migrations: migrationCheck(db),
-    master_secret: secrets.check,
     draining: drainCheck(draining),
   }
+  const write = { ...read, writes: writeCheck(db, clock), master_secret: secrets.check }
   let stopClock = () => {}
   return {
     endpoints: [
-      ...probeEndpoints(checks, log),
+      ...probeEndpoints({ read, write }, log),
       rootEndpoint({ name: service.name, versions, collections }),
       auditEndpoint(list, trail),
       ...(keeper ? [clockEndpoint(keeper, perform)] : []),
@@ -50,7 +49,7 @@ export function systemPart(
         db,
         clock,
         log,
-        checks,
+        checks: write,
         release: ground.release ?? 'unknown',
         node: process.version,
         startedMs: clock.elapsedMs(),

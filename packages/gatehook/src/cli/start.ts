@@ -41,6 +41,7 @@ async function untilSignal(app: App, log: Log): Promise<void> {
   })
   clearInterval(alive)
   log.info({ signal }, 'draining')
+  await app.drain()
   await app.close()
   log.info('stopped')
 }

@@ -194,6 +194,15 @@ export const options = {
     fallback: '0',
     sentence: 'Age at which audit rows are purged; 0 retains them forever.',
   }),
+  drainDelayS: option({
+    env: 'GATEHOOK_DRAIN_DELAY_S',
+    kind: kind.seconds(0, 300),
+    fallback: null,
+    otherwise: 'SQLite: 0; PostgreSQL: 5',
+    sentence:
+      'How long /readyz answers 503 after SIGTERM while requests are still accepted; longer than ' +
+      'a balancer takes to notice.',
+  }),
   logLevel: option({
     env: 'GATEHOOK_LOG_LEVEL',
     kind: kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),

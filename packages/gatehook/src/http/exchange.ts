@@ -80,7 +80,9 @@ export interface Context {
   readonly errorShapes: ErrorShapes
   /** What waits to be read by callers (§11.5). */
   readonly egress: Egress
-  /** Aborted when the server drains: answers then close their connection, streams end. */
+  /** Set when the server is about to drain: from then on answers close their connection. */
+  leaving: boolean
+  /** Aborted when the server drains: streams end. */
   readonly drain: AbortController
 }
 

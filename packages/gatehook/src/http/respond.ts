@@ -96,7 +96,7 @@ function send(exchange: Exchange, answer: Answer): void {
   }
   merge(headers, exchange.out)
   if (answer.headers) merge(headers, answer.headers)
-  if (exchange.closing || exchange.context.drain.signal.aborted) headers.connection = 'close'
+  if (exchange.closing || exchange.context.leaving) headers.connection = 'close'
   if (answer.cookies) headers['set-cookie'] = [...answer.cookies]
   if (answer.stream) {
     pour(exchange, status, headers, answer.stream)

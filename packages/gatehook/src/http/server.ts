@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttps, Server as HttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import { setImmediate as immediate } from 'node:timers/promises'
 import createRouter from 'find-my-way'
 import type { Response as Injected, InjectOptions } from 'light-my-request'
 import type { Clock } from '../kernel/clock.ts'
@@ -58,8 +59,16 @@ export interface HttpServer {
   /** A call without a socket: for the CLI and for tests. */
   inject(call: string | InjectOptions): Promise<Injected>
   /**
+   * From here on every answer closes its connection, so that clients that keep connections open
+   * take their next request elsewhere. New connections are still accepted.
+   */
+  leave(): void
+  /** Whether connections are accepted. */
+  readonly isListening: boolean
+  /**
    * No new connections; requests in flight finish, at most `limitMs` milliseconds long; then every
-   * connection is closed. Resolves with whether all finished.
+   * connection is closed. A request that had arrived before is in flight. Resolves with whether all
+   * finished.
    */
   drain(limitMs: number): Promise<boolean>
   /** Closes at once, connections included. */
@@ -93,6 +102,7 @@ export function createServer(options: ServerOptions): HttpServer {
     documentation,
     errorShapes: options.errorShapes ?? {},
     egress: options.egress ?? createEgress(clock),
+    leaving: false,
     drain: new AbortController(),
   }
   const rules: ArrivalRules = { urlBytes: limits.urlBytes, roots: options.roots, random }
@@ -242,6 +252,17 @@ function receive(server: HttpServerOfNode, listener: Listener) {
   }
 }
 
+/**
+ * Lets the event loop accept and read what has reached this machine. Closing the listener would
+ * reset connections that wait to be accepted; closing an idle connection, a request in its buffer.
+ */
+async function arrivals(): Promise<void> {
+  for (let turn = 0; turn < ARRIVAL_TURNS; turn++) await immediate()
+}
+
+/** One to accept a connection, one to read from it, one for a TLS record that came in parts. */
+const ARRIVAL_TURNS = 3
+
 /** Listening, draining, closing. */
 function operate(
   server: HttpServerOfNode,
@@ -285,7 +306,15 @@ function operate(
       const scheme = options.tls ? 'https' : 'http'
       return { url: `${scheme}://${name}:${bound.port}`, port: bound.port }
     },
+    leave() {
+      context.leaving = true
+    },
+    get isListening() {
+      return server.listening
+    },
     async drain(limitMs) {
+      context.leaving = true
+      await arrivals()
       context.drain.abort()
       stopListening()
       server.closeIdleConnections()

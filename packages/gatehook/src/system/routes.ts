@@ -4,7 +4,8 @@
 import { auditCollection, auditView } from '../audit/collection.ts'
 import { actorOf } from '../audit/store.ts'
 import type { AuditTrail } from '../audit/trail.ts'
-import { type Endpoint, json } from '../http/call.ts'
+import { type Call, type Endpoint, json } from '../http/call.ts'
+import { parameterFailure } from '../http/query.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
@@ -18,8 +19,28 @@ const scope = 'admin'
 const authenticated = false
 const FRESH = { 'cache-control': 'no-store' }
 
-/** `/healthz` says that the process runs, `/readyz` whether it should be sent requests. */
-export const probeEndpoints = (checks: Checks, log: Log): Endpoint[] => [
+/** What a balancer sends to a node: everything, or only requests that change nothing. */
+const PURPOSES = ['write', 'read'] as const
+
+function purposeOf({ query }: Call): (typeof PURPOSES)[number] {
+  const text = query.get('for') ?? 'write'
+  const purpose = PURPOSES.find((name) => name === text)
+  if (purpose) return purpose
+  throw parameterFailure('invalid_parameter', 'for', `must be ${PURPOSES.join(' or ')}`)
+}
+
+export interface ReadinessChecks {
+  /** Of a node that serves reads. */
+  readonly read: Checks
+  /** Of one that stores writes; those of reads among them. */
+  readonly write: Checks
+}
+
+/**
+ * `/healthz` says that the process runs; `/readyz` whether a balancer should send it requests, and
+ * `/readyz?for=read` whether it should send it reads (§2.7).
+ */
+export const probeEndpoints = (checks: ReadinessChecks, log: Log): Endpoint[] => [
   {
     kind: 'probe',
     path: '/healthz',
@@ -31,8 +52,8 @@ export const probeEndpoints = (checks: Checks, log: Log): Endpoint[] => [
     methods: {
       GET: {
         authenticated,
-        async handle() {
-          const reasons = await unreadiness(checks, log)
+        async handle(call) {
+          const reasons = await unreadiness(checks[purposeOf(call)], log)
           const ready = reasons.length === 0
           return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', reasons }, FRESH)
         },

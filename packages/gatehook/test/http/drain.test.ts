@@ -38,6 +38,20 @@ test('draining takes no connections, closes idle ones, lets those in flight fini
   assert.equal(answer?.headers.connection, 'close')
 })
 
+test('what has reached this machine is answered before the listener closes', async (t) => {
+  const { server, port } = await start(t)
+  const idle = open(port)
+  idle.socket.write(`GET /healthz ${KEPT}`)
+  await idle.first
+  idle.socket.write(`GET /healthz ${KEPT}`)
+  const fresh = open(port)
+  fresh.socket.write(`GET /healthz ${KEPT}`)
+  await new Promise(process.nextTick) // now the kernel has connected it
+  assert.equal(await server.drain(10_000), true)
+  await Promise.all([idle.closed, fresh.closed])
+  assert.deepEqual([idle.answers().length, fresh.answers().length], [2, 1])
+})
+
 test('draining is bounded, and says so when something did not finish', async (t) => {
   const { server, port, entered } = await withSlow(t)
   const busy = open(port)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase, eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
 import type { Call, Endpoint } from '../../src/http/call.ts'
+import { Query } from '../../src/http/query.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import type { Database } from '../../src/storage/database.ts'
@@ -11,7 +12,7 @@ import { probeEndpoints, rootEndpoint, systemEndpoint } from '../../src/system/r
 
 async function get(endpoints: readonly Endpoint[], path: string) {
   const endpoint = endpoints.find((each) => each.path === path)
-  const answer = await endpoint!.methods.GET!.handle({} as Call)
+  const answer = await endpoint!.methods.GET!.handle({ query: Query.empty } as Call)
   return { status: answer.status, body: JSON.parse(answer.json!) }
 }
 
@@ -22,7 +23,7 @@ eachDatabase('/readyz says why not', async (db) => {
     migrations: migrationCheck(db),
     draining: drainCheck(() => draining),
   }
-  const endpoints = probeEndpoints(checks, quietLog)
+  const endpoints = probeEndpoints({ read: {}, write: checks }, quietLog)
   const ready = async () => {
     const { status, body } = await get(endpoints, '/readyz')
     return [status, body.status, body.reasons.map((each: { check: string }) => each.check)]
@@ -67,7 +68,7 @@ test('a check that fails or hangs is a reason, and says nothing internal', async
     },
     hanging: () => new Promise<undefined>(() => undefined),
   }
-  const asked = get(probeEndpoints(checks, quietLog), '/readyz')
+  const asked = get(probeEndpoints({ read: {}, write: checks }, quietLog), '/readyz')
   await new Promise(setImmediate) // those that fail have failed now; nothing waits for real time
   t.mock.timers.tick(2000)
   const { status, body } = await asked
