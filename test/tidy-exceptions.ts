@@ -11,6 +11,5 @@ export const NOT_BUILT: readonly string[] = [
   '2.1 2.8',
 
   '7.10',
-  '9.14',
   '12.4 12.5 12.7',
 ]

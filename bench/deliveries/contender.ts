@@ -59,6 +59,7 @@ async function runEngine(): Promise<Measured> {
       timeoutMs: 15_000,
     },
     ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
+    coverage: {},
   }
   const room = await openEngineRoom(settings, createLog({ level: 'warn' }))
   const result = await whenWarm(Promise.resolve())

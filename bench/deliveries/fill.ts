@@ -38,7 +38,8 @@ export async function addCustomer(db: Database, name: string, receiver: string):
       (id, tag, scope, url, events, api_version, created_at, updated_at)
       VALUES (${`wh_${name}`}, ${tag}, ${scope}, ${receiver}, '["*"]', 'v2', 1, 1) RETURNING no`)
     await addSecret(tx, vault, made!.no, SECRET.value, 1)
-    await saveTopics(tx, { scope, no: made!.no, tag, events: ['*'], version: 'v2' })
+    const topics = { events: ['*'], version: 'v2', scopes: null }
+    await saveTopics(tx, { scope, no: made!.no, tag, ...topics })
     return scope
   })
 }
@@ -48,7 +49,11 @@ export async function recordMany(db: Database, scopes: readonly Scope[], events:
   const [clock, random] = [wallClock, systemRandom()]
   const wake = () => {}
   const render = (_: unknown, object: string) => object
-  const outbox = createOutbox({ clock, render, effective: (version) => version, wake })
+  const outbox = createOutbox({
+    ...{ clock, render, wake },
+    effective: (version) => version,
+    coveredBy: () => undefined,
+  })
   const record = createRecorder({ clock, random, shape: 'v2', sinks: [outbox] })
   const event = { type: 'order.created', collection: 'orders', objectId: 1, object: OBJECT }
   for (let at = 0; at < events; at += BATCH) {

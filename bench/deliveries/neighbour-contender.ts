@@ -61,11 +61,13 @@ const settings = {
     timeoutMs: 15_000,
   },
   ...{ allowPrivate: true, ca: undefined, rate, userAgent: 'bench', shape: 'v2' },
+  coverage: {},
 }
 const engine = await startThread(settings, log)
 const render = (_: unknown, object: string) => object
 const effective = (version: string) => version
-const outbox = createOutbox({ clock, render, effective, wake: engine.wake })
+const coveredBy = () => undefined
+const outbox = createOutbox({ clock, render, effective, coveredBy, wake: engine.wake })
 const record = createRecorder({ clock, random, shape: 'v2', sinks: [outbox] })
 const arrivals = new Map<string, number>()
 own!.child.on('message', ({ id, at }: { id: string; at: number }) => void arrivals.set(id, at))

@@ -48,6 +48,7 @@ const advice: Readonly<Record<FailureCode, string>> = {
   conflict: 'Read what is stored, decide anew.',
   invalid_state: 'Read the row; `message` names the states the action starts from.',
   idempotency_in_progress: 'Wait as `Retry-After` says and repeat with the same key.',
+  replay_in_progress: 'Wait until it has finished, or stop it with `DELETE /webhooks/{id}/replay`.',
   rotation_in_progress: 'Wait until an overlap ends, or send `force: true` to drop the oldest.',
   limit_reached: 'Delete one of the things first.',
   clock_backwards: 'Set the test clock to a later instant.',

@@ -178,6 +178,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ],
       ['9.12', 'At least once, or it stands in the log.'],
       ['9.13', 'The receiver kit.'],
+      ['9.14', 'Registrations and readers of events get the types that their scopes cover.'],
     ],
   ],
   [

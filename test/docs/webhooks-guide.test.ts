@@ -17,7 +17,9 @@ import { filesOf, stepsOf } from './snippets.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const page = readFileSync(join(root, 'docs/guides/webhooks.md'), 'utf8')
-const scopes = ['webhooks:read', 'webhooks:write', 'events:read', 'events:write']
+const scopes = [
+  ...['webhooks:read', 'webhooks:write', 'events:read', 'events:write', 'orders:read'],
+]
 
 /** The files of the page, where `gatehook-receiver` is installed. */
 async function project(t: TestContext): Promise<string> {

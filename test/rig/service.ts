@@ -32,6 +32,8 @@ export interface Caller {
 
 export interface TestApp extends Caller {
   readonly app: App
+  /** Of its database. */
+  readonly url: string
   /** The same calls with another key, or none. */
   as(key: string | undefined): Caller
   /** A key of the default customer unless told otherwise. */
@@ -81,7 +83,7 @@ export async function openService(
     return (await createKey(quiet, input, caller)).key
   }
   const as = (secret: string | undefined): Caller => callerOf(app, secret)
-  return { app, as, key, ...as(await key()) }
+  return { app, url, as, key, ...as(await key()) }
 }
 
 function callerOf(app: App, key: string | undefined): Caller {

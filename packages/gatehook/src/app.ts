@@ -27,7 +27,7 @@ import { openVault, type SecretsPart, secretsPart } from './assembly/secrets.ts'
 import { systemPart } from './assembly/system.ts'
 import { tokensOf } from './assembly/tokens.ts'
 import { versionPart } from './assembly/versions.ts'
-import { webhookPart } from './assembly/webhooks.ts'
+import { endingRegistrations, makersOf, webhookPart } from './assembly/webhooks.ts'
 import type { AuditTrail } from './audit/trail.ts'
 import { type Config, databaseAddress, publicUrlOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
@@ -54,7 +54,7 @@ import { customEndpoints } from './resources/custom.ts'
 import { openApiDocument, openApiEndpoints } from './resources/openapi.ts'
 import { resourceEndpoints } from './resources/routes.ts'
 import type { Seeded } from './resources/seed.ts'
-import type { ServiceDefinition } from './resources/service.ts'
+import { externalTypes, type ServiceDefinition } from './resources/service.ts'
 import type { Database } from './storage/database.ts'
 import { openDatabase } from './storage/open.ts'
 import type { ClockKeeper } from './system/clock.ts'
@@ -136,6 +136,7 @@ async function assemble(base: Omit<Ground, 'trail'>, address: { publicUrl: strin
   const engine = equip(ground, prepared)
   const versioning = await versionPart(ground, prepared.service, engine)
   engine.ends.living = versioning.living
+  await engine.makers.fillScopes()
   const oauth = oauthPart(ground, { ...engine, service: prepared.service })
   const health = { draining: () => state.draining, secrets }
   const parts = [...partsOf(ground, prepared, engine, health), oauth, versioning, secrets]
@@ -201,11 +202,13 @@ function equip(ground: Ground, prepared: Prepared) {
   const perform = createPerform({ db, clock, vault })
   const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
   const { clients, lookup } = clientsOf(ground)
-  const tokens = tokensOf(ground, {
+  const making = makersOf(ground, happening)
+  const issuing = tokensOf(ground, {
     record,
     list,
     lookup: { ...lookup, person: (...whose) => people.person(...whose) },
   })
+  const tokens = endingRegistrations(issuing, making.makers)
   const administration = { ...prepared.administration, record }
   const signing = peopleOf(ground, { administration, record, perform, list, tokens, catalog })
   const { people } = signing
@@ -217,7 +220,7 @@ function equip(ground: Ground, prepared: Prepared) {
   /** These hash no password: a Basic pair passes only where it was verified a short while ago. */
   const cheapVerifiers: Verifiers = { ...verifiers, basic: people.known }
   const known = identify(cheapVerifiers)
-  const made = { ...happening, ...signing, administration, db, list, perform, documents }
+  const made = { ...happening, ...signing, ...making, administration, db, list, perform, documents }
   return { ...made, tokens, clients, verifiers, cheapVerifiers, identify: known }
 }
 
@@ -236,7 +239,7 @@ function partsOf(
     { endpoints: openApiEndpoints(engine.documents, publicUrl) },
     { endpoints: [protectedEndpoint, ...resourceEndpoints(catalog, engine)] },
     { endpoints: customEndpoints(catalog, engine) },
-    eventPart(ground, { ...engine, ...catalog, external: prepared.service.externalEvents }),
+    eventPart(ground, { ...engine, ...catalog, external: externalTypes(prepared.service) }),
     webhookPart(ground, { ...engine, ...catalog }),
     deliveryPart(ground, { ...catalog, ...engine }),
     { endpoints: customerEndpoints(administration, engine) },

@@ -92,7 +92,7 @@ const rows: readonly (readonly [string, string, Callers, scope?: string])[] = [
   ['POST', '/webhooks/:id/rotate-secret', 'credential', 'webhooks:write'],
   ['GET', '/webhooks/:id/deliveries', 'credential', 'webhooks:read'],
   ['POST', '/webhooks/:id/recover', 'credential', 'webhooks:write'],
-  ['POST', '/webhooks/:id/replay', 'credential', 'webhooks:write'],
+  ['POST DELETE', '/webhooks/:id/replay', 'credential', 'webhooks:write'],
   ['GET', '/deliveries/:id', 'credential', 'webhooks:read'],
   ['POST', '/deliveries/:id/resend', 'credential', 'webhooks:write'],
 

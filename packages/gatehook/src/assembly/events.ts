@@ -2,12 +2,14 @@
 import type { Identify } from '../access/authenticate.ts'
 import { createOutbox } from '../deliveries/outbox.ts'
 import { type Bell, createBell } from '../events/bell.ts'
+import { readableTypes } from '../events/event-access.ts'
 import { createFeed } from '../events/feed.ts'
 import { type EventDeps, eventEndpoints } from '../events/routes.ts'
 import { createRecorder, type Sink } from '../events/store.ts'
 import { streamEndpoint } from '../events/stream.ts'
-import type { Scope } from '../kernel/principal.ts'
+import type { Principal, Scope } from '../kernel/principal.ts'
 import { createCatalog, newestOf } from '../resources/catalog.ts'
+import { eventTypesOf } from '../resources/event-types.ts'
 import type { Credentials } from '../resources/rows.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { Ground, Part } from './ground.ts'
@@ -34,8 +36,14 @@ export function happeningOf(
   /** Who sends is made later, and may stand on another node. */
   const sender = { wake: (_webhookNos: readonly number[]) => {} }
   const wake = (webhookNos: readonly number[]) => sender.wake(webhookNos)
-  sinks.push(createOutbox({ clock, render: catalog.render, effective, wake }))
-  return { bell, record, catalog, ends, effective, sender, wake }
+  const types = eventTypesOf(catalog, clock)
+  const { coveredBy } = types
+  sinks.push(createOutbox({ clock, render: catalog.render, effective, coveredBy, wake }))
+  const readable = (principal: Principal) => readableTypes(types, principal)
+  return {
+    ...{ bell, record, catalog, types, readableTypes: readable },
+    ...{ ends, effective, sender, wake },
+  }
 }
 
 export interface EventPartDeps extends Omit<EventDeps, 'db'> {

@@ -71,12 +71,12 @@ export function nodeOf(input: Input): { url: string; key: string | undefined } {
 /** A key for a running node: the one given, or one lent from the database both share. */
 export async function borrowKey(
   input: Input,
-  scopes: readonly string[],
+  scopesOf: (service: ServiceDefinition) => readonly string[],
 ): Promise<{ key: string; giveBack: () => Promise<void> }> {
   const { key } = nodeOf(input)
   if (key !== undefined) return { key, giveBack: async () => undefined }
   if (input.options.url !== undefined) throw new CommandError('Set GATEHOOK_API_KEY for --url.')
-  const loan = await withApp(input, (app) => lend(app, input, scopes))
+  const loan = await withApp(input, (app) => lend(app, input, scopesOf(app.service)))
   return { key: loan.key, giveBack: () => withApp(input, (app) => giveBack(app, loan)) }
 }
 

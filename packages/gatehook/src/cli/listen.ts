@@ -8,6 +8,7 @@ import { wallClock } from '../kernel/clock.ts'
 import { timeOrderedId } from '../kernel/id.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
+import { eventScopesOf } from '../resources/event-types.ts'
 import { targetProblem } from '../transport/address-guard.ts'
 import type { Outcome, Send } from '../transport/attempt.ts'
 import { isDelivered } from '../transport/attempt.ts'
@@ -20,8 +21,6 @@ import { CommandError, UsageError } from './mistake.ts'
 import { alarm, bold, cyan, dim, green, type Output, yellow } from './output.ts'
 import { messageOf, remoteAsk } from './remote.ts'
 import { packageVersion } from './version.ts'
-
-const SCOPES = ['events:read'] as const
 
 /** `3000`, `localhost:3000/hook` and URLs alike. */
 export function forwardTarget(text: unknown): string | undefined {
@@ -150,7 +149,7 @@ async function run(input: Input): Promise<undefined> {
   })
   const secret = { value: localSecret(localSecretFile(config), random) }
   const forwarding: Forwarding = { to, secret, send: transport.send, out }
-  let loan = await borrowKey(input, SCOPES)
+  let loan = await borrowKey(input, eventScopesOf)
   let last: Sent | undefined
   let running = Promise.resolve()
   /** One after the other: what the keyboard asks for, too. */
@@ -168,7 +167,7 @@ async function run(input: Input): Promise<undefined> {
       types: options.events === undefined ? undefined : String(options.events),
       after: String(after),
       async key(renew) {
-        if (renew) loan = await borrowKey(input, SCOPES)
+        if (renew) loan = await borrowKey(input, eventScopesOf)
         return loan.key
       },
       connected: () => out.progress(dim('connected')),

@@ -4,7 +4,7 @@
  */
 import type { ActionDefinition, AnyRow, Definition } from '../resources/resource.ts'
 import { STATE_FIELD } from '../resources/resource.ts'
-import type { ServiceDefinition } from '../resources/service.ts'
+import { externalTypes, type ServiceDefinition } from '../resources/service.ts'
 
 export type Plan =
   | { readonly kind: 'posted' }
@@ -22,12 +22,12 @@ export const triggerable = ({ resources, externalEvents }: ServiceDefinition): s
     ...events,
     ...actions.flatMap(({ emits }) => emits ?? []),
   ]),
-  ...externalEvents,
+  ...externalEvents.map(({ type }) => type),
 ]
 
 /** Undefined for a type nothing in the declaration leads to. */
 export function planFor(service: ServiceDefinition, type: string): Plan | undefined {
-  if (service.externalEvents.includes(type)) return { kind: 'posted' }
+  if (externalTypes(service).includes(type)) return { kind: 'posted' }
   for (const resource of service.resources) {
     if (resource.events.includes(type)) {
       const what = type.slice(type.lastIndexOf('.') + 1)

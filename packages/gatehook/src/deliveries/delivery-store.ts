@@ -30,6 +30,8 @@ export interface DeliveryStoreDeps {
   readonly vault: Vault
   /** Records `webhook.disabled`. */
   readonly record: RecordEvent
+  /** Scopes each of which lets a registration receive the type; undefined: none is required. */
+  readonly coveredBy: (type: string) => readonly string[] | undefined
 }
 
 /**
@@ -50,7 +52,7 @@ const ahead = fixed(`${WITH_ENDPOINTS}
   WHERE w.active = 1 AND w.deleted_at IS NULL AND c.suspended = 0`)
 
 const looking = fixed(`SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
-    w.first_failure_at, w.last_failure_at, w.last_success_at, w.parked_until,
+    w.first_failure_at, w.last_failure_at, w.last_success_at, w.parked_until, w.scopes,
     c.suspended, c.limits
   FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2 WHERE w.no = ?`)
 
@@ -194,7 +196,7 @@ function dueOf(row: readonly Value[]): Due {
 }
 
 /** Registrations as they stand, secrets opened once per revision. */
-function registrations({ db, vault }: DeliveryStoreDeps): WorkStore['look'] {
+function registrations({ db, vault, coveredBy }: DeliveryStoreDeps): WorkStore['look'] {
   const opened = new Map<number, { revision: number; secrets: readonly LiveSecret[] }>()
   const secrets = async (no: number, revision: number) => {
     const kept = opened.get(no)
@@ -212,6 +214,7 @@ function registrations({ db, vault }: DeliveryStoreDeps): WorkStore['look'] {
     const row = await db.get(looking([no]))
     if (!row) return undefined
     const sends = row.active === 1 && row.deleted_at === null && row.suspended === 0
+    const scopes = row.scopes === null ? undefined : (JSON.parse(row.scopes) as string[])
     return {
       no,
       id: row.id,
@@ -226,6 +229,7 @@ function registrations({ db, vault }: DeliveryStoreDeps): WorkStore['look'] {
       firstFailureAt: row.first_failure_at,
       lastFailureAt: row.last_failure_at,
       lastSuccessAt: row.last_success_at,
+      covers: (type) => !scopes || (coveredBy(type)?.some((name) => scopes.includes(name)) ?? true),
     }
   }
 }

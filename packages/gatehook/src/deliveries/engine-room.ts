@@ -39,6 +39,8 @@ export interface EngineSettings {
   readonly userAgent: string
   /** The newest version: the shape of the engine's own events. */
   readonly shape: string
+  /** By event type, scopes each of which lets a registration receive it (§9.14). */
+  readonly coverage: Readonly<Record<string, readonly string[]>>
 }
 
 export interface EngineRoom {
@@ -81,16 +83,20 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
   if (settings.ca !== undefined) await transport.open()
   let wake = (_nos: readonly number[]) => {}
   let nudge = () => {}
+  // A delivery of a type that is declared no more was covered when it was made.
+  const coveredBy = (type: string) =>
+    Object.hasOwn(settings.coverage, type) ? settings.coverage[type] : undefined
   const outbox = createOutbox({
     clock,
     render: (_, object) => object, // the engine's own events have one shape
     effective: (version) => version,
+    coveredBy,
     wake: (nos) => wake(nos),
   })
   const record = createRecorder({ clock, random, shape: settings.shape, sinks: [outbox] })
   const leases = nodeLeases({ db, clock, log, node: random.bytes(16).toString('hex') })
   const engine = new Engine({
-    store: deliveryStore({ db, clock, vault, record }),
+    store: deliveryStore({ db, clock, vault, record, coveredBy }),
     leases,
     post: signedPost(transport.send, settings.userAgent),
     clock,

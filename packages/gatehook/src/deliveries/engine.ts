@@ -239,8 +239,11 @@ export class Engine {
   #start(endpoint: Endpoint, now: number, elapsedMs: number): void {
     const due = endpoint.shift()
     const { no, attempt } = due
-    if (!hasBody(due) || isExpired(due.createdAt, now)) {
-      this.#ledger.add(endpoint, { no, state: 'exhausted', attempt, nextAt: null, record: '' })
+    // It was made before the registration lost a scope (§9.14): there is no attempt.
+    const isUncovered = endpoint.registration!.covers?.(due.eventType) === false
+    if (!hasBody(due) || isExpired(due.createdAt, now) || isUncovered) {
+      const state = isUncovered ? 'failed' : 'exhausted'
+      this.#ledger.add(endpoint, { no, state, attempt, nextAt: null, record: '' })
       this.#deps.nudge?.()
       return
     }

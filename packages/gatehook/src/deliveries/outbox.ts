@@ -20,23 +20,34 @@ export interface OutboxDeps {
   readonly render: RenderObject
   /** The version whose shape a pinned one gets now: its own until sunset, then the successor's. */
   readonly effective: (version: string) => string
+  /** Scopes each of which lets a registration receive the type; undefined: none is required. */
+  readonly coveredBy: (type: string, collection?: string) => readonly string[] | undefined
   /** After the commit: registrations, by number, that have something new. */
   readonly wake: (webhookNos: readonly number[]) => void
 }
 
-/** By how many topics the type has: the text of a statement has so many `?`. */
-const inserts = new Map<number, Prepared>()
+/** By the numbers of topics and scopes of the type: the text of a statement has as many `?`. */
+const inserts = new Map<string, Prepared>()
 
-function insertFor(topics: number): Prepared {
-  let insert = inserts.get(topics)
+/**
+ * A scope is found in the JSON array by its quoted name: taken out, the text is another one. `LIKE`
+ * would read the underscore of a scope as a wildcard.
+ */
+const HOLDS_ONE = "replace(scopes, ?, '') <> scopes"
+
+function insertFor(topics: number, scopes: number): Prepared {
+  const key = `${topics} ${scopes}`
+  let insert = inserts.get(key)
   if (!insert) {
     const marks = Array.from({ length: topics }, () => '?').join(', ')
+    const covered = Array.from({ length: scopes }, () => HOLDS_ONE).join(' OR ')
     insert = fixed(`INSERT INTO gh_deliveries
       (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
       SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT)
       FROM gh_webhook_topics WHERE scope = ? AND topic IN (${marks})
+      ${scopes > 0 ? `AND (scopes IS NULL OR ${covered})` : ''}
       RETURNING webhook_no, version`)
-    inserts.set(topics, insert)
+    inserts.set(key, insert)
   }
   return insert
 }
@@ -46,16 +57,17 @@ const insertBody = fixed(
 )
 
 /** Throws `payload_too_large` when a body would exceed 256 KiB: the change is refused whole. */
-export function createOutbox({ clock, render, effective, wake }: OutboxDeps): Sink {
+export function createOutbox({ clock, render, effective, coveredBy, wake }: OutboxDeps): Sink {
   return async (tx, event) => {
     const { scope, id, type } = event
     const now = clock.now()
     // `evt_` and the rest: a delivery's id is its event's with the registration's tag behind it.
     const prefix = `dlv_${id.slice(4)}`
     const topics = topicsOf(type)
-    const made = await tx.arrays(
-      insertFor(topics.length)([prefix, id, type, now, now, scope, ...topics]),
-    )
+    const scopes = (coveredBy(type, event.collection) ?? []).map((name) => `"${name}"`)
+    const insert = insertFor(topics.length, scopes.length)
+    const values = [prefix, id, type, now, now, scope, ...topics, ...scopes]
+    const made = await tx.arrays(insert(values))
     if (made.length === 0) return
     const nos = made.map((row) => row[0] as number)
     const versions = new Set(made.map((row) => row[1] as string))

@@ -33,6 +33,8 @@ export interface Asked {
   readonly events: readonly string[]
   /** The pinned version. */
   readonly version: string
+  /** JSON array of the scopes that bound what it receives (§9.14). */
+  readonly scopes: string | null
 }
 
 /**
@@ -41,11 +43,11 @@ export interface Asked {
  */
 export async function saveTopics(
   tx: Tx,
-  { scope, no, tag, events, version }: Asked,
+  { scope, no, tag, events, version, scopes }: Asked,
 ): Promise<void> {
   await tx.run(sql`DELETE FROM gh_webhook_topics WHERE scope = ${scope} AND webhook_no = ${no}`)
   for (const topic of withoutCovered(events)) {
-    await tx.run(sql`INSERT INTO gh_webhook_topics (scope, topic, webhook_no, tag, version)
-      VALUES (${scope}, ${topic}, ${no}, ${tag}, ${version})`)
+    await tx.run(sql`INSERT INTO gh_webhook_topics (scope, topic, webhook_no, tag, version, scopes)
+      VALUES (${scope}, ${topic}, ${no}, ${tag}, ${version}, ${scopes})`)
   }
 }

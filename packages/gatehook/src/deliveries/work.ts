@@ -29,6 +29,8 @@ export interface Registration extends Health {
   /** The customer's own; undefined: the installation's. */
   readonly rate: Rate | undefined
   readonly parkedUntil: number | null
+  /** Whether its scopes cover a type (§9.14); undefined: they cover all. */
+  readonly covers?: (type: string) => boolean
 }
 
 /** A delivery whose time has come. */
@@ -97,7 +99,7 @@ export interface WorkStore {
   failing(now: number): Promise<number[]>
 }
 
-export type DisabledReason = 'gone' | 'failing'
+export type DisabledReason = 'gone' | 'failing' | 'creator_removed'
 
 /** Whose work this node does; see `leases.ts`. */
 export interface Leases {

@@ -26,6 +26,15 @@ const key = {
   created_at: '2026-11-30T09:30:00.000Z',
 }
 
+/** The read scope of each family (§9.1); what concerns credentials and logins needs `keys:read`. */
+const familyScopes: Readonly<Record<string, string>> = {
+  webhook: 'webhooks:read',
+  api_version: 'webhooks:read',
+}
+
+export const engineEventScope = (type: string): string =>
+  familyScopes[type.slice(0, type.indexOf('.'))] ?? 'keys:read'
+
 export const engineEvents: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'api_version.deprecated': { ...ending, status: 'deprecated' },
   'api_version.sunset_approaching': { ...ending, status: 'deprecated', days_left: 30 },

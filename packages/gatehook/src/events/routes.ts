@@ -8,10 +8,7 @@ import type { Database } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 import { envelope, type RenderObject } from './event.ts'
 import type { RecordEvent } from './store.ts'
-import type { SeesWhole } from './view.ts'
-import { EVENT_COLUMNS, type EventCells, eventsFor, eventView, isVisible } from './view.ts'
-
-export type { SeesWhole } from './view.ts'
+import { EVENT_COLUMNS, type EventCells, eventsOf, eventView, type ReadableTypes } from './view.ts'
 
 const byId = fixed(`SELECT ${EVENT_COLUMNS} FROM gh_events WHERE scope = ? AND id = ?`)
 
@@ -21,7 +18,7 @@ export interface EventDeps {
   readonly perform: Perform
   readonly record: RecordEvent
   readonly render: RenderObject
-  readonly seesWhole: SeesWhole
+  readonly readableTypes: ReadableTypes
   /** Types the service declares as external: the only ones that can be posted. */
   readonly external: readonly string[]
   /** The version served to who is pinned to one: its successor once it is retired (§9.11). */
@@ -35,7 +32,7 @@ export const versionFor = (call: Call, effective: EventDeps['effective']): strin
 }
 
 export function eventEndpoints(deps: EventDeps): Endpoint[] {
-  const { db, list, render, seesWhole, effective } = deps
+  const { db, list, render, readableTypes, effective } = deps
   const scope = 'events:read'
   const view = (call: Call) => eventView(versionFor(call, effective), render)
   return [
@@ -45,7 +42,7 @@ export function eventEndpoints(deps: EventDeps): Endpoint[] {
       methods: {
         GET: {
           scope,
-          handle: (call) => list(call, eventsFor(seesWhole(call.principal!)), view(call)),
+          handle: (call) => list(call, eventsOf(readableTypes(call.principal!)), view(call)),
         },
         POST: postOperation(deps),
       },
@@ -58,8 +55,8 @@ export function eventEndpoints(deps: EventDeps): Endpoint[] {
           scope,
           async handle(call) {
             const [row] = await db.arrays(byId([call.principal!.scope, call.params.id]))
-            const [, , , , collection] = (row ?? []) as unknown as EventCells
-            if (!row || !isVisible(seesWhole(call.principal!), collection)) {
+            const [, type] = (row ?? []) as unknown as EventCells
+            if (!row || readableTypes(call.principal!)?.includes(type) === false) {
               throw new Failure('not_found')
             }
             return { status: 200, json: view(call).item(row, {}) }

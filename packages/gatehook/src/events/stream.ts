@@ -13,10 +13,12 @@ import type { RenderObject } from './event.ts'
 import type { Feed, Place } from './feed.ts'
 import { versionFor } from './routes.ts'
 import { matchesAny } from './subscription.ts'
-import { type EventCells, eventView, isVisible, type SeesWhole } from './view.ts'
+import { type EventCells, eventView, type ReadableTypes } from './view.ts'
 
 const SCOPE = 'events:read'
+/** Streams open at a time (§11.5): of one credential, one customer, this node. */
 const PER_CREDENTIAL = 5
+const PER_CUSTOMER = 20
 const PER_NODE = 200
 /** Events of other nodes are looked for this often. */
 const LOOK_MS = 500
@@ -28,7 +30,7 @@ export interface StreamDeps {
   readonly feed: Feed
   readonly bell: Bell
   readonly render: RenderObject
-  readonly seesWhole: SeesWhole
+  readonly readableTypes: ReadableTypes
   readonly effective?: (version: string) => string
   /** Who sent a call, as of now; undefined once its credential is good no more. */
   readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
@@ -38,15 +40,7 @@ export interface StreamDeps {
 }
 
 export function streamEndpoint(deps: StreamDeps): Endpoint {
-  const open = new Map<string, number>()
-  let all = 0
-  const full = (who: string) => all >= PER_NODE || (open.get(who) ?? 0) >= PER_CREDENTIAL
-  const admitted = (who: string, by: 1 | -1) => {
-    all += by
-    const left = (open.get(who) ?? 0) + by
-    if (left > 0) open.set(who, left)
-    else open.delete(who)
-  }
+  const counts = streamCounts()
   return {
     kind: 'root',
     path: '/events/stream',
@@ -57,22 +51,22 @@ export function streamEndpoint(deps: StreamDeps): Endpoint {
         async handle(call): Promise<Answer> {
           const wanted = wantedTypes(call)
           const principal = call.principal!
-          const who = `${principal.scope} ${principal.kind} ${principal.subject}`
-          if (full(who)) throw tooMany()
+          const problem = counts.problemFor(principal)
+          if (problem !== undefined) throw tooMany(problem)
           const place = await startOf(deps.feed, call)
           return {
             status: 200,
             headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
             stream(out) {
-              if (full(who)) return out.end() // many came at once
-              admitted(who, 1)
+              if (counts.problemFor(principal)) return out.end() // many came at once
+              const leave = counts.enter(principal)
               follow(deps, { call, out, place, wanted })
                 .catch((err: unknown) => {
                   // The client comes again with the last id it has seen.
                   deps.log.warn({ err, request_id: call.id }, 'a stream of events broke')
                 })
                 .finally(() => {
-                  admitted(who, -1)
+                  leave()
                   out.end()
                 })
             },
@@ -83,10 +77,37 @@ export function streamEndpoint(deps: StreamDeps): Endpoint {
   }
 }
 
-const tooMany = () =>
-  new Failure('rate_limited', `At most ${PER_CREDENTIAL} streams of a credential are open.`, {
-    headers: { 'retry-after': '5' },
-  })
+/** Counts open streams; each count has its bound. */
+function streamCounts() {
+  const open = new Map<string, number>()
+  const boundsOf = ({ scope, kind, subject, customer }: Principal) => [
+    { key: 'node', most: PER_NODE, what: 'this node' },
+    { key: `customer ${customer}`, most: PER_CUSTOMER, what: 'a customer' },
+    { key: `${scope} ${kind} ${subject}`, most: PER_CREDENTIAL, what: 'a credential' },
+  ]
+  const add = (key: string, by: 1 | -1) => {
+    const left = (open.get(key) ?? 0) + by
+    if (left > 0) open.set(key, left)
+    else open.delete(key)
+  }
+  return {
+    /** A sentence where no stream more may open; undefined: one may. */
+    problemFor(principal: Principal): string | undefined {
+      const full = boundsOf(principal).find(({ key, most }) => (open.get(key) ?? 0) >= most)
+      return full && `At most ${full.most} streams of ${full.what} are open at a time.`
+    },
+    enter(principal: Principal): () => void {
+      const keys = boundsOf(principal).map(({ key }) => key)
+      for (const key of keys) add(key, 1)
+      return () => {
+        for (const key of keys) add(key, -1)
+      }
+    },
+  }
+}
+
+const tooMany = (problem: string) =>
+  new Failure('rate_limited', problem, { headers: { 'retry-after': '5' } })
 
 const elsewhere = ['api_key', 'version', 'v', 'api-version']
 
@@ -135,7 +156,7 @@ async function follow(deps: StreamDeps, { call, out, place, wanted }: Following)
     const view = eventView(versionFor(call, deps.effective), deps.render)
     const text = shown(
       batch.rows as unknown as EventCells[],
-      deps.seesWhole(principal),
+      deps.readableTypes(principal),
       wanted,
       view,
     )
@@ -149,14 +170,14 @@ async function follow(deps: StreamDeps, { call, out, place, wanted }: Following)
 
 function shown(
   rows: readonly EventCells[],
-  whole: readonly string[] | undefined,
+  readable: readonly string[] | undefined,
   wanted: readonly string[] | undefined,
   view: View,
 ): string {
   let out = ''
   for (const row of rows) {
-    const [id, type, , , collection] = row
-    if (!isVisible(whole, collection) || (wanted && !matchesAny(wanted, type))) continue
+    const [id, type] = row
+    if (readable?.includes(type) === false || (wanted && !matchesAny(wanted, type))) continue
     out += `id: ${id}\ndata: ${view.item(row, {})}\n\n`
   }
   return out

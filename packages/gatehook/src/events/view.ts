@@ -37,27 +37,18 @@ export type EventCells = readonly [
   object: string,
 ]
 
-/**
- * The collections a principal may see every row of, which bound its events; undefined: all there
- * are.
- */
-export type SeesWhole = (principal: Principal) => readonly string[] | undefined
-
-/** Whether an event of this collection is shown to who sees `whole`. */
-export const isVisible = (
-  whole: readonly string[] | undefined,
-  collection: string | null | undefined,
-): boolean => !whole || whole.includes(collection as string)
+/** The types a principal may read (§9.14); undefined: all of them. */
+export type ReadableTypes = (principal: Principal) => readonly string[] | undefined
 
 /**
- * The events a principal may see (§6.7). A name of its own for each set, so that cursors of one
- * are not taken for another's. Names of collections are declared identifiers, never request data.
+ * The events of these types. Each set has a name of its own, so that cursors of one are refused by
+ * another. Types are declared identifiers, never request data.
  */
-export function eventsFor(whole: readonly string[] | undefined): Collection {
-  if (!whole) return eventList
-  const names = whole.map((name) => `'${name}'`).join(', ')
-  const where = whole.length > 0 ? `collection IN (${names})` : '1 = 0'
-  return { ...eventList, name: `events of ${whole.join(' ')}`, where }
+export function eventsOf(types: readonly string[] | undefined): Collection {
+  if (!types) return eventList
+  const names = types.map((type) => `'${type}'`).join(', ')
+  const where = types.length > 0 ? `type IN (${names})` : '1 = 0'
+  return { ...eventList, name: `events ${types.join(' ')}`, where }
 }
 
 /** Events as `version` shows them; in the newest shape without one. */

@@ -43,6 +43,7 @@ export const failures = {
   invalid_state: [409, 'The action is not possible in the present state.'],
   idempotency_in_progress: [409, 'A request with this idempotency key is still running.'],
   rotation_in_progress: [409, 'Two older secrets are still good.'],
+  replay_in_progress: [409, 'A replay of this registration is running.'],
   limit_reached: [409, 'The limit for this kind of thing is reached.'],
   clock_backwards: [409, 'The clock only moves forward.'],
   api_version_retired: [410, 'This version is retired.'],

@@ -3,7 +3,6 @@
  * version. Made once at start; routes, OpenAPI, seeds and events work from it.
  */
 import type { RenderObject } from '../events/event.ts'
-import type { SeesWhole } from '../events/routes.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
@@ -32,7 +31,6 @@ export interface Catalog {
   /** The rows of a resource by name. */
   rowsOf(resource: string): Rows
   readonly render: RenderObject
-  readonly seesWhole: SeesWhole
 }
 
 export interface CatalogDeps {
@@ -79,14 +77,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     // A collection or version declared no more: the object is shown as it was recorded.
     return recorded && wanted ? renderThrough(recorded, wanted, object) : object
   }
-  // Events of no collection are the service's own: a person sees none of them (§6.7).
-  const seesWhole: SeesWhole = (principal) =>
-    principal.kind === 'person' && !principal.scopes.has('admin')
-      ? [...entries.values()]
-          .filter((entry) => entry.holdsAll(principal))
-          .map((entry) => entry.definition.name)
-      : undefined
-  return { service, versions, newest, entries, rowsOf, render, seesWhole }
+  return { service, versions, newest, entries, rowsOf, render }
 }
 
 function pointersTo(target: string, resources: readonly Definition[]) {

@@ -38,13 +38,35 @@ const webhook = {
   url,
   events: asked,
   description,
+  scopes: {
+    type: ['array', 'null'],
+    items: text,
+    description: 'Read scopes of its maker: it receives the events that they cover.',
+  },
   active: { type: 'boolean' },
-  disabled_reason: maybe,
+  disabled_reason: {
+    ...maybe,
+    description: 'Why the service switched it off: `failing`, `gone`, `creator_removed`.',
+  },
   api_version: text,
   created_at: time,
   updated_at: time,
 }
 const secret = { type: 'string', description: '`whsec_` + base64; in this answer only.' }
+
+const replayProgress = {
+  ...object({
+    kind: { type: 'string', enum: ['replay', 'recover'] },
+    state: { type: 'string', enum: ['running', 'finished', 'stopped'], 'x-open-set': true },
+    count: { type: 'integer', minimum: 0 },
+    done: { type: 'integer', minimum: 0 },
+    since: time,
+    started_at: time,
+    ended_at: maybeTime,
+  }),
+  type: ['object', 'null'],
+  description: 'The newest replay or recovery, and how far it is; null: there was none.',
+}
 
 const attempt = object({
   n: { type: 'integer', minimum: 1 },
@@ -53,13 +75,14 @@ const attempt = object({
   duration_ms: { type: 'integer' },
   error: maybe,
   response_headers: { type: ['object', 'null'], additionalProperties: text },
-  response_body: maybe,
+  response_body: { ...maybe, description: 'Null in lists: read one delivery for its bodies.' },
 })
 
 export const webhookSchemas: Readonly<Record<string, JsonSchema>> = {
-  Webhook: object(webhook),
-  NewWebhook: object({ ...webhook, secret }),
-  WebhookList: listSchema(ref('schemas', 'Webhook')),
+  Webhook: object({ ...webhook, replay: replayProgress }),
+  NewWebhook: object({ ...webhook, replay: replayProgress, secret }),
+  WebhookItem: object(webhook),
+  WebhookList: listSchema(ref('schemas', 'WebhookItem')),
   Delivery: object({
     id: text,
     event_id: text,
@@ -197,14 +220,22 @@ const deliveries: Record<string, JsonSchema> = {
     }),
   },
   '/webhooks/{id}/recover': {
-    post: again('recover_webhook', 'Send all that failed since, again', object({ since })),
+    post: again(
+      'recover_webhook',
+      'Send all that failed since, again, in the background',
+      object({ since }),
+    ),
   },
   '/webhooks/{id}/replay': {
     post: again(
       'replay_webhook',
-      'Send all that happened since, again',
+      'Send all that happened since, again, in the background',
       object({ since, event_types: asked }, ['since']),
     ),
+    delete: writing('stop_webhook_replay', 'Stop the replay or recovery that runs', {
+      parameters: [id],
+      responses: { ...answer(204, 'None runs any more.'), ...failing(404) },
+    }),
   },
   '/deliveries/{id}': {
     get: reading('get_delivery', 'Read a delivery', {

@@ -8,6 +8,7 @@ import type { RouteDefinition } from './route.ts'
 export interface Declared {
   readonly resources: readonly Definition[]
   readonly routes: readonly RouteDefinition[]
+  readonly externalEvents: readonly { readonly type: string; readonly scope?: string }[]
 }
 
 /** `access: { read: 'public' }`: anonymous callers read (§6.10). */
@@ -28,13 +29,14 @@ const declaredBy = (one: Definition): string[] => [
 ]
 
 /** Every scope a credential can be granted (§3.6): resource scopes, then account scopes. */
-export function scopesOf({ resources, routes }: Declared): Set<string> {
+export function scopesOf({ resources, routes, externalEvents }: Declared): Set<string> {
   const scopes = new Set<string>()
   for (const one of resources) {
     for (const scope of declaredBy(one)) scopes.add(scope)
     scopes.add(allScope(one.name))
   }
   for (const route of routes) scopes.add(route.scope)
+  for (const { scope } of externalEvents) if (scope !== undefined) scopes.add(scope)
   for (const scope of Object.keys(accountScopes)) scopes.add(scope)
   return scopes
 }
@@ -73,6 +75,9 @@ export function scopeMistakes(service: Declared): string[] {
     if (update !== false) name(`${at}: access.update`, update)
     if (remove !== false) name(`${at}: access.delete`, remove)
     for (const action of one.actions) name(`${at}: action ${action.name}`, action.scope)
+  }
+  for (const { type, scope } of service.externalEvents) {
+    if (scope !== undefined) name(`event ${type}`, scope)
   }
   for (const { method, path, scope } of service.routes) name(`route ${method} ${path}`, scope)
   return [...wrong, ...signInMistakes(service)]

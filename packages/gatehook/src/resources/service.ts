@@ -3,6 +3,7 @@
  * refuses what does not hold together. Mistakes are told at once, each a sentence for the
  * developer.
  */
+import { engineEvents } from '../events/engine-types.ts'
 import type { ClaimsHook } from '../people/person.ts'
 import type { VersionDefinition } from '../versions/calendar.ts'
 import { readVersions, type VersionOptions } from '../versions/declaration.ts'
@@ -22,8 +23,11 @@ export interface ServiceOptions {
   readonly versions: Readonly<Record<`v${number}`, VersionOptions>>
   /** What `resource(…)` and its chain gave. */
   readonly resources: readonly AnyResource[]
-  /** Event types of the team's own code, beside those of the resources: `payment.succeeded`. */
-  readonly externalEvents?: readonly string[]
+  /**
+   * Event types of the team's own code, beside those of the resources: `payment.succeeded`, or
+   * `{type, scope}` with the scope that reads them (§9.14).
+   */
+  readonly externalEvents?: readonly (string | ExternalEvent)[]
   /**
    * Changes of tables that do more than add (§6.6), oldest first. Each is applied once, at start.
    */
@@ -33,6 +37,12 @@ export interface ServiceOptions {
    * row. Pure; asked at sign-in and at each refresh. What is reserved is left out.
    */
   readonly claims?: ClaimsHook
+}
+
+/** An event type that no resource emits; without a scope `events:read` alone reads it. */
+export interface ExternalEvent {
+  readonly type: string
+  readonly scope?: string
 }
 
 /** A change of one table that rows exist in, written and reviewed by the team. */
@@ -55,7 +65,7 @@ export interface ServiceDefinition {
   readonly vendor: string
   readonly versions: readonly VersionDefinition[]
   readonly resources: readonly Definition[]
-  readonly externalEvents: readonly string[]
+  readonly externalEvents: readonly ExternalEvent[]
   readonly migrations: readonly MigrationOptions[]
   readonly routes: readonly RouteDefinition[]
   readonly claims?: ClaimsHook | undefined
@@ -86,7 +96,9 @@ export function service(options: ServiceOptions): Service {
     vendor: options.vendor ?? 'gatehook',
     versions,
     resources: options.resources.map((one) => one.definition),
-    externalEvents: options.externalEvents ?? [],
+    externalEvents: (options.externalEvents ?? []).map((one) =>
+      typeof one === 'string' ? { type: one } : one,
+    ),
     migrations: options.migrations ?? [],
     routes: [],
     claims: options.claims,
@@ -119,7 +131,12 @@ function checked(
   definition: ServiceDefinition,
   mistakes: readonly string[] = [],
 ): ServiceDefinition {
-  const wrong = [...mistakes, ...routeMistakes(definition), ...scopeMistakes(definition)]
+  const wrong = [
+    ...mistakes,
+    ...routeMistakes(definition),
+    ...scopeMistakes(definition),
+    ...eventMistakes(definition),
+  ]
   definition.migrations.forEach(({ number }, at, all) => {
     const before = all[at - 1]?.number ?? 0
     if (!Number.isSafeInteger(number) || number <= before) {
@@ -141,6 +158,25 @@ function checked(
   }
   if (wrong.length > 0) throw new DeclarationError(wrong.join('\n'))
   return definition
+}
+
+/** One type has one meaning: its collection decides who may read it (§9.14). */
+function eventMistakes({ resources, externalEvents }: ServiceDefinition): string[] {
+  const wrong: string[] = []
+  const owners = new Map(Object.keys(engineEvents).map((type) => [type, 'the engine']))
+  const claim = (type: string, owner: string) => {
+    const other = owners.get(type) ?? owner
+    if (other !== owner) wrong.push(`event ${type}: is declared by ${other} and by ${owner}`)
+    owners.set(type, owner)
+  }
+  for (const { name, events, actions } of resources) {
+    for (const type of [...events, ...actions.flatMap((one) => one.emits ?? [])]) claim(type, name)
+  }
+  for (const { type } of externalEvents) {
+    claim(type, 'externalEvents')
+    if (!EVENT_TYPE.test(type)) wrong.push(`event ${type}: types look like payment.succeeded`)
+  }
+  return wrong
 }
 
 function routeMistakes({ routes, resources }: ServiceDefinition): string[] {
@@ -230,13 +266,16 @@ function changeMistakes({ fields, changes }: Definition): string[] {
   return wrong
 }
 
+export const externalTypes = ({ externalEvents }: ServiceDefinition): string[] =>
+  externalEvents.map(({ type }) => type)
+
 /** Every event type the service can emit, sorted. */
 export function eventTypes(definition: ServiceDefinition): string[] {
   const own = definition.resources.flatMap((one) => [
     ...one.events,
     ...one.actions.flatMap((action) => action.emits ?? []),
   ])
-  return [...new Set([...own, ...definition.externalEvents])].sort()
+  return [...new Set([...own, ...externalTypes(definition)])].sort()
 }
 
 /** Resources so that each stands after those it points to; throws when they point in a circle. */

@@ -6,6 +6,7 @@ import { oauth } from './migrations/0004-oauth.ts'
 import { webhooks } from './migrations/0005-webhooks.ts'
 import { versions } from './migrations/0006-versions.ts'
 import { personScopes } from './migrations/0007-person-scopes.ts'
+import { webhookAuthority } from './migrations/0008-webhook-authority.ts'
 import { auditChain } from './migrations/0009-audit-chain.ts'
 import { signInProtection } from './migrations/0010-sign-in-protection.ts'
 import { secrets } from './migrations/0011-secrets.ts'
@@ -25,6 +26,7 @@ export const migrations: readonly Migration[] = [
   { number: 5, name: 'webhooks', sql: webhooks },
   { number: 6, name: 'versions', sql: versions },
   { number: 7, name: 'person scopes', sql: personScopes },
+  { number: 8, name: 'webhook authority', sql: webhookAuthority },
   { number: 9, name: 'audit chain', sql: auditChain },
   { number: 10, name: 'sign-in protection', sql: signInProtection },
   { number: 11, name: 'secrets', sql: secrets },

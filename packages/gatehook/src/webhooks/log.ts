@@ -1,6 +1,12 @@
 /** The delivery log as it is read (§9.10): lists, one delivery, who sees which. */
 
-import { attemptsOf, type StoredState, shownState } from '../deliveries/delivery.ts'
+import {
+  type AttemptRecord,
+  attemptsOf,
+  type StoredState,
+  shownState,
+} from '../deliveries/delivery.ts'
+import { readableTypes } from '../events/event-access.ts'
 import type { Call } from '../http/call.ts'
 import { Query } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -9,7 +15,7 @@ import { isoTime } from '../kernel/time.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import type { Reader, Value } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
-import { isVisible, type Registration } from './registration.ts'
+import type { Registration } from './registration.ts'
 import { registrationOf } from './registration-store.ts'
 import type { Desk } from './registrations.ts'
 
@@ -38,23 +44,33 @@ export const deliveryList: Collection = {
   sort: ['id'],
 }
 
-/** What a person sees of a log: types of collections it sees whole. Names are declared ones. */
-export function deliveriesFor(desk: Desk, call: Call): Collection {
-  const whole = desk.seesWhole(call.principal!)
-  if (!whole) return deliveryList
-  const seen = [...desk.types.collections].filter(([, of]) => whole.includes(of as string))
-  const names = seen.map(([type]) => `'${type}'`).join(', ')
+/** The part of a log whose types the caller may read (§9.14). Types are declared identifiers. */
+export function deliveriesFor({ types }: Pick<Desk, 'types'>, call: Call): Collection {
+  const readable = readableTypes(types, call.principal!)
+  if (!readable) return deliveryList
+  const names = readable.map((type) => `'${type}'`).join(', ')
   const where = names === '' ? '1 = 0' : `event_type IN (${names})`
-  return { ...deliveryList, name: `deliveries of ${whole.join(' ')}`, where }
+  return { ...deliveryList, name: `deliveries ${readable.join(' ')}`, where }
 }
+
+const withoutBody = (attempt: AttemptRecord): AttemptRecord => ({ ...attempt, response_body: null })
 
 const FIELDS = [
   ...(['id', 'event_id', 'event_type', 'webhook_id', 'state', 'next_attempt_at'] as const),
   ...(['created_at', 'attempts'] as const),
 ]
 
-/** Deliveries of one registration as they are shown; what waits depends on it. */
-export function deliveryView(registration: Registration | undefined, webhookId: string): View {
+/**
+ * Deliveries of one registration; the state of pending ones depends on it. List items carry no
+ * response bodies (§11.5): there `response_body` is null.
+ */
+export function deliveryView(
+  registration: Registration | undefined,
+  webhookId: string,
+  { bodies }: { readonly bodies: boolean },
+): View {
+  const attemptsIn = (stored: string | null) =>
+    bodies ? attemptsOf(stored) : attemptsOf(stored).map(withoutBody)
   const shown = (row: readonly Value[]): Record<string, unknown> => {
     const [id, event_id, event_type, stored, next, created_at, attempts] = row
     const state = shownState(stored as StoredState, registration)
@@ -66,7 +82,7 @@ export function deliveryView(registration: Registration | undefined, webhookId: 
       state,
       next_attempt_at: state === 'pending' && next !== null ? isoTime(next as number) : null,
       created_at: isoTime(created_at as number),
-      attempts: attemptsOf(attempts as string | null),
+      attempts: attemptsIn(attempts as string | null),
     }
   }
   return {
@@ -112,20 +128,18 @@ export interface Found {
 
 const TYPE = deliveryList.columns.findIndex((column) => column.name === 'event_type')
 
-/** A delivery the caller may see, or 404. */
+/** A delivery whose type the caller may read. Throws 404. */
 export async function deliveryAt(desk: Desk, call: Call, from: Reader): Promise<Found> {
   const scope: Scope = call.principal!.scope
   const [cells] = await from.arrays(byId([scope, call.params.id]))
   const [webhookNo, no] = (cells?.slice(-2) ?? []) as number[]
   const registration = cells && (await registrationOf(from, webhookNo!))
-  const whole = desk.seesWhole(call.principal!)
-  const type = cells?.[TYPE] as string
-  const hidden = whole && !whole.includes(desk.types.collections.get(type) as string)
-  if (!cells || !registration || hidden || !isVisible(registration, whole, desk.types)) {
+  const hidden = readableTypes(desk.types, call.principal!)?.includes(cells?.[TYPE] as string)
+  if (!cells || !registration || hidden === false) {
     throw new Failure('not_found')
   }
   return { cells, no: no!, registration }
 }
 
 export const shownDelivery = ({ cells, registration }: Found): string =>
-  deliveryView(registration, registration.id).item(cells, {})
+  deliveryView(registration, registration.id, { bodies: true }).item(cells, {})

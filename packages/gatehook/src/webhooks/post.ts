@@ -58,14 +58,17 @@ export async function postEvent(
 
 /**
  * Any answer at all says that somebody is there. Throws `url_not_allowed`, without a connection
- * where the address refuses itself, or `url_unreachable`; both name `/url`.
+ * where the address refuses itself, or `url_unreachable`; both name `/url`. `permit` runs before
+ * the connection, and throws where there were too many.
  */
 export async function verifyReceiver(
   deps: PostDeps,
   receiver: Receiver,
   registrationId: string,
+  permit: () => Promise<void>,
 ): Promise<void> {
   if (targetProblem(receiver.url, deps.allowPrivate) === 'address') throw notAllowed()
+  await permit()
   const object = JSON.stringify({ id: registrationId, status: 'verifying', url: receiver.url })
   const { outcome } = await postEvent(
     deps,

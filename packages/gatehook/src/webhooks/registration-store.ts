@@ -6,8 +6,8 @@ import type { Reader, Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 import type { Registration } from './registration.ts'
 
-const COLUMNS = `no, id, tag, scope, url, events, description, api_version, subject, active,
-  disabled_reason, revision, created_at, updated_at, deleted_at`
+const COLUMNS = `no, id, tag, scope, url, events, scopes, description, api_version, subject,
+  client_id, active, disabled_reason, revision, created_at, updated_at, deleted_at`
 
 const byId = fixed(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND id = ?`)
 const byNo = fixed(`SELECT ${COLUMNS} FROM gh_webhooks WHERE no = ?`)
@@ -17,14 +17,15 @@ const counting = fixed(
 )
 const tagged = fixed('SELECT no FROM gh_webhooks WHERE scope = ? AND tag = ? LIMIT 1')
 const insert = fixed(
-  `INSERT INTO gh_webhooks (id, tag, scope, url, events, description, api_version, subject,
-     created_at, updated_at)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${COLUMNS}`,
+  `INSERT INTO gh_webhooks (id, tag, scope, url, events, description, api_version, scopes, subject,
+     client_id, created_at, updated_at)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${COLUMNS}`,
 )
 /** Switched on again, it begins with a clean bill of health. */
 const change = fixed(
   `UPDATE gh_webhooks SET url = ?, events = ?, description = ?, api_version = ?, active = ?,
-     disabled_reason = ?, updated_at = ?, revision = revision + 1
+     disabled_reason = ?, scopes = ?, subject = ?, client_id = ?, updated_at = ?,
+     revision = revision + 1
    WHERE no = ? RETURNING ${COLUMNS}`,
 )
 const heal = fixed(
@@ -62,7 +63,16 @@ export const tagIsTaken = async (tx: Tx, scope: Scope, tag: string): Promise<boo
 
 export type NewRegistration = Pick<
   Registration,
-  'id' | 'tag' | 'scope' | 'url' | 'events' | 'description' | 'api_version' | 'subject'
+  | 'id'
+  | 'tag'
+  | 'scope'
+  | 'url'
+  | 'events'
+  | 'description'
+  | 'api_version'
+  | 'scopes'
+  | 'subject'
+  | 'client_id'
 >
 
 export async function insertRegistration(
@@ -70,8 +80,9 @@ export async function insertRegistration(
   row: NewRegistration,
   now: number,
 ): Promise<Registration> {
-  const { id, tag, scope, url, events, description, api_version, subject } = row
-  const values = [id, tag, scope, url, events, description, api_version, subject, now, now]
+  const { id, tag, scope, url, events, description, api_version } = row
+  const maker = [row.scopes, row.subject, row.client_id]
+  const values = [id, tag, scope, url, events, description, api_version, ...maker, now, now]
   return (await tx.get<Registration>(insert(values)))!
 }
 
@@ -81,7 +92,8 @@ export async function updateRegistration(
   now: number,
 ): Promise<Registration> {
   const { url, events, description, api_version, active, disabled_reason, no } = row
-  const values = [url, events, description, api_version, active, disabled_reason, now, no]
+  const maker = [row.scopes, row.subject, row.client_id]
+  const values = [url, events, description, api_version, active, disabled_reason, ...maker, now, no]
   return (await tx.get<Registration>(change(values)))!
 }
 
@@ -144,3 +156,30 @@ export async function retireSecrets(tx: Tx, webhookNo: number, until: number, no
 
 export const dropSecret = (tx: Tx, no: number) => tx.run(dropOne([no]))
 export const dropSecrets = (tx: Tx, webhookNo: number) => tx.run(dropAll([webhookNo]))
+
+const ofPerson = fixed(
+  `SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND subject = ? AND deleted_at IS NULL`,
+)
+const ofClient = fixed(
+  `SELECT ${COLUMNS} FROM gh_webhooks WHERE client_id = ? AND deleted_at IS NULL`,
+)
+const withoutScopes = fixed(
+  `SELECT ${COLUMNS} FROM gh_webhooks WHERE scopes IS NULL AND deleted_at IS NULL LIMIT 100`,
+)
+const repeatScopes = fixed(
+  `UPDATE gh_webhook_topics SET scopes =
+     (SELECT w.scopes FROM gh_webhooks w WHERE w.no = gh_webhook_topics.webhook_no)
+   WHERE scopes IS NULL`,
+)
+
+export const registrationsOfPerson = (from: Reader, scope: Scope, subject: string) =>
+  from.all<Registration>(ofPerson([scope, subject]))
+
+export const registrationsOfClient = (from: Reader, clientId: string) =>
+  from.all<Registration>(ofClient([clientId]))
+
+/** Registrations of a program that stored no scopes. */
+export const registrationsWithoutScopes = (from: Reader) =>
+  from.all<Registration>(withoutScopes([]))
+
+export const fillTopicScopes = (tx: Tx) => tx.run(repeatScopes([]))

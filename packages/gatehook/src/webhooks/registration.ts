@@ -1,9 +1,10 @@
 /**
- * A webhook registration: what may be sent, what is shown, who sees it (§9.1, §9.2, §6.7). Pure;
- * the acts are in `registrations.ts`, their SQL in `registration-store.ts`.
+ * A webhook registration: its request bodies and its representation (§9.1, §9.2). Pure; the
+ * operations are in `registrations.ts`, their SQL in `registration-store.ts`.
  */
 import { overlapSeconds } from '../access/granting.ts'
-import { matches, patternsOf } from '../events/subscription.ts'
+import type { EventAccess } from '../events/event-access.ts'
+import { patternsOf } from '../events/subscription.ts'
 import { bool, line, optional, orNull, type Read, required, setOf } from '../kernel/members.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
@@ -20,8 +21,13 @@ export interface Registration {
   /** JSON array of types and patterns. */
   readonly events: string
   readonly description: string | null
+  /** JSON array of the maker's read scopes; null: of an older program, not yet stored. */
+  readonly scopes: string | null
   readonly api_version: string
+  /** The person who made it. */
   readonly subject: string | null
+  /** The OAuth client that made it, for itself or for the person. */
+  readonly client_id: string | null
   readonly active: number
   readonly disabled_reason: string | null
   readonly revision: number
@@ -30,10 +36,8 @@ export interface Registration {
   readonly deleted_at: number | null
 }
 
-/** What a service's events are, as this room has to know it; given by `app.ts`. */
-export interface EventTypes {
-  /** Every type there is, and the collection its objects belong to; undefined: none. */
-  readonly collections: ReadonlyMap<string, string | undefined>
+/** A service's event types; `app.ts` provides them. */
+export interface EventTypes extends EventAccess {
   /** A sample object in the newest shape, as JSON text. */
   sample(type: string): string
 }
@@ -131,6 +135,7 @@ export const registrationList: Collection = {
     { name: 'id', type: 'text' },
     { name: 'url', type: 'text' },
     { name: 'events', type: 'json' },
+    { name: 'scopes', type: 'json', nullable: true },
     { name: 'description', type: 'text', nullable: true },
     { name: 'active', type: 'bool' },
     { name: 'disabled_reason', type: 'text', nullable: true },
@@ -151,48 +156,15 @@ export const registrationView: View = cellView(
   (row) => `{"self":${JSON.stringify(`/webhooks/${row[0]}`)}}`,
 )
 
-/** JSON text of one registration. */
+/** JSON text of one registration as lists show it. */
 export const shownRegistration = (row: Registration): string =>
   registrationView.item(
     registrationList.columns.map(({ name }) => row[name as keyof Registration] as Value),
     {},
   )
 
-/** What a person may see: collections it sees whole; undefined: everything there is. */
-export type Whole = readonly string[] | undefined
+export const eventsOf = ({ events }: Registration): readonly string[] =>
+  JSON.parse(events) as string[]
 
-/** Whether every type a pattern means belongs to what is seen whole. */
-export function mayAskFor(pattern: string, whole: Whole, { collections }: EventTypes): boolean {
-  if (!whole) return true
-  for (const [type, collection] of collections) {
-    if (matches(pattern, type) && !whole.includes(collection as string)) return false
-  }
-  return true
-}
-
-const seen = (whole: readonly string[], types: EventTypes): string[] =>
-  [...patternsOf(types.collections.keys())].filter((one) => mayAskFor(one, whole, types))
-
-export function isVisible(row: Registration, whole: Whole, types: EventTypes): boolean {
-  if (!whole) return true
-  const visible = seen(whole, types)
-  return (JSON.parse(row.events) as string[]).every((one) => visible.includes(one))
-}
-
-/**
- * The registrations a principal may see (§6.7): of a person's, those that ask for nothing but what
- * it sees whole. In SQL: nothing is left of `events` once all of that is taken out. Types are
- * declared identifiers, never request data.
- */
-export function registrationsFor(whole: Whole, types: EventTypes): Collection {
-  if (!whole) return registrationList
-  const rest = seen(whole, types).reduce(
-    (text, one) => `replace(${text}, '"${one}"', '')`,
-    'events',
-  )
-  return {
-    ...registrationList,
-    name: `webhooks of ${whole.join(' ')}`,
-    where: `${registrationList.where} AND replace(${rest}, ',', '') = '[]'`,
-  }
-}
+export const scopesOf = ({ scopes }: Registration): readonly string[] =>
+  JSON.parse(scopes ?? '[]') as string[]

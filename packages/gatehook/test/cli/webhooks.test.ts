@@ -68,7 +68,8 @@ test('events are listed, the newest first, and shown; with a key, of a running n
     ['order.paid', 'order.created'],
   )
   assert.deepEqual(await jsonOf(place, 'events', 'show', paid.id), paid)
-  const flags = ['--name', 'reader', '--mode', 'test', '--scopes', 'events:read']
+  const scopes = 'events:read,orders:read'
+  const flags = ['--name', 'reader', '--mode', 'test', '--scopes', scopes]
   const { key } = await jsonOf(place, 'keys', 'create', ...flags)
   const afar = { cwd: emptyFolder(t), env: { GATEHOOK_API_KEY: key } }
   assert.deepEqual(await jsonOf(afar, 'events', 'show', paid.id, '--url', node.url), paid)

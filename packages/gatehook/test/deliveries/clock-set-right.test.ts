@@ -38,7 +38,11 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const sent: string[] = []
     const engine = new Engine({
       ...{ leases, clock, chance: () => 0.5, log: quietLog, scheduleS: SCHEDULE_S },
-      store: deliveryStore({ db, clock, vault, record: () => Promise.reject(new Error()) }),
+      store: deliveryStore({
+        ...{ db, clock, vault },
+        record: () => Promise.reject(new Error()),
+        coveredBy: () => undefined,
+      }),
       async post(_, due) {
         sent.push(due.id)
         return { kind: 'answered', status, headers: {}, body: '', durationMs: 1 }

@@ -25,11 +25,18 @@ async function openEngine(db: Database, sent: string[]) {
   const leases = nodeLeases({ db, clock: wallClock, log: quietLog, node: 'test' })
   await leases.beat()
   const record = () => Promise.reject(new Error('nothing is switched off here'))
+  const coveredBy = () => undefined
   let nudge = () => {}
   const engine = new Engine({
     nudge: () => nudge(),
     ...{ leases, clock: wallClock, chance: () => 0, log: quietLog, scheduleS: [60] },
-    store: deliveryStore({ db, clock: wallClock, vault: new Vault(MASTER, random), record }),
+    store: deliveryStore({
+      db,
+      clock: wallClock,
+      vault: new Vault(MASTER, random),
+      record,
+      coveredBy,
+    }),
     async post(_, { id }) {
       sent.push(id)
       return { kind: 'answered', status: 200, headers: {}, body: 'x'.repeat(16_000), durationMs: 1 }

@@ -16,7 +16,12 @@ eachService(
     await pay(service, 1)
     const { db, administration } = service.app
     const { clock } = administration
-    const deps = { clock, vault, record: () => Promise.reject(new Error()) }
+    const deps = {
+      clock,
+      vault,
+      record: () => Promise.reject(new Error()),
+      coveredBy: () => undefined,
+    }
     const store = deliveryStore({ ...deps, db })
     const [{ no } = { no: 0 }] = await store.scan()
     const [due] = (await store.due(no, clock.now(), new Set(), 10)).rows

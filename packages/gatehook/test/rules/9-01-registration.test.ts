@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { failAt } from '../../../../test/rig/faults.ts'
 import { eachService } from '../../../../test/rig/service.ts'
-import { LOCAL, openHook, register } from '../webhooks/hook.ts'
+import { ALL_READ_SCOPES, LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 const hmac = (secret: string, text: string) =>
   createHmac('sha256', secret).update(text).digest('hex')
@@ -22,6 +22,8 @@ eachService(
       active: true,
       disabled_reason: null,
       api_version: 'v2',
+      scopes: [...ALL_READ_SCOPES],
+      replay: null,
     })
     assert.match(id, /^wh_[0-9A-Za-z]{22}$/)
     assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)

@@ -56,6 +56,11 @@ export async function openHook(t: TestContext): Promise<Hook> {
   return hook
 }
 
+/** Read scopes of events in the reference service, as a key that holds every scope has them. */
+export const ALL_READ_SCOPES = [
+  ...['events:read', 'keys:read', 'orders:read', 'users:read', 'webhooks:read'],
+] as const
+
 /** What apps of these tests need: receivers stand on this machine. */
 export const LOCAL = { env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' } }
 
@@ -69,6 +74,16 @@ export const register = (
 /** Something happens, that takes no other row. */
 export const pay = ({ post }: Pick<Caller, 'post'>, id: number): Promise<Reply> =>
   post('/events', { type: 'payment.succeeded', object: { id } })
+
+/** A registration, once its replay runs no more. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+export async function replayed({ get }: Pick<Caller, 'get'>, webhook: string): Promise<any> {
+  for (;;) {
+    const { body } = await get(`/webhooks/${webhook}`)
+    if (body.replay?.state !== 'running') return body
+    await breath()
+  }
+}
 
 /** The log of a registration, once nothing in it is pending any more. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers

@@ -1,18 +1,15 @@
 /** `POST /webhooks/{id}/test` (§9.3): a sample event, one attempt, now; it stands in the log. */
 
 import { attemptRecord, storedAttempt } from '../deliveries/delivery.ts'
+import type { RenderObject } from '../events/event.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
-import { Failure } from '../kernel/failure.ts'
 import { readMembers } from '../kernel/members.ts'
-import type { Limiter } from '../quota/limiter.ts'
 import { fixed } from '../storage/sql.ts'
 import { isDelivered } from '../transport/attempt.ts'
-import type { AgainDeps } from './again.ts'
+import { refuseUnreadable } from './authority.ts'
 import { type Posted, postEvent } from './post.ts'
-import { mayAskFor, membersOf, type Registration } from './registration.ts'
+import { membersOf, type Registration } from './registration.ts'
 import { type Desk, registrationAt, secretsOf } from './registrations.ts'
-
-const PER_REGISTRATION = { limit: 10, windowMs: 60_000 }
 
 const insert = fixed(
   `INSERT INTO gh_deliveries
@@ -20,21 +17,24 @@ const insert = fixed(
    VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
 )
 
-export interface TrialDeps extends Pick<AgainDeps, 'render' | 'effective'> {
-  readonly limiter: Limiter
+export interface TestDeps {
+  readonly render: RenderObject
+  /** The version that a pinned one is served in now. */
+  readonly effective: (version: string) => string
 }
 
-/** `{event_type}` → what came of it. Nothing is told to the breaker, nothing is tried again. */
-export function tryOut(desk: Desk, deps: TrialDeps, call: Call): Promise<Answer> {
+/**
+ * `{event_type}` → the outcome. A test delivery does not affect the circuit breaker and is not
+ * retried. Throws 403 for a type that the caller may not read, 429.
+ */
+export function sendTest(desk: Desk, deps: TestDeps, call: Call): Promise<Answer> {
   const { event_type: type } = readMembers(call.body, membersOf(desk).test)
-  if (!mayAskFor(type, desk.seesWhole(call.principal!), desk.types)) {
-    throw new Failure('insufficient_scope', `The credential may not see ${type}.`)
-  }
+  refuseUnreadable(desk, call.principal!, [type])
   let registration: Registration | undefined
   let posted: Posted | undefined
   const post = async () => {
     registration = await registrationAt(desk, call)
-    await limited(deps.limiter, registration)
+    await desk.limits.testing(call.principal!, registration.id)
     posted = await send(desk, deps, registration, type)
   }
   return desk.perform(
@@ -62,20 +62,9 @@ export function tryOut(desk: Desk, deps: TrialDeps, call: Call): Promise<Answer>
 
 const deliveryId = (tag: string) => (eventId: string) => `dlv_${eventId.slice(4)}${tag}`
 
-async function limited(limiter: Limiter, { id }: Registration): Promise<void> {
-  const { allowed, resetMs } = await limiter.take([
-    { key: `webhook test:${id}`, rate: PER_REGISTRATION },
-  ])
-  if (allowed) return
-  const most = `At most ${PER_REGISTRATION.limit} tests of a registration are sent in a minute.`
-  throw new Failure('rate_limited', most, {
-    headers: { 'retry-after': String(Math.max(1, Math.ceil(resetMs / 1000))) },
-  })
-}
-
 async function send(
   desk: Desk,
-  { render, effective }: TrialDeps,
+  { render, effective }: TestDeps,
   { no, tag, scope, url, api_version: version }: Registration,
   type: string,
 ): Promise<Posted> {

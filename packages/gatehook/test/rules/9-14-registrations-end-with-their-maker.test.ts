@@ -1,0 +1,159 @@
+/** §9.14: a registration ends with the authority of the person or the application that made it. */
+import assert from 'node:assert/strict'
+import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
+import { bearerOf, mailOf, signing } from '../people/rig.ts'
+import { LOCAL, openHook, register } from '../webhooks/hook.ts'
+
+const SCOPES = ['webhooks:read', 'webhooks:write', 'orders:all', 'users:all']
+
+async function maker(service: TestApp, name: string, scopes: readonly string[] = SCOPES) {
+  const { operator, make, token, anybody } = await signing(service)
+  const { id } = await make(name, { scopes })
+  const sent = bearerOf(await token(mailOf(name)))
+  return {
+    id: id as number,
+    operator,
+    post: (path: string, body?: unknown) => anybody.post(path, body, sent),
+    patch: (path: string, body: unknown) => anybody.patch(path, body, sent),
+  }
+}
+
+const endings: Readonly<Record<string, (service: TestApp, id: number) => Promise<unknown>>> = {
+  disabled: async (service, id) => {
+    const { operator } = await signing(service)
+    return operator.patch(`/admin/users/${id}`, { disabled: true })
+  },
+  'without webhooks:write': async (service, id) => {
+    const { operator } = await signing(service)
+    return operator.patch(`/admin/users/${id}`, { scopes: ['webhooks:read', 'orders:all'] })
+  },
+  deleted: (service, id) => service.delete(`/api/v2/users/${id}`),
+}
+
+for (const [what, end] of Object.entries(endings)) {
+  eachService(
+    `a person that is ${what} leaves a registration that is switched off; a key takes it over`,
+    async (service, t) => {
+      const hook = await openHook(t)
+      const ada = await maker(service, 'ada')
+      const made = await register(ada, hook, { events: ['order.*', 'user.*'] })
+      assert.deepEqual(made.body.scopes, ['orders:all', 'users:all', 'webhooks:read'], made.text)
+      const other = (await register(service, hook, { events: ['webhook.disabled'] })).body
+      await end(service, ada.id)
+      const { id } = made.body
+      const off = (await service.get(`/webhooks/${id}`)).body
+      assert.deepEqual([off.active, off.disabled_reason], [false, 'creator_removed'])
+      const [told] = (await service.get(`/webhooks/${other.id}/deliveries`)).body.data
+      const event = (await service.get(`/events/${told.event_id}`)).body
+      assert.deepEqual(event.data.object, {
+        ...{ id, status: 'disabled', url: hook.url, disabled_reason: 'creator_removed' },
+      })
+
+      const bob = await maker(service, 'bob')
+      const person = await bob.patch(`/webhooks/${id}`, { active: true })
+      assert.deepEqual([person.status, person.body.error], [403, 'forbidden'])
+      const narrow = service.as(await service.key({ scopes: ['webhooks:write', 'orders:read'] }))
+      const on = await narrow.patch(`/webhooks/${id}`, { active: true })
+      assert.deepEqual(
+        [on.status, on.body.active, on.body.disabled_reason, on.body.scopes],
+        [200, true, null, ['orders:read']],
+      )
+      const again = await bob.operator.get(`/admin/audit?target=${id}`)
+      assert.deepEqual(
+        again.body.data.map((one: { action: string }) => one.action),
+        ['webhook.create', 'webhook.disable', 'webhook.update'],
+      )
+    },
+    LOCAL,
+  )
+}
+
+eachService(
+  'a person that loses a scope narrows its registration, and gains nothing back later',
+  async (service, t) => {
+    const hook = await openHook(t)
+    const ada = await maker(service, 'ada')
+    const { id } = (await register(ada, hook)).body
+    const patch = (scopes: readonly string[]) =>
+      ada.operator.patch(`/admin/users/${ada.id}`, { scopes })
+    await patch(['webhooks:read', 'webhooks:write', 'orders:all'])
+    const scopes = async () => (await service.get(`/webhooks/${id}`)).body.scopes
+    assert.deepEqual(await scopes(), ['orders:all', 'webhooks:read'])
+    await patch(SCOPES)
+    assert.deepEqual(await scopes(), ['orders:all', 'webhooks:read'])
+    assert.equal((await service.get(`/webhooks/${id}`)).body.active, true)
+    await service.post('/api/v2/users', { name: 'Eve', email: 'eve@example.com' })
+    assert.deepEqual((await service.get(`/webhooks/${id}/deliveries`)).body.data, [])
+  },
+  LOCAL,
+)
+
+eachService(
+  'a person that is disabled while its receiver is verified registers nothing',
+  async (service, t) => {
+    const hook = await openHook(t)
+    const ada = await maker(service, 'ada')
+    let answer = () => {}
+    hook.holds = new Promise<void>((resolve) => void (answer = resolve))
+    const registering = register(ada, hook, { events: ['order.*'] })
+    await hook.until(1)
+    await ada.operator.patch(`/admin/users/${ada.id}`, { disabled: true })
+    answer()
+    const refused = await registering
+    assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
+    assert.equal((await service.get('/webhooks?pagination=page')).body.total, 0)
+  },
+  LOCAL,
+)
+
+eachService(
+  'a client that is narrowed narrows its registration; deleted, it leaves it switched off',
+  async (service, t) => {
+    const hook = await openHook(t)
+    const { operator, anybody } = await signing(service)
+    const scopes = ['webhooks:write', 'orders:read', 'users:read']
+    const app = (await operator.post('/admin/clients', { name: 'App', scopes, mode: 'test' })).body
+    const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
+    const granted = await anybody.post('/oauth/token', 'grant_type=client_credentials', {
+      'content-type': 'application/x-www-form-urlencoded',
+      authorization: `Basic ${basic}`,
+    })
+    const sent = bearerOf(granted.body.access_token)
+    const post = (path: string, body?: unknown) => anybody.post(path, body, sent)
+    const made = await register({ post }, hook)
+    assert.deepEqual(made.body.scopes, ['orders:read', 'users:read'], made.text)
+    const path = `/admin/clients/${app.client_id}`
+    await operator.patch(path, { scopes: ['webhooks:write', 'orders:read'] })
+    const now = async () => (await service.get(`/webhooks/${made.body.id}`)).body
+    assert.deepEqual((await now()).scopes, ['orders:read'])
+    await operator.delete(path)
+    const { active, disabled_reason } = await now()
+    assert.deepEqual([active, disabled_reason], [false, 'creator_removed'])
+  },
+  LOCAL,
+)
+
+eachService(
+  'registrations of an older program get scopes at the next start',
+  async (service, t) => {
+    const hook = await openHook(t)
+    const ada = await maker(service, 'ada')
+    const own = (await register(ada, hook, { events: ['order.*'] })).body
+    const keys = (await register(service, hook, { events: ['*'] })).body
+    for (const text of [
+      'UPDATE gh_webhooks SET scopes = NULL',
+      'UPDATE gh_webhook_topics SET scopes = NULL',
+    ]) {
+      await service.app.db.write((tx) => tx.run({ sql: text, text, values: [] }))
+    }
+    const { name } = service.app.db
+    await openService(t, name, { ...LOCAL, url: service.url })
+    const scopes = async (id: string) => (await service.get(`/webhooks/${id}`)).body.scopes
+    assert.deepEqual(await scopes(own.id), ['orders:all', 'users:all', 'webhooks:read'])
+    assert.ok((await scopes(keys.id)).includes('admin'))
+    await service.post('/api/v2/users', { name: 'Eve', email: 'eve@example.com' })
+    const log = await service.get(`/webhooks/${keys.id}/deliveries`)
+    assert.equal(log.body.data.length, 1)
+  },
+  LOCAL,
+)
