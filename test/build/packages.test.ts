@@ -1,0 +1,54 @@
+/** How packages are published: the manifest of a tarball, and the lock file behind it. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { withoutIntegrity } from '../../build/lock-integrity.ts'
+import { publishedManifest, publishedPackages } from '../../build/packages.ts'
+
+test('a tarball names what is compiled, with types first, and runs no script', () => {
+  const units = publishedPackages()
+  assert.deepEqual(units.map(({ name }) => name).sort(), [
+    'create-gatehook',
+    'gatehook',
+    'gatehook-client',
+    'gatehook-receiver',
+  ])
+  for (const unit of units) {
+    const { exports = {}, scripts, version, engines } = publishedManifest(unit)
+    assert.equal(scripts, undefined)
+    assert.deepEqual([version, engines], [unit.manifest.version, unit.manifest.engines])
+    for (const [path, target] of Object.entries(exports)) {
+      if (path === './package.json') continue
+      assert.deepEqual(Object.keys(target), ['types', 'default'])
+      assert.match(Object.values(target).join(' '), /^\.\/dist\/(\w+)\.d\.ts \.\/dist\/\1\.js$/)
+    }
+  }
+})
+
+test('only npm publish marks a manifest as published', () => {
+  const [unit] = publishedPackages()
+  assert.ok(unit)
+  assert.equal('publishedBy' in publishedManifest(unit), false)
+  assert.equal('publishedBy' in publishedManifest(unit, true), true)
+})
+
+test('every package of the lock file has its integrity', () => {
+  const text = readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')
+  assert.deepEqual(withoutIntegrity(JSON.parse(text)), [])
+})
+
+test('a package without integrity is found', () => {
+  const packages = {
+    '': {},
+    'packages/client': {},
+    'node_modules/gatehook-client': { link: true },
+    'node_modules/good': { integrity: 'sha512-x' },
+    'node_modules/old': { integrity: 'sha1-x' },
+    'packages/client/node_modules/none': {},
+    'node_modules/good/node_modules/inside': { inBundle: true },
+  }
+  assert.deepEqual(withoutIntegrity({ packages }), [
+    'node_modules/old',
+    'packages/client/node_modules/none',
+  ])
+})

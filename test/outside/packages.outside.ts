@@ -1,0 +1,192 @@
+/**
+ * The packages as a stranger meets them: installed from tarballs in an empty folder, type-checked,
+ * started, called, bundled. `npm run test:outside`; needs a package registry.
+ */
+import assert from 'node:assert/strict'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { kilobytes } from '../../build/pack.ts'
+import {
+  closeStage,
+  environment,
+  npm,
+  openStage,
+  output,
+  type Running,
+  type Stage,
+  startService,
+} from './stage.ts'
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const MAJORS = ['24', '26'] as const
+
+let stage: Stage
+before(async () => {
+  stage = await openStage()
+})
+after(() => closeStage(stage))
+
+const tool = (name: string, ...args: string[]) =>
+  output(
+    stage.project,
+    environment(stage.nodes[26]),
+    join(stage.tools, 'node_modules/.bin', name),
+    ...args,
+  )
+
+test('tarballs hold what is needed and no tests', () => {
+  assert.equal(stage.tarballs.length, 4)
+  for (const { name, files } of stage.tarballs) {
+    for (const path of ['README.md', 'LICENSE', 'package.json']) {
+      assert.ok(files.includes(path), `${name} has no ${path}`)
+    }
+    const odd = files.filter((path) => /\.test\.|^(src|test|example)\//.test(path))
+    assert.deepEqual(odd, [], name)
+  }
+})
+
+/** A cell of the README's table of sizes. */
+function statedKilobytes(row: string, column: number): number {
+  const [, cells] = new RegExp(`^\\| \`${row}\` \\|(.*)$`, 'm').exec(readme) ?? []
+  assert.ok(cells, `the README states no size of ${row}`)
+  const [, size] = /(\d+) kB/.exec(cells.split('|')[column] ?? '') ?? []
+  return Number(size)
+}
+
+/** Within a tenth, and a kilobyte for what is small. */
+function assertStated(row: string, column: number, bytes: number): void {
+  const stated = statedKilobytes(row, column)
+  const off = Math.abs(stated - bytes / 1000)
+  assert.ok(off <= stated / 10 + 1, `${row}: ${kilobytes(bytes)}; the README states ${stated} kB`)
+}
+
+test('the README states the sizes of the tarballs', () => {
+  for (const { name, size } of stage.tarballs) assertStated(name, 0, size)
+})
+
+test('publint and arethetypeswrong find nothing', async () => {
+  for (const { name, file } of stage.tarballs) {
+    await tool('publint', '--strict', join('node_modules', name))
+    if (name === 'create-gatehook') continue // a program; nothing imports it
+    await tool('attw', file, '--profile', 'esm-only', '--no-color')
+  }
+})
+
+const STRICT = [
+  ...['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'],
+  ...['--noPropertyAccessFromIndexSignature', '--skipLibCheck', 'false', '--target', 'es2023'],
+  ...['--lib', 'esnext,dom,dom.iterable'],
+]
+const RESOLUTIONS = ['nodenext', 'bundler'] as const
+const resolution = (name: (typeof RESOLUTIONS)[number]) => [
+  ...['--module', name === 'bundler' ? 'esnext' : name],
+  ...['--moduleResolution', name],
+]
+
+test('a strict compiler accepts declaration and callers, and finds a mistake', async () => {
+  const service = readFileSync(join(stage.project, 'service.ts'), 'utf8')
+  const wrong = service.replace("sort: ['title',", "sort: ['tilte',")
+  assert.notEqual(wrong, service)
+  writeFileSync(join(stage.project, 'wrong.ts'), wrong)
+  const app = "import { openApp } from 'gatehook/app'\nexport const app: unknown = openApp\n"
+  writeFileSync(join(stage.project, 'opens.ts'), app)
+  for (const name of RESOLUTIONS) {
+    const options = [...STRICT, ...resolution(name)]
+    await tool('tsc', ...options, '--types', 'node', 'service.ts', 'calls.ts', 'opens.ts')
+    // What a service is declared with needs no types of Node.
+    await tool('tsc', ...options, '--types', '', 'service.ts')
+    await assert.rejects(tool('tsc', ...options, '--types', 'node', 'wrong.ts'), /tilte/)
+  }
+})
+
+for (const major of MAJORS) {
+  test(`Node ${major}: served, called, and a signed webhook received`, async () => {
+    const env = environment(stage.nodes[major])
+    const version = await output(stage.project, env, 'node', '--version')
+    assert.match(version, new RegExp(`^v${major}\\.`))
+    const { version: own } = JSON.parse(
+      readFileSync(join(stage.project, 'node_modules/gatehook/package.json'), 'utf8'),
+    )
+    assert.equal(await output(stage.project, env, 'npx', 'gatehook', '--version'), `${own}\n`)
+    const running = await startService(stage.project, stage.nodes[major])
+    const variables = { GATEHOOK_URL: running.url, GATEHOOK_KEY: running.key }
+    const printed = await output(stage.project, { ...env, ...variables }, 'node', 'calls.ts')
+    const { node, ...seen } = JSON.parse(printed)
+    assert.match(node, new RegExp(`^${major}\\.`))
+    assert.deepEqual(seen, {
+      status: 'out',
+      refused: [409, 'invalid_state'],
+      titles: ['Solaris'],
+      event: ['book.lent', 'Solaris'],
+    })
+    assert.equal(await running.stop(), 0)
+  })
+}
+
+test('doctor reports what each Node is worth', async () => {
+  for (const [major, state] of [
+    ['24', 'warn'],
+    ['26', 'ok'],
+  ] as const) {
+    const env = environment(stage.nodes[major])
+    const printed = await output(stage.project, env, 'npx', 'gatehook', 'doctor', '--json')
+    const { checks } = JSON.parse(printed) as { checks: { check: string; state: string }[] }
+    assert.equal(checks.find(({ check }) => check === 'node')?.state, state)
+  }
+})
+
+test('client and receiver are bundled for browsers, in the size the README states', async (t) => {
+  for (const name of ['gatehook-client', 'gatehook-receiver']) {
+    const source = join(stage.project, `${name}.bundle.mjs`)
+    writeFileSync(source, `export * from '${name}'\n`)
+    const words = ['--bundle', '--minify', '--format=esm', '--platform=browser', '--target=es2022']
+    const bundle = await tool('esbuild', source, ...words)
+    const bytes = gzipSync(bundle).length
+    t.diagnostic(`${name}: ${kilobytes(bundle.length)}, ${kilobytes(bytes)} compressed`)
+    assert.doesNotMatch(bundle, /\bnode:|\brequire\(/)
+    assertStated(name, 1, bundle.length)
+    assertStated(name, 2, bytes)
+  }
+})
+
+const RUNTIMES = {
+  deno: ['run', '--allow-net', '--allow-env', '--allow-read'],
+  bun: ['run'],
+}
+
+for (const [name, words] of Object.entries(RUNTIMES)) {
+  test(`client and receiver work in ${name}`, async () => {
+    const running: Running = await startService(stage.project, stage.nodes[26])
+    const printed = await tool(name, ...words, 'runtimes.mjs', running.url, running.key)
+    // Live mode is empty; a delivery that comes twice is handled once, a forged one refused.
+    const expected = { books: 0, events: ['book.lent'], statuses: [200, 200, 400] }
+    assert.deepEqual(JSON.parse(printed), expected)
+    await running.stop()
+  })
+}
+
+test('gatehook init makes a project that works wherever it is moved', async () => {
+  const env = environment(stage.nodes[26])
+  const made = join(stage.root, 'made')
+  await output(stage.project, env, 'npx', 'gatehook', 'init', made)
+  const moved = join(stage.root, 'elsewhere', 'moved')
+  cpSync(made, moved, { recursive: true })
+  rmSync(made, { recursive: true })
+  await npm(moved, stage.nodes[26], 'install')
+  await output(moved, env, 'npm', 'test')
+  await output(moved, env, 'npm', 'run', 'types')
+  const running = await startService(moved, stage.nodes[26])
+  assert.equal((await fetch(`${running.url}/readyz`)).status, 200)
+  assert.equal(await running.stop(), 0)
+})
+
+test('npm create gatehook does the same', async () => {
+  const env = environment(stage.nodes[26])
+  const made = join(stage.root, 'created')
+  await output(stage.project, env, 'npx', 'create-gatehook', made)
+  for (const name of ['package.json', 'service.ts', 'service.test.ts', 'Dockerfile', 'vendor']) {
+    assert.ok(existsSync(join(made, name)), name)
+  }
+})

@@ -1,0 +1,150 @@
+/**
+ * The world outside: tarballs of every package, a folder of tools, and an empty project in which
+ * the tarballs are installed as a stranger installs them. Nothing of it lies in the repository.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, delimiter, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { packAll, type Tarball } from '../../build/pack.ts'
+import { formatKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
+import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
+
+const HERE = import.meta.dirname
+const run = promisify(execFile)
+
+export interface Stage {
+  readonly root: string
+  /** An installed project, with the service of the README. */
+  readonly project: string
+  readonly tools: string
+  readonly tarballs: readonly Tarball[]
+  /** Folders of `node` by major version. */
+  readonly nodes: Readonly<Record<'24' | '26', string>>
+}
+
+/** What configures us, describes the running script, or makes `node --test` report to a parent. */
+const OWN = /^(?:GATEHOOK_|npm_(?:package|lifecycle|config|command|execpath)|NODE_TEST_CONTEXT$)/
+
+/** The environment of a command, with a `node` of one's choice first. */
+export function environment(node: string, more: Readonly<Record<string, string>> = {}) {
+  const given = Object.entries(process.env).filter(([name]) => !OWN.test(name))
+  const path = [node, process.env.PATH].join(delimiter)
+  return { ...Object.fromEntries(given), PATH: path, ...more }
+}
+
+/** Runs a program to its end; an error shows what it printed. */
+export async function output(
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  program: string,
+  ...args: string[]
+): Promise<string> {
+  try {
+    const { stdout } = await run(program, args, { cwd, env, maxBuffer: 16 * 1024 * 1024 })
+    return stdout
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string }
+    throw new Error(`${program} ${args.join(' ')}\n${stdout ?? ''}${stderr ?? String(error)}`)
+  }
+}
+
+const QUIET = ['--no-audit', '--no-fund', '--loglevel=error']
+
+export const npm = (cwd: string, node: string, ...args: string[]): Promise<string> =>
+  output(cwd, environment(node), 'npm', ...args, ...QUIET)
+
+/** The service of the README, as a reader copies it. */
+function serviceOfReadme(): string {
+  const page = readFileSync(join(HERE, '../../README.md'), 'utf8')
+  const [, text] = /```ts\n(\/\/ service\.ts\n[\s\S]*?)```/.exec(page) ?? []
+  if (text === undefined) throw new Error('the README shows no service.ts')
+  return text
+}
+
+/** An empty folder with the tarballs as its dependencies, installed with `npm ci`. */
+async function installProject(project: string, tarballs: readonly Tarball[], node: string) {
+  mkdirSync(project)
+  const dependencies = tarballs.map(({ name, file }) => [
+    name,
+    `file:../tarballs/${basename(file)}`,
+  ])
+  const manifest = {
+    name: 'stranger',
+    private: true,
+    type: 'module',
+    dependencies: Object.fromEntries(dependencies),
+    devDependencies: { '@types/node': '26.6.6' },
+  }
+  writeFileSync(join(project, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(project, 'service.ts'), serviceOfReadme())
+  cpSync(join(HERE, 'consumer'), project, { recursive: true })
+  await npm(project, node, 'install', '--package-lock-only')
+  await npm(project, node, 'ci')
+}
+
+export async function openStage(): Promise<Stage> {
+  const root = mkdtempSync(join(tmpdir(), 'gatehook-outside-'))
+  const tools = join(root, 'tools')
+  const project = join(root, 'project')
+  const node26 = dirname(process.execPath)
+  mkdirSync(tools)
+  cpSync(join(HERE, 'package.json'), join(tools, 'package.json'))
+  const tarballs = packAll(join(root, 'tarballs'))
+  await Promise.all([npm(tools, node26, 'install'), installProject(project, tarballs, node26)])
+  const nodes = { 24: join(tools, 'node_modules/.bin'), 26: node26 }
+  return { root, project, tools, tarballs, nodes }
+}
+
+export const closeStage = (stage: Stage | undefined): void => {
+  if (stage) rmSync(stage.root, { recursive: true, force: true })
+}
+
+export interface Running {
+  readonly url: string
+  readonly key: string
+  stop(): Promise<number | null>
+}
+
+/** `npx gatehook start` in a project, on a fresh database. */
+export async function startService(project: string, node: string): Promise<Running> {
+  const key = formatKey(systemRandom(), 'live')
+  const data = mkdtempSync(join(dirname(project), 'data-'))
+  const program = join(project, 'node_modules/.bin/gatehook')
+  const child = spawn(program, ['start', '--port', '0'], {
+    cwd: project,
+    env: environment(node, {
+      GATEHOOK_DATABASE_URL: `sqlite:${join(data, 'gatehook.db')}`,
+      GATEHOOK_BOOTSTRAP_KEY: key,
+      GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1',
+    }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = once(child, 'exit') as Promise<[number | null]>
+  const url = await urlOf(child)
+  return {
+    url,
+    key,
+    async stop() {
+      child.kill('SIGTERM')
+      const [code] = await exited
+      return code
+    },
+  }
+}
+
+async function urlOf(child: ChildProcess): Promise<string> {
+  const said: string[] = []
+  child.stderr!.on('data', (chunk) => said.push(String(chunk)))
+  for await (const line of createInterface({ input: child.stdout! })) {
+    said.push(line)
+    const { msg, url } = JSON.parse(line) as { msg?: string; url?: string }
+    if (msg !== 'listening') continue
+    child.stdout!.resume()
+    return url!
+  }
+  throw new Error(`the service did not start:\n${said.join('\n')}`)
+}
