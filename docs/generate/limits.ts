@@ -3,6 +3,7 @@ import { EVENT_MAX_BYTES } from '../../packages/gatehook/src/events/event.ts'
 import { MAX_DEPTH } from '../../packages/gatehook/src/http/body.ts'
 import { defaultEgressBounds } from '../../packages/gatehook/src/http/egress.ts'
 import { defaultLimits } from '../../packages/gatehook/src/http/exchange.ts'
+import { MEDIA_RANGES_MAX } from '../../packages/gatehook/src/http/media-type.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../packages/gatehook/src/lists/grammar.ts'
 import { MAX_WALK_ROWS } from '../../packages/gatehook/src/lists/walk.ts'
 
@@ -18,6 +19,7 @@ export function limitsTable(): string {
     ['nesting of a JSON body', `${MAX_DEPTH} levels`, '400 `invalid_json`'],
     ['URL', `${urlBytes / KIB} KiB`, '414 `uri_too_long`'],
     ['request line and headers together', `${headerBytes / KIB} KiB`, '431 `headers_too_large`'],
+    ['media ranges in `Accept`', String(MEDIA_RANGES_MAX), '406 `not_acceptable`'],
     ['until the headers are in', `${headersTimeoutMs / SECOND_MS} s`, '408 `request_timeout`'],
     ['until the request is in', `${requestTimeoutMs / SECOND_MS} s`, '408 `request_timeout`'],
     ['an idle connection', `${keepAliveMs / SECOND_MS} s`, 'it is closed'],

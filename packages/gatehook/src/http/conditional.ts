@@ -12,8 +12,13 @@ export const entityTag = (text: string): string => `"${hash('sha1', text, 'base6
  */
 function names(list: string, tag: string, weakly: boolean): boolean {
   if (list.trim() === '*') return true
-  for (const [, weak, opaque] of list.matchAll(/(W\/)?("[^"]*")/g)) {
-    if (opaque === tag && (weakly || !weak)) return true
+  let open = list.indexOf('"')
+  while (open >= 0) {
+    const close = list.indexOf('"', open + 1)
+    if (close < 0) return false
+    const isWeak = list.startsWith('W/', open - 2)
+    if ((weakly || !isWeak) && list.slice(open, close + 1) === tag) return true
+    open = list.indexOf('"', close + 1)
   }
   return false
 }

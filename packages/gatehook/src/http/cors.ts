@@ -2,6 +2,7 @@
  * Cross-origin calls (§10.5, Fetch standard). Preflights are answered before anything is judged,
  * and every other answer says who may read it, failures included. Pure.
  */
+import { trimmed } from './authorization.ts'
 import type { After, Step } from './call.ts'
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
@@ -13,7 +14,9 @@ const EXPOSED =
   'RateLimit, RateLimit-Policy, Retry-After, ETag, Location, Idempotent-Replayed'
 const MAX_AGE_S = 7200
 
-const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
+const areHeaderNames = (list: string): boolean =>
+  list.split(',').every((name) => HEADER_NAME.test(trimmed(name)))
 
 export interface Cors {
   /** Answers preflights with 204, whatever path and method; lets everything else go on. */
@@ -60,7 +63,7 @@ export function createCors(origins: string | undefined): Cors {
         const asked = call.headers['access-control-request-headers']
         headers['access-control-allow-methods'] = call.allow || METHODS
         headers['access-control-allow-headers'] =
-          asked !== undefined && HEADER_NAMES.test(asked) ? asked : ANY_HEADERS
+          asked !== undefined && areHeaderNames(asked) ? asked : ANY_HEADERS
         headers['access-control-max-age'] = String(MAX_AGE_S)
       }
       return { status: 204, headers }

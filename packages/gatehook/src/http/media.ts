@@ -7,30 +7,32 @@
  * like (§10.1), and the errors of a request that is turned away with 406 could never be seen.
  */
 
-import { MIMEType } from 'node:util'
 import Negotiator from 'negotiator'
 import { Failure } from '../kernel/failure.ts'
 import type { Operation, Step } from './call.ts'
+import { MEDIA_RANGES_MAX, type MediaType, readAccept, readMediaType } from './media-type.ts'
 
 export const JSON_TYPE = 'application/json'
 export const PROBLEM_TYPE = 'application/problem+json'
 const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
-const VENDOR_RANGE = /application\/vnd\.[\w.-]+\+json/gi
+const ANY_VENDOR = /^application\/vnd\.[\w.-]+\+json$/i
 const CACHED = 256
 
-const PARAMETER = /;([^;,=]*)=("[^"]*"|[^;,]*)/g
-
 /**
- * Which of `types` a header takes, most wanted first. Parameters but `q` are left out: nothing here
- * has any, and `application/json; charset=utf-8` means JSON.
+ * Which of `types` the ranges take, most wanted first. Parameters but `q` are left out: nothing
+ * here has any, and `application/json; charset=utf-8` means JSON.
  */
-function preferred(accept: string, types: readonly string[]): readonly string[] {
-  const ranges = accept.replace(PARAMETER, (whole, name: string) =>
-    name.trim().toLowerCase() === 'q' ? whole : '',
-  )
-  return new Negotiator({ headers: { accept: ranges } }).mediaTypes(types)
+function preferred(ranges: readonly MediaType[], types: readonly string[]): readonly string[] {
+  const quality = ({ parameters }: MediaType) => Number.parseFloat(parameters.get('q') ?? '1') || 0
+  const accept = ranges.map((range) => `${range.type};q=${quality(range)}`).join(',')
+  return new Negotiator({ headers: { accept } }).mediaTypes([...types])
 }
+
+/** The types among the ranges that are of a vendor, each once. */
+const vendorTypes = (ranges: readonly MediaType[], pattern: RegExp): readonly string[] => [
+  ...new Set(ranges.map(({ type }) => type).filter((type) => pattern.test(type))),
+]
 
 /** Answers are remembered, for callers repeat themselves. */
 const problemFirst = new Map<string, boolean>()
@@ -40,8 +42,9 @@ export function prefersProblem(accept: string | undefined): boolean {
   if (!accept || !/problem\+json/i.test(accept)) return false
   let answer = problemFirst.get(accept)
   if (answer === undefined) {
-    const vendors = accept.toLowerCase().match(VENDOR_RANGE) ?? []
-    answer = preferred(accept, [JSON_TYPE, PROBLEM_TYPE, ...vendors])[0] === PROBLEM_TYPE
+    const ranges = readAccept(accept) ?? []
+    const types = [JSON_TYPE, PROBLEM_TYPE, ...vendorTypes(ranges, ANY_VENDOR)]
+    answer = ranges.length > 0 && preferred(ranges, types)[0] === PROBLEM_TYPE
     if (problemFirst.size >= CACHED) problemFirst.clear()
     problemFirst.set(accept, answer)
   }
@@ -58,9 +61,10 @@ export function vendorPattern(vendor: string): RegExp {
  * JSON is wanted as much and stands first, or no such type is named.
  */
 export function preferredVendorType(accept: string, vendor: RegExp): string | undefined {
-  const vendors = (accept.match(VENDOR_RANGE) ?? []).filter((type) => vendor.test(type))
+  const ranges = readAccept(accept) ?? []
+  const vendors = vendorTypes(ranges, vendor)
   if (vendors.length === 0) return undefined
-  const [first] = preferred(accept, [...vendors, JSON_TYPE])
+  const [first] = preferred(ranges, [...vendors, JSON_TYPE])
   return first === JSON_TYPE ? undefined : first
 }
 
@@ -74,12 +78,15 @@ export function acceptable(vendor: string): Step {
   const pattern = vendorPattern(vendor)
   const known = new WeakMap<readonly string[], Map<string, boolean>>()
   const decide = (accept: string, produces: readonly string[]): boolean => {
-    if (!accept.includes('/')) return true
+    const ranges = readAccept(accept)
+    if (!ranges) {
+      const message = `Accept lists more than ${MEDIA_RANGES_MAX} media ranges.`
+      throw new Failure('not_acceptable', message)
+    }
+    if (ranges.length === 0) return true
     const json = produces === JSON_ONLY || produces.includes(JSON_TYPE)
-    const vendors = json
-      ? (accept.match(VENDOR_RANGE) ?? []).filter((type) => pattern.test(type))
-      : []
-    return preferred(accept, [...produces, ...vendors]).length > 0
+    const vendors = json ? vendorTypes(ranges, pattern) : []
+    return preferred(ranges, [...produces, ...vendors]).length > 0
   }
   return (call) => {
     const accept = call.headers.accept
@@ -125,19 +132,22 @@ export function unreadable(
   }
   if (contentType === undefined) return 'The body has no Content-Type.'
   if (types.includes(contentType)) return undefined
-  let type: MIMEType
-  try {
-    type = new MIMEType(contentType)
-  } catch {
-    return 'The Content-Type is malformed.'
-  }
-  const { essence } = type
+  const media = readMediaType(contentType)
+  if (!media) return 'The Content-Type is malformed.'
+  const essence = media.type.toLowerCase()
   if (!types.includes(essence) && !(types.includes(JSON_TYPE) && vendor.test(essence))) {
     return `Bodies of type ${essence} are not read here.`
   }
-  const charset = type.params.get('charset')
+  const charset = media.parameters.get('charset')
   if (charset && !/^utf-?8$/i.test(charset)) return 'Only UTF-8 is read.'
   return undefined
+}
+
+/** Whether a `Content-Type` that is read is one of JSON. */
+export function isJson(contentType: string): boolean {
+  if (contentType === JSON_TYPE) return true
+  const type = readMediaType(contentType)?.type.toLowerCase() ?? ''
+  return type.endsWith('/json') || type.endsWith('+json')
 }
 
 /** 415 with `Accept`, which names what would be read (RFC 9110 §15.5.16). */

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
 import { parseBody } from './body.ts'
 import type { Call, Operation } from './call.ts'
-import { readTypes, unreadable, unsupported } from './media.ts'
+import { isJson, readTypes, unreadable, unsupported } from './media.ts'
 
 interface Limits {
   readonly bodyBytes: number
@@ -25,8 +25,6 @@ interface Receiving extends Call {
 
 /** Rejected with when the caller went away in the middle: there is nobody to answer. */
 export const ABORTED = Symbol('aborted')
-
-const JSON_LIKE = /[/+]json\s*(?:;|$)/i
 
 /** Fills `bytes` and `body`; undefined when there is nothing to wait for. */
 export function receiveBody(exchange: Receiving, operation: Operation): Promise<void> | undefined {
@@ -49,7 +47,7 @@ export function receiveBody(exchange: Receiving, operation: Operation): Promise<
 function arrived(exchange: Receiving, operation: Operation, bytes: Uint8Array): undefined {
   exchange.bytes = bytes
   if (bytes.length > 0) {
-    if (JSON_LIKE.test(exchange.headers['content-type'] ?? '')) exchange.body = parseBody(bytes)
+    if (isJson(exchange.headers['content-type'] ?? '')) exchange.body = parseBody(bytes)
   } else if (operation.body === 'required') {
     throw new Failure('invalid_json', 'The body is empty. A JSON body is required.')
   }

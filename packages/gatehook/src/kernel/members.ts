@@ -52,8 +52,10 @@ export const object =
     if (typeof input !== 'object' || input === null || Array.isArray(input)) {
       return wrong('must be an object')
     }
-    for (const name of Object.keys(input)) {
+    let unknown = 0
+    for (const name in input) {
       if (Object.hasOwn(members, name)) continue
+      if (++unknown > MAX_ERRORS) break
       wrong('is not a field here', `/${escapePointer(name)}`, 'unknown_field')
     }
     const values: Record<string, unknown> = {}

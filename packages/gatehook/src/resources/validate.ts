@@ -61,7 +61,7 @@ function checker(schema: JsonSchema, specs: Specs): Validate {
   const compiledCheck = compiled(schema)
   return (body) => {
     const check = compiledCheck()
-    const sent = withoutIgnored(body)
+    const sent = withFewUnknown(withoutIgnored(body), specs)
     if (check(sent)) return fromWire(specs, sent as AnyRow)
     throw validationFailure(fieldErrors(check.errors).map((error) => readOnly(specs, error)))
   }
@@ -83,6 +83,23 @@ function withoutIgnored(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   if (!ignored.some((name) => Object.hasOwn(body, name))) return body
   return Object.fromEntries(Object.entries(body).filter(([name]) => !ignored.includes(name)))
+}
+
+/** Unknown members of a body that are reported; the rest is not validated. */
+const MAX_UNKNOWN = 50
+
+/**
+ * A body without the unknown members beyond the bound: ajv builds an error for each, and a body
+ * of 1 MiB can have 70,000 of them.
+ */
+function withFewUnknown(body: unknown, specs: Specs): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  const names = Object.keys(body)
+  if (names.length <= MAX_UNKNOWN) return body
+  let unknown = 0
+  const isReported = (name: string) => Object.hasOwn(specs, name) || ++unknown <= MAX_UNKNOWN
+  const reported = names.filter(isReported)
+  return Object.fromEntries(reported.map((name) => [name, (body as AnyRow)[name]]))
 }
 
 /** What a field has where nobody says. */

@@ -1,0 +1,88 @@
+/**
+ * §11.4: no regular expression of the engine or the receiver kit backtracks over long input. Steps
+ * inside an expression cannot be counted, so that each has a form that is linear for any input.
+ */
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { expressionsIn, isPlainlyLinear } from '../http/expressions.ts'
+
+const packages = join(import.meta.dirname, '../../..')
+
+/** Of the operator's own machine: arguments, declarations, files. */
+const NOT_OUTSIDE = /src\/(cli|gate|config|storage)\/|\.test\.ts$/
+
+/**
+ * Linear although they repeat more than once: they begin at `^`, and what is repeated excludes the
+ * sign that follows it, so that there is one way to match. (Checked with recheck 4.5.)
+ */
+const REVIEWED: readonly string[] = [
+  String.raw`/^https?:\/\/([^/?#]*)(.*)$/i`,
+  String.raw`/^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/`,
+  String.raw`/^\[([^\]]*)\](?::\d+)?$/`,
+  String.raw`/^[\d.]+:\d+$/`,
+  String.raw`/^(\[[^\]]*\]|[^:]*)(?::\d*)?$/`,
+  String.raw`/^([a-z0-9_]+)(?:\[([a-z]+)\])?$/`,
+  String.raw`/^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/`,
+  String.raw`/^-?(0|[1-9]\d*)(\.\d+)?$/`,
+  String.raw`/^\w+:\/\/[^/?]*@/`,
+  String.raw`/^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:\/[^/]?/`,
+  String.raw`/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/`,
+  String.raw`/^[^\s@]+@[^\s@]+$/`,
+  String.raw`/^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/`,
+  String.raw`/^(protected|latest|stable|v\d.*|\d.*)$/`,
+  String.raw`/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/`,
+  String.raw`/^\/(\w+)\?(.*)$/`,
+  String.raw`/^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u`,
+  String.raw`/^[^:]*:[\\/]*([^\\/?#]*)/`,
+  // Read names of our own files, and a hash of our own.
+  String.raw`/thread(\.\w+)$/`,
+  String.raw`/hash-threads(\.\w+)$/`,
+  '/=+$/',
+]
+
+const files = globSync('{gatehook,receiver}/src/**/*.ts', { cwd: packages })
+  .filter((path) => !NOT_OUTSIDE.test(path))
+  .sort()
+
+test('every expression is linear by its form, or reviewed', () => {
+  const found = new Set<string>()
+  let all = 0
+  for (const path of files) {
+    for (const literal of expressionsIn(readFileSync(join(packages, path), 'utf8'))) {
+      all++
+      if (isPlainlyLinear(literal)) continue
+      assert.ok(REVIEWED.includes(literal), `${path}: ${literal} may backtrack; scan by hand`)
+      found.add(literal)
+    }
+  }
+  assert.ok(all > 100, 'the expressions are found')
+  assert.deepEqual(
+    REVIEWED.filter((literal) => !found.has(literal)),
+    [],
+    'the list only shrinks',
+  )
+})
+
+test('no parser of Node that is quadratic is used', () => {
+  for (const path of files) {
+    const text = readFileSync(join(packages, path), 'utf8')
+    assert.doesNotMatch(text, /\bMIMEType\b/, `${path}: 380 parameters take it 190 ms`)
+  }
+})
+
+test('the criterion refuses the expressions that were quadratic', () => {
+  for (const literal of [
+    String.raw`/^[ \t]+|[ \t]+$/g`,
+    String.raw`/^[ \t]*([^ \t]+)[ \t]*(.*?)[ \t]*$/`,
+    String.raw`/application\/vnd\.[\w.-]+\+json/gi`,
+    String.raw`/\s+$/`,
+    '/^(a+)+$/',
+  ]) {
+    assert.equal(isPlainlyLinear(literal), false, literal)
+  }
+  for (const literal of [String.raw`/^[\w-]+$/`, '/[A-Z]+/g', String.raw`/^\d{1,9}(?:px)?$/`]) {
+    assert.equal(isPlainlyLinear(literal), true, literal)
+  }
+})

@@ -1,0 +1,237 @@
+/**
+ * §11.4: every parser of bytes from outside is linear in their length. Steps are counted, not
+ * time: twice the input takes about twice the steps, up to the bound of the input.
+ */
+import assert from 'node:assert/strict'
+import { createSecretKey } from 'node:crypto'
+import { after, test } from 'node:test'
+import fc from 'fast-check'
+import { startCounting } from '../http/steps.ts'
+
+const { count, stop } = startCounting([
+  '/packages/gatehook/src/',
+  '/packages/receiver/src/',
+  '/node_modules/negotiator/',
+])
+after(stop)
+
+// Only now: code that is compiled before counting began has no counters.
+const src = new URL('../../src/', import.meta.url)
+// biome-ignore lint/suspicious/noExplicitAny: modules by path
+const load = (path: string): Promise<any> => import(new URL(path, src).href)
+const authorization = await load('http/authorization.ts')
+const { credentialOf } = await load('access/credential.ts')
+const { Query } = await load('http/query.ts')
+const { readArrival } = await load('http/arrival.ts')
+const { createFront, knownHost } = await load('http/front.ts')
+const media = await load('http/media.ts')
+const { requireMatch } = await load('http/conditional.ts')
+const { createCors } = await load('http/cors.ts')
+const { parseBody } = await load('http/body.ts')
+const { idempotencyKey } = await load('idempotency/key.ts')
+const { parseToken } = await load('tokens/access-token.ts')
+const { sessionOf } = await load('tokens/refresh-token.ts')
+const { parseKey } = await load('kernel/api-key-format.ts')
+const { decodeCursor } = await load('lists/cursor.ts')
+const { createNaming } = await load('versions/naming.ts')
+const { askedScopes } = await load('oauth/scope.ts')
+const { matchesRedirect, whyNotRegistrable } = await load('oauth/redirect-uri.ts')
+const { formOf } = await load('oauth/form.ts')
+const { clientCredential } = await load('oauth/client-authentication.ts')
+const { createBrowsers } = await load('oauth/browser.ts')
+const { parseTime } = await load('kernel/time.ts')
+const { loggableUrl } = await load('kernel/log.ts')
+const { readMembers } = await load('kernel/members.ts')
+const { verify } = await load('../../receiver/src/verify.ts')
+
+const KIB = 1024
+const HEADER = 16 * KIB
+const URL_BOUND = 8 * KIB
+/** Bodies are bounded by 1 MiB; a sixteenth shows the same with less waiting. */
+const BODY = 64 * KIB
+
+const key = createSecretKey(Buffer.alloc(32))
+const keys = { current: key, accepted: [key] }
+const noQuery = Query.empty
+const random = { bytes: (n: number) => Buffer.alloc(n) }
+const versions = [{ name: 'v1', released: '2025-06-01' }]
+const vendor = media.vendorPattern('gatehook')
+const front = createFront('10.0.0.0/8')
+const trusted = (headers: object) => front('10.0.0.1', false, headers, 'h')
+const named = (call: object) =>
+  createNaming(versions, 'gatehook').versionOf({ query: noQuery, headers: {}, ...call })
+const arrival = (url: string, headers: object = {}) =>
+  readArrival(
+    { method: 'GET', url, httpVersionMinor: 1, headers: { host: 'h', ...headers }, rawHeaders: [] },
+    0,
+    { urlBytes: URL_BOUND, roots: new Set(), random },
+  )
+const bytesOf = (text: string) => Buffer.from(text)
+const objectOf = (text: string) =>
+  Object.fromEntries(text.split('').map((sign, at) => [`${sign}${at}`, sign]))
+
+interface Parser {
+  readonly name: string
+  readonly bound: number
+  /** What the text begins with, so that it gets further than the first sign. */
+  readonly leads: readonly string[]
+  readonly run: (text: string) => unknown
+}
+
+const parser = (
+  name: string,
+  bound: number,
+  leads: readonly string[],
+  run: Parser['run'],
+): Parser => ({ name, bound, leads: ['', ...leads], run })
+
+const parsers: readonly Parser[] = [
+  parser('Authorization', HEADER, ['Basic ', 'Bearer a', ' '], authorization.readAuthorization),
+  parser('Authorization as credential', HEADER, ['Bearer a'], (text) =>
+    credentialOf({ rawHeaders: ['authorization', text], query: noQuery }),
+  ),
+  parser('X-API-Key', HEADER, ['gk_live_'], (text) =>
+    credentialOf({ rawHeaders: ['x-api-key', text], query: noQuery }),
+  ),
+  parser('a Basic value', HEADER, ['YTpi'], authorization.readBasic),
+  parser('Basic of a client', HEADER, ['a:'], (text) =>
+    clientCredential(['authorization', `Basic ${btoa(text)}`], new Map()),
+  ),
+  parser('a query', URL_BOUND, ['a=', 'a&'], (text) => Query.parse(text).repeated()),
+  parser('a request target', URL_BOUND, ['/api/v1/', 'http://a/', '/?'], (text) => arrival(text)),
+  parser('X-Request-Id', HEADER, ['a'], (text) => arrival('/', { 'x-request-id': text })),
+  parser('Host', HEADER, ['a:', '['], (text) =>
+    knownHost({ publicUrl: 'https://a.example', host: '::1' })({ host: text, kind: 'api' }),
+  ),
+  parser('X-Forwarded-For', HEADER, ['10.0.0.1,', '[::1]'], (text) =>
+    trusted({ 'x-forwarded-for': text }),
+  ),
+  parser('X-Forwarded-Proto and -Host', HEADER, ['https,'], (text) =>
+    trusted({ 'x-forwarded-proto': text, 'x-forwarded-host': text }),
+  ),
+  parser('Accept', HEADER, ['a/b,', 'a/b;q=1', 'a/b;"'], (text) =>
+    media.acceptable('gatehook')({ headers: { accept: text } }),
+  ),
+  parser('Accept of an error', HEADER, ['application/problem+json,', 'a/b;"'], (text) =>
+    media.prefersProblem(`${text}, application/problem+json`),
+  ),
+  parser('Accept of a vendor', HEADER, ['application/vnd.gatehook.api.v1+json,'], (text) =>
+    media.preferredVendorType(text, vendor),
+  ),
+  parser('Content-Type', HEADER, ['a/b;', 'application/json;a="'], (text) =>
+    media.unreadable(text, undefined, ['application/json'], vendor),
+  ),
+  parser('If-Match', HEADER, ['"a",', 'W/"'], (text) =>
+    requireMatch({ headers: { 'if-match': text } }, () => '{}'),
+  ),
+  parser('Access-Control-Request-Headers', HEADER, ['a,'], (text) =>
+    createCors('https://a').preflight({
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://a',
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': text,
+      },
+    }),
+  ),
+  parser('Idempotency-Key', HEADER, ['"'], (text) =>
+    idempotencyKey({ rawHeaders: ['idempotency-key', text] }),
+  ),
+  parser('Cookie', HEADER, ['gatehook=a;'], (text) =>
+    createBrowsers({ random }).of({ headers: { cookie: text } }),
+  ),
+  parser('X-API-Version', HEADER, ['v1,', '1'], (text) =>
+    named({ headers: { 'x-api-version': text } }),
+  ),
+  parser('an access token', HEADER, ['a.b.', 'eyJ'], parseToken),
+  parser('a refresh token', HEADER, ['grt_'], (text) => sessionOf(keys, text)),
+  parser('an API key', HEADER, ['gk_live_'], parseKey),
+  parser('a cursor', URL_BOUND, ['a'], (text) => decodeCursor(keys, 'b', text)),
+  parser('a scope', BODY, ['a '], (text) => askedScopes(text, ['a'])),
+  parser('a redirect URI', BODY, ['http://127.0.0.1:1', 'com.a.', 'https://a@'], (text) => {
+    whyNotRegistrable(text)
+    matchesRedirect(text, ['http://127.0.0.1/a'])
+  }),
+  parser('a form', BODY, ['a=b&'], (text) => formOf({ query: noQuery, bytes: bytesOf(text) })),
+  parser('a JSON body', BODY, ['"', '[', '{"a":'], (text) => parseBody(bytesOf(text))),
+  parser('an array of a JSON body', BODY / 4, [], (text) =>
+    parseBody(bytesOf(JSON.stringify(text.split('')))),
+  ),
+  parser('an object of a JSON body', BODY / 8, [], (text) =>
+    parseBody(bytesOf(JSON.stringify(objectOf(text)))),
+  ),
+  parser('unknown members', BODY / 4, [], (text) => readMembers(objectOf(text), {})),
+  parser('an instant', BODY, ['2026-01-01T'], parseTime),
+  parser('a URL for the log', HEADER, ['/?api_key=', '/?%', 'gk_live_'], loggableUrl),
+  ...['x-hub-signature-256', 'gatehook-signature', 'webhook-signature'].map((name) =>
+    parser(`${name} at a receiver`, HEADER, ['t=1,v1=', 'sha256=', 'v1,'], (text) =>
+      verify({
+        body: '{}',
+        headers: { [name]: text, 'webhook-id': 'a', 'webhook-timestamp': '1' },
+        secrets: ['whsec_YWJjZGVmZ2hpamtsbW5vcHFyc3R1dg=='],
+        now: () => 1000,
+      }),
+    ),
+  ),
+]
+
+const SIGNS = [...' \t,;="\\/:.*+&%[]{}Wav1-_@#~'.split(''), 'é']
+/** What was slow once, and what separates the parts of headers. */
+const UNITS = [
+  ...[' ', '\t', ',', ';', ';a=b', ', a/b', '"', 'W/"a",', '=', '&'],
+  ...['application/vnd.gatehook.api.v1+json, ', 'application/vnd.a', 'text/a;q="', ';";'],
+]
+const DOUBLINGS = 3
+/** What a constant part may take; at the smallest input a quadratic part takes a million. */
+const CONSTANT = 4000
+
+/** Fails where twice the text takes much more than twice the steps. */
+async function assertLinear({ name, bound, run }: Parser, text: (length: number) => string) {
+  const smallest = bound / 2 ** DOUBLINGS
+  let before = await count(() => run(text(smallest)))
+  for (let length = smallest * 2; length <= bound; length *= 2) {
+    const steps = await count(() => run(text(length)))
+    const most = 3 * before + CONSTANT
+    assert.ok(
+      steps <= most,
+      `${name}: ${steps} steps for ${length} characters, ${before} for half: ${text(40)}`,
+    )
+    before = Math.max(before, steps)
+  }
+}
+
+for (const one of parsers) {
+  test(`${one.name} is read in a linear number of steps`, async () => {
+    const unit = fc.string({ unit: fc.constantFrom(...SIGNS), minLength: 1, maxLength: 4 })
+    const text = fc.record({
+      lead: fc.constantFrom(...one.leads),
+      unit,
+      end: fc.constantFrom('', 'x', '"'),
+    })
+    await fc.assert(
+      fc.asyncProperty(text, ({ lead, unit, end }) =>
+        assertLinear(one, (length) => (lead + unit.repeat(length)).slice(0, length - 1) + end),
+      ),
+      { seed: 1104, numRuns: 5 },
+    )
+    for (const unit of UNITS) {
+      for (const lead of one.leads) {
+        await assertLinear(one, (length) => (lead + unit.repeat(length)).slice(0, length - 1) + 'x')
+      }
+    }
+  })
+}
+
+test('the count sees what is quadratic, in loops and in built-ins', async () => {
+  const trimmedAgain = (text: string) => {
+    let rest = text
+    while (rest.startsWith(' ')) rest = rest.slice(1)
+  }
+  const quadratic = parser('slices', HEADER, [], trimmedAgain)
+  const body = JSON.stringify('x'.repeat(BODY))
+  assert.ok((await count(() => parseBody(bytesOf(body)))) > BODY, 'blocks of the source count')
+  await assert.rejects(
+    assertLinear(quadratic, (length) => ' '.repeat(length)),
+    /slices: /,
+  )
+})
