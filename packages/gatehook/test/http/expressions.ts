@@ -5,8 +5,11 @@
  */
 
 /** A literal where an expression may begin; comments are cut out before. */
-const LITERAL =
-  /(?<=(?:[=(,:?&|!{;[]|=>|return)\s*)\/(?![*/])((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/[dgimsuvy]*/g
+const LITERAL = new RegExp(
+  /(?<=(?:[=(,:?&|!{;[]|=>|return)\s*)\/(?![*/])/.source +
+    /((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/[dgimsuvy]*/.source,
+  'g',
+)
 
 export function expressionsIn(source: string): string[] {
   const code = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/ .*$/gm, '')

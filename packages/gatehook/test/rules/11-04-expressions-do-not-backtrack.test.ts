@@ -30,7 +30,8 @@ const REVIEWED: readonly string[] = [
   String.raw`/^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:\/[^/]?/`,
   String.raw`/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/`,
   String.raw`/^[^\s@]+@[^\s@]+$/`,
-  String.raw`/^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/`,
+  String.raw`/^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d)\$` +
+    String.raw`([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/`,
   String.raw`/^(protected|latest|stable|v\d.*|\d.*)$/`,
   String.raw`/^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/`,
   String.raw`/^\/(\w+)\?(.*)$/`,
