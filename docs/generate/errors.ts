@@ -37,6 +37,8 @@ const advice: Readonly<Record<FailureCode, string>> = {
     'Use a token of `POST /auth/login`, Basic, or a client registered with `first_party: true`.',
   customer_suspended: 'Talk to the operator.',
   https_required: 'Call the same path by `https://`.',
+  second_factor_required:
+    'Send `code`, or enrol a second factor at `/console/session/second-factor`.',
   cross_site_request:
     'Send it from a page of this origin, or have the operator list yours in GATEHOOK_CORS_ORIGINS.',
   forbidden: 'Do not repeat it; nothing about the request can be mended.',

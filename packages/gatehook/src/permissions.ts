@@ -98,6 +98,8 @@ const rows: readonly (readonly [string, string, Callers, scope?: string])[] = [
 
   ['POST DELETE', '/console/session', 'proof'],
   ['GET', '/console/session', 'console'],
+  ['POST', '/console/session/operator', 'console'],
+  ['POST PUT', '/console/session/second-factor', 'console'],
 
   ['GET POST', '/admin/customers', 'administration', 'admin'],
   ['GET PATCH', '/admin/customers/:id', 'administration', 'admin'],
@@ -111,6 +113,8 @@ const rows: readonly (readonly [string, string, Callers, scope?: string])[] = [
   ['GET POST', '/admin/users', 'administration', 'admin'],
   ['GET PATCH', '/admin/users/:id', 'administration', 'admin'],
   ['PUT', '/admin/users/:id/password', 'administration', 'admin'],
+  ['GET', '/admin/operator-sessions', 'administration', 'admin'],
+  ['DELETE', '/admin/operator-sessions/:id', 'administration', 'admin'],
   ['GET', '/admin/versions', 'administration', 'admin'],
   ['GET PUT', '/admin/versions/:version', 'administration', 'admin'],
   ['GET', '/admin/versions/:version/usage', 'administration', 'admin'],

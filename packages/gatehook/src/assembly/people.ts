@@ -9,6 +9,7 @@ import { createHooks } from '../people/hooks.ts'
 import { createHasher, type Hasher } from '../people/password.ts'
 import { createPeople, createSignIn, type People } from '../people/people.ts'
 import { createRecognizedClients } from '../people/recognized-clients.ts'
+import { createSecondFactor } from '../people/second-factor.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { directoryOf, signingIn } from '../resources/directory.ts'
 import type { Credentials } from '../resources/rows.ts'
@@ -53,12 +54,10 @@ export function peopleOf(ground: Ground, from: PeopleFrom): PeoplePart {
   }
   const judge = createSignIn(deps, recognizedClients)
   const people = createPeople(deps, judge, recognizedClients)
-  return {
-    people,
-    consoleSessions: createConsoleSessions({ admin, judge, devices }),
-    hasher,
-    devices,
-  }
+  const service = catalog.service.name
+  const secondFactor = createSecondFactor({ admin, vault, service })
+  const consoleSessions = createConsoleSessions({ ...deps, judge, secondFactor })
+  return { people, consoleSessions, hasher, devices }
 }
 
 /** What follows the rows that sign in; `forget` runs for each after the commit. */

@@ -7,6 +7,7 @@ import { KEPT_MS, PRINT_PURPOSE } from '../idempotency/perform.ts'
 import { sealedAnswers } from '../idempotency/store.ts'
 import { type Random, systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
+import { sealedPendingTotp, sealedTotp } from '../people/operator-store.ts'
 import { followSecrets, secretKeeper } from '../secrets/keeper.ts'
 import { purgeRetiredKeys, sealedRetiredKeys } from '../secrets/retired-keys.ts'
 import { type Rotated, type Rotation, rotateSecrets } from '../secrets/rotate.ts'
@@ -27,6 +28,8 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealedAnswers,
   sealedRetiredKeys,
   sealedAuditKeys,
+  sealedTotp,
+  sealedPendingTotp,
 ]
 
 /**

@@ -2,12 +2,14 @@
 import { publicUrlOf } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { operatorRows } from '../people/collection.ts'
+import { endOperatorSession, operatorSessionRows } from '../people/operator-sessions.ts'
 import {
   createConsoleLink,
   createOperator,
   setOperatorDisabled,
   setOperatorPassword,
 } from '../people/operators.ts'
+import { resetSecondFactor } from '../people/second-factor.ts'
 import type { About, FamilySpec } from './command.ts'
 import { cliActor, engine, FIRST, known } from './engine.ts'
 import { bold, yellow } from './output.ts'
@@ -26,7 +28,7 @@ const disabling = (disabled: boolean, said: string, about: About) =>
 
 export const operators: FamilySpec = {
   name: 'operators',
-  summary: 'who uses the console: list, create, password, disable, enable, link',
+  summary: 'who uses the console: accounts, links, sessions, second factors',
   commands: [
     engine.list({
       name: 'list',
@@ -79,6 +81,43 @@ export const operators: FamilySpec = {
       name: 'enable <EMAIL>',
       summary: 'they can sign in again',
       examples: [['gatehook operators enable you@example.com', 'with the password they had']],
+    }),
+    engine.act({
+      name: 'reset-second-factor <EMAIL>',
+      summary: 'for who lost the device: they enrol anew at the next sign-in; sessions end',
+      examples: [['gatehook operators reset-second-factor you@example.com', 'then send a link']],
+      act:
+        ({ args: [email = ''] }) =>
+        ({ administration }) =>
+          known('operator', email, resetSecondFactor(administration, email, cliActor())),
+      said: ({ email }) => `Removed the second factor of ${bold(email)}.`,
+    }),
+    engine.list({
+      name: 'sessions',
+      summary: 'sessions of the console',
+      examples: [['gatehook operators sessions --json', 'for programs']],
+      rows:
+        () =>
+        ({ db }) =>
+          operatorSessionRows.all(db),
+      none: 'No operator is signed in.',
+      columns: {
+        id: (one) => one.id,
+        operator: (one) => one.operator ?? 'by link',
+        address: (one) => one.address,
+        used: (one) => one.last_used_at,
+        expires: (one) => one.expires_at,
+      },
+    }),
+    engine.act({
+      name: 'end-session <ID>',
+      summary: 'ends a session of the console at once',
+      examples: [['gatehook operators end-session ses_01k9', 'as `operators sessions` lists it']],
+      act:
+        ({ args: [id = ''] }) =>
+        ({ administration }) =>
+          known('session', id, endOperatorSession(administration, id, cliActor())),
+      said: ({ id }) => `Ended ${id}.`,
     }),
     engine.act({
       name: 'link [EMAIL]',

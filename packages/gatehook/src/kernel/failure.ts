@@ -33,6 +33,7 @@ export const failures = {
   customer_suspended: [403, 'This account is suspended.'],
   https_required: [403, 'Use HTTPS.'],
   forbidden: [403, 'This is not allowed.'],
+  second_factor_required: [403, 'A code of the second factor is required.'],
   cross_site_request: [403, 'Another site sent this request. Send it from this origin.'],
   not_found: [404, 'There is nothing here.'],
   unknown_version: [404, 'This version does not exist.'],

@@ -2,24 +2,33 @@
  * Sessions of the console (§12.2): a link or a password is exchanged for a cookie, and the cookie
  * stands for its operator under `/admin`, where the request shows that it comes from our own page.
  */
+import type { AdminDeps } from '../access/acting.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
-import { type Actor, recordAudit } from '../audit/store.ts'
+import { actorOf, recordAudit } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json, type Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { timeOrderedId } from '../kernel/id.ts'
-import { optional } from '../kernel/members.ts'
+import { optional, required } from '../kernel/members.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Tx } from '../storage/database.ts'
 import { authMembers, text } from './auth-members.ts'
 import type { Devices } from './devices.ts'
+import { operatorSessionEndpoints } from './operator-sessions.ts'
 import * as store from './operator-store.ts'
+import { createOperator } from './operators.ts'
+import type { Hasher } from './password.ts'
 import type { SignInClient } from './recognized-clients.ts'
+import type { SecondFactor } from './second-factor.ts'
 import type { Judge } from './sign-in.ts'
 import { invalidCredentials } from './username.ts'
 
 const SESSION_LIFE_MS = 12 * 3_600_000
+/** A session that is not used for this long has ended. */
+const IDLE_MS = 30 * 60_000
+/** The use of a session is written at most this often. */
+const REFRESH_MS = 60_000
 const TOKEN_BYTES = 32
 const NAME = 'gatehook_console'
 /** Sent by the console's own script; no form and no foreign page can send it unasked. */
@@ -32,13 +41,21 @@ export interface ConsoleSessions {
   readonly chores: Readonly<Record<string, () => Promise<number>>>
 }
 
-export interface ConsoleDeps {
+export interface ConsoleDeps extends AdminDeps {
   readonly admin: Administration
+  readonly hasher: Hasher
+  readonly secondFactor: SecondFactor
   readonly judge: Judge
   readonly devices: Devices
 }
 
-const members = { token: optional(text), email: optional(text), password: optional(text) }
+const members = {
+  token: optional(text),
+  email: optional(text),
+  password: optional(text),
+  code: optional(text),
+}
+const codeMembers = { code: required(text) }
 
 /** On HTTPS the prefix ties the cookie to this very host (RFC 6265bis §4.1.3.2). */
 const cookieName = ({ secure }: Call): string => (secure ? `__Host-${NAME}` : NAME)
@@ -81,46 +98,143 @@ function requireOwnPage(call: Call): void {
 const carriesCredential = ({ headers, query }: Call): boolean =>
   headers.authorization !== undefined || 'x-api-key' in headers || query.has('api_key')
 
-/** How a session begins: by a link, once, or by a password. */
-function opening({ admin, judge }: ConsoleDeps) {
+/** How a session begins: by a link, once, or by a password and a code. */
+function opening({ admin, judge, secondFactor }: ConsoleDeps) {
   const { db, clock, random } = admin
-  const open = async (tx: Tx, operator: string | null, link: string | null) => {
+  const open = async (
+    tx: Tx,
+    call: Call,
+    by: { readonly operator: string | null; readonly link: string | null; readonly email?: string },
+    isVerified: boolean,
+  ) => {
+    const { operator, link } = by
     const now = clock.now()
     const token = random.bytes(TOKEN_BYTES).toString('base64url')
-    const id = timeOrderedId('ses_', now, random)
-    const row = { id, operator, link, created_at: now, expires_at: now + SESSION_LIFE_MS }
+    const row = {
+      ...{ id: timeOrderedId('ses_', now, random), operator, link, address: call.address },
+      ...{ verified: Number(isVerified), created_at: now },
+      ...{ expires_at: now + IDLE_MS, ends_at: now + SESSION_LIFE_MS },
+    }
     await store.insertSession(tx, { ...row, hash: sha256(token) })
-    const actor: Actor = { kind: 'operator', id: operator ?? link! }
-    const act = { actor, action: 'operator.sign_in', target: actor.id, detail: { link } }
-    await recordAudit(tx, act, admin)
-    return { token, operator, expires_at: row.expires_at }
+    const name = by.email === undefined ? {} : { name: by.email }
+    const actor = actorOf(call, { kind: 'operator', id: operator ?? link!, ...name })
+    const detail = { link, session: row.id, verified: isVerified }
+    await recordAudit(tx, { actor, action: 'operator.sign_in', target: actor.id, detail }, admin)
+    return { ...row, token }
   }
 
-  const byLink = (token: string) =>
+  const byLink = (call: Call, token: string) =>
     db.write(async (tx) => {
       const link = await store.takeLink(tx, sha256(token), clock.now())
       if (!link) {
         const message = 'The link was used before or is too old: gatehook operators link.'
         throw new Failure('invalid_credentials', message)
       }
-      return open(tx, link.operator, link.id)
+      return open(tx, call, { operator: link.operator, link: link.id }, true)
     })
 
-  const byPassword = async (email: string, password: string, client: SignInClient) => {
+  const byPassword = async (
+    call: Call,
+    client: SignInClient,
+    { email, password, code }: { email: string; password: string; code: string | undefined },
+  ) => {
+    let isVerified = false
     const operators = {
       realm: 'operator' as const,
       find: (folded: string) => store.findOperator(db, folded),
+      async confirm({ id, email: name }: store.OperatorRow) {
+        const actor = actorOf(call, { kind: 'operator', id, name })
+        isVerified = await secondFactor.verify(id, code, actor)
+      },
     }
     const judged = await judge(operators, email, password, client)
     return db.write(async (tx) => {
       const now = await store.lockOperator(tx, judged.folded)
       if (now?.password !== judged.password || now.disabled !== 0) throw invalidCredentials()
-      return open(tx, judged.id, null)
+      const by = { operator: judged.id, link: null, email: judged.email }
+      return open(tx, call, by, isVerified)
     })
   }
 
   return { byLink, byPassword }
 }
+
+/** The session of a call that `guard` has let through. Throws 401. */
+type Present = (call: Call) => Promise<store.SessionRow>
+
+/** What a session may do for its own operator: be it, and enrol its second factor. */
+function ownEndpoints(deps: ConsoleDeps, present: Present): Endpoint[] {
+  const { admin, secondFactor, hasher } = deps
+  const { random } = admin
+  /** Gives the session a new token: one that was seen before opens nothing more. */
+  const raised = (call: Call, session: store.SessionRow) => {
+    const token = random.bytes(TOKEN_BYTES).toString('base64url')
+    return {
+      cookies: [setCookie(call, token, SESSION_LIFE_MS)],
+      raise: async (tx: Tx, operator: string): Promise<void> => {
+        await store.raiseSession(tx, session.id, operator, sha256(token))
+      },
+    }
+  }
+  const own = async (call: Call) => {
+    const session = await present(call)
+    if (session.operator === null) {
+      throw new Failure('invalid_state', 'Create the operator first: /console/session/operator.')
+    }
+    // A session without the second factor must not replace it.
+    if (session.verified === 0 && (await secondFactor.isEnrolled(session.operator))) {
+      throw new Failure('second_factor_required')
+    }
+    return { session, operator: session.operator }
+  }
+
+  const create = async (call: Call): Promise<Answer> => {
+    const session = await present(call)
+    if (session.operator !== null) {
+      throw new Failure('invalid_state', 'The session has its operator already.')
+    }
+    const { cookies, raise } = raised(call, session)
+    const tie = (tx: Tx, id: string) => raise(tx, id)
+    const made = await createOperator(admin, hasher, call.body, actorOf(call), tie)
+    return { ...json(201, made), cookies }
+  }
+
+  const enrol = async (call: Call): Promise<Answer> => {
+    const { operator } = await own(call)
+    const enrolment = await secondFactor.enrol(operator, actorOf(call))
+    return { ...json(200, enrolment, { 'cache-control': 'no-store' }), secret: true }
+  }
+
+  const confirm = async (call: Call): Promise<Answer> => {
+    const { code } = authMembers(call.body, codeMembers)
+    const { session, operator } = await own(call)
+    const { cookies, raise } = raised(call, session)
+    const also = async (tx: Tx) => {
+      await raise(tx, operator)
+      await store.dropOtherSessions(tx, operator, session.id)
+    }
+    const recovery_codes = await secondFactor.confirm(operator, code, actorOf(call), also)
+    const shown = json(200, { recovery_codes }, { 'cache-control': 'no-store' })
+    return { ...shown, cookies, secret: true }
+  }
+
+  return [
+    endpoint('admin', '/console/session/operator', {
+      POST: { body: 'required', handle: create },
+    }),
+    endpoint('admin', '/console/session/second-factor', {
+      POST: { handle: enrol },
+      PUT: { body: 'required', handle: confirm },
+    }),
+  ]
+}
+
+/** As `/console/session` shows a session. */
+const shownSession = (row: Pick<store.SessionRow, 'operator' | 'verified' | 'expires_at'>) => ({
+  operator: row.operator,
+  expires_at: isoTime(row.expires_at),
+  second_factor: row.verified === 0 ? 'enrolment_required' : 'verified',
+})
 
 export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
   const { db, clock } = deps.admin
@@ -130,36 +244,50 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
 
   const signIn = async (call: Call): Promise<Answer> => {
     refuseForeign(call)
-    const { token, email, password } = authMembers(call.body, members)
+    const { token, email, password, code } = authMembers(call.body, members)
     const withPassword = email !== undefined && password !== undefined
     if (withPassword === (token !== undefined)) {
       throw new Failure('invalid_request', 'Send a token, or an email and a password.')
     }
     const client = deps.devices.pageClientOf(call)
-    const session = withPassword ? await byPassword(email, password, client) : await byLink(token!)
-    const shown = { operator: session.operator, expires_at: isoTime(session.expires_at) }
+    const session = withPassword
+      ? await byPassword(call, client, { email, password, code })
+      : await byLink(call, token!)
     const cookies = [
       setCookie(call, session.token, SESSION_LIFE_MS),
       ...(withPassword ? [client.cookie] : []),
     ]
-    return { ...json(201, shown, { 'cache-control': 'no-store' }), cookies, secret: true }
+    const shown = json(201, shownSession(session), { 'cache-control': 'no-store' })
+    return { ...shown, cookies, secret: true }
   }
 
-  const show = async (call: Call): Promise<Answer> => {
+  const present: Present = async (call) => {
     const token = cookieOf(call)
     const row = token === undefined ? undefined : await find(token)
     if (!row) throw new Failure('unauthorized')
-    const { operator, email } = row
-    return json(200, { operator, email, expires_at: isoTime(row.expires_at) })
+    return row
+  }
+
+  const show = async (call: Call): Promise<Answer> => {
+    const row = await present(call)
+    return json(200, { ...shownSession(row), email: row.email, ends_at: isoTime(row.ends_at) })
   }
 
   const signOut = async (call: Call): Promise<Answer> => {
     const token = cookieOf(call)
     if (token !== undefined) {
       requireOwnPage(call)
-      await db.write((tx) => store.dropSession(tx, sha256(token)))
+      await db.write((tx) => signOutOf(tx, deps.admin, call, token))
     }
     return { status: 204, cookies: [setCookie(call, '', 0)] }
+  }
+
+  /** Each use within `IDLE_MS` of the one before keeps the session, until `ends_at`. */
+  const refresh = async (row: store.SessionRow): Promise<void> => {
+    const now = clock.now()
+    if (now - row.last_used_at < REFRESH_MS) return
+    const expires_at = Math.min(now + IDLE_MS, row.ends_at)
+    await db.write((tx) => store.refreshSession(tx, { id: row.id, expires_at, last_used_at: now }))
   }
 
   return {
@@ -170,20 +298,34 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
         // Also for who is signed out already.
         DELETE: { authenticated: false, handle: signOut },
       }),
+      ...ownEndpoints(deps, present),
+      ...operatorSessionEndpoints(deps.admin, deps),
     ],
     guard: (next) => (call) => {
       const token = call.kind === 'admin' && !carriesCredential(call) ? cookieOf(call) : undefined
       const asked = call.operation && call.operation.authenticated !== false
       if (token === undefined || !asked) return next(call)
       requireOwnPage(call)
-      return find(token).then((row) => {
+      return find(token).then(async (row) => {
         if (!row) return next(call)
+        if (row.verified === 0 && !call.route.startsWith('/console/session')) {
+          throw new Failure('second_factor_required')
+        }
+        await refresh(row)
         call.principal = operatorOf(row)
         return undefined
       })
     },
     chores: { console: () => store.purgeConsole(db, clock.now()) },
   }
+}
+
+async function signOutOf(tx: Tx, admin: Administration, call: Call, token: string): Promise<void> {
+  const row = await store.takeSession(tx, sha256(token))
+  if (!row) return
+  const actor = actorOf(call, { kind: 'operator', id: row.operator ?? row.link! })
+  const act = { actor, action: 'operator.sign_out', target: row.id }
+  await recordAudit(tx, act, admin)
 }
 
 /** An operator acts for the installation: live, of the operator's own customer (§13). */

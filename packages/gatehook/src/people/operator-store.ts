@@ -1,5 +1,6 @@
 /** SQL of operators, their one-time links and their sessions. Who may do what is decided above. */
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
+import type { SealedColumn } from '../storage/sealed-column.ts'
 import { sql } from '../storage/sql.ts'
 
 export interface OperatorRow extends Row {
@@ -9,18 +10,43 @@ export interface OperatorRow extends Row {
   readonly password: string
   readonly disabled: number
   readonly created_at: number
+  /** Sealed for the row's id; null: no second factor. */
+  readonly totp: Uint8Array | null
+  /** Sealed; not confirmed with a code yet. */
+  readonly totp_pending: Uint8Array | null
+  /** The step of the last code that was used. */
+  readonly totp_step: number
 }
+
+export const TOTP_PURPOSE = 'operator-totp'
+
+const sealed = (column: string): SealedColumn => ({
+  purpose: TOTP_PURPOSE,
+  table: 'gh_operators',
+  column,
+  key: ['id'],
+  rowOf: ([id]) => String(id),
+})
+
+export const sealedTotp = sealed('totp')
+export const sealedPendingTotp = sealed('totp_pending')
 
 export const EMAIL_INDEX = 'gh_operators_folded'
 
 const byName = (folded: string) =>
-  sql`SELECT id, email, folded, password, disabled, created_at FROM gh_operators
-    WHERE folded = ${folded}`
+  sql`SELECT id, email, folded, password, disabled, created_at, totp, totp_pending, totp_step
+    FROM gh_operators WHERE folded = ${folded}`
+
+export const lockOperatorById = (tx: Tx, id: string) =>
+  tx.lock<OperatorRow>(sql`SELECT id, email, folded, password, disabled, created_at, totp,
+    totp_pending, totp_step FROM gh_operators WHERE id = ${id}`)
 
 export const findOperator = (from: Reader, folded: string) => from.get<OperatorRow>(byName(folded))
 export const lockOperator = (tx: Tx, folded: string) => tx.lock<OperatorRow>(byName(folded))
 
-export const insertOperator = (tx: Tx, row: OperatorRow) =>
+type NewOperator = Omit<OperatorRow, 'totp' | 'totp_pending' | 'totp_step'>
+
+export const insertOperator = (tx: Tx, row: NewOperator) =>
   tx.run(sql`INSERT INTO gh_operators (id, email, folded, password, disabled, created_at)
     VALUES (${row.id}, ${row.email}, ${row.folded}, ${row.password}, ${row.disabled},
             ${row.created_at})`)
@@ -31,6 +57,38 @@ export const updateOperator = (
 ) =>
   tx.run(sql`UPDATE gh_operators SET password = ${password}, disabled = ${disabled}
     WHERE id = ${id}`)
+
+export const isEnrolled = async (from: Reader, id: string): Promise<boolean> =>
+  (await from.get(sql`SELECT 1 AS one FROM gh_operators WHERE id = ${id} AND totp IS NOT NULL`)) !==
+  undefined
+
+export const setPendingTotp = (tx: Tx, id: string, secret: Uint8Array | null) =>
+  tx.run(sql`UPDATE gh_operators SET totp_pending = ${secret} WHERE id = ${id}`)
+
+export const confirmTotp = (tx: Tx, id: string, secret: Uint8Array, step: number) =>
+  tx.run(sql`UPDATE gh_operators SET totp = ${secret}, totp_pending = NULL, totp_step = ${step}
+    WHERE id = ${id}`)
+
+export const setTotpStep = (tx: Tx, id: string, step: number) =>
+  tx.run(sql`UPDATE gh_operators SET totp_step = ${step} WHERE id = ${id}`)
+
+export async function replaceRecoveryCodes(tx: Tx, id: string, hashes: readonly Uint8Array[]) {
+  await tx.run(sql`DELETE FROM gh_operator_recovery_codes WHERE operator = ${id}`)
+  for (const hash of hashes) {
+    await tx.run(sql`INSERT INTO gh_operator_recovery_codes (operator, hash)
+      VALUES (${id}, ${hash})`)
+  }
+}
+
+/** Whether the code was there; it is gone. */
+export const takeRecoveryCode = async (tx: Tx, id: string, hash: Uint8Array): Promise<boolean> =>
+  (await tx.run(sql`DELETE FROM gh_operator_recovery_codes
+    WHERE operator = ${id} AND hash = ${hash}`)) > 0
+
+export async function removeTotp(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`UPDATE gh_operators SET totp = NULL, totp_pending = NULL WHERE id = ${id}`)
+  await replaceRecoveryCodes(tx, id, [])
+}
 
 export interface LinkRow extends Row {
   readonly id: string
@@ -55,33 +113,65 @@ export interface SessionRow extends Row {
   /** The link it came from, where it is nobody's. */
   readonly link: string | null
   readonly email: string | null
+  readonly id: string
+  /** 0 until the second factor was given or enrolled. */
+  readonly verified: number
+  readonly last_used_at: number
+  /** When it ends unless it is used. */
   readonly expires_at: number
+  /** When it ends in any case. */
+  readonly ends_at: number
   readonly customer_no: number
 }
 
 export const insertSession = (
   tx: Tx,
-  row: Pick<SessionRow, 'operator' | 'link' | 'expires_at'> & {
-    readonly id: string
+  row: Pick<SessionRow, 'id' | 'operator' | 'link' | 'verified' | 'expires_at' | 'ends_at'> & {
+    readonly address: string
     readonly hash: Uint8Array
     readonly created_at: number
   },
 ) =>
-  tx.run(sql`INSERT INTO gh_console_sessions (hash, id, operator, link, created_at, expires_at)
-    VALUES (${row.hash}, ${row.id}, ${row.operator}, ${row.link}, ${row.created_at},
-            ${row.expires_at})`)
+  tx.run(sql`INSERT INTO gh_console_sessions (hash, id, operator, link, address, verified,
+    created_at, last_used_at, expires_at, ends_at)
+    VALUES (${row.hash}, ${row.id}, ${row.operator}, ${row.link}, ${row.address}, ${row.verified},
+            ${row.created_at}, ${row.created_at}, ${row.expires_at}, ${row.ends_at})`)
+
+/** The session goes on; it was used just now. */
+export const refreshSession = (
+  tx: Tx,
+  { id, expires_at, last_used_at }: Pick<SessionRow, 'id' | 'expires_at' | 'last_used_at'>,
+) =>
+  tx.run(sql`UPDATE gh_console_sessions SET expires_at = ${expires_at},
+    last_used_at = ${last_used_at} WHERE id = ${id}`)
+
+/** The session is of this operator, verified, and known by another token from now on. */
+export const raiseSession = (tx: Tx, id: string, operator: string, hash: Uint8Array) =>
+  tx.run(sql`UPDATE gh_console_sessions SET operator = ${operator}, verified = 1, hash = ${hash}
+    WHERE id = ${id}`)
+
+export const dropOtherSessions = (tx: Tx, operator: string, id: string) =>
+  tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator} AND id <> ${id}`)
+
+/** How many there were. */
+export const dropSessionById = (tx: Tx, id: string) =>
+  tx.run(sql`DELETE FROM gh_console_sessions WHERE id = ${id}`)
 
 /** A session that is good now, of an operator who is not disabled. */
 export const findSession = (from: Reader, hash: Uint8Array, customer: string, now: number) =>
-  from.get<SessionRow>(sql`SELECT s.operator, s.link, o.email, s.expires_at, c.no AS customer_no
+  from.get<SessionRow>(sql`SELECT s.id, s.operator, s.link, o.email, s.verified,
+      s.last_used_at, s.expires_at, s.ends_at, c.no AS customer_no
     FROM gh_console_sessions s
     JOIN gh_customers c ON c.id = ${customer}
     LEFT JOIN gh_operators o ON o.id = s.operator
     WHERE s.hash = ${hash} AND s.expires_at > ${now}
       AND (s.operator IS NULL OR o.disabled = 0)`)
 
-export const dropSession = (tx: Tx, hash: Uint8Array) =>
-  tx.run(sql`DELETE FROM gh_console_sessions WHERE hash = ${hash}`)
+/** Ends the session, and gives it where there was one. */
+export const takeSession = (tx: Tx, hash: Uint8Array) =>
+  tx.get<Pick<SessionRow, 'id' | 'operator' | 'link'>>(
+    sql`DELETE FROM gh_console_sessions WHERE hash = ${hash} RETURNING id, operator, link`,
+  )
 
 export const dropSessions = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator}`)

@@ -32,12 +32,16 @@ const password = required(newPassword(MIN_LENGTH.operator))
 const creation = { email: required(address), password }
 const passwordChange = { password }
 
-/** From `{email, password}`. Throws 422, 409 `conflict` for an e-mail somebody has. */
+/**
+ * From `{email, password}`; `also` runs in the same transaction. Throws 422, 409 `conflict` for an
+ * e-mail somebody has.
+ */
 export async function createOperator(
   admin: Administration,
   hasher: Hasher,
   input: unknown,
   actor: Actor,
+  also?: (tx: Tx, id: string) => Promise<void>,
 ): Promise<Operator> {
   const wish = readMembers(input, creation)
   await refuseCommonPassword(wish.password, wish.email, '/password')
@@ -51,6 +55,7 @@ export async function createOperator(
       await store.insertOperator(tx, row)
       const act = { actor, action: 'operator.create', target: id, detail: { email } }
       await recordAudit(tx, act, admin)
+      await also?.(tx, id)
     })
   } catch (error) {
     if (!(error instanceof ConstraintError) || error.index !== store.EMAIL_INDEX) throw error

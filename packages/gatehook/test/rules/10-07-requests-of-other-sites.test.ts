@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { createOperator } from '../../src/people/operators.ts'
+import { createConsoleLink, createOperator } from '../../src/people/operators.ts'
 import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
 
 const CORS = 'https://app.example'
@@ -77,7 +77,9 @@ eachService('a session of the console changes nothing for a foreign page', async
   const { app } = service
   await createOperator(app.administration, app.hasher, login, { kind: 'system', id: 't' } as never)
   const anybody = service.as(undefined)
-  const { headers } = await anybody.post('/console/session', login)
+  const link = await createConsoleLink(app.administration, login.email, { kind: 'cli', id: 't' })
+  const token = link.path.split('#token=')[1]
+  const { headers } = await anybody.post('/console/session', { token })
   const cookie = String([headers['set-cookie']].flat()[0]).split(';')[0]!
   const sent = { cookie, 'x-gatehook-console': '1' }
   for (const headers of foreign) {

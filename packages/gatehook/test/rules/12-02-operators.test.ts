@@ -29,12 +29,13 @@ const cookieOf = (headers: Readonly<Record<string, unknown>>) =>
 
 async function signedIn(service: TestApp) {
   const { anybody } = await signing(service)
-  const reply = await anybody.post('/console/session', { email: EMAIL, password: PASSWORD })
+  const token = await tokenOf(service, EMAIL)
+  const reply = await anybody.post('/console/session', { token })
   assert.equal(reply.status, 201, reply.text)
   return { anybody, cookie: cookieOf(reply.headers), reply }
 }
 
-eachService('a password opens a session that acts as the operator', async (service) => {
+eachService('a session acts as the operator', async (service) => {
   const { id } = await operatorOf(service)
   const { anybody, cookie, reply } = await signedIn(service)
   assert.match(
@@ -150,7 +151,7 @@ test('on HTTPS the cookie is Secure and tied to the host', async (t) => {
   await operatorOf(service)
   const { anybody } = await signing(service)
   const https = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' }
-  const body = { email: EMAIL, password: PASSWORD }
+  const body = { token: await tokenOf(service, EMAIL) }
   const { headers } = await anybody.post('/console/session', body, https)
   assert.match(
     String([headers['set-cookie']].flat()[0]),

@@ -18,7 +18,7 @@ CREATE TABLE gh_operator_recovery_codes (
 DELETE FROM gh_console_sessions;
 ALTER TABLE gh_console_sessions ADD COLUMN id {text} NOT NULL DEFAULT '';
 ALTER TABLE gh_console_sessions ADD COLUMN address {text} NOT NULL DEFAULT '';
-ALTER TABLE gh_console_sessions ADD COLUMN used_at {int} NOT NULL DEFAULT 0;
+ALTER TABLE gh_console_sessions ADD COLUMN last_used_at {int} NOT NULL DEFAULT 0;
 ALTER TABLE gh_console_sessions ADD COLUMN ends_at {int} NOT NULL DEFAULT 0;
 ALTER TABLE gh_console_sessions ADD COLUMN verified {int} NOT NULL DEFAULT 0;
 CREATE UNIQUE INDEX gh_console_sessions_id ON gh_console_sessions (id);

@@ -1,0 +1,66 @@
+/** Sessions of operators: listed and ended, over HTTP and by the command line (§13). */
+import { type AdminDeps, acting } from '../access/acting.ts'
+import type { Administration } from '../access/administration.ts'
+import { type ShownRows, shownRows } from '../access/shown-rows.ts'
+import { type Actor, recordAudit } from '../audit/store.ts'
+import { type Endpoint, endpoint, noContent } from '../http/call.ts'
+import { Failure } from '../kernel/failure.ts'
+import * as store from './operator-store.ts'
+
+export interface OperatorSession {
+  readonly id: string
+  /** Null in the session of a link without an operator. */
+  readonly operator: string | null
+  readonly address: string
+  /** Whether the second factor was given, or the session was opened by a link. */
+  readonly verified: boolean
+  readonly created_at: string
+  readonly last_used_at: string
+  /** Earlier when it is not used until then. */
+  readonly expires_at: string
+}
+
+export const operatorSessionRows: ShownRows<OperatorSession> = shownRows(
+  {
+    name: 'operator_sessions',
+    table: 'gh_console_sessions',
+    columns: [
+      { name: 'id', type: 'text' },
+      { name: 'operator', type: 'text', nullable: true },
+      { name: 'address', type: 'text' },
+      { name: 'verified', type: 'bool' },
+      { name: 'created_at', type: 'time' },
+      { name: 'last_used_at', type: 'time' },
+      { name: 'expires_at', type: 'time' },
+    ],
+    filter: ['operator'],
+    sort: ['id'],
+  },
+  '/admin/operator-sessions',
+)
+
+/** Throws 404. */
+export const endOperatorSession = (
+  admin: Administration,
+  id: string,
+  actor: Actor,
+): Promise<{ readonly id: string }> =>
+  admin.write(async (tx) => {
+    if ((await store.dropSessionById(tx, id)) === 0) throw new Failure('not_found')
+    await recordAudit(tx, { actor, action: 'operator.session_end', target: id }, admin)
+    return { id }
+  })
+
+export function operatorSessionEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
+  const { list, act } = acting(admin, deps)
+  return [
+    endpoint('admin', '/admin/operator-sessions', { GET: list(operatorSessionRows) }),
+    endpoint('admin', '/admin/operator-sessions/:id', {
+      DELETE: act(
+        'none',
+        (within, { params }, { actor }) => endOperatorSession(within, params.id ?? '', actor),
+        noContent,
+      ),
+    }),
+  ]
+}

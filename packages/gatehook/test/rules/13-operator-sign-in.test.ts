@@ -1,0 +1,280 @@
+/**
+ * §13: operators sign in with a password and a code of a second factor, which works once. Sessions
+ * are listed and ended, and end by themselves after 30 minutes without use.
+ */
+import assert from 'node:assert/strict'
+import { Secret, TOTP } from 'otpauth'
+import { eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
+import {
+  createConsoleLink,
+  createOperator,
+  setOperatorDisabled,
+} from '../../src/people/operators.ts'
+import { resetSecondFactor } from '../../src/people/second-factor.ts'
+import { PASSWORD, signing } from '../people/rig.ts'
+
+const actor = { kind: 'system', id: 'test' } as const
+const EMAIL = 'op@example.com'
+const HOUR_S = 3600
+const own = { 'x-gatehook-console': '1' }
+const options = { env: { GATEHOOK_TEST_CLOCK: '1' } }
+
+const cookieOf = ({ headers }: Reply): string =>
+  String([headers['set-cookie']].flat()[0]).split(';')[0]!
+
+async function stage(service: TestApp) {
+  const { administration, hasher } = service.app
+  const { operator: admin, anybody } = await signing(service)
+  const input = { email: EMAIL, password: PASSWORD }
+  const { id } = await createOperator(administration, hasher, input, actor)
+  const advance = async (advance_s: number) => {
+    const moved = await admin.post('/admin/clock', { advance_s })
+    assert.equal(moved.status, 200, moved.text)
+  }
+  const signIn = (code?: string, password = PASSWORD) =>
+    anybody.post('/console/session', { email: EMAIL, password, ...(code && { code }) })
+  const byLink = async () => {
+    const { path } = await createConsoleLink(administration, EMAIL, actor)
+    const reply = await anybody.post('/console/session', { token: path.split('#token=')[1] })
+    assert.equal(reply.status, 201, reply.text)
+    return cookieOf(reply)
+  }
+  const as = (cookie: string) => ({ cookie, ...own })
+  const codeOf = (secret: string, offsetS = 0) =>
+    new TOTP({ secret: Secret.fromBase32(secret) }).generate({
+      timestamp: administration.clock.now() + offsetS * 1000,
+    })
+  const path = '/console/session/second-factor'
+  /** Enrols in the session; gives the secret, the recovery codes and the cookie from then on. */
+  const enrol = async (cookie: string) => {
+    const begun = await anybody.post(path, undefined, as(cookie))
+    assert.equal(begun.status, 200, begun.text)
+    const { secret, uri } = begun.body
+    const confirmed = await anybody.put(path, { code: codeOf(secret) }, as(cookie))
+    assert.equal(confirmed.status, 200, confirmed.text)
+    assert.equal(confirmed.headers['cache-control'], 'no-store')
+    return { secret, uri, codes: confirmed.body.recovery_codes, cookie: cookieOf(confirmed) }
+  }
+  const acts = async () => {
+    const { body } = await admin.get('/admin/audit?sort=id&limit=100')
+    return body.data.map((act: { action: string }) => act.action) as string[]
+  }
+  return { id, admin, anybody, advance, signIn, byLink, as, codeOf, enrol, acts, path }
+}
+
+const outcome = ({ status, body }: Reply) => `${status} ${body?.error ?? ''}`.trim()
+
+eachService(
+  'without a second factor, a password opens a session that can enrol one, and no more',
+  async (service) => {
+    const { signIn, anybody, as, enrol, id, acts } = await stage(service)
+    const first = await signIn()
+    assert.deepEqual([first.status, first.body.second_factor], [201, 'enrolment_required'])
+    const cookie = cookieOf(first)
+    for (const path of ['/admin/audit', '/admin/keys', '/admin/operator-sessions']) {
+      assert.equal(outcome(await anybody.get(path, as(cookie))), '403 second_factor_required')
+    }
+    const made = await anybody.post('/admin/customers', { name: 'x' }, as(cookie))
+    assert.equal(outcome(made), '403 second_factor_required')
+    const enrolled = await enrol(cookie)
+    assert.match(enrolled.uri, /^otpauth:\/\/totp\/.*op%40example\.com\?.*secret=[A-Z2-7]{32}/)
+    assert.equal(enrolled.codes.length, 10)
+    assert.notEqual(enrolled.cookie, cookie, 'the session has a new id')
+    assert.equal((await anybody.get('/admin/audit', as(cookie))).status, 401)
+    const shown = await anybody.get('/console/session', as(enrolled.cookie))
+    assert.deepEqual([shown.body.operator, shown.body.second_factor], [id, 'verified'])
+    assert.equal((await anybody.get('/admin/audit', as(enrolled.cookie))).status, 200)
+    const all = await acts()
+    assert.ok(all.includes('operator.second_factor_enrol'))
+    assert.ok(all.includes('operator.second_factor_confirm'))
+  },
+  options,
+)
+
+eachService(
+  'with one, a code of this step or a neighbour is required, and works once',
+  async (service) => {
+    const { signIn, byLink, enrol, codeOf, advance, anybody, as } = await stage(service)
+    const { secret } = await enrol(await byLink())
+    assert.equal(outcome(await signIn()), '403 second_factor_required')
+    assert.equal(
+      outcome(await signIn(codeOf(secret))),
+      '401 invalid_credentials',
+      'used: enrolment',
+    )
+    await advance(60)
+    const code = codeOf(secret)
+    assert.equal(outcome(await signIn(code, 'wrong')), '401 invalid_credentials')
+    const twice = await Promise.all([signIn(code), signIn(code)])
+    assert.deepEqual(twice.map(({ status }) => status).sort(), [201, 401], 'at once, too')
+    assert.equal((await signIn(codeOf(secret, -30))).status, 401, 'older than the last one')
+    assert.equal((await signIn(codeOf(secret, 30))).status, 201, 'a clock that is ahead')
+    await advance(120)
+    assert.equal((await signIn(codeOf(secret, 60))).status, 401, 'two steps ahead')
+    const session = await signIn(codeOf(secret))
+    assert.equal(session.body.second_factor, 'verified')
+    assert.equal((await anybody.get('/admin/audit', as(cookieOf(session)))).status, 200)
+  },
+  options,
+)
+
+eachService(
+  'wrong codes count as failed passwords; a missing one does not',
+  async (service) => {
+    const { signIn, byLink, enrol, codeOf, advance } = await stage(service)
+    const { secret } = await enrol(await byLink())
+    await advance(60)
+    for (let n = 0; n < 12; n++) {
+      assert.equal(outcome(await signIn()), '403 second_factor_required')
+    }
+    for (let n = 0; n < 10; n++) assert.equal((await signIn('not it')).status, 401)
+    const locked = await signIn(codeOf(secret))
+    assert.equal(outcome(locked), '429 rate_limited')
+    assert.ok(Number(locked.headers['retry-after']) > 200)
+  },
+  options,
+)
+
+eachService(
+  'a recovery code works once; the secrets are encrypted or hashed at rest',
+  async (service) => {
+    const { signIn, byLink, enrol, acts } = await stage(service)
+    const { secret, codes } = await enrol(await byLink())
+    assert.equal((await signIn(codes[0])).status, 201)
+    assert.equal((await signIn(codes[0])).status, 401)
+    assert.equal((await signIn(codes[1].toUpperCase().replaceAll('-', ' '))).status, 201)
+    assert.equal((await acts()).filter((act) => act === 'operator.recovery_code').length, 2)
+    for (const table of ['gh_operators', 'gh_operator_recovery_codes']) {
+      const all = `SELECT * FROM ${table}`
+      const rows = await service.app.db.all({ sql: all, text: all, values: [] })
+      const bytes = rows
+        .flatMap((row) => Object.values(row))
+        .map((value) =>
+          value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value),
+        )
+      for (const text of [
+        secret,
+        ...codes,
+        ...codes.map((code: string) => code.replaceAll('-', '')),
+      ])
+        assert.ok(!bytes.join().includes(text), table)
+    }
+  },
+  options,
+)
+
+eachService(
+  'a session that lacks the second factor cannot replace it; a wrong first code is the only try',
+  async (service) => {
+    const { signIn, byLink, enrol, anybody, as, path, codeOf } = await stage(service)
+    const weak = cookieOf(await signIn())
+    const begun = await anybody.post(path, undefined, as(weak))
+    const code = codeOf(begun.body.secret)
+    const wrong = code === '000000' ? '000001' : '000000'
+    assert.equal((await anybody.put(path, { code: wrong }, as(weak))).status, 401)
+    assert.equal(outcome(await anybody.put(path, { code }, as(weak))), '409 invalid_state')
+    const link = await byLink()
+    const late = cookieOf(await signIn())
+    await enrol(link)
+    for (const cookie of [weak, late]) {
+      assert.equal((await anybody.post(path, undefined, as(cookie))).status, 401, 'has ended')
+    }
+  },
+  options,
+)
+
+eachService(
+  'a session ends after 30 minutes without use, and after 12 hours in any case',
+  async (service) => {
+    const { byLink, anybody, as, advance } = await stage(service)
+    const idle = await byLink()
+    const busy = await byLink()
+    const status = async (cookie: string) => (await anybody.get('/admin/keys', as(cookie))).status
+    for (let minutes = 0; minutes < 40; minutes += 20) {
+      await advance(20 * 60)
+      assert.equal(await status(busy), 200)
+    }
+    assert.equal(await status(idle), 401)
+    for (let minutes = 40; minutes < 700; minutes += 20) {
+      await advance(20 * 60)
+      assert.equal(await status(busy), 200, `${minutes} minutes`)
+    }
+    await advance(HOUR_S / 2 - 60)
+    assert.equal(await status(busy), 401)
+  },
+  options,
+)
+
+eachService(
+  'sessions are listed and ended; signing out ends one, disabling all',
+  async (service) => {
+    const { byLink, anybody, as, admin, id, acts } = await stage(service)
+    const [first, second] = [await byLink(), await byLink()]
+    const { body } = await anybody.get('/admin/operator-sessions', as(first))
+    assert.equal(body.data.length, 2)
+    for (const row of body.data) {
+      assert.match(row.id, /^ses_/)
+      assert.equal(row.operator, id)
+      assert.deepEqual([typeof row.address, row.verified], ['string', true])
+      for (const time of [row.created_at, row.last_used_at, row.expires_at]) {
+        assert.match(time, /^\d{4}-.*Z$/)
+      }
+    }
+    assert.ok(!JSON.stringify(body).includes('hash'))
+    const [newest] = body.data
+      .map((row: { id: string }) => row.id)
+      .sort()
+      .reverse()
+    const end = () => admin.delete(`/admin/operator-sessions/${newest}`)
+    assert.equal((await end()).status, 204)
+    assert.equal((await end()).status, 404)
+    assert.equal((await anybody.get('/admin/keys', as(second))).status, 401)
+    assert.equal((await anybody.get('/admin/keys', as(first))).status, 200)
+    const out = await anybody.delete('/console/session', as(first))
+    assert.equal(out.status, 204)
+    assert.match(String(out.headers['set-cookie']), /Max-Age=0/)
+    assert.equal((await anybody.get('/admin/keys', as(first))).status, 401)
+    const third = await byLink()
+    await setOperatorDisabled(service.app.administration, EMAIL, true, actor)
+    assert.equal((await anybody.get('/admin/keys', as(third))).status, 401)
+    const all = await acts()
+    for (const act of ['operator.sign_in', 'operator.sign_out', 'operator.session_end']) {
+      assert.ok(all.includes(act), act)
+    }
+  },
+  options,
+)
+
+eachService(
+  'who lost the device is reset by command, and enrols anew',
+  async (service) => {
+    const { signIn, byLink, enrol, anybody, as } = await stage(service)
+    const { cookie } = await enrol(await byLink())
+    await resetSecondFactor(service.app.administration, EMAIL, actor)
+    assert.equal((await anybody.get('/admin/keys', as(cookie))).status, 401)
+    assert.equal((await signIn()).body.second_factor, 'enrolment_required')
+  },
+  options,
+)
+
+eachService(
+  'the first operator is created in the session of a link, and is its operator from then on',
+  async (service) => {
+    const { anybody, as } = await stage(service)
+    const link = await createConsoleLink(service.app.administration, undefined, actor)
+    const begun = await anybody.post('/console/session', { token: link.path.split('#token=')[1] })
+    assert.equal(begun.body.operator, null)
+    const path = '/console/session/operator'
+    const wish = { email: 'first@example.com', password: 'a rather long one' }
+    const short = { ...wish, password: 'elevenchars' }
+    assert.equal((await anybody.post(path, short, as(cookieOf(begun)))).status, 422)
+    const made = await anybody.post(path, wish, as(cookieOf(begun)))
+    assert.equal(made.status, 201, made.text)
+    assert.equal((await anybody.get('/console/session', as(cookieOf(begun)))).status, 401)
+    const now = await anybody.get('/console/session', as(cookieOf(made)))
+    assert.deepEqual([now.body.operator, now.body.email], [made.body.id, wish.email])
+    const again = await anybody.post(path, wish, as(cookieOf(made)))
+    assert.equal(outcome(again), '409 invalid_state')
+  },
+  options,
+)
