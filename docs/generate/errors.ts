@@ -18,6 +18,8 @@ const advice: Readonly<Record<FailureCode, string>> = {
   invalid_cursor: 'Start the walk again without a cursor.',
   cursor_mismatch: 'Send the sort and the filters the cursor was made with, to the same list.',
   offset_too_large: 'Walk with cursors; every page costs the same there.',
+  query_too_expensive: 'Send the request again with the sort or filter that `message` names.',
+  page_too_large: 'Send a smaller `limit` or `per_page`; `message` says which one fits.',
   ambiguous_credentials: 'Send one credential, in one place.',
   token_in_url: 'Move the token to the `Authorization` header, and treat it as leaked.',
   invalid_version: 'Write the version as `v1`, `v2`.',

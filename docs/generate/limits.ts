@@ -4,12 +4,18 @@ import { MAX_DEPTH } from '../../packages/gatehook/src/http/body.ts'
 import { defaultEgressBounds } from '../../packages/gatehook/src/http/egress.ts'
 import { defaultLimits } from '../../packages/gatehook/src/http/exchange.ts'
 import { MEDIA_RANGES_MAX } from '../../packages/gatehook/src/http/media-type.ts'
+import {
+  COUNTED_ROWS_MAX,
+  EXAMINED_ROWS_MAX,
+  OWN_ROWS_MAX,
+} from '../../packages/gatehook/src/lists/bounds.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../packages/gatehook/src/lists/grammar.ts'
 import { MAX_WALK_ROWS } from '../../packages/gatehook/src/lists/walk.ts'
 
 const KIB = 1024
 const MIB = 1_048_576
 const SECOND_MS = 1000
+const count = (rows: number): string => rows.toLocaleString('en-US')
 
 export function limitsTable(): string {
   const { bodyBytes, urlBytes, headerBytes, headersTimeoutMs, requestTimeoutMs, keepAliveMs } =
@@ -50,8 +56,28 @@ export function limitsTable(): string {
     ],
     [
       'rows between a numbered page and the nearer end',
-      MAX_WALK_ROWS.toLocaleString('en-US'),
+      count(MAX_WALK_ROWS),
       '400 `offset_too_large`',
+    ],
+    [
+      'rows that a list request examines',
+      count(EXAMINED_ROWS_MAX),
+      '400 `query_too_expensive`, with what an index serves',
+    ],
+    [
+      'rows of a person that a list sorts',
+      count(OWN_ROWS_MAX),
+      '400 `query_too_expensive`; sort by id',
+    ],
+    [
+      'rows that the total of a filtered list counts',
+      count(COUNTED_ROWS_MAX),
+      '400 `query_too_expensive`; use the cursor style',
+    ],
+    [
+      'a page as JSON',
+      '8 MiB',
+      'cursor and keyset style: it ends early; else 400 `page_too_large`',
     ],
     [
       'an event’s object',

@@ -138,6 +138,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         '`Link`, totals and page headers; links never carry a credential; HEAD has the same.',
       ],
       ['7.9', 'A page costs the same at any depth, an unfiltered total at any size.'],
+      ['7.10', 'A list examines a bounded number of rows, or says which sort or filter would.'],
     ],
   ],
   [

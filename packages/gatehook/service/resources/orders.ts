@@ -17,7 +17,10 @@ export const orders = resource('orders', {
   },
   list: {
     filter: ['id', 'user_id', 'status', 'amount', 'currency', 'created_at'],
-    sort: ['id', 'user_id', 'status', 'amount', 'note', 'created_at', 'updated_at'],
+    sort: [
+      ...(['id', 'user_id', 'status', 'amount', 'note', 'created_at', 'updated_at'] as const),
+      ['status', 'created_at'],
+    ],
   },
   access: { read: 'orders:read', create: 'orders:write', update: 'orders:write', delete: false },
   events: ['order.created', 'order.updated'],

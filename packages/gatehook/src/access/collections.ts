@@ -22,6 +22,7 @@ export const customerRows = shownRows<Customer>(
     ],
     filter: ['id', 'name', 'suspended', 'created_at'],
     sort: ['id', 'name', 'created_at'],
+    indexes: [['id'], ['name', 'id'], ['created_at', 'id']],
   },
   '/admin/customers',
 )
@@ -60,6 +61,13 @@ export const keyRows = shownRows<Key>(
     ],
     filter: ['id', 'name', 'customer', 'mode', 'expires_at', 'created_at', 'last_used_at'],
     sort: ['id', 'name', 'created_at', 'last_used_at'],
+    indexes: [
+      ['id'],
+      ['name', 'id'],
+      ['created_at', 'id'],
+      ['last_used_at', 'id'],
+      ['customer', 'id'],
+    ],
     // A revoked key is gone for its owners; its row stays for audit trail and version ledger.
     where: 'revoked_at IS NULL',
   },

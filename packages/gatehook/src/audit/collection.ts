@@ -37,6 +37,7 @@ export const auditCollection: Collection = {
     'seq',
   ],
   sort: ['id', 'at'],
+  indexes: [['id'], ['at', 'id'], ['actor_id', 'id'], ['action', 'id'], ['target', 'id']],
 }
 
 const columns = auditCollection.columns.map(({ name }) => name)

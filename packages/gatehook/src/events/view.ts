@@ -21,6 +21,8 @@ const eventList: Collection = {
   counted: false,
   filter: ['id', 'type', 'created'],
   sort: ['id'],
+  indexes: [['id'], ['type', 'id']],
+  wide: true,
 }
 
 /** The columns a view reads, in their order. */
@@ -47,8 +49,9 @@ export type ReadableTypes = (principal: Principal) => readonly string[] | undefi
 export function eventsOf(types: readonly string[] | undefined): Collection {
   if (!types) return eventList
   const names = types.map((type) => `'${type}'`).join(', ')
-  const where = types.length > 0 ? `type IN (${names})` : '1 = 0'
-  return { ...eventList, name: `events ${types.join(' ')}`, where }
+  const condition = types.length > 0 ? `type IN (${names})` : '1 = 0'
+  const visible = { condition, columns: ['type'] }
+  return { ...eventList, name: `events ${types.join(' ')}`, visible }
 }
 
 /** Events as `version` shows them; in the newest shape without one. */

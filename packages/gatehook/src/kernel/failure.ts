@@ -14,6 +14,8 @@ export const failures = {
   invalid_cursor: [400, 'The cursor is not one of ours. Start again without it.'],
   cursor_mismatch: [400, 'The cursor belongs to another list, sort or filter.'],
   offset_too_large: [400, 'The page lies too deep. Use the cursor style.'],
+  query_too_expensive: [400, 'The list would examine too many rows. Narrow it.'],
+  page_too_large: [400, 'The page is larger than a response may be. Request fewer rows.'],
   ambiguous_credentials: [400, 'More than one credential was sent. Send one.'],
   token_in_url: [400, 'Tokens are never sent in a URL. Use the Authorization header.'],
   invalid_version: [400, 'This is not a version. Versions are whole majors: v1, v2.'],

@@ -42,4 +42,7 @@ export type Scope = number & { readonly scope: unique symbol }
 export const scopeOf = (customerNo: number, mode: Mode): Scope =>
   (customerNo * 2 + (mode === 'live' ? 1 : 0)) as Scope
 
+/** The customer's number, of live and test mode alike. */
+export const customerNoOf = (scope: Scope): number => Math.floor(scope / 2)
+
 export const modeOf = (scope: Scope): Mode => (scope % 2 === 1 ? 'live' : 'test')

@@ -39,8 +39,21 @@ export interface Collection {
   readonly counted: boolean
   readonly filter: readonly string[]
   readonly sort: readonly string[]
-  /** A condition that always holds, for example `revoked_at IS NULL`. Never request data. */
+  /**
+   * The table's indexes as their columns behind the scope, the id included:
+   * `['status', 'id']`. E-mail columns that compare without case are written `lower(email)`.
+   * What they cannot serve is bounded (§7.10); without this, only the id has an order.
+   */
+  readonly indexes?: readonly (readonly string[])[]
+  /**
+   * A condition that nearly every row meets or every index has, for example `revoked_at IS NULL`.
+   * Never request data.
+   */
   readonly where?: string
+  /** What one kind of caller sees, where no index serves that. Never request data. */
+  readonly visible?: { readonly condition: string; readonly columns: readonly string[] }
+  /** Whether a page of such rows may exceed the bound of a response (§11.5). */
+  readonly wide?: boolean
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { Answer, Call } from '../http/call.ts'
 import type { Query } from '../http/query.ts'
+import { customerNoOf } from '../kernel/principal.ts'
 import type { MacKeys } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
@@ -11,7 +12,7 @@ import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
 import { type ListRequest, parseListQuery, type Style } from './grammar.ts'
 import { linkHeader, type Position, pagePaths } from './links.ts'
 import { createPageCache } from './page-cache.ts'
-import { cursorPage, isBackward, keysetPage, numberedPage, type Reach, type Rows } from './walk.ts'
+import { cursorPage, keysetPage, type ListTask, numberedPage, type Reach } from './walk.ts'
 
 export interface ListerOptions {
   readonly db: Database
@@ -46,13 +47,14 @@ export function createLister(options: ListerOptions): Lister {
     const { query, path } = call
     const scope = collection.scoped ? (own?.scope ?? call.principal!.scope) : 0
     const reach: Reach = { scope, owner: own?.owner }
+    const customer = call.principal ? customerNoOf(call.principal.scope) : 0
     const cursor = query.get('cursor')
     const read = (): Reading => ({
       request: parseListQuery(query, collection, view, options.defaultStyle),
       bindings: new Map(),
     })
     const make = (reading: Reading) =>
-      answer({ options, collection, view, reach, path, cursor, ...reading })
+      answer({ options, collection, view, reach, customer, path, cursor, ...reading })
     const text = own?.timeless ? textOf(query) : undefined
     if (text === undefined) return make(read())
     const name = `${path}${text}\0${cursor ?? ''}`
@@ -109,6 +111,7 @@ interface Asked extends Reading {
   readonly options: ListerOptions
   readonly collection: Collection
   readonly reach: Reach
+  readonly customer: number
   readonly cursor: string | undefined
   readonly view: View
   readonly path: string
@@ -128,13 +131,13 @@ const pages: Readonly<Record<Style, (asked: Asked) => Promise<Page>>> = {
   hypermedia: byPage,
 }
 
-/** `"data":[…]`, each row turned into text once. */
-function data({ request, view }: Asked, rows: Rows): string {
+const dataOf = (items: readonly string[]): string => `"data":[${items.join(',')}]`
+
+function taskOf({ options, collection, view, reach, customer, request }: Asked): ListTask {
   const { fields, style } = request
-  const options = { ...(fields && { fields }), links: style === 'hypermedia' }
-  let out = ''
-  for (const row of rows) out += (out === '' ? '' : ',') + view.item(row, options)
-  return `"data":[${out}]`
+  const shape = { ...(fields && { fields }), links: style === 'hypermedia' }
+  const { db } = options
+  return { db, customer, collection, reach, request, encode: (row) => view.item(row, shape) }
 }
 
 /** Chooses the style where the position alone would not; as it stands once it was sent. */
@@ -152,15 +155,12 @@ function boundTo({ bindings, reach, collection, request }: Asked): string {
 }
 
 async function byCursor(asked: Asked): Promise<Page> {
-  const { options, collection, reach, request } = asked
-  const { db, cursorKeys: keys } = options
+  const { options, request } = asked
+  const { cursorKeys: keys } = options
   const { limit } = request
   const binding = boundTo(asked)
   const cursor = asked.cursor === undefined ? undefined : decodeCursor(keys, binding, asked.cursor)
-  // Backward pages look twice (the page, and whether anything follows): one moment for both.
-  const page = isBackward(cursor)
-    ? await db.snapshot((reader) => cursorPage(reader, collection, reach, request, cursor))
-    : await cursorPage(db, collection, reach, request, cursor)
+  const page = await cursorPage(taskOf(asked), cursor)
   const first = `${options.defaultStyle === 'cursor' ? '' : outright(request)}limit=${limit}`
   const positions: Position[] = [['first', first]]
   const show = (rel: 'prev' | 'next', to: Cursor | null): string => {
@@ -172,25 +172,22 @@ async function byCursor(asked: Asked): Promise<Page> {
   const prev = show('prev', page.prev)
   const next = show('next', page.next)
   const json =
-    `{${data(asked, page.rows)},"cursors":{"next":${next},"prev":${prev}},` +
+    `{${dataOf(page.items)},"cursors":{"next":${next},"prev":${prev}},` +
     `"next_cursor":${next},"has_more":${page.next !== null}}`
   return { json, positions }
 }
 
 async function byKeyset(asked: Asked): Promise<Page> {
-  const { options, collection, reach, request } = asked
-  const { rows, more } = await keysetPage(options.db, collection, reach, request)
+  const { request } = asked
+  const { rows, items, more } = await keysetPage(taskOf(asked))
   const last = (rows.at(-1)?.[0] as number | undefined) ?? request.afterId ?? 0
   const positions: Position[] = [['first', `${outright(request)}limit=${request.limit}`]]
   if (more) positions.push(['next', `limit=${request.limit}&after_id=${last}`])
-  return { json: `{${data(asked, rows)},"after_id":${last},"has_more":${more}}`, positions }
+  return { json: `{${dataOf(items)},"after_id":${last},"has_more":${more}}`, positions }
 }
 
-const numbered = ({ options, collection, reach, request }: Asked) =>
-  options.db.snapshot((reader) => numberedPage(reader, collection, reach, request))
-
 async function byOffset(asked: Asked): Promise<Page> {
-  const { rows, total } = await numbered(asked)
+  const { items, total } = await numberedPage(taskOf(asked))
   const { limit, offset } = asked.request
   const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit
   const at = (to: number) => `offset=${to}&limit=${limit}`
@@ -201,7 +198,7 @@ async function byOffset(asked: Asked): Promise<Page> {
   if (offset + limit < total) positions.push(['next', at(offset + limit)])
   positions.push(['last', at(last)])
   return {
-    json: `{${data(asked, rows)},"offset":${offset},"limit":${limit},"total":${total}}`,
+    json: `{${dataOf(items)},"offset":${offset},"limit":${limit},"total":${total}}`,
     positions,
     headers: { 'x-total-count': String(total) },
   }
@@ -209,7 +206,7 @@ async function byOffset(asked: Asked): Promise<Page> {
 
 async function byPage(asked: Asked): Promise<Page> {
   const { request, path } = asked
-  const { rows, total } = await numbered(asked)
+  const { items, total } = await numberedPage(taskOf(asked))
   const { page, limit, style } = request
   const pageCount = Math.ceil(total / limit)
   const chosen = style === 'hypermedia' ? outright(request) : ''
@@ -226,16 +223,16 @@ async function byPage(asked: Asked): Promise<Page> {
     'x-page': String(page),
     'x-per-page': String(limit),
   }
-  const items = data(asked, rows)
+  const shown = dataOf(items)
   if (style === 'page') {
     const counts = `"page":${page},"per_page":${limit},"total":${total},"total_pages":${pageCount}`
-    return { json: `{${items},${counts}}`, positions, headers }
+    return { json: `{${shown},${counts}}`, positions, headers }
   }
-  const from = rows.length === 0 ? 0 : request.offset + 1
-  const to = rows.length === 0 ? 0 : request.offset + rows.length
+  const from = items.length === 0 ? 0 : request.offset + 1
+  const to = items.length === 0 ? 0 : request.offset + items.length
   const meta =
     `{"total":${total},"per_page":${limit},"current_page":${page},"total_pages":${pageCount},` +
     `"from":${from},"to":${to}}`
   const links = JSON.stringify(Object.fromEntries(pagePaths(path, request, positions)))
-  return { json: `{${items},"links":${links},"meta":${meta}}`, positions, headers }
+  return { json: `{${shown},"links":${links},"meta":${meta}}`, positions, headers }
 }

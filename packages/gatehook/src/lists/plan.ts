@@ -32,10 +32,14 @@ export interface Walk {
   readonly limit: number
   /** Rows passed over first. */
   readonly skip: number
+  /** The columns read; all of the collection's by default. */
+  readonly columns?: readonly string[]
+  /** In place of an anchor: from this value of the first sort key on, ties included. */
+  readonly from?: Key
 }
 
 /** Stands in a text for a value, and fetches it from each walk of the same shape. */
-type Slot = (walk: Walk) => unknown
+export type Slot = (walk: Walk) => unknown
 
 interface Plan {
   readonly prepared: Prepared
@@ -56,11 +60,13 @@ function statement(shape: string, walk: Walk, text: (walk: Walk) => Sql): Statem
   let plan = plans.get(shape)
   if (!plan) {
     if (plans.size >= MAX_PLANS) plans.clear()
-    const made = text(walk)
-    plan = { prepared: fixed(made.sql), slots: made.values as Slot[] }
+    const source = text(walk)
+    plan = { prepared: fixed(source.sql), slots: source.values as Slot[] }
     plans.set(shape, plan)
   }
-  return plan.prepared(plan.slots.map((slot) => slot(walk)))
+  const made = plan.prepared(plan.slots.map((slot) => slot(walk)))
+  // How rare a value is decides which index is best, and the next request sends another value.
+  return walk.filters.length > 0 ? { ...made, planned: true } : made
 }
 
 /** What the conditions of `base` depend on. */
@@ -82,12 +88,12 @@ function pageShape(walk: Walk): string {
   return isWritten(walk) ? `${shape} ${walk.limit}` : shape
 }
 
-const columnOf = (walk: Walk, name: string): ListColumn =>
+export const columnOf = (walk: Walk, name: string): ListColumn =>
   walk.collection.columns.find((column) => column.name === name)!
 
-const descends = (walk: Walk, key: SortKey): boolean => key.descending !== walk.backward
+export const descends = (walk: Walk, key: SortKey): boolean => key.descending !== walk.backward
 
-const table = (walk: Walk): Sql => raw(walk.collection.table)
+export const table = (walk: Walk): Sql => raw(walk.collection.table)
 
 const count = (walk: Walk): Sql =>
   sql`SELECT count(*) AS n FROM ${table(walk)} WHERE ${base(walk, empty)}`
@@ -113,7 +119,8 @@ const isWritten = ({ limit, skip, filters, owner }: Walk): boolean =>
 const atMost = (walk: Walk, rows: Slot): Sql =>
   isWritten(walk) ? raw(`LIMIT ${walk.limit}`) : sql`LIMIT ${rows} + 0`
 
-function page(walk: Walk): Sql {
+/** The rows of a page, in the order of the walk. */
+export function page(walk: Walk): Sql {
   const segments = segmentsOf(walk)
   const [first] = segments
   if (!first) return sql`${rowsOf(walk)} WHERE 1 = 0`
@@ -130,7 +137,7 @@ function page(walk: Walk): Sql {
 }
 
 function rowsOf(walk: Walk): Sql {
-  const names = walk.collection.columns.map((column) => column.name)
+  const names = walk.columns ?? walk.collection.columns.map((column) => column.name)
   return sql`SELECT ${raw(names.join(', '))} FROM ${table(walk)}`
 }
 
@@ -153,6 +160,7 @@ function select(walk: Walk, segment: Segment): Sql {
 
 function segmentsOf(walk: Walk): Segment[] {
   const { anchor, sort } = walk
+  if (walk.from !== undefined) return fromFirstKey(walk, walk.from)
   if (!anchor) return beginning(walk)
   const segments: Segment[] = []
   for (let depth = sort.length - 1; depth >= 0; depth--) {
@@ -172,6 +180,20 @@ function beginning(walk: Walk): Segment[] {
   const filled = acrossTies(walk, sql`${column} IS NOT NULL`)
   const nulls = { condition: sql`${column} IS NULL`, held: 1 }
   return descends(walk, key) ? [nulls, ...filled] : [...filled, nulls]
+}
+
+/** Everything from a value of the first sort key on; its other rows come later in the order. */
+function fromFirstKey(walk: Walk, from: Key): Segment[] {
+  const key = walk.sort[0]!
+  const column = raw(key.column)
+  const down = descends(walk, key)
+  const nulls = { condition: sql`${column} IS NULL`, held: 1 }
+  if (from === null) {
+    return down ? [nulls, { condition: sql`${column} IS NOT NULL`, held: 0 }] : [nulls]
+  }
+  const value: Slot = (other) => other.from
+  const filled = { condition: sql`${column} ${raw(down ? '<=' : '>=')} ${value}`, held: 0 }
+  return down || !columnOf(walk, key.column).nullable ? [filled] : [filled, nulls]
 }
 
 function equals(name: string, anchor: readonly Key[], at: number): Sql {
@@ -217,7 +239,8 @@ function acrossTies(walk: Walk, condition: Sql): Segment[] {
   ]
 }
 
-function order(walk: Walk, { held }: Segment): Sql {
+/** `nulls`: whether the first key's NULLs are among the rows, in no segment of their own. */
+export function order(walk: Walk, { held }: Pick<Segment, 'held'>, nulls = false): Sql {
   const last = walk.sort.at(-1)!
   const terms = walk.sort.map((key, at) => {
     // A key with one value has no direction of its own: it takes the id's, and an index serves
@@ -225,32 +248,69 @@ function order(walk: Walk, { held }: Segment): Sql {
     const direction = descends(walk, at < held ? last : key) ? 'DESC' : 'ASC'
     // The first key's NULLs are a segment by themselves; those of a later key no index has in
     // order.
-    const nulls = at > 0 && at >= held && columnOf(walk, key.column).nullable
-    return `${nulls ? `${key.column} IS NULL ${direction}, ` : ''}${key.column} ${direction}`
+    const mixed = (at > 0 || nulls) && at >= held && columnOf(walk, key.column).nullable
+    return `${mixed ? `${key.column} IS NULL ${direction}, ` : ''}${key.column} ${direction}`
   })
   return raw(terms.join(', '))
 }
 
 /** Whose rows and which filters, and the condition of a segment. */
 function base(walk: Walk, condition: Sql): Sql {
-  const { collection } = walk
-  const parts: Sql[] = []
-  if (collection.scoped) parts.push(sql`scope = ${scope}`)
-  if (walk.owner !== undefined) {
-    const path = { column: collection.owner!, through: collection.ownerThrough ?? [] }
-    parts.push(ownerCondition(path, scope, owner))
-  }
-  if (collection.where) parts.push(raw(collection.where))
+  const parts = whose(walk)
+  if (walk.owner !== undefined) parts.push(ownerIs(walk))
   walk.filters.forEach((filter, at) => {
-    const fold = columnOf(walk, filter.column).type === 'email'
-    const column = raw(fold ? `lower(${filter.column})` : filter.column)
-    const value = (n: number): Slot => {
-      return (one) => one.filters[at]!.values[n]
-    }
-    const values = filter.values.map((_, n) => value(n))
-    const operand = filter.operator === 'in' ? sql`(${join(values)})` : sql`${value(0)}`
-    parts.push(sql`${column} ${raw(operators[filter.operator])} ${operand}`)
+    if (!isPassed(walk, filter)) parts.push(filterCondition(walk, at))
   })
   if (condition !== empty) parts.push(condition)
   return parts.length > 0 ? join(parts, ' AND ') : raw('1 = 1')
+}
+
+/** The scope, and what all rows of the collection meet. */
+export function whose({ collection }: Walk): Sql[] {
+  const parts: Sql[] = []
+  if (collection.scoped) parts.push(sql`scope = ${scope}`)
+  if (collection.where) parts.push(raw(collection.where))
+  return parts
+}
+
+/** Whether the table itself names the person: an index then leads to the person's rows. */
+export const ownsDirectly = ({ collection }: Walk): boolean =>
+  (collection.ownerThrough ?? []).length === 0
+
+export const ownerIs = ({ collection }: Walk): Sql => {
+  const path = { column: collection.owner!, through: collection.ownerThrough ?? [] }
+  return ownerCondition(path, scope, owner)
+}
+
+/**
+ * Whether every row behind the anchor meets the filter. SQLite uses one lower bound of a column
+ * only: with both, a page would read again what lies between them.
+ */
+function isPassed(walk: Walk, { column, operator }: Filter): boolean {
+  const key = walk.sort[0]!
+  if (walk.anchor === undefined || walk.anchor[0] === null || key.column !== column) return false
+  const { nullable, type } = columnOf(walk, column)
+  if (nullable || type === 'email') return false
+  return (descends(walk, key) ? ['lt', 'lte'] : ['gt', 'gte']).includes(operator)
+}
+
+/**
+ * A column as filters compare it: e-mail addresses without case (§6.8). The owner's column may be
+ * one that no list shows.
+ */
+export const compared = (walk: Walk, column: string): string =>
+  walk.collection.columns.find(({ name }) => name === column)?.type === 'email'
+    ? `lower(${column})`
+    : column
+
+/** The condition of the filter at this place. */
+export function filterCondition(walk: Walk, at: number): Sql {
+  const { column, operator, values } = walk.filters[at]!
+  const operands = values.map(
+    (_, n): Slot =>
+      (other) =>
+        other.filters[at]!.values[n],
+  )
+  const operand = operator === 'in' ? sql`(${join(operands)})` : sql`${operands[0]}`
+  return sql`${raw(compared(walk, column))} ${raw(operators[operator])} ${operand}`
 }

@@ -36,6 +36,12 @@ export const clientRows = shownRows<ShownClient>(
     ],
     filter: ['client_id', 'name', 'public', 'customer', 'mode', 'created_at'],
     sort: ['client_id', 'name', 'created_at'],
+    indexes: [
+      ['client_id'],
+      ['name', 'client_id'],
+      ['created_at', 'client_id'],
+      ['customer', 'client_id'],
+    ],
     where: 'deleted_at IS NULL',
   },
   '/admin/clients',

@@ -26,6 +26,10 @@ const consentCollection: Collection = {
   counted: false,
   filter: ['client_id', 'client_name', 'created_at'],
   sort: ['client_id', 'created_at'],
+  indexes: [
+    ['owner', 'client_id'],
+    ['owner', 'created_at', 'client_id'],
+  ],
 }
 
 /** In the table `scope` is whose row it is; callers know the word for what may be done. */

@@ -31,6 +31,7 @@ export const accountRows = (resource: string): ShownRows<Account> =>
       ],
       filter: ['id', 'username', 'role', 'disabled', 'customer', 'mode'],
       sort: ['id'],
+      indexes: [['id'], ['lower(username)'], ['customer', 'id']],
       where: `resource = '${resource}'`,
     },
     '/admin/users',

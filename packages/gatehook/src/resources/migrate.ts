@@ -83,8 +83,9 @@ function told(table: string, ddl: readonly string[]): string {
 /** Additions, in words: `column rating`. */
 const gained = (ddl: readonly string[]): string[] =>
   ddl.map((statement) => {
-    const found = /(?:ADD|CREATE UNIQUE|CREATE) (COLUMN|INDEX) (\w+)/.exec(statement)!
-    return `${found[1]!.toLowerCase()} ${found[2]}`
+    const found = /(?:ADD|CREATE UNIQUE|CREATE|DROP) (COLUMN|INDEX) (\w+)/.exec(statement)!
+    const change = `${found[1]!.toLowerCase()} ${found[2]}`
+    return statement.startsWith('DROP') ? `${change} dropped` : change
   })
 
 const RECORD = 'gh_service_migrations'

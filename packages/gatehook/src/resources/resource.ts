@@ -34,7 +34,10 @@ export interface Definition {
   readonly name: string
   readonly fields: Readonly<Record<string, FieldSpec>>
   readonly filter: readonly string[]
+  /** Every field that lists are sorted by, those of tuples included. */
   readonly sort: readonly string[]
+  /** Fields that sort alone, and tuples; an index serves each of them. */
+  readonly sortIndexes: readonly (readonly string[])[]
   readonly access: Access
   readonly events: readonly string[]
   readonly actions: readonly ActionDefinition[]
@@ -73,10 +76,17 @@ export interface Access {
 export interface ResourceOptions<F extends Fields> {
   /** Name → field; the first is `id: f.id()`. Columns, members of JSON and types follow. */
   readonly fields: F
-  /** Which fields lists are filtered and sorted by; each gets its index (§7.7). */
+  /**
+   * Which fields lists are filtered and sorted by; each gets its index (§7.7). A tuple in `sort`,
+   * `['status', 'created_at']`, gets one index that serves its fields in this order, and a filter
+   * by the first with a sort by the rest (§7.10).
+   */
   readonly list: {
     readonly filter: readonly (keyof F & string)[]
-    readonly sort: readonly (keyof F & string)[]
+    readonly sort: readonly (
+      | (keyof F & string)
+      | readonly [keyof F & string, keyof F & string, ...(keyof F & string)[]]
+    )[]
   }
   /**
    * The scope that each of `read`, `create`, `update`, `delete` needs; `false`: there is no such
@@ -254,6 +264,7 @@ export function resource<const F extends Fields>(
   }
   try {
     const fields = specsOf(options.fields)
+    const sortIndexes = options.list.sort.map((one) => (typeof one === 'string' ? [one] : one))
     const [first] = Object.entries(fields)
     if (first?.[0] !== 'id' || first[1].kind !== 'id') {
       throw new DeclarationError('the first field is `id: f.id()`')
@@ -262,7 +273,8 @@ export function resource<const F extends Fields>(
       name,
       fields,
       filter: options.list.filter,
-      sort: options.list.sort,
+      sort: [...new Set(sortIndexes.flat())],
+      sortIndexes,
       access: options.access,
       events: options.events,
       actions: [],

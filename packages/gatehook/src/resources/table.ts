@@ -3,7 +3,9 @@
  * (§6.6). Pure; the statements are run by `migrate.ts`.
  */
 import { hash } from 'node:crypto'
+import { PAGE_BYTES_MAX } from '../lists/bounds.ts'
 import type { Collection, ListColumn } from '../lists/collection.ts'
+import { MAX_LIMIT } from '../lists/grammar.ts'
 import type { Column, ColumnType, Dialect } from '../storage/database.ts'
 import { DeclarationError, type FieldSpec } from './fields.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
@@ -47,19 +49,19 @@ export const uniqueName = (table: string, field: string): string =>
   short(`${table}_unique_${field}`)
 
 /**
- * Every index begins with the scope. Each column that sorts or filters gets one that ends with
- * the id, so that a page is one seek (§7.9); where rows have an owner, each of these stands a
- * second time with the owner behind the scope, for persons.
+ * Every index begins with the scope. Each column that sorts or filters, and each tuple that sorts,
+ * gets one that ends with the id, so that a page is one seek (§7.9). A person's lists use the index
+ * of the owner and sort that person's rows in memory.
  */
 function indexesOf(definition: Definition): Index[] {
   const { name: table, fields } = definition
-  const owner = ownerField(definition)
   const indexes: Index[] = []
   const add = (name: string, columns: string[]) => {
     if (!indexes.some((index) => index.name === name))
       indexes.push({ name, columns, unique: false })
   }
-  const wanted = new Set(definition.sort)
+  const tuples = definition.sortIndexes.filter((one) => one.length > 1)
+  const wanted = new Set(definition.sortIndexes.flatMap((one) => (one.length > 1 ? [] : one)))
   for (const name of definition.filter) {
     // Filters compare e-mails without case; an index on the column itself cannot serve them.
     if (fields[name]!.kind !== 'email') wanted.add(name)
@@ -78,22 +80,34 @@ function indexesOf(definition: Definition): Index[] {
     refuseUnindexable(definition, name)
     add(indexName(table, name), ['scope', name, 'id'])
   }
-  if (owner) {
-    for (const name of definition.sort) {
-      if (name === 'id' || name === owner) continue
-      add(indexName(table, owner, name), ['scope', owner, name, 'id'])
-    }
+  const owner = ownerField(definition)
+  if (owner !== undefined && owner !== 'id') add(indexName(table, owner), ['scope', owner, 'id'])
+  for (const tuple of tuples) {
+    for (const name of tuple) refuseUnindexable(definition, name, INDEXED_TEXT_MAX / tuple.length)
+    add(indexName(table, ...tuple), ['scope', ...tuple, 'id'])
   }
   return indexes
 }
 
-function refuseUnindexable(definition: Definition, name: string): void {
+/** Indexes that earlier versions created for a person's lists, and no list uses (§7.9). */
+function outdatedIndexes(definition: Definition, indexes: readonly Index[]): string[] {
+  const owner = ownerField(definition)
+  if (owner === undefined) return []
+  const names = definition.sort.map((name) => indexName(definition.name, owner, name))
+  return names.filter((name) => !indexes.some((index) => index.name === name))
+}
+
+function refuseUnindexable(
+  definition: Definition,
+  name: string,
+  most: number = INDEXED_TEXT_MAX,
+): void {
   const spec = definition.fields[name]!
   if (columnTypes[spec.kind] !== 'text' || spec.values) return
-  if ((spec.max ?? 3) > INDEXED_TEXT_MAX) {
+  if ((spec.max ?? 3) > most) {
     throw new DeclarationError(
       `resource ${definition.name}: no index can serve ${name}, whose text may have ${spec.max} ` +
-        `characters; lower .max() to ${INDEXED_TEXT_MAX}, or take it out of list.sort and .filter`,
+        `characters; lower .max() to ${Math.floor(most)}, or take it out of list.sort and .filter`,
     )
   }
 }
@@ -139,7 +153,7 @@ export interface TablePlan {
   readonly refused: readonly string[]
 }
 
-/** Only additions are planned; everything else is named (§6.6). */
+/** Only additions are planned, and indexes that no list uses go; all else is named (§6.6). */
 export function planTable(definition: Definition, existing: Existing, dialect: Dialect): TablePlan {
   const indexes = indexesOf(definition)
   const { name: table, fields } = definition
@@ -165,6 +179,9 @@ export function planTable(definition: Definition, existing: Existing, dialect: D
     if (existing.indexes.includes(index.name)) continue
     if (index.unique) refused.push(newUnique(table, index))
     else ddl.push(createIndex(table, index))
+  }
+  for (const name of outdatedIndexes(definition, indexes)) {
+    if (existing.indexes.includes(name)) ddl.push(`DROP INDEX ${name}`)
   }
   return { ddl, refused }
 }
@@ -223,6 +240,21 @@ export const listColumn = (name: string, spec: FieldSpec): ListColumn => ({
   ...(spec.values ? { oneOf: spec.values } : {}),
 })
 
+/** Bytes that JSON may take for a character: an escape of a control character. */
+const CHARACTER_BYTES_MAX = 6
+/** Names, numbers and punctuation of a field. */
+const FIELD_BYTES = 128
+
+/** Bytes of the largest row as JSON, by what the declaration allows. */
+const widestRow = ({ fields }: Definition): number =>
+  Object.values(fields).reduce(
+    (sum, spec) => sum + FIELD_BYTES + CHARACTER_BYTES_MAX * textMax(spec),
+    0,
+  )
+
+const textMax = ({ kind, max }: FieldSpec): number =>
+  columnTypes[kind] === 'text' ? (max ?? FIELD_BYTES) : 0
+
 /** How the list engine sees the resource. `resources`: those its rows may be owned through. */
 export function collectionOf(
   definition: Definition,
@@ -238,6 +270,8 @@ export function collectionOf(
     counted: true,
     filter: definition.filter,
     sort: definition.sort,
+    indexes: [['id'], ...indexesOf(definition).map(({ columns }) => columns.slice(1))],
+    wide: widestRow(definition) * (MAX_LIMIT + 1) > PAGE_BYTES_MAX,
     ...(owner && { owner: owner.column, ownerThrough: owner.through }),
   }
 }

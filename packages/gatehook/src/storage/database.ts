@@ -13,6 +13,8 @@ export interface Statement {
   /** With `$1`, for PostgreSQL. */
   readonly text: string
   readonly values: readonly unknown[]
+  /** PostgreSQL plans it in each run for these values; no plan made for others is reused. */
+  readonly planned?: boolean
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a row's shape is known by the statement's author only
@@ -91,9 +93,19 @@ export interface Database extends Reader {
   readonly dialect: Dialect
   /**
    * Several reads of one moment, that of the first. As in `write`, nothing but statements of
-   * `reader` may be awaited inside: the database itself throws there.
+   * `reader` may be awaited inside: the database itself throws there. `ordered`: statements say by
+   * their order which index they read, and PostgreSQL's planner takes no other.
    */
-  snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>
+  snapshot<T>(
+    read: (reader: Reader) => Promise<T>,
+    options?: { readonly ordered?: boolean },
+  ): Promise<T>
+  /**
+   * A snapshot for reads that may take long. It delays no other read: SQLite runs it on a thread of
+   * its own. Each customer has one at a time and customers take turns. Statements are `ordered`;
+   * one that runs over its time fails with `query_too_expensive`.
+   */
+  walk<T>(customer: number, read: (reader: Reader) => Promise<T>): Promise<T>
   /**
    * One transaction; resolves when it is durable. An exception rolls back only this transaction,
    * and so does a statement that failed, even if its error was caught inside: PostgreSQL cannot go

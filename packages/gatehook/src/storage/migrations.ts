@@ -10,6 +10,7 @@ import { webhookAuthority } from './migrations/0008-webhook-authority.ts'
 import { auditChain } from './migrations/0009-audit-chain.ts'
 import { signInProtection } from './migrations/0010-sign-in-protection.ts'
 import { secrets } from './migrations/0011-secrets.ts'
+import { lists } from './migrations/0013-lists.ts'
 import { firstPartyClients } from './migrations/0014-first-party-clients.ts'
 
 export interface Migration {
@@ -30,5 +31,6 @@ export const migrations: readonly Migration[] = [
   { number: 9, name: 'audit chain', sql: auditChain },
   { number: 10, name: 'sign-in protection', sql: signInProtection },
   { number: 11, name: 'secrets', sql: secrets },
+  { number: 13, name: 'lists', sql: lists },
   { number: 14, name: 'first-party clients', sql: firstPartyClients },
 ]

@@ -38,6 +38,10 @@ export const isLost = (error: unknown): boolean =>
 export const isStalePlan = (error: unknown): boolean =>
   codeOf(error) === '0A000' && (error as Error).message.startsWith('cached plan')
 
+/** The statement ran over `statement_timeout`; `translate` puts the server's error in `detail`. */
+export const isTimeout = (error: unknown): boolean =>
+  codeOf(error instanceof Failure ? error.detail : error) === '57014'
+
 export const mayRunAgain = (error: unknown): boolean =>
   AGAIN.has(codeOf(error)) || isStalePlan(error)
 

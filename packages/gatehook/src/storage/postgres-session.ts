@@ -150,7 +150,7 @@ function sender(): Sessions['send'] {
   }
   return (session, statement, shape) => {
     const text = statement.text + (shape?.suffix ?? '')
-    const name = nameOf(text)
+    const name = statement.planned ? undefined : nameOf(text)
     return session.query({
       text,
       values: statement.values as unknown[],

@@ -3,9 +3,10 @@
  * and their settings are `postgres-session.ts`.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Column, Database, Dialect, Reader, Row, Statement, Tx, Value } from './database.ts'
-import { isLost, isStalePlan, mayRunAgain, translate } from './postgres-errors.ts'
+import { isLost, isStalePlan, isTimeout, mayRunAgain, translate } from './postgres-errors.ts'
 import { openSessions, type Session, type Sessions, type Shape } from './postgres-session.ts'
 import {
   attemptWithin,
@@ -15,6 +16,7 @@ import {
   transactionGuard,
   unavailable,
 } from './transaction.ts'
+import { createTurns } from './turns.ts'
 
 /** How often a transaction is run that met a deadlock or a serialization failure. */
 const ATTEMPTS_MAX = 5
@@ -133,6 +135,7 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
   const late = deps.syncAfterMs !== undefined
   const sessions = await openSessions(url, { ...deps, late })
   const guard = transactionGuard()
+  const turns = createTurns(WALKS_MAX)
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
   const refuse = (what: string) => {
@@ -164,9 +167,15 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
     dialect,
     ...reader,
     write,
-    async snapshot(body) {
+    async snapshot(body, options) {
       refuse('snapshot')
-      return begin(READ_ONLY, body)
+      return begin(options?.ordered ? ORDERED : READ_ONLY, body)
+    },
+    async walk(customer, body) {
+      refuse('walk')
+      return turns(customer, () => begin(WALK, body)).catch((error) => {
+        throw isTimeout(error) ? new Failure('query_too_expensive') : error
+      })
     },
     stamp: () => undefined,
     columns: (table) => columnsOf(sessions, table),
@@ -196,6 +205,18 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
 
 const READ_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
 const READ_ONLY = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+/** Long reads that run at once; they leave most of the pool to writes. */
+const WALKS_MAX = 3
+/** The bound of a walk is its count of rows; time only ends what a cold disk makes too slow. */
+const WALK_STATEMENT_MS = 5_000
+/**
+ * The order of these statements says which index they read. The settings keep the planner from
+ * another plan where its statistics are old.
+ */
+const ORDERED =
+  `${READ_ONLY}; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; ` +
+  'SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off'
+const WALK = `${ORDERED}; SET LOCAL statement_timeout = ${WALK_STATEMENT_MS}`
 
 /** Runs a transaction again that PostgreSQL gave up for another's sake. */
 async function repeated<T>(body: () => Promise<T>): Promise<T> {

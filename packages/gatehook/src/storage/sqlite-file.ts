@@ -49,7 +49,7 @@ export async function openFile(
   }
   const connectReader = async (): Promise<Connection> => {
     const reader = connect(true)
-    reader.exec(`PRAGMA cache_size = -${cacheKib}; PRAGMA mmap_size = ${MAPPED_BYTES}`)
+    configureReader(reader, cacheKib)
     await patiently(clock, () => reader.exec('SELECT 1 FROM sqlite_schema'))
     return reader
   }
@@ -92,6 +92,12 @@ async function createFile(file: string): Promise<void> {
   if (process.platform === 'win32') return // there folders cannot be synced
   const folder = await open(dirname(file), 'r')
   await folder.sync().finally(() => folder.close())
+}
+
+/** Bounds the page cache of a reader and maps the file. */
+export function configureReader(reader: Connection, cacheKib: number): void {
+  reader.exec(`PRAGMA cache_size = -${cacheKib}; PRAGMA mmap_size = ${MAPPED_BYTES}`)
+  reader.exec('PRAGMA temp_store = MEMORY')
 }
 
 function configure(writer: Connection, cacheKib: number): void {

@@ -3,6 +3,7 @@
  * one more for snapshots. How it stays durable: docs/decisions/0002-sqlite-durability.md.
  */
 import type { FileHandle } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Database, Reader, Row, Statement, Tx, Value } from './database.ts'
@@ -12,6 +13,7 @@ import { isBusy, translate, type UniqueIndex } from './sqlite-errors.ts'
 import { closeFile, openFile } from './sqlite-file.ts'
 import { columnsOf, dialect, indexesOf, uniqueIndexes } from './sqlite-schema.ts'
 import { type Turn, turnOf } from './sqlite-turn.ts'
+import { createWalks } from './sqlite-walks.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
 import { attemptWithin, type Guard, Span, transactionGuard, unavailable } from './transaction.ts'
 
@@ -196,6 +198,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const connection = writerConnection(writer, guard, clock, turn, sync)
   const queue = new WriteQueue(connection, deps.log)
   const snapshot = snapshots(still, guard, clock)
+  const walks = createWalks(resolve(path), guard)
   let closing: Promise<void> | undefined
   const refuse = (what: string) => {
     guard.refuseInside(what)
@@ -214,6 +217,10 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       refuse('snapshot')
       return snapshot.take(read)
     },
+    async walk(customer, read) {
+      refuse('walk')
+      return walks.take(customer, read)
+    },
     stamp: turn.stamp,
     queued: () => queue.length,
     async columns(table) {
@@ -229,11 +236,13 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     async notify() {},
     listen: async () => async () => {},
     close() {
-      closing ??= Promise.all([queue.drained(), snapshot.finished()]).then(async () => {
-        await late?.done()
-        turn.end()
-        return closeFile(file)
-      })
+      closing ??= Promise.all([queue.drained(), snapshot.finished(), walks.close()]).then(
+        async () => {
+          await late?.done()
+          turn.end()
+          return closeFile(file)
+        },
+      )
       return closing
     },
   }

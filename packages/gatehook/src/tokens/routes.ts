@@ -55,6 +55,10 @@ const sessionCollection: Collection = {
   counted: false,
   filter: ['id', 'client_id', 'created_at', 'last_used_at', 'expires_at'],
   sort: ['id', 'created_at'],
+  indexes: [
+    ['person', 'id'],
+    ['person', 'created_at', 'id'],
+  ],
 }
 
 /** In the table `scope` is whose row it is; callers know the word for what may be done. */

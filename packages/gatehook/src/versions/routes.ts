@@ -83,6 +83,7 @@ const usageList = (version: string): Collection => ({
   counted: false,
   filter: usageColumns,
   sort: usageColumns,
+  indexes: [['no'], ['last_at', 'no']],
   where: `version = '${version}'`,
 })
 

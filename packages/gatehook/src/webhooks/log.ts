@@ -42,6 +42,8 @@ export const deliveryList: Collection = {
   counted: false,
   filter: ['id', 'event_id', 'event_type', 'state', 'created_at'],
   sort: ['id'],
+  indexes: [['webhook_no', 'id']],
+  wide: true,
 }
 
 /** The part of a log whose types the caller may read (§9.14). Types are declared identifiers. */
@@ -49,8 +51,9 @@ export function deliveriesFor({ types }: Pick<Desk, 'types'>, call: Call): Colle
   const readable = readableTypes(types, call.principal!)
   if (!readable) return deliveryList
   const names = readable.map((type) => `'${type}'`).join(', ')
-  const where = names === '' ? '1 = 0' : `event_type IN (${names})`
-  return { ...deliveryList, name: `deliveries ${readable.join(' ')}`, where }
+  const condition = names === '' ? '1 = 0' : `event_type IN (${names})`
+  const visible = { condition, columns: ['event_type'] }
+  return { ...deliveryList, name: `deliveries ${readable.join(' ')}`, visible }
 }
 
 const withoutBody = (attempt: AttemptRecord): AttemptRecord => ({ ...attempt, response_body: null })

@@ -249,16 +249,19 @@ eachService(
         for (const owner of people) {
           const own = rows.filter((row) => row.person_id === owner)
           const model = modelOf(own, sort, filter)
-          const reach = { scope, owner }
+          const encode = () => ''
+          const task = {
+            ...{ db, customer: 1, collection, reach: { scope, owner }, request: asked, encode },
+          }
           const seen: number[] = []
           let cursor: Cursor | undefined
           do {
-            const page = await cursorPage(db, collection, reach, asked, cursor)
+            const page = await cursorPage(task, cursor)
             seen.push(...page.rows.map((row) => row[0] as number))
             cursor = page.next ?? undefined
           } while (cursor)
           assert.deepEqual(seen, model)
-          const numbered = await numberedPage(db, collection, reach, { ...asked, offset: 1 })
+          const numbered = await numberedPage({ ...task, request: { ...asked, offset: 1 } })
           assert.equal(numbered.total, model.length)
           assert.deepEqual(
             numbered.rows.map((row) => row[0]),

@@ -98,7 +98,7 @@ eachService(
     }
     for (const offset of [100_001, 100_006]) {
       const path = `/api/v1/drops?offset=${offset}&limit=3`
-      for (const query of [path, `${path}&sort=-id`, `${path}&size=1`]) {
+      for (const query of [path, `${path}&sort=-id`]) {
         await refused(get(query), 'offset_too_large', 'offset')
       }
       assert.match((await get(path)).body.message, /cursor/)

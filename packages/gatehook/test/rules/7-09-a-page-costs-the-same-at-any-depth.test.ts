@@ -31,10 +31,10 @@ function* walks(definition: Definition, scope: number) {
   const collection = collectionOf(definition)
   const owners = collection.owner ? [undefined, OWNER] : [undefined]
   for (const owner of owners) {
-    for (const column of collection.sort) {
+    // A person's lists sort their rows in memory, but for the order of the id.
+    for (const column of owner === undefined ? collection.sort : ['id']) {
       const nullable = collection.columns.find((one) => one.name === column)!.nullable
-      const own = owner !== undefined && column === collection.owner
-      const value = own ? owner : middle[column]!
+      const value = middle[column]!
       const values = nullable ? [undefined, value, null] : [undefined, value]
       for (const [descending, idDescends] of [
         [false, false],
