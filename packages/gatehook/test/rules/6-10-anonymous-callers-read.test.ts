@@ -86,6 +86,20 @@ eachService(
 )
 
 eachService(
+  'anonymous callers share the limit of their address, a key has its own',
+  async (service) => {
+    const anybody = service.as(undefined)
+    const statuses = []
+    for (let n = 0; n < 3; n++) statuses.push((await anybody.get('/api/v2/news')).status)
+    assert.deepEqual(statuses, [200, 200, 429])
+    const refused = await anybody.get('/api/v2/news')
+    assert.match(refused.headers['retry-after']!, /^\d+$/)
+    assert.equal((await service.get('/api/v2/news')).status, 200)
+  },
+  { ...SHOP, env: { GATEHOOK_RATE_LIMIT: '2/60' } },
+)
+
+eachService(
   'the API document says so',
   async (service) => {
     const { paths } = (await service.as(undefined).get('/openapi/v2.json')).body
