@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isLoopback, parseRange, plainAddress, rangesTest } from './address.ts'
+import { addressBlock, isLoopback, parseRange, plainAddress, rangesTest } from './address.ts'
 
 test('ranges and single addresses of both families', () => {
   for (const good of ['10.0.0.0/8', '0.0.0.0/0', '192.0.2.7', '::/0', '2001:DB8::/32', '::1']) {
@@ -41,4 +41,19 @@ test('loopback is what only this machine reaches', () => {
   }
   const far = ['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.com', 'localhost.example', '']
   for (const host of [...far, 'mylocalhost', '::ffff:10.0.0.1']) assert(!isLoopback(host), host)
+})
+
+test('one caller is an IPv4 address, however it is written, or the /64 of an IPv6 address', () => {
+  const mapped = [
+    '::ffff:192.0.2.1',
+    '::FFFF:192.0.2.1',
+    '::ffff:c000:201',
+    '0:0:0:0:0:ffff:c000:0201',
+  ]
+  for (const text of ['192.0.2.1', ...mapped]) assert.equal(addressBlock(text), '192.0.2.1', text)
+  const same = ['2001:db8:0:1::', '2001:DB8::1:0:0:0:7', '2001:db8:0:1:ffff:ffff:ffff:ffff%eth0']
+  for (const text of same) assert.equal(addressBlock(text), '2001:db8:0:1::/64', text)
+  assert.equal(addressBlock('::1'), '0:0:0:0::/64')
+  assert.equal(addressBlock('2001:db8:0:2::192.0.2.1'), '2001:db8:0:2::/64')
+  assert.equal(addressBlock('nowhere'), 'nowhere')
 })

@@ -53,10 +53,13 @@ export function rangesTest(ranges: readonly string[]): (address: string) => bool
 }
 
 const BLOCK_GROUPS = 4
+/** The first six groups of `::ffff:0:0/96`. */
+const MAPPED_GROUPS = '0,0,0,0,0,65535'
 
 /**
  * What counts as one caller: an IPv4 address, or the /64 of an IPv6 address, which one customer of
- * a network provider has whole. Text that is no address is returned as it is.
+ * a network provider has whole. An IPv4 address mapped into IPv6 is that IPv4 address, however it
+ * is written. Text that is no address is returned as it is.
  */
 export function addressBlock(address: string): string {
   const plain = plainAddress(address)
@@ -65,7 +68,14 @@ export function addressBlock(address: string): string {
   const before = groupsOf(head)
   const after = groupsOf(tail ?? '')
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0)
-  const block = [...before, ...zeros, ...after].slice(0, BLOCK_GROUPS)
+  const groups = [...before, ...zeros, ...after]
+  if (groups.slice(0, 6).join() === MAPPED_GROUPS) {
+    return groups
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 255])
+      .join('.')
+  }
+  const block = groups.slice(0, BLOCK_GROUPS)
   return `${block.map((group) => group.toString(16)).join(':')}::/64`
 }
 
@@ -75,7 +85,12 @@ const groupsOf = (text: string): number[] =>
     ? []
     : text
         .split(':')
-        .flatMap((group) => (group.includes('.') ? [0, 0] : [Number.parseInt(group, 16)]))
+        .flatMap((group) => (group.includes('.') ? pairsOf(group) : [Number.parseInt(group, 16)]))
+
+function pairsOf(ipv4: string): [number, number] {
+  const [a = 0, b = 0, c = 0, d = 0] = ipv4.split('.').map(Number)
+  return [a * 256 + b, c * 256 + d]
+}
 
 const loops = rangesTest(['127.0.0.0/8', '::1'])
 

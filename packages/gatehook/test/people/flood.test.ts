@@ -145,7 +145,7 @@ for (const { name, guess } of floods) {
     for (let n = 0; n < 600; n++) {
       const [account, address] = guess(n)
       guesses.push(attempt(judge, how, time, [account, `wrong ${n}`, address]))
-      if (n === 50) {
+      if (n === 400) {
         logins.push(attempt(judge, how, time, ['ada', 'right ada', HOME]))
         // Others come from new addresses; guesses on their own accounts may have locked those.
         if (name !== 'real accounts, many addresses') {
