@@ -95,7 +95,7 @@ export async function openStage(): Promise<Stage> {
   cpSync(join(HERE, 'package.json'), join(tools, 'package.json'))
   const tarballs = packAll(join(root, 'tarballs'))
   await Promise.all([npm(tools, node26, 'install'), installProject(project, tarballs, node26)])
-  const nodes = { 24: join(tools, 'node_modules/.bin'), 26: node26 }
+  const nodes = { 24: join(tools, 'node_modules/node/bin'), 26: node26 }
   return { root, project, tools, tarballs, nodes }
 }
 

@@ -1,4 +1,4 @@
-// The two small packages in a runtime that is not Node: one list, one delivery handled once.
+// The two small packages in Deno, Bun and the oldest Node: one list, one delivery handled once.
 import { createClient } from 'gatehook-client'
 import { receiver, sign } from 'gatehook-receiver'
 
