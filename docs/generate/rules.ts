@@ -226,7 +226,12 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
   ],
   [
     '13. Administration',
-    [['13', 'Customers, keys, audit, system and clock over HTTP, scope `admin`.']],
+    [
+      [
+        '13',
+        'Administration over HTTP with `admin`; keys narrowed with `keys:write`; an audit chain.',
+      ],
+    ],
   ],
 ]
 

@@ -38,6 +38,8 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
     'person, address or `unknown`',
     'An account or an address reached the limit of failed passwords.',
   ),
+  'master_secret.rotate': of('key id', 'A rotation of the master secret began.'),
+  'master_secret.rotated': of('key id', 'A rotation of the master secret was completed.'),
   'operator.create': of('operator', 'An operator of the console was created.'),
   'operator.disable': of('operator', 'An operator was disabled; the sessions ended.'),
   'operator.enable': of('operator', 'An operator was enabled.'),

@@ -74,6 +74,8 @@ export interface Call {
   /** The parsed JSON body; undefined where there is none. */
   body: unknown
   principal: Principal | undefined
+  /** The principal that a handler identified itself (login, token endpoint), for the log. */
+  identified: IdentifiedPrincipal | undefined
   /** The principal that was verified before the request limit, without a password hash (§11.3). */
   recognized?: Principal | undefined
   /** Why the credential fails: thrown after the request limit, by the step that requires one. */
@@ -90,6 +92,9 @@ export interface Call {
   /** Milliseconds (`clock.elapsedMs`) at which the request's head had arrived. */
   readonly startedMs: number
 }
+
+export type IdentifiedPrincipal = Pick<Principal, 'kind' | 'subject' | 'customer' | 'mode'> &
+  Pick<Principal, 'clientId'>
 
 export interface Warning {
   readonly type: string

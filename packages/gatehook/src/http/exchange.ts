@@ -13,6 +13,7 @@ import type {
   Answer,
   Call,
   Endpoint,
+  IdentifiedPrincipal,
   Kind,
   Method,
   Operation,
@@ -126,6 +127,7 @@ export class Exchange implements Call {
   bytes: Uint8Array = NO_BYTES
   body: unknown = undefined
   principal: Principal | undefined = undefined
+  identified: IdentifiedPrincipal | undefined = undefined
   recognized: Principal | undefined = undefined
   refusal: Failure | undefined = undefined
   version: string | undefined = undefined

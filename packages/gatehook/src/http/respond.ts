@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
 import { loggableUrl } from '../kernel/log.ts'
+import type { Principal } from '../kernel/principal.ts'
 import type { Answer } from './call.ts'
 import { depart, departNow, writeStream } from './departure.ts'
 import { type Hold, LARGE_BYTES, overloaded, ownerOf } from './egress.ts'
@@ -190,7 +191,8 @@ function merge(
 }
 
 function record(exchange: Exchange, answer: Answer | undefined): void {
-  const { context, principal } = exchange
+  const { context, principal, recognized, identified } = exchange
+  const caller: Partial<Principal> | undefined = principal ?? recognized ?? identified
   const status = answer?.status
   const level = status !== undefined && status >= 500 ? 'error' : 'info'
   if (exchange.detail !== undefined) {
@@ -205,9 +207,13 @@ function record(exchange: Exchange, answer: Answer | undefined): void {
       status,
       ms: Math.round((context.clock.elapsedMs() - exchange.startedMs) * 100) / 100,
       address: exchange.address,
-      customer: principal?.customer,
-      mode: principal?.mode,
-      key_id: principal?.keyId,
+      principal_kind: caller?.kind,
+      principal_id: caller?.subject,
+      customer: caller?.customer,
+      mode: caller?.mode,
+      key_id: caller?.keyId,
+      client_id: caller?.clientId,
+      session_id: caller?.sessionId,
       version: exchange.version,
     },
     answer ? 'request' : 'request aborted',

@@ -112,6 +112,8 @@ export async function signIn(deps: AuthorizeDeps, call: Call): Promise<Answer> {
     const notice = foreign(visit.request, person)
     return askToSignIn(deps, visit, { notice, username, status: 403 })
   }
+  const { customer, mode, subject } = person
+  call.identified = { kind: 'person', subject, customer, mode }
   const after = await deps.browsers.signIn(call, visit.browser, person)
   return goTo(backTo(visit.search), [after.cookie, client.cookie])
 }

@@ -82,6 +82,8 @@ export function clientAuthentication(deps: ClientAuthenticationDeps): Authentica
       const headers = byBasic ? CHALLENGE : {}
       throw new Refusal('invalid_client', 'The client did not prove itself.', headers)
     }
+    const { customer, mode } = client
+    call.identified = { kind: 'client', subject: client.id, clientId: client.id, customer, mode }
     if (client.suspended) throw new Refusal('unauthorized_client', 'This account is suspended.')
     return client
   }

@@ -40,6 +40,8 @@ async function login(call: Call, { admin, people, tokens, devices }: RouteDeps):
     await recordAudit(tx, { actor, action: 'person.login', target: subject, detail }, admin)
     return { scope, customer, mode, clientId: LOGIN_CLIENT, subject, scopes, claims }
   })
+  const { customer, mode, subject } = person
+  call.identified = { kind: 'person', subject, clientId: LOGIN_CLIENT, customer, mode }
   return { ...json(200, issued, unkept), secret: true }
 }
 

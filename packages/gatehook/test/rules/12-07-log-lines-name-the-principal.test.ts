@@ -1,0 +1,84 @@
+/** §12.7: the line of a request names the principal, whatever its credential, and no secret. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { freshUrl } from '../../../../test/rig/databases.ts'
+import { api } from '../../service/service.ts'
+import { createKey } from '../../src/access/keys.ts'
+import { openApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config/config.ts'
+import { createLog } from '../../src/kernel/log.ts'
+import { createClient } from '../../src/oauth/clients.ts'
+import { basicOf, mailOf, PASSWORD } from '../people/rig.ts'
+
+async function openLogged(t: TestContext) {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const config = loadConfig({
+    GATEHOOK_DATABASE_URL: await freshUrl(t, 'sqlite'),
+    GATEHOOK_PORT: '0',
+    GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
+  })
+  const log = createLog({ level: 'info', destination })
+  const app = await openApp({ config, service: api, log })
+  t.after(() => app.close())
+  const send = (method: 'GET' | 'POST', url: string, headers: object, payload?: object | string) =>
+    app.inject({
+      method,
+      url,
+      headers: { host: 'localhost', ...headers },
+      ...(payload !== undefined && { payload }),
+    })
+  const lineOf = () => JSON.parse(lines.findLast((line) => line.includes('"route"'))!)
+  return { app, lines, send, lineOf }
+}
+
+test('key, person and client are named with customer and mode, secrets are not', async (t) => {
+  const { app, lines, send, lineOf } = await openLogged(t)
+  const by = { actor: { kind: 'system', id: 'test' } as const, customer: 'default' }
+  const { id, key } = await createKey(app.administration, { name: 'k', scopes: ['admin'] }, by)
+  const place = { customer: 'cus_default', mode: 'live' }
+  const named = (principal_kind: string, principal_id: string, more: object = {}) => {
+    const line = lineOf()
+    const { customer, mode } = line
+    assert.deepEqual({ customer, mode }, place, line.url)
+    assert.deepEqual([line.principal_kind, line.principal_id], [principal_kind, principal_id])
+    for (const [name, value] of Object.entries(more)) assert.equal(line[name], value, name)
+  }
+
+  const fields = { name: 'Ada', email: mailOf('ada'), password: PASSWORD }
+  const person = (await send('POST', '/admin/users', { 'x-api-key': key }, fields)).json()
+  named('key', id, { key_id: id })
+  const login = { username: mailOf('ada'), password: PASSWORD }
+  const tokens = (await send('POST', '/auth/login', {}, login)).json()
+  named('person', String(person.id), { client_id: 'gatehook' })
+  const bearer = { authorization: `Bearer ${tokens.access_token}` }
+  await send('GET', '/api/v2/protected', bearer)
+  named('person', String(person.id), { client_id: 'gatehook', key_id: undefined })
+  assert.match(lineOf().session_id, /^ses_/)
+  const basic = basicOf(mailOf('ada'))
+  await send('GET', '/api/v2/protected', basic)
+  named('person', String(person.id))
+
+  const wish = { name: 'App', scopes: ['orders:read'] }
+  const client = await createClient(app.oauth.administration, wish, by)
+  const proof = btoa(`${client.client_id}:${client.client_secret}`)
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const issued = await send(
+    'POST',
+    '/oauth/token',
+    { ...form, authorization: `Basic ${proof}` },
+    'grant_type=client_credentials',
+  )
+  named('client', client.client_id, { client_id: client.client_id })
+  const own = issued.json().access_token
+  await send('GET', '/api/v2/protected', { authorization: `Bearer ${own}` })
+  named('client', client.client_id, { client_id: client.client_id })
+
+  await send('GET', '/api/v2/protected', { 'x-api-key': `${key}x` })
+  assert.equal(lineOf().principal_kind, undefined, 'a credential that fails names nobody')
+  const all = lines.join('')
+  const secrets = [PASSWORD, key, tokens.access_token, tokens.refresh_token, own, proof]
+  for (const secret of [...secrets, client.client_secret!, basic.authorization.slice(6)]) {
+    assert.ok(!all.includes(secret))
+  }
+})
