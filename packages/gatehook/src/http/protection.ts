@@ -28,7 +28,9 @@ export const privateResponse: After = (call, answer) => {
   if (call.operation?.authenticated === false) return
   // Also where the credential failed: the response depends on it all the same.
   if (call.principal === undefined && call.operation === undefined) return
-  if (!answer.secret) call.out['cache-control'] = PRIVATE
+  // An anonymous read of a public resource is for everyone, but a credential changes it.
+  const isPublic = call.principal === undefined && call.operation?.authenticated === 'optional'
+  if (!answer.secret && !isPublic) call.out['cache-control'] = PRIVATE
   const vary = call.kind === 'admin' ? VARY_COOKIE : VARY
   call.out.vary = call.out.vary ? `${call.out.vary}, ${vary}` : vary
 }

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
 import { start, talk } from '../http/rig.ts'
 import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
+import { shop } from './6-07-service.ts'
 
 const varyOf = ({ headers }: Reply) => (headers.vary ?? '').split(', ')
 const CREDENTIALS = ['Authorization', 'X-API-Key']
@@ -97,3 +98,15 @@ eachService('a response that holds a secret is not stored', async (service) => {
   const inUrl = await anybody.get(`/api/v2/protected?api_key=${secret}`)
   assert.equal(inUrl.headers['cache-control'], 'private, no-store')
 })
+
+eachService(
+  'an anonymous read of a public resource is not private, and varies by the credential',
+  async (service) => {
+    const anonymous = await service.as(undefined).get('/api/v2/news')
+    assert.deepEqual([anonymous.status, anonymous.headers['cache-control']], [200, undefined])
+    for (const name of CREDENTIALS) assert.ok(varyOf(anonymous).includes(name))
+    const known = await service.get('/api/v2/news')
+    assert.equal(known.headers['cache-control'], 'private, no-cache')
+  },
+  { service: shop },
+)
