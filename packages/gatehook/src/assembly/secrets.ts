@@ -7,7 +7,10 @@ import { KEPT_MS, PRINT_PURPOSE } from '../idempotency/perform.ts'
 import { sealedAnswers } from '../idempotency/store.ts'
 import { type Random, systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
+import { DEVICE_PURPOSE } from '../people/devices.ts'
 import { sealedPendingTotp, sealedTotp } from '../people/operator-store.ts'
+import { CLIENT_LIFE_MS, CLIENTS_PURPOSE } from '../people/recognized-clients.ts'
+import { THROTTLE_PURPOSE, WINDOW_MS } from '../people/throttle.ts'
 import { followSecrets, secretKeeper } from '../secrets/keeper.ts'
 import { purgeRetiredKeys, sealedRetiredKeys } from '../secrets/retired-keys.ts'
 import { type Rotated, type Rotation, rotateSecrets } from '../secrets/rotate.ts'
@@ -95,6 +98,9 @@ export async function secretsPart(ground: Ground): Promise<SecretsPart> {
   const retired = [
     { purpose: MARK_PURPOSE, keptMs: config.refreshTokenMaxS * 1000 },
     { purpose: PRINT_PURPOSE, keptMs: KEPT_MS },
+    { purpose: THROTTLE_PURPOSE, keptMs: WINDOW_MS },
+    { purpose: CLIENTS_PURPOSE, keptMs: CLIENT_LIFE_MS },
+    { purpose: DEVICE_PURPOSE, keptMs: CLIENT_LIFE_MS },
   ]
   const source = { secretFile: secretFile(config), configured }
   let stopFollowing = () => {}

@@ -8,7 +8,8 @@ import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { SignInClient } from './recognized-clients.ts'
 
-const PURPOSE = 'device'
+/** The keys that sign ids. */
+export const DEVICE_PURPOSE = 'device'
 const NAME = 'gatehook_device'
 const ID_BYTES = 16
 /** The longest that browsers keep a cookie (RFC 6265bis §5.5). */
@@ -37,7 +38,7 @@ export function cookieValue(call: Call, name: string): string | undefined {
 }
 
 export function createDevices(vault: Vault, random: Random): Devices {
-  const keys = vault.macKeys(PURPOSE)
+  const keys = vault.macKeys(DEVICE_PURPOSE)
   const tagOf = (id: string, key = keys.current): Buffer =>
     createHmac('sha256', key).update(id).digest()
   const deviceOf = (call: Call): string | undefined => {

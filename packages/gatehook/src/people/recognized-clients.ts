@@ -3,19 +3,20 @@
  * lock it for them. Rows hold keyed hashes. A new password makes all clients of the account
  * unknown.
  */
-import { createHmac } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import { addressBlock } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Row, Tx } from '../storage/database.ts'
 import { fixed, sql } from '../storage/sql.ts'
 
-const PURPOSE = 'known-clients'
+/** The keys of stored hashes. */
+export const CLIENTS_PURPOSE = 'known-clients'
 /** Rows for each account; the least recently used one leaves. */
 export const CLIENTS_MAX = 20
 const DAY_MS = 86_400_000
 /** A client that has not signed in for this long is unknown. */
-const LIFE_MS = 90 * DAY_MS
+export const CLIENT_LIFE_MS = 90 * DAY_MS
 /** `used_at` is written at most this often. */
 const REFRESH_MS = DAY_MS
 
@@ -68,37 +69,55 @@ async function store(tx: Tx, account: string, client: string, now: number): Prom
      ORDER BY used_at DESC, client LIMIT ${CLIENTS_MAX})`)
 }
 
+type Sought = [key: KeyObject, ...Parameters<RecognizedClients['find']>]
+
+/** The stored forms of an account and of its client. */
+function hashesOf(...[key, realm, stored, { address, device }]: Sought) {
+  const hashOf = (...parts: readonly (string | number)[]): string =>
+    createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url')
+  const account = hashOf('account', realm, stored?.id ?? '', stored?.password ?? '')
+  const ofAddress = hashOf(account, 'address', addressBlock(address))
+  const ofDevice = device === undefined ? ofAddress : hashOf(account, 'device', device)
+  return { account, ofAddress, ofDevice }
+}
+
 export function createRecognizedClients(
   db: Database,
   clock: Clock,
   vault: Vault,
 ): RecognizedClients {
-  const hashOf = (...parts: readonly (string | number)[]): string =>
-    createHmac('sha256', vault.key(PURPOSE)).update(JSON.stringify(parts)).digest('base64url')
-  return {
-    async find(realm, stored, { address, device }) {
-      const account = hashOf('account', realm, stored?.id ?? '', stored?.password ?? '')
-      const ofAddress = hashOf(account, 'address', addressBlock(address))
-      const ofDevice = device === undefined ? ofAddress : hashOf(account, 'device', device)
-      const clients = [...new Set([ofDevice, ofAddress])]
-      const now = clock.now()
-      const rows = await db.all<KnownRow>(select([account, ofDevice, ofAddress, now - LIFE_MS]))
-      const rowOf = (client: string) => rows.find((row) => row.client === client)
-      return {
-        known: clients.find(rowOf),
-        async remember(tx) {
-          for (const client of clients) {
-            const usedAt = rowOf(client)?.used_at
-            if (usedAt === undefined || usedAt <= now - REFRESH_MS) {
-              await store(tx, account, client, now)
-            }
+  const keys = vault.macKeys(CLIENTS_PURPOSE)
+  const findUnder = async (...[key, realm, stored, client]: Sought): Promise<Acquaintance> => {
+    const { account, ofDevice, ofAddress } = hashesOf(key, realm, stored, client)
+    const clients = [...new Set([ofDevice, ofAddress])]
+    const now = clock.now()
+    const values = [account, ofDevice, ofAddress, now - CLIENT_LIFE_MS]
+    const rows = await db.all<KnownRow>(select(values))
+    const rowOf = (client: string) => rows.find((row) => row.client === client)
+    return {
+      known: clients.find(rowOf),
+      async remember(tx) {
+        for (const client of clients) {
+          const usedAt = rowOf(client)?.used_at
+          if (usedAt === undefined || usedAt <= now - REFRESH_MS) {
+            await store(tx, account, client, now)
           }
-        },
-      }
+        }
+      },
+    }
+  }
+  return {
+    async find(...sought) {
+      const [current, ...older] = keys.accepted
+      const acquaintance = await findUnder(current!, ...sought)
+      // A client that signed in before the master secret was rotated is stored under an older key.
+      let { known } = acquaintance
+      for (const key of older) known ??= (await findUnder(key, ...sought)).known
+      return { ...acquaintance, known }
     },
     purge: () =>
       db.write((tx) =>
-        tx.run(sql`DELETE FROM gh_known_clients WHERE used_at <= ${clock.now() - LIFE_MS}`),
+        tx.run(sql`DELETE FROM gh_known_clients WHERE used_at <= ${clock.now() - CLIENT_LIFE_MS}`),
       ),
   }
 }

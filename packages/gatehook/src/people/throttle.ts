@@ -7,13 +7,16 @@
  * attempt as failed just before it is hashed, in one transaction that waits for its neighbours: no
  * number of concurrent attempts, on any number of nodes, gets more than the limit hashed.
  */
-import { createHmac } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import { addressBlock } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
+
+/** The keys of names. */
+export const THROTTLE_PURPOSE = 'throttle'
 
 export const WINDOW_MS = 5 * 60_000
 const LIMITS = { account: 10, address: 100, client: 10 } as const
@@ -74,6 +77,8 @@ export interface ThrottleDeps {
 
 interface Subject {
   readonly name: string
+  /** Its names under keys of before a rotation of the master secret: they count, too. */
+  readonly older?: readonly string[]
   readonly by: keyof typeof LIMITS
   readonly limit: number
 }
@@ -118,6 +123,19 @@ export const tooManyFailures = (retryAfterS: number): Failure =>
     headers: { 'retry-after': String(retryAfterS) },
   })
 
+/** The attempts of a subject, oldest first: its own, and those under its older names. */
+async function allAttempts(
+  reader: Reader,
+  { older = [] }: Subject,
+  own: readonly number[],
+  now: number,
+): Promise<readonly number[]> {
+  if (older.length === 0) return own
+  const attempts = [...own]
+  for (const name of older) attempts.push(...recent(await reader.get<Count>(find([name])), now))
+  return attempts.sort((a, b) => a - b)
+}
+
 /** Counts the attempt, or gives what refuses it. */
 const count = (
   { db, tell }: ThrottleDeps,
@@ -130,7 +148,8 @@ const count = (
     for (const subject of subjects) {
       const row = (await tx.get<Count>(take([subject.name, now + WINDOW_MS])))!
       const attempts = recent(row, now)
-      const wait = waitMs(attempts, subject.limit, now)
+      const all = await allAttempts(tx, subject, attempts, now)
+      const wait = waitMs(all, subject.limit, now)
       if (wait > 0) {
         const refusal = refusalOf(who, subject, wait)
         if (row.told_until <= now) await tell(tx, refusal)
@@ -155,11 +174,14 @@ async function takeBack(tx: Tx, { name }: Subject, at: number, now: number): Pro
 /** What is counted, in the order in which every transaction takes the rows. */
 function subjectsOf(vault: Vault, { realm, username, address, known }: Who): readonly Subject[] {
   // What is typed as a name may be a password by mistake: it is not stored in the clear.
-  const hash = createHmac('sha256', vault.key('throttle')).update(username).digest('base64url')
+  const nameUnder = (key: KeyObject) =>
+    `${realm}:${createHmac('sha256', key).update(username).digest('base64url')}`
+  const [name, ...older] = vault.macKeys(THROTTLE_PURPOSE).accepted.map(nameUnder)
   const ofOthers = (by: 'account' | 'address') => (known === undefined ? LIMITS[by] : Infinity)
-  const account = { name: `${realm}:${hash}`, by: 'account', limit: ofOthers('account') } as const
-  const name = `address:${addressBlock(address)}`
-  const place = { name, by: 'address', limit: ofOthers('address') } as const
+  const ofAccount = { name: name!, older, limit: ofOthers('account') }
+  const account = { ...ofAccount, by: 'account' } as const
+  const block = `address:${addressBlock(address)}`
+  const place = { name: block, by: 'address', limit: ofOthers('address') } as const
   if (known === undefined) return [account, place]
   const limit = realm === 'person' ? Infinity : LIMITS.client
   return [account, place, { name: `client:${known}`, by: 'client', limit }]
@@ -173,11 +195,11 @@ async function read(reader: Reader, who: Who, subjects: readonly Subject[], now:
   let isExhausted = false
   for (const subject of subjects) {
     const row = await reader.get<Count>(find([subject.name]))
-    const attempts = recent(row, now)
+    const attempts = await allAttempts(reader, subject, recent(row, now), now)
     const wait = waitMs(attempts, subject.limit, now)
     if (wait > 0 && !refusal) {
       refusal = refusalOf(who, subject, wait)
-      isReported = row!.told_until > now
+      isReported = row !== undefined && row.told_until > now
     }
     if (subject.by === 'client') isExhausted = attempts.length >= LIMITS.client
     else failures += attempts.length
@@ -215,7 +237,8 @@ export function createThrottle(deps: ThrottleDeps): Throttle {
       await db.write(async (tx) => {
         for (const subject of subjects) {
           if (subject.by === 'address') await takeBack(tx, subject, at, clock.now())
-          else await tx.run(clear([subject.name]))
+          else
+            for (const name of [subject.name, ...(subject.older ?? [])]) await tx.run(clear([name]))
         }
         await also?.(tx)
       })

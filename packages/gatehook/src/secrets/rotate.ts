@@ -193,16 +193,17 @@ async function resealBatch(
   batch: readonly SealedHead[],
 ): Promise<Swept> {
   let [values, unreadable] = [0, 0]
-  for (const { key } of batch) {
+  // Statements of one transaction that do not wait for each other take one round trip.
+  const reseal = async ({ key }: SealedHead): Promise<void> => {
     const sealed = await sealedValue(tx, column, key)
-    if (!sealed) continue // deleted meanwhile
+    if (!sealed) return // deleted meanwhile
     const row = column.rowOf(key)
-    const opens = vault.keyIdOf(column.purpose, row, sealed) !== undefined
-    if (!opens) unreadable++
+    if (vault.keyIdOf(column.purpose, row, sealed) === undefined) unreadable++
     else {
       const fresh = vault.seal(column.purpose, row, vault.open(column.purpose, row, sealed))
       if (await replaceValue(tx, column, key, sealed, fresh)) values++
     }
   }
+  await Promise.all(batch.map(reseal))
   return { values, unreadable }
 }
