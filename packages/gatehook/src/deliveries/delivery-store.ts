@@ -68,8 +68,13 @@ const pending = fixed(`SELECT no, next_attempt_at FROM gh_deliveries
  * they are due: one that was known when the index was read may have been put off since.
  */
 const ROWS = 32
+/** Longer bodies are not held in windows: they are read when they are sent. */
+const SMALL_BYTES = 4_096
 const rowsOf = fixed(`SELECT d.no, d.id, d.event_id, d.event_type, d.attempt, d.created_at,
-    d.scope, e.created, e.object, b.body
+    d.scope, e.created, octet_length(COALESCE(b.body, e.object)),
+    CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}
+      THEN COALESCE(b.body, e.object) END,
+    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END
   FROM gh_deliveries d
   LEFT JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
   LEFT JOIN gh_event_bodies b
@@ -77,6 +82,13 @@ const rowsOf = fixed(`SELECT d.no, d.id, d.event_id, d.event_type, d.attempt, d.
   WHERE d.state = 'pending' AND d.next_attempt_at <= ?
     AND d.no IN (${Array.from({ length: ROWS }, () => '?').join(', ')})
   ORDER BY d.next_attempt_at, d.no`)
+
+const bodyOf = fixed(`SELECT d.event_id, d.event_type, d.scope, e.created, e.object, b.body
+  FROM gh_deliveries d
+  JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
+  LEFT JOIN gh_event_bodies b
+    ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version
+  WHERE d.no = ?`)
 
 /** Results written by one statement; unused places name row 0. */
 const RESULTS = 20
@@ -106,6 +118,12 @@ export function deliveryStore(deps: DeliveryStoreDeps): WorkStore {
     },
     look,
     due: (no, now, known, limit) => readDue(db, { no, now, known, limit }),
+    async largeBody(no) {
+      const row = await db.get(bodyOf([no]))
+      if (!row) return undefined
+      const { event_id: id, event_type: type, created, scope, object, body } = row
+      return body ?? envelope({ id, type, created, scope }, object)
+    },
     async settle(settlements, notes) {
       await db.write(async (tx) => {
         await Promise.all([
@@ -176,24 +194,31 @@ async function readDue(db: Database, { no, now, known, limit }: Wanted): Promise
 }
 
 function dueOf(row: readonly Value[]): Due {
-  const [no, id, eventId, eventType, attempt, createdAt, scope, created, object, body] = row as [
-    number,
-    string,
-    string,
-    string,
-    number,
-    number,
-    Scope,
-    number | null,
-    string | null,
-    string | null,
-  ]
-  const whole =
-    created === null || object === null
-      ? undefined
-      : (body ?? envelope({ id: eventId, type: eventType, created, scope }, object))
-  return { no, id, eventId, eventType, attempt, createdAt, body: whole }
+  const [no, id, eventId, eventType, attempt, createdAt, scope] = row as unknown as DueCells
+  const [created, bytes, text, isWhole] = row.slice(7) as unknown as EventCells
+  const due = { no, id, eventId, eventType, attempt, createdAt }
+  if (created === null || bytes === null) return { ...due, body: undefined }
+  if (text === null) return { ...due, body: undefined, largeBytes: bytes }
+  if (isWhole === 1) return { ...due, body: text }
+  return { ...due, body: envelope({ id: eventId, type: eventType, created, scope }, text) }
 }
+
+type DueCells = readonly [
+  no: number,
+  id: string,
+  eventId: string,
+  eventType: string,
+  attempt: number,
+  createdAt: number,
+  scope: Scope,
+]
+
+type EventCells = readonly [
+  created: number | null,
+  bytes: number | null,
+  text: string | null,
+  isWhole: number,
+]
 
 /** Registrations as they stand, secrets opened once per revision. */
 function registrations({ db, vault, coveredBy }: DeliveryStoreDeps): WorkStore['look'] {

@@ -63,8 +63,13 @@ export class Endpoint implements Queued {
   }
 
   get cost(): number {
-    const body = this.#rows[this.#next]?.body
-    return body === undefined ? 1 : 1 + Math.floor(body.length / COST_CHARACTERS)
+    const next = this.#rows[this.#next]
+    return 1 + Math.floor((next?.largeBytes ?? next?.body?.length ?? 0) / COST_CHARACTERS)
+  }
+
+  /** Bytes of the body that would be sent next, where it is a large one; else 0. */
+  get nextLargeBytes(): number {
+    return this.#rows[this.#next]?.largeBytes ?? 0
   }
 
   /** Rows just read. */
@@ -145,6 +150,8 @@ export class Customer {
   readonly no: number
   readonly endpoints = new Set<Endpoint>()
   inFlight = 0
+  /** Bytes of large bodies in flight. */
+  largeBytes = 0
   /** It was its turn and it had no tokens, or all the sockets that are its share. */
   held = false
   #bucket: Bucket | undefined

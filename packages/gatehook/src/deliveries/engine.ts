@@ -19,7 +19,7 @@ import { Ledger } from './ledger.ts'
 import { Places } from './places.ts'
 import { Roster } from './roster.ts'
 import { isExpired, judge } from './schedule.ts'
-import { type Due, hasBody, type Leases, type Post, type WorkStore } from './work.ts'
+import { type Due, hasBody, isGone, type Leases, type Post, type WorkStore } from './work.ts'
 
 export interface EngineDeps {
   readonly store: WorkStore
@@ -47,6 +47,12 @@ interface Ended {
   readonly url: string
   readonly outcome: Outcome
 }
+
+type PostOfDue = readonly [
+  registration: Parameters<Post>[0],
+  due: Due,
+  attempt: Parameters<Post>[2],
+]
 
 export class Engine {
   /** An endpoint waits for its results to be written, before it is sent more. */
@@ -146,7 +152,7 @@ export class Engine {
       const endpoint = this.#fairness.next()
       if (!endpoint) break
       const { owner } = endpoint
-      if (!endpoint.mayStart(now, elapsedMs)) {
+      if (!endpoint.mayStart(now, elapsedMs) || !this.#places.hasRoomFor(endpoint)) {
         this.#fairness.remove(endpoint)
       } else if (!this.#places.hasFor(owner, elapsedMs) || !owner.hasToken(elapsedMs)) {
         owner.held = true
@@ -241,7 +247,7 @@ export class Engine {
     const { no, attempt } = due
     // It was made before the registration lost a scope (§9.14): there is no attempt.
     const isUncovered = endpoint.registration!.covers?.(due.eventType) === false
-    if (!hasBody(due) || isExpired(due.createdAt, now) || isUncovered) {
+    if (isGone(due) || isExpired(due.createdAt, now) || isUncovered) {
       const state = isUncovered ? 'failed' : 'exhausted'
       this.#ledger.add(endpoint, { no, state, attempt, nextAt: null, record: '' })
       this.#deps.nudge?.()
@@ -250,12 +256,26 @@ export class Engine {
     const { n } = attemptsMade(attempt + 1)
     endpoint.breaker.sent()
     endpoint.owner.takeToken()
-    const start = this.#places.take(endpoint.owner, elapsedMs)
+    const { largeBytes = 0 } = due
+    const start = this.#places.take(endpoint.owner, elapsedMs, largeBytes)
     const registration = endpoint.registration!
-    this.#deps.post(registration, due, { n, now }).then((outcome) => {
-      this.#places.free(endpoint.owner, start, this.#deps.clock.elapsedMs())
+    this.#post(registration, due, { n, now }).then((outcome) => {
+      this.#places.free(endpoint.owner, start, this.#deps.clock.elapsedMs(), largeBytes)
       this.#finish(endpoint, due, { n, at: now, url: registration.url, outcome })
     })
+  }
+
+  /** A large body is read now. Where it cannot be, nothing was sent: the row stays as it is. */
+  async #post(...[registration, due, attempt]: PostOfDue): Promise<Outcome> {
+    const { post, store, log } = this.#deps
+    if (hasBody(due)) return post(registration, due, attempt)
+    try {
+      const body = await store.largeBody(due.no)
+      if (body !== undefined) return post(registration, { ...due, body }, attempt)
+    } catch (error) {
+      log.warn({ err: error }, 'the body of a delivery could not be read')
+    }
+    return { kind: 'failed', reason: 'aborted', message: 'there is no body', durationMs: 0 }
   }
 
   #finish(endpoint: Endpoint, due: Due, ended: Ended): void {

@@ -42,14 +42,19 @@ export interface Due {
   /** Attempts made before; see `attemptsMade`. */
   readonly attempt: number
   readonly createdAt: number
-  /** The bytes to send, as text; undefined when the event is gone. */
+  /** The bytes to send, as text; undefined when the event is gone, or the body is large. */
   readonly body: string | undefined
+  /** Bytes of a large body, which is read when it is sent. */
+  readonly largeBytes?: number
 }
 
 /** Due with what is to be sent. */
 export type Sendable = Due & { readonly body: string }
 
 export const hasBody = (due: Due): due is Sendable => due.body !== undefined
+
+/** The event is purged: nothing can be sent. */
+export const isGone = (due: Due): boolean => due.body === undefined && due.largeBytes === undefined
 
 export interface DueRows {
   readonly rows: readonly Due[]
@@ -88,6 +93,8 @@ export interface WorkStore {
   look(no: number): Promise<Registration | undefined>
   /** At most `limit` due at `now` and not in `known`, the oldest first. */
   due(no: number, now: number, known: ReadonlySet<number>, limit: number): Promise<DueRows>
+  /** The body of a delivery with a large one; undefined when its event is gone. */
+  largeBody(no: number): Promise<string | undefined>
   /** All of it in one transaction. What is not pending any more stays as it is. */
   settle(settlements: readonly Settlement[], notes: readonly Note[]): Promise<void>
   /**

@@ -231,6 +231,7 @@ export class World {
           nextAt: fresh[rows.length]?.nextAt ?? undefined,
         }
       },
+      largeBody: async (no) => this.rows.get(no)?.body,
       settle: async (settlements, notes) => {
         mine()
         if (this.full) throw new Error('the disk is full')

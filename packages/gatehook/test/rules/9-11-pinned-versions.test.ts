@@ -1,6 +1,6 @@
 /** §9.11: payloads are in the registration's pinned version; after its sunset, in its successor. */
 import assert from 'node:assert/strict'
-import { LOCAL, openHook, register, settled } from '../webhooks/hook.ts'
+import { LOCAL, openHook, register, replayed, settled } from '../webhooks/hook.ts'
 import { eachTimed } from './8-05-time.ts'
 import { club } from './8-08-service.ts'
 
@@ -42,6 +42,7 @@ eachTimed(
     const since = '2026-11-30T00:00:00Z'
     for (const { id } of hooks) {
       assert.deepEqual((await post(`/webhooks/${id}/replay`, { since })).body, { count: 1 })
+      assert.equal((await replayed(service, id)).replay.done, 1)
     }
     const again = await objects()
     assert.deepEqual(again, [shapes[0], shapes[0], shapes[2]])

@@ -6,9 +6,9 @@ import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 const SCOPES = ['webhooks:read', 'webhooks:write', 'orders:all', 'users:all']
 
-async function maker(service: TestApp, name: string, scopes: readonly string[] = SCOPES) {
+async function maker(service: TestApp, name: string, mode: 'live' | 'test' = 'test') {
   const { operator, make, token, anybody } = await signing(service)
-  const { id } = await make(name, { scopes })
+  const { id } = await make(name, { scopes: SCOPES, mode })
   const sent = bearerOf(await token(mailOf(name)))
   return {
     id: id as number,
@@ -27,7 +27,11 @@ const endings: Readonly<Record<string, (service: TestApp, id: number) => Promise
     const { operator } = await signing(service)
     return operator.patch(`/admin/users/${id}`, { scopes: ['webhooks:read', 'orders:all'] })
   },
-  deleted: (service, id) => service.delete(`/api/v2/users/${id}`),
+  // A person with account scopes is deleted by `admin` alone (§6.9).
+  deleted: async (service, id) => {
+    const { operator } = await signing(service)
+    return operator.delete(`/api/v2/users/${id}`)
+  },
 }
 
 for (const [what, end] of Object.entries(endings)) {
@@ -35,24 +39,26 @@ for (const [what, end] of Object.entries(endings)) {
     `a person that is ${what} leaves a registration that is switched off; a key takes it over`,
     async (service, t) => {
       const hook = await openHook(t)
-      const ada = await maker(service, 'ada')
+      const live = service.as(await service.key({ mode: 'live' }))
+      const ada = await maker(service, 'ada', 'live')
       const made = await register(ada, hook, { events: ['order.*', 'user.*'] })
       assert.deepEqual(made.body.scopes, ['orders:all', 'users:all', 'webhooks:read'], made.text)
-      const other = (await register(service, hook, { events: ['webhook.disabled'] })).body
+      const other = (await register(live, hook, { events: ['webhook.disabled'] })).body
       await end(service, ada.id)
       const { id } = made.body
-      const off = (await service.get(`/webhooks/${id}`)).body
+      const off = (await live.get(`/webhooks/${id}`)).body
       assert.deepEqual([off.active, off.disabled_reason], [false, 'creator_removed'])
-      const [told] = (await service.get(`/webhooks/${other.id}/deliveries`)).body.data
-      const event = (await service.get(`/events/${told.event_id}`)).body
+      const [told] = (await live.get(`/webhooks/${other.id}/deliveries`)).body.data
+      const event = (await live.get(`/events/${told.event_id}`)).body
       assert.deepEqual(event.data.object, {
         ...{ id, status: 'disabled', url: hook.url, disabled_reason: 'creator_removed' },
       })
 
-      const bob = await maker(service, 'bob')
+      const bob = await maker(service, 'bob', 'live')
       const person = await bob.patch(`/webhooks/${id}`, { active: true })
       assert.deepEqual([person.status, person.body.error], [403, 'forbidden'])
-      const narrow = service.as(await service.key({ scopes: ['webhooks:write', 'orders:read'] }))
+      const scopes = ['webhooks:write', 'orders:read']
+      const narrow = service.as(await service.key({ scopes, mode: 'live' }))
       const on = await narrow.patch(`/webhooks/${id}`, { active: true })
       assert.deepEqual(
         [on.status, on.body.active, on.body.disabled_reason, on.body.scopes],
