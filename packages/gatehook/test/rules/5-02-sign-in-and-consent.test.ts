@@ -59,6 +59,20 @@ test('the cookie is HttpOnly and Lax, and new with each sign-in', async (t) => {
   assert.match((await fixed.get(authorizePath(client))).text, /name="password"/)
 })
 
+test('a sign-in that succeeds marks the browser with a device cookie (§3.8)', async (t) => {
+  const { app, client, person } = await openPlace(t, 'sqlite')
+  const browser = openBrowser(app)
+  const page = await browser.get(authorizePath(client))
+  const wrong = await browser.submit(page, signIn(person.email, 'wrong'))
+  assert.equal(browser.cookies.get('gatehook_device'), undefined)
+  await browser.submit(wrong, signIn(person.email))
+  const device = browser.cookies.get('gatehook_device')
+  assert.match(String(device), /^[\w-]{22}\.[\w-]{43}$/)
+  const again = await browser.get(authorizePath(client, { prompt: 'login' }))
+  await browser.submit(again, signIn(person.email))
+  assert.equal(browser.cookies.get('gatehook_device'), device)
+})
+
 test('a sign-in form sent twice leads on; who is not signed in is nobody still', async (t) => {
   const { app, client, person } = await openPlace(t, 'sqlite')
   const browser = openBrowser(app)
