@@ -1,5 +1,8 @@
 /** The administrative operations of §13, each once: what the test of audited actions performs. */
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
 import { createKey } from '../../src/access/keys.ts'
 import {
   createConsoleLink,
@@ -7,6 +10,7 @@ import {
   setOperatorDisabled,
   setOperatorPassword,
 } from '../../src/people/operators.ts'
+import { resetSecondFactor } from '../../src/people/second-factor.ts'
 import { PASSWORD, type Place } from '../oauth/rig.ts'
 
 const OPERATOR = 'operator@example.com'
@@ -60,7 +64,30 @@ export async function operate({ app, anybody }: Place): Promise<void> {
   await setOperatorPassword(administration, hasher, OPERATOR, change, actor)
   await setOperatorDisabled(administration, OPERATOR, true, actor)
   await setOperatorDisabled(administration, OPERATOR, false, actor)
+  await resetSecondFactor(administration, OPERATOR, actor)
   const { path } = await createConsoleLink(administration, OPERATOR, actor)
   const signed = await anybody.post('/console/session', { token: path.split('#token=')[1] })
   assert.equal(signed.status, 201, signed.text)
+}
+
+/** A registration is made, changed and deleted, with a receiver that answers its ping. */
+export async function changeWebhook({ app, anybody }: Place, t: TestContext): Promise<void> {
+  const receiver = createServer((request, response) => {
+    request.resume()
+    response.end()
+  })
+  t.after(() => receiver.close())
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  const { port } = receiver.address() as AddressInfo
+  const scopes = ['webhooks:read', 'webhooks:write', 'orders:read']
+  const by = { actor: { kind: 'cli', id: 'test' }, customer: 'default' } as const
+  const { key } = await createKey(app.administration, { name: 'hooks', scopes }, by)
+  const headers = { 'x-api-key': key }
+  const wish = { url: `http://127.0.0.1:${port}/`, events: ['order.paid'] }
+  const made = await anybody.post('/webhooks', wish, headers)
+  assert.equal(made.status, 201, made.text)
+  const path = `/webhooks/${made.body.id}`
+  assert.equal((await anybody.patch(path, { description: 'x' }, headers)).status, 200)
+  assert.equal((await anybody.post(`${path}/rotate-secret`, {}, headers)).status, 200)
+  assert.equal((await anybody.delete(path, headers)).status, 204)
 }

@@ -23,7 +23,7 @@ import {
   PASSWORD,
   type Place,
 } from '../oauth/rig.ts'
-import { administer, operate } from './13-administrative-acts.ts'
+import { administer, changeWebhook, operate } from './13-administrative-acts.ts'
 
 const ADDRESS = '127.0.0.1'
 
@@ -167,10 +167,19 @@ async function oauth(place: Place): Promise<void> {
   assert.equal((await agree(browser, authorizePath(client), person)).status, 303)
 }
 
-/** Actions that need several nodes: the file that performs each, and names it. */
+/** Actions that need several nodes, the console or a worker: the file that names each. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'master_secret.rotate': '2-06-the-master-secret-rotates.test.ts',
   'master_secret.rotated': '2-06-the-master-secret-rotates.test.ts',
+  'operator.recovery_code': '13-operator-sign-in.test.ts',
+  'operator.second_factor_confirm': '13-operator-sign-in.test.ts',
+  'operator.second_factor_enrol': '13-operator-sign-in.test.ts',
+  'operator.session_end': '13-operator-sign-in.test.ts',
+  'operator.sign_out': '13-operator-sign-in.test.ts',
+  'webhook.disable': '9-14-registrations-end-with-their-maker.test.ts',
+  'webhook.recover': '9-14-replays-run-in-the-background.test.ts',
+  'webhook.replay': '9-14-replays-run-in-the-background.test.ts',
+  'webhook.stop_replay': '9-14-replays-run-in-the-background.test.ts',
 }
 
 test('the files that perform the other actions name them', () => {
@@ -180,7 +189,11 @@ test('the files that perform the other actions name them', () => {
   }
 })
 
-const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_AUDIT_RETENTION_DAYS: '10' }
+const env = {
+  GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1',
+  GATEHOOK_TEST_CLOCK: '1',
+  GATEHOOK_AUDIT_RETENTION_DAYS: '10',
+}
 
 for (const { name } of databases) {
   test(`every action of the table is recorded, and no other [${name}]`, async (t) => {
@@ -189,6 +202,7 @@ for (const { name } of databases) {
     await oauth(place)
     await administer(place)
     await operate(place)
+    await changeWebhook(place, t)
     const recorded = async () =>
       (await place.app.db.all(sql`SELECT DISTINCT action FROM gh_audit`)).map((row) => row.action)
     const before = await recorded()
