@@ -128,7 +128,9 @@ export const errorSchema: JsonSchema = {
 }
 
 const problems: Readonly<Record<number, string>> = {
-  400: 'The syntax or a parameter is wrong.',
+  400:
+    'The syntax or a parameter is wrong, or a list needs too many rows (`query_too_expensive`) ' +
+    'or bytes (`page_too_large`).',
   401: 'A credential is required, or the one sent is not good.',
   403: 'The credential is not valid, or lacks a scope.',
   404: 'There is nothing here, or nothing of yours.',

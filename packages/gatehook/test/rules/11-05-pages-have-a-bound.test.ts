@@ -1,0 +1,71 @@
+/**
+ * §11.5: a page has at most 8 MiB of JSON. In cursor and keyset style it ends early and the walk
+ * returns every row once; a numbered page is 400 `page_too_large` with the limit that fits.
+ */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+import { f, resource, service } from '../../src/gatehook.ts'
+import { fill, follow, idsOf, ok } from '../lists/rows.ts'
+
+const long = () => f.string().max(65_536)
+const archive = service({
+  name: 'Archive',
+  versions: { v1: { released: '2025-06-01' } },
+  resources: [
+    resource('papers', {
+      fields: { id: f.id(), size: f.int(), kind: f.int(), a: long(), b: long(), c: long() },
+      list: { filter: ['kind'], sort: ['id', 'size'] },
+      access: { read: 'papers:read', create: false, update: false, delete: false },
+      events: [],
+    }),
+  ],
+})
+
+const ROWS = 100
+const PATH = '/api/v1/papers'
+const BOUND = 8 * 1024 * 1024
+const ids = Array.from({ length: ROWS }, (_, at) => at + 1)
+
+eachService(
+  'a page of large rows ends early, or names the limit that fits',
+  async (app) => {
+    // Three times 65,536 characters a row: 42 rows fit, and a page of 100 would have 19 MB.
+    const letters = 'abcdefghijklmnopqrstuvwxyz012345'
+    const wide = `replace('${'x'.repeat(2048)}', 'x', '${letters}')`
+    await fill(app.app.db, 'papers', ROWS, {
+      ...{ size: '100 - n', kind: 'n % 2', a: wide, b: wide, c: wide },
+    })
+    for (const query of ['limit=100', 'limit=100&sort=-size,id', 'pagination=keyset&limit=100']) {
+      const pages = await follow(app, `${PATH}?${query}`)
+      assert.deepEqual(pages.flatMap(idsOf), ids, query)
+      assert.equal(pages.length, 3, query)
+      for (const page of pages) assert.ok(page.text.length <= BOUND, `${page.text.length}`)
+      assert.deepEqual(
+        pages.map((page) => page.body.has_more),
+        [true, true, false],
+      )
+    }
+    const [first, second] = await follow(app, `${PATH}?limit=100`)
+    const back = await ok(app.get(`${PATH}?limit=100&cursor=${second!.body.cursors.prev}`))
+    assert.deepEqual(idsOf(back), idsOf(first!))
+    // Where the list is sorted in memory, too.
+    const odd = ids.filter((id) => id % 2 === 1)
+    const sorted = await follow(app, `${PATH}?limit=100&kind=1&sort=-size`)
+    assert.deepEqual(sorted.flatMap(idsOf), odd)
+
+    for (const [query, parameter] of [
+      ['offset=0&limit=100', 'limit'],
+      ['page=1&per_page=100', 'per_page'],
+    ]) {
+      const reply = await app.get(`${PATH}?${query}`)
+      assert.equal(reply.status, 400)
+      assert.equal(reply.body.error, 'page_too_large')
+      assert.equal(reply.body.errors[0].parameter, parameter)
+      const fitting = new RegExp(`${parameter}=(\\d+)`).exec(reply.body.message)![1]!
+      assert.equal(fitting, String(idsOf(first!).length))
+      const fits = await ok(app.get(`${PATH}?${query!.replace('=100', `=${fitting}`)}`))
+      assert.equal(idsOf(fits).length, Number(fitting))
+    }
+  },
+  { service: archive },
+)
