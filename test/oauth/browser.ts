@@ -15,14 +15,18 @@ interface Page {
 /** From the address an application sends a person to, to the one it is sent back to. */
 export async function walk(address: URL, { username, password }: Visitor): Promise<URL> {
   const { origin } = address
-  let cookie = ''
+  const cookies = new Map<string, string>()
   const load = async (url: URL, form?: Record<string, string>): Promise<Page> => {
+    const cookie = [...cookies].map((pair) => pair.join('=')).join('; ')
     const reply = await fetch(url, {
       redirect: 'manual',
       headers: { cookie },
       ...(form && { method: 'POST', body: new URLSearchParams(form) }),
     })
-    for (const line of reply.headers.getSetCookie()) cookie = line.split(';')[0]!
+    for (const line of reply.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!
+      cookies.set(name!, value!)
+    }
     const { status, headers } = reply
     return { status, text: await reply.text(), location: headers.get('location') }
   }
