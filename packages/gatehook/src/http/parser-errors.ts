@@ -10,7 +10,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import { requestId } from './arrival.ts'
 import { problem } from './problem.ts'
-import { NO_SNIFF, STRICT_TRANSPORT } from './protection.ts'
+import { NO_SNIFF, NOTHING_LOADED, STRICT_TRANSPORT } from './protection.ts'
 
 export interface ParserError extends Error {
   readonly code?: string
@@ -113,7 +113,8 @@ function refuse(error: ParserError, socket: Socket, options: ParserErrorOptions)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\n` +
       `content-length: ${Buffer.byteLength(json)}\r\nx-request-id: ${id}\r\n` +
-      `x-content-type-options: ${NO_SNIFF}\r\n${strict}` +
+      `x-content-type-options: ${NO_SNIFF}\r\n` +
+      `content-security-policy: ${NOTHING_LOADED}\r\n${strict}` +
       `connection: close\r\n\r\n${json}`,
   )
   close(socket)

@@ -9,6 +9,12 @@ export const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains'
 /** `X-Content-Type-Options` of every response: its type is what `Content-Type` names (§10.6). */
 export const NO_SNIFF = 'nosniff'
 
+/**
+ * `Content-Security-Policy` of a response that names none: whatever a browser takes it for, it
+ * runs and loads nothing, and no page can frame it. Pages have a policy of their own.
+ */
+export const NOTHING_LOADED = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+
 export const strictTransport: After = (call) => {
   if (call.secure) call.out['strict-transport-security'] = STRICT_TRANSPORT
 }

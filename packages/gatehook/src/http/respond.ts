@@ -12,7 +12,7 @@ import { type Hold, LARGE_BYTES, overloaded, ownerOf } from './egress.ts'
 import type { Exchange } from './exchange.ts'
 import { JSON_TYPE } from './media.ts'
 import { problem } from './problem.ts'
-import { NO_SNIFF } from './protection.ts'
+import { NO_SNIFF, NOTHING_LOADED } from './protection.ts'
 
 /** A `Failure` as its problem; anything else is a bug: logged whole, answered with the id only. */
 export function failed(exchange: Exchange, error: unknown): Answer {
@@ -94,6 +94,7 @@ function send(exchange: Exchange, answer: Answer): void {
   const headers: Record<string, string | number | string[]> = {
     'x-request-id': exchange.id,
     'x-content-type-options': NO_SNIFF,
+    'content-security-policy': NOTHING_LOADED,
   }
   merge(headers, exchange.out)
   if (answer.headers) merge(headers, answer.headers)

@@ -1,5 +1,5 @@
 /**
- * §10.6: every response carries `nosniff`; responses to authenticated requests are private to
+ * §10.6: every response carries `nosniff` and a policy for browsers; responses to authenticated requests are private to
  * their caller; those that hold a secret are not stored.
  */
 import assert from 'node:assert/strict'
@@ -10,9 +10,10 @@ import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
 import { shop } from './6-07-service.ts'
 
 const varyOf = ({ headers }: Reply) => (headers.vary ?? '').split(', ')
+const DIRECTIVES = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"]
 const CREDENTIALS = ['Authorization', 'X-API-Key']
 
-eachService('every response carries nosniff', async (service) => {
+eachService('every response carries nosniff, and loads and frames nothing', async (service) => {
   const anybody = service.as(undefined)
   const replies = [
     await service.get('/api/v2/users'),
@@ -30,6 +31,8 @@ eachService('every response carries nosniff', async (service) => {
   ]
   for (const { status, headers } of replies) {
     assert.equal(headers['x-content-type-options'], 'nosniff', String(status))
+    const policy = String(headers['content-security-policy']).split('; ')
+    for (const directive of DIRECTIVES) assert.ok(policy.includes(directive), String(status))
   }
 })
 
@@ -44,6 +47,7 @@ test('so do responses of the parser, and the bare 500', async (t) => {
   for (const head of heads) {
     const [answer] = await talk(port, head)
     assert.equal(answer!.headers['x-content-type-options'], 'nosniff', head.slice(0, 20))
+    assert.equal(answer!.headers['content-security-policy'], DIRECTIVES.join('; '))
   }
 })
 
