@@ -108,3 +108,37 @@ test('a running server shows the new certificate to new connections', async (t) 
   await reloaded.promise
   assert.equal(await subject(), 'second.gatehook.test')
 })
+
+/** The suite that a client gets which knows this one and TLS 1.2 only; else the error's code. */
+const handshake = (port: number, ciphers: string): Promise<string> =>
+  new Promise((resolve) => {
+    const client = { maxVersion: 'TLSv1.2', rejectUnauthorized: false, ciphers } as const
+    const socket = connect({ ...client, port, host: '127.0.0.1' })
+    socket.on('secureConnect', () => {
+      resolve(socket.getCipher().name)
+      socket.destroy()
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'error'))
+  })
+
+test('suites without authenticated encryption are refused, after a reload, too', async (t) => {
+  const { files, put } = folder(t)
+  const reloaded = Promise.withResolvers<void>()
+  const destination = {
+    write: (line: string) => {
+      if (line.includes('certificate reloaded')) reloaded.resolve()
+    },
+  }
+  const { port } = await start(t, { tls: files, log: createLog({ level: 'info', destination }) })
+  const good = 'ECDHE-ECDSA-AES128-GCM-SHA256'
+  const expectBoth = async (moment: string) => {
+    assert.equal(await handshake(port, good), good, moment)
+    for (const weak of ['ECDHE-ECDSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA384']) {
+      assert.match(await handshake(port, weak), /^(ERR_SSL|ECONNRESET)/, `${weak} ${moment}`)
+    }
+  }
+  await expectBoth('at the start')
+  put('second')
+  await reloaded.promise
+  await expectBoth('after a reload')
+})
