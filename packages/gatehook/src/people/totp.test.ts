@@ -31,14 +31,15 @@ test('one step before and after, never twice, never an older one', () => {
   }
 })
 
-test('secrets have 160 bits, recovery codes 80; none repeats', () => {
+test('secrets and recovery codes have 160 bits; none repeats', () => {
   const random = systemRandom()
   const fresh = newTotpSecret(random)
   assert.match(fresh, /^[A-Z2-7]{32}$/)
   assert.match(totpUri(fresh, 'My API', 'op@example.com'), new RegExp(`secret=${fresh}`))
   const codes = newRecoveryCodes(random)
   assert.equal(new Set([...codes, ...newRecoveryCodes(random)]).size, 20)
-  for (const code of codes) assert.equal(recoveryText(code)?.length, 16)
+  for (const code of codes) assert.equal(recoveryText(code)?.length, 32)
+  assert.equal(recoveryText('abcd-efgh-ijkl-mnop'), 'abcdefghijklmnop', 'of the shorter form')
   for (const bad of ['', 'abcd', '123456', `${codes[0]}a`])
     assert.equal(recoveryText(bad), undefined)
 })

@@ -12,8 +12,8 @@ const SECRET_BYTES = 20
 /** Steps before and after the present one whose codes are accepted. */
 const WINDOW = 1
 export const RECOVERY_CODES = 10
-/** 80 bits: a plain hash of one cannot be reversed by trying. */
-const RECOVERY_BYTES = 10
+/** 160 bits: a plain hash of one cannot be reversed by trying. */
+const RECOVERY_BYTES = 20
 
 const totpOf = (secret: string, issuer = '', label = ''): TOTP =>
   new TOTP({ secret: Secret.fromBase32(secret), issuer, label, digits: DIGITS, period: PERIOD_S })
@@ -43,15 +43,18 @@ export function stepOfCode(
   return step > lastStep ? step : undefined
 }
 
-/** Codes for an operator who has lost the device: `abcd-efgh-ijkl-mnop`. */
+/** Codes for an operator who has lost the device: eight groups as in `abcd-efgh-…`. */
 export const newRecoveryCodes = (random: Random): string[] =>
   Array.from({ length: RECOVERY_CODES }, () => {
     const buffer = new Uint8Array(random.bytes(RECOVERY_BYTES)).buffer
     return new Secret({ buffer }).base32.toLowerCase().match(/.{4}/g)!.join('-')
   })
 
-/** A recovery code as it is hashed; undefined for what cannot be one. */
+/**
+ * A recovery code as it is hashed; undefined for what cannot be one. Codes were half as long once,
+ * and those of that time stay valid.
+ */
 export function recoveryText(code: string): string | undefined {
   const text = code.toLowerCase().replaceAll(/[\s-]/g, '')
-  return /^[a-z2-7]{16}$/.test(text) ? text : undefined
+  return /^(?:[a-z2-7]{16}){1,2}$/.test(text) ? text : undefined
 }
