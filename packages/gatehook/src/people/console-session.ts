@@ -31,6 +31,8 @@ const IDLE_MS = 30 * 60_000
 const REFRESH_MS = 60_000
 const TOKEN_BYTES = 32
 const NAME = 'gatehook_console'
+/** What a browser forgets when an operator signs out; the device cookie stays (§3.8). */
+const LEFT_BEHIND = '"cache", "storage"'
 /** Sent by the console's own script; no form and no foreign page can send it unasked. */
 export const CONSOLE_HEADER = 'x-gatehook-console'
 
@@ -115,10 +117,14 @@ function opening({ admin, judge, secondFactor }: ConsoleDeps) {
       ...{ verified: Number(isVerified), created_at: now },
       ...{ expires_at: now + IDLE_MS, ends_at: now + SESSION_LIFE_MS },
     }
+    // The browser has one session: the cookie of the one before is replaced.
+    const before = cookieOf(call)
+    const ended = before === undefined ? undefined : await store.takeSession(tx, sha256(before))
     await store.insertSession(tx, { ...row, hash: sha256(token) })
     const name = by.email === undefined ? {} : { name: by.email }
     const actor = actorOf(call, { kind: 'operator', id: operator ?? link!, ...name })
-    const detail = { link, session: row.id, verified: isVerified }
+    const also = ended && { ended: ended.id }
+    const detail = { link, session: row.id, verified: isVerified, ...also }
     await recordAudit(tx, { actor, action: 'operator.sign_in', target: actor.id, detail }, admin)
     return { ...row, token }
   }
@@ -279,7 +285,8 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
       requireOwnPage(call)
       await db.write((tx) => signOutOf(tx, deps.admin, call, token))
     }
-    return { status: 204, cookies: [setCookie(call, '', 0)] }
+    const headers = { 'clear-site-data': LEFT_BEHIND }
+    return { status: 204, headers, cookies: [setCookie(call, '', 0)] }
   }
 
   /** Each use within `IDLE_MS` of the one before keeps the session, until `ends_at`. */

@@ -233,6 +233,7 @@ eachService(
     const out = await anybody.delete('/console/session', as(first))
     assert.equal(out.status, 204)
     assert.match(String(out.headers['set-cookie']), /Max-Age=0/)
+    assert.equal(out.headers['clear-site-data'], '"cache", "storage"')
     assert.equal((await anybody.get('/admin/keys', as(first))).status, 401)
     const third = await byLink()
     await setOperatorDisabled(service.app.administration, EMAIL, true, actor)
@@ -241,6 +242,27 @@ eachService(
     for (const act of ['operator.sign_in', 'operator.sign_out', 'operator.session_end']) {
       assert.ok(all.includes(act), act)
     }
+  },
+  options,
+)
+
+eachService(
+  'a sign-in ends the session that the browser had',
+  async (service) => {
+    const { byLink, anybody, as, admin } = await stage(service)
+    const before = await byLink()
+    const { path } = await createConsoleLink(service.app.administration, EMAIL, actor)
+    const token = path.split('#token=')[1]
+    const wrong = await anybody.post('/console/session', { token: 'wrong' }, as(before))
+    assert.equal(wrong.status, 401)
+    assert.equal((await anybody.get('/admin/keys', as(before))).status, 200, 'one that failed')
+    const after = cookieOf(await anybody.post('/console/session', { token }, as(before)))
+    assert.equal((await anybody.get('/admin/keys', as(before))).status, 401)
+    const { body } = await anybody.get('/admin/operator-sessions', as(after))
+    assert.equal(body.data.length, 1)
+    const { body: trail } = await admin.get('/admin/audit?action=operator.sign_in&sort=-id')
+    assert.match(trail.data[0].detail.ended, /^ses_/)
+    assert.equal(trail.data[1].detail.ended, undefined)
   },
   options,
 )
