@@ -136,6 +136,8 @@ export class Exchange implements Call {
   closing = false
   /** A large response that is counted before it is sent. */
   hold: Hold | undefined = undefined
+  /** The code of the failure that the answer reports, for the log. */
+  failure: Failure['code'] | undefined = undefined
   /** What a failure says to the log and not to the caller. */
   detail: unknown = undefined
 

@@ -26,6 +26,7 @@ export function failed(exchange: Exchange, error: unknown): Answer {
     context.log.error({ err, request_id: id, route: exchange.route }, 'bug')
     failure = new Failure('internal_error')
   }
+  exchange.failure = failure.code
   const shaped = context.errorShapes[exchange.kind] ?? problem
   return shaped(failure, {
     requestId: id,
@@ -206,6 +207,7 @@ function record(exchange: Exchange, answer: Answer | undefined): void {
       url: loggableUrl(exchange.arrival.url),
       route: exchange.route,
       status,
+      error: exchange.failure,
       ms: Math.round((context.clock.elapsedMs() - exchange.startedMs) * 100) / 100,
       address: exchange.address,
       principal_kind: caller?.kind,

@@ -74,8 +74,16 @@ test('key, person and client are named with customer and mode, secrets are not',
   await send('GET', '/api/v2/protected', { authorization: `Bearer ${own}` })
   named('client', client.client_id, { client_id: client.client_id })
 
+  assert.equal(lineOf().error, undefined)
   await send('GET', '/api/v2/protected', { 'x-api-key': `${key}x` })
+  assert.equal(lineOf().error, 'invalid_api_key', 'why a request was refused')
   assert.equal(lineOf().principal_kind, undefined, 'a credential that fails names nobody')
+  await send('GET', '/api/v2/orders', bearer)
+  named('person', String(person.id), { status: 200, error: undefined })
+  await send('GET', '/admin/keys', bearer)
+  named('person', String(person.id), { status: 403, error: 'insufficient_scope' })
+  await send('POST', '/auth/login', {}, { ...login, password: 'not the right one' })
+  assert.deepEqual([lineOf().status, lineOf().error], [401, 'invalid_credentials'])
   const all = lines.join('')
   const secrets = [PASSWORD, key, tokens.access_token, tokens.refresh_token, own, proof]
   for (const secret of [...secrets, client.client_secret!, basic.authorization.slice(6)]) {
