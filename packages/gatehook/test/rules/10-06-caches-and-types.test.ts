@@ -1,6 +1,6 @@
 /**
- * §10.6: every response carries `nosniff` and a policy for browsers; responses to authenticated requests are private to
- * their caller; those that hold a secret are not stored.
+ * §10.6: every response carries `nosniff` and a policy for browsers; responses to authenticated
+ * requests are private to their caller; those that hold a secret are not stored.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
