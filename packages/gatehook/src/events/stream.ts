@@ -2,12 +2,14 @@
  * `GET /events/stream` (§9.11): events as they happen, as server-sent events. `Last-Event-ID`
  * resumes behind the event of that id, without a gap. What is read and in which order: `feed.ts`.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Answer, Call, Endpoint, Stream } from '../http/call.ts'
 import { parameterFailure } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
-import type { Principal } from '../kernel/principal.ts'
+import { customerNoOf, type Principal } from '../kernel/principal.ts'
 import type { View } from '../lists/collection.ts'
+import { createTurns, type TakeTurn } from '../storage/turns.ts'
 import type { Bell } from './bell.ts'
 import type { RenderObject } from './event.ts'
 import type { Feed, Place } from './feed.ts'
@@ -25,6 +27,8 @@ const LOOK_MS = 500
 /** How often a credential is asked for again: a revoked one ends its stream (§3.10). */
 const ASK_MS = 1000
 const HEARTBEAT_MS = 15_000
+/** Batches that are read at once: of one customer one, and customers take turns. */
+const READING_AT_ONCE = 2
 
 export interface StreamDeps {
   readonly feed: Feed
@@ -41,6 +45,7 @@ export interface StreamDeps {
 
 export function streamEndpoint(deps: StreamDeps): Endpoint {
   const counts = streamCounts()
+  const turns = createTurns(READING_AT_ONCE)
   return {
     kind: 'root',
     path: '/events/stream',
@@ -60,7 +65,7 @@ export function streamEndpoint(deps: StreamDeps): Endpoint {
             stream(out) {
               if (counts.problemFor(principal)) return out.end() // many came at once
               const leave = counts.enter(principal)
-              follow(deps, { call, out, place, wanted })
+              follow(deps, { call, out, place, wanted, turns })
                 .catch((err: unknown) => {
                   // The client comes again with the last id it has seen.
                   deps.log.warn({ err, request_id: call.id }, 'a stream of events broke')
@@ -135,9 +140,12 @@ interface Following {
   readonly out: Stream
   readonly place: Place
   readonly wanted: readonly string[] | undefined
+  readonly turns: TakeTurn
 }
 
-async function follow(deps: StreamDeps, { call, out, place, wanted }: Following): Promise<void> {
+async function follow(deps: StreamDeps, following: Following): Promise<void> {
+  const { call, out, wanted, turns } = following
+  let { place } = following
   const { feed, bell, elapsedMs } = deps
   let principal = call.principal!
   let asked = elapsedMs()
@@ -151,15 +159,18 @@ async function follow(deps: StreamDeps, { call, out, place, wanted }: Following)
       principal = now
       asked = elapsedMs()
     }
-    const batch = await feed.after(principal.scope, place)
+    const readable = deps.readableTypes(principal)
+    const isWanted = (type: string) =>
+      readable?.includes(type) !== false && (!wanted || matchesAny(wanted, type))
+    const batch = await turns(customerNoOf(principal.scope), async () => {
+      const read = await feed.after(principal.scope, place, isWanted)
+      // Other requests run before the next batch, of this stream or another one.
+      await nextTurn()
+      return read
+    })
     place = batch.place
     const view = eventView(versionFor(call, deps.effective), deps.render)
-    const text = shown(
-      batch.rows as unknown as EventCells[],
-      deps.readableTypes(principal),
-      wanted,
-      view,
-    )
+    const text = shown(batch.rows as unknown as EventCells[], view)
     if (text !== '' || elapsedMs() - written >= HEARTBEAT_MS) {
       written = elapsedMs()
       if (!out.write(text === '' ? ': still here\n\n' : text)) await out.drained()
@@ -168,17 +179,5 @@ async function follow(deps: StreamDeps, { call, out, place, wanted }: Following)
   }
 }
 
-function shown(
-  rows: readonly EventCells[],
-  readable: readonly string[] | undefined,
-  wanted: readonly string[] | undefined,
-  view: View,
-): string {
-  let out = ''
-  for (const row of rows) {
-    const [id, type] = row
-    if (readable?.includes(type) === false || (wanted && !matchesAny(wanted, type))) continue
-    out += `id: ${id}\ndata: ${view.item(row, {})}\n\n`
-  }
-  return out
-}
+const shown = (rows: readonly EventCells[], view: View): string =>
+  rows.map((row) => `id: ${row[0]}\ndata: ${view.item(row, {})}\n\n`).join('')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
-import { createFeed, type Place } from '../../src/events/feed.ts'
+import { BATCH_BYTES, createFeed, type Place } from '../../src/events/feed.ts'
 import { createRecorder } from '../../src/events/store.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
@@ -79,4 +79,61 @@ test('a transaction that commits late is not skipped [postgres]', async (t) => {
   goOn.resolve()
   await late
   assert.deepEqual((await read(before.place)).ids, [1, 2, 3])
+})
+
+/** Calls of `arrays` by whether they read objects, and the bytes of those objects. */
+function counted(db: Database) {
+  const read: number[] = []
+  const arrays: Database['arrays'] = async (statement) => {
+    const rows = await db.arrays(statement)
+    if (/ object /.test(statement.sql)) {
+      read.push(rows.reduce((sum, row) => sum + (row[6] as string).length, 0))
+    }
+    return rows
+  }
+  return { db: { ...db, arrays } as Database, read }
+}
+
+eachMigrated('a batch of large events is small; unwanted ones are not read', async (db) => {
+  const { db: spied, read } = counted(db)
+  const feed = createFeed(spied)
+  const { event } = shop(db)
+  const record = createRecorder({
+    clock: wallClock,
+    random: systemRandom(),
+    shape: 'v1',
+    sinks: [],
+  })
+  const end = await feed.end()
+  const large = JSON.stringify({ text: 'x'.repeat(200_000) })
+  await db.write(async (tx) => {
+    for (let n = 0; n < 8; n++) {
+      await event(tx, n)
+      await record(tx, scope, {
+        type: 'large.x',
+        collection: undefined,
+        objectId: n,
+        object: large,
+      })
+    }
+  })
+  const follow = async (isWanted?: (type: string) => boolean) => {
+    let place = end
+    let rows = 0
+    for (;;) {
+      const batch = await feed.after(scope, place, isWanted)
+      rows += batch.rows.length
+      place = batch.place
+      if (!batch.more) return rows
+    }
+  }
+  assert.equal(await follow(), 16)
+  assert.equal(read.length, 4)
+  for (const bytes of read) assert.ok(bytes <= BATCH_BYTES, `${bytes}`)
+  read.length = 0
+  assert.equal(await follow((type) => type === 't.x'), 8)
+  assert.ok(read.reduce((sum, bytes) => sum + bytes, 0) < 1_000)
+  read.length = 0
+  assert.equal(await follow(() => false), 0)
+  assert.deepEqual(read, [])
 })
