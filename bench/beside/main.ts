@@ -6,6 +6,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { stopPostgres } from '../postgres.ts'
+import type { Server } from '../server.ts'
 import type { Order } from './attacker.ts'
 import { attacks } from './attacks.ts'
 import { type DatabaseName, HTTPS, openWorld, type World } from './world.ts'
@@ -13,6 +14,8 @@ import { type DatabaseName, HTTPS, openWorld, type World } from './world.ts'
 const REQUESTS_PER_SECOND = 60
 const LOGIN_EVERY_MS = 500
 const SETTLE_MS = 2_000
+/** A request without an answer by then counts as refused, so that a run ends. */
+const ANSWER_LIMIT_MS = 15_000
 const MIB = 2 ** 20
 
 interface Quality {
@@ -22,6 +25,8 @@ interface Quality {
   readonly slowestLoginMs: number
   readonly refusedLogins: number
   readonly rssMb: number
+  /** Of all threads of the service, in per cent of one core. */
+  readonly cpuPercent: number
 }
 
 export interface AttackResult {
@@ -36,16 +41,21 @@ const p95 = (all: readonly number[]) => {
   return sorted[Math.floor(sorted.length * 0.95)] ?? Number.NaN
 }
 
+const KNOWN_ADDRESS = '198.51.100.7'
+let newAddresses = 0
+const newAddress = () => `2001:db8:${(++newAddresses).toString(16)}::7`
+
 /** Sends the quiet customer's requests at a steady rate, whatever the answers take. */
-async function measure(world: World, seconds: number): Promise<Quality> {
-  const { server, quietKeys, quietUserId, person } = world
+async function measure(world: World, server: Server, seconds: number): Promise<Quality> {
+  const { quietKeys, quietUserId, person } = world
   const [times, logins]: [number[], number[]] = [[], []]
   const pending: Promise<unknown>[] = []
   let [refused, refusedLogins, rss, n] = [0, 0, 0, 0]
   const timed = async (into: number[], path: string, init: RequestInit): Promise<boolean> => {
     const began = performance.now()
-    const answer = await fetch(server.url + path, init).catch(() => undefined)
-    await answer?.arrayBuffer()
+    const signal = AbortSignal.timeout(ANSWER_LIMIT_MS)
+    const answer = await fetch(server.url + path, { ...init, signal }).catch(() => undefined)
+    await answer?.arrayBuffer().catch(() => undefined)
     into.push(performance.now() - began)
     return answer?.ok === true
   }
@@ -57,13 +67,18 @@ async function measure(world: World, seconds: number): Promise<Quality> {
     const [path, init] = n % 2 ? ['/api/v2/users?limit=20', { headers }] : ['/api/v2/orders', post]
     if (!(await timed(times, path as string, init as RequestInit))) refused++
   }
+  let addresses = 0
+  // By turns from an address that has signed in before and from a new one.
   const login = async () => {
     const headers = { 'content-type': 'application/json', ...HTTPS }
-    const from = { 'x-forwarded-for': '198.51.100.7' }
+    const last = addresses++ % 2 === 0 ? KNOWN_ADDRESS : newAddress()
+    const from = { 'x-forwarded-for': last }
     const init = { method: 'POST', headers: { ...headers, ...from }, body: JSON.stringify(person) }
     if (!(await timed(logins, '/auth/login', init))) refusedLogins++
   }
-  const until = performance.now() + seconds * 1000
+  const began = performance.now()
+  const cpuBefore = server.cpuMicros() ?? 0
+  const until = began + seconds * 1000
   let nextLogin = performance.now()
   for (let next = performance.now(); next < until; next += 1000 / REQUESTS_PER_SECOND) {
     await pause(Math.max(0, next - performance.now()))
@@ -82,22 +97,31 @@ async function measure(world: World, seconds: number): Promise<Quality> {
     slowestLoginMs: Math.max(...logins),
     refusedLogins,
     rssMb: rss / MIB,
+    cpuPercent: ((server.cpuMicros() ?? 0) - cpuBefore) / 10 / (performance.now() - began),
   }
 }
 
-async function besideAttack(world: World, attack: string, seconds: number): Promise<Quality> {
+async function besideAttack(
+  world: World,
+  server: Server,
+  attack: string,
+  seconds: number,
+): Promise<Quality> {
   const child = fork(new URL('attacker.ts', import.meta.url), { execArgv: [] })
-  const { url, port } = world.server
-  const order: Order = { attack, target: { url, port, noisyKeys: world.noisyKeys } }
-  child.send(order)
-  await once(child, 'message')
-  await pause(SETTLE_MS)
-  const result = await measure(world, seconds)
-  const ended = once(child, 'message')
-  child.send('stop' satisfies Order)
-  await Promise.race([ended, pause(20_000)])
-  child.kill()
-  return result
+  try {
+    const { url, port } = server
+    const order: Order = { attack, target: { url, port, noisyKeys: world.noisyKeys } }
+    child.send(order)
+    await once(child, 'message')
+    await pause(SETTLE_MS)
+    const result = await measure(world, server, seconds)
+    const ended = once(child, 'message')
+    child.send('stop' satisfies Order)
+    await Promise.race([ended, pause(ANSWER_LIMIT_MS, undefined, { ref: false })])
+    return result
+  } finally {
+    child.kill()
+  }
 }
 
 export async function attackRows(
@@ -108,38 +132,48 @@ export async function attackRows(
 ): Promise<AttackResult[]> {
   const results: AttackResult[] = []
   for (const database of databases) {
-    for (const attack of names) {
-      // A process of its own for each attack, so that one's memory is not the next one's quiet.
-      const world = await openWorld(database, progress)
-      try {
-        progress(`${database}: quiet, then beside ${attack}`)
-        await measure(world, 2) // warm
-        const quiet = await measure(world, seconds)
-        const beside = await besideAttack(world, attack, seconds)
-        results.push({ database, attack, quiet, beside })
-      } finally {
-        await world.end()
+    const world = await openWorld(database, progress)
+    try {
+      for (const [at, attack] of names.entries()) {
+        // A process of its own for each attack, so that one's memory is not the next one's quiet.
+        const server = await world.start()
+        try {
+          const of = `${at + 1}/${names.length}`
+          progress(`${database} ${of}: quiet for ${seconds} s, then beside ${attack}`)
+          await measure(world, server, 2) // warm
+          const quiet = await measure(world, server, seconds)
+          const beside = await besideAttack(world, server, attack, seconds)
+          const result = { database, attack, quiet, beside }
+          results.push(result)
+          progress(`${database} ${of}: ${attack}: ${JSON.stringify(shown(result))}`)
+        } finally {
+          await server.end('SIGTERM')
+        }
       }
+    } finally {
+      world.end()
     }
   }
   await stopPostgres()
   return results
 }
 
+const shown = ({ database, attack, quiet, beside }: AttackResult) => ({
+  database,
+  attack,
+  'quiet p95 ms': quiet.p95Ms.toFixed(1),
+  'beside p95 ms': beside.p95Ms.toFixed(1),
+  ratio: (beside.p95Ms / quiet.p95Ms).toFixed(2),
+  'refused of': `${beside.refused}/${beside.requests}`,
+  'slowest login ms': beside.slowestLoginMs.toFixed(0),
+  'refused logins': beside.refusedLogins,
+  'memory +MB': (beside.rssMb - quiet.rssMb).toFixed(0),
+  'CPU %': `${quiet.cpuPercent.toFixed(0)} → ${beside.cpuPercent.toFixed(0)}`,
+})
+
 export function printAttacks(results: readonly AttackResult[]): void {
   console.log('row 21, a neighbour beside each attack; targets: p95 ratio 2, memory +64 MB')
-  const rows = results.map(({ database, attack, quiet, beside }) => ({
-    database,
-    attack,
-    'quiet p95 ms': quiet.p95Ms.toFixed(1),
-    'beside p95 ms': beside.p95Ms.toFixed(1),
-    ratio: (beside.p95Ms / quiet.p95Ms).toFixed(2),
-    'refused of': `${beside.refused}/${beside.requests}`,
-    'slowest login ms': beside.slowestLoginMs.toFixed(0),
-    'refused logins': beside.refusedLogins,
-    'memory +MB': (beside.rssMb - quiet.rssMb).toFixed(0),
-  }))
-  console.table(rows)
+  console.table(results.map(shown))
 }
 
 export const attackNames = Object.keys(attacks)

@@ -16,14 +16,15 @@ import { type Server, startServer } from '../server.ts'
 export type DatabaseName = 'sqlite' | 'postgres'
 
 export interface World {
-  readonly server: Server
+  /** Starts the service on the prepared database, as a process of its own. */
+  start(): Promise<Server>
   /** Keys of the attacker, and of the customer that is measured. */
   readonly noisyKeys: readonly string[]
   readonly quietKeys: readonly string[]
   /** A user of the measured customer, for orders, and the sign-in of a person of it. */
   readonly quietUserId: number
   readonly person: { readonly username: string; readonly password: string }
-  end(): Promise<void>
+  end(): void
 }
 
 const ORDERS = 300_000
@@ -72,22 +73,25 @@ export async function openWorld(name: DatabaseName, progress: (line: string) => 
       GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1',
     },
   }
-  await startOnce(command, folder)
-  const server = await startServer(command, join(folder, 'log'), undefined)
-  progress(`${name}: preparing ${ORDERS.toLocaleString('en')} orders and the events`)
-  const customers = await createCustomers(server)
-  const userId = customers.noisyUserId
-  if (name === 'sqlite') fillSqlite(file, customers.noisyNo, userId)
-  else await fillPostgres(url, customers.noisyNo, userId)
-  await recordEvents(server, customers.noisyKeys[0]!)
-  return {
-    server,
-    ...customers,
-    async end() {
-      await server.end('SIGTERM')
-      rmSync(folder, { recursive: true, force: true })
-    },
-  } satisfies World
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const start = () => startServer(command, join(folder, 'log'), undefined)
+  try {
+    await startOnce(command, folder)
+    const server = await start()
+    progress(`${name}: prepares customers and keys`)
+    const customers = await createCustomers(server)
+    const userId = customers.noisyUserId
+    progress(`${name}: prepares ${ORDERS.toLocaleString('en')} orders`)
+    if (name === 'sqlite') fillSqlite(file, customers.noisyNo, userId)
+    else await fillPostgres(url, customers.noisyNo, userId)
+    progress(`${name}: prepares ${(SMALL_EVENTS + LARGE_EVENTS).toLocaleString('en')} events`)
+    await recordEvents(server, customers.noisyKeys[0]!)
+    await server.end('SIGTERM')
+    return { start, ...customers, end: remove } satisfies World
+  } catch (error) {
+    remove()
+    throw error
+  }
 }
 
 async function createCustomers(server: Server) {
