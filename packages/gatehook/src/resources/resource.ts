@@ -263,6 +263,7 @@ export function resource<const F extends Fields>(
     throw new DeclarationError(`resource ${name}: is a word of SQL; choose another name`)
   }
   try {
+    requireMembers(options)
     const fields = specsOf(options.fields)
     const sortIndexes = options.list.sort.map((one) => (typeof one === 'string' ? [one] : one))
     const [first] = Object.entries(fields)
@@ -290,6 +291,21 @@ export function resource<const F extends Fields>(
     if (!(error instanceof DeclarationError)) throw error
     throw new DeclarationError(`resource ${name}: ${error.message}`)
   }
+}
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Throws `DeclarationError` for required members that plain JavaScript left out. */
+function requireMembers({ fields, list, access, events }: Partial<ResourceOptions<Fields>>): void {
+  const missing = [
+    !isObject(fields) && 'fields is required, for example { id: f.id() }',
+    !Array.isArray(list?.filter) && 'list.filter is required: an array of field names, or []',
+    !Array.isArray(list?.sort) && 'list.sort is required: an array of field names, or []',
+    !isObject(access) && 'access is required: a scope or false for read, create, update, delete',
+    !Array.isArray(events) && 'events is required: an array of event types, or []',
+  ].filter((sentence) => sentence !== false)
+  if (missing.length > 0) throw new DeclarationError(missing.join('; '))
 }
 
 function specsOf(fields: Fields): Record<string, FieldSpec> {

@@ -90,6 +90,7 @@ export class Service {
 }
 
 export function service(options: ServiceOptions): Service {
+  requireMembers(options)
   const { versions, mistakes } = readVersions(options.versions)
   const definition = {
     name: options.name,
@@ -104,6 +105,17 @@ export function service(options: ServiceOptions): Service {
     claims: options.claims,
   }
   return new Service(probed(checked(definition, mistakes)))
+}
+
+/** Throws `DeclarationError` for required members that plain JavaScript left out. */
+function requireMembers({ name, versions, resources }: Partial<ServiceOptions>): void {
+  const missing = [
+    typeof name !== 'string' && 'name is required, for example "notes"',
+    (typeof versions !== 'object' || versions === null) &&
+      "versions is required, for example { v1: { released: '2026-06-01' } }",
+    !Array.isArray(resources) && 'resources is required: an array of resource(…)',
+  ].filter((sentence) => sentence !== false)
+  if (missing.length > 0) throw new DeclarationError(`service: ${missing.join('; ')}`)
 }
 
 /** Changes between versions are tried on rows at the edges: only a run tells what they do. */

@@ -68,6 +68,17 @@ const declarations: [title: string, text: string, sentence: RegExp][] = [
   ['a throw', "\n\nthrow new Error('not today')\n", /service\.ts:3: not today/],
   ['nothing exported', 'export const x = 1\n', /service\.ts exports no service\. Let it end with/],
   [
+    'members that plain JavaScript left out',
+    "import { f, resource, service } from 'gatehook'\n\n" +
+      "const notes = resource('notes', { fields: { id: f.id() }, list: {} })\n",
+    /service\.ts:3: resource notes: list\.filter is required: .*; access is .*; events is /,
+  ],
+  [
+    'no resources',
+    "import { service } from 'gatehook'\nexport const api = service({ name: 'a' })\n",
+    /service\.ts:2: service: versions is required, .*; resources is required: an array/,
+  ],
+  [
     'a contradiction',
     "import { resource, service } from 'gatehook'\n\nexport const a = service({\n" +
       "  name: 'a', versions: { v2: { released: '2026-06-01' }, v1: { released: 'soon' } },\n" +
