@@ -28,7 +28,7 @@ const members: readonly (readonly [members: string, content: string])[] = [
   ],
   [
     '`seq`, `hash`, `previous_hash`',
-    'the place in the hash chain; `null` until the row is sealed, within a second of its commit',
+    'the place in the hash chain; `null` until the row is appended, within a second of its commit',
   ],
   ['`actor_kind`, `actor_id`, `actor_name`', 'the members of `principal`, as columns to filter by'],
 ]

@@ -2,7 +2,7 @@
  * What the acts of this room need: made once in `app.ts`, used alike by HTTP, CLI and console. Pure
  * data; the acts are in `customers.ts` and `keys.ts`.
  */
-import type { Actor, Sources } from '../audit/store.ts'
+import type { Actor, AuditContext } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Mode, Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
@@ -13,7 +13,7 @@ export const DEFAULT_CUSTOMER = 'cus_default'
 /** Implies every scope; only live keys of the default customer may carry it (§13). */
 export const ADMIN_SCOPE = 'admin'
 
-export interface Administration extends Sources {
+export interface Administration extends AuditContext {
   readonly db: Database
   /** The transaction of an act: one of its own, or the one the request's answer commits with. */
   readonly write: Database['write']

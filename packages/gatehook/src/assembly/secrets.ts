@@ -1,5 +1,5 @@
 /** The part of the master secret: the vault of this node, its columns, its rotation. */
-import { sealedAuditKeys } from '../audit/chain-store.ts'
+import { encryptedAuditKeys } from '../audit/chain-store.ts'
 import type { Config } from '../config/config.ts'
 import { firstSecrets, masterSecrets, secretFile } from '../config/environment.ts'
 import { sealedWebhookSecrets } from '../deliveries/secret.ts'
@@ -30,7 +30,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealedWebhookSecrets,
   sealedAnswers,
   sealedRetiredKeys,
-  sealedAuditKeys,
+  encryptedAuditKeys,
   sealedTotp,
   sealedPendingTotp,
 ]

@@ -1,11 +1,11 @@
 /**
- * Every action the audit trail records, with the kind of its target. Data: the page
- * `docs/reference/audit.md` and the test that performs each of them follow from it.
+ * Lists every action of the audit trail with the kind of its target. `docs/reference/audit.md` is
+ * generated from it, and a test performs each action.
  */
 export interface AuditAction {
-  /** What `target` identifies. */
+  /** The kind of object that `target` identifies. */
   readonly target: string
-  /** What happened, in one sentence. */
+  /** Describes the operation. */
   readonly sentence: string
 }
 
@@ -31,7 +31,7 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'key.revoke': of('key', 'An API key was revoked.'),
   'key.update': of(
     'key',
-    'Scopes, addresses or expiry of an API key were changed; `detail.widened` says which way.',
+    'Scopes, addresses or expiry were changed; `detail.widened` says whether it permits more.',
   ),
   'key.roll': of('key', 'An API key got a new secret.'),
   'login.throttled': of(
@@ -54,7 +54,7 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'operator.sign_in': of('operator or link', 'An operator signed in to the console.'),
   'person.create': of('person', 'A person who can sign in was created.'),
   'person.login': of('person', 'A person signed in: `POST /auth/login`, or the sign-in page.'),
-  'person.logout': of('person', 'A person left the sign-in page to sign in as somebody else.'),
+  'person.logout': of('person', 'A person signed out at the sign-in page to use another account.'),
   'person.password': of('person', 'A person got a new password; other sessions ended.'),
   'person.remove': of('person', 'A person who could sign in was deleted.'),
   'person.rename': of('person', 'A person was renamed, or got another sign-in name.'),
@@ -65,7 +65,7 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'signing_key.rotate': of('key id', 'A new key to sign access tokens was published.'),
   'token.refresh_race': of(
     'session',
-    'A refresh token was presented twice within 5 s; the second request was refused.',
+    'A refresh token was presented twice within 5 s; the server rejected the second request.',
   ),
   'token.reuse_detected': of(
     'session',
@@ -75,7 +75,10 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'version.update': of('version', 'The calendar of a version was changed.'),
   'webhook.create': of('registration', 'A webhook was registered.'),
   'webhook.delete': of('registration', 'A registration was deleted.'),
-  'webhook.disable': of('registration', 'A registration ended with the authority of its maker.'),
+  'webhook.disable': of(
+    'registration',
+    'A registration was disabled because its creator lost the permission for it.',
+  ),
   'webhook.recover': of('registration', 'Failed deliveries were queued again.'),
   'webhook.replay': of('registration', 'Recorded events were queued again.'),
   'webhook.rotate_secret': of('registration', 'A registration got a new secret.'),

@@ -1,14 +1,14 @@
-/** SQL of the chain: its key, its two ends, rows to seal, to verify and to purge. */
+/** SQL of the hash chain: its key, its two ends, and the rows to append, verify and purge. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
 import type { SealedColumn } from '../storage/sealed-column.ts'
 import { fixed, raw, sql } from '../storage/sql.ts'
 import type { AuditRow, ChainEnd, EndName } from './chain.ts'
 
-/** The purpose the chain's key is sealed under, and its row. */
+/** The purpose under which the chain's key is encrypted, and the id of its row. */
 export const AUDIT_PURPOSE = 'audit'
 export const KEY_ID = 'chain'
 
-export const sealedAuditKeys: SealedColumn = {
+export const encryptedAuditKeys: SealedColumn = {
   purpose: AUDIT_PURPOSE,
   table: 'gh_audit_keys',
   column: 'sealed',
@@ -30,28 +30,30 @@ export interface StoredEnd extends ChainEnd {
 const COLUMNS = `position, id, at, actor_kind, actor_id, actor_name, address, request_id, action,
   target, detail, tag, seq, hash, previous_hash`
 
-const endNamed = fixed('SELECT seq, hash, untagged_through, mac FROM gh_audit_chain WHERE name = ?')
-const unsealed = fixed(
+const endByName = fixed(
+  'SELECT seq, hash, untagged_through, mac FROM gh_audit_chain WHERE name = ?',
+)
+const unchained = fixed(
   `SELECT ${COLUMNS} FROM gh_audit WHERE seq IS NULL ORDER BY position LIMIT ?`,
 )
-const anyUnsealed = fixed('SELECT position FROM gh_audit WHERE seq IS NULL LIMIT 1')
-const seal = fixed('UPDATE gh_audit SET seq = ?, hash = ?, previous_hash = ? WHERE position = ?')
-const after = fixed(
+const anyUnchained = fixed('SELECT position FROM gh_audit WHERE seq IS NULL LIMIT 1')
+const link = fixed('UPDATE gh_audit SET seq = ?, hash = ?, previous_hash = ? WHERE position = ?')
+const afterSeq = fixed(
   `SELECT ${COLUMNS} FROM gh_audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
 )
-const drop = fixed('DELETE FROM gh_audit WHERE seq <= ?')
+const deleteThrough = fixed('DELETE FROM gh_audit WHERE seq <= ?')
 
 const endOf = (row: EndRow | undefined): StoredEnd | undefined =>
   row && { seq: row.seq, hash: row.hash, untaggedThrough: row.untagged_through, mac: row.mac }
 
 export const readEnd = async (from: Reader, name: EndName): Promise<StoredEnd | undefined> =>
-  endOf(await from.get<EndRow>(endNamed([name])))
+  endOf(await from.get<EndRow>(endByName([name])))
 
-/** Writers of the chain come one after the other through the row of its head. */
+/** Locks the head's row, so that one transaction at a time appends to the chain. */
 export const lockHead = async (tx: Tx): Promise<StoredEnd | undefined> =>
-  endOf(await tx.lock<EndRow>(endNamed(['head'])))
+  endOf(await tx.lock<EndRow>(endByName(['head'])))
 
-/** False where there is one already. */
+/** Returns false where the end exists already. */
 export async function insertEnd(tx: Tx, name: EndName, end: StoredEnd): Promise<boolean> {
   const count = await tx.run(sql`INSERT INTO gh_audit_chain (name, seq, hash, untagged_through, mac)
     VALUES (${name}, ${end.seq}, ${end.hash}, ${end.untaggedThrough}, ${end.mac})
@@ -63,17 +65,17 @@ export const updateEnd = (tx: Tx, name: EndName, end: StoredEnd) =>
   tx.run(sql`UPDATE gh_audit_chain SET seq = ${end.seq}, hash = ${end.hash},
     untagged_through = ${end.untaggedThrough}, mac = ${end.mac} WHERE name = ${name}`)
 
-export async function readSealedKey(from: Reader): Promise<Uint8Array | undefined> {
+export async function readEncryptedKey(from: Reader): Promise<Uint8Array | undefined> {
   const row = await from.get(sql`SELECT sealed FROM gh_audit_keys WHERE id = ${KEY_ID}`)
   return row?.sealed as Uint8Array | undefined
 }
 
-/** The first of several processes that start at once decides. */
-export const insertSealedKey = (tx: Tx, sealed: Uint8Array) =>
-  tx.run(sql`INSERT INTO gh_audit_keys (id, sealed) VALUES (${KEY_ID}, ${sealed})
+/** Does nothing where another process has stored a key first. */
+export const insertEncryptedKey = (tx: Tx, encryptedKey: Uint8Array) =>
+  tx.run(sql`INSERT INTO gh_audit_keys (id, sealed) VALUES (${KEY_ID}, ${encryptedKey})
     ON CONFLICT (id) DO NOTHING`)
 
-/** Rows there are, and the position of the newest. */
+/** Returns the number of rows and the position of the newest. */
 export async function countRows(from: Reader): Promise<{ rows: number; last: number }> {
   const row = await from.get(
     sql`SELECT COUNT(*) AS total, COALESCE(MAX(position), 0) AS last FROM gh_audit`,
@@ -81,40 +83,40 @@ export async function countRows(from: Reader): Promise<{ rows: number; last: num
   return { rows: Number(row!.total), last: Number(row!.last) }
 }
 
-export const unsealedRows = (tx: Tx, most: number) => tx.all<AuditRow>(unsealed([most]))
+export const findUnchainedRows = (tx: Tx, limit: number) => tx.all<AuditRow>(unchained([limit]))
 
-export const hasUnsealed = async (from: Reader): Promise<boolean> =>
-  (await from.get(anyUnsealed([]))) !== undefined
+export const hasUnchainedRows = async (from: Reader): Promise<boolean> =>
+  (await from.get(anyUnchained([]))) !== undefined
 
-export const sealRow = (tx: Tx, row: AuditRow, seq: number, hash: string, previousHash: string) =>
-  tx.run(seal([seq, hash, previousHash, row.position]))
+export const linkRow = (tx: Tx, row: AuditRow, seq: number, hash: string, previousHash: string) =>
+  tx.run(link([seq, hash, previousHash, row.position]))
 
-/** The rows of the chain after a place, up to and including another. */
-export const rowsAfter = (from: Reader, seq: number, through: number, most: number) =>
-  from.all<AuditRow>(after([seq, through, most]))
+/** Returns the rows after `seq`, up to and including `through`. */
+export const findRowsAfter = (from: Reader, seq: number, through: number, limit: number) =>
+  from.all<AuditRow>(afterSeq([seq, through, limit]))
 
-export const dropThrough = (tx: Tx, seq: number) => tx.run(drop([seq]))
+export const deleteRowsThrough = (tx: Tx, seq: number) => tx.run(deleteThrough([seq]))
 
-/** The time of the oldest row of the chain. */
-export async function oldestAt(from: Reader): Promise<number | undefined> {
+/** Returns the time of the oldest row of the chain, in epoch milliseconds. */
+export async function findOldestTime(from: Reader): Promise<number | undefined> {
   const row = await from.get(
     sql`SELECT at FROM gh_audit WHERE seq IS NOT NULL ORDER BY seq LIMIT 1`,
   )
   return row?.at as number | undefined
 }
 
-/** The last of the rows of a stretch that come before the first one not older than `before`. */
-export async function lastBefore(
+/** Returns the last row of a range before the first row that is as young as `beforeMs`. */
+export async function findLastRowBefore(
   from: Reader,
-  before: number,
+  beforeMs: number,
   { after, through }: { readonly after: number; readonly through: number },
 ): Promise<Pick<ChainEnd, 'seq' | 'hash'> | undefined> {
-  const young = await from.get(sql`SELECT MIN(seq) AS seq FROM gh_audit
-    WHERE seq > ${after} AND seq <= ${through} AND at >= ${before}`)
-  const last = young?.seq == null ? through : Number(young.seq) - 1
+  const firstYoung = await from.get(sql`SELECT MIN(seq) AS seq FROM gh_audit
+    WHERE seq > ${after} AND seq <= ${through} AND at >= ${beforeMs}`)
+  const last = firstYoung?.seq == null ? through : Number(firstYoung.seq) - 1
   return from.get(sql`SELECT seq, hash FROM gh_audit
     WHERE seq > ${after} AND seq <= ${last} ORDER BY seq DESC LIMIT 1`)
 }
 
-export const rowById = (tx: Tx, id: string) =>
+export const findRowById = (tx: Tx, id: string) =>
   tx.get<AuditRow>(sql`SELECT ${raw(COLUMNS)} FROM gh_audit WHERE id = ${id}`)

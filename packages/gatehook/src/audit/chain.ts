@@ -1,7 +1,7 @@
 /**
- * The hash chain over audit rows (§13): what a row's tag, its link and the ends of the chain are
- * computed from. All are HMAC-SHA256 under one key, so that only a holder of the key can write or
- * rewrite the chain. Pure; the loops are `seal.ts` and `verify.ts`.
+ * The hash chain over audit rows (§13): computes tags and links of rows, and HMACs of the chain's
+ * ends. All are HMAC-SHA256 under one key: only a holder of the key can write or rewrite the chain.
+ * Pure; `chain-writer.ts` appends rows and `chain-verifier.ts` verifies them.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Row } from '../storage/database.ts'
@@ -9,7 +9,7 @@ import type { Row } from '../storage/database.ts'
 /** `previous_hash` of the first row. */
 export const GENESIS = '0'.repeat(64)
 
-/** What the writer of a row decides; all of it is covered by the tag. */
+/** The columns that the writer of a row sets; the tag covers all of them. */
 export interface AuditContent {
   readonly id: string
   /** Epoch milliseconds. */
@@ -21,7 +21,7 @@ export interface AuditContent {
   readonly request_id: string | null
   readonly action: string
   readonly target: string
-  /** JSON text, as it is stored. */
+  /** JSON text. */
   readonly detail: string
 }
 
@@ -29,13 +29,13 @@ export interface AuditRow extends Row, AuditContent {
   readonly position: number
   /** The writer's HMAC over the content; null in rows older than the chain. */
   readonly tag: string | null
-  /** Place in the chain, from 1 without gaps; null until the row is sealed into it. */
+  /** Place in the chain, from 1 without gaps; null until the row is appended. */
   readonly seq: number | null
   readonly hash: string | null
   readonly previous_hash: string | null
 }
 
-/** One end of the chain: its last row, or the last row that was purged. */
+/** One end of the chain: its last row (the head) or the last purged row (the anchor). */
 export interface ChainEnd {
   /** 0 where there is no such row. */
   readonly seq: number
@@ -46,22 +46,31 @@ export interface ChainEnd {
 
 export type EndName = 'head' | 'anchor'
 
-/** JSON of an array: one text for one content, on both databases. */
+/** Returns the content as a JSON array: the same text on both databases. */
 const canonical = (row: AuditContent): string =>
   JSON.stringify([
-    ...[row.id, row.at, row.actor_kind, row.actor_id, row.actor_name],
-    ...[row.address, row.request_id, row.action, row.target, row.detail],
+    row.id,
+    row.at,
+    row.actor_kind,
+    row.actor_id,
+    row.actor_name,
+    row.address,
+    row.request_id,
+    row.action,
+    row.target,
+    row.detail,
   ])
 
 export interface ChainKey {
-  /** The writer's tag of a row. */
+  /** Returns the writer's tag of a row. */
   tag(row: AuditContent): string
-  /** The row's `hash`: it covers the content, the tag, the place and the previous hash. */
+  /** Returns the row's `hash`, over its content, tag, place and previous hash. */
   link(row: AuditContent & Pick<AuditRow, 'tag'>, seq: number, previousHash: string): string
-  /** Authenticates a stored end of the chain. */
+  /** Returns the HMAC of an end of the chain. */
   endMac(name: EndName, end: ChainEnd): string
 }
 
+/** Returns the HMACs of the chain under `key`, 32 bytes. */
 export function chainKey(key: Uint8Array): ChainKey {
   const mac = (purpose: string, ...parts: readonly (string | number | null)[]) =>
     createHmac('sha256', key)
@@ -80,8 +89,8 @@ export function isSameHash(a: string | null, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** Whether the writer of a row held the key, or the row is older than the chain. */
-export function isTagged(
+/** Returns whether a row's tag is valid, or the row is older than the chain and has none. */
+export function hasValidTag(
   key: ChainKey,
   row: Pick<AuditRow, 'position' | 'tag'> & AuditContent,
   untaggedThrough: number,
@@ -90,20 +99,20 @@ export function isTagged(
   return isSameHash(row.tag, key.tag(row))
 }
 
-/** Returns why `row` does not follow `before` in the chain; undefined if it does. */
-export function breakAt(key: ChainKey, row: AuditRow, before: ChainEnd): string | undefined {
-  if (row.seq !== before.seq + 1) {
-    return `rows ${before.seq + 1} to ${Number(row.seq) - 1} of the chain are missing before it`
+/** Returns the reason why `row` does not follow `previous`; undefined if it does. */
+export function findBreak(key: ChainKey, row: AuditRow, previous: ChainEnd): string | undefined {
+  if (row.seq !== previous.seq + 1) {
+    return `rows ${previous.seq + 1} to ${Number(row.seq) - 1} of the chain are missing before it`
   }
-  if (!isSameHash(row.previous_hash, before.hash)) {
+  if (!isSameHash(row.previous_hash, previous.hash)) {
     return 'its previous_hash is not the hash of the row before'
   }
-  if (!isTagged(key, row, before.untaggedThrough)) {
+  if (!hasValidTag(key, row, previous.untaggedThrough)) {
     return row.tag === null
       ? 'it has no tag: it was not written by the service'
       : 'its content does not match its tag: it was changed, or not written by the service'
   }
-  if (!isSameHash(row.hash, key.link(row, row.seq, before.hash))) {
+  if (!isSameHash(row.hash, key.link(row, row.seq, previous.hash))) {
     return 'its hash does not match its content and place'
   }
   return undefined

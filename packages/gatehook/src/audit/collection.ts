@@ -1,4 +1,4 @@
-/** How the audit trail is listed (`GET /admin/audit`). */
+/** Lists the audit trail: `GET /admin/audit` and `gatehook audit`. */
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Reader, Value } from '../storage/database.ts'
@@ -44,7 +44,7 @@ const columns = auditCollection.columns.map(({ name }) => name)
 const at = (name: string) => columns.indexOf(name)
 const [kind, id, actorName] = [at('actor_kind'), at('actor_id'), at('actor_name')]
 
-/** `principal {kind, id, name}` as one JSON column after those of the table. */
+/** Appends `principal {kind, id, name}` to the cells of a row, as one JSON column. */
 const withPrincipal = (row: readonly Value[]): Value[] => [
   ...row,
   JSON.stringify({ kind: row[kind], id: row[id], name: row[actorName] }),
@@ -60,8 +60,8 @@ export const auditView: View = {
   item: (row, options) => cells.item(withPrincipal(row), options),
 }
 
-/** An audit row as callers see it. */
-export interface ShownAct {
+/** An audit row as the API returns it. */
+export interface ListedAuditRow {
   readonly id: string
   readonly at: string
   readonly principal: {
@@ -79,19 +79,19 @@ export interface ShownAct {
   readonly previous_hash: string | null
 }
 
-type ActFilter = { readonly [name in 'action' | 'target' | 'actor_id']?: string | undefined }
+type AuditFilter = { readonly [name in 'action' | 'target' | 'actor_id']?: string | undefined }
 
-/** The newest rows that match, the newest first. */
-export async function newestActs(
+/** Returns up to `limit` rows that match, the newest first. */
+export async function listNewestAuditRows(
   from: Reader,
-  filter: ActFilter,
-  most: number,
-): Promise<ShownAct[]> {
-  const wanted = Object.entries(filter).filter(([, value]) => value !== undefined)
-  const where = wanted.map(([name]) => `${name} = ?`).join(' AND ') || '1 = 1'
+  filter: AuditFilter,
+  limit: number,
+): Promise<ListedAuditRow[]> {
+  const conditions = Object.entries(filter).filter(([, value]) => value !== undefined)
+  const where = conditions.map(([name]) => `${name} = ?`).join(' AND ') || '1 = 1'
   const select = fixed(
     `SELECT ${columns.join(', ')} FROM gh_audit WHERE ${where} ORDER BY id DESC LIMIT ?`,
   )
-  const rows = await from.arrays(select([...wanted.map(([, value]) => value), most]))
-  return rows.map((row) => JSON.parse(auditView.item(row, {})) as ShownAct)
+  const rows = await from.arrays(select([...conditions.map(([, value]) => value), limit]))
+  return rows.map((row) => JSON.parse(auditView.item(row, {})) as ListedAuditRow)
 }

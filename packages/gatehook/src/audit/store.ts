@@ -1,6 +1,6 @@
 /**
- * The audit trail (§12.7, §13): who did what, from where, written in the transaction of the
- * operation. How rows are listed is `collection.ts`.
+ * Records operations in the audit trail (§12.7, §13), in the transaction of the operation.
+ * `collection.ts` lists the rows; `trail.ts` appends them to the hash chain.
  */
 import type { Call } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -16,7 +16,7 @@ export interface AuditPrincipal {
   readonly kind: Principal['kind'] | 'cli' | 'system' | 'anonymous'
   /** `Principal.subject`; the account name for `cli`, the part of the engine for `system`. */
   readonly id: string
-  /** The name of the key, client, person or operator at that time, where it is known. */
+  /** The name of the key, client, person or operator at that time. */
   readonly name?: string | undefined
 }
 
@@ -28,7 +28,7 @@ export interface Actor extends AuditPrincipal {
   readonly requestId?: string | undefined
 }
 
-export interface Act {
+export interface AuditEntry {
   readonly actor: Actor
   /** The operation: `key.create`, `customer.update`. */
   readonly action: string
@@ -41,8 +41,8 @@ export interface Act {
 const ANONYMOUS: AuditPrincipal = { kind: 'anonymous', id: 'anonymous' }
 
 /**
- * Returns the actor of a call: its principal, address and request id. An endpoint that verifies a
- * credential itself (login, token endpoint) passes the `principal` that it found.
+ * Returns the actor of a request: its principal, address and request id. An endpoint that verifies
+ * a credential itself (login, token endpoint) passes the `principal`.
  */
 export function actorOf(
   call: Pick<Call, 'id' | 'address' | 'principal'>,
@@ -55,28 +55,31 @@ export function actorOf(
 const principalOf = (principal: Principal | undefined): AuditPrincipal | undefined =>
   principal && { kind: principal.kind, id: principal.subject, name: principal.name }
 
-/** What an audit row is signed with. */
+/** Signs audit rows. */
 export interface AuditSigner {
-  /** The HMAC over a row's content. */
+  /** Returns the HMAC over a row's content. */
   tag(content: AuditContent): string
   /** Called after the commit of a row. */
-  written(): void
+  onCommit(): void
 }
 
-/** Time, chance, and the key of the audit trail. */
-export interface Sources {
+/** The dependencies of `recordAudit`. */
+export interface AuditContext {
   readonly clock: Clock
   readonly random: Random
   readonly trail: AuditSigner
 }
 
 /**
- * Records one operation and returns the id of its row. It is stored if and only if the caller's
- * transaction commits. The row is sealed into the chain after that (`seal.ts`).
+ * Records one operation and returns the id of its row. The row is stored if and only if the
+ * caller's transaction commits, and is appended to the chain after that.
  */
-export async function recordAudit(tx: Tx, act: Act, sources: Sources): Promise<string> {
-  const { clock, random, trail } = sources
-  const { actor } = act
+export async function recordAudit(
+  tx: Tx,
+  entry: AuditEntry,
+  { clock, random, trail }: AuditContext,
+): Promise<string> {
+  const { actor } = entry
   const at = clock.now()
   const row: AuditContent = {
     id: timeOrderedId('aud_', at, random),
@@ -86,17 +89,26 @@ export async function recordAudit(tx: Tx, act: Act, sources: Sources): Promise<s
     actor_name: actor.name ?? null,
     address: actor.address ?? null,
     request_id: actor.requestId ?? null,
-    action: act.action,
-    target: act.target,
-    detail: JSON.stringify(act.detail ?? {}),
+    action: entry.action,
+    target: entry.target,
+    detail: JSON.stringify(entry.detail ?? {}),
   }
   await tx.run(
     insert([
-      ...[row.id, row.at, row.actor_kind, row.actor_id, row.actor_name, row.address],
-      ...[row.request_id, row.action, row.target, row.detail, trail.tag(row)],
+      row.id,
+      row.at,
+      row.actor_kind,
+      row.actor_id,
+      row.actor_name,
+      row.address,
+      row.request_id,
+      row.action,
+      row.target,
+      row.detail,
+      trail.tag(row),
     ]),
   )
-  tx.afterCommit(trail.written)
+  tx.afterCommit(trail.onCommit)
   return row.id
 }
 

@@ -1,148 +1,151 @@
 /**
- * The audit trail of one process: its key, and the loop that seals what was written. The key is
- * random, made once for a database and stored under the master secret, so that it outlives a
- * rotation of that secret.
+ * The audit trail of one process: its key, and the timer that appends recorded rows to the chain.
+ * The key is random, generated once for a database, and stored encrypted under the master secret:
+ * rows stay verifiable after a rotation of that secret.
  */
 import type { Log } from '../kernel/log.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
 import { type ChainKey, chainKey, GENESIS } from './chain.ts'
 import * as store from './chain-store.ts'
-import { type ChainDeps, ChainError, purgeRows, sealBatch, signedEnd } from './seal.ts'
-import { type AuditSigner, recordAudit, type Sources } from './store.ts'
-import { type ChainReport, type VerifyOptions, verifyChain } from './verify.ts'
+import { type ChainReport, type VerifyOptions, verifyChain } from './chain-verifier.ts'
+import { appendBatch, type ChainDeps, ChainError, purgeRows, signEnd } from './chain-writer.ts'
+import { type AuditContext, type AuditSigner, recordAudit } from './store.ts'
 
 const KEY_BYTES = 32
-/** How long after a commit its rows are sealed; what comes meanwhile is sealed with them. */
-const SEAL_AFTER_MS = 300
+/** Delay after a commit; one batch appends the rows of all commits within it. */
+const APPEND_DELAY_MS = 300
 const DAY_MS = 86_400_000
 
 export interface AuditTrail extends AuditSigner {
-  /** Seals all rows that are committed. Throws `ChainError`. */
-  seal(onProgress?: (rows: number) => void): Promise<number>
-  /** Seals one batch for a reader; a chain that cannot be continued is logged. */
-  sealForReader(): Promise<void>
-  /** Seals, then verifies. */
+  /** Appends all committed rows to the chain and returns their number. Throws `ChainError`. */
+  appendToChain(onProgress?: (rows: number) => void): Promise<number>
+  /** Appends one batch before the trail is listed; logs a chain that cannot be continued. */
+  appendForReader(): Promise<void>
+  /** Appends all committed rows, then verifies the chain. */
   verify(options?: VerifyOptions): Promise<ChainReport>
   readonly chores: Readonly<Record<string, () => Promise<number>>>
-  /** From here on, rows written by this process are sealed soon after their commit. */
+  /** Starts to append the rows of this process soon after their commit. */
   start(): void
   stop(): Promise<void>
 }
 
-export interface AuditTrailDeps extends Omit<Sources, 'trail'> {
+export interface AuditTrailDeps extends Omit<AuditContext, 'trail'> {
   readonly db: Database
   readonly vault: Vault
   readonly log: Log
-  /** Rows older than this are purged; 0: none are. */
+  /** Rows older than this are purged; 0 disables the purge. */
   readonly retentionDays: number
 }
 
-/** Tags rows with a key and seals nothing. */
-export const signerWith = (key: ChainKey, written: () => void = () => {}): AuditSigner => ({
+/** Returns a signer that tags rows; it appends nothing to the chain by itself. */
+export const signerWith = (key: ChainKey, onCommit: () => void = () => {}): AuditSigner => ({
   tag: key.tag,
-  written,
+  onCommit,
 })
 
-/** Creates the key and the start of the chain in a database that has none. */
+/** Opens the audit trail; creates its key and the first row where the database has none. */
 export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> {
   const { db, clock, log, retentionDays } = deps
   const key = await loadKey(deps)
   const chain: ChainDeps = { db, key }
-  const loop = sealingLoop(chain, log)
-  const signer = signerWith(key, loop.wake)
-  const sources: Sources = { ...deps, trail: signer }
-  await startChain(chain, sources)
+  const timer = createAppendTimer(chain, log)
+  const signer = signerWith(key, timer.wake)
+  const context: AuditContext = { ...deps, trail: signer }
+  await startChain(chain, context)
   return {
     ...signer,
-    seal: (onProgress) => sealAll(chain, log, onProgress),
-    async sealForReader() {
+    appendToChain: (onProgress) => appendAll(chain, log, onProgress),
+    async appendForReader() {
       try {
-        warn(log, (await sealBatch(chain)).suspect)
+        logSuspects(log, (await appendBatch(chain)).suspectIds)
       } catch (error) {
-        log.error({ err: error }, 'audit rows could not be sealed; the list shows them unsealed')
+        log.error(
+          { err: error },
+          'audit rows could not be chained; the list returns them unchained',
+        )
       }
     },
     async verify(options) {
       try {
-        await sealAll(chain, log)
+        await appendAll(chain, log)
       } catch (error) {
-        if (!(error instanceof ChainError)) throw error // the report says what is wrong
+        if (!(error instanceof ChainError)) throw error // the report names the reason
       }
       return verifyChain(chain, options)
     },
     chores: {
       audit: async () => {
-        await sealAll(chain, log)
+        await appendAll(chain, log)
         if (retentionDays === 0) return 0
-        return purgeRows({ ...chain, ...sources }, clock.now() - retentionDays * DAY_MS)
+        return purgeRows({ ...chain, ...context }, clock.now() - retentionDays * DAY_MS)
       },
     },
-    start: loop.start,
-    stop: loop.stop,
+    start: timer.start,
+    stop: timer.stop,
   }
 }
 
 async function loadKey({ db, vault, random }: AuditTrailDeps): Promise<ChainKey> {
-  let sealed = await store.readSealedKey(db)
-  if (!sealed) {
-    const fresh = vault.seal(store.AUDIT_PURPOSE, store.KEY_ID, random.bytes(KEY_BYTES))
-    await db.write((tx) => store.insertSealedKey(tx, fresh))
-    sealed = (await store.readSealedKey(db))!
+  let encryptedKey = await store.readEncryptedKey(db)
+  if (!encryptedKey) {
+    const newKey = vault.seal(store.AUDIT_PURPOSE, store.KEY_ID, random.bytes(KEY_BYTES))
+    await db.write((tx) => store.insertEncryptedKey(tx, newKey))
+    encryptedKey = (await store.readEncryptedKey(db))!
   }
-  return chainKey(vault.open(store.AUDIT_PURPOSE, store.KEY_ID, sealed))
+  return chainKey(vault.open(store.AUDIT_PURPOSE, store.KEY_ID, encryptedKey))
 }
 
 /**
- * The start row is the first of the chain. Rows that were there before the chain follow it: they
- * have no tag, and are sealed as they are at this moment.
+ * Records `audit.start`, the first row of the chain. Rows from before the chain follow it: they
+ * have no tag, and are appended with their current content.
  */
-async function startChain({ db, key }: ChainDeps, sources: Sources): Promise<void> {
+async function startChain({ db, key }: ChainDeps, context: AuditContext): Promise<void> {
   if (await store.readEnd(db, 'anchor')) return
   await db.write(async (tx) => {
     const { rows, last } = await store.countRows(tx)
     const genesis = { seq: 0, hash: GENESIS, untaggedThrough: last }
-    if (!(await store.insertEnd(tx, 'anchor', signedEnd(key, 'anchor', genesis)))) return
+    if (!(await store.insertEnd(tx, 'anchor', signEnd(key, 'anchor', genesis)))) return
     const actor = { kind: 'system', id: 'audit' } as const
     const detail = { rows_before: rows }
-    const act = { actor, action: 'audit.start', target: 'audit', detail }
-    const id = await recordAudit(tx, act, sources)
-    const row = (await store.rowById(tx, id))!
+    const entry = { actor, action: 'audit.start', target: 'audit', detail }
+    const id = await recordAudit(tx, entry, context)
+    const row = (await store.findRowById(tx, id))!
     const hash = key.link(row, 1, GENESIS)
-    await store.sealRow(tx, row, 1, hash, GENESIS)
-    await store.insertEnd(tx, 'head', signedEnd(key, 'head', { ...genesis, seq: 1, hash }))
+    await store.linkRow(tx, row, 1, hash, GENESIS)
+    await store.insertEnd(tx, 'head', signEnd(key, 'head', { ...genesis, seq: 1, hash }))
   })
 }
 
-function warn(log: Log, suspect: readonly string[]): void {
-  if (suspect.length === 0) return
-  log.error({ rows: suspect }, 'audit rows without a valid tag: gatehook audit verify')
+function logSuspects(log: Log, ids: readonly string[]): void {
+  if (ids.length === 0) return
+  log.error({ rows: ids }, 'audit rows without a valid tag: gatehook audit verify')
 }
 
-async function sealAll(
+async function appendAll(
   chain: ChainDeps,
   log: Log,
   onProgress?: (rows: number) => void,
 ): Promise<number> {
-  for (let rows = 0; ; ) {
-    const sealed = await sealBatch(chain)
-    warn(log, sealed.suspect)
-    if (sealed.rows === 0) return rows
-    rows += sealed.rows
-    onProgress?.(rows)
+  for (let total = 0; ; ) {
+    const { rows, suspectIds } = await appendBatch(chain)
+    logSuspects(log, suspectIds)
+    if (rows === 0) return total
+    total += rows
+    onProgress?.(total)
   }
 }
 
-/** Seals soon after this process wrote a row. What other processes left, the chore seals. */
-function sealingLoop(chain: ChainDeps, log: Log) {
-  let started = false
+/** Appends soon after a commit of this process. The chore appends rows that other nodes left. */
+function createAppendTimer(chain: ChainDeps, log: Log) {
+  let isStarted = false
   let timer: NodeJS.Timeout | undefined
   let round: Promise<void> | undefined
   const run = async () => {
     try {
-      await sealAll(chain, log)
+      await appendAll(chain, log)
     } catch (error) {
-      log.error({ err: error }, 'audit rows could not be sealed')
+      log.error({ err: error }, 'audit rows could not be chained')
     }
   }
   const begin = () => {
@@ -150,18 +153,18 @@ function sealingLoop(chain: ChainDeps, log: Log) {
     round = (round ?? Promise.resolve()).then(run)
   }
   const wake = () => {
-    if (!started || timer) return
-    timer = setTimeout(begin, SEAL_AFTER_MS)
+    if (!isStarted || timer) return
+    timer = setTimeout(begin, APPEND_DELAY_MS)
     timer.unref()
   }
   return {
     wake,
     start() {
-      started = true
+      isStarted = true
       wake()
     },
     async stop() {
-      started = false
+      isStarted = false
       clearTimeout(timer)
       timer = undefined
       await round

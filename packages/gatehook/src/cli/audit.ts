@@ -1,6 +1,7 @@
 /** `gatehook audit …`: the audit trail and its chain (§13). */
-import { newestActs } from '../audit/collection.ts'
-import type { ChainReport } from '../audit/verify.ts'
+
+import type { ChainReport } from '../audit/chain-verifier.ts'
+import { listNewestAuditRows } from '../audit/collection.ts'
 import type { FamilySpec } from './command.ts'
 import { engine } from './engine.ts'
 import { UsageError } from './mistake.ts'
@@ -62,8 +63,8 @@ export const audit: FamilySpec = {
         }
         const most = countOf(count)
         return async ({ db, audit: trail }) => {
-          await trail.seal()
-          return newestActs(db, filter, most)
+          await trail.appendToChain()
+          return listNewestAuditRows(db, filter, most)
         }
       },
       none: 'No such audit rows.',

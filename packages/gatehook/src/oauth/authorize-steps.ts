@@ -2,7 +2,7 @@
  * What the steps of an authorization share: the request judged, the sign-in page, the way back with
  * a code or an error. Which step comes when is said in `authorize-routes.ts`.
  */
-import { actorOf, recordAudit, type Sources } from '../audit/store.ts'
+import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Devices } from '../people/devices.ts'
@@ -29,7 +29,7 @@ import { Refusal, type RefusalName } from './refusal.ts'
 
 export const AUTHORIZE_PATH = '/oauth/authorize'
 
-export interface AuthorizeDeps extends Sources {
+export interface AuthorizeDeps extends AuditContext {
   readonly db: Database
   readonly clients: KnownClients
   readonly browsers: Browsers

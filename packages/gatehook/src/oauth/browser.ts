@@ -4,7 +4,7 @@
  * browser alone. A form without a good ticket was not ours (CSRF).
  */
 import { timingSafeEqual } from 'node:crypto'
-import { actorOf, recordAudit, type Sources } from '../audit/store.ts'
+import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import type { Call } from '../http/call.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { sha256, type Vault } from '../kernel/secret.ts'
@@ -37,7 +37,7 @@ export interface Ticket {
   readonly asked?: { readonly subject: string; readonly scope: Scope; readonly scopes: string[] }
 }
 
-export interface BrowserDeps extends Sources {
+export interface BrowserDeps extends AuditContext {
   readonly db: Database
   readonly vault: Vault
   readonly people: Pick<Questions, 'person'>

@@ -1,5 +1,5 @@
 /** `/auth/consents` (§4.5): what a person let applications do, and taking it back. */
-import { actorOf, recordAudit, type Sources } from '../audit/store.ts'
+import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { type Endpoint, endpoint, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Collection, View } from '../lists/collection.ts'
@@ -40,7 +40,7 @@ const consentView: View = cellView(
   (row) => `{"self":${JSON.stringify(`/auth/consents/${row[0]}`)}}`,
 )
 
-export interface ConsentDeps extends Sources {
+export interface ConsentDeps extends AuditContext {
   readonly db: Database
   readonly list: Lister
   readonly tokens: Pick<Tokens, 'revokeSubjectAtClient'>

@@ -2,7 +2,7 @@
  * What `POST /oauth/token` grants (§5.3), a function each: of a client that proved itself, the
  * parameters and what the room has, the tokens or a `Refusal`.
  */
-import { type Actor, recordAudit, type Sources } from '../audit/store.ts'
+import { type Actor, type AuditContext, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Questions } from '../people/questions.ts'
@@ -16,7 +16,7 @@ import { challengeOf } from './pkce.ts'
 import { Refusal } from './refusal.ts'
 import { askedScopes, common } from './scope.ts'
 
-export interface GrantDeps extends Sources {
+export interface GrantDeps extends AuditContext {
   readonly db: Database
   readonly tokens: Tokens
   readonly people: Questions

@@ -4,7 +4,7 @@
  */
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
-import { type Actor, actorOf, recordAudit, type Sources } from '../audit/store.ts'
+import { type Actor, type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { readAuthorization } from '../http/authorization.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
 import { type Mode, modeOf, type Principal } from '../kernel/principal.ts'
@@ -18,7 +18,7 @@ import { NO_STORE, Refusal } from './refusal.ts'
 /** Whoever has it may ask about every token of its customer and mode (§5.4). */
 const INTROSPECT_SCOPE = 'tokens:introspect'
 
-export interface TokenQuestions extends Sources {
+export interface TokenQuestions extends AuditContext {
   readonly db: Database
   readonly tokens: Tokens
   readonly authenticate: AuthenticateClient

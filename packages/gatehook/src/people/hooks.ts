@@ -5,7 +5,7 @@
 
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import { holdsScope, isAccountScope, missingScope } from '../access/scopes.ts'
-import { type Actor, recordAudit, type Sources } from '../audit/store.ts'
+import { type Actor, type AuditContext, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
@@ -38,7 +38,7 @@ export interface SignInHooks {
   removed(tx: Tx, target: SignInTarget): Promise<void>
 }
 
-export interface HookDeps extends Sources {
+export interface HookDeps extends AuditContext {
   readonly resource: string
   /** The field that is the sign-in name. */
   readonly username: string

@@ -97,7 +97,7 @@ export function rootEndpoint({ name, versions, collections, links }: RootOptions
 /** Seals first, so that a row that is read has its place in the chain. */
 export const auditEndpoint = (
   list: Lister,
-  trail: Pick<AuditTrail, 'sealForReader'>,
+  trail: Pick<AuditTrail, 'appendForReader'>,
 ): Endpoint => ({
   kind: 'admin',
   path: '/admin/audit',
@@ -105,7 +105,7 @@ export const auditEndpoint = (
     GET: {
       scope,
       async handle(call) {
-        await trail.sealForReader()
+        await trail.appendForReader()
         return list(call, auditCollection, auditView)
       },
     },

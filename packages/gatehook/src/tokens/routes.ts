@@ -1,5 +1,5 @@
 /** `/auth/refresh`, `/auth/logout` and its kin, `/auth/sessions` (§4.4, §4.5), the key set. */
-import { actorOf, recordAudit, type Sources } from '../audit/store.ts'
+import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import {
   authorizationLines,
   type BasicPair,
@@ -19,7 +19,7 @@ import { type Claims, ENGINE, type TokenLookup, type Tokens } from './grant.ts'
 import { KEY_SET_MAX_AGE_S, type KeyRing } from './signing-keys.ts'
 import * as store from './store.ts'
 
-export interface RouteDeps extends Sources {
+export interface RouteDeps extends AuditContext {
   readonly db: Database
   readonly list: Lister
   readonly lookup: Pick<TokenLookup, 'client'>

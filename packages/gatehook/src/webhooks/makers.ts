@@ -4,7 +4,7 @@
  * leave registrations that are switched off; narrowed scopes narrow what a registration receives.
  * All of it happens in the transaction of the change.
  */
-import { recordAudit, type Sources } from '../audit/store.ts'
+import { type AuditContext, recordAudit } from '../audit/store.ts'
 import { saveTopics } from '../deliveries/topics.ts'
 import type { EventAccess } from '../events/event-access.ts'
 import type { RecordEvent } from '../events/store.ts'
@@ -18,7 +18,7 @@ export const CREATOR_REMOVED = 'creator_removed'
 /** Scopes of a person or a client as stored; undefined: disabled or deleted. */
 type StoredScopes = (tx: Tx, id: string) => Promise<ReadonlySet<string> | undefined>
 
-export interface MakerDeps extends Sources {
+export interface MakerDeps extends AuditContext {
   readonly db: Database
   readonly record: RecordEvent
   readonly types: EventAccess

@@ -3,7 +3,7 @@
  * Receivers are verified before the transaction, never in it.
  */
 import { DEFAULT_OVERLAP_S } from '../access/granting.ts'
-import { actorOf, recordAudit, type Sources } from '../audit/store.ts'
+import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { newTag } from '../deliveries/outbox.ts'
 import { newSecret, openSecret } from '../deliveries/secret.ts'
 import type { SigningSecret } from '../deliveries/signature.ts'
@@ -37,7 +37,7 @@ import {
 import * as store from './registration-store.ts'
 import { registrationText } from './replay-progress.ts'
 
-export interface Desk extends PostDeps, Rules, Authority, Sources {
+export interface Desk extends PostDeps, Rules, Authority, AuditContext {
   readonly types: Rules['types']
   readonly db: Database
   readonly vault: Vault
@@ -71,7 +71,7 @@ const shown = (text: string): Answer => ({
 
 /** Records an operation on a registration in the audit trail. */
 export const audit = (
-  desk: Sources,
+  desk: AuditContext,
   tx: Tx,
   call: Call,
   what: { readonly action: string; readonly id: string; readonly detail?: Detail },

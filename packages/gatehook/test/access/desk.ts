@@ -155,7 +155,7 @@ function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, ti
       ...customerEndpoints(admin, { list, perform }),
       ...keyEndpoints(admin, { list, perform }),
       protectedEndpoint,
-      auditEndpoint(list, { sealForReader: async () => undefined }),
+      auditEndpoint(list, { appendForReader: async () => undefined }),
       clockEndpoint(keeper, perform),
       things,
     ],

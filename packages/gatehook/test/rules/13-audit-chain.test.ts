@@ -1,4 +1,4 @@
-/** §13: audit rows form a hash chain, and `gatehook audit verify` finds where it was changed. */
+/** §13: audit rows form a hash chain, and `gatehook audit verify` finds the first broken row. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl, type Kind } from '../../../../test/rig/databases.ts'
@@ -6,28 +6,29 @@ import { eachService, openService, type TestApp } from '../../../../test/rig/ser
 import { recordAudit } from '../../src/audit/store.ts'
 import { sql } from '../../src/storage/sql.ts'
 
-const adminOf = async ({ as, key }: TestApp) => as(await key({ mode: 'live', scopes: ['admin'] }))
+const adminClient = async ({ as, key }: TestApp) =>
+  as(await key({ mode: 'live', scopes: ['admin'] }))
 
-const rowsOf = async (service: TestApp) => {
-  const { body } = await (await adminOf(service)).get('/admin/audit?sort=at&limit=100')
+const listRows = async (service: TestApp) => {
+  const { body } = await (await adminClient(service)).get('/admin/audit?sort=at&limit=100')
   return body.data.toSorted((a: { seq: number }, b: { seq: number }) => a.seq - b.seq)
 }
 
-/** Makes rows 1 to at least 6. */
-async function someActs(service: TestApp): Promise<void> {
-  const admin = await adminOf(service)
+/** Writes at least six rows. */
+async function writeRows(service: TestApp): Promise<void> {
+  const admin = await adminClient(service)
   for (const name of ['A', 'B', 'C']) await admin.post('/admin/customers', { name })
 }
 
-const broken = async ({ app }: TestApp) => {
+const findBroken = async ({ app }: TestApp) => {
   const { valid, broken } = await app.audit.verify()
   assert.equal(valid, false)
   return broken!
 }
 
 eachService('rows are linked from the start row without a gap', async (service) => {
-  await someActs(service)
-  const rows = await rowsOf(service)
+  await writeRows(service)
+  const rows = await listRows(service)
   assert.equal(rows[0].action, 'audit.start')
   assert.equal(rows[0].previous_hash, '0'.repeat(64))
   rows.forEach((row: { seq: number; hash: string; previous_hash: string }, at: number) => {
@@ -42,19 +43,20 @@ eachService('rows are linked from the start row without a gap', async (service) 
   )
 })
 
-eachService('each changed column is found, and the row is named', async (service) => {
+eachService('a change of any column is detected, and the report names the row', async (service) => {
   const { db } = service.app
-  await someActs(service)
-  const [, , row] = await rowsOf(service)
+  await writeRows(service)
+  const [, , row] = await listRows(service)
   const columns = ['at', 'actor_kind', 'actor_id', 'actor_name', 'address', 'request_id']
   for (const column of [...columns, 'action', 'target', 'detail', 'tag', 'hash', 'previous_hash']) {
     const before = (
       await db.all({
-        ...{ sql: `SELECT ${column} AS value FROM gh_audit WHERE id = ?`, values: [row.id] },
+        sql: `SELECT ${column} AS value FROM gh_audit WHERE id = ?`,
+        values: [row.id],
         text: `SELECT ${column} AS value FROM gh_audit WHERE id = $1`,
       })
     )[0]!.value
-    const put = (value: unknown) =>
+    const setColumn = (value: unknown) =>
       db.write((tx) =>
         tx.run({
           sql: `UPDATE gh_audit SET ${column} = ? WHERE id = ?`,
@@ -62,82 +64,91 @@ eachService('each changed column is found, and the row is named', async (service
           values: [value, row.id],
         }),
       )
-    await put(column === 'at' ? 1 : 'x')
-    assert.equal((await broken(service)).id, row.id, column)
-    await put(before)
+    await setColumn(column === 'at' ? 1 : 'x')
+    assert.equal((await findBroken(service)).id, row.id, column)
+    await setColumn(before)
     assert.equal((await service.app.audit.verify()).valid, true, column)
   }
 })
 
-eachService('a deleted row and a cut end are found', async (service) => {
+eachService('a deleted row and a truncated chain are detected', async (service) => {
   const { db } = service.app
-  await someActs(service)
-  const rows = await rowsOf(service)
+  await writeRows(service)
+  const rows = await listRows(service)
   const last = rows.at(-1)
   await db.write((tx) => tx.run(sql`DELETE FROM gh_audit WHERE seq = ${last.seq}`))
-  assert.match((await broken(service)).reason, /are missing$/)
+  assert.match((await findBroken(service)).reason, /are missing$/)
   await db.write((tx) => tx.run(sql`DELETE FROM gh_audit WHERE seq = 3`))
-  const { id, reason } = await broken(service)
+  const { id, reason } = await findBroken(service)
   assert.equal(id, rows[3].id)
   assert.match(reason, /rows 3 to 3 .* missing/)
 })
 
-eachService('a head that is set back is refused, also by the sealer', async (service) => {
-  const { db, audit } = service.app
-  await someActs(service)
-  const rows = await rowsOf(service)
-  const [cut, end] = [rows.at(-1), rows.at(-2)]
-  await db.write(async (tx) => {
-    await tx.run(sql`DELETE FROM gh_audit WHERE seq = ${cut.seq}`)
-    await tx.run(sql`UPDATE gh_audit_chain SET seq = ${end.seq}, hash = ${end.hash}
+eachService(
+  'a head that was moved back is detected, and no row is appended to it',
+  async (service) => {
+    const { db, audit } = service.app
+    await writeRows(service)
+    const rows = await listRows(service)
+    const [last, end] = [rows.at(-1), rows.at(-2)]
+    await db.write(async (tx) => {
+      await tx.run(sql`DELETE FROM gh_audit WHERE seq = ${last.seq}`)
+      await tx.run(sql`UPDATE gh_audit_chain SET seq = ${end.seq}, hash = ${end.hash}
       WHERE name = 'head'`)
-  })
-  await (await adminOf(service)).post('/admin/customers', { name: 'D' })
-  await assert.rejects(audit.seal(), /head of the audit chain was changed/)
-  assert.match((await broken(service)).reason, /head of the audit chain was changed/)
-})
+    })
+    await (await adminClient(service)).post('/admin/customers', { name: 'D' })
+    await assert.rejects(audit.appendToChain(), /head of the audit chain was changed/)
+    assert.match((await findBroken(service)).reason, /head of the audit chain was changed/)
+  },
+)
 
-eachService('a row that the service did not write is found', async (service) => {
+eachService('a row that the service did not write is detected', async (service) => {
   const { db } = service.app
   await db.write((tx) =>
     tx.run(sql`INSERT INTO gh_audit (id, at, actor_kind, actor_id, action, target)
       VALUES ('aud_forged', 1, 'cli', 'root', 'key.create', 'key_1')`),
   )
-  await someActs(service)
+  await writeRows(service)
   assert.deepEqual(
-    { ...(await broken(service)), seq: 0 },
+    { ...(await findBroken(service)), seq: 0 },
     {
-      ...{ id: 'aud_forged', seq: 0, at: '1970-01-01T00:00:00.001Z' },
+      id: 'aud_forged',
+      seq: 0,
+      at: '1970-01-01T00:00:00.001Z',
       reason: 'it has no tag: it was not written by the service',
     },
   )
 })
 
-eachService('a row that is changed before it is sealed is found', async (service) => {
+eachService('a row that is changed before it is chained is detected', async (service) => {
   const { db } = service.app
-  await someActs(service)
+  await writeRows(service)
   const trail = service.app.administration
   await db.write(async (tx) => {
-    const act = { actor: { kind: 'cli', id: 'x' }, action: 'key.create', target: 'key_1' } as const
-    const id = await recordAudit(tx, act, trail)
+    const entry = {
+      actor: { kind: 'cli', id: 'x' },
+      action: 'key.create',
+      target: 'key_1',
+    } as const
+    const id = await recordAudit(tx, entry, trail)
     await tx.run(sql`UPDATE gh_audit SET target = 'key_2' WHERE id = ${id}`)
   })
-  assert.match((await broken(service)).reason, /content does not match its tag/)
+  assert.match((await findBroken(service)).reason, /content does not match its tag/)
 })
 
 eachService(
-  'retention purges from the start, and the rest stays verifiable',
+  'retention purges the oldest rows, and the remaining chain stays valid',
   async (service) => {
     const { app } = service
-    await someActs(service)
-    const before = await rowsOf(service)
-    const clock = await adminOf(service)
+    await writeRows(service)
+    const before = await listRows(service)
+    const clock = await adminClient(service)
     const purge = app.audit.chores.audit!
     assert.equal(await purge(), 0)
     await clock.post('/admin/clock', { advance_s: 12 * 86_400 })
     await clock.post('/admin/customers', { name: 'young' })
     assert.ok((await purge()) >= before.length)
-    const after = await rowsOf(service)
+    const after = await listRows(service)
     assert.equal(
       after.some(({ id }: { id: string }) => before.some((old: { id: string }) => old.id === id)),
       false,
@@ -149,27 +160,27 @@ eachService(
     await app.db.write((tx) =>
       tx.run(sql`UPDATE gh_audit_chain SET seq = seq + 1 WHERE name = 'anchor'`),
     )
-    assert.match((await broken(service)).reason, /anchor of the audit chain was changed/)
+    assert.match((await findBroken(service)).reason, /anchor of the audit chain was changed/)
   },
   { env: { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_AUDIT_RETENTION_DAYS: '10' } },
 )
 
-eachService('--expect finds that a noted hash is gone', async (service) => {
+eachService('--expect detects that the chain lacks a noted hash', async (service) => {
   const { audit } = service.app
-  await someActs(service)
+  await writeRows(service)
   const { last } = await audit.verify()
-  await someActs(service)
+  await writeRows(service)
   assert.equal((await audit.verify({ expect: last.hash })).valid, true)
   const report = await audit.verify({ expect: 'f'.repeat(64) })
   assert.deepEqual([report.valid, report.expected, report.broken], [false, false, null])
 })
 
 for (const kind of ['sqlite', 'postgres'] as Kind[]) {
-  test(`rows older than the chain follow its start row [${kind}]`, async (t) => {
+  test(`rows from before the chain follow its start row [${kind}]`, async (t) => {
     const url = await freshUrl(t, kind)
     const first = await openService(t, kind, { url })
     const { db } = first.app
-    // As an older release left it: rows without tags, and no chain.
+    // The state that an older release leaves: rows without tags, and no chain.
     await db.write(async (tx) => {
       await tx.run(sql`DELETE FROM gh_audit_chain`)
       await tx.run(sql`DELETE FROM gh_audit WHERE action = 'audit.start'`)
@@ -179,7 +190,7 @@ for (const kind of ['sqlite', 'postgres'] as Kind[]) {
     const { total } = (await db.get(sql`SELECT COUNT(*) AS total FROM gh_audit`))!
     await first.app.close()
     const upgraded = await openService(t, kind, { url })
-    const rows = await rowsOf(upgraded)
+    const rows = await listRows(upgraded)
     assert.deepEqual(
       [rows[0].action, rows[0].detail],
       ['audit.start', { rows_before: Number(total) }],
@@ -187,20 +198,20 @@ for (const kind of ['sqlite', 'postgres'] as Kind[]) {
     assert.equal((await upgraded.app.audit.verify()).valid, true)
     const change = sql`UPDATE gh_audit SET target = 'x' WHERE seq = 2`
     await upgraded.app.db.write((tx) => tx.run(change))
-    assert.equal((await broken(upgraded)).seq, 2)
+    assert.equal((await findBroken(upgraded)).seq, 2)
   })
 }
 
 for (const kind of ['sqlite', 'postgres'] as Kind[]) {
-  test(`writers and sealers on two nodes make one chain [${kind}]`, async (t) => {
+  test(`two nodes that write and append at the same time share one chain [${kind}]`, async (t) => {
     const url = await freshUrl(t, kind)
     const nodes = [await openService(t, kind, { url }), await openService(t, kind, { url })]
     const actor = { kind: 'cli', id: 'x' } as const
     const writes = Array.from({ length: 60 }, async (_, n) => {
       const { db, administration, audit } = nodes[n % 2]!.app
-      const act = { actor, action: 'key.create', target: `key_${n}` }
-      await db.write((tx) => recordAudit(tx, act, administration))
-      if (n % 5 === 0) await audit.seal()
+      const entry = { actor, action: 'key.create', target: `key_${n}` }
+      await db.write((tx) => recordAudit(tx, entry, administration))
+      if (n % 5 === 0) await audit.appendToChain()
     })
     await Promise.all(writes)
     const { audit, db } = nodes[0]!.app

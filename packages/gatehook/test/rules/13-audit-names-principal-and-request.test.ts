@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
-eachService('an audit row carries principal, address and request id', async (service) => {
+eachService('an audit row has the principal, the address and the request id', async (service) => {
   const { as, key } = service
   const admin = as(await key({ name: 'auditor', mode: 'live', scopes: ['admin'] }))
   const headers = { 'x-request-id': 'request-1' }
@@ -19,16 +19,19 @@ eachService('an audit row carries principal, address and request id', async (ser
   assert.equal(row.actor_id, own.id)
 })
 
-eachService('fields= selects the principal alone', async ({ as, key }) => {
+eachService('`fields=` selects the principal only', async ({ as, key }) => {
   const admin = as(await key({ mode: 'live', scopes: ['admin'] }))
   const { body } = await admin.get('/admin/audit?fields=principal&limit=1')
   assert.deepEqual(Object.keys(body.data[0]), ['principal'])
 })
 
-eachService('a row without a request has no address and no request id', async ({ as, key }) => {
-  const admin = as(await key({ mode: 'live', scopes: ['admin'] }))
-  const { body } = await admin.get('/admin/audit?action=customer.create')
-  assert.deepEqual(body.data[0].principal, { kind: 'system', id: 'first-run', name: null })
-  assert.equal(body.data[0].address, null)
-  assert.equal(body.data[0].request_id, null)
-})
+eachService(
+  'a row recorded outside of a request has a null address and request id',
+  async ({ as, key }) => {
+    const admin = as(await key({ mode: 'live', scopes: ['admin'] }))
+    const { body } = await admin.get('/admin/audit?action=customer.create')
+    assert.deepEqual(body.data[0].principal, { kind: 'system', id: 'first-run', name: null })
+    assert.equal(body.data[0].address, null)
+    assert.equal(body.data[0].request_id, null)
+  },
+)
