@@ -3,20 +3,25 @@ import { encryptedAuditKeys } from '../audit/chain-store.ts'
 import type { Config } from '../config/config.ts'
 import { firstSecrets, masterSecrets, secretFile } from '../config/environment.ts'
 import { sealedWebhookSecrets } from '../deliveries/secret.ts'
-import { KEPT_MS, PRINT_PURPOSE } from '../idempotency/perform.ts'
-import { sealedAnswers } from '../idempotency/store.ts'
+import { FINGERPRINT_PURPOSE, RETENTION_MS } from '../idempotency/perform.ts'
+import { encryptedResponses } from '../idempotency/store.ts'
 import { type Random, systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
 import { DEVICE_PURPOSE } from '../people/devices.ts'
 import { sealedPendingTotp, sealedTotp } from '../people/operator-store.ts'
 import { CLIENT_LIFE_MS, CLIENTS_PURPOSE } from '../people/recognized-clients.ts'
 import { THROTTLE_PURPOSE, WINDOW_MS } from '../people/throttle.ts'
+import { findAnyValue } from '../secrets/encrypted-columns.ts'
 import { followSecrets, secretKeeper } from '../secrets/keeper.ts'
-import { purgeRetiredKeys, sealedRetiredKeys } from '../secrets/retired-keys.ts'
-import { type Rotated, type Rotation, rotateSecrets } from '../secrets/rotate.ts'
-import { firstValue } from '../secrets/sealed-store.ts'
-import { adoptSecret, checkSecrets, missingSecret, removeStaleFile } from '../secrets/state.ts'
-import { type SecretStatus, secretStatus } from '../secrets/status.ts'
+import { encryptedRetiredKeys, purgeRetiredKeys } from '../secrets/retired-keys.ts'
+import { type RotationCallbacks, type RotationResult, rotateSecrets } from '../secrets/rotation.ts'
+import {
+  adoptSecret,
+  checkSecrets,
+  createMissingSecret,
+  removeStaleFile,
+} from '../secrets/state.ts'
+import { readSecretStatus, type SecretStatus } from '../secrets/status.ts'
 import type { Database } from '../storage/database.ts'
 import type { SealedColumn } from '../storage/sealed-column.ts'
 import type { Check } from '../system/health.ts'
@@ -28,8 +33,8 @@ import type { Ground, Part } from './ground.ts'
 export const sealedColumns: readonly SealedColumn[] = [
   sealedSigningKeys,
   sealedWebhookSecrets,
-  sealedAnswers,
-  sealedRetiredKeys,
+  encryptedResponses,
+  encryptedRetiredKeys,
   encryptedAuditKeys,
   sealedTotp,
   sealedPendingTotp,
@@ -44,8 +49,9 @@ async function secretsFor(db: Database, config: Config): Promise<readonly string
   if (secrets) return secrets
   const { table } = sealedSigningKeys
   const isInstalled =
-    (await db.columns(table)).length > 0 && (await firstValue(db, sealedSigningKeys)) !== undefined
-  if (isInstalled) throw missingSecret(secretFile(config)!)
+    (await db.columns(table)).length > 0 &&
+    (await findAnyValue(db, sealedSigningKeys)) !== undefined
+  if (isInstalled) throw createMissingSecret(secretFile(config)!)
   return undefined
 }
 
@@ -83,7 +89,7 @@ export async function settleSecrets({
 }
 
 export interface SecretsPart extends Part {
-  rotate(rotation: Rotation): Promise<Rotated>
+  rotate(rotation: RotationCallbacks): Promise<RotationResult>
   status(): Promise<SecretStatus>
   /** Reads which secret encrypts, as each second once this node works. */
   follow(): Promise<void>
@@ -95,12 +101,12 @@ export async function secretsPart(ground: Ground): Promise<SecretsPart> {
   const configured = () => masterSecrets(config) ?? vault.masters()
   const keeper = secretKeeper({ db, clock, vault, configured })
   await keeper.follow()
-  const retired = [
-    { purpose: MARK_PURPOSE, keptMs: config.refreshTokenMaxS * 1000 },
-    { purpose: PRINT_PURPOSE, keptMs: KEPT_MS },
-    { purpose: THROTTLE_PURPOSE, keptMs: WINDOW_MS },
-    { purpose: CLIENTS_PURPOSE, keptMs: CLIENT_LIFE_MS },
-    { purpose: DEVICE_PURPOSE, keptMs: CLIENT_LIFE_MS },
+  const retiredPurposes = [
+    { purpose: MARK_PURPOSE, retentionMs: config.refreshTokenMaxS * 1000 },
+    { purpose: FINGERPRINT_PURPOSE, retentionMs: RETENTION_MS },
+    { purpose: THROTTLE_PURPOSE, retentionMs: WINDOW_MS },
+    { purpose: CLIENTS_PURPOSE, retentionMs: CLIENT_LIFE_MS },
+    { purpose: DEVICE_PURPOSE, retentionMs: CLIENT_LIFE_MS },
   ]
   const source = { secretFile: secretFile(config), configured }
   let stopFollowing = () => {}
@@ -108,10 +114,10 @@ export async function secretsPart(ground: Ground): Promise<SecretsPart> {
     follow: keeper.follow,
     rotate: (rotation) =>
       rotateSecrets(
-        { db, clock, random, vault, columns: sealedColumns, retired, ...source },
+        { db, clock, random, vault, columns: sealedColumns, retiredPurposes, ...source },
         rotation,
       ),
-    status: () => secretStatus(db, sealedColumns),
+    status: () => readSecretStatus(db, sealedColumns),
     check: () =>
       vault.missing === undefined
         ? undefined

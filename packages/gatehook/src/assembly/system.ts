@@ -2,7 +2,7 @@
 import { countKeys } from '../access/store.ts'
 import { describeConfig } from '../config/describe.ts'
 import type { Perform } from '../idempotency/perform.ts'
-import { purgeAnswers } from '../idempotency/store.ts'
+import { purgeRecords } from '../idempotency/store.ts'
 import type { Lister } from '../lists/list.ts'
 import { purgeQuota } from '../quota/store.ts'
 import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../system/health.ts'
@@ -59,7 +59,7 @@ export function systemPart(
     ],
     chores: {
       ...trail.chores,
-      answers: () => purgeAnswers(db, clock.now()),
+      answers: () => purgeRecords(db, clock.now()),
       quota: () => purgeQuota(db, clock.now()),
     },
     start() {

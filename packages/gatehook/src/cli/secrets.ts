@@ -39,7 +39,7 @@ export const secrets: FamilySpec = {
           return app.secrets.rotate({
             audit: (tx, action, target, detail) =>
               recordAudit(tx, { actor, action, target, detail }, app.administration),
-            settle: async () => {
+            waitForNodes: async () => {
               out.progress('The new secret encrypts; waiting for nodes to use it.')
               await delay(SETTLE_MS)
             },

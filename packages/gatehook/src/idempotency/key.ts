@@ -1,45 +1,52 @@
-/** The `Idempotency-Key` header and what a repeat is (§11.1). Pure. */
+/** The `Idempotency-Key` header, and which requests are the same request (§11.1). Pure. */
 import { createHmac, hash, type KeyObject } from 'node:crypto'
 import type { Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 
-const KEY_MAX = 255
+const KEY_MAX_CHARACTERS = 255
 
-/** The key, bare or quoted; undefined without one. Throws `invalid_idempotency_key`. */
-export function idempotencyKey(call: Call): string | undefined {
-  const sent = call.rawHeaders.filter(
-    (_text, at) => at % 2 === 1 && call.rawHeaders[at - 1]!.toLowerCase() === 'idempotency-key',
+/**
+ * Returns the request's idempotency key, bare or quoted; undefined without the header. Throws
+ * `invalid_idempotency_key`.
+ *
+ * @see draft-ietf-httpapi-idempotency-key-header §2.1
+ */
+export function readIdempotencyKey({ rawHeaders }: Call): string | undefined {
+  const values = rawHeaders.filter(
+    (_text, at) => at % 2 === 1 && rawHeaders[at - 1]!.toLowerCase() === 'idempotency-key',
   )
-  if (sent.length === 0) return undefined
-  const text = sent[0]!.trim()
+  if (values.length === 0) return undefined
+  const text = values[0]!.trim()
   const key = /^"[^"]*"$/.test(text) ? text.slice(1, -1) : text
-  if (sent.length > 1 || !/^[\x21-\x7e]+$/.test(key) || key.length > KEY_MAX) {
+  if (values.length > 1 || !/^[\x21-\x7e]+$/.test(key) || key.length > KEY_MAX_CHARACTERS) {
     throw new Failure('invalid_idempotency_key')
   }
   return key
 }
 
-/** Whose repeat it is: customer and mode stand beside it as the scope. */
-export function repeatId(call: Call, key: string): Buffer {
+/**
+ * Derives the id of the record of a request: SHA-256 over caller, method, path, version and key.
+ * The record's scope covers customer and mode.
+ */
+export function deriveRecordId(call: Call, key: string): Buffer {
   const { kind, subject } = call.principal!
-  return digest([kind, subject, call.method, call.path, call.version ?? null, key])
+  const parts = [kind, subject, call.method, call.path, call.version ?? null, key]
+  return hash('sha256', JSON.stringify(parts), 'buffer')
 }
 
 /**
- * The same for two bodies that say the same: member order and white space aside. Keyed, because a
- * body may hold a password, which a bare hash would let everybody try who reads the database.
+ * Computes the HMAC of a body, independent of member order and white space. It is keyed because a
+ * body may contain a password: a bare hash would allow a reader of the database to guess it.
  */
-export const fingerprint = (key: KeyObject, body: unknown): Buffer =>
+export const fingerprintBody = (key: KeyObject, body: unknown): Buffer =>
   createHmac('sha256', key)
-    .update(JSON.stringify(canonical(body)) ?? '')
+    .update(JSON.stringify(canonicalize(body)) ?? '')
     .digest()
 
-const digest = (value: unknown): Buffer => hash('sha256', JSON.stringify(value) ?? '', 'buffer')
-
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical)
+function canonicalize(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonicalize)
   if (typeof value !== 'object' || value === null) return value
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  // Pairs instead of an object: integer-like names would change their place in one.
-  return { members: members.map(([name, member]) => [name, canonical(member)]) }
+  // Pairs, because an object would move integer-like names to its front.
+  return { members: members.map(([name, member]) => [name, canonicalize(member)]) }
 }

@@ -1,7 +1,7 @@
 /**
- * How a handler changes things: one transaction that ends in the answer. With an
- * `Idempotency-Key` the claim, the effect and the stored answer commit together, so a repeat is
- * answered and never done again (§11.1).
+ * Runs a change in one transaction that ends in the response. With an `Idempotency-Key`, the
+ * claimed key, the change and the stored response commit together. A replay returns the stored
+ * response (§11.1).
  */
 import type { KeyObject } from 'node:crypto'
 import type { Answer, Call } from '../http/call.ts'
@@ -9,20 +9,25 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure, type FailureCode, type FailureOptions } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import { fingerprint, idempotencyKey, repeatId } from './key.ts'
+import { deriveRecordId, fingerprintBody, readIdempotencyKey } from './key.ts'
 import {
-  ANSWER_PURPOSE,
-  answerRow,
-  claimKey,
-  findStored,
-  keepAnswer,
-  type Stored,
+  claimRecord,
+  findRecord,
+  type IdempotencyRecord,
+  RESPONSE_PURPOSE,
+  responseRow,
+  storeResponse,
 } from './store.ts'
 
 /**
- * Runs `change` in one transaction and gives its answer. `change` may run again (`write`).
- * `prepare` is for what must not be done inside it, a call over the network: it runs before, and
- * not at all for a repeat that has its answer already. What it throws is kept for no repeat.
+ * Runs `change` in one transaction and returns its response. `Database.write` may run `change` more
+ * than once.
+ *
+ * `prepare` is for work that must happen outside the transaction, such as a network request. It
+ * runs first, except for a replay. An error that it throws is never stored.
+ *
+ * @example
+ * return perform(call, async (tx) => json(201, await insertThing(tx, call.body)))
  */
 export type Perform = (
   call: Call,
@@ -37,27 +42,29 @@ export interface PerformDeps {
 }
 
 /** How long a response is stored. */
-export const KEPT_MS = 24 * 3_600_000
-const SECRET_KEPT_MS = 3_600_000
-/** The keys of fingerprints. */
-export const PRINT_PURPOSE = 'idempotency fingerprint'
+export const RETENTION_MS = 24 * 3_600_000
+/** How long a response that contains a secret is stored. */
+const SECRET_RETENTION_MS = 3_600_000
+export const FINGERPRINT_PURPOSE = 'idempotency fingerprint'
 
-/** What is stored, sealed: the answer, or the failure that was one. */
-type Outcome =
+/** The response to a request, or the failure that was its response. */
+type RequestOutcome =
   | { readonly answer: Answer }
   | { readonly code: FailureCode; readonly message: string; readonly options: FailureOptions }
 
+type ClaimResult = { readonly outcome: RequestOutcome } | { readonly record: IdempotencyRecord }
+
 export function createPerform({ db, clock, vault }: PerformDeps): Perform {
   const running = new Set<string>()
-  const printKeys = vault.macKeys(PRINT_PURPOSE)
+  const fingerprintKeys = vault.macKeys(FINGERPRINT_PURPOSE)
 
-  const replay = (call: Call, id: Buffer, stored: Stored): Answer => {
-    const isSame = (key: KeyObject) => fingerprint(key, call.body).equals(stored.fingerprint)
-    if (!printKeys.accepted.some(isSame)) throw new Failure('idempotency_key_reused')
-    if (!stored.answer) throw inProgress()
-    const row = answerRow(call.principal!.scope, id)
-    const text = vault.open(ANSWER_PURPOSE, row, stored.answer).toString()
-    const outcome = JSON.parse(text) as Outcome
+  const replay = (call: Call, id: Buffer, record: IdempotencyRecord): Answer => {
+    const matches = (key: KeyObject) => fingerprintBody(key, call.body).equals(record.fingerprint)
+    if (!fingerprintKeys.accepted.some(matches)) throw new Failure('idempotency_key_reused')
+    if (!record.answer) throw inProgress()
+    const row = responseRow(call.principal!.scope, id)
+    const text = vault.open(RESPONSE_PURPOSE, row, record.answer).toString()
+    const outcome = JSON.parse(text) as RequestOutcome
     const replayed = { 'idempotent-replayed': 'true' }
     if ('answer' in outcome) {
       return { ...outcome.answer, headers: { ...outcome.answer.headers, ...replayed } }
@@ -66,65 +73,63 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
     throw new Failure(outcome.code, outcome.message, { ...outcome.options, headers })
   }
 
-  const once = (call: Call, id: Buffer, change: (tx: Tx) => Promise<Answer>) => {
+  const claimAndRun = (call: Call, id: Buffer, change: (tx: Tx) => Promise<Answer>) => {
     const { scope } = call.principal!
-    const print = fingerprint(printKeys.current, call.body)
-    return db.write(async (tx): Promise<Settled> => {
+    const fingerprint = fingerprintBody(fingerprintKeys.current, call.body)
+    return db.write(async (tx): Promise<ClaimResult> => {
       const now = clock.now()
-      if (!(await claimKey(tx, scope, id, print, now + KEPT_MS, now))) {
-        return { stored: (await findStored(tx, scope, id))! }
+      if (!(await claimRecord(tx, scope, id, fingerprint, now + RETENTION_MS, now))) {
+        return { record: (await findRecord(tx, scope, id))! }
       }
-      const outcome = await attempted(tx, change)
-      const kept = 'answer' in outcome && outcome.answer.secret ? SECRET_KEPT_MS : KEPT_MS
-      const sealed = vault.seal(ANSWER_PURPOSE, answerRow(scope, id), JSON.stringify(outcome))
-      await keepAnswer(tx, scope, id, sealed, now + kept)
+      const outcome = await runChange(tx, change)
+      const isSecret = 'answer' in outcome && outcome.answer.secret
+      const expiresAt = now + (isSecret ? SECRET_RETENTION_MS : RETENTION_MS)
+      const row = responseRow(scope, id)
+      const response = vault.seal(RESPONSE_PURPOSE, row, JSON.stringify(outcome))
+      await storeResponse(tx, scope, id, response, expiresAt)
       return { outcome }
     })
   }
 
   return async (call, change, prepare) => {
-    const key = call.method === 'POST' || call.method === 'PATCH' ? idempotencyKey(call) : undefined
+    const acceptsKey = call.method === 'POST' || call.method === 'PATCH'
+    const key = acceptsKey ? readIdempotencyKey(call) : undefined
     if (key === undefined) {
       await prepare?.()
       return db.write(change)
     }
-    const id = repeatId(call, key)
+    const id = deriveRecordId(call, key)
     const name = `${call.principal!.scope} ${id.toString('latin1')}`
     if (running.has(name)) throw inProgress()
     running.add(name)
     try {
       if (prepare) {
-        const { scope } = call.principal!
-        const stored = await findStored(db, scope, id)
-        if (stored && stored.expires_at > clock.now()) return replay(call, id, stored)
+        const record = await findRecord(db, call.principal!.scope, id)
+        if (record && record.expires_at > clock.now()) return replay(call, id, record)
         await prepare()
       }
-      const settled = await once(call, id, change)
-      if ('stored' in settled) return replay(call, id, settled.stored)
-      if ('answer' in settled.outcome) return settled.outcome.answer
-      throw new Failure(settled.outcome.code, settled.outcome.message, settled.outcome.options)
+      const result = await claimAndRun(call, id, change)
+      if ('record' in result) return replay(call, id, result.record)
+      if ('answer' in result.outcome) return result.outcome.answer
+      throw new Failure(result.outcome.code, result.outcome.message, result.outcome.options)
     } finally {
       running.delete(name)
     }
   }
 }
 
-type Settled = { readonly outcome: Outcome } | { readonly stored: Stored }
-
 const inProgress = () =>
   new Failure('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
 
 /**
- * A broken service may work next time, and `If-Match` (412) is judged before anything is handled.
+ * Runs the change in a savepoint. A failure rolls the change back and becomes the outcome. A 5xx
+ * or a failed `If-Match` (412) is rethrown and not stored: a retry may succeed.
  */
-const repeatable = ({ status }: Failure): boolean => status < 500 && status !== 412
-
-/** The change, rolled back by itself where it ends in a failure the caller is to hear again. */
-async function attempted(tx: Tx, change: (tx: Tx) => Promise<Answer>): Promise<Outcome> {
+async function runChange(tx: Tx, change: (tx: Tx) => Promise<Answer>): Promise<RequestOutcome> {
   try {
     return { answer: await tx.attempt(() => change(tx)) }
   } catch (error) {
-    if (!(error instanceof Failure) || !repeatable(error)) throw error
+    if (!(error instanceof Failure) || error.status >= 500 || error.status === 412) throw error
     const { code, message, errors, headers } = error
     return { code, message, options: { ...(errors && { errors }), ...(headers && { headers }) } }
   }

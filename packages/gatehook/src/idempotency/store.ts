@@ -1,26 +1,29 @@
-/** SQL of stored answers. */
+/** SQL of idempotency records: a claimed key, and the response once it is stored. */
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import type { SealedColumn } from '../storage/sealed-column.ts'
 import { fixed } from '../storage/sql.ts'
 
-export interface Stored {
+export interface IdempotencyRecord {
+  /** HMAC of the request's body. */
   readonly fingerprint: Uint8Array
+  /** The encrypted response; null until it is stored. */
   readonly answer: Uint8Array | null
+  /** Epoch milliseconds. */
   readonly expires_at: number
 }
 
-export const ANSWER_PURPOSE = 'idempotency'
+export const RESPONSE_PURPOSE = 'idempotency'
 
-/** What a stored answer is bound to. */
-export const answerRow = (scope: number, id: Uint8Array): string =>
+/** Returns the row name that a stored response is encrypted for. */
+export const responseRow = (scope: number, id: Uint8Array): string =>
   `${scope} ${Buffer.from(id).toString('base64url')}`
 
-export const sealedAnswers: SealedColumn = {
-  purpose: ANSWER_PURPOSE,
+export const encryptedResponses: SealedColumn = {
+  purpose: RESPONSE_PURPOSE,
   table: 'gh_idempotency',
   column: 'answer',
   key: ['scope', 'id'],
-  rowOf: ([scope, id]) => answerRow(scope as number, id as Uint8Array),
+  rowOf: ([scope, id]) => responseRow(scope as number, id as Uint8Array),
 }
 
 const find = fixed(
@@ -32,34 +35,34 @@ const claim = fixed(
    SET fingerprint = excluded.fingerprint, answer = NULL, expires_at = excluded.expires_at
    WHERE gh_idempotency.expires_at <= ?`,
 )
-const keep = fixed(
+const update = fixed(
   'UPDATE gh_idempotency SET answer = ?, expires_at = ? WHERE scope = ? AND id = ?',
 )
 const purge = fixed('DELETE FROM gh_idempotency WHERE expires_at <= ?')
 
-export const findStored = (tx: Reader, scope: number, id: Uint8Array) =>
-  tx.get<Record<string, never> & Stored>(find([scope, id]))
+export const findRecord = (from: Reader, scope: number, id: Uint8Array) =>
+  from.get<Record<string, never> & IdempotencyRecord>(find([scope, id]))
 
 /**
- * True when the claim is ours: nobody had it, or it had expired. Waits for one who is about to
- * commit.
+ * Inserts the record of a request, or replaces an expired one. Returns false if another request
+ * has it. Waits for a transaction that is about to commit the same record.
  */
-export const claimKey = async (
+export const claimRecord = async (
   tx: Tx,
   scope: number,
   id: Uint8Array,
-  print: Uint8Array,
+  fingerprint: Uint8Array,
   expiresAt: number,
   now: number,
-): Promise<boolean> => (await tx.run(claim([scope, id, print, expiresAt, now]))) > 0
+): Promise<boolean> => (await tx.run(claim([scope, id, fingerprint, expiresAt, now]))) > 0
 
-export const keepAnswer = (
+export const storeResponse = (
   tx: Tx,
   scope: number,
   id: Uint8Array,
-  answer: Uint8Array,
+  response: Uint8Array,
   expiresAt: number,
-) => tx.run(keep([answer, expiresAt, scope, id]))
+) => tx.run(update([response, expiresAt, scope, id]))
 
-export const purgeAnswers = (db: Database, now: number): Promise<number> =>
+export const purgeRecords = (db: Database, now: number): Promise<number> =>
   db.write((tx) => tx.run(purge([now])))

@@ -1,21 +1,21 @@
 /**
- * MAC keys that outlive a rotation: what they have signed is in the hands of callers, or stored as
- * a hash, and cannot be signed again.
+ * MAC keys that outlive a rotation of the master secret. Their HMACs are held by callers or stored
+ * as hashes, so a rotation cannot compute them again under the new secret.
  */
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import type { SealedColumn } from '../storage/sealed-column.ts'
 import { sql } from '../storage/sql.ts'
 
-/** A purpose whose keys verify for some time after their master secret was rotated out. */
+/** A purpose whose keys still verify HMACs after a rotation. */
 export interface RetiredPurpose {
   readonly purpose: string
-  readonly keptMs: number
+  readonly retentionMs: number
 }
 
 const PURPOSE = 'retired key'
 
-export const sealedRetiredKeys: SealedColumn = {
+export const encryptedRetiredKeys: SealedColumn = {
   purpose: PURPOSE,
   table: 'gh_retired_keys',
   column: 'sealed',
@@ -23,7 +23,7 @@ export const sealedRetiredKeys: SealedColumn = {
   rowOf: ([keyId, purpose]) => `${keyId} ${purpose}`,
 }
 
-/** Stores the keys that a master secret had for these purposes, under the active one. */
+/** Stores the keys derived from one master secret, encrypted under the active one. */
 export async function retireKeys(
   tx: Tx,
   vault: Vault,
@@ -31,30 +31,30 @@ export async function retireKeys(
   purposes: readonly RetiredPurpose[],
   nowMs: number,
 ): Promise<void> {
-  for (const { purpose, keptMs } of purposes) {
-    const row = sealedRetiredKeys.rowOf([keyId, purpose])
-    const sealed = vault.seal(PURPOSE, row, vault.keyUnder(keyId, purpose).export())
+  for (const { purpose, retentionMs } of purposes) {
+    const row = encryptedRetiredKeys.rowOf([keyId, purpose])
+    const encrypted = vault.seal(PURPOSE, row, vault.keyUnder(keyId, purpose).export())
     await tx.run(sql`INSERT INTO gh_retired_keys (key_id, purpose, sealed, expires_at)
-      VALUES (${keyId}, ${purpose}, ${sealed}, ${nowMs + keptMs})
+      VALUES (${keyId}, ${purpose}, ${encrypted}, ${nowMs + retentionMs})
       ON CONFLICT (key_id, purpose) DO UPDATE
       SET sealed = excluded.sealed, expires_at = excluded.expires_at`)
   }
 }
 
-interface RetiredRow {
+interface RetiredKeyRow {
   readonly key_id: string
   readonly purpose: string
   readonly sealed: Uint8Array
 }
 
-/** Lets the vault verify with the keys that have not expired. */
+/** Lets the vault verify HMACs with the retired keys that have not expired. */
 export async function acceptRetiredKeys(from: Reader, vault: Vault, nowMs: number): Promise<void> {
-  const rows = await from.all<RetiredRow>(sql`SELECT key_id, purpose, sealed FROM gh_retired_keys
+  const rows = await from.all<RetiredKeyRow>(sql`SELECT key_id, purpose, sealed FROM gh_retired_keys
     WHERE expires_at > ${nowMs} ORDER BY key_id, purpose`)
   const byPurpose = new Map<string, Buffer[]>()
   for (const { key_id, purpose, sealed } of rows) {
-    const row = sealedRetiredKeys.rowOf([key_id, purpose])
-    if (vault.keyIdOf(PURPOSE, row, sealed) === undefined) continue // changed by somebody
+    const row = encryptedRetiredKeys.rowOf([key_id, purpose])
+    if (vault.keyIdOf(PURPOSE, row, sealed) === undefined) continue // tampered with
     const key = vault.open(PURPOSE, row, sealed)
     byPurpose.set(purpose, [...(byPurpose.get(purpose) ?? []), key])
   }

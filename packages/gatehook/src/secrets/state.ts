@@ -1,6 +1,6 @@
 /**
- * Which master secret encrypts this database, as `gh_settings` has it, and whether the secrets of
- * this node fit. Rotation is `rotate.ts`.
+ * The state of the master secret in `gh_settings`: the id of the secret that encrypts, and the
+ * rotation in progress. Checks the secrets of this node against it. See also `rotation.ts`.
  */
 import { ConfigError } from '../config/config.ts'
 import { readSecretFiles, removePreviousSecret } from '../config/secret-files.ts'
@@ -10,23 +10,23 @@ import type { Database, Reader, Tx } from '../storage/database.ts'
 import type { SealedColumn } from '../storage/sealed-column.ts'
 import { readSetting, writeSetting } from '../storage/settings.ts'
 import { sql } from '../storage/sql.ts'
-import { firstValue } from './sealed-store.ts'
+import { findAnyValue } from './encrypted-columns.ts'
 
 const SETTING = 'master_secret'
 const CHECK = 'master secret check'
 const CHECK_TEXT = 'gatehook'
 
 export interface SecretState {
-  /** The id of the master secret that encrypts. */
+  /** The id of the active master secret. */
   readonly key_id: string
-  /** A known text encrypted under it. */
+  /** A constant text that it encrypted, in base64url. */
   readonly check: string
-  /** While a rotation is under way: the secret that it replaces. */
+  /** Present while a rotation is in progress; `started_at` is in epoch milliseconds. */
   readonly rotation?: { readonly previous_key_id: string; readonly started_at: number }
 }
 
-/** The state in which this secret encrypts. */
-export function stateOf(
+/** Creates the state in which `secret` is the active master secret. */
+export function createState(
   secret: string,
   random: Random,
   rotation?: SecretState['rotation'],
@@ -36,11 +36,11 @@ export function stateOf(
   return { key_id: vault.keyId, check, ...(rotation && { rotation }) }
 }
 
-/** Undefined in a new database, and in one of a release before key ids. */
+/** Returns undefined for a new database, and for one of a release without key ids. */
 export const readState = (from: Reader): Promise<SecretState | undefined> =>
   readSetting<SecretState>(from, SETTING)
 
-/** The state, which no other transaction changes until this one ends. */
+/** Returns the state and locks it until the transaction ends. */
 export async function lockState(tx: Tx): Promise<SecretState> {
   await tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${SETTING}`)
   return (await readState(tx))!
@@ -49,15 +49,17 @@ export async function lockState(tx: Tx): Promise<SecretState> {
 export const writeState = (tx: Tx, state: SecretState): Promise<void> =>
   writeSetting(tx, SETTING, state)
 
-/** Where the node's secrets come from, for the sentence that says which one does not fit. */
+/** The origin of the node's secrets, for error messages. */
 export interface SecretSource {
-  /** `secret.key`; undefined where GATEHOOK_SECRET_KEY is set. */
+  /** The path of `secret.key`; undefined if GATEHOOK_SECRET_KEY is set. */
   readonly file: string | undefined
 }
 
 /**
- * The id of the secret that encrypts this database; undefined where nothing is encrypted yet.
- * Changes nothing. Throws a `ConfigError` with one sentence when this node's secrets do not fit.
+ * Returns the id of the secret that encrypts this database; undefined if nothing is encrypted yet.
+ * Writes nothing. Throws `ConfigError` if this node lacks the secret.
+ *
+ * @param sample a column whose values identify the secret in a database without key ids
  */
 export async function checkSecrets(
   db: Database,
@@ -67,43 +69,43 @@ export async function checkSecrets(
 ): Promise<string | undefined> {
   if ((await db.columns('gh_settings')).length === 0) return undefined
   const state = await readState(db)
-  if (!state) return keyOfSample(db, vault, sample, source)
-  if (!vault.keyIds.includes(state.key_id) || !opensCheck(vault, state)) {
-    throw mismatch(`under key ${state.key_id}`, vault, source)
+  if (!state) return identifyBySample(db, vault, sample, source)
+  if (!vault.keyIds.includes(state.key_id) || !decryptsCheck(vault, state)) {
+    throw createMismatch(`under key ${state.key_id}`, vault, source)
   }
   const previous = state.rotation?.previous_key_id
   if (previous !== undefined && !vault.keyIds.includes(previous)) {
-    const where = source.file
+    const remedy = source.file
       ? `restore the file ${source.file}.previous`
       : 'set GATEHOOK_SECRET_KEY_PREVIOUS'
     throw new ConfigError([
       'A rotation of the master secret has not finished, and the secret that it replaces, key ' +
-        `${previous}, is missing: ${where}, then run: gatehook secrets rotate`,
+        `${previous}, is missing: ${remedy}, then run: gatehook secrets rotate`,
     ])
   }
   return state.key_id
 }
 
-/** A database of a release before key ids tells by a value which secret fits. */
-async function keyOfSample(
+/** Returns the id of the secret that decrypts a value of the column `sample`. */
+async function identifyBySample(
   db: Database,
   vault: Vault,
   sample: SealedColumn,
   source: SecretSource,
 ): Promise<string | undefined> {
   if ((await db.columns(sample.table)).length === 0) return undefined
-  const found = await firstValue(db, sample)
-  if (!found) return undefined
-  const keyId = vault.keyIdOf(sample.purpose, sample.rowOf(found.key), found.value)
-  if (keyId === undefined) throw mismatch('under another one', vault, source)
+  const row = await findAnyValue(db, sample)
+  if (!row) return undefined
+  const keyId = vault.keyIdOf(sample.purpose, sample.rowOf(row.key), row.value)
+  if (keyId === undefined) throw createMismatch('under another one', vault, source)
   return keyId
 }
 
-function opensCheck(vault: Vault, { key_id, check }: SecretState): boolean {
+function decryptsCheck(vault: Vault, { key_id, check }: SecretState): boolean {
   return vault.keyIdOf(CHECK, key_id, Buffer.from(check, 'base64url')) === key_id
 }
 
-function mismatch(under: string, vault: Vault, { file }: SecretSource): ConfigError {
+function createMismatch(under: string, vault: Vault, { file }: SecretSource): ConfigError {
   const [own, remedy] = file
     ? [`${file} is key`, 'restore the file that was beside this database']
     : [
@@ -117,24 +119,24 @@ function mismatch(under: string, vault: Vault, { file }: SecretSource): ConfigEr
   ])
 }
 
-/** The same, for an installation whose secret is gone. */
-export const missingSecret = (file: string): ConfigError =>
+/** Creates the error for an installation whose secret file was deleted. */
+export const createMissingSecret = (file: string): ConfigError =>
   new ConfigError([
     `The master secret does not fit the database: ${file} is missing, and a new one could not ` +
       'decrypt what is stored; restore the file that was beside this database.',
   ])
 
-/** Stores the state of a database that has none: `secret` encrypts it from now on. */
+/** Stores `secret` as the active master secret if the database has no state yet. */
 export async function adoptSecret(db: Database, secret: string, random: Random): Promise<void> {
   if (await readState(db)) return
-  const state = JSON.stringify(stateOf(secret, random))
+  const state = JSON.stringify(createState(secret, random))
   await db.write((tx) =>
     tx.run(sql`INSERT INTO gh_settings (name, value) VALUES (${SETTING}, ${state})
       ON CONFLICT (name) DO NOTHING`),
   )
 }
 
-/** Removes the previous secret where a crash came between the end of a rotation and its removal. */
+/** Removes the previous secret's file if a crash prevented that at the end of a rotation. */
 export async function removeStaleFile(db: Database, file: string): Promise<void> {
   if ((readSecretFiles(file) ?? []).length < 2) return
   await db.write(async (tx) => {

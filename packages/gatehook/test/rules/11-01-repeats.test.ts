@@ -5,7 +5,7 @@ import { failAt } from '../../../../test/rig/faults.ts'
 import { type Caller, eachService, type Reply } from '../../../../test/rig/service.ts'
 import type { Call } from '../../src/http/call.ts'
 import { createPerform } from '../../src/idempotency/perform.ts'
-import { purgeAnswers } from '../../src/idempotency/store.ts'
+import { purgeRecords } from '../../src/idempotency/store.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
@@ -198,6 +198,6 @@ eachMigrated(
     now += 2_000
     assert.equal((await make()).json, '{"secret":"whsec_2"}')
     now += 3_600_000
-    assert.equal(await purgeAnswers(db, now), 1)
+    assert.equal(await purgeRecords(db, now), 1)
   },
 )

@@ -28,7 +28,7 @@ const media = await load('http/media.ts')
 const { requireMatch } = await load('http/conditional.ts')
 const { createCors } = await load('http/cors.ts')
 const { parseBody } = await load('http/body.ts')
-const { idempotencyKey } = await load('idempotency/key.ts')
+const { readIdempotencyKey } = await load('idempotency/key.ts')
 const { parseToken } = await load('tokens/access-token.ts')
 const { sessionOf } = await load('tokens/refresh-token.ts')
 const { parseKey } = await load('kernel/api-key-format.ts')
@@ -135,7 +135,7 @@ const parsers: readonly Parser[] = [
     }),
   ),
   parser('Idempotency-Key', HEADER, ['"'], (text) =>
-    idempotencyKey({ rawHeaders: ['idempotency-key', text] }),
+    readIdempotencyKey({ rawHeaders: ['idempotency-key', text] }),
   ),
   parser('Cookie', HEADER, ['gatehook=a;'], (text) =>
     createBrowsers({ random }).of({ headers: { cookie: text } }),

@@ -5,7 +5,7 @@ import type { Kind } from '../../../../test/rig/databases.ts'
 import type { TestApp } from '../../../../test/rig/service.ts'
 import { sealedColumns } from '../../src/assembly/secrets.ts'
 import { ConfigError } from '../../src/config/config.ts'
-import { claimKey, keepAnswer, sealedAnswers } from '../../src/idempotency/store.ts'
+import { claimRecord, encryptedResponses, storeResponse } from '../../src/idempotency/store.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { addSecret } from '../../src/webhooks/registration-store.ts'
@@ -66,7 +66,7 @@ each('callers notice nothing, and old cursors end with the rotation', async (t, 
   const walk = (node: TestApp) => node.as(held.key).get(`/api/v2/users?cursor=${held.cursor}`)
   const meanwhile: number[] = []
   const done = await rotate(one.app, {
-    settle: async () => {
+    waitForNodes: async () => {
       await two.app.secrets.follow()
       const fresh = await two.as(held.key).post('/api/v2/users', user('n@example.com'), keyed('n'))
       const again = await one.as(held.key).post('/api/v2/users', user('n@example.com'), keyed('n'))
@@ -117,9 +117,9 @@ each('an interrupted rotation goes on where it was', async (t, kind) => {
   await app.db.write(async (tx) => {
     for (let n = 0; n < rows; n++) {
       const [scope, id] = [10 + (n % scopes), Buffer.from(`row ${n}`)]
-      await claimKey(tx, scope, id, Buffer.from('print'), 9e15, 0)
-      const row = sealedAnswers.rowOf([scope, id])
-      await keepAnswer(tx, scope, id, vault.seal('idempotency', row, `plain ${n}`), 9e15)
+      await claimRecord(tx, scope, id, Buffer.from('print'), 9e15, 0)
+      const row = encryptedResponses.rowOf([scope, id])
+      await storeResponse(tx, scope, id, vault.seal('idempotency', row, `plain ${n}`), 9e15)
     }
   })
   const total = await countUnder(app, OLD_ID)
@@ -148,7 +148,7 @@ each('an interrupted rotation goes on where it was', async (t, kind) => {
   const fresh = new Vault(NEW, random)
   const stored = await both.app.db.all(sql`SELECT scope, id, answer FROM gh_idempotency`)
   const texts = stored.map(({ scope, id, answer }) =>
-    fresh.open('idempotency', sealedAnswers.rowOf([scope, id]), answer).toString(),
+    fresh.open('idempotency', encryptedResponses.rowOf([scope, id]), answer).toString(),
   )
   assert.equal(new Set(texts).size, rows)
   const audit = await both.app.db.all(sql`SELECT action, target FROM gh_audit
@@ -166,7 +166,7 @@ each('a node that lacks the new secret says so and encrypts nothing', async (t, 
   const open = await nodesOn(t, kind)
   const late = await open(OLD)
   assert.equal((await late.get('/readyz')).status, 200)
-  await rotate((await open(NEW, OLD)).app, { settle: () => late.app.secrets.follow() })
+  await rotate((await open(NEW, OLD)).app, { waitForNodes: () => late.app.secrets.follow() })
   const ready = await late.get('/readyz')
   assert.equal(ready.status, 503)
   assert.deepEqual(

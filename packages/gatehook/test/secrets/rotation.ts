@@ -1,4 +1,4 @@
-/** Nodes with one, the other or both master secrets on one database, and rotations of it. */
+/** Opens nodes with the old, the new or both master secrets on one database, and rotates it. */
 import { createCipheriv } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { freshUrl, type Kind } from '../../../../test/rig/databases.ts'
@@ -7,7 +7,7 @@ import type { App } from '../../src/app.ts'
 import { recordAudit } from '../../src/audit/store.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { keyIdOf, Vault } from '../../src/kernel/secret.ts'
-import type { Rotation } from '../../src/secrets/rotate.ts'
+import type { RotationCallbacks } from '../../src/secrets/rotation.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
 
@@ -18,7 +18,7 @@ export const [OLD_ID, NEW_ID] = [keyIdOf(OLD), keyIdOf(NEW)]
 
 export type OpenNode = (...secrets: readonly string[]) => Promise<TestApp>
 
-/** Opens nodes on one database; their secrets are named newest first. */
+/** Returns a function that opens a node on one database; its arguments are newest first. */
 export async function nodesOn(t: TestContext, kind: Kind, env = {}): Promise<OpenNode> {
   const url = await freshUrl(t, kind)
   return (secret, previous) =>
@@ -34,16 +34,16 @@ export async function nodesOn(t: TestContext, kind: Kind, env = {}): Promise<Ope
 
 const actor = { kind: 'cli', id: 'test' } as const
 
-export const rotate = (app: App, wishes: Partial<Rotation> = {}) =>
+export const rotate = (app: App, callbacks: Partial<RotationCallbacks> = {}) =>
   app.secrets.rotate({
     audit: (tx, action, target, detail) =>
       recordAudit(tx, { actor, action, target, detail }, app.administration),
-    settle: async () => {},
+    waitForNodes: async () => {},
     onProgress: () => {},
-    ...wishes,
+    ...callbacks,
   })
 
-/** How many values are under a key id, over all columns; null: under none. */
+/** Counts the values under a key id in all columns; null counts those under no known key. */
 export async function countUnder(app: App, keyId: string | null): Promise<number> {
   const { values } = await app.secrets.status()
   return values
@@ -51,27 +51,28 @@ export async function countUnder(app: App, keyId: string | null): Promise<number
     .reduce((total, { count }) => total + count, 0)
 }
 
-/** As releases before key ids sealed: nonce, ciphertext, tag. */
-function sealedBefore(secret: string, purpose: string, plain: Uint8Array): Buffer {
+/** Encrypts in the format of releases without key ids: nonce, ciphertext, tag. */
+function encryptWithoutKeyId(secret: string, purpose: string, plain: Uint8Array): Buffer {
   const nonce = random.bytes(12)
   const cipher = createCipheriv('aes-256-gcm', new Vault(secret, random).key(purpose), nonce)
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Makes of a database one that a release before key ids has left. */
+/** Turns a database into one that a release without key ids wrote. */
 export async function asBefore(db: Database, secret: string): Promise<void> {
   const vault = new Vault(secret, random)
   await db.write(async (tx) => {
     await tx.run(sql`DELETE FROM gh_settings WHERE name = 'master_secret'`)
     for (const row of await tx.all(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`)) {
       const plain = vault.open('signing', row.kid, row.sealed_private_jwk)
-      await tx.run(sql`UPDATE gh_signing_keys
-        SET sealed_private_jwk = ${sealedBefore(secret, 'signing', plain)} WHERE kid = ${row.kid}`)
+      const encrypted = encryptWithoutKeyId(secret, 'signing', plain)
+      await tx.run(sql`UPDATE gh_signing_keys SET sealed_private_jwk = ${encrypted}
+        WHERE kid = ${row.kid}`)
     }
     for (const row of await tx.all(sql`SELECT no, sealed FROM gh_webhook_secrets`)) {
       const plain = vault.open('webhook secret', String(row.no), row.sealed)
-      await tx.run(sql`UPDATE gh_webhook_secrets
-        SET sealed = ${sealedBefore(secret, 'webhook secret', plain)} WHERE no = ${row.no}`)
+      const encrypted = encryptWithoutKeyId(secret, 'webhook secret', plain)
+      await tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${encrypted} WHERE no = ${row.no}`)
     }
   })
 }
