@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { gatehook } from '../../packages/gatehook/test/cli/process.ts'
-import { copyOfService } from '../../packages/gatehook/test/gate/copy.ts'
+import { copyOfService } from '../../packages/gatehook/test/gate/service-copy.ts'
 import { filesOf } from './snippets.ts'
 
 const page = readFileSync(new URL('../../docs/guides/versions.md', import.meta.url), 'utf8')

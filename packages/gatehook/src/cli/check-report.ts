@@ -1,22 +1,22 @@
 /** What `gatehook check` says, for people who see it for the first time. Pure. */
-import type { Told } from '../gate/finding.ts'
-import type { Mend, Verdict } from '../gate/judge.ts'
-import type { Caller } from '../gate/store.ts'
+import type { Remedy, VersionCompatibility } from '../gate/compatibility.ts'
+import type { OperationFinding } from '../gate/finding.ts'
+import type { VersionCaller } from '../versions/store.ts'
 import { alarm, bold, cyan, dim, green } from './output.ts'
 
 export interface Checked {
-  readonly verdicts: readonly Verdict[]
+  readonly verdicts: readonly VersionCompatibility[]
   /** Undefined where nothing breaks. */
-  readonly mend: Mend | undefined
+  readonly mend: Remedy | undefined
   /** What breaks still once the stubs stand in the declaration. */
-  readonly remaining: readonly Verdict[]
+  readonly remaining: readonly VersionCompatibility[]
   /** Versions that are declared and not promised yet. */
   readonly unlocked: readonly string[]
 }
 
 export interface VersionCallers {
   readonly version: string
-  readonly callers: readonly Caller[]
+  readonly callers: readonly VersionCaller[]
 }
 
 interface Report extends Checked {
@@ -57,7 +57,7 @@ function fine({ verdicts, unlocked, file, update }: Report): string[] {
   return lines
 }
 
-function refusal(report: Report, broken: readonly Verdict[]): string[] {
+function refusal(report: Report, broken: readonly VersionCompatibility[]): string[] {
   const { callers, file, update } = report
   const versions = list(broken.map(({ version }) => version))
   return [
@@ -82,7 +82,10 @@ interface Line {
 const bare = (text: string) => text.replace(/\/api\/v\d+/g, '')
 
 /** The same sentence about several versions is told once. */
-function together(verdicts: readonly Verdict[], of: (one: Verdict) => readonly Told[]): Line[] {
+function together(
+  verdicts: readonly VersionCompatibility[],
+  of: (one: VersionCompatibility) => readonly OperationFinding[],
+): Line[] {
   const lines = new Map<string, { versions: string[]; operations: Set<string> }>()
   for (const verdict of verdicts) {
     for (const { sentence, operations } of of(verdict)) {

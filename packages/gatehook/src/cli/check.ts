@@ -6,15 +6,22 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { readConfig } from '../config/environment.ts'
 import { reasonOf } from '../config/file-errors.ts'
-import { judge, type Mend, mendFor } from '../gate/judge.ts'
-import { type Lock, LockError, lockOf, lockText, type Promised, readLock } from '../gate/lock.ts'
-import { callersOf } from '../gate/store.ts'
+import { compareWithLock, type Remedy, remedyFor } from '../gate/compatibility.ts'
+import {
+  type Lock,
+  LockError,
+  lockOf,
+  parseLock,
+  serializeLock,
+  type VersionPromise,
+} from '../gate/lock.ts'
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { openApiDocument } from '../resources/openapi.ts'
 import type { Definition } from '../resources/resource.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
+import { listVersionCallers } from '../versions/store.ts'
 import { type Checked, reportOf, type VersionCallers } from './check-report.ts'
 import { databaseExists } from './checks.ts'
 import type { CommandSpec, Input } from './command.ts'
@@ -25,7 +32,7 @@ import { catalogOf, writeOut } from './openapi.ts'
 const LOCK_FILE = 'api.lock.json'
 
 /** What every version of a service promises now, oldest first. */
-export function promisesOf(service: ServiceDefinition): Map<string, Promised> {
+export function promisesOf(service: ServiceDefinition): Map<string, VersionPromise> {
   const catalog = catalogOf(service)
   return new Map(
     catalog.versions.map((version) => {
@@ -42,17 +49,17 @@ export function promisesOf(service: ServiceDefinition): Map<string, Promised> {
 /** Compares a service with what it promised. Pure. */
 export function check(service: ServiceDefinition, lock: Lock): Checked {
   const declared = promisesOf(service)
-  const verdicts = judge(lock, declared)
+  const verdicts = compareWithLock(lock, declared)
   const unlocked = [...declared.keys()].filter((name) => !Object.hasOwn(lock.versions, name))
   const broken = verdicts.some(({ breaks }) => breaks.length > 0)
-  const mend = broken ? mendFor(lock, declared) : undefined
-  const after = mend ? judge(lock, promisesOf(mended(service, mend))) : []
+  const mend = broken ? remedyFor(lock, declared) : undefined
+  const after = mend ? compareWithLock(lock, promisesOf(mended(service, mend))) : []
   const remaining = after.filter(({ breaks }) => breaks.length > 0)
   return { verdicts, mend, remaining, unlocked }
 }
 
 /** The service as it would be with the stubs in it. */
-function mended(service: ServiceDefinition, { version, fresh, stubs }: Mend): ServiceDefinition {
+function mended(service: ServiceDefinition, { version, fresh, stubs }: Remedy): ServiceDefinition {
   const resources = service.resources.map((one): Definition => {
     const stub = stubs.find(({ resource }) => resource === one.name)
     if (!stub) return one
@@ -87,7 +94,7 @@ async function usage(
       const since = clock.now() - LEDGER_DAYS * DAY_MS
       const told: VersionCallers[] = []
       for (const version of versions) {
-        told.push({ version, callers: await callersOf(db, version, since, CALLERS_MAX) })
+        told.push({ version, callers: await listVersionCallers(db, version, since, CALLERS_MAX) })
       }
       return told
     } finally {
@@ -101,7 +108,7 @@ async function usage(
 function lockIn(file: string): Lock | undefined {
   if (!existsSync(file)) return undefined
   try {
-    return readLock(readFileSync(file, 'utf8'), file)
+    return parseLock(readFileSync(file, 'utf8'), file)
   } catch (error) {
     if (error instanceof LockError) throw new CommandError(error.message)
     throw new CommandError(`${file} cannot be read: ${reasonOf(error)}.`)
@@ -136,7 +143,7 @@ async function run(input: Input): Promise<number> {
         )
       : undefined
   const write = update && broken.length === 0
-  if (write) writeOut(path, lockText(lockOf(promisesOf(definition))))
+  if (write) writeOut(path, serializeLock(lockOf(promisesOf(definition))))
   const today = new Date(wallClock.now()).toISOString().slice(0, 10)
   out.result({ lock: file, ok: broken.length === 0, updated: write, ...checked, callers }, () =>
     reportOf({ ...checked, callers, file, today, update: { asked: update, done: write } }),

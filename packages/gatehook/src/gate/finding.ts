@@ -1,84 +1,88 @@
-/** What the gate says of a change: is it a break, where, and in what words. Data only. */
+/** The sentences of the gate: a change, its JSON pointer, and whether it breaks callers. Pure. */
 
-/** Who sends the value: callers (`request`) or we (`response`). What breaks is mirrored. */
+/** The direction of a value. A change that breaks one direction is an addition in the other. */
 export type Direction = 'request' | 'response'
 
 export interface Finding {
-  /** True where a caller that worked before may stop working. */
+  /** True if the change can break a caller that worked before. */
   readonly breaking: boolean
-  /** JSON pointer into the newer document; into the older one for what is gone. */
+  /** JSON pointer into the newer document; into the older one for a removed part. */
   readonly where: string
-  /** One sentence for somebody who has never seen the document. */
   readonly sentence: string
 }
 
-/** A finding, and the operations it was met in: `GET /api/v1/users`. */
-export interface Told extends Finding {
+/** A finding with the operations it affects: `GET /api/v1/users`. */
+export interface OperationFinding extends Finding {
   readonly operations: readonly string[]
 }
 
-/** Where a schema stands, in words and as a pointer. */
-export interface Place {
+/** The location of a schema, in words and as a JSON pointer. */
+export interface SchemaLocation {
   readonly direction: Direction
-  /** `User`, or `the answer 200 of GET /users`. */
+  /** `User`, or `the response 200 of GET /users`. */
   readonly name: string
-  /** Inside it: `data[].name`; empty at the top. */
+  /** Path inside the schema, `data[].name`; empty for the schema itself. */
   readonly path: string
   readonly where: string
 }
 
-/** `"name" of User`, or `User` itself. */
-export function subject({ name, path }: Place): string {
+/** Returns `"name" of User`, or `User` for the schema itself. */
+export function subjectOf({ name, path }: SchemaLocation): string {
   if (path === '') return name
   return path === '[]' ? `a value of ${name}` : `"${path}" of ${name}`
 }
 
-/** RFC 6901 §3. */
-export const segment = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
-
-export const inside = (place: Place, path: string, where: string): Place => ({
-  ...place,
-  path: place.path === '' || path.startsWith('[') ? place.path + path : `${place.path}.${path}`,
-  where: `${place.where}/${where}`,
+/** Returns the location of a part of a schema. */
+export const locationInside = (
+  location: SchemaLocation,
+  path: string,
+  pointer: string,
+): SchemaLocation => ({
+  ...location,
+  path:
+    location.path === '' || path.startsWith('[')
+      ? location.path + path
+      : `${location.path}.${path}`,
+  where: `${location.where}/${pointer}`,
 })
 
-/** Of a set of values: what is in it no longer (`lost`), or is new in it (`gained`). */
-export interface Shift {
+/** Values that a schema no longer allows (`lost`), or newly allows (`gained`). */
+export interface ValueChange {
   readonly kind: 'lost' | 'gained'
-  /** `null`, `a text longer than 200 characters`. */
-  readonly words: string
+  /** `null`, `a string of more than 200 characters`. */
+  readonly values: string
 }
 
-/**
- * Requests must take all that they took, answers must hold nothing they did not hold: so the same
- * shift breaks the one and not the other.
- */
-export function shifted(place: Place, { kind, words }: Shift): Finding {
-  const { direction, where } = place
-  const breaking = (direction === 'request') === (kind === 'lost')
-  const what = subject(place)
+/** A request must accept every value it accepted; a response must not return new values. */
+export function valueFinding(location: SchemaLocation, { kind, values }: ValueChange): Finding {
+  const { direction, where } = location
+  const subject = subjectOf(location)
   const sentence = {
     request: {
-      lost: `${what} no longer takes ${words}: callers that send it are refused.`,
-      gained: `${what} also takes ${words}.`,
+      lost: `${subject} no longer accepts ${values}: callers that send it are rejected.`,
+      gained: `${subject} also accepts ${values}.`,
     },
     response: {
-      lost: `${what} is never ${words} any more.`,
-      gained: `${what} can now be ${words}: callers were never told to expect it.`,
+      lost: `${subject} can no longer be ${values}.`,
+      gained: `${subject} can now be ${values}, which existing callers do not expect.`,
     },
   }[direction][kind]
-  return { breaking, where, sentence: capital(sentence) }
+  return {
+    breaking: (direction === 'request') === (kind === 'lost'),
+    where,
+    sentence: capitalized(sentence),
+  }
 }
 
-export const broken = (where: string, sentence: string): Finding => ({
+export const breakFinding = (where: string, sentence: string): Finding => ({
   breaking: true,
   where,
-  sentence: capital(sentence),
+  sentence: capitalized(sentence),
 })
-export const added = (where: string, sentence: string): Finding => ({
+export const additionFinding = (where: string, sentence: string): Finding => ({
   breaking: false,
   where,
-  sentence: capital(sentence),
+  sentence: capitalized(sentence),
 })
 
-const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1)
+const capitalized = (sentence: string): string => sentence[0]!.toUpperCase() + sentence.slice(1)

@@ -1,25 +1,32 @@
-/** What a lock file may be that somebody edited, or another Gatehook wrote (§8.11). */
+/** A lock file that was edited by hand, or written by another Gatehook (§8.11). */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { readLock } from './lock.ts'
+import { parseLock } from './lock.ts'
 
-const committed = readFileSync(new URL('../../service/api.lock.json', import.meta.url), 'utf8')
+const lockText = readFileSync(new URL('../../service/api.lock.json', import.meta.url), 'utf8')
 
-test('a torn lock is refused, and says whence a whole one comes', () => {
-  const torn = [
-    ...['null', '[]', '{}', '{"lock":1}', '{"lock":1,"versions":[]}'],
+test('a damaged lock is rejected with the way to restore it', () => {
+  const damagedTexts = [
+    'null',
+    '[]',
+    '{}',
+    '{"lock":1}',
+    '{"lock":1,"versions":[]}',
     '{"lock":1,"versions":{"v1":{"fields":{},"document":{}}}}',
     '{"lock":1,"versions":{"v1":{"fields":5,"document":{"paths":{}}}}}',
     '{"lock":1,"versions":{"v1":{"fields":{"things":null},"document":{"paths":{}}}}}',
-    committed.replace('"components"', '"component"'),
+    lockText.replace('"components"', '"component"'),
+    lockText.replace('"$ref":"#/components/schemas/User"', '"$ref":"#/components/schemas/Nil"'),
+    lockText.replace('"$ref":"#/components/schemas/User"', '"$ref":"other.json"'),
   ]
-  for (const text of torn) {
-    assert.throws(() => readLock(text, 'it'), /^LockError: it is not a whole.*main branch/, text)
+  for (const text of damagedTexts) {
+    assert.notEqual(text, lockText)
+    assert.throws(() => parseLock(text, 'it'), /^LockError: it is not a valid.*main branch/, text)
   }
-  assert.ok(readLock(committed, 'it'))
+  assert.ok(parseLock(lockText, 'it'))
 })
 
-test('the lock of a newer Gatehook is left to it', () => {
-  assert.throws(() => readLock('{"lock":2,"promises":[]}', 'it'), /newer Gatehook/)
+test('the lock of a newer Gatehook is rejected', () => {
+  assert.throws(() => parseLock('{"lock":2,"promises":[]}', 'it'), /newer Gatehook/)
 })

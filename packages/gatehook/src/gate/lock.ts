@@ -1,12 +1,12 @@
 /**
- * `api.lock.json`: what every version promised when it was last agreed on. The documents without
- * the words for people, and the fields they were made from. Pure; reading and writing the file is
- * the command's.
+ * `api.lock.json`: the promise of every version, as the team last agreed to it. It holds the
+ * documents without annotations, and the fields that generated them. Pure; the command reads and
+ * writes the file.
  */
-import { type Node, nodeOf, resolved } from './document.ts'
+import { type Node, nodeOf, resolveRef } from './document.ts'
 
-/** A field as declared; the gate knows what a stub needs of it. */
-export interface FieldData {
+/** The members of a declared field that a stub needs. */
+export interface LockedField {
   readonly kind: string
   readonly write: 'required' | 'optional' | 'never'
   readonly nullable: boolean
@@ -19,53 +19,53 @@ export interface FieldData {
   readonly description?: string
 }
 
-export type FieldsData = Readonly<Record<string, FieldData>>
+export type LockedFields = Readonly<Record<string, LockedField>>
 
-export interface Promised {
-  /** By resource, as this version shows it. */
-  readonly fields: Readonly<Record<string, FieldsData>>
+export interface VersionPromise {
+  /** Fields of each resource in the shape of this version. */
+  readonly fields: Readonly<Record<string, LockedFields>>
   /** OpenAPI 3.1. */
   readonly document: Node
 }
 
 export interface Lock {
-  /** Of the file's form. */
+  /** Version of the file format. */
   readonly lock: 1
   /** By version, oldest first. */
-  readonly versions: Readonly<Record<string, Promised>>
+  readonly versions: Readonly<Record<string, VersionPromise>>
 }
 
-export const lockOf = (versions: ReadonlyMap<string, Promised>): Lock => ({
+export const lockOf = (versions: ReadonlyMap<string, VersionPromise>): Lock => ({
   lock: 1,
   versions: Object.fromEntries(
     [...versions].map(([name, { fields, document }]) => [
       name,
-      { fields: withoutWords(fields), document: normalDocument(document) },
+      { fields: withoutDescriptions(fields), document: promisedDocument(document) },
     ]),
   ),
 })
 
-/** What is wrong with the file, in a sentence. */
+/** An invalid lock file. The message says how to repair it. */
 export class LockError extends Error {
   override readonly name = 'LockError'
 }
 
-/** Throws a `LockError`. */
-export function readLock(text: string, file: string): Lock {
+/** Parses and validates a lock. Throws a `LockError` that names `file`. */
+export function parseLock(text: string, file: string): Lock {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    const merge = /^<{7}/m.test(text) ? ' It holds the marks of a merge.' : ''
-    throw new LockError(`${file} is not JSON.${merge} Take the version of the main branch back.`)
+    const merge = /^<{7}/m.test(text) ? ' It contains merge conflict markers.' : ''
+    throw new LockError(`${file} is not JSON.${merge} Restore the version of the main branch.`)
   }
   const { lock, versions } = nodeOf(value)
   if (typeof lock === 'number' && lock > 1) {
-    throw new LockError(`${file} was written by a newer Gatehook. Check with that one.`)
+    throw new LockError(`${file} was written by a newer Gatehook. Run its \`gatehook check\`.`)
   }
-  const whole = isObject(versions) && Object.values(versions).every(isPromise)
-  if (lock !== 1 || !whole) {
-    throw new LockError(`${file} is not a whole lock. Take the version of the main branch back.`)
+  const isValid = isObject(versions) && Object.values(versions).every(isPromise)
+  if (lock !== 1 || !isValid) {
+    throw new LockError(`${file} is not a valid lock. Restore the version of the main branch.`)
   }
   return value as Lock
 }
@@ -75,82 +75,97 @@ const isObject = (value: unknown): value is Node => nodeOf(value) === value
 function isPromise(value: unknown): boolean {
   const { fields, document } = nodeOf(value)
   if (!isObject(fields) || !isObject(document) || !isObject(document.paths)) return false
-  const specs = Object.values(fields).flatMap((one) => (isObject(one) ? Object.values(one) : [one]))
-  return specs.every(isObject) && leadsSomewhere(document, document)
+  const specs = Object.values(fields).flatMap((specs) =>
+    isObject(specs) ? Object.values(specs) : [specs],
+  )
+  return specs.every(isObject) && hasValidRefs(document, document)
 }
 
-/** Whether every reference does: who edits a lock by hand tears them. */
-function leadsSomewhere(document: Node, value: unknown): boolean {
+/** An edit by hand can leave a reference without its component. */
+function hasValidRefs(document: Node, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true
   try {
-    resolved(document, value)
+    resolveRef(document, value)
   } catch {
     return false
   }
-  return Object.values(value).every((one) => leadsSomewhere(document, one))
+  return Object.values(value).every((member) => hasValidRefs(document, member))
 }
 
-/** Stable text: what did not change stands where it stood. */
-export const lockText = (lock: Lock): string => `${shown(lock, '')}\n`
+/** Serializes a lock so that a change of one part changes only its lines. */
+export const serializeLock = (lock: Lock): string => `${serializeJson(lock, '')}\n`
 
 const WIDTH = 100
 
-/** JSON whose short values stand on one line each. */
-function shown(value: unknown, indent: string): string {
+/** Writes short values on one line each. */
+function serializeJson(value: unknown, indent: string): string {
   const short = JSON.stringify(value)
   if (typeof value !== 'object' || value === null) return short
   if (short.length + indent.length <= WIDTH && !short.includes('{', 1)) return short
   const inner = `${indent}  `
   if (Array.isArray(value)) {
-    return `[\n${value.map((one) => inner + shown(one, inner)).join(',\n')}\n${indent}]`
+    const items = value.map((item) => inner + serializeJson(item, inner))
+    return `[\n${items.join(',\n')}\n${indent}]`
   }
   const members = Object.entries(value).map(
-    ([name, one]) => `${inner}${JSON.stringify(name)}: ${shown(one, inner)}`,
+    ([name, member]) => `${inner}${JSON.stringify(name)}: ${serializeJson(member, inner)}`,
   )
   return `{\n${members.join(',\n')}\n${indent}}`
 }
 
-const withoutWords = (fields: Promised['fields']): Promised['fields'] =>
+const withoutDescriptions = (fields: VersionPromise['fields']): VersionPromise['fields'] =>
   Object.fromEntries(
     Object.entries(fields).map(([resource, specs]) => [
       resource,
       Object.fromEntries(
-        Object.entries(specs).map(([name, { description: _words, ...spec }]) => [name, spec]),
+        Object.entries(specs).map(([name, { description: _description, ...spec }]) => [name, spec]),
       ),
     ]),
   )
 
-/** Said to people: no promise to a program. */
-const words = ['description', 'summary', 'tags', 'operationId', 'servers', 'info', 'example']
-const further = ['examples', 'externalDocs', '$comment', 'bearerFormat']
-const unpromised = new Set([...words, ...further])
-
-/** Members of these are names, not words of OpenAPI. */
-const named = new Set([
-  ...['properties', 'patternProperties', '$defs', 'dependentRequired', 'dependentSchemas'],
-  ...['paths', 'webhooks', 'schemas', 'parameters', 'responses', 'headers', 'content'],
-  ...['securitySchemes', 'requestBodies', 'scopes', 'flows', 'pathItems'],
+/** Members for human readers. They may change without notice. */
+const annotations = new Set([
+  'description',
+  'summary',
+  'tags',
+  'operationId',
+  'servers',
+  'info',
+  'bearerFormat',
 ])
-/** Values of callers, whatever they look like. */
+
+/** The members of these objects are names, not keywords. */
+const namedMaps = new Set([
+  'properties',
+  'paths',
+  'schemas',
+  'parameters',
+  'responses',
+  'content',
+  'securitySchemes',
+])
+/** Values that are copied as they are. */
 const verbatim = new Set(['default', 'const', 'enum', 'required', 'type', 'security'])
 
-/** The document without what breaks nobody, members in one order. */
-export const normalDocument = (document: Node): Node => normal(document, false) as Node
+/** Returns the promised part of a document, with members in alphabetical order. */
+const promisedDocument = (document: Node): Node => promisedPart(document, false) as Node
 
-function normal(value: unknown, names: boolean): unknown {
-  if (Array.isArray(value)) return value.map((one) => normal(one, false))
+function promisedPart(value: unknown, isNamedMap: boolean): unknown {
+  if (Array.isArray(value)) return value.map((item) => promisedPart(item, false))
   if (typeof value !== 'object' || value === null) return value
   const node = value as Node
-  const open = node['x-open-set'] === true
-  const kept = Object.entries(node).filter(
-    ([name]) => names || !(unpromised.has(name) || (open && name === 'enum')),
+  const isOpenSet = node['x-open-set'] === true
+  const promised = Object.entries(node).filter(
+    ([name]) => isNamedMap || !(annotations.has(name) || (isOpenSet && name === 'enum')),
   )
   return Object.fromEntries(
-    kept
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([name, one]) => [
+    promised
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([name, member]) => [
         name,
-        !names && verbatim.has(name) ? one : normal(one, !names && named.has(name)),
+        !isNamedMap && verbatim.has(name)
+          ? member
+          : promisedPart(member, !isNamedMap && namedMaps.has(name)),
       ]),
   )
 }

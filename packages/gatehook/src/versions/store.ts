@@ -110,3 +110,27 @@ export async function claimNotice(
     VALUES (${version}, ${notice}, ${scope}, ${now}) ON CONFLICT DO NOTHING`)
   return claimed > 0
 }
+
+/** The requests of one customer to a version, summed over its routes. */
+export interface VersionCaller {
+  /** `cus_…`, or `anonymous`. */
+  readonly customer: string
+  /** Null if the customer is deleted or anonymous. */
+  readonly name: string | null
+  readonly count: number
+  /** Epoch milliseconds. */
+  readonly last_at: number
+}
+
+/** Returns the callers of a version since an instant, the busiest first. */
+export const listVersionCallers = (
+  from: Reader,
+  version: string,
+  sinceMs: number,
+  limit: number,
+): Promise<VersionCaller[]> =>
+  from.all<VersionCaller & Record<string, unknown>>(sql`
+    SELECT u.customer, c.name, sum(u.count) AS count, max(u.last_at) AS last_at
+    FROM gh_version_usage u LEFT JOIN gh_customers c ON c.id = u.customer
+    WHERE u.version = ${version} AND u.last_at >= ${sinceMs}
+    GROUP BY u.customer, c.name ORDER BY sum(u.count) DESC, u.customer LIMIT ${limit}`)

@@ -1,20 +1,20 @@
 /**
- * Changes of a real document, each with its verdict. An edit is data: `[pointer, value]` sets,
- * `[pointer]` takes away. `first` makes the older document have what the edit changes.
+ * A change of the reference service's document, with the classification that the gate must give.
+ * An edit is data: `[pointer, value]` sets a member, `[pointer]` removes it.
  */
 export type Edit = readonly [pointer: string] | readonly [pointer: string, value: unknown]
 
 export interface Mutation {
   readonly name: string
+  /** Edits that prepare the older document. */
   readonly first?: readonly Edit[]
   readonly edit: readonly Edit[]
-  /** `same`: nothing to tell. */
   readonly verdict: 'break' | 'addition' | 'same'
-  /** Part of a sentence that is told. */
+  /** A part of a sentence that the gate reports. */
   readonly says?: string
 }
 
-const row =
+const mutationWith =
   (verdict: Mutation['verdict']) =>
   (name: string, edit: readonly Edit[], says?: string, first?: readonly Edit[]): Mutation => ({
     name,
@@ -23,10 +23,10 @@ const row =
     ...(says !== undefined && { says }),
     ...(first && { first }),
   })
-export const breaks = row('break')
-export const adds = row('addition')
-export const same = row('same')
+export const breaks = mutationWith('break')
+export const adds = mutationWith('addition')
+export const same = mutationWith('same')
 
 export const schemas = '/components/schemas'
-export const text = { type: 'string' }
-export const whole = { type: 'integer' }
+export const string = { type: 'string' }
+export const integer = { type: 'integer' }

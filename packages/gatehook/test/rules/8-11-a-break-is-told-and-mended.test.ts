@@ -3,15 +3,14 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { callersOf } from '../../src/gate/store.ts'
-import { addUsage } from '../../src/versions/store.ts'
+import { addUsage, listVersionCallers } from '../../src/versions/store.ts'
 import { gatehook } from '../cli/process.ts'
-import { type Copy, copyOfService } from '../gate/copy.ts'
+import { copyOfService, type ServiceCopy } from '../gate/service-copy.ts'
 
 const USERS = 'resources/users.ts'
 
 /** `users.name` is called `full_name` from now on, everywhere in the declaration. */
-function renamed(t: TestContext): Copy {
+function renamed(t: TestContext): ServiceCopy {
   const copy = copyOfService(t)
   copy.edit(
     USERS,
@@ -22,7 +21,8 @@ function renamed(t: TestContext): Copy {
   return copy
 }
 
-const check = ({ folder }: Copy, ...words: string[]) => gatehook({ cwd: folder }, 'check', ...words)
+const check = ({ folder }: ServiceCopy, ...words: string[]) =>
+  gatehook({ cwd: folder }, 'check', ...words)
 
 test('a renamed field: told in words, and mended by what is shown', async (t) => {
   const copy = renamed(t)
@@ -31,7 +31,7 @@ test('a renamed field: told in words, and mended by what is shown', async (t) =>
   assert.equal(refused.exit, 1)
   for (const part of [
     'This change breaks programs that call v1 and v2.',
-    '"name" of User is gone from answers: callers that read it find nothing.',
+    '"name" of User is removed from responses: callers that read it find no value.',
     'Declare v3 in service.ts',
     ".before('v3', {",
     'ALTER TABLE users RENAME COLUMN name TO full_name',
@@ -74,7 +74,7 @@ test('--update takes additions, and no break', async (t) => {
   ])
   const told = await check(copy)
   assert.equal(told.exit, 0)
-  assert.match(told.stdout, /"nick" of User is new in answers\./)
+  assert.match(told.stdout, /"nick" of User is new in responses\./)
   assert.match(told.stdout, /gatehook check --update/)
   assert.equal((await check(copy, '--update')).exit, 0)
   assert.doesNotMatch((await check(copy)).stdout, /nick/)
@@ -82,7 +82,7 @@ test('--update takes additions, and no break', async (t) => {
   const refused = await check(copy, '--update')
   assert.equal(refused.exit, 1)
   assert.match(refused.stdout, /was not written/)
-  assert.match((await check(copy)).stdout, /"nick" of User is gone/)
+  assert.match((await check(copy)).stdout, /"nick" of User is removed/)
 })
 
 test('what no .before() can mend is said to be so', async (t) => {
@@ -101,7 +101,7 @@ test('without a lock, or with one that is no lock, it says what to do', async (t
   const copy = copyOfService(t)
   copy.write('api.lock.json', '<<<<<<< ours\n{}')
   const merge = await check(copy)
-  assert.deepEqual([merge.exit, /marks of a merge/.test(merge.stderr)], [1, true])
+  assert.deepEqual([merge.exit, /merge conflict markers/.test(merge.stderr)], [1, true])
   const bare = copyOfService(t, { empty: true })
   assert.equal((await check(bare)).exit, 2)
   const missing = await gatehook({ cwd: bare.folder }, 'check', join(copy.folder, 'resources'))
@@ -120,7 +120,7 @@ eachMigrated('who calls a version is read from the ledger', async (db) => {
       await addUsage(tx, { ...use, customer, route, count, lastMs })
     }
   })
-  const callers = await callersOf(db, 'v1', 1_000, 10)
+  const callers = await listVersionCallers(db, 'v1', 1_000, 10)
   assert.deepEqual(
     callers.map((one) => ({ ...one, count: Number(one.count), last_at: Number(one.last_at) })),
     [{ customer: 'cus_1', name: null, count: 7, last_at: 9_000 }],

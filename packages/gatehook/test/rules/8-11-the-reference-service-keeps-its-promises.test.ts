@@ -9,13 +9,13 @@ import { stripVTControlCharacters } from 'node:util'
 import { api } from '../../service/service.ts'
 import { check } from '../../src/cli/check.ts'
 import { reportOf } from '../../src/cli/check-report.ts'
-import { lockOf, readLock } from '../../src/gate/lock.ts'
+import { lockOf, parseLock } from '../../src/gate/lock.ts'
 
 const path = new URL('../../service/api.lock.json', import.meta.url)
 const file = 'packages/gatehook/service/api.lock.json'
 
 test('nothing that the reference service promised is broken', () => {
-  const lock = readLock(readFileSync(path, 'utf8'), file)
+  const lock = parseLock(readFileSync(path, 'utf8'), file)
   const checked = check(api.definition, lock)
   const today = new Date().toISOString().slice(0, 10)
   const update = { asked: false, done: false }
@@ -25,7 +25,7 @@ test('nothing that the reference service promised is broken', () => {
 })
 
 test('every version of the reference service is promised', () => {
-  const lock = readLock(readFileSync(path, 'utf8'), file)
+  const lock = parseLock(readFileSync(path, 'utf8'), file)
   const declared = api.definition.versions.map(({ name }) => name)
   const hint = `${file} promises other versions than are declared: npm run spec writes it`
   assert.deepEqual(Object.keys(lock.versions), declared, hint)

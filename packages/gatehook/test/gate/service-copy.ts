@@ -1,4 +1,4 @@
-/** A copy of the reference service in a folder of its own, to be changed and compiled. */
+/** Copies the reference service to a temporary folder, where a test edits and compiles it. */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,19 +9,19 @@ import { emptyFolder } from '../cli/process.ts'
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const root = at('../../../../')
 
-export interface Copy {
+export interface ServiceCopy {
   readonly folder: string
-  /** Replaces every `from`; throws where there is none. */
+  /** Replaces every `from`. Throws if the file has none. */
   edit(path: string, ...edits: readonly (readonly [from: string, to: string])[]): void
   write(path: string, text: string): void
-  /** What `tsc --noEmit` says of the folder's own files; empty where it is content. */
+  /** Returns the errors that `tsc --noEmit` reports for files of the folder. */
   compile(): Promise<string[]>
 }
 
-export function copyOfService(t: TestContext, { empty = false } = {}): Copy {
+export function copyOfService(t: TestContext, { empty = false } = {}): ServiceCopy {
   const folder = emptyFolder(t)
   if (!empty) cpSync(at('../../service'), folder, { recursive: true })
-  // As `npm install` would have it: the engine and the types of Node.
+  // Links the packages that `npm install` would install.
   mkdirSync(join(folder, 'node_modules/@types'), { recursive: true })
   symlinkSync(at('../..'), join(folder, 'node_modules/gatehook'))
   symlinkSync(join(root, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'))
@@ -34,7 +34,7 @@ export function copyOfService(t: TestContext, { empty = false } = {}): Copy {
       const file = join(folder, path)
       let text = readFileSync(file, 'utf8')
       for (const [from, to] of edits) {
-        if (!text.includes(from)) throw new Error(`${path} does not say: ${from}`)
+        if (!text.includes(from)) throw new Error(`${path} does not contain: ${from}`)
         text = text.replaceAll(from, () => to)
       }
       writeFileSync(file, text)
@@ -45,7 +45,7 @@ export function copyOfService(t: TestContext, { empty = false } = {}): Copy {
         const tsc = join(root, 'node_modules/typescript/bin/tsc')
         execFile(process.execPath, [tsc, '--noEmit'], { cwd: folder }, (_error, stdout, stderr) =>
           resolve(
-            // The engine's sources are compiled along; they have a check of their own.
+            // `tsc` compiles the engine's sources too; the project's own check covers them.
             `${stdout}${stderr}`
               .split('\n')
               .filter((line) => line !== '' && !/^\s|^\.\.\/|^node_modules\//.test(line)),

@@ -1,13 +1,13 @@
-/** Stubs for every pair of kinds: what is written compiles, and keeps what was promised. */
+/** Stubs for every pair of field kinds compile and restore the promised shape. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { copyOfService } from '../../test/gate/copy.ts'
+import { copyOfService } from '../../test/gate/service-copy.ts'
 import { check, promisesOf } from '../cli/check.ts'
 import { type AnyField, f } from '../resources/fields.ts'
 import { resource } from '../resources/resource.ts'
 import { service } from '../resources/service.ts'
-import { fieldCode } from './convert.ts'
 import { lockOf } from './lock.ts'
+import { fieldCode } from './stub-conversion.ts'
 
 const kinds: Readonly<Record<string, AnyField>> = {
   short: f.string().min(1).max(20),
@@ -38,7 +38,7 @@ const resourceOf = (name: string, fields: Record<string, AnyField>) =>
 const serviceOf = (resources: ReturnType<typeof resourceOf>[]) =>
   service({ name: 'kinds', versions: { v1: { released: '2026-01-01' } }, resources }).definition
 
-/** A field turned into every other, renamed, taken away, added. */
+/** Each field is converted to every other, renamed, removed and added. */
 function cases(): { name: string; old: Record<string, AnyField>; now: Record<string, AnyField> }[] {
   const names = Object.keys(kinds)
   const all = names.flatMap((from) => [
@@ -49,20 +49,20 @@ function cases(): { name: string; old: Record<string, AnyField>; now: Record<str
     { old: { x: kinds[from]! }, now: {} },
     { old: {}, now: { x: kinds[from]! } },
   ])
-  return all.map((one, n) => ({ name: `r${n}`, ...one }))
+  return all.map((fields, n) => ({ name: `r${n}`, ...fields }))
 }
 
-test('a stub compiles and mends, whatever became of a field', async (t) => {
+test('a stub compiles and restores compatibility for every change of a field', async (t) => {
   const all = cases()
   const lock = lockOf(promisesOf(serviceOf(all.map(({ name, old }) => resourceOf(name, old)))))
   const now = serviceOf(all.map(({ name, now }) => resourceOf(name, now)))
   const { mend, remaining } = check(now, lock)
   assert.ok(mend && mend.stubs.length > 200)
-  // What may be left out and is new breaks nobody, so it needs no stub.
+  // A new optional field breaks no caller, so it has no stub.
   assert.deepEqual(remaining, [])
   const copy = copyOfService(t, { empty: true })
   const declarations = mend.stubs.map(({ resource: name, code }) => {
-    const { now } = all.find((one) => one.name === name)!
+    const { now } = all.find((change) => change.name === name)!
     const fields = Object.entries(now).map(([field, { spec }]) => `${field}: ${fieldCode(spec)}`)
     return `resource('${name}', {
       fields: { id: f.id(), ${fields.join(', ')} },

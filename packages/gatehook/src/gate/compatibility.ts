@@ -1,0 +1,71 @@
+/**
+ * Compares a declaration with the lock: breaks and additions of each version, and the `.before()`
+ * stubs that keep the promise. Pure; the command `gatehook check` prints the result.
+ */
+import { type BeforeStub, beforeStub } from './before-stub.ts'
+import { diffDocuments } from './document-diff.ts'
+import type { OperationFinding } from './finding.ts'
+import { type Lock, lockOf, type VersionPromise } from './lock.ts'
+
+export interface VersionCompatibility {
+  readonly version: string
+  readonly breaks: readonly OperationFinding[]
+  readonly additions: readonly OperationFinding[]
+}
+
+/** Compares each version of the lock. `declared` has the versions by name, oldest first. */
+export function compareWithLock(
+  lock: Lock,
+  declared: ReadonlyMap<string, VersionPromise>,
+): VersionCompatibility[] {
+  const now = lockOf(declared).versions
+  return Object.entries(lock.versions).map(([version, { document }]) => {
+    const current = now[version]
+    const findings = current
+      ? diffDocuments(document, current.document)
+      : [undeclaredFinding(version)]
+    return {
+      version,
+      breaks: findings.filter(({ breaking }) => breaking),
+      additions: findings.filter(({ breaking }) => !breaking),
+    }
+  })
+}
+
+const undeclaredFinding = (version: string): OperationFinding => ({
+  breaking: true,
+  where: '#',
+  sentence:
+    `${version} is no longer declared, so its callers get 404. Keep it declared with a ` +
+    'sunset_at in the past: its callers then get 410 with the successor.',
+  operations: [],
+})
+
+/** The additions to a declaration that restore compatibility. */
+export interface Remedy {
+  /** The version that introduces the change. */
+  readonly version: string
+  /** True if the service must declare that version first. */
+  readonly fresh: boolean
+  /** The newest promised version. The stubs restore its shape. */
+  readonly base: string
+  /** Empty if no `.before()` helps. */
+  readonly stubs: readonly BeforeStub[]
+}
+
+export function remedyFor(
+  lock: Lock,
+  declared: ReadonlyMap<string, VersionPromise>,
+): Remedy | undefined {
+  const base = Object.keys(lock.versions).findLast((version) => declared.has(version))
+  const newest = [...declared.keys()].at(-1)
+  if (base === undefined || newest === undefined) return undefined
+  const fresh = Object.hasOwn(lock.versions, newest)
+  const version = fresh ? `v${Number(newest.slice(1)) + 1}` : newest
+  const current = declared.get(base)!.fields
+  const stubs = Object.entries(lock.versions[base]!.fields).flatMap(
+    ([resource, fields]) =>
+      beforeStub(resource, version, fields, current[resource] ?? fields) ?? [],
+  )
+  return { version, fresh, base, stubs }
+}

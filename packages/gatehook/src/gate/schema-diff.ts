@@ -1,0 +1,186 @@
+/**
+ * Compares two schemas of the JSON Schema subset that `resources/openapi.ts` generates. A component
+ * is compared once for each direction, however many operations use it. `value-diff.ts` compares
+ * types, enumerations and bounds. Pure.
+ */
+import {
+  componentName,
+  isEqual,
+  listOf,
+  type Node,
+  nodeOf,
+  pointerSegment,
+  resolveRef,
+} from './document.ts'
+import {
+  additionFinding,
+  breakFinding,
+  type Finding,
+  locationInside,
+  type SchemaLocation,
+  subjectOf,
+  valueFinding,
+} from './finding.ts'
+import { typesOf, valueChanges } from './value-diff.ts'
+
+/** Compares two schemas of the documents. Returns the same objects for the same components. */
+export type CompareSchemas = (
+  old: unknown,
+  now: unknown,
+  location: SchemaLocation,
+) => readonly Finding[]
+
+export function schemaComparison(oldDocument: Node, newDocument: Node): CompareSchemas {
+  const findingsByComponents = new Map<string, Finding[]>()
+
+  const compareSchemas: CompareSchemas = (old, now, location) => {
+    const { direction, name: context, path } = location
+    const name = componentName(now)
+    if (name === undefined) return compareResolved(old, now, location)
+    const key = `${direction} ${componentName(old) ?? `${context} ${path}`} ${name}`
+    const cachedFindings = findingsByComponents.get(key)
+    if (cachedFindings) return cachedFindings
+    const findings: Finding[] = []
+    findingsByComponents.set(key, findings) // ends the recursion of a schema that contains itself
+    const where = `#/components/schemas/${name}`
+    findings.push(...compareResolved(old, now, { direction, name, path: '', where }))
+    return findings
+  }
+
+  const compareResolved: CompareSchemas = (old, now, location) => {
+    const before = resolveRef(oldDocument, old)
+    const after = resolveRef(newDocument, now)
+    if (isUnconstrained(before) && isUnconstrained(after)) return []
+    const bothAllow = (type: string) =>
+      typesOf(before).includes(type) && typesOf(after).includes(type)
+    return [
+      ...valueChanges(before, after).map((change) => valueFinding(location, change)),
+      ...(bothAllow('object') ? memberFindings(compareSchemas, before, after, location) : []),
+      ...(bothAllow('array')
+        ? compareSchemas(before.items, after.items, locationInside(location, '[]', 'items'))
+        : []),
+      ...formFindings(compareSchemas, before, after, location),
+      ...defaultFindings(before, after, location),
+      ...keywordFindings(before, after, location),
+    ]
+  }
+  return compareSchemas
+}
+
+const isUnconstrained = (schema: Node): boolean => Object.keys(schema).length === 0
+
+function memberFindings(
+  compareSchemas: CompareSchemas,
+  before: Node,
+  after: Node,
+  location: SchemaLocation,
+): Finding[] {
+  const [oldMembers, newMembers] = [nodeOf(before.properties), nodeOf(after.properties)]
+  const findings: Finding[] = []
+  for (const name of Object.keys({ ...oldMembers, ...newMembers })) {
+    const member = locationInside(location, name, `properties/${pointerSegment(name)}`)
+    const isRequired = listOf(after.required).includes(name)
+    if (!Object.hasOwn(newMembers, name)) findings.push(removedMemberFinding(member))
+    else if (!Object.hasOwn(oldMembers, name)) findings.push(newMemberFinding(member, isRequired))
+    else {
+      if (listOf(before.required).includes(name) !== isRequired) {
+        findings.push(requirementFinding(member, isRequired))
+      }
+      findings.push(...compareSchemas(oldMembers[name], newMembers[name], member))
+    }
+  }
+  const isClosed = after.additionalProperties === false
+  if ((before.additionalProperties === false) !== isClosed) {
+    const values = 'an object with additional members'
+    return [...findings, valueFinding(location, { kind: isClosed ? 'lost' : 'gained', values })]
+  }
+  const additional = locationInside(location, '*', 'additionalProperties')
+  const { additionalProperties: old } = before
+  return [...findings, ...compareSchemas(old, after.additionalProperties, additional)]
+}
+
+const removedMemberFinding = (location: SchemaLocation): Finding =>
+  breakFinding(
+    location.where,
+    location.direction === 'request'
+      ? `${subjectOf(location)} is no longer accepted: callers that send it are rejected.`
+      : `${subjectOf(location)} is removed from responses: callers that read it find no value.`,
+  )
+
+function newMemberFinding(location: SchemaLocation, isRequired: boolean): Finding {
+  const { direction, where } = location
+  const subject = subjectOf(location)
+  if (direction === 'response') return additionFinding(where, `${subject} is new in responses.`)
+  return isRequired
+    ? breakFinding(where, `${subject} is new and required: existing callers do not send it.`)
+    : additionFinding(where, `${subject} is new and optional.`)
+}
+
+function requirementFinding(location: SchemaLocation, isRequired: boolean): Finding {
+  const { direction, where } = location
+  const subject = subjectOf(location)
+  if (direction === 'request') {
+    return isRequired
+      ? breakFinding(where, `${subject} is now required: callers that omit it are rejected.`)
+      : additionFinding(where, `${subject} is now optional.`)
+  }
+  return isRequired
+    ? additionFinding(where, `${subject} is now in every response.`)
+    : breakFinding(where, `${subject} may now be absent from responses: callers rely on it.`)
+}
+
+/** The alternatives of `oneOf`, which their titles identify: the envelopes of a list (§7.2). */
+function formFindings(
+  compareSchemas: CompareSchemas,
+  before: Node,
+  after: Node,
+  location: SchemaLocation,
+): Finding[] {
+  const formsByTitle = (schema: Node) =>
+    new Map(listOf(schema.oneOf).map((form) => [String(nodeOf(form).title), form]))
+  const [oldForms, newForms] = [formsByTitle(before), formsByTitle(after)]
+  const { where } = location
+  const subject = subjectOf(location)
+  const findings: Finding[] = []
+  for (const title of new Map([...oldForms, ...newForms]).keys()) {
+    if (!newForms.has(title)) {
+      const sentence = `${subject} no longer has the form "${title}": callers that use it break.`
+      findings.push(breakFinding(where, sentence))
+    } else if (!oldForms.has(title)) {
+      const classify = before['x-open-set'] === true ? additionFinding : breakFinding
+      findings.push(classify(where, `${subject} has the new form "${title}".`))
+    } else {
+      const form = { ...location, name: `${location.name} (${title})`, where: `${where}/oneOf` }
+      findings.push(...compareSchemas(oldForms.get(title), newForms.get(title), form))
+    }
+  }
+  return findings
+}
+
+/** The default is the value of an omitted member of a request. */
+function defaultFindings(before: Node, after: Node, location: SchemaLocation): Finding[] {
+  if (location.direction === 'response' || before.default === undefined) return []
+  if (isEqual(before.default, after.default)) return []
+  const [old, now] = [before.default, after.default].map((value) => JSON.stringify(value))
+  const sentence = `The default of ${subjectOf(location)} is ${now ?? 'removed'} instead of ${old}.`
+  return [breakFinding(`${location.where}/default`, sentence)]
+}
+
+/** The keywords that the functions above compare, and annotations. */
+const COMPARED_KEYWORDS: ReadonlySet<string> = new Set(
+  [
+    'type enum const format minimum maximum minLength maxLength minItems maxItems',
+    'properties required additionalProperties items oneOf default',
+    '$ref title description readOnly x-open-set',
+  ].flatMap((words) => words.split(' ')),
+)
+
+/** A change of any other keyword counts as a break. */
+function keywordFindings(before: Node, after: Node, location: SchemaLocation): Finding[] {
+  return Object.keys({ ...before, ...after })
+    .filter((word) => !COMPARED_KEYWORDS.has(word) && !isEqual(before[word], after[word]))
+    .map((word) => {
+      const subject = `The keyword "${word}" of ${subjectOf(location)}`
+      return breakFinding(`${location.where}/${word}`, `${subject} changed, which is a break.`)
+    })
+}
