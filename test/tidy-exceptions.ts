@@ -156,7 +156,6 @@ export const REPEATED_TYPES: readonly string[] = [
   'Ring',
   'RouteDeps',
   'Rows',
-  'Sent',
   'SessionRow',
   'Sessions',
   'Shape',

@@ -2,8 +2,9 @@
  * Which credential a request carries (§3.1, §3.3): exactly one, or none. Pure; whether it is good
  * is judged elsewhere.
  */
-import { readAuthorization, trimmed } from '../http/authorization.ts'
+import { parseAuthorization } from '../http/authorization.ts'
 import type { Call } from '../http/call.ts'
+import { headerLines, trimValue } from '../http/header.ts'
 import { Failure } from '../kernel/failure.ts'
 
 export type Scheme = 'apikey' | 'bearer' | 'basic'
@@ -23,44 +24,24 @@ const SCHEMES: ReadonlySet<string> = new Set<Scheme>(['apikey', 'bearer', 'basic
  * `unauthorized` for an `Authorization` that is empty or of a scheme nobody knows.
  */
 export function credentialOf(call: Pick<Call, 'rawHeaders' | 'query'>): Credential | undefined {
-  const inHeaders = headerCredentials(call.rawHeaders)
-  const inUrl: string[] = []
+  const authorizations = headerLines(call.rawHeaders, 'authorization')
+  // A proxy may have joined two lines with a comma (RFC 9110 §5.3); no key contains one.
+  const keys = headerLines(call.rawHeaders, 'x-api-key').flatMap((line) => line.split(',', 2))
+  const urlKeys: string[] = []
   for (const [name, value] of call.query.entries) {
     if (name === 'access_token') throw new Failure('token_in_url')
-    if (name === 'api_key') inUrl.push(value)
+    if (name === 'api_key') urlKeys.push(value)
   }
-  if (inHeaders.length + inUrl.length > 1) throw new Failure('ambiguous_credentials')
-  if (inUrl[0] !== undefined) return { scheme: 'apikey', value: inUrl[0], inUrl: true }
-  const [sent] = inHeaders
-  if (!sent) return undefined
-  if (sent.name === 'x-api-key') return { scheme: 'apikey', value: sent.value, inUrl: false }
-  return fromAuthorization(sent.value)
-}
-
-interface Sent {
-  readonly name: 'x-api-key' | 'authorization'
-  readonly value: string
-}
-
-function headerCredentials(rawHeaders: readonly string[]): Sent[] {
-  const sent: Sent[] = []
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const raw = rawHeaders[at]!
-    // Nine or thirteen characters, else it is neither: most headers are never lower-cased.
-    if (raw.length !== 9 && raw.length !== 13) continue
-    const name = raw.toLowerCase()
-    const value = rawHeaders[at + 1]!
-    if (name === 'authorization') sent.push({ name, value })
-    // A proxy may have joined two lines with a comma (RFC 9110 §5.3); no key contains one.
-    if (name === 'x-api-key') {
-      for (const part of value.split(',', 2)) sent.push({ name, value: trimmed(part) })
-    }
+  if (authorizations.length + keys.length + urlKeys.length > 1) {
+    throw new Failure('ambiguous_credentials')
   }
-  return sent
+  if (urlKeys[0] !== undefined) return { scheme: 'apikey', value: urlKeys[0], inUrl: true }
+  if (keys[0] !== undefined) return { scheme: 'apikey', value: trimValue(keys[0]), inUrl: false }
+  return authorizations[0] === undefined ? undefined : fromAuthorization(authorizations[0])
 }
 
 function fromAuthorization(header: string): Credential {
-  const { scheme, value } = readAuthorization(header)
+  const { scheme, value } = parseAuthorization(header)
   if (!SCHEMES.has(scheme)) {
     const message = 'Authorization takes the schemes ApiKey, Bearer and Basic.'
     throw new Failure('unauthorized', message)

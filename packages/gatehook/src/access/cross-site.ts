@@ -3,7 +3,7 @@
  * credentials and cookies by itself; keys and tokens it does not. The sign-in pages of OAuth have
  * tickets of their own against this.
  */
-import { readAuthorization } from '../http/authorization.ts'
+import { parseAuthorization } from '../http/authorization.ts'
 import type { Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 
@@ -39,6 +39,6 @@ export function crossSite({ publicUrl, allows }: CrossSiteOptions): Step {
 /** Basic anywhere; a cookie where a session of the console authenticates. */
 function hasAmbientCredential(call: Call): boolean {
   const { authorization, cookie } = call.headers
-  if (authorization !== undefined) return readAuthorization(authorization).scheme === 'basic'
+  if (authorization !== undefined) return parseAuthorization(authorization).scheme === 'basic'
   return call.kind === 'admin' && cookie !== undefined && call.headers['x-api-key'] === undefined
 }

@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
 import { base62, type Random } from '../kernel/random.ts'
+import { headerLines } from './header.ts'
 import { Query } from './query.ts'
 import { split } from './version-segment.ts'
 
@@ -119,23 +120,12 @@ function judge(
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     return new Failure('invalid_request', 'This expectation cannot be met. Only 100-continue is.')
   }
-  return repeated(head.rawHeaders)
-}
-
-/**
- * Of a repeated header node keeps the first and says nothing. (`Authorization` is judged in
- * `access/`.)
- */
-function repeated(raw: readonly string[]): Failure | undefined {
-  let host = 0
-  let contentType = 0
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i]!
-    const { length } = name
-    if (length === 4 && name.toLowerCase() === 'host') host++
-    else if (length === 12 && name.toLowerCase() === 'content-type') contentType++
+  // Of a repeated header, node passes on the first line only.
+  if (headerLines(head.rawHeaders, 'host').length > 1) {
+    return new Failure('invalid_request', 'The Host header is sent twice.')
   }
-  if (host > 1) return new Failure('invalid_request', 'The Host header stands twice.')
-  if (contentType > 1) return new Failure('invalid_request', 'The Content-Type stands twice.')
+  if (headerLines(head.rawHeaders, 'content-type').length > 1) {
+    return new Failure('invalid_request', 'The Content-Type header is sent twice.')
+  }
   return undefined
 }

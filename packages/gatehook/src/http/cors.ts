@@ -2,8 +2,9 @@
  * Cross-origin calls (§10.5, Fetch standard). Preflights are answered before anything is judged,
  * and every other answer says who may read it, failures included. Pure.
  */
-import { trimmed } from './authorization.ts'
+
 import type { After, Step } from './call.ts'
+import { trimValue } from './header.ts'
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 const ANY_HEADERS =
@@ -16,7 +17,7 @@ const MAX_AGE_S = 7200
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 const areHeaderNames = (list: string): boolean =>
-  list.split(',').every((name) => HEADER_NAME.test(trimmed(name)))
+  list.split(',').every((name) => HEADER_NAME.test(trimValue(name)))
 
 export interface Cors {
   /** Answers preflights with 204, whatever path and method; lets everything else go on. */

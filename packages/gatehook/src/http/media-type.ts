@@ -2,7 +2,7 @@
  * Reads media types and lists of them, `Content-Type` and `Accept` (RFC 9110 §8.3.1, §12.5.1). Each
  * function reads its text once, quoted strings included, and a list is bounded. Pure.
  */
-import { trimmed } from './authorization.ts'
+import { trimValue } from './header.ts'
 
 export interface MediaType {
   /** `type/subtype` as it is written, without parameters. */
@@ -41,7 +41,7 @@ function partsOf(text: string, sign: number): string[] | undefined {
 /** Undefined for what is no `type/subtype`, and for more parameters than the bound. */
 export function readMediaType(text: string): MediaType | undefined {
   const [first = '', ...rest] = partsOf(text, SEMICOLON) ?? []
-  const type = trimmed(first)
+  const type = trimValue(first)
   const slash = type.indexOf('/')
   if (slash < 0 || !isToken(type.slice(0, slash)) || !isToken(type.slice(slash + 1))) {
     return undefined
@@ -50,8 +50,8 @@ export function readMediaType(text: string): MediaType | undefined {
   for (const part of rest) {
     const equals = part.indexOf('=')
     if (equals < 0) continue
-    const name = trimmed(part.slice(0, equals)).toLowerCase()
-    if (!parameters.has(name)) parameters.set(name, unquoted(trimmed(part.slice(equals + 1))))
+    const name = trimValue(part.slice(0, equals)).toLowerCase()
+    if (!parameters.has(name)) parameters.set(name, unquoted(trimValue(part.slice(equals + 1))))
   }
   return { type, parameters }
 }

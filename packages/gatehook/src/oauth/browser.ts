@@ -6,6 +6,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import type { Call } from '../http/call.ts'
+import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { sha256, type Vault } from '../kernel/secret.ts'
 import type { Person } from '../people/person.ts'
@@ -14,6 +15,7 @@ import type { Database, Row, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 
 const PURPOSE = 'oauth-page'
+const COOKIE = 'gatehook'
 const COOKIE_BYTES = 32
 const COOKIE_LENGTH = 43
 /** How long somebody stays signed in at these pages, and how long a page can be filled in. */
@@ -49,7 +51,7 @@ export function createBrowsers(deps: BrowserDeps) {
   const { db, clock, random, vault, people } = deps
   const fresh = (call: Call): Browser => {
     const value = random.bytes(COOKIE_BYTES).toString('base64url')
-    return { value, cookie: cookieLine(call, value) }
+    return { value, cookie: setCookie(call, { name: COOKIE, value, sameSite: 'lax' }) }
   }
   const unsealed = (page: Ticket['page'], text: string | undefined) => {
     let found: Ticket & { readonly whose: string; readonly until: number }
@@ -139,26 +141,10 @@ export const purgeSignIns = (db: Database, nowMs: number): Promise<number> =>
       WHERE expires_at <= ${nowMs} LIMIT ${PURGED_AT_ONCE})`),
   )
 
-/** `__Host-`: no other host, however it is related, can set it (RFC 6265bis §4.1.3.2). */
-const nameOf = (call: Call): string => (call.secure ? '__Host-gatehook' : 'gatehook')
-
-function cookieLine(call: Call, value: string): string {
-  const secure = call.secure ? '; Secure' : ''
-  return `${nameOf(call)}=${value}; Path=/; HttpOnly; SameSite=Lax${secure}`
-}
-
-/** Undefined also where it stands twice: one of the two is not ours. */
+/** Returns the cookie's value, undefined if it is not one that this server sets. */
 function cookieOf(call: Call): string | undefined {
-  const name = `${nameOf(call)}=`
-  const all = (call.headers.cookie ?? '')
-    .split(';')
-    .map((part) => part.trim())
-    .filter((part) => part.startsWith(name))
-    .map((part) => part.slice(name.length))
-  const [value] = all
-  return all.length === 1 && value!.length === COOKIE_LENGTH && /^[\w-]+$/.test(value!)
-    ? value
-    : undefined
+  const value = readCookie(call, COOKIE)
+  return value?.length === COOKIE_LENGTH && /^[\w-]+$/.test(value) ? value : undefined
 }
 
 /**

@@ -2,8 +2,9 @@
  * Which client is calling, and whether it proved it (RFC 6749 §2.3): by Basic, in the body, or, for
  * a public client, by its name alone. Exactly one way.
  */
-import { authorizationLines, readAuthorization, readClientBasic } from '../http/authorization.ts'
+import { parseAuthorization, parseClientBasic } from '../http/authorization.ts'
 import type { Call } from '../http/call.ts'
+import { headerLines } from '../http/header.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type Client, holdsSecret } from './client.ts'
@@ -32,7 +33,7 @@ export function clientCredential(
   rawHeaders: readonly string[],
   parameters: Parameters,
 ): ClientCredential {
-  const sent = authorizationLines(rawHeaders)
+  const sent = headerLines(rawHeaders, 'authorization')
   const id = parameters.get('client_id')
   const secret = parameters.get('client_secret')
   if (sent.length > 1) throw new Refusal('invalid_request', 'Authorization stands twice.')
@@ -43,8 +44,8 @@ export function clientCredential(
   if (secret !== undefined) {
     throw new Refusal('invalid_request', 'The client proves itself in the header or in the body.')
   }
-  const { scheme, value } = readAuthorization(sent[0])
-  const pair = scheme === 'basic' ? readClientBasic(value) : undefined
+  const { scheme, value } = parseAuthorization(sent[0])
+  const pair = scheme === 'basic' ? parseClientBasic(value) : undefined
   if (!pair) throw new Refusal('invalid_client', 'This is no Basic credential.', CHALLENGE)
   if (id !== undefined && id !== pair.username) {
     throw new Refusal('invalid_request', 'Header and body name different clients.')

@@ -5,7 +5,7 @@
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { type Actor, type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
-import { readAuthorization } from '../http/authorization.ts'
+import { parseAuthorization } from '../http/authorization.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
 import { type Mode, modeOf, type Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
@@ -49,7 +49,7 @@ async function askerOf(deps: TokenQuestions, call: Call, parameters: Parameters)
   const { authorization } = call.headers
   const byApi =
     call.headers['x-api-key'] !== undefined ||
-    ['bearer', 'apikey'].includes(readAuthorization(authorization ?? '').scheme)
+    ['bearer', 'apikey'].includes(parseAuthorization(authorization ?? '').scheme)
   if (byApi) {
     const two = authorization !== undefined && call.headers['x-api-key'] !== undefined
     if (two || parameters.has('client_secret')) {

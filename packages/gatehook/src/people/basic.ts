@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { Verifier } from '../access/authenticate.ts'
 import type { Fresh } from '../access/fresh.ts'
-import { readBasic } from '../http/authorization.ts'
+import { parseBasic } from '../http/authorization.ts'
 import { rangesTest } from '../kernel/address.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -76,7 +76,7 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
     return now.principal
   }
   const verified = async (name: string, value: string, address: string): Promise<Principal> => {
-    const pair = readBasic(value)
+    const pair = parseBasic(value)
     if (!pair) throw invalidCredentials(BASIC_CHALLENGE)
     const { username, password } = pair
     try {

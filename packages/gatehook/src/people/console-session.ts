@@ -6,6 +6,7 @@ import type { AdminDeps } from '../access/acting.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json, type Step } from '../http/call.ts'
+import { readCookie, setCookie } from '../http/cookies.ts'
 import { Failure } from '../kernel/failure.ts'
 import { timeOrderedId } from '../kernel/id.ts'
 import { optional, required } from '../kernel/members.ts'
@@ -59,21 +60,10 @@ const members = {
 }
 const codeMembers = { code: required(text) }
 
-/** On HTTPS the prefix ties the cookie to this very host (RFC 6265bis §4.1.3.2). */
-const cookieName = ({ secure }: Call): string => (secure ? `__Host-${NAME}` : NAME)
+const tokenIn = (call: Call): string | undefined => readCookie(call, NAME)
 
-function setCookie(call: Call, value: string, lifeMs: number): string {
-  const secure = call.secure ? '; Secure' : ''
-  const age = Math.floor(lifeMs / 1000)
-  return `${cookieName(call)}=${value}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure}`
-}
-
-function cookieOf(call: Call): string | undefined {
-  const name = `${cookieName(call)}=`
-  const found = (call.headers.cookie ?? '').split(/; */).filter((one) => one.startsWith(name))
-  // Two of one name: somebody else put one of them there.
-  return found.length === 1 && found[0] !== name ? found[0]!.slice(name.length) : undefined
-}
+const sessionCookie = (call: Call, value: string, lifeMs: number): string =>
+  setCookie(call, { name: NAME, value, sameSite: 'strict', maxAgeS: Math.floor(lifeMs / 1000) })
 
 const isSafe = ({ method }: Call): boolean => method === 'GET' || method === 'HEAD'
 
@@ -118,7 +108,7 @@ function opening({ admin, judge, secondFactor }: ConsoleDeps) {
       ...{ expires_at: now + IDLE_MS, ends_at: now + SESSION_LIFE_MS },
     }
     // The browser has one session: the cookie of the one before is replaced.
-    const before = cookieOf(call)
+    const before = tokenIn(call)
     const ended = before === undefined ? undefined : await store.takeSession(tx, sha256(before))
     await store.insertSession(tx, { ...row, hash: sha256(token) })
     const name = by.email === undefined ? {} : { name: by.email }
@@ -176,7 +166,7 @@ function ownEndpoints(deps: ConsoleDeps, present: Present): Endpoint[] {
   const raised = (call: Call, session: store.SessionRow) => {
     const token = random.bytes(TOKEN_BYTES).toString('base64url')
     return {
-      cookies: [setCookie(call, token, SESSION_LIFE_MS)],
+      cookies: [sessionCookie(call, token, SESSION_LIFE_MS)],
       raise: async (tx: Tx, operator: string): Promise<void> => {
         await store.raiseSession(tx, session.id, operator, sha256(token))
       },
@@ -260,7 +250,7 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
       ? await byPassword(call, client, { email, password, code })
       : await byLink(call, token!)
     const cookies = [
-      setCookie(call, session.token, SESSION_LIFE_MS),
+      sessionCookie(call, session.token, SESSION_LIFE_MS),
       ...(withPassword ? [client.cookie] : []),
     ]
     const shown = json(201, shownSession(session), { 'cache-control': 'no-store' })
@@ -268,7 +258,7 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
   }
 
   const present: Present = async (call) => {
-    const token = cookieOf(call)
+    const token = tokenIn(call)
     const row = token === undefined ? undefined : await find(token)
     if (!row) throw new Failure('unauthorized')
     return row
@@ -280,13 +270,13 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
   }
 
   const signOut = async (call: Call): Promise<Answer> => {
-    const token = cookieOf(call)
+    const token = tokenIn(call)
     if (token !== undefined) {
       requireOwnPage(call)
       await db.write((tx) => signOutOf(tx, deps.admin, call, token))
     }
     const headers = { 'clear-site-data': LEFT_BEHIND }
-    return { status: 204, headers, cookies: [setCookie(call, '', 0)] }
+    return { status: 204, headers, cookies: [sessionCookie(call, '', 0)] }
   }
 
   /** Each use within `IDLE_MS` of the one before keeps the session, until `ends_at`. */
@@ -309,7 +299,7 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
       ...operatorSessionEndpoints(deps.admin, deps),
     ],
     guard: (next) => (call) => {
-      const token = call.kind === 'admin' && !carriesCredential(call) ? cookieOf(call) : undefined
+      const token = call.kind === 'admin' && !carriesCredential(call) ? tokenIn(call) : undefined
       const asked = call.operation && call.operation.authenticated !== false
       if (token === undefined || !asked) return next(call)
       requireOwnPage(call)

@@ -4,6 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Call } from '../http/call.ts'
+import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { SignInClient } from './recognized-clients.ts'
@@ -28,30 +29,23 @@ export interface Devices {
   pageClientOf(call: Call): PageClient
 }
 
-const nameOf = ({ secure }: Call): string => (secure ? `__Host-${NAME}` : NAME)
-
-/** The value of a cookie; undefined also when two cookies have the name: one is not ours. */
-export function cookieValue(call: Call, name: string): string | undefined {
-  const prefix = `${name}=`
-  const found = (call.headers.cookie ?? '').split(/; */).filter((one) => one.startsWith(prefix))
-  return found.length === 1 && found[0] !== prefix ? found[0]!.slice(prefix.length) : undefined
-}
-
 export function createDevices(vault: Vault, random: Random): Devices {
   const keys = vault.macKeys(DEVICE_PURPOSE)
   const tagOf = (id: string, key = keys.current): Buffer =>
     createHmac('sha256', key).update(id).digest()
   const deviceOf = (call: Call): string | undefined => {
-    const [, id, tag] = FORM.exec(cookieValue(call, nameOf(call)) ?? '') ?? []
+    const [, id, tag] = FORM.exec(readCookie(call, NAME) ?? '') ?? []
     if (id === undefined) return undefined
     const sent = Buffer.from(tag!, 'base64url')
     return keys.accepted.some((key) => timingSafeEqual(sent, tagOf(id, key))) ? id : undefined
   }
-  const cookieOf = (call: Call, id: string): string => {
-    const value = `${id}.${tagOf(id).toString('base64url')}`
-    const secure = call.secure ? '; Secure' : ''
-    return `${nameOf(call)}=${value}; Path=/; Max-Age=${MAX_AGE_S}; HttpOnly; SameSite=Lax${secure}`
-  }
+  const cookieOf = (call: Call, id: string): string =>
+    setCookie(call, {
+      name: NAME,
+      value: `${id}.${tagOf(id).toString('base64url')}`,
+      sameSite: 'lax',
+      maxAgeS: MAX_AGE_S,
+    })
   return {
     clientOf: (call) => ({ address: call.address, device: deviceOf(call) }),
     pageClientOf(call) {

@@ -1,12 +1,8 @@
 /** `/auth/refresh`, `/auth/logout` and its kin, `/auth/sessions` (§4.4, §4.5), the key set. */
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
-import {
-  authorizationLines,
-  type BasicPair,
-  readAuthorization,
-  readClientBasic,
-} from '../http/authorization.ts'
+import { type BasicPair, parseAuthorization, parseClientBasic } from '../http/authorization.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json, noContent } from '../http/call.ts'
+import { headerLines } from '../http/header.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
@@ -138,9 +134,9 @@ const unprovenClient = () =>
  * none was sent. Throws `ambiguous_credentials` where it stands twice (§3.1).
  */
 function sentAs({ rawHeaders }: Call, scheme: string): string | undefined {
-  const lines = authorizationLines(rawHeaders)
+  const lines = headerLines(rawHeaders, 'authorization')
   if (lines.length > 1) throw new Failure('ambiguous_credentials')
-  const sent = readAuthorization(lines[0] ?? '')
+  const sent = parseAuthorization(lines[0] ?? '')
   return sent.scheme === scheme ? sent.value : undefined
 }
 
@@ -148,7 +144,7 @@ function sentAs({ rawHeaders }: Call, scheme: string): string | undefined {
 function basicOf(call: Call): BasicPair | undefined {
   const sent = sentAs(call, 'basic')
   if (sent === undefined) return undefined
-  const pair = readClientBasic(sent)
+  const pair = parseClientBasic(sent)
   if (!pair) throw unprovenClient()
   return pair
 }

@@ -82,8 +82,9 @@ export function startCounting(files: readonly string[]): { count: Count; stop: (
       })
       try {
         await run()
-      } catch {
-        // a refusal: what it took to see it counts
+      } catch (error) {
+        // Steps up to a rejection count. A fault of the test does not.
+        if (error instanceof TypeError || error instanceof ReferenceError) throw error
       } finally {
         restore()
       }

@@ -121,7 +121,7 @@ test('a browser that signed in at a page is known wherever it is', async (t) => 
   assert.equal(first.status, 201, first.text)
   const lines = [first.headers['set-cookie']].flat().map(String)
   const line = lines.find((one) => one.startsWith('__Host-gatehook_device='))!
-  assert.match(line, /; Max-Age=34560000; HttpOnly; SameSite=Lax; Secure$/)
+  assert.match(line, /; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
   const cookie = line.split(';')[0]!
   for (let n = 0; n < 10; n++) {
     assert.equal((await signIn(`198.51.100.${n}`, 'wrong')).status, 401)

@@ -284,7 +284,7 @@ test('behind TLS the cookie is Secure and of this host alone', async (t) => {
   const page = await openBrowser(app).get(authorizePath(client), proxied)
   assert.match(
     String(page.headers['set-cookie']),
-    /^__Host-gatehook=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    /^__Host-gatehook=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
   )
   // The name that is good over plain HTTP is nobody's here.
   const forced = await openBrowser(app).get(authorizePath(client), {
