@@ -91,6 +91,11 @@ export interface Call {
   readonly out: Record<string, string>
   /** Milliseconds (`clock.elapsedMs`) at which the request's head had arrived. */
   readonly startedMs: number
+  /**
+   * Resolves when the database may be read for a response that can be large. Throws `overloaded`
+   * where the caller does not read earlier ones (§11.5).
+   */
+  beginLarge(): Promise<void>
 }
 
 export type IdentifiedPrincipal = Pick<Principal, 'kind' | 'subject' | 'customer' | 'mode'> &

@@ -7,6 +7,7 @@ import { addressBlock } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Call, Step } from './call.ts'
+import { createLargeResponses, type LargeResponses } from './large-responses.ts'
 
 const MIB = 1_048_576
 
@@ -47,6 +48,7 @@ export interface Waiting {
 
 export interface Egress {
   readonly bounds: EgressBounds
+  readonly large: LargeResponses
   /** Whether what waits for the caller leaves no space for a large response. */
   isFull(call: Call): boolean
   /** Whether one more response of `bytes` fits; in a full process, cuts idle ones. */
@@ -123,6 +125,7 @@ export function createEgress(
   }
   const egress: Egress = {
     bounds,
+    large: createLargeResponses(),
     isFull: (call) => held.size > 0 && bytesOf(ownerOf(call)) + LARGE_BYTES > bounds.customerBytes,
     makeSpace(owner, bytes) {
       if (bytesOf(owner) > 0 && bytesOf(owner) + bytes > bounds.customerBytes) return false

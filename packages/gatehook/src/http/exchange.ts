@@ -20,7 +20,7 @@ import type {
   Step,
   Warning,
 } from './call.ts'
-import type { Egress, Hold } from './egress.ts'
+import { type Egress, type Hold, overloaded, ownerOf } from './egress.ts'
 import type { Front } from './front.ts'
 import type { problem } from './problem.ts'
 import type { Query } from './query.ts'
@@ -175,6 +175,13 @@ export class Exchange implements Call {
     this.host = judged.host
     this.versionSegment = arrival.segment
     this.startedMs = arrival.startedMs
+  }
+
+  async beginLarge(): Promise<void> {
+    const { egress } = this.context
+    await egress.large.begin(this.response, ownerOf(this))
+    if (this.response.destroyed) throw ABORTED
+    if (egress.isFull(this)) throw overloaded()
   }
 }
 

@@ -40,6 +40,14 @@ export function failed(exchange: Exchange, error: unknown): Answer {
  * Writes and logs; `undefined` where the caller is gone and only the line remains to be written.
  */
 export function write(exchange: Exchange, answer: Answer | undefined): void {
+  try {
+    writeAndLog(exchange, answer)
+  } finally {
+    exchange.context.egress.large.end(exchange.response)
+  }
+}
+
+function writeAndLog(exchange: Exchange, answer: Answer | undefined): void {
   if (!answer || exchange.response.destroyed) {
     record(exchange, undefined)
     return

@@ -53,8 +53,9 @@ export function createLister(options: ListerOptions): Lister {
       request: parseListQuery(query, collection, view, options.defaultStyle),
       bindings: new Map(),
     })
+    const beginLarge = () => call.beginLarge()
     const make = (reading: Reading) =>
-      answer({ options, collection, view, reach, customer, path, cursor, ...reading })
+      answer({ options, collection, view, reach, customer, path, cursor, beginLarge, ...reading })
     const text = own?.timeless ? textOf(query) : undefined
     if (text === undefined) return make(read())
     const name = `${path}${text}\0${cursor ?? ''}`
@@ -63,6 +64,7 @@ export function createLister(options: ListerOptions): Lister {
 }
 
 async function answer(asked: Asked): Promise<Answer> {
+  if (asked.collection.wide) await asked.beginLarge()
   const { options, request, path } = asked
   const { json, positions, headers } = await pages[request.style](asked)
   const link = linkHeader(options.publicUrl(), pagePaths(path, request, positions))
@@ -115,6 +117,7 @@ interface Asked extends Reading {
   readonly cursor: string | undefined
   readonly view: View
   readonly path: string
+  readonly beginLarge: Call['beginLarge']
 }
 
 interface Page {

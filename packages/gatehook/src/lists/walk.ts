@@ -63,6 +63,8 @@ export const MAX_WALK_ROWS = 100_000
 
 /** Rows read first where a few may fill a page (§11.5). */
 const WIDE_BATCH_ROWS = 8
+/** What later reads of a wide page return, about: other requests are served between them. */
+const WIDE_BATCH_BYTES = 1024 * 1024
 
 function start({ collection, reach, request }: ListTask): Walk {
   const own = reach.owner !== undefined && collection.owner === idOf(collection)
@@ -133,7 +135,8 @@ async function fill(task: ListTask, next: NextRows, limit: number, ahead: 0 | 1)
       items.push(item)
     }
     if (found.length < most) return { rows, items, more: false, cut: false }
-    batch = Math.max(1, Math.floor((PAGE_BYTES_MAX - bytes) / Math.ceil(bytes / rows.length)))
+    const free = Math.min(PAGE_BYTES_MAX - bytes, WIDE_BATCH_BYTES)
+    batch = Math.max(1, Math.floor(free / Math.ceil(bytes / rows.length)))
   }
 }
 

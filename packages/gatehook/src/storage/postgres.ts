@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
+import { createTurns } from '../kernel/turns.ts'
 import type { Column, Database, Dialect, Reader, Row, Statement, Tx, Value } from './database.ts'
 import { isLost, isStalePlan, isTimeout, mayRunAgain, translate } from './postgres-errors.ts'
 import { openSessions, type Session, type Sessions, type Shape } from './postgres-session.ts'
@@ -16,7 +17,6 @@ import {
   transactionGuard,
   unavailable,
 } from './transaction.ts'
-import { createTurns } from './turns.ts'
 
 /** How often a transaction is run that met a deadlock or a serialization failure. */
 const ATTEMPTS_MAX = 5

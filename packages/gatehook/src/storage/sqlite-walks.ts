@@ -3,11 +3,11 @@
  * when idle. The thread that serves requests waits for none of them.
  */
 import { Worker } from 'node:worker_threads'
+import { createTurns } from '../kernel/turns.ts'
 import type { Reader, Row, Statement, Value } from './database.ts'
 import { translate } from './sqlite-errors.ts'
 import type { WalkCommand, WalkResult } from './sqlite-walk-worker.ts'
 import { checkValues, type Guard, Span, unavailable } from './transaction.ts'
-import { createTurns } from './turns.ts'
 
 /** Walks that run at once; each customer has one of them at most. */
 const THREADS_MAX = 2

@@ -22,6 +22,7 @@ const archive = service({
 })
 
 const ROWS = 100
+const PARALLEL = 5
 const PATH = '/api/v1/papers'
 const BOUND = 8 * 1024 * 1024
 const ids = Array.from({ length: ROWS }, (_, at) => at + 1)
@@ -66,6 +67,27 @@ eachService(
       const fits = await ok(app.get(`${PATH}?${query!.replace('=100', `=${fitting}`)}`))
       assert.equal(idsOf(fits).length, Number(fitting))
     }
+  },
+  { service: archive },
+)
+
+eachService(
+  'parallel lists of large rows of one caller are read one after the other',
+  async ({ app, get }) => {
+    await fill(app.db, 'papers', ROWS, { size: 'n', kind: 'n', a: "'a'", b: "'b'", c: "'c'" })
+    const { arrays } = app.db
+    const reads = { underWay: 0, most: 0, all: 0 }
+    app.db.arrays = async (statement) => {
+      if (!statement.sql.includes('FROM papers')) return arrays(statement)
+      reads.all++
+      reads.most = Math.max(reads.most, ++reads.underWay)
+      return arrays(statement).finally(() => reads.underWay--)
+    }
+    const pages = await Promise.all(
+      Array.from({ length: PARALLEL }, () => get(`${PATH}?limit=5&fields=id,size`)),
+    )
+    for (const page of pages) assert.equal(page.status, 200, page.text)
+    assert.deepEqual([reads.most, reads.all], [1, PARALLEL])
   },
   { service: archive },
 )

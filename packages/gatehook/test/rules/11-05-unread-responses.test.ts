@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { type Endpoint, json } from '../../src/http/call.ts'
+import { type Call, type Endpoint, json } from '../../src/http/call.ts'
 import { createEgress, type EgressBounds, shed } from '../../src/http/egress.ts'
 import { request, start, talk } from '../http/rig.ts'
 
@@ -47,8 +47,13 @@ async function stage(t: TestContext, some: Partial<EgressBounds> = {}) {
     }),
   }
   const post = { ...open, handle: () => json(200, { ok: true }) }
+  const handleInTurn = async (call: Call) => {
+    await call.beginLarge()
+    return handle()
+  }
   const more = [
     path('/big', { ...open, handle }),
+    path('/listed', { ...open, handle: handleInTurn }),
     path('/stream', stream),
     { kind: 'public', path: '/change', methods: { POST: post } } satisfies Endpoint,
   ]
@@ -151,6 +156,28 @@ test('a caller who is full is refused before any work', async (t) => {
   await until(() => egress.waitingBytes() > 0)
   assert.equal((await read('GET /big', '192.0.2.1')).status, 503)
   assert.equal(asked(), 1)
+})
+
+test('parallel large reads of one caller are done once, another caller is served', async (t) => {
+  const { egress, unread, read, asked } = await stage(t, { customerBytes: BIG_BYTES })
+  const sockets = await Promise.all(
+    Array.from({ length: 10 }, () => unread('GET /listed', '192.0.2.1')),
+  )
+  const refused = sockets.map(
+    (socket) =>
+      new Promise<void>((resolve) => {
+        socket.once('readable', () => {
+          if (String(socket.read(12)).endsWith('503')) resolve()
+        })
+      }),
+  )
+  let count = 0
+  for (const one of refused) void one.then(() => count++)
+  await until(() => count === 9)
+  assert.equal(asked(), 1)
+  assert.equal(egress.waitingBytes(), BIG_BYTES)
+  assert.equal((await read('GET /listed', '192.0.2.2')).status, 200)
+  assert.equal(asked(), 2)
 })
 
 test('a full process cuts who does not read, and refuses where all do', async (t) => {

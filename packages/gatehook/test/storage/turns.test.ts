@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
+import { createTurns } from '../../src/kernel/turns.ts'
 import { fixed } from '../../src/storage/sql.ts'
-import { createTurns } from '../../src/storage/turns.ts'
 
 test('one body of a customer runs at a time, and customers take turns', async () => {
   const turns = createTurns(2)

@@ -1,20 +1,21 @@
 /**
  * Fair access to a few slots: each key (a customer) uses one slot at a time, and keys that wait
- * take turns. No database is touched here.
+ * take turns.
  */
-import { Failure } from '../kernel/failure.ts'
+import { Failure } from './failure.ts'
 
 /** Bodies of one key that may wait for its slot; further ones are refused with 503. */
 const WAITING_PER_KEY_MAX = 64
 
-export type TakeTurn = <T>(key: number, body: () => Promise<T>) => Promise<T>
+export type TurnKey = number | string
+export type TakeTurn = <T>(key: TurnKey, body: () => Promise<T>) => Promise<T>
 
 /** Returns a function that runs `body` in one of `slots` slots when it is the turn of `key`. */
 export function createTurns(slots: number): TakeTurn {
   let free = slots
-  const queues = new Map<number, (() => void)[]>()
+  const queues = new Map<TurnKey, (() => void)[]>()
   /** Keys that have waiting bodies and none that runs, in the order of their turns. */
-  const ready: number[] = []
+  const ready: TurnKey[] = []
 
   const startNext = () => {
     while (free > 0 && ready.length > 0) {
@@ -22,7 +23,7 @@ export function createTurns(slots: number): TakeTurn {
       queues.get(ready.shift()!)!.shift()!()
     }
   }
-  const finish = (key: number) => {
+  const finish = (key: TurnKey) => {
     free += 1
     if (queues.get(key)!.length > 0) ready.push(key)
     else queues.delete(key)
@@ -32,7 +33,7 @@ export function createTurns(slots: number): TakeTurn {
   return async (key, body) => {
     const queue = queues.get(key)
     if (queue && queue.length >= WAITING_PER_KEY_MAX) {
-      throw new Failure('overloaded', 'Too many expensive lists of this customer wait.', {
+      throw new Failure('overloaded', 'Too many expensive requests of this caller wait.', {
         headers: { 'retry-after': '1' },
       })
     }
