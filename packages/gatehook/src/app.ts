@@ -1,6 +1,6 @@
 /**
- * Where everything meets: a configuration and a service become a running API. Reads top to bottom
- * like a recipe; nothing downstairs imports it. How each part is put together is `assembly/`.
+ * Composes a running API from a configuration and a service. Reads top to bottom; no module imports
+ * it. `assembly/` maps the configuration to the arguments of modules that need more than a line.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Administration } from './access/administration.ts'
@@ -16,18 +16,18 @@ import {
 import { crossSite } from './access/cross-site.ts'
 import type { FirstRun } from './access/first-run.ts'
 import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/routes.ts'
-import { deliveryPart } from './assembly/deliveries.ts'
-import { eventPart, happeningOf } from './assembly/events.ts'
-import type { AppOptions, Ground, Part } from './assembly/ground.ts'
-import { metricsPart, ofEveryNode } from './assembly/metrics.ts'
-import { clientsOf, oauthPart } from './assembly/oauth.ts'
-import { credentialsOf, type PeoplePart, peopleOf } from './assembly/people.ts'
-import { type Prepared, prepare } from './assembly/prepare.ts'
-import { openVault, type SecretsPart, secretsPart } from './assembly/secrets.ts'
-import { systemPart } from './assembly/system.ts'
-import { tokensOf } from './assembly/tokens.ts'
-import { versionPart } from './assembly/versions.ts'
-import { endingRegistrations, makersOf, webhookPart } from './assembly/webhooks.ts'
+import { createBackgroundWork } from './assembly/background-work.ts'
+import { assembleDeliveries } from './assembly/deliveries.ts'
+import { assembleEventEndpoints, assembleEvents } from './assembly/events.ts'
+import type { AppOptions, Component, Foundation } from './assembly/foundation.ts'
+import { createLateCalls } from './assembly/late-calls.ts'
+import { assembleMetrics, isServedByEveryNode } from './assembly/metrics.ts'
+import { assemblePeople, type SignInModules } from './assembly/people.ts'
+import { type PreparedDatabase, prepareDatabase } from './assembly/prepare-database.ts'
+import { assembleSecrets, openVault, type SecretsComponent } from './assembly/secrets.ts'
+import { assembleSystem } from './assembly/system.ts'
+import { assembleTokens } from './assembly/tokens.ts'
+import { assembleMakers, assembleWebhooks, withMakerReview } from './assembly/webhooks.ts'
 import type { AuditTrail } from './audit/trail.ts'
 import { type Config, databaseAddress, publicUrlOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
@@ -35,6 +35,7 @@ import type { After, Endpoint, Step } from './http/call.ts'
 import { conditional } from './http/conditional.ts'
 import { createCors } from './http/cors.ts'
 import { createEgress, shed } from './http/egress.ts'
+import type { Pipeline } from './http/exchange.ts'
 import { createFront, knownHost, requireHttps } from './http/front.ts'
 import { acceptable } from './http/media.ts'
 import { oauthProblem } from './http/problem.ts'
@@ -45,8 +46,9 @@ import { createPerform } from './idempotency/perform.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
 import { createLister } from './lists/list.ts'
+import { knownClients } from './oauth/known-clients.ts'
 import { pageProblem } from './oauth/pages.ts'
-import type { Oauth } from './oauth/room.ts'
+import { createOauth, type Oauth } from './oauth/room.ts'
 import { type Permission, permissionsOf, permit } from './permissions.ts'
 import { createPipeline } from './pipeline.ts'
 import { createQuota } from './quota/steps.ts'
@@ -54,54 +56,53 @@ import { customEndpoints } from './resources/custom.ts'
 import { openApiDocument, openApiEndpoints } from './resources/openapi.ts'
 import { resourceEndpoints } from './resources/routes.ts'
 import type { Seeded } from './resources/seed.ts'
-import { externalTypes, type ServiceDefinition } from './resources/service.ts'
+import type { ServiceDefinition } from './resources/service.ts'
 import type { Database } from './storage/database.ts'
 import { openDatabase } from './storage/open.ts'
 import type { ClockKeeper } from './system/clock.ts'
-import { startJanitor } from './system/janitor.ts'
 import type { Tokens } from './tokens/grant.ts'
-import type { VersionSteps, Versions } from './versions/versions.ts'
+import { changesOf } from './versions/declaration.ts'
+import { openVersions, type Versions } from './versions/versions.ts'
 
-export type { AppOptions } from './assembly/ground.ts'
+export type { AppOptions } from './assembly/foundation.ts'
 
 export interface App {
   readonly db: Database
   readonly service: ServiceDefinition
   /** Majors, oldest first. */
   readonly versions: readonly string[]
-  /** What the first start made; `testKey` only where it was asked for. */
+  /** The rows of the first start; `testKey` only if the options request it. */
   readonly firstRun: FirstRun
   readonly seeded: Seeded
-  /** What the acts of `access/` take: `createKey(app.administration, …)`. */
+  /** The first argument of the operations of `access/`: `createKey(app.administration, …)`. */
   readonly administration: Administration
-  /** What the acts of `people/` take. */
-  readonly people: PeoplePart['people']
-  readonly hasher: PeoplePart['hasher']
-  /** What the acts on OAuth clients take: `createClient(app.oauth.administration, …)`. */
+  /** Operations on people. */
+  readonly people: SignInModules['people']
+  readonly hasher: SignInModules['hasher']
+  /** The first argument of operations on clients: `createClient(app.oauth.administration, …)`. */
   readonly oauth: Pick<Oauth, 'administration'>
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */
   readonly clock: ClockKeeper | undefined
-  /** Calendars, usage and the acts of §13 on versions. */
+  /** Calendars, usage and the operations of §13 on versions. */
   readonly versioning: Versions
   readonly tokens: Tokens
   readonly audit: AuditTrail
-  /** The master secret: which one encrypts, and its rotation. */
-  readonly secrets: Pick<SecretsPart, 'rotate' | 'status' | 'follow'>
-  /** Who reaches each endpoint, those of declared resources included. */
+  /** The status and the rotation of the master secret. */
+  readonly secrets: Pick<SecretsComponent, 'rotate' | 'status' | 'follow'>
+  /** The callers and scopes of each endpoint, those of declared resources included. */
   readonly permissions: readonly Permission[]
   openapi(version: string): unknown
-  /** Begins background work without opening a port (§2.5). */
+  /** Starts background work without opening a port (§2.5). */
   work(): Promise<void>
-  /** Begins background work and serves. */
+  /** Starts background work and the server. */
   listen(): Promise<{ url: string; port: number }>
-  /** A call without a socket. */
+  /** Sends a request without a socket. */
   readonly inject: HttpServer['inject']
   /**
-   * Makes the node unready and, for as long as balancers need to notice, goes on serving (§2.4).
-   * `close` comes next.
+   * Makes the node unready; it serves until load balancers have noticed (§2.4). `close` follows.
    */
   drain(): Promise<void>
-  /** Lets requests in flight finish (§2.4), then closes everything. */
+  /** Waits for requests in flight (§2.4), then closes everything. */
   close(): Promise<void>
 }
 
@@ -119,190 +120,246 @@ export async function openApp(options: AppOptions): Promise<App> {
   const publicUrl = () => address.publicUrl
   try {
     const vault = await openVault(db, config, random)
-    return await assemble({ ...options, random, clock, vault, db, publicUrl }, address)
+    return await compose({ ...options, random, clock, vault, db, publicUrl }, address)
   } catch (error) {
     await db.close()
     throw error
   }
 }
 
-async function assemble(base: Omit<Ground, 'trail'>, address: { publicUrl: string }): Promise<App> {
-  const { config, log, db } = base
-  const prepared = await prepare(base)
-  const { trail } = prepared
-  const ground: Ground = { ...base, trail }
-  const secrets = await secretsPart(ground)
-  const state = { draining: false }
-  const engine = equip(ground, prepared)
-  const versioning = await versionPart(ground, prepared.service, engine)
-  engine.ends.living = versioning.living
-  await engine.makers.fillScopes()
-  const oauth = oauthPart(ground, { ...engine, service: prepared.service })
-  const health = { draining: () => state.draining, secrets }
-  const parts = [...partsOf(ground, prepared, engine, health), oauth, versioning, secrets]
-  const metrics = metricsPart(ground, parts, engine.identify)
-  const steps = { ...versioning.steps, observe: metrics.observe }
-  const endpoints = permit([...parts, metrics].flatMap((part) => part.endpoints ?? []))
-  const server = serverOf(ground, prepared, engine, endpoints, steps)
-  const work = workOf(ground, parts)
-  return {
-    ...prepared,
-    administration: engine.administration,
-    people: engine.people,
-    tokens: engine.tokens,
-    hasher: engine.hasher,
-    oauth,
+async function compose(
+  base: Omit<Foundation, 'trail'>,
+  address: { publicUrl: string },
+): Promise<App> {
+  const prepared = await prepareDatabase(base)
+  const foundation: Foundation = { ...base, trail: prepared.trail }
+  const { config, log, db } = foundation
+  const lifecycle = { isDraining: false }
+
+  const secrets = await assembleSecrets(foundation)
+  const modules = await composeModules(foundation, prepared)
+  const system = assembleSystem(foundation, prepared, {
+    list: modules.list,
+    perform: modules.perform,
+    collections: [...modules.catalog.entries.keys()],
+    isDraining: () => lifecycle.isDraining,
     secrets,
+  })
+  const components = [system, ...componentsOf(foundation, modules), secrets]
+  const metrics = assembleMetrics(foundation, components, modules.identify)
+  const endpoints = permit([...components, metrics].flatMap(({ endpoints = [] }) => endpoints))
+  const server = composeServer(foundation, prepared, modules, endpoints, metrics.observe)
+  const work = createBackgroundWork(log, foundation.clock, components)
+
+  return {
     db,
+    service: prepared.service,
+    versions: prepared.versions,
+    firstRun: prepared.firstRun,
+    seeded: prepared.seeded,
+    administration: modules.administration,
+    people: modules.people,
+    hasher: modules.hasher,
+    oauth: modules.oauth,
     clock: prepared.keeper,
-    versioning,
-    audit: trail,
+    versioning: modules.versioning,
+    tokens: modules.tokens,
+    audit: prepared.trail,
+    secrets,
     permissions: permissionsOf(endpoints),
-    openapi: (version) => engine.documents.get(version),
+    openapi: (version) => modules.documents.get(version),
     inject: server.inject,
-    work: work.begin,
+    work: work.start,
     async listen() {
-      await work.begin()
+      await work.start()
       const bound = await server.listen({ host: config.host, port: config.port })
       address.publicUrl = publicUrlOf(config, bound.port)
       log.flush?.()
       return bound
     },
     async drain() {
-      state.draining = true
+      lifecycle.isDraining = true
       server.leave()
       if (server.isListening) await delay(drainDelayMs(config))
     },
     async close() {
-      state.draining = true
+      lifecycle.isDraining = true
       await Promise.all([server.drain(DRAIN_LIMIT_MS), work.drain()])
-      await work.end()
+      await work.stop()
       await db.close()
     },
   }
 }
 
-/** A balancer in front of several nodes has to notice; in front of SQLite there is one node. */
+/** On PostgreSQL a load balancer must notice that the node leaves; on SQLite there is one node. */
 const drainDelayMs = ({ drainDelayS, databaseUrl }: Config): number =>
   1000 * (drainDelayS ?? (databaseAddress(databaseUrl).kind === 'postgres' ? 5 : 0))
 
-type Engine = ReturnType<typeof equip>
+type Modules = Awaited<ReturnType<typeof composeModules>>
 
-/** What handlers work with. */
-function equip(ground: Ground, prepared: Prepared) {
-  const { service, versions, keys } = prepared
-  const { config, clock, vault, db, publicUrl } = ground
-  const revokeSubject: Tokens['revokeSubject'] = (...whose) => tokens.revokeSubject(...whose)
-  const forget = (id: number) => people.forget(id)
-  const credentials = credentialsOf(ground, service, { revokeSubject }, forget)
-  const happening = happeningOf(ground, service, credentials, prepared.publicScope)
-  const { record, catalog } = happening
+/** Creates the modules, lower ones first. Calls from a lower to a higher one go through `late`. */
+async function composeModules(foundation: Foundation, prepared: PreparedDatabase) {
+  const { config, clock, random, log, trail, vault, db, publicUrl } = foundation
+  const { service, versions } = prepared
+  const late = createLateCalls()
+  const { bell, record, catalog, types } = assembleEvents(foundation, prepared, late)
+  const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
   const perform = createPerform({ db, clock, vault })
-  const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
-  const { clients, lookup } = clientsOf(ground)
-  const making = makersOf(ground, happening)
-  const issuing = tokensOf(ground, {
-    record,
-    list,
-    lookup: { ...lookup, person: (...whose) => people.person(...whose) },
-  })
-  const tokens = endingRegistrations(issuing, making.makers)
   const administration = { ...prepared.administration, record }
-  const signing = peopleOf(ground, { administration, record, perform, list, tokens, catalog })
-  const { people } = signing
+
+  const wake = late.wakeDeliveries
+  const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
+  const clients = knownClients({ db, clock })
+  const { findPerson } = late
+  const issuer = assembleTokens(foundation, { record, list, clients, findPerson })
+  const tokens = withMakerReview(issuer, makers)
+  const signIn = { administration, record, perform, list, tokens, catalog }
+  const { people, consoleSessions, hasher, devices } = assemblePeople(foundation, signIn)
   const verifiers: Verifiers = {
-    apikey: ({ value }, call) => keys.verify(value, call.address),
+    apikey: ({ value }, call) => prepared.keys.verify(value, call.address),
     bearer: ({ value }) => tokens.verify(value),
     basic: people.basic,
   }
-  /** These hash no password: a Basic pair passes only where it was verified a short while ago. */
+  // These hash no password: Basic credentials pass only if they were verified a short while ago.
   const cheapVerifiers: Verifiers = { ...verifiers, basic: people.known }
-  const known = identify(cheapVerifiers)
-  const made = { ...happening, ...signing, ...making, administration, db, list, perform, documents }
-  return { ...made, tokens, clients, verifiers, cheapVerifiers, identify: known }
-}
-
-/** The rooms with doors or work of their own. */
-function partsOf(
-  ground: Ground,
-  prepared: Prepared,
-  engine: Engine,
-  health: { readonly draining: () => boolean; readonly secrets: SecretsPart },
-): readonly Part[] {
-  const { publicUrl } = ground
-  const { administration, catalog, list, perform } = engine
-  const collections = [...catalog.entries.keys()]
-  return [
-    systemPart(ground, prepared, { list, perform, collections, ...health }),
-    { endpoints: openApiEndpoints(engine.documents, publicUrl) },
-    { endpoints: [protectedEndpoint, ...resourceEndpoints(catalog, engine)] },
-    { endpoints: customEndpoints(catalog, engine) },
-    eventPart(ground, { ...engine, ...catalog, external: externalTypes(prepared.service) }),
-    webhookPart(ground, { ...engine, ...catalog }),
-    deliveryPart(ground, { ...catalog, ...engine }),
-    { endpoints: customerEndpoints(administration, engine) },
-    { endpoints: keyEndpoints(administration, engine) },
-    engine.tokens,
-    engine.people,
-    engine.consoleSessions,
-  ]
-}
-
-/** Background work: begun once, ended in the opposite order. */
-function workOf({ log, clock }: Ground, parts: readonly Part[]) {
-  let stopJanitor: (() => Promise<void>) | undefined
+  const identifyCaller = identify(cheapVerifiers)
+  const oauth = createOauth({
+    administration,
+    clients,
+    tokens,
+    devices,
+    people,
+    identify: identifyCaller,
+    vault,
+    list,
+    perform,
+    service: service.name,
+    issuer: publicUrl,
+  })
+  const deliveries = assembleDeliveries(foundation, { newest: catalog.newest, types })
+  const versioning = await openVersions({
+    db,
+    clock,
+    random,
+    trail,
+    log,
+    list,
+    definitions: service.versions,
+    changes: changesOf(service.resources),
+    vendor: service.vendor,
+    strict: config.strictVersion,
+    publicUrl,
+    identify: identifyCaller,
+    record,
+  })
+  late.bind({
+    renderObject: catalog.render,
+    coveredBy: types.coveredBy,
+    livingVersion: versioning.living,
+    wakeDeliveries: deliveries.wake,
+    revokeSubject: tokens.revokeSubject,
+    evictPerson: people.forget,
+    findPerson: people.person,
+  })
+  await makers.fillScopes()
   return {
-    async begin() {
-      if (stopJanitor) return
-      const chores = Object.assign({}, ...parts.map((part) => part.chores))
-      stopJanitor = startJanitor(log, chores, clock)
-      for (const part of parts) await part.start?.()
-    },
-    drain: () => Promise.all(parts.map((part) => part.drain?.())),
-    async end() {
-      await stopJanitor?.()
-      for (const part of [...parts].reverse()) await part.stop?.()
-    },
+    administration,
+    bell,
+    catalog,
+    cheapVerifiers,
+    consoleSessions,
+    currentScopes,
+    deliveries,
+    documents,
+    hasher,
+    identify: identifyCaller,
+    list,
+    makers,
+    oauth,
+    people,
+    perform,
+    record,
+    tokens,
+    types,
+    verifiers,
+    versioning,
   }
 }
 
-/** Steps that parts give to the pipeline. */
-type Steps = VersionSteps & { readonly observe: After }
-type ServerSteps = Steps & { readonly shed: Step }
+/** The modules as components, in the order in which they start. */
+function componentsOf(foundation: Foundation, modules: Modules): readonly Component[] {
+  const { db, publicUrl } = foundation
+  const { administration, bell, catalog, identify, list, perform, record, types } = modules
+  const livingVersion = modules.versioning.living
+  return [
+    { endpoints: openApiEndpoints(modules.documents, publicUrl) },
+    { endpoints: [protectedEndpoint, ...resourceEndpoints(catalog, { db, list, perform })] },
+    { endpoints: customEndpoints(catalog, { db, perform, record }) },
+    assembleEventEndpoints(foundation, {
+      bell,
+      catalog,
+      identify,
+      list,
+      livingVersion,
+      perform,
+      record,
+      types,
+    }),
+    assembleWebhooks(foundation, {
+      catalog,
+      types,
+      list,
+      perform,
+      livingVersion,
+      wake: modules.deliveries.wake,
+      makers: modules.makers,
+      currentScopes: modules.currentScopes,
+    }),
+    modules.deliveries,
+    { endpoints: customerEndpoints(administration, { list, perform }) },
+    { endpoints: keyEndpoints(administration, { list, perform }) },
+    modules.tokens,
+    modules.people,
+    modules.consoleSessions,
+    modules.oauth,
+    modules.versioning,
+  ]
+}
 
-function serverOf(
-  ground: Ground,
-  prepared: Prepared,
-  engine: Engine,
+function composeServer(
+  foundation: Foundation,
+  prepared: PreparedDatabase,
+  modules: Modules,
   all: readonly Endpoint[],
-  steps: Steps,
+  observe: After,
 ): HttpServer {
-  const { config } = ground
-  const egress = createEgress(ground.clock)
-  const endpoints = all.filter((endpoint) => ground.serves !== false || ofEveryNode(endpoint))
+  const { config, log, clock, random } = foundation
+  const egress = createEgress(clock)
+  const endpoints = foundation.serves === false ? all.filter(isServedByEveryNode) : all
   return createServer({
-    ...ground,
     endpoints,
-    vendor: prepared.service.vendor,
+    pipeline: composePipeline(foundation, prepared, modules, { observe, shed: shed(egress) }),
+    log,
+    clock,
+    random,
     front: createFront(config.trustProxy.join(',') || undefined),
-    // First segments under `/api`: what stands there is a path, not a version.
+    // First segments under `/api` that are paths; any other first segment is a version.
     roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
-    tls: tlsOf(config),
     egress,
-    pipeline: pipelineOf(ground, prepared, engine, { ...steps, shed: shed(egress) }),
+    tls: tlsOf(config),
+    vendor: prepared.service.vendor,
     errorShapes: { oauth: oauthProblem, page: pageProblem },
   })
 }
 
-function pipelineOf(
-  ground: Ground,
-  { service, keys }: Prepared,
-  { verifiers, cheapVerifiers, consoleSessions, identify }: Engine,
-  steps: ServerSteps,
-) {
-  const { config, clock, db, publicUrl } = ground
+function composePipeline(
+  { config, clock, db, publicUrl }: Foundation,
+  { service, keys }: PreparedDatabase,
+  { verifiers, cheapVerifiers, consoleSessions, identify, versioning }: Modules,
+  { observe, shed }: { readonly observe: After; readonly shed: Step },
+): Pipeline {
   const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
   const quota = createQuota(db, clock, rateOf(config))
   return createPipeline({
@@ -315,22 +372,22 @@ function pipelineOf(
     ),
     limit: quota.limit,
     crossSite: crossSite({ publicUrl, allows: cors.allowsCredentials }),
-    explicitVersion: steps.explicit,
+    explicitVersion: versioning.steps.explicit,
     acceptable: acceptable(service.vendor),
     authenticate: authenticate({ verifiers, publicUrl, used: keys.noteUse }),
     limitVerified: quota.limitVerified,
-    shed: steps.shed,
-    settledVersion: steps.settled,
+    shed,
+    settledVersion: versioning.steps.settled,
     authorize,
-    versionSignals: steps.signals,
-    versionUsage: steps.count,
+    versionSignals: versioning.steps.signals,
+    versionUsage: versioning.steps.count,
     conditional,
     warnings: addWarnings,
     privateResponse,
     urlCredential,
     corsHeaders: cors.headers,
     strictTransport,
-    observe: steps.observe,
+    observe,
   })
 }
 

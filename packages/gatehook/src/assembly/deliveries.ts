@@ -1,28 +1,27 @@
-/** The part of deliveries: the engine, configured; wakes go to it, on this node or on others. */
+/** Configures the delivery engine. */
 import { readFileSync } from 'node:fs'
 import { masterSecrets, secretFile } from '../config/environment.ts'
 import { createDeliveries, type Deliveries } from '../deliveries/deliveries.ts'
 import { webhookMetrics } from '../deliveries/metrics.ts'
 import type { EventAccess } from '../events/event-access.ts'
-import type { Ground, Part } from './ground.ts'
+import type { Component, Foundation } from './foundation.ts'
 
-export interface DeliveryPartDeps {
+export interface DeliveryAssembly {
   /** The newest version: the shape of the engine's own events. */
   readonly newest: string
   readonly types: EventAccess
-  /** Who makes deliveries calls `wake` here. */
-  readonly sender: { wake: (webhookNos: readonly number[]) => void }
 }
 
-export function deliveryPart(
-  { config, db, log, vault, delivers, release }: Ground,
-  { newest, sender, types }: DeliveryPartDeps,
-): Deliveries & Part {
+/** Throws when the file of `GATEHOOK_WEBHOOK_CA` cannot be read. */
+export function assembleDeliveries(
+  { config, db, log, vault, delivers = true, release = '0' }: Foundation,
+  { newest, types }: DeliveryAssembly,
+): Deliveries & Component {
   const { deliveryRate: rate, webhookCa } = config
   const deliveries = createDeliveries({
     db,
     log,
-    delivers: delivers ?? true,
+    delivers,
     settings: {
       databaseUrl: config.databaseUrl,
       masterSecrets: masterSecrets(config) ?? vault.masters(),
@@ -35,16 +34,15 @@ export function deliveryPart(
       rate: rate
         ? { limit: rate.limit, windowMs: rate.windowS * 1000, burst: rate.burst }
         : undefined,
-      userAgent: `Gatehook-Webhooks/${release ?? '0'}`,
+      userAgent: `Gatehook-Webhooks/${release}`,
       shape: newest,
       coverage: coverageOf(types),
     },
   })
-  sender.wake = deliveries.wake
   return { ...deliveries, drain: deliveries.stop, metrics: webhookMetrics(deliveries.figures) }
 }
 
-/** The rules of §9.14 as plain values, for the thread of the engine. */
+/** Returns the rules of §9.14 as plain values, which the engine's thread can receive. */
 const coverageOf = ({ collections, coveredBy }: EventAccess) =>
   Object.fromEntries(
     [...collections.keys()].flatMap((type) => {

@@ -1,63 +1,90 @@
-/** The part of events: lists, what existing backends post, the stream. */
+/** Assembles events: the recorder with its sinks, the catalog that records, the endpoints. */
 import type { Identify } from '../access/authenticate.ts'
 import { createOutbox } from '../deliveries/outbox.ts'
 import { type Bell, createBell } from '../events/bell.ts'
 import { readableTypes } from '../events/event-access.ts'
 import { createFeed } from '../events/feed.ts'
-import { type EventDeps, eventEndpoints } from '../events/routes.ts'
-import { createRecorder, type Sink } from '../events/store.ts'
+import { eventEndpoints } from '../events/routes.ts'
+import { createRecorder, type RecordEvent } from '../events/store.ts'
 import { streamEndpoint } from '../events/stream.ts'
-import type { Principal, Scope } from '../kernel/principal.ts'
-import { createCatalog, newestOf } from '../resources/catalog.ts'
-import { eventTypesOf } from '../resources/event-types.ts'
-import type { Credentials } from '../resources/rows.ts'
-import type { ServiceDefinition } from '../resources/service.ts'
-import type { Ground, Part } from './ground.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import type { Principal } from '../kernel/principal.ts'
+import type { Lister } from '../lists/list.ts'
+import { type Catalog, createCatalog, newestOf } from '../resources/catalog.ts'
+import { type EventTypes, eventTypesOf } from '../resources/event-types.ts'
+import { externalTypes } from '../resources/service.ts'
+import type { Component, Foundation } from './foundation.ts'
+import type { LateCalls } from './late-calls.ts'
+import { assembleCredentials } from './people.ts'
+import type { PreparedDatabase } from './prepare-database.ts'
 
-/**
- * What happens, and who is told in the same transaction: the bell of the streams, the outbox of the
- * deliveries.
- */
-export function happeningOf(
-  { clock, random, db }: Ground,
-  service: ServiceDefinition,
-  credentials: Credentials | undefined,
-  publicScope: Scope,
-) {
-  const bell = createBell()
-  const sinks: Sink[] = [bell.sink]
-  const record = createRecorder({ clock, random, shape: newestOf(service), sinks })
-  const { counterSlots } = db.dialect
-  const facts = { clock, record, counterSlots, credentials, publicScope }
-  const catalog = createCatalog(service, facts)
-  /** Which version stands for a retired one (§9.11): the room of versions says so, once open. */
-  const ends = { living: (version: string) => version }
-  const effective = (version: string) => ends.living(version)
-  /** Who sends is made later, and may stand on another node. */
-  const sender = { wake: (_webhookNos: readonly number[]) => {} }
-  const wake = (webhookNos: readonly number[]) => sender.wake(webhookNos)
-  const types = eventTypesOf(catalog, clock)
-  const { coveredBy } = types
-  sinks.push(createOutbox({ clock, render: catalog.render, effective, coveredBy, wake }))
-  const readable = (principal: Principal) => readableTypes(types, principal)
-  return {
-    ...{ bell, record, catalog, types, readableTypes: readable },
-    ...{ ends, effective, sender, wake },
-  }
-}
-
-export interface EventPartDeps extends Omit<EventDeps, 'db'> {
+interface EventModules {
   readonly bell: Bell
-  readonly identify: Identify
+  readonly record: RecordEvent
+  readonly catalog: Catalog
+  readonly types: EventTypes
 }
 
-export function eventPart({ db, log, clock }: Ground, deps: EventPartDeps): Part {
-  const feed = createFeed(db)
-  const elapsedMs = () => clock.elapsedMs()
-  return {
-    endpoints: [
-      ...eventEndpoints({ ...deps, db }),
-      streamEndpoint({ ...deps, feed, elapsedMs, log }),
-    ],
-  }
+/** Creates the recorder of events with its two sinks: event streams and the delivery outbox. */
+export function assembleEvents(
+  foundation: Foundation,
+  { service, publicScope }: PreparedDatabase,
+  late: LateCalls,
+): EventModules {
+  const { clock, random, db } = foundation
+  const bell = createBell()
+  const outbox = createOutbox({
+    clock,
+    render: late.renderObject,
+    effective: late.livingVersion,
+    coveredBy: late.coveredBy,
+    wake: late.wakeDeliveries,
+  })
+  const sinks = [bell.sink, outbox]
+  const record = createRecorder({ clock, random, shape: newestOf(service), sinks })
+  const catalog = createCatalog(service, {
+    clock,
+    record,
+    counterSlots: db.dialect.counterSlots,
+    credentials: assembleCredentials(foundation, service, late),
+    publicScope,
+  })
+  return { bell, record, catalog, types: eventTypesOf(catalog, clock) }
+}
+
+export interface EventEndpointAssembly extends EventModules {
+  readonly identify: Identify
+  readonly list: Lister
+  readonly perform: Perform
+  /** Returns the version that serves callers pinned to `version` now (§9.11). */
+  readonly livingVersion: (version: string) => string
+}
+
+export function assembleEventEndpoints(
+  { db, log, clock }: Foundation,
+  { bell, record, catalog, types, identify, list, perform, livingVersion }: EventEndpointAssembly,
+): Component {
+  const { render } = catalog
+  const readable = (principal: Principal) => readableTypes(types, principal)
+  const stream = streamEndpoint({
+    feed: createFeed(db),
+    bell,
+    render,
+    readableTypes: readable,
+    effective: livingVersion,
+    identify,
+    elapsedMs: () => clock.elapsedMs(),
+    log,
+  })
+  const lists = eventEndpoints({
+    db,
+    list,
+    perform,
+    record,
+    render,
+    readableTypes: readable,
+    external: externalTypes(catalog.service),
+    effective: livingVersion,
+  })
+  return { endpoints: [...lists, stream] }
 }

@@ -1,4 +1,4 @@
-/** The part of people: who signs in to the service, and the operators of its console. */
+/** Assembles the sign-in of people and of the console's operators. */
 import type { Administration } from '../access/administration.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Perform } from '../idempotency/perform.ts'
@@ -16,9 +16,10 @@ import type { Credentials } from '../resources/rows.ts'
 import { personScopesOf } from '../resources/scopes.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { Tokens } from '../tokens/grant.ts'
-import type { Ground } from './ground.ts'
+import type { Foundation } from './foundation.ts'
+import type { LateCalls } from './late-calls.ts'
 
-export interface PeopleFrom {
+export interface SignInAssembly {
   readonly administration: Administration
   readonly record: RecordEvent
   readonly perform: Perform
@@ -27,7 +28,7 @@ export interface PeopleFrom {
   readonly catalog: Catalog
 }
 
-export interface PeoplePart {
+export interface SignInModules {
   readonly people: People
   readonly consoleSessions: ConsoleSessions
   /** Hashes passwords of people and operators, in one queue. */
@@ -35,41 +36,67 @@ export interface PeoplePart {
   readonly devices: Devices
 }
 
-export function peopleOf(ground: Ground, from: PeopleFrom): PeoplePart {
-  const { config, random, clock, vault, db } = ground
-  const { administration: admin, catalog } = from
+export function assemblePeople(
+  { config, random, clock, vault, db, log }: Foundation,
+  { administration: admin, record, perform, list, tokens, catalog }: SignInAssembly,
+): SignInModules {
+  const { service } = catalog
   const hasher = createHasher({ random, clock })
   const devices = createDevices(vault, random)
   const recognizedClients = createRecognizedClients(db, clock, vault)
-  const deps = {
-    ...ground,
-    ...from,
+  const directory = directoryOf(catalog)
+  const judge = createSignIn({ admin, vault, hasher, record, directory }, recognizedClients)
+  const people = createPeople(
+    {
+      admin,
+      vault,
+      log,
+      record,
+      perform,
+      list,
+      tokens,
+      hasher,
+      devices,
+      directory,
+      claims: service.claims,
+      defaultScopes: personScopesOf(service),
+      basicFrom: config.basicAllowedCidrs,
+    },
+    judge,
+    recognizedClients,
+  )
+  const secondFactor = createSecondFactor({ admin, vault, service: service.name })
+  const consoleSessions = createConsoleSessions({
     admin,
+    list,
+    perform,
     hasher,
+    secondFactor,
+    judge,
     devices,
-    directory: directoryOf(catalog),
-    claims: catalog.service.claims,
-    defaultScopes: personScopesOf(catalog.service),
-    basicFrom: config.basicAllowedCidrs,
-  }
-  const judge = createSignIn(deps, recognizedClients)
-  const people = createPeople(deps, judge, recognizedClients)
-  const service = catalog.service.name
-  const secondFactor = createSecondFactor({ admin, vault, service })
-  const consoleSessions = createConsoleSessions({ ...deps, judge, secondFactor })
+  })
   return { people, consoleSessions, hasher, devices }
 }
 
-/** What follows the rows that sign in; `forget` runs for each after the commit. */
-export function credentialsOf(
-  { clock, random, trail }: Ground,
+/**
+ * Returns the functions that create, rename and delete the credential of a row that signs in;
+ * undefined for a service in which no resource signs in.
+ */
+export function assembleCredentials(
+  { clock, random, trail }: Foundation,
   { resources }: ServiceDefinition,
-  tokens: Pick<Tokens, 'revokeSubject'>,
-  forget: (id: number) => void,
+  { revokeSubject, evictPerson }: Pick<LateCalls, 'revokeSubject' | 'evictPerson'>,
 ): Credentials | undefined {
   const definition = signingIn(resources)
   if (!definition) return undefined
   const { name: resource, signsIn } = definition
-  const sources = { clock, random, trail }
-  return createHooks({ resource, username: signsIn!.username, tokens, forget, ...sources })
+  return createHooks({
+    resource,
+    username: signsIn!.username,
+    tokens: { revokeSubject },
+    forget: evictPerson,
+    clock,
+    random,
+    trail,
+  })
 }

@@ -1,4 +1,4 @@
-/** The part of the master secret: the vault of this node, its columns, its rotation. */
+/** Assembles the master secret of this node: its vault, its encrypted columns and its rotation. */
 import { encryptedAuditKeys } from '../audit/chain-store.ts'
 import type { Config } from '../config/config.ts'
 import { firstSecrets, masterSecrets, secretFile } from '../config/environment.ts'
@@ -27,9 +27,9 @@ import type { SealedColumn } from '../storage/sealed-column.ts'
 import type { Check } from '../system/health.ts'
 import { sealedSigningKeys } from '../tokens/key-store.ts'
 import { MARK_PURPOSE } from '../tokens/refresh-token.ts'
-import type { Ground, Part } from './ground.ts'
+import type { Component, Foundation } from './foundation.ts'
 
-/** Every column with values that `vault.seal` has encrypted. A rotation rewrites these. */
+/** Every column whose values the vault has encrypted. A rotation rewrites these. */
 export const sealedColumns: readonly SealedColumn[] = [
   sealedSigningKeys,
   sealedWebhookSecrets,
@@ -41,8 +41,8 @@ export const sealedColumns: readonly SealedColumn[] = [
 ]
 
 /**
- * The secrets of this node; undefined for a new database on SQLite, whose secret is yet to be
- * created. Throws a `ConfigError` where the secret of a database in use is missing.
+ * Returns the secrets of this node; undefined for a new database on SQLite, whose secret does not
+ * exist yet. Throws `ConfigError` when the secret of a database in use is missing.
  */
 async function secretsFor(db: Database, config: Config): Promise<readonly string[] | undefined> {
   const secrets = masterSecrets(config)
@@ -55,7 +55,7 @@ async function secretsFor(db: Database, config: Config): Promise<readonly string
   return undefined
 }
 
-/** Throws a `ConfigError` with one sentence when the node's secrets do not fit the database. */
+/** Throws `ConfigError` with one sentence when the node's secrets do not fit the database. */
 export async function openVault(db: Database, config: Config, random: Random): Promise<Vault> {
   const secrets = (await secretsFor(db, config)) ?? firstSecrets(config, random)
   const vault = new Vault(secrets, random)
@@ -63,7 +63,7 @@ export async function openVault(db: Database, config: Config, random: Random): P
   return vault
 }
 
-/** Throws what `openVault` throws; creates nothing. */
+/** Throws the errors of `openVault`; creates nothing. */
 export async function checkMasterSecret(db: Database, config: Config): Promise<void> {
   const secrets = await secretsFor(db, config)
   if (secrets) await activateFitting(db, config, new Vault(secrets, systemRandom()))
@@ -74,30 +74,36 @@ async function activateFitting(db: Database, config: Config, vault: Vault): Prom
   if (keyId !== undefined) vault.activate(keyId)
 }
 
-/** Once the tables are there: stores which secret encrypts, where that is not stored yet. */
+/** Stores which secret encrypts, if the database does not hold that yet. Needs migrated tables. */
 export async function settleSecrets({
   db,
   config,
   vault,
   random,
-}: Pick<Ground, 'db' | 'config' | 'vault' | 'random'>): Promise<void> {
+}: Pick<Foundation, 'db' | 'config' | 'vault' | 'random'>): Promise<void> {
   await adoptSecret(db, vault.masters()[0]!, random)
-  // Of nodes that start at once with different secrets, one was faster.
+  // When nodes with different secrets start at once, the first one to write decides.
   await activateFitting(db, config, vault)
   const file = secretFile(config)
   if (file !== undefined) await removeStaleFile(db, file)
 }
 
-export interface SecretsPart extends Part {
+export interface SecretsComponent extends Component {
   rotate(rotation: RotationCallbacks): Promise<RotationResult>
   status(): Promise<SecretStatus>
-  /** Reads which secret encrypts, as each second once this node works. */
+  /** Reads which secret encrypts. A started node does so each second. */
   follow(): Promise<void>
   readonly check: Check
 }
 
-export async function secretsPart(ground: Ground): Promise<SecretsPart> {
-  const { db, log, clock, random, vault, config } = ground
+export async function assembleSecrets({
+  db,
+  log,
+  clock,
+  random,
+  vault,
+  config,
+}: Foundation): Promise<SecretsComponent> {
   const configured = () => masterSecrets(config) ?? vault.masters()
   const keeper = secretKeeper({ db, clock, vault, configured })
   await keeper.follow()
@@ -108,13 +114,21 @@ export async function secretsPart(ground: Ground): Promise<SecretsPart> {
     { purpose: CLIENTS_PURPOSE, retentionMs: CLIENT_LIFE_MS },
     { purpose: DEVICE_PURPOSE, retentionMs: CLIENT_LIFE_MS },
   ]
-  const source = { secretFile: secretFile(config), configured }
   let stopFollowing = () => {}
   return {
     follow: keeper.follow,
     rotate: (rotation) =>
       rotateSecrets(
-        { db, clock, random, vault, columns: sealedColumns, retiredPurposes, ...source },
+        {
+          db,
+          clock,
+          random,
+          vault,
+          columns: sealedColumns,
+          retiredPurposes,
+          secretFile: secretFile(config),
+          configured,
+        },
         rotation,
       ),
     status: () => readSecretStatus(db, sealedColumns),

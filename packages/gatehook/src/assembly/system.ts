@@ -1,4 +1,4 @@
-/** The part of the operator: probes, `/`, audit trail, clock, figures, and what expires. */
+/** Assembles the operator's endpoints: probes, `/`, audit trail, clock and system figures. */
 import { countKeys } from '../access/store.ts'
 import { describeConfig } from '../config/describe.ts'
 import type { Perform } from '../idempotency/perform.ts'
@@ -14,28 +14,27 @@ import {
   systemEndpoint,
 } from '../system/routes.ts'
 import { followClock } from '../system/worker.ts'
-import type { Ground, Part } from './ground.ts'
-import type { Prepared } from './prepare.ts'
-import type { SecretsPart } from './secrets.ts'
+import type { Component, Foundation } from './foundation.ts'
+import type { PreparedDatabase } from './prepare-database.ts'
+import type { SecretsComponent } from './secrets.ts'
 
-export interface SystemDeps {
+export interface SystemAssembly {
   readonly list: Lister
   readonly perform: Perform
   readonly collections: readonly string[]
-  readonly draining: () => boolean
-  readonly secrets: Pick<SecretsPart, 'check'>
+  readonly isDraining: () => boolean
+  readonly secrets: Pick<SecretsComponent, 'check'>
 }
 
-export function systemPart(
-  ground: Ground,
-  { service, versions, keeper, keys, trail }: Prepared,
-  { list, perform, collections, draining, secrets }: SystemDeps,
-): Part {
-  const { db, log, clock, config } = ground
+export function assembleSystem(
+  { db, log, clock, config, release = 'unknown' }: Foundation,
+  { service, versions, keeper, keys, trail }: PreparedDatabase,
+  { list, perform, collections, isDraining, secrets }: SystemAssembly,
+): Component {
   const read = {
     database: databaseCheck(db),
     migrations: migrationCheck(db),
-    draining: drainCheck(draining),
+    draining: drainCheck(isDraining),
   }
   const write = { ...read, writes: writeCheck(db, clock), master_secret: secrets.check }
   let stopClock = () => {}
@@ -50,7 +49,7 @@ export function systemPart(
         clock,
         log,
         checks: write,
-        release: ground.release ?? 'unknown',
+        release,
         node: process.version,
         startedMs: clock.elapsedMs(),
         configuration: describeConfig(config),

@@ -1,29 +1,44 @@
-/** The part of tokens: what it is configured to, and whom it asks about a customer. */
+/** Assembles access and refresh tokens: their lifetimes, and the lookups that sessions need. */
 import { rateFrom } from '../access/key-verifier.ts'
 import { findCustomer } from '../access/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Lister } from '../lists/list.ts'
 import { endSignIns } from '../oauth/browser.ts'
+import type { KnownClients } from '../oauth/known-clients.ts'
+import { clientFacts, clientPermissions } from '../oauth/room.ts'
 import type { Database } from '../storage/database.ts'
-import type { CustomerFacts, TokenLookup, Tokens } from '../tokens/grant.ts'
+import type { CustomerFacts, Tokens } from '../tokens/grant.ts'
 import { createTokens } from '../tokens/tokens.ts'
-import type { Ground } from './ground.ts'
+import type { Foundation } from './foundation.ts'
+import type { LateCalls } from './late-calls.ts'
 
-export interface TokensFrom {
+export interface TokenAssembly {
   readonly record: RecordEvent
   readonly list: Lister
-  /** Asked when a token is refreshed; the rooms that know may be made later. */
-  readonly lookup: Omit<TokenLookup, 'customer'>
+  readonly clients: KnownClients
+  readonly findPerson: LateCalls['findPerson']
 }
 
-export function tokensOf(ground: Ground, { record, list, lookup }: TokensFrom): Tokens {
-  const { config, db, publicUrl } = ground
+export function assembleTokens(
+  { config, db, clock, random, trail, vault, log, publicUrl }: Foundation,
+  { record, list, clients, findPerson }: TokenAssembly,
+): Tokens {
   return createTokens({
-    ...ground,
+    db,
+    clock,
+    random,
+    trail,
+    vault,
+    log,
     record,
     list,
     alsoEnd: endSignIns,
-    lookup: { ...lookup, customer: (id) => customerFacts(db, id) },
+    lookup: {
+      person: findPerson,
+      client: clientFacts(clients, clock),
+      clientPermissions: (id) => clientPermissions(db, id),
+      customer: (id) => customerFacts(db, id),
+    },
     lives: {
       accessMs: config.accessTokenTtlS * 1000,
       idleMs: config.refreshTokenTtlS * 1000,

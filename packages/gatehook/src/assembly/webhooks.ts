@@ -1,4 +1,4 @@
-/** The part of webhooks: registrations, the log, replays, and the door to receivers. */
+/** Assembles webhooks: registrations, the delivery log, replays and test deliveries. */
 import { readFileSync } from 'node:fs'
 import { endPostponement } from '../deliveries/postponed.ts'
 import { retention } from '../deliveries/retention.ts'
@@ -22,58 +22,72 @@ import { createMakers, type Makers } from '../webhooks/makers.ts'
 import { createPostLimits } from '../webhooks/post-limits.ts'
 import { createReplayWorker } from '../webhooks/replay-worker.ts'
 import { webhookEndpoints } from '../webhooks/routes.ts'
-import type { Ground, Part } from './ground.ts'
+import type { Component, Foundation } from './foundation.ts'
 
-export interface WebhookPartDeps {
+export interface WebhookAssembly {
   readonly catalog: Catalog
   readonly types: EventTypes
   readonly list: Lister
   readonly perform: Perform
-  /** The version a pinned one is served in now (§9.11). */
-  readonly effective: (version: string) => string
-  /** Registrations, by number, that have something to do. */
+  /** Returns the version that serves registrations pinned to `version` now (§9.11). */
+  readonly livingVersion: (version: string) => string
+  /** Wakes the delivery engine for registrations, by number. */
   readonly wake: (webhookNos: readonly number[]) => void
   readonly makers: Makers
   readonly currentScopes: CurrentScopes
 }
 
-export function webhookPart(ground: Ground, deps: WebhookPartDeps): Part {
-  const { db, clock, config } = ground
-  const { catalog, list, effective, makers } = deps
+export function assembleWebhooks(
+  { db, clock, random, log, vault, trail, config, release = '0' }: Foundation,
+  { catalog, types, list, perform, livingVersion, wake, makers, currentScopes }: WebhookAssembly,
+): Component {
   const { render, newest, versions } = catalog
+  const allowPrivate = config.webhookAllowPrivate
   const transport = lateTransport({
     clock,
-    allowPrivate: config.webhookAllowPrivate,
+    allowPrivate,
     timeoutMs: config.webhookTimeoutMs,
     ca: config.webhookCa === null ? undefined : readFileSync(config.webhookCa, 'utf8'),
   })
   const limiter = db.dialect.shared ? sharedLimiter(clock, drawFrom(db)) : localLimiter(clock)
   const rate = config.deliveryRate
   const replays = createReplayWorker({
-    ...ground,
-    ...deps,
+    db,
+    clock,
+    random,
+    log,
+    types,
     render,
+    effective: livingVersion,
+    wake,
     rate: rate ? { limit: rate.limit, windowMs: rate.windowS * 1000 } : undefined,
   })
   const desk = {
-    ...ground,
-    ...deps,
+    db,
+    clock,
+    random,
+    trail,
+    vault,
+    perform,
+    types,
+    currentScopes,
     newest,
-    versions: () => versions.filter((version) => effective(version) === version),
+    versions: () => versions.filter((version) => livingVersion(version) === version),
     send: transport.send,
-    allowPrivate: config.webhookAllowPrivate,
-    userAgent: `Gatehook-Webhooks/${ground.release ?? '0'}`,
+    allowPrivate,
+    userAgent: `Gatehook-Webhooks/${release}`,
     limits: createPostLimits(limiter),
+    wake,
     replayStarted: replays.nudge,
   }
   return {
-    endpoints: webhookEndpoints({ desk, list, tests: { render, effective } }),
+    endpoints: webhookEndpoints({ desk, list, tests: { render, effective: livingVersion } }),
     chores: {
       ...retention(db, clock),
       postponed: () => endPostponement(db, clock, longestWaitMs(config.webhookScheduleS)),
       registration_scopes: makers.fillScopes,
     },
-    // A file without certificate authorities is reported at the start, not by the first delivery.
+    // An unreadable file of certificate authorities fails the start, not the first delivery.
     async start() {
       if (config.webhookCa !== null) await transport.open()
       replays.start()
@@ -85,40 +99,53 @@ export function webhookPart(ground: Ground, deps: WebhookPartDeps): Part {
   }
 }
 
-export interface MakersFrom {
+export interface MakerAssembly {
   readonly catalog: Catalog
   readonly types: EventTypes
   readonly record: RecordEvent
   readonly wake: (webhookNos: readonly number[]) => void
 }
 
-/** Who makes registrations, and which scopes they hold at this moment. */
-export function makersOf(
-  ground: Ground,
-  { catalog, types, record, wake }: MakersFrom,
+/**
+ * Returns the review of registrations after their maker's scopes change, and the scopes that a
+ * maker holds now (§9.14).
+ */
+export function assembleMakers(
+  { db, clock, random, trail }: Foundation,
+  { catalog, types, record, wake }: MakerAssembly,
 ): { makers: Makers; currentScopes: CurrentScopes } {
   const resource = signingIn(catalog.service.resources)?.name
   const personScopes = async (tx: Tx, subject: string) => {
     if (resource === undefined) return undefined
     const row = await lockCredential(tx, resource, Number(subject))
-    return row?.disabled === 0 ? namesIn(row.scopes) : undefined
+    return row?.disabled === 0 ? parseScopes(row.scopes) : undefined
   }
   const clientScopes = async (tx: Tx, clientId: string) => {
     const row = await lockClient(tx, clientId)
-    return row && namesIn(row.scopes)
+    return row && parseScopes(row.scopes)
   }
   const currentScopes = (tx: Tx, { kind, subject, scopes }: Principal) => {
     if (kind === 'person') return personScopes(tx, subject)
     return kind === 'client' ? clientScopes(tx, subject) : Promise.resolve(scopes)
   }
-  const makers = createMakers({ ...ground, types, record, wake, personScopes, clientScopes })
+  const makers = createMakers({
+    db,
+    clock,
+    random,
+    trail,
+    types,
+    record,
+    wake,
+    personScopes,
+    clientScopes,
+  })
   return { makers, currentScopes }
 }
 
-const namesIn = (json: string): ReadonlySet<string> => new Set(JSON.parse(json) as string[])
+const parseScopes = (json: string): ReadonlySet<string> => new Set(JSON.parse(json) as string[])
 
-/** Tokens whose revocations end the registrations of the same person or client (§9.14). */
-export function endingRegistrations(tokens: Tokens, makers: Makers): Tokens {
+/** Returns tokens whose revocations also review the subject's registrations (§9.14). */
+export function withMakerReview(tokens: Tokens, makers: Makers): Tokens {
   return {
     ...tokens,
     async revokeSubject(tx, scope, subject, except) {

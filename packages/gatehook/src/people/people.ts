@@ -63,7 +63,13 @@ export interface PeopleDeps {
 
 /** Judges passwords, and tells the trail and the webhooks where somebody is refused (§3.8). */
 export function createSignIn(
-  { admin, vault, hasher, record, directory }: PeopleDeps,
+  {
+    admin,
+    vault,
+    hasher,
+    record,
+    directory,
+  }: Pick<PeopleDeps, 'admin' | 'vault' | 'hasher' | 'record' | 'directory'>,
   recognizedClients: RecognizedClients,
 ): Judge {
   const tell = async (tx: Tx, { by, realm, username, address, retryAfterS }: Refusal) => {

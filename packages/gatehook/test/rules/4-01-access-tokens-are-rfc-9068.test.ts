@@ -61,7 +61,7 @@ eachMigrated('§3.7 a token proves a person, or a client', async (db, t) => {
   const { sessionId, ...person } = await tokens.verify(session.access_token)
   assert.equal(sessionId, (await tokens.findRefresh(session.refresh_token))!.sessionId)
   const scopes = new Set(login.scopes)
-  const shared = { customer: CUSTOMER, mode: 'test', scope: SCOPE, scopes }
+  const shared = { customer: CUSTOMER, mode: 'test', scope: SCOPE, scopes, name: 'Ada' }
   assert.deepEqual(person, { ...shared, kind: 'person', subject: '7', clientId: 'gatehook' })
   const own = { ...login, clientId: 'cli_1', subject: 'cli_1' }
   const client = await tokens.verify((await tokens.clientToken(own)).access_token)

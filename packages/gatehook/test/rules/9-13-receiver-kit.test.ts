@@ -24,7 +24,8 @@ eachService(
     await service.app.work()
     secrets[0] = secret
     await pay(service, 1)
-    const [delivery] = await settled(service, id)
+    const [{ id: deliveryId }] = await settled(service, id)
+    const delivery = (await service.get(`/deliveries/${deliveryId}`)).body
     const [attempt] = delivery.attempts
     assert.deepEqual([attempt.status, attempt.response_body], [200, '{"received":true}'])
     await service.post(`/deliveries/${delivery.id}/resend`)

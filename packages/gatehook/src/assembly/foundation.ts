@@ -1,4 +1,4 @@
-/** What every part of the app stands on, and what a part is. Types only. */
+/** The values that every component of the app is built on, and the component itself. Types only. */
 import type { AuditTrail } from '../audit/trail.ts'
 import type { Config } from '../config/config.ts'
 import type { Endpoint } from '../http/call.ts'
@@ -17,44 +17,44 @@ export interface AppOptions {
   readonly log: Log
   readonly clock?: Clock
   readonly random?: Random
-  /** Whether this node serves the API (§2.5); else it answers probes and metrics. Default true. */
+  /** Whether this node serves the API (§2.5); else it serves probes and metrics. Default true. */
   readonly serves?: boolean
-  /** Whether this node sends webhooks, once it works (§2.5). Default true. */
+  /** Whether this node sends webhooks once it works (§2.5). Default true. */
   readonly delivers?: boolean
-  /** The program's own version: `0.1.0`. */
+  /** The version of the program: `0.1.0`. */
   readonly release?: string
   /**
-   * Sample data in test mode of the default customer, where it is empty; `first`: on the first
-   * start only.
+   * Inserts sample data into the test mode of the default customer where it is empty; `first`: on
+   * the first start only.
    */
   readonly seed?: boolean | 'first'
-  /** Make a test key on the first run and give its text, to be shown to a person once. */
+  /** Creates a test key on the first start and returns its text, which the operator sees once. */
   readonly testKey?: boolean
-  /** Told what start does that may take long: migrations, seeds. */
+  /** Receives a line for each step of the start that may take long: migrations, sample data. */
   readonly onProgress?: (line: string) => void
 }
 
-export interface Ground extends AppOptions {
+export interface Foundation extends AppOptions {
   readonly random: Random
   readonly clock: Clock
   readonly vault: Vault
   readonly db: Database
-  /** The audit trail, from the moment the database is migrated (`prepare.ts`). */
+  /** The audit trail; it needs a migrated database (`prepare-database.ts`). */
   readonly trail: AuditTrail
-  /** Base of absolute links; the port may be known only once the service listens. */
+  /** The base of absolute links. With port 0 it is final once the server listens. */
   readonly publicUrl: () => string
 }
 
-/** A room as the app sees it. What others need of it besides, it gives by name. */
-export interface Part {
+/** A module as the app runs it: the endpoints it serves and the work it does in the background. */
+export interface Component {
   readonly endpoints?: readonly Endpoint[]
-  /** Its figures, read when somebody asks for them. */
+  /** Figures, read when `/metrics` is requested. */
   readonly metrics?: readonly Metric[]
-  /** What the janitor throws away. */
+  /** Purges that the janitor runs. */
   readonly chores?: Chores
-  /** Begins background work, which `stop` ends; commands of the CLI never begin it. */
+  /** Starts background work, which `stop` ends. Commands of the CLI never start it. */
   readonly start?: () => void | Promise<void>
-  /** What may take as long as requests in flight, and ends while they do (§2.4). */
+  /** Ends work that may last as long as the requests in flight, while these finish (§2.4). */
   readonly drain?: () => Promise<void>
   readonly stop?: () => Promise<void>
 }

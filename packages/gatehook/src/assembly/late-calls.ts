@@ -1,0 +1,46 @@
+/**
+ * The one late-bound seam of the app. Each of these functions is called by a module that is created
+ * before the module that implements it: an event needs deliveries, a delivery needs versions, a
+ * version emits events.
+ */
+
+import type { RenderObject } from '../events/event.ts'
+import type { People } from '../people/people.ts'
+import type { EventTypes } from '../resources/event-types.ts'
+import type { Tokens } from '../tokens/grant.ts'
+
+export interface LateCalls {
+  /** Returns an object of an event as JSON text in the shape of a version. */
+  readonly renderObject: RenderObject
+  /** Returns the scopes, one of which a registration needs for the type; undefined: none. */
+  readonly coveredBy: EventTypes['coveredBy']
+  /** Returns the version that serves registrations pinned to `version` now (§9.11). */
+  livingVersion(version: string): string
+  /** Wakes the delivery engine for registrations, by number, on this node or another. */
+  wakeDeliveries(webhookNos: readonly number[]): void
+  readonly revokeSubject: Tokens['revokeSubject']
+  /** Evicts a person whose row has changed from this node's cache. */
+  evictPerson(id: number): void
+  readonly findPerson: People['person']
+}
+
+/** Returns functions that throw until `bind` has received their implementations. */
+export function createLateCalls(): LateCalls & { bind(implementations: LateCalls): void } {
+  let bound: LateCalls | undefined
+  const implementations = (): LateCalls => {
+    if (!bound) throw new Error('A late-bound function was called before the app was composed')
+    return bound
+  }
+  return {
+    renderObject: (...event) => implementations().renderObject(...event),
+    coveredBy: (...type) => implementations().coveredBy(...type),
+    livingVersion: (version) => implementations().livingVersion(version),
+    wakeDeliveries: (webhookNos) => implementations().wakeDeliveries(webhookNos),
+    revokeSubject: (...subject) => implementations().revokeSubject(...subject),
+    evictPerson: (id) => implementations().evictPerson(id),
+    findPerson: (...person) => implementations().findPerson(...person),
+    bind(functions) {
+      bound = functions
+    },
+  }
+}

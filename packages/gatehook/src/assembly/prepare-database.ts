@@ -1,0 +1,90 @@
+/** Migrates the database for this program and this service, and does a first start's work. */
+import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
+import { type FirstRun, firstRun } from '../access/first-run.ts'
+import { type KeyVerifier, keyVerifier } from '../access/key-verifier.ts'
+import { findCustomer } from '../access/store.ts'
+import { type AuditTrail, openAuditTrail } from '../audit/trail.ts'
+import { SettableClock } from '../kernel/clock.ts'
+import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
+import { migrateService } from '../resources/migrate.ts'
+import { scopesOf } from '../resources/scopes.ts'
+import { type Seeded, seedService } from '../resources/seed.ts'
+import type { ServiceDefinition } from '../resources/service.ts'
+import type { Database } from '../storage/database.ts'
+import { migrateEngine } from '../storage/migrate.ts'
+import { type ClockKeeper, clockKeeper } from '../system/clock.ts'
+import { ensureSigningKey } from '../tokens/signing-keys.ts'
+import type { Foundation } from './foundation.ts'
+import { settleSecrets } from './secrets.ts'
+
+export interface PreparedDatabase {
+  readonly service: ServiceDefinition
+  /** Majors, oldest first. */
+  readonly versions: readonly string[]
+  readonly keys: KeyVerifier
+  readonly administration: Administration
+  readonly trail: AuditTrail
+  readonly firstRun: FirstRun
+  readonly seeded: Seeded
+  /** Undefined without `GATEHOOK_TEST_CLOCK`. */
+  readonly keeper: ClockKeeper | undefined
+  /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
+  readonly publicScope: Scope
+}
+
+/** Throws `StorageError` and `DeclarationError`: sentences for the operator. */
+export async function prepareDatabase(
+  foundation: Omit<Foundation, 'trail'>,
+): Promise<PreparedDatabase> {
+  const { config, log, clock, random, vault, db, onProgress = () => {} } = foundation
+  const service = foundation.service.definition
+  const versions = service.versions.map((version) => version.name)
+  await migrateEngine(db, {
+    clock,
+    onProgress: ({ number, name }) => onProgress(`engine migration ${number}: ${name}`),
+  })
+  await settleSecrets({ db, config, vault, random })
+  await migrateService(db, service, onProgress)
+  const retentionDays = config.auditRetentionDays
+  const trail = await openAuditTrail({ db, clock, random, vault, log, retentionDays })
+  await ensureSigningKey(db, { clock, vault })
+  const keys = keyVerifier({ db, clock, log })
+  const administration: Administration = {
+    db,
+    write: db.write,
+    clock,
+    random,
+    trail,
+    scopes: scopesOf(service),
+    versions,
+    changed: keys.forget,
+  }
+  const first = await firstRun(administration, {
+    bootstrapKey: config.bootstrapKey,
+    testKeyScopes: foundation.testKey
+      ? [...administration.scopes].filter((scope) => scope !== ADMIN_SCOPE)
+      : undefined,
+  })
+  const isSeedRequested = foundation.seed === 'first' ? first.created : foundation.seed
+  const testScope = await defaultScope(db, 'test')
+  const seeded = isSeedRequested ? await seedService(service, testScope, { db, clock, random }) : {}
+  for (const [name, count] of Object.entries(seeded)) onProgress(`${count} sample ${name}`)
+  const keeper =
+    clock instanceof SettableClock ? clockKeeper({ db, clock, random, trail }) : undefined
+  await keeper?.follow()
+  const publicScope = await defaultScope(db, 'live')
+  return {
+    service,
+    versions,
+    keys,
+    administration,
+    trail,
+    firstRun: first,
+    seeded,
+    keeper,
+    publicScope,
+  }
+}
+
+const defaultScope = async (db: Database, mode: Mode): Promise<Scope> =>
+  scopeOf((await findCustomer(db, DEFAULT_CUSTOMER))!.no, mode)
