@@ -67,6 +67,7 @@ const isEngine = (path: string) =>
   /^packages\/[\w-]+\/(src|service)\//.test(path) && !path.endsWith('.test.ts')
 
 const withoutBackquotes = (text: string) => text.replace(/`[^`]*`/g, '`x`')
+const withoutTargets = (text: string) => text.replace(/\]\([^)]*\)/g, ']')
 const joined = (comment: string) =>
   withoutBackquotes(comment.replace(/^[ \t]*(\/\*+|\*\/|\*|\/\/)[ \t]?/gm, '').replace(/\s+/g, ' '))
 
@@ -75,7 +76,7 @@ function proseOf(path: string): string[] {
   const text = read(path)
   if (path.endsWith('.md')) {
     const prose = text.replace(/^```[\s\S]*?^```/gm, '')
-    return withoutBackquotes(prose).split('\n')
+    return withoutTargets(withoutBackquotes(prose)).split('\n')
   }
   const comments = [...text.matchAll(COMMENT)].map(([comment]) => joined(comment))
   const code = text.replace(COMMENT, '')

@@ -21,7 +21,16 @@ test('each rule stands once', () => {
   assert.deepEqual(numbers, [...new Set(numbers)])
 })
 
-test('every link between pages leads to a file', () => {
+/** The anchors of a page, as GitHub derives them from its headings. */
+const anchorsOf = (page: URL): readonly string[] =>
+  [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  )
+
+test('every link between pages leads to a file, and to a heading of it', () => {
   const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md'], {
     cwd: fileURLToPath(root),
     encoding: 'utf8',
@@ -31,10 +40,16 @@ test('every link between pages leads to a file', () => {
     .filter(Boolean)
     .flatMap((name) => {
       const page = new URL(name, root)
-      const links = readFileSync(page, 'utf8').matchAll(/\]\((?!https?:|#)([^)\s#]+)[^)]*\)/g)
+      const links = readFileSync(page, 'utf8').matchAll(
+        /\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?[^)]*\)/g,
+      )
       return [...links]
-        .filter(([, target]) => !existsSync(new URL(target!, page)))
-        .map(([, target]) => `${name}: ${target}`)
+        .filter(([, path, anchor]) => {
+          const target = path === '' ? page : new URL(path!, page)
+          if (!existsSync(target)) return true
+          return anchor !== undefined && !anchorsOf(target).includes(anchor)
+        })
+        .map(([link]) => `${name}: ${link}`)
     })
   assert.deepEqual(broken, [])
 })
