@@ -92,10 +92,10 @@ export interface Call {
   /** Milliseconds (`clock.elapsedMs`) at which the request's head had arrived. */
   readonly startedMs: number
   /**
-   * Resolves when the database may be read for a response that can be large. Throws `overloaded`
-   * where the caller does not read earlier ones (§11.5).
+   * Resolves when the database may be read for a response that can be large, with the bytes it may
+   * have. Throws `overloaded` where the caller does not read earlier ones (§11.5).
    */
-  beginLarge(): Promise<void>
+  beginLarge(): Promise<number>
 }
 
 export type IdentifiedPrincipal = Pick<Principal, 'kind' | 'subject' | 'customer' | 'mode'> &

@@ -51,6 +51,8 @@ export interface Egress {
   readonly large: LargeResponses
   /** Whether what waits for the caller leaves no space for a large response. */
   isFull(call: Call): boolean
+  /** Bytes that the next response of `owner` may have; the only one may have the bound. */
+  freeBytes(owner: string): number
   /** Whether one more response of `bytes` fits; in a full process, cuts idle ones. */
   makeSpace(owner: string, bytes: number): boolean
   hold(response: Waiting): Hold
@@ -127,6 +129,10 @@ export function createEgress(
     bounds,
     large: createLargeResponses(),
     isFull: (call) => held.size > 0 && bytesOf(ownerOf(call)) + LARGE_BYTES > bounds.customerBytes,
+    freeBytes(owner) {
+      const waiting = bytesOf(owner)
+      return waiting === 0 ? bounds.responseBytes : bounds.customerBytes - waiting
+    },
     makeSpace(owner, bytes) {
       if (bytesOf(owner) > 0 && bytesOf(owner) + bytes > bounds.customerBytes) return false
       const fits = () => waitingBytes + bytes <= bounds.processBytes

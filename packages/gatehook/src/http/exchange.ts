@@ -177,11 +177,12 @@ export class Exchange implements Call {
     this.startedMs = arrival.startedMs
   }
 
-  async beginLarge(): Promise<void> {
+  async beginLarge(): Promise<number> {
     const { egress } = this.context
     await egress.large.begin(this.response, ownerOf(this))
     if (this.response.destroyed) throw ABORTED
     if (egress.isFull(this)) throw overloaded()
+    return egress.freeBytes(ownerOf(this))
   }
 }
 

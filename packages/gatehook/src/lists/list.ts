@@ -6,7 +6,7 @@ import type { Answer, Call } from '../http/call.ts'
 import type { Query } from '../http/query.ts'
 import { customerNoOf } from '../kernel/principal.ts'
 import type { MacKeys } from '../kernel/secret.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Value } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
 import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
 import { type ListRequest, parseListQuery, type Style } from './grammar.ts'
@@ -63,10 +63,10 @@ export function createLister(options: ListerOptions): Lister {
   }
 }
 
-async function answer(asked: Asked): Promise<Answer> {
-  if (asked.collection.wide) await asked.beginLarge()
+async function answer(asked: Omit<Asked, 'mostBytes'>): Promise<Answer> {
+  const mostBytes = asked.collection.wide ? await asked.beginLarge() : undefined
   const { options, request, path } = asked
-  const { json, positions, headers } = await pages[request.style](asked)
+  const { json, positions, headers } = await pages[request.style]({ ...asked, mostBytes })
   const link = linkHeader(options.publicUrl(), pagePaths(path, request, positions))
   return { status: 200, json, headers: { ...headers, link } }
 }
@@ -118,6 +118,8 @@ interface Asked extends Reading {
   readonly view: View
   readonly path: string
   readonly beginLarge: Call['beginLarge']
+  /** Of the response; undefined where rows are small. */
+  readonly mostBytes: number | undefined
 }
 
 interface Page {
@@ -136,11 +138,13 @@ const pages: Readonly<Record<Style, (asked: Asked) => Promise<Page>>> = {
 
 const dataOf = (items: readonly string[]): string => `"data":[${items.join(',')}]`
 
-function taskOf({ options, collection, view, reach, customer, request }: Asked): ListTask {
+function taskOf(asked: Asked): ListTask {
+  const { options, collection, view, reach, customer, request, mostBytes } = asked
   const { fields, style } = request
   const shape = { ...(fields && { fields }), links: style === 'hypermedia' }
   const { db } = options
-  return { db, customer, collection, reach, request, encode: (row) => view.item(row, shape) }
+  const encode = (row: readonly Value[]) => view.item(row, shape)
+  return { db, customer, collection, reach, request, mostBytes, encode }
 }
 
 /** Chooses the style where the position alone would not; as it stands once it was sent. */

@@ -2,6 +2,7 @@
  * Reads one page: which rows, and which pages lie before and behind. Where one index serves the
  * list, SQL is by `plan.ts`; else by `bounded.ts`. The wire form is made in `list.ts`.
  */
+import { overloaded } from '../http/egress.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Database, Reader, Value } from '../storage/database.ts'
 import { boundedCount, boundedKeys, rowsOfIds } from './bounded.ts'
@@ -41,6 +42,8 @@ export interface ListTask {
   readonly encode: (row: readonly Value[]) => string
   /** What each attempt may read; by default as §7.10 has it. */
   readonly bounds?: { readonly beside: ReadBounds; readonly most: ReadBounds }
+  /** Bytes that the caller may be sent now (§11.5); beyond them, 503. Default: any. */
+  readonly mostBytes?: number | undefined
 }
 
 /** Rows of a page, and each as JSON text. */
@@ -63,6 +66,8 @@ export const MAX_WALK_ROWS = 100_000
 
 /** Rows read first where a few may fill a page (§11.5). */
 const WIDE_BATCH_ROWS = 8
+/** Of a row, until one was read. */
+const WIDE_ROW_BYTES = 256 * 1024
 /** What later reads of a wide page return, about: other requests are served between them. */
 const WIDE_BATCH_BYTES = 1024 * 1024
 
@@ -121,7 +126,9 @@ async function fill(task: ListTask, next: NextRows, limit: number, ahead: 0 | 1)
   const rows: (readonly Value[])[] = []
   const items: string[] = []
   let bytes = 0
-  let batch = task.collection.wide ? WIDE_BATCH_ROWS : limit + ahead
+  const { mostBytes = PAGE_BYTES_MAX } = task
+  const fitting = Math.max(1, Math.floor(mostBytes / WIDE_ROW_BYTES))
+  let batch = task.collection.wide ? Math.min(WIDE_BATCH_ROWS, fitting) : limit + ahead
   for (;;) {
     const most = Math.min(batch, limit + ahead - rows.length)
     if (most === 0) return { rows, items, more: false, cut: false }
@@ -131,11 +138,12 @@ async function fill(task: ListTask, next: NextRows, limit: number, ahead: 0 | 1)
       const item = task.encode(row)
       bytes += sizeOf(item)
       if (bytes > PAGE_BYTES_MAX && rows.length > 0) return { rows, items, more: true, cut: true }
+      if (bytes > mostBytes) throw overloaded()
       rows.push(row)
       items.push(item)
     }
     if (found.length < most) return { rows, items, more: false, cut: false }
-    const free = Math.min(PAGE_BYTES_MAX - bytes, WIDE_BATCH_BYTES)
+    const free = Math.min(PAGE_BYTES_MAX, mostBytes, bytes + WIDE_BATCH_BYTES) - bytes
     batch = Math.max(1, Math.floor(free / Math.ceil(bytes / rows.length)))
   }
 }

@@ -1,0 +1,61 @@
+/**
+ * §11.5: of a caller who does not read what it has, few rows are read for the next page before it
+ * is refused.
+ */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+import { f, resource, service } from '../../src/gatehook.ts'
+import { Query } from '../../src/http/query.ts'
+import { Failure } from '../../src/kernel/failure.ts'
+import type { View } from '../../src/lists/collection.ts'
+import { parseListQuery } from '../../src/lists/grammar.ts'
+import { keysetPage, type ListTask } from '../../src/lists/walk.ts'
+import { collectionOf } from '../../src/resources/table.ts'
+import { fill } from './rows.ts'
+
+const papers = resource('papers', {
+  fields: { id: f.id(), text: f.string().max(65_536) },
+  list: { filter: [], sort: ['id'] },
+  access: { read: 'papers:read', create: false, update: false, delete: false },
+  events: [],
+})
+const archive = service({
+  name: 'Archive',
+  versions: { v1: { released: '2025-06-01' } },
+  resources: [papers],
+})
+
+const KIB = 1024
+const ROW_BYTES = 100 * KIB
+const large = `"${'x'.repeat(ROW_BYTES - 3)}"`
+
+eachService(
+  'a page beyond what a caller may be sent is refused after few rows',
+  async ({ app: { db } }) => {
+    const scope = await fill(db, 'papers', 200, { text: "'short'" })
+    const collection = collectionOf(papers.definition)
+    const view = { fields: ['id', 'text'] } as unknown as View
+    let rows = 0
+    const arrays: typeof db.arrays = async (statement) => {
+      const found = await db.arrays(statement)
+      rows += found.length
+      return found
+    }
+    const task: ListTask = {
+      ...{ db: { ...db, arrays }, customer: 1, collection, reach: { scope, owner: undefined } },
+      request: parseListQuery(new Query([['limit', '100']]), collection, view, 'keyset'),
+      encode: () => large,
+    }
+    const page = await keysetPage(task)
+    assert.deepEqual([page.items.length, page.more], [Math.floor((8192 - 64) / 100), true])
+    rows = 0
+    const overloaded = (error: unknown) => error instanceof Failure && error.code === 'overloaded'
+    await assert.rejects(keysetPage({ ...task, mostBytes: 600 * KIB }), overloaded)
+    assert.ok(rows * ROW_BYTES < 1024 * KIB, `${rows} rows`)
+    rows = 0
+    const request = { ...task.request, limit: 5 }
+    const small = await keysetPage({ ...task, request, mostBytes: 600 * KIB })
+    assert.deepEqual([small.items.length, rows], [5, 6])
+  },
+  { service: archive },
+)
