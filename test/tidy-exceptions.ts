@@ -23,7 +23,6 @@ export const NOT_PLAIN: readonly string[] = [
   'build/',
   'docs/README.md',
   'docs/decisions/',
-  'docs/generate/',
   'docs/guides/',
   'docs/reference/',
   'packages/client/README.md',

@@ -1,4 +1,4 @@
-/** The table of bounds in `docs/reference/http.md`, from the constants that enforce them. */
+/** Generates the table of bounds in `docs/reference/http.md` from the constants in the code. */
 import { EVENT_MAX_BYTES } from '../../packages/gatehook/src/events/event.ts'
 import { MAX_DEPTH } from '../../packages/gatehook/src/http/body.ts'
 import { defaultEgressBounds } from '../../packages/gatehook/src/http/egress.ts'
@@ -26,34 +26,38 @@ export function limitsTable(): string {
     ['URL', `${urlBytes / KIB} KiB`, '414 `uri_too_long`'],
     ['request line and headers together', `${headerBytes / KIB} KiB`, '431 `headers_too_large`'],
     ['media ranges in `Accept`', String(MEDIA_RANGES_MAX), '406 `not_acceptable`'],
-    ['until the headers are in', `${headersTimeoutMs / SECOND_MS} s`, '408 `request_timeout`'],
-    ['until the request is in', `${requestTimeoutMs / SECOND_MS} s`, '408 `request_timeout`'],
-    ['an idle connection', `${keepAliveMs / SECOND_MS} s`, 'it is closed'],
+    [
+      'time until the headers have arrived',
+      `${headersTimeoutMs / SECOND_MS} s`,
+      '408 `request_timeout`',
+    ],
+    [
+      'time until the request has arrived',
+      `${requestTimeoutMs / SECOND_MS} s`,
+      '408 `request_timeout`',
+    ],
+    ['an idle connection', `${keepAliveMs / SECOND_MS} s`, 'the server closes it'],
     [
       'one response',
       `${defaultEgressBounds.responseBytes / MIB} MiB`,
-      'a list ends early or is 400; anything else is a 500 that the log explains',
+      'a list ends early or is 400; any other response is a 500 that the log explains',
     ],
     [
       'a response of which the caller reads nothing',
       `${defaultEgressBounds.unreadMs / SECOND_MS} s`,
-      'the connection is cut',
+      'the server cuts the connection',
     ],
     [
-      'responses of one customer that wait to be read (of one address without a credential)',
+      'unread responses of one customer (without a credential: of one address)',
       `${defaultEgressBounds.customerBytes / MIB} MiB`,
-      '503 `overloaded` to further reads, before any work where possible',
+      '503 `overloaded` for further reads, before any work where possible',
     ],
     [
-      'responses of all callers that wait to be read',
+      'unread responses of all callers',
       `${defaultEgressBounds.processBytes / MIB} MiB`,
-      'those not read for longest are cut, else 503 `overloaded`',
+      'the server cuts those unread for longest, else 503 `overloaded`',
     ],
-    [
-      'rows on a page',
-      `1 to ${MAX_LIMIT}, ${DEFAULT_LIMIT} if not said`,
-      '400 `invalid_parameter`',
-    ],
+    ['rows on a page', `1 to ${MAX_LIMIT}, default ${DEFAULT_LIMIT}`, '400 `invalid_parameter`'],
     [
       'rows between a numbered page and the nearer end',
       count(MAX_WALK_ROWS),
@@ -62,7 +66,7 @@ export function limitsTable(): string {
     [
       'rows that a list request examines',
       count(EXAMINED_ROWS_MAX),
-      '400 `query_too_expensive`, with what an index serves',
+      '400 `query_too_expensive` with an alternative that an index serves',
     ],
     [
       'rows of a person that a list sorts',
@@ -77,16 +81,16 @@ export function limitsTable(): string {
     [
       'a page as JSON',
       '8 MiB',
-      'cursor and keyset style: it ends early; else 400 `page_too_large`',
+      'cursor and keyset style: the page ends early; else 400 `page_too_large`',
     ],
     [
       'an event’s object',
       `${EVENT_MAX_BYTES / KIB} KiB`,
-      '413 `payload_too_large`, nothing written',
+      '413 `payload_too_large`; the change is rolled back',
     ],
   ]
   return [
-    '| what | bound | beyond it |',
+    '| subject | bound | beyond it |',
     '| --- | --- | --- |',
     ...rows.map((cells) => `| ${cells.join(' | ')} |`),
   ].join('\n')

@@ -1,4 +1,4 @@
-/** `npm run docs` writes the generated pages; with `--check` it only says which are not current. */
+/** `npm run docs`: writes the generated pages. With `--check`, lists those that are out of date. */
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { current, pages } from './pages.ts'
@@ -8,7 +8,7 @@ for (const page of pages()) {
   if (current(page) === page.text) continue
   const name = page.file.pathname.slice(page.file.pathname.indexOf('/docs/') + 1)
   if (check) {
-    console.error(`${name} is not current. Run: npm run docs`)
+    console.error(`${name} is out of date. Run: npm run docs`)
     process.exitCode = 1
   } else {
     writeFileSync(fileURLToPath(page.file), page.text)

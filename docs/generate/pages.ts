@@ -1,4 +1,4 @@
-/** Which pages of `docs/reference/` are generated, and from what. */
+/** Lists the generated pages of `docs/reference/` with their present text. */
 import { existsSync, readFileSync } from 'node:fs'
 import { configurationPage } from '../../packages/gatehook/src/config/describe.ts'
 import { auditPage } from './audit.ts'
@@ -10,7 +10,7 @@ import { rulesPage } from './rules-page.ts'
 
 export interface Page {
   readonly file: URL
-  /** What it ought to say. */
+  /** The text that the code yields. */
   readonly text: string
 }
 
@@ -29,11 +29,11 @@ export function pages(): Page[] {
   ]
 }
 
-/** What the page says now; undefined where there is none. */
+/** Returns the stored text of the page; undefined without a file. */
 export const current = ({ file }: Page): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined
 
-/** A page written by hand with one generated part, between two comments. */
+/** Replaces the generated part of a handwritten page, between two comments. */
 function withBlock(page: string, name: string, text: string): string {
   const [start, end] = [`<!-- ${name}: generated -->`, `<!-- /${name} -->`]
   const [from, to] = [page.indexOf(start), page.indexOf(end)]
