@@ -7,14 +7,14 @@ import type { Administration } from './access/administration.ts'
 import {
   authenticate,
   authorize,
+  type CredentialVerifiers,
   identify,
   recognize,
   urlCredential,
-  type Verifiers,
-  verifying,
+  verifyCredential,
 } from './access/authenticate.ts'
 import { crossSite } from './access/cross-site.ts'
-import type { FirstRun } from './access/first-run.ts'
+import type { FirstRunResult } from './access/first-run.ts'
 import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/routes.ts'
 import { createBackgroundWork } from './assembly/background-work.ts'
 import { assembleDeliveries } from './assembly/deliveries.ts'
@@ -72,7 +72,7 @@ export interface App {
   /** Majors, oldest first. */
   readonly versions: readonly string[]
   /** The rows of the first start; `testKey` only if the options request it. */
-  readonly firstRun: FirstRun
+  readonly firstRun: FirstRunResult
   readonly seeded: Seeded
   /** The first argument of the operations of `access/`: `createKey(app.administration, …)`. */
   readonly administration: Administration
@@ -217,13 +217,13 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
   const tokens = withMakerReview(issuer, makers)
   const signIn = { administration, record, perform, list, tokens, catalog }
   const { people, consoleSessions, hasher, devices } = assemblePeople(foundation, signIn)
-  const verifiers: Verifiers = {
+  const verifiers: CredentialVerifiers = {
     apikey: ({ value }, call) => prepared.keys.verify(value, call.address),
     bearer: ({ value }) => tokens.verify(value),
     basic: people.basic,
   }
   // These hash no password: Basic credentials pass only if they were verified a short while ago.
-  const cheapVerifiers: Verifiers = { ...verifiers, basic: people.known }
+  const cheapVerifiers: CredentialVerifiers = { ...verifiers, basic: people.known }
   const identifyCaller = identify(cheapVerifiers)
   const oauth = createOauth({
     administration,
@@ -367,14 +367,14 @@ function composePipeline(
     knownHost: knownHost({ publicUrl: publicUrl(), host: config.host }),
     preflight: cors.preflight,
     recognize: recognize(
-      consoleSessions.guard(verifying({ verifiers: cheapVerifiers, publicUrl })),
+      consoleSessions.guard(verifyCredential({ verifiers: cheapVerifiers, publicUrl })),
       identify,
     ),
     limit: quota.limit,
     crossSite: crossSite({ publicUrl, allows: cors.allowsCredentials }),
     explicitVersion: versioning.steps.explicit,
     acceptable: acceptable(service.vendor),
-    authenticate: authenticate({ verifiers, publicUrl, used: keys.noteUse }),
+    authenticate: authenticate({ verifiers, publicUrl, onUse: keys.recordUse }),
     limitVerified: quota.limitVerified,
     shed,
     settledVersion: versioning.steps.settled,

@@ -1,13 +1,12 @@
 /**
- * What the acts of this room need: made once in `app.ts`, used alike by HTTP, CLI and console. Pure
- * data; the acts are in `customers.ts` and `keys.ts`.
+ * The dependencies that administrative operations share, created once in `app.ts` and used alike by
+ * HTTP, command line and console. Pure data; the operations are in `customers.ts` and `keys.ts`.
  */
 import type { Actor, AuditContext } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
-import type { Mode, Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
 
-/** The customer every installation has. Its id is fixed, so two first starts cannot make two. */
+/** The customer of every installation. The fixed id keeps two first starts from creating two. */
 export const DEFAULT_CUSTOMER = 'cus_default'
 
 /** Implies every scope; only live keys of the default customer may carry it (§13). */
@@ -15,34 +14,23 @@ export const ADMIN_SCOPE = 'admin'
 
 export interface Administration extends AuditContext {
   readonly db: Database
-  /** The transaction of an act: one of its own, or the one the request's answer commits with. */
+  /** Runs an operation's transaction: its own one, or the one that stores the response. */
   readonly write: Database['write']
-  /** Every scope a key can be given: those of resources and actions, and the engine's own. */
+  /** All scopes that a key can hold: those of resources and actions, and the engine's own. */
   readonly scopes: ReadonlySet<string>
-  /** The API's versions, which a key can be pinned to: `v1`, `v2`. */
+  /** The API versions to which a key can be pinned: `v1`, `v2`. */
   readonly versions: readonly string[]
-  /** Told after each committed change, so that this node's remembered verifications go at once. */
+  /** Evicts this node's cached verifications; called after the commit of each change. */
   readonly changed: () => void
-  /** Tells receivers of what is done (`key.created`); nobody is told where there is none. */
+  /** Records events such as `key.created`; absent where there are no webhooks. */
   readonly record?: RecordEvent
 }
 
-/** Who asks, and whose customer is meant where none is named. */
-export interface Caller {
+/** The actor of an administrative request, and the customer that applies where it names none. */
+export interface AdminCaller {
   readonly actor: Actor
   readonly customer: string
 }
 
-/** The rows a principal reaches: its customer's in its mode, or, with `admin`, all. */
-export type Reach = 'all' | { readonly customer: string; readonly mode: Mode }
-
-export const reachOf = ({ scopes, customer, mode }: Principal): Reach =>
-  scopes.has(ADMIN_SCOPE) ? 'all' : { customer, mode }
-
-export const isInReach = (
-  reach: Reach,
-  row: { readonly customer: string; readonly mode: string },
-): boolean => reach === 'all' || (row.customer === reach.customer && row.mode === reach.mode)
-
-/** The word `default` stands for the default customer wherever one is named. */
+/** Returns the id of a customer; the word `default` names the default customer. */
 export const customerId = (name: string): string => (name === 'default' ? DEFAULT_CUSTOMER : name)

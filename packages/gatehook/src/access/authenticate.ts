@@ -1,6 +1,6 @@
 /**
- * Steps of the pipeline: who is calling (§3.1), and whether they may (§3.6). How a credential is
- * verified is a row of `Verifiers`; nobody without one of its schemes gets further.
+ * Pipeline steps that authenticate the caller (§3.1) and authorize the request (§3.6). Each scheme
+ * has its row in `CredentialVerifiers`.
  */
 import type { After, Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -8,51 +8,55 @@ import { callerKind, type Principal } from '../kernel/principal.ts'
 import { type Credential, credentialOf, type Scheme } from './credential.ts'
 import { holdsScope, missingScope } from './scopes.ts'
 
-/** Proves a credential, or throws a `Failure` with its challenge. */
-export type Verifier = (credential: Credential, call: Call) => Principal | Promise<Principal>
+/** Verifies a credential, or throws a `Failure` with its challenge. */
+export type CredentialVerifier = (
+  credential: Credential,
+  call: Call,
+) => Principal | Promise<Principal>
 
-export type Verifiers = Readonly<Record<Scheme, Verifier>>
+export type CredentialVerifiers = Readonly<Record<Scheme, CredentialVerifier>>
 
 const INSECURE = {
   type: 'insecure_credential',
-  message: 'An API key in a URL ends up in logs and histories. Send it in the header X-API-Key.',
+  message: 'Logs and histories record an API key in a URL. Send it in the header X-API-Key.',
 } as const
 
 export interface AuthenticateOptions {
-  readonly verifiers: Verifiers
-  /** Base of absolute links, without a slash at the end; known once the service listens. */
+  readonly verifiers: CredentialVerifiers
+  /** Returns the base of absolute links without a final slash, once the service listens. */
   readonly publicUrl: () => string
-  /** Called with the principal once the request may go on. */
-  readonly used?: (principal: Principal) => void
+  /** Called with the principal of each request that passes. */
+  readonly onUse?: (principal: Principal) => void
 }
 
 /**
- * Sets `call.principal` where the operation takes a credential. Throws where the one sent is not
- * valid, also where `recognize` found that before, and where none was sent but one is required.
+ * Returns the step that sets `call.principal` where the operation accepts a credential. It throws
+ * for an invalid credential, also one that `recognize` rejected, and for a missing one.
  */
 export function authenticate(options: AuthenticateOptions): Step {
-  const verify = verifying(options)
-  const { used = () => {} } = options
+  const verify = verifyCredential(options)
+  const { onUse = () => {} } = options
   return (call) => {
     if (call.refusal) throw call.refusal
-    if (call.principal) return used(call.principal)
+    if (call.principal) return onUse(call.principal)
     const pending = verify(call)
-    if (pending instanceof Promise)
-      return pending.then(() => call.principal && used(call.principal))
-    return call.principal && used(call.principal)
+    if (pending instanceof Promise) {
+      return pending.then(() => call.principal && onUse(call.principal))
+    }
+    return call.principal && onUse(call.principal)
   }
 }
 
-/** Verifies the credential of a call whose operation takes one. */
-export function verifying({ verifiers, publicUrl }: AuthenticateOptions): Step {
+/** Returns the step that verifies the credential of a request whose operation accepts one. */
+export function verifyCredential({ verifiers, publicUrl }: AuthenticateOptions): Step {
   const challenge = () => {
     const metadata = `${publicUrl()}/.well-known/oauth-protected-resource`
     return { 'WWW-Authenticate': `ApiKey, Bearer resource_metadata="${metadata}"` }
   }
-  const present = (call: Call, required: boolean): Credential | undefined => {
+  const findCredential = (call: Call, isRequired: boolean): Credential | undefined => {
     try {
       const credential = credentialOf(call)
-      if (credential || !required) return credential
+      if (credential || !isRequired) return credential
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'unauthorized') throw error
       throw new Failure('unauthorized', error.message, { headers: challenge() })
@@ -60,9 +64,9 @@ export function verifying({ verifiers, publicUrl }: AuthenticateOptions): Step {
     throw new Failure('unauthorized', undefined, { headers: challenge() })
   }
   return (call) => {
-    const required = call.operation?.authenticated ?? true
-    if (!call.operation || required === false) return undefined
-    const credential = present(call, required !== 'optional')
+    const authenticated = call.operation?.authenticated ?? true
+    if (!call.operation || authenticated === false) return undefined
+    const credential = findCredential(call, authenticated !== 'optional')
     if (!credential) return undefined
     if (credential.inUrl) call.warnings.push(INSECURE)
     const principal = verifiers[credential.scheme](credential, call)
@@ -70,74 +74,77 @@ export function verifying({ verifiers, publicUrl }: AuthenticateOptions): Step {
       call.principal = principal
       return undefined
     }
-    return principal.then((late) => {
-      call.principal = late
+    return principal.then((resolved) => {
+      call.principal = resolved
     })
   }
 }
 
 /**
- * The step before the request limit: sets `call.principal`, or `call.refusal` where the credential
- * fails, and throws neither. `verify` hashes no password: a Basic pair that is not cached sets
- * neither of the two, and `authenticate` verifies it after the limit. Paths and methods that do not
- * exist are answered without a credential, but counted for the caller that `identify` names.
+ * Returns the step before the request limit. It sets `call.principal`, or `call.refusal` where the
+ * credential is invalid, and throws neither. `verify` hashes no password: `authenticate` verifies a
+ * Basic pair that is not cached, after the limit. Unknown paths and methods need no credential;
+ * their requests count for the caller that `identify` returns.
  */
 export function recognize(verify: Step, identify: Identify): Step {
-  const fail = (call: Call, error: unknown): void => {
+  const setRefusal = (call: Call, error: unknown): void => {
     call.principal = undefined
     if (!(error instanceof Failure)) throw error
     if (error.code !== 'invalid_credentials') call.refusal = error
   }
-  const found = (call: Call, principal: Principal | undefined): void => {
+  const setPrincipal = (call: Call, principal: Principal | undefined): void => {
     call.principal = principal
     call.recognized = principal
   }
   return (call) => {
     if (!call.operation) {
-      const known = identify(call)
-      return known instanceof Promise
-        ? known.then((principal) => found(call, principal))
-        : found(call, known)
+      const caller = identify(call)
+      return caller instanceof Promise
+        ? caller.then((principal) => setPrincipal(call, principal))
+        : setPrincipal(call, caller)
     }
     try {
       const pending = verify(call)
-      if (!(pending instanceof Promise)) return found(call, call.principal)
+      if (!(pending instanceof Promise)) return setPrincipal(call, call.principal)
       return pending.then(
-        () => found(call, call.principal),
-        (error: unknown) => fail(call, error),
+        () => setPrincipal(call, call.principal),
+        (error: unknown) => setRefusal(call, error),
       )
     } catch (error) {
-      return fail(call, error)
+      return setRefusal(call, error)
     }
   }
 }
 
-/** Who sent a call, as far as it can be told without cost or judgement; undefined: anybody. */
+/**
+ * Identifies the caller without password hashing or rejection; returns undefined for an
+ * unauthenticated caller.
+ */
 export type Identify = (call: Call) => Principal | undefined | Promise<Principal | undefined>
 
 /**
- * Names the caller of a request that is turned away whoever it is (§8.7): a credential that does
- * not verify is nobody's, and nothing is thrown. `verifiers`: those that hash no password.
+ * Identifies the caller of a request that is rejected for any caller (§8.7): an invalid credential
+ * yields undefined. `verifiers` contains those that hash no password.
  */
-export function identify(verifiers: Partial<Verifiers>): Identify {
+export function identify(verifiers: Partial<CredentialVerifiers>): Identify {
   return (call) => {
     try {
       const credential = credentialOf(call)
       const principal = credential && verifiers[credential.scheme]?.(credential, call)
-      return principal instanceof Promise ? principal.catch(anybody) : principal
+      return principal instanceof Promise ? principal.catch(ignoreFailure) : principal
     } catch (error) {
-      return anybody(error)
+      return ignoreFailure(error)
     }
   }
 }
 
-function anybody(error: unknown): undefined {
+function ignoreFailure(error: unknown): undefined {
   if (!(error instanceof Failure)) throw error
 }
 
 /**
- * Nobody keeps the answer to a URL with a key in it (§3.3), not even where none was asked for. A
- * step of the way out.
+ * Step on the response: a request with a key in its URL gets `Cache-Control: private, no-store`
+ * (§3.3), also where the path requires no key.
  */
 export const urlCredential: After = (call, answer) => {
   if (!call.query.entries.some(([name]) => name === 'api_key')) return
@@ -146,21 +153,18 @@ export const urlCredential: After = (call, answer) => {
 
 /**
  * Rejects a principal of a kind that the operation does not accept, with 403 `first_party_required`
- * (§4.5) or `forbidden`, and one that lacks its scope, with 403 `insufficient_scope` naming it.
+ * (§4.5) or `forbidden`, and one that lacks its scope, with 403 `insufficient_scope`.
  */
 export const authorize: Step = (call) => {
   if (!call.operation) return
   const { callers, scope } = call.operation
   if (callers && call.principal && !callers.includes(callerKind(call.principal))) {
-    throw wrongCaller(call.principal)
+    // A first-party session can replace the token of a client, but not a key.
+    throw call.principal.clientId === undefined
+      ? new Failure('forbidden', 'This endpoint does not accept this kind of credential.')
+      : new Failure('first_party_required')
   }
   if (scope === undefined) return
-  if (!call.principal) throw new Error(`${call.route} asks for a scope but for no credential`)
+  if (!call.principal) throw new Error(`${call.route} requires a scope but no credential`)
   if (!holdsScope(call.principal, scope)) throw missingScope(scope)
 }
-
-/** A token of a client is one that a first-party session could replace; a key is not. */
-const wrongCaller = ({ clientId }: Principal): Failure =>
-  clientId === undefined
-    ? new Failure('forbidden', 'This endpoint does not accept this kind of credential.')
-    : new Failure('first_party_required')

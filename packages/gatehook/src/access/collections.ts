@@ -1,7 +1,7 @@
-/** Customers and keys as they are listed and shown. */
-import { shownRows } from './shown-rows.ts'
+/** The tables of customers and of API keys, as `/admin` and the command line return them. */
+import { createAdminTable } from './admin-table.ts'
 
-export interface Customer {
+export interface CustomerJson {
   readonly id: string
   readonly name: string
   readonly suspended: boolean
@@ -9,7 +9,7 @@ export interface Customer {
   readonly created_at: string
 }
 
-export const customerRows = shownRows<Customer>(
+export const customerTable = createAdminTable<CustomerJson>(
   {
     name: 'customers',
     table: 'gh_customers',
@@ -27,10 +27,10 @@ export const customerRows = shownRows<Customer>(
   '/admin/customers',
 )
 
-export interface Key {
+export interface ApiKeyJson {
   readonly id: string
   readonly name: string
-  /** Enough of the key to know it again: `gk_live_…` and its last four characters. */
+  /** Identifies the key to its owner: `gk_live_…` and its last four characters. */
   readonly hint: string
   readonly scopes: readonly string[]
   readonly customer: string
@@ -42,7 +42,7 @@ export interface Key {
   readonly last_used_at: string | null
 }
 
-export const keyRows = shownRows<Key>(
+export const keyTable = createAdminTable<ApiKeyJson>(
   {
     name: 'api_keys',
     table: 'gh_api_keys',
@@ -68,7 +68,7 @@ export const keyRows = shownRows<Key>(
       ['last_used_at', 'id'],
       ['customer', 'id'],
     ],
-    // A revoked key is gone for its owners; its row stays for audit trail and version ledger.
+    // The row of a revoked key remains, for the audit trail and the statistics of versions.
     where: 'revoked_at IS NULL',
   },
   '/admin/keys',

@@ -1,6 +1,6 @@
 /**
- * Which credential a request carries (§3.1, §3.3): exactly one, or none. Pure; whether it is good
- * is judged elsewhere.
+ * Finds the credential of a request (§3.1, §3.3): exactly one, or none. Pure; `authenticate.ts`
+ * verifies it.
  */
 import { parseAuthorization } from '../http/authorization.ts'
 import type { Call } from '../http/call.ts'
@@ -11,17 +11,18 @@ export type Scheme = 'apikey' | 'bearer' | 'basic'
 
 export interface Credential {
   readonly scheme: Scheme
-  /** What stands after the scheme; '' where nothing does. */
+  /** The text after the scheme; '' if there is none. */
   readonly value: string
-  /** Sent as `?api_key=`, where logs and histories see it. */
+  /** Sent as `?api_key=`, where logs and histories record it. */
   readonly inUrl: boolean
 }
 
 const SCHEMES: ReadonlySet<string> = new Set<Scheme>(['apikey', 'bearer', 'basic'])
 
 /**
- * Undefined where none was sent. Throws `token_in_url`, `ambiguous_credentials` (400),
- * `unauthorized` for an `Authorization` that is empty or of a scheme nobody knows.
+ * Returns the credential of a request; undefined if it has none. Throws 400 `token_in_url` and
+ * `ambiguous_credentials`, and 401 `unauthorized` for an empty `Authorization` or an unsupported
+ * scheme.
  */
 export function credentialOf(call: Pick<Call, 'rawHeaders' | 'query'>): Credential | undefined {
   const authorizations = headerLines(call.rawHeaders, 'authorization')
@@ -37,14 +38,10 @@ export function credentialOf(call: Pick<Call, 'rawHeaders' | 'query'>): Credenti
   }
   if (urlKeys[0] !== undefined) return { scheme: 'apikey', value: urlKeys[0], inUrl: true }
   if (keys[0] !== undefined) return { scheme: 'apikey', value: trimValue(keys[0]), inUrl: false }
-  return authorizations[0] === undefined ? undefined : fromAuthorization(authorizations[0])
-}
-
-function fromAuthorization(header: string): Credential {
-  const { scheme, value } = parseAuthorization(header)
+  if (authorizations[0] === undefined) return undefined
+  const { scheme, value } = parseAuthorization(authorizations[0])
   if (!SCHEMES.has(scheme)) {
-    const message = 'Authorization takes the schemes ApiKey, Bearer and Basic.'
-    throw new Failure('unauthorized', message)
+    throw new Failure('unauthorized', 'Authorization accepts the schemes ApiKey, Bearer and Basic.')
   }
   return { scheme: scheme as Scheme, value, inUrl: false }
 }

@@ -1,5 +1,6 @@
 /**
- * What is done to customers (§13). Each act is one transaction with its line in the audit trail.
+ * Creates and updates customers (§13). Each operation is one transaction that also records its
+ * audit row.
  */
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -16,22 +17,23 @@ import {
   required,
   type ValuesOf,
 } from '../kernel/members.ts'
+import type { Principal } from '../kernel/principal.ts'
 import { announceCustomer } from '../tokens/revocations.ts'
 import { type Administration, customerId, DEFAULT_CUSTOMER } from './administration.ts'
-import { type Customer, customerRows } from './collections.ts'
+import { type CustomerJson, customerTable } from './collections.ts'
 import * as store from './store.ts'
 
 const NAME_MAX = 200
 const MAX_PER_WINDOW = 1_000_000
 const MAX_WINDOW_S = 86_400
 
-/** So many in a window of so many seconds. */
+/** A limit within a window in seconds. */
 const rate = object({
   limit: required(integer(1, MAX_PER_WINDOW)),
   window_s: required(integer(1, MAX_WINDOW_S)),
 })
 
-/** A customer's own limits; one that is absent is the installation's. */
+/** A customer's own limits; the installation's apply where one is absent. */
 const limits = object({
   /** Requests per credential (§11.3). */
   rate_limit: optional(orNull(rate)),
@@ -41,68 +43,78 @@ const limits = object({
   delivery_rate: optional(orNull(rate)),
 })
 
-/** As stored and shown; what is absent is the installation's. */
-export type Limits = NonNullable<ValuesOf<{ limits: typeof change.limits }>['limits']>
-
-const creation = { name: required(line(NAME_MAX)) }
-const change = {
+const creationMembers = { name: required(line(NAME_MAX)) }
+const updateMembers = {
   name: optional(line(NAME_MAX)),
   suspended: optional(bool),
   limits: optional(orNull(limits)),
 }
 
-/** Makes a customer from `{name}`. Throws 422 `validation_failed`. */
+/** Creates a customer from `{name}`. Throws 422 `validation_failed`. */
 export async function createCustomer(
   admin: Administration,
   input: unknown,
   actor: Actor,
-): Promise<Customer> {
-  const { name } = readMembers(input, creation)
+): Promise<CustomerJson> {
+  const { name } = readMembers(input, creationMembers)
   const now = admin.clock.now()
   const id = timeOrderedId('cus_', now, admin.random)
   return admin.write(async (tx) => {
     await store.insertCustomer(tx, { id, name, created_at: now })
     await recordAudit(tx, { actor, action: 'customer.create', target: id, detail: { name } }, admin)
-    return customerRows.show({ id, name, suspended: 0, limits: '{}', created_at: now })
+    return customerTable.toJson({ id, name, suspended: 0, limits: '{}', created_at: now })
   })
 }
 
 /**
- * Changes `{name?, suspended?, limits?}`; limits are merged, `null` clears. The default customer
- * cannot be suspended: its keys are the only ones that could undo it. Throws 404, 422.
+ * Updates `{name?, suspended?, limits?}`. Limits are merged, and `null` removes a limit. The
+ * default customer cannot be suspended: only its own keys could resume it. Throws 404, 422.
  */
-export async function patchCustomer(
+export async function updateCustomer(
   admin: Administration,
-  name: string,
+  customer: string,
   input: unknown,
   actor: Actor,
-): Promise<Customer> {
-  const id = customerId(name)
-  const patch = readMembers(input, change)
+): Promise<CustomerJson> {
+  const id = customerId(customer)
+  const patch = readMembers(input, updateMembers)
   if (patch.suspended && id === DEFAULT_CUSTOMER) {
-    const message = 'must stay false: the default customer holds the operator’s own keys'
+    const message = 'must stay false: the default customer holds the keys of the operator'
     throw invalidMembers([{ pointer: '/suspended', code: 'invalid_value', message }])
   }
   return admin.write(async (tx) => {
     const row = await store.lockCustomer(tx, id)
     if (!row) throw new Failure('not_found')
-    const changed = {
+    const updatedRow = {
       ...row,
       name: patch.name ?? row.name,
       suspended: patch.suspended === undefined ? row.suspended : Number(patch.suspended),
-      limits: mergedLimits(row.limits, patch.limits),
+      limits: mergeLimits(row.limits, patch.limits),
     }
-    await store.updateCustomer(tx, changed)
+    await store.updateCustomer(tx, updatedRow)
     await announceCustomer(tx, id, admin.clock.now())
-    const act = { actor, action: 'customer.update', target: id, detail: patch }
-    await recordAudit(tx, act, admin)
+    const entry = { actor, action: 'customer.update', target: id, detail: patch }
+    await recordAudit(tx, entry, admin)
     tx.afterCommit(admin.changed)
-    return customerRows.show(changed)
+    return customerTable.toJson(updatedRow)
   })
 }
 
-function mergedLimits(stored: string, patch: object | null | undefined): string {
+function mergeLimits(stored: string, patch: object | null | undefined): string {
   if (patch === undefined) return stored
   const merged = { ...(patch && JSON.parse(stored)), ...patch }
   return JSON.stringify(merged, (_, value) => value ?? undefined)
+}
+
+type StoredLimits = NonNullable<ValuesOf<typeof updateMembers>['limits']>
+type RequestRate = NonNullable<StoredLimits['rate_limit']>
+
+/** Returns the request limits of a customer's `limits` column, where it has its own. */
+export function parseRequestRates(limits: string): Pick<Principal, 'rate' | 'totalRate'> {
+  const { rate_limit, total_rate_limit } = JSON.parse(limits) as StoredLimits
+  const toRate = ({ limit, window_s }: RequestRate) => ({ limit, windowMs: window_s * 1000 })
+  return {
+    ...(rate_limit && { rate: toRate(rate_limit) }),
+    ...(total_rate_limit && { totalRate: toRate(total_rate_limit) }),
+  }
 }

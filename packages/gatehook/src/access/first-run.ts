@@ -1,7 +1,7 @@
 /**
- * What a first start leaves behind (§2.2, §2.6): the default customer, the operator's key, a key to
- * try with. Run at every start; what is there already is left alone, also when two processes start
- * at once.
+ * Creates the objects of a first start (§2.2, §2.6): the default customer, the operator's key and a
+ * test key. Runs at every start and leaves existing objects unchanged, also when two processes
+ * start at once.
  */
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { formatKey, parseKey } from '../kernel/api-key-format.ts'
@@ -11,64 +11,62 @@ import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from './administra
 import { writeKey } from './keys.ts'
 import * as store from './store.ts'
 
-export interface FirstRunWishes {
-  /** `GATEHOOK_BOOTSTRAP_KEY`, checked by the configuration. */
+export interface FirstRunOptions {
+  /** `GATEHOOK_BOOTSTRAP_KEY`, validated by the configuration. */
   readonly bootstrapKey?: string | null | undefined
-  /** The scopes of a test key to print; undefined: none is made. */
+  /** The scopes of the test key to create; undefined creates none. */
   readonly testKeyScopes?: readonly string[] | undefined
 }
 
-export interface FirstRun {
-  /** Whether this start made the default customer. */
+export interface FirstRunResult {
+  /** Whether this start created the default customer. */
   readonly created: boolean
-  /** `unused`: an admin key existed before, so the given one was not taken. */
-  readonly bootstrapKey: 'none' | 'made' | 'unused'
-  /** The test key made now; undefined where none was wished for, or one was made before. */
+  /** `unused`: an admin key existed before, so the bootstrap key was not stored. */
+  readonly bootstrapKey: 'none' | 'created' | 'unused'
+  /** The new test key; undefined where none was requested or one existed before. */
   readonly testKey: string | undefined
 }
 
 const actor: Actor = { kind: 'system', id: 'first-run' }
 
-export async function firstRun(admin: Administration, wishes: FirstRunWishes): Promise<FirstRun> {
-  const { bootstrapKey, testKeyScopes } = wishes
+/** Creates the default customer and the keys of `options`, where they do not exist. */
+export async function performFirstRun(
+  admin: Administration,
+  { bootstrapKey, testKeyScopes }: FirstRunOptions,
+): Promise<FirstRunResult> {
   if (bootstrapKey && parseKey(bootstrapKey)?.mode !== 'live') {
-    throw new Error('bug: the bootstrap key was not checked by the configuration')
+    throw new Error('bug: the configuration did not validate the bootstrap key')
   }
   return admin.write(async (tx) => {
-    const created = await makeDefaultCustomer(tx, admin)
-    // Starts that come at the same moment go through here one after the other.
+    const created = await createDefaultCustomer(tx, admin)
+    // The lock serializes processes that start at the same time.
     const { no } = (await store.lockCustomer(tx, DEFAULT_CUSTOMER))!
-    const make = (key: string, mode: Mode, name: string, scopes: readonly string[]) =>
-      writeKey(
-        tx,
-        admin,
-        key,
-        { ...bare, name, scopes, customer: DEFAULT_CUSTOMER, mode },
-        { actor },
-      )
+    const create = (key: string, mode: Mode, name: string, scopes: readonly string[]) => {
+      const restrictions = { expires_at: undefined, cidrs: undefined, api_version: undefined }
+      const input = { ...restrictions, name, scopes, customer: DEFAULT_CUSTOMER, mode }
+      return writeKey(tx, admin, key, input, { actor })
+    }
 
-    let bootstrap: FirstRun['bootstrapKey'] = 'none'
+    let bootstrap: FirstRunResult['bootstrapKey'] = 'none'
     if (bootstrapKey) {
-      const late = await store.keyEverExisted(tx, scopeOf(no, 'live'), ADMIN_SCOPE)
-      if (!late) await make(bootstrapKey, 'live', 'bootstrap', [ADMIN_SCOPE])
-      bootstrap = late ? 'unused' : 'made'
+      const hadKey = await store.hasEverHadKey(tx, scopeOf(no, 'live'), ADMIN_SCOPE)
+      if (!hadKey) await create(bootstrapKey, 'live', 'bootstrap', [ADMIN_SCOPE])
+      bootstrap = hadKey ? 'unused' : 'created'
     }
     let testKey: string | undefined
-    if (testKeyScopes && !(await store.keyEverExisted(tx, scopeOf(no, 'test')))) {
+    if (testKeyScopes && !(await store.hasEverHadKey(tx, scopeOf(no, 'test')))) {
       testKey = formatKey(admin.random, 'test')
-      await make(testKey, 'test', 'first test key', testKeyScopes)
+      await create(testKey, 'test', 'first test key', testKeyScopes)
     }
     return { created, bootstrapKey: bootstrap, testKey }
   })
 }
 
-const bare = { expires_at: undefined, cidrs: undefined, api_version: undefined }
-
-async function makeDefaultCustomer(tx: Tx, admin: Administration): Promise<boolean> {
+async function createDefaultCustomer(tx: Tx, admin: Administration): Promise<boolean> {
   const name = 'default'
   const row = { id: DEFAULT_CUSTOMER, name, created_at: admin.clock.now() }
   const created = await store.insertCustomer(tx, row)
-  const act = { actor, action: 'customer.create', target: DEFAULT_CUSTOMER, detail: { name } }
-  if (created) await recordAudit(tx, act, admin)
+  const entry = { actor, action: 'customer.create', target: DEFAULT_CUSTOMER, detail: { name } }
+  if (created) await recordAudit(tx, entry, admin)
   return created
 }

@@ -1,4 +1,5 @@
-/** Whether an API key is good, and whose it is (§3.2). */
+/** Verifies API keys (§3.2), from a cache that follows changes of other nodes within a second. */
+import { rangesTest } from '../kernel/address.ts'
 import { parseKey } from '../kernel/api-key-format.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -6,35 +7,35 @@ import type { Log } from '../kernel/log.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
-import { addressTest } from './cidr.ts'
-import type { Limits } from './customers.ts'
+import { parseRequestRates } from './customers.ts'
 import { background, createFresh } from './fresh.ts'
 import * as store from './store.ts'
 
-const NOTE_EVERY_MS = 60_000
+/** The last use of a key is stored at most this often. */
+const USE_INTERVAL_MS = 60_000
 
 export interface KeyVerifier {
   /**
-   * Who the key proves the caller at `address` to be; at once where the key is remembered. Throws
-   * 403 `invalid_api_key` whatever is wrong with the key, or `customer_suspended`.
+   * Returns the principal of a key used from `address`; synchronously where the key is cached.
+   * Throws 403 `customer_suspended`, and 403 `invalid_api_key` for any other reason.
    */
   verify(key: string, address: string): Principal | Promise<Principal>
-  /** Notes that the key of a principal `verify` gave was used; at most once a minute. */
-  noteUse(principal: Principal): void
-  /** Forgets every answer, also those on their way: something was changed. */
+  /** Records the use of the key that yielded a principal; writes at most once a minute. */
+  recordUse(principal: Principal): void
+  /** Evicts all cached keys; look-ups in flight are not cached. */
   forget(): void
-  /** Resolves when nothing runs in the background: before the database is closed. */
+  /** Resolves when no background work runs: the database may be closed then. */
   idle(): Promise<void>
 }
 
-interface Known {
+interface CachedKey {
   readonly principal: Principal
-  /** By the service's clock; Infinity without an expiry. */
+  /** Epoch milliseconds; Infinity without an expiry. */
   readonly expiresAt: number
   readonly suspended: boolean
-  readonly reachableFrom: (address: string) => boolean
-  /** When use was last noted in the database, as far as this node knows. */
-  notedAt: number
+  readonly allowsAddress: (address: string) => boolean
+  /** The stored time of the last use, as far as this node has read or written it. */
+  lastUsedAt: number
 }
 
 export interface KeyVerifierDeps {
@@ -45,84 +46,76 @@ export interface KeyVerifierDeps {
 
 const invalidKey = () => new Failure('invalid_api_key')
 
-export function keyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
+/** Creates the verifier of API keys. */
+export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
   const { behind, idle } = background(log)
-  const lookUp = async (key: string, before: Known | undefined): Promise<Known | undefined> => {
+  const lookUp = async (
+    key: string,
+    before: CachedKey | undefined,
+  ): Promise<CachedKey | undefined> => {
     const row = parseKey(key) && (await store.findByHash(db, sha256(key)))
-    return row && knownFrom(row, before?.notedAt)
+    return row && toCachedKey(row, before?.lastUsedAt)
   }
-  // By their text, so that a known key is neither hashed nor summed up at each request.
-  const known = createFresh(lookUp, {
+  // By its text: a request with a cached key needs no hash.
+  const keys = createFresh(lookUp, {
     clock,
-    beside: (again) => behind(again, 'a key could not be looked up again'),
+    beside: (refresh) => behind(refresh, 'a cached key could not be refreshed'),
   })
+  const cachedKeys = new WeakMap<Principal, CachedKey>()
 
-  /** By principal: which key it was, and when its use was noted. */
-  const entries = new WeakMap<Principal, Known>()
-
-  const judge = (entry: Known | undefined, address: string): Principal => {
+  const accept = (cachedKey: CachedKey | undefined, address: string): Principal => {
     const now = clock.now()
-    if (!entry || entry.expiresAt <= now || !entry.reachableFrom(address)) throw invalidKey()
-    if (entry.suspended) throw new Failure('customer_suspended')
-    entries.set(entry.principal, entry)
-    return entry.principal
+    if (!cachedKey || cachedKey.expiresAt <= now || !cachedKey.allowsAddress(address)) {
+      throw invalidKey()
+    }
+    if (cachedKey.suspended) throw new Failure('customer_suspended')
+    cachedKeys.set(cachedKey.principal, cachedKey)
+    return cachedKey.principal
   }
 
   return {
     verify(key, address) {
-      const entry = known.get(key)
-      return entry instanceof Promise
-        ? entry.then((found) => judge(found, address))
-        : judge(entry, address)
+      const cachedKey = keys.get(key)
+      return cachedKey instanceof Promise
+        ? cachedKey.then((loadedKey) => accept(loadedKey, address))
+        : accept(cachedKey, address)
     },
-    noteUse(principal) {
+    recordUse(principal) {
       const now = clock.now()
-      const entry = entries.get(principal)
-      if (!entry || now - entry.notedAt < NOTE_EVERY_MS) return
-      entry.notedAt = now
-      const note = db.write((tx) => store.noteUse(tx, principal.subject, now, now - NOTE_EVERY_MS))
-      behind(note, 'the last use of a key could not be noted')
+      const cachedKey = cachedKeys.get(principal)
+      if (!cachedKey || now - cachedKey.lastUsedAt < USE_INTERVAL_MS) return
+      cachedKey.lastUsedAt = now
+      const storing = db.write((tx) =>
+        store.updateLastUse(tx, principal.subject, now, now - USE_INTERVAL_MS),
+      )
+      behind(storing, 'the last use of a key could not be stored')
     },
-    forget: () => known.forget(),
+    forget: () => keys.forget(),
     idle,
   }
 }
 
-/** The customer's own request limits, where it has any. */
-export function rateFrom(limits: string): Pick<Principal, 'rate' | 'totalRate'> {
-  const { rate_limit, total_rate_limit } = JSON.parse(limits) as Limits
-  return {
-    ...(rate_limit && { rate: rateOf(rate_limit) }),
-    ...(total_rate_limit && { totalRate: rateOf(total_rate_limit) }),
-  }
-}
-
-const rateOf = ({ limit, window_s }: { readonly limit: number; readonly window_s: number }) => ({
-  limit,
-  windowMs: window_s * 1000,
-})
-
-function knownFrom(row: store.VerificationRow, notedAt = 0): Known {
-  const subject = row.id
+function toCachedKey(row: store.VerificationRow, lastUsedAt = 0): CachedKey {
+  const cidrs = JSON.parse(row.cidrs) as string[]
   return {
     principal: {
       customer: row.customer,
       mode: row.mode,
       scope: row.scope as Scope,
       kind: 'key',
-      subject,
+      subject: row.id,
       name: row.name,
       scopes: new Set(JSON.parse(row.scopes) as string[]),
-      keyId: subject,
+      keyId: row.id,
       ...(row.api_version === null ? {} : { version: row.api_version }),
-      ...rateFrom(row.limits),
+      ...parseRequestRates(row.limits),
     },
     expiresAt: Math.min(
       row.expires_at ?? Number.POSITIVE_INFINITY,
       row.secret_expires_at ?? Number.POSITIVE_INFINITY,
     ),
     suspended: row.suspended !== 0,
-    reachableFrom: addressTest(JSON.parse(row.cidrs) as string[]),
-    notedAt: Math.max(row.last_used_at ?? 0, notedAt),
+    allowsAddress: cidrs.length === 0 ? () => true : rangesTest(cidrs),
+    lastUsedAt: Math.max(row.last_used_at ?? 0, lastUsedAt),
   }
 }

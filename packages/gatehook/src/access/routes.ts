@@ -1,74 +1,74 @@
 /** `/admin/customers`, `/admin/keys` (§13) and `/api/{v}/protected` (§3.7). */
 import { type Endpoint, endpoint, json, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
-import { type AdminDeps, acting, secret } from './acting.ts'
-import { type Administration, customerId, isInReach, reachOf } from './administration.ts'
-import { customerRows, keyRows } from './collections.ts'
-import { createCustomer, patchCustomer } from './customers.ts'
-import { patchKey } from './key-change.ts'
+import { type AdminDeps, adminOperations, secretResponse } from './admin-operations.ts'
+import { type Administration, customerId } from './administration.ts'
+import { customerTable, keyTable } from './collections.ts'
+import { createCustomer, updateCustomer } from './customers.ts'
+import { isKeyInReach, keyReachOf, updateKey } from './key-update.ts'
 import { createKey, revokeKey, rollKey } from './keys.ts'
 
 export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
-  const { list, act, row } = acting(admin, deps)
-  const customer = row((from, { params }) => customerRows.read(from, customerId(params.id!)))
+  const { list, change, row } = adminOperations(admin, deps)
+  const customer = row((from, { params }) => customerTable.read(from, customerId(params.id!)))
   return [
     endpoint('admin', '/admin/customers', {
-      GET: list(customerRows),
-      POST: act(
+      GET: list(customerTable),
+      POST: change(
         'required',
-        (within, { body }, { actor }) => createCustomer(within, body, actor),
-        (made) => json(201, made, { location: `/admin/customers/${made.id}` }),
+        (admin, { body }, { actor }) => createCustomer(admin, body, actor),
+        (created) => json(201, created, { location: `/admin/customers/${created.id}` }),
       ),
     }),
     endpoint('admin', '/admin/customers/:id', {
       GET: customer.read,
-      PATCH: customer.act('required', (within, { params, body }, { actor }) =>
-        patchCustomer(within, params.id!, body, actor),
+      PATCH: customer.change('required', (admin, { params, body }, { actor }) =>
+        updateCustomer(admin, params.id!, body, actor),
       ),
     }),
   ]
 }
 
 export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
-  const { list, act, row } = acting(admin, deps)
-  const key = row((from, { params }) => keyRows.read(from, params.id!))
-  /** Also before `If-Match` is compared: a foreign key does not exist. */
-  const inReach = row(async (from, { params, principal }) => {
-    const shown = await keyRows.read(from, params.id!)
-    if (!isInReach(reachOf(principal!), shown)) throw new Failure('not_found')
-    return shown
+  const { list, change, row } = adminOperations(admin, deps)
+  const key = row((from, { params }) => keyTable.read(from, params.id!))
+  // A key out of reach is 404 also before `If-Match` is compared.
+  const keyInReach = row(async (from, { params, principal }) => {
+    const key = await keyTable.read(from, params.id!)
+    if (!isKeyInReach(keyReachOf(principal!), key)) throw new Failure('not_found')
+    return key
   }, 'keys:write')
   return [
     endpoint('admin', '/admin/keys', {
-      GET: list(keyRows),
-      POST: act(
+      GET: list(keyTable),
+      POST: change(
         'required',
-        (within, { body }, by) => createKey(within, body, by),
-        (made) => secret(201, made, { location: `/admin/keys/${made.id}` }),
+        (admin, { body }, caller) => createKey(admin, body, caller),
+        (created) => secretResponse(201, created, { location: `/admin/keys/${created.id}` }),
       ),
     }),
     endpoint('admin', '/admin/keys/:id', {
       GET: key.read,
-      PATCH: inReach.act('required', (within, { params, body, principal }, { actor }) =>
-        patchKey(within, params.id!, body, { actor, reach: reachOf(principal!) }),
+      PATCH: keyInReach.change('required', (admin, { params, body, principal }, { actor }) =>
+        updateKey(admin, params.id!, body, { actor, reach: keyReachOf(principal!) }),
       ),
-      DELETE: key.act(
+      DELETE: key.change(
         'none',
-        (within, { params }, by) => revokeKey(within, params.id!, by),
+        (admin, { params }, caller) => revokeKey(admin, params.id!, caller),
         noContent,
       ),
     }),
     endpoint('admin', '/admin/keys/:id/roll', {
-      POST: key.act(
+      POST: key.change(
         'optional',
-        (within, { params, body }, by) => rollKey(within, params.id!, body, by),
-        (rolled) => secret(200, rolled),
+        (admin, { params, body }, caller) => rollKey(admin, params.id!, body, caller),
+        (rolled) => secretResponse(200, rolled),
       ),
     }),
   ]
 }
 
-/** Says who the caller is, for every scheme alike. */
+/** Returns the subject of the caller, for every scheme. */
 export const protectedEndpoint: Endpoint = endpoint('api', '/api/protected', {
   GET: { handle: ({ principal }) => json(200, { status: 'ok', user: principal!.subject }) },
 })

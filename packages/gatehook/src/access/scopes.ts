@@ -1,23 +1,24 @@
 /**
- * Scopes (§3.6): the account scopes with the words a person reads on the consent page, and the
- * check of one scope. Resource scopes follow from a service's declaration. Pure.
+ * Scopes (§3.6): the account scopes with the sentences of the consent page, and the check of one
+ * scope. Resource scopes follow from a service's declaration. Pure.
  */
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { ADMIN_SCOPE } from './administration.ts'
 
 /**
- * Scopes that act on what belongs to a customer as a whole. A person holds one only if an operator
- * granted it; a client, only if it was registered with it.
+ * Maps each account scope to its sentence on the consent page. Account scopes cover all data of a
+ * customer. A person holds one only if an operator granted it; a client, only if it was registered
+ * with it.
  */
 export const accountScopes: Readonly<Record<string, (customer: string) => string>> = {
-  'webhooks:read': (customer) => `See the webhooks of ${customer} and what was delivered to them`,
+  'webhooks:read': (customer) => `See the webhooks of ${customer} and their deliveries`,
   'webhooks:write': (customer) => `Create, change and delete the webhooks of ${customer}`,
-  'events:read': (customer) => `See what happens at ${customer}: its events`,
+  'events:read': (customer) => `See the events of ${customer}`,
   'events:write': (customer) => `Record events in the name of ${customer}`,
   'keys:read': (customer) => `See the access keys of ${customer}, without their secrets`,
   'keys:write': (customer) => `Narrow and revoke the access keys of ${customer}`,
-  'tokens:introspect': (customer) => `See what every access token of ${customer} permits`,
+  'tokens:introspect': (customer) => `See the permissions of every access token of ${customer}`,
   [ADMIN_SCOPE]: (customer) =>
     `Administer this whole installation for ${customer}: everything of every customer`,
 }
@@ -26,13 +27,13 @@ export const isAccountScope = (scope: string): boolean => Object.hasOwn(accountS
 
 const SCOPE_NAME = /^[a-z][a-z0-9_-]*(:[a-z][a-z0-9_-]*)?$/
 
-/** Whether a service may declare a scope of this name. */
+/** Returns whether a service may declare a scope of this name. */
 export const isScopeName = (text: string): boolean => SCOPE_NAME.test(text)
 
-/** Whether a principal may do what needs `scope`: by its name, or as the operator (§13). */
+/** Returns whether a principal holds `scope`; `admin` implies every scope (§13). */
 export const holdsScope = ({ scopes }: Pick<Principal, 'scopes'>, scope: string): boolean =>
   scopes.has(scope) || scopes.has(ADMIN_SCOPE)
 
-/** 403 that names the scope. */
+/** Returns the 403 `insufficient_scope` that names the scope. */
 export const missingScope = (scope: string): Failure =>
   new Failure('insufficient_scope', `The credential lacks the scope ${scope}.`)

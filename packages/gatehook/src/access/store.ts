@@ -1,4 +1,4 @@
-/** SQL of customers and keys. Who may do what is not decided here. */
+/** SQL of customers and keys. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 
@@ -26,13 +26,13 @@ export interface KeyRow extends Row {
   readonly last_used_at: number | null
 }
 
-export const oneCustomer = (id: string) =>
+export const customerById = (id: string) =>
   sql`SELECT no, id, name, suspended, limits, created_at FROM gh_customers WHERE id = ${id}`
 
-export const findCustomer = (from: Reader, id: string) => from.get<CustomerRow>(oneCustomer(id))
-export const lockCustomer = (tx: Tx, id: string) => tx.lock<CustomerRow>(oneCustomer(id))
+export const findCustomer = (from: Reader, id: string) => from.get<CustomerRow>(customerById(id))
+export const lockCustomer = (tx: Tx, id: string) => tx.lock<CustomerRow>(customerById(id))
 
-/** False where the id exists already. */
+/** Returns false where the id exists already. */
 export async function insertCustomer(
   tx: Tx,
   row: Pick<CustomerRow, 'id' | 'name' | 'created_at'>,
@@ -69,8 +69,8 @@ export const updateKey = (tx: Tx, row: Pick<KeyRow, 'id' | 'scopes' | 'cidrs' | 
 export const markRevoked = (tx: Tx, id: string, now: number) =>
   tx.run(sql`UPDATE gh_api_keys SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`)
 
-/** Writes only when the last note is older than `beforeMs`: many nodes make one write of it. */
-export const noteUse = (tx: Tx, id: string, now: number, beforeMs: number) =>
+/** Stores the time of a use, unless another node has stored one after `beforeMs`. */
+export const updateLastUse = (tx: Tx, id: string, now: number, beforeMs: number) =>
   tx.run(sql`UPDATE gh_api_keys SET last_used_at = ${now}
     WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${beforeMs})`)
 
@@ -81,22 +81,22 @@ export async function countKeys(from: Reader): Promise<number> {
   return Number(row?.total)
 }
 
-export async function countKeysOf(from: Reader, scope: number): Promise<number> {
+export async function countKeysIn(from: Reader, scope: number): Promise<number> {
   const row = await from.get(sql`SELECT COUNT(*) AS total FROM gh_api_keys
     WHERE scope = ${scope} AND revoked_at IS NULL`)
   return Number(row?.total)
 }
 
-/** Whether a key was ever made, revoked ones included, in `scope` and with the given scope name. */
-export async function keyEverExisted(
+/** Returns whether `scope` has a key, or a revoked key, that holds `scopeName`. */
+export async function hasEverHadKey(
   from: Reader,
   scope: number,
   scopeName?: string,
 ): Promise<boolean> {
   // Scopes are a JSON array of names without quotes or wildcards, so the quoted name is exact.
-  const like = scopeName === undefined ? '%' : `%"${scopeName}"%`
+  const pattern = scopeName === undefined ? '%' : `%"${scopeName}"%`
   const row = await from.get(
-    sql`SELECT id FROM gh_api_keys WHERE scope = ${scope} AND scopes LIKE ${like} LIMIT 1`,
+    sql`SELECT id FROM gh_api_keys WHERE scope = ${scope} AND scopes LIKE ${pattern} LIMIT 1`,
   )
   return row !== undefined
 }
@@ -117,7 +117,7 @@ export interface VerificationRow extends Row {
   readonly limits: string
 }
 
-/** All that judging one key takes, in one look-up by its hash. */
+/** Returns the columns that verify a key, by the hash of its secret. */
 export const findByHash = (from: Reader, hash: Uint8Array) =>
   from.get<VerificationRow>(sql`SELECT k.id, k.name, k.scope, k.customer, k.mode, k.scopes, k.cidrs,
     k.api_version, k.expires_at, s.expires_at AS secret_expires_at, k.last_used_at, c.suspended,

@@ -1,7 +1,7 @@
 /** Migrates the database for this program and this service, and does a first start's work. */
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
-import { type FirstRun, firstRun } from '../access/first-run.ts'
-import { type KeyVerifier, keyVerifier } from '../access/key-verifier.ts'
+import { type FirstRunResult, performFirstRun } from '../access/first-run.ts'
+import { createKeyVerifier, type KeyVerifier } from '../access/key-verifier.ts'
 import { findCustomer } from '../access/store.ts'
 import { type AuditTrail, openAuditTrail } from '../audit/trail.ts'
 import { SettableClock } from '../kernel/clock.ts'
@@ -24,7 +24,7 @@ export interface PreparedDatabase {
   readonly keys: KeyVerifier
   readonly administration: Administration
   readonly trail: AuditTrail
-  readonly firstRun: FirstRun
+  readonly firstRun: FirstRunResult
   readonly seeded: Seeded
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */
   readonly keeper: ClockKeeper | undefined
@@ -48,7 +48,7 @@ export async function prepareDatabase(
   const retentionDays = config.auditRetentionDays
   const trail = await openAuditTrail({ db, clock, random, vault, log, retentionDays })
   await ensureSigningKey(db, { clock, vault })
-  const keys = keyVerifier({ db, clock, log })
+  const keys = createKeyVerifier({ db, clock, log })
   const administration: Administration = {
     db,
     write: db.write,
@@ -59,7 +59,7 @@ export async function prepareDatabase(
     versions,
     changed: keys.forget,
   }
-  const first = await firstRun(administration, {
+  const first = await performFirstRun(administration, {
     bootstrapKey: config.bootstrapKey,
     testKeyScopes: foundation.testKey
       ? [...administration.scopes].filter((scope) => scope !== ADMIN_SCOPE)

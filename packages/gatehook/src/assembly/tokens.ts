@@ -1,5 +1,5 @@
 /** Assembles access and refresh tokens: their lifetimes, and the lookups that sessions need. */
-import { rateFrom } from '../access/key-verifier.ts'
+import { parseRequestRates } from '../access/customers.ts'
 import { findCustomer } from '../access/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Lister } from '../lists/list.ts'
@@ -52,5 +52,5 @@ export function assembleTokens(
 
 async function customerFacts(db: Database, id: string): Promise<CustomerFacts | undefined> {
   const row = await findCustomer(db, id)
-  return row && { no: row.no, suspended: row.suspended !== 0, ...rateFrom(row.limits) }
+  return row && { no: row.no, suspended: row.suspended !== 0, ...parseRequestRates(row.limits) }
 }

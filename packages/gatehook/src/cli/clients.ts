@@ -28,7 +28,7 @@ export const clients: FamilySpec = {
       rows:
         (input) =>
         async ({ db }) =>
-          (await clientRows.all(db)).filter(isMeant(input)),
+          (await clientRows.readAll(db)).filter(isMeant(input)),
       none:
         'No clients. Make one: ' +
         'gatehook clients create --name "My app" --redirect-uri https://…',

@@ -1,6 +1,6 @@
 /** `gatehook customers …`: the acts of §13 on customers, by the same functions as HTTP. */
-import { customerRows } from '../access/collections.ts'
-import { createCustomer, patchCustomer } from '../access/customers.ts'
+import { customerTable } from '../access/collections.ts'
+import { createCustomer, updateCustomer } from '../access/customers.ts'
 import type { About, FamilySpec } from './command.ts'
 import { cliActor, engine, FIRST, known } from './engine.ts'
 import { bold, dim, yellow } from './output.ts'
@@ -12,7 +12,7 @@ const suspending = (suspended: boolean, said: string, about: About) =>
     act:
       ({ args: [id = ''] }) =>
       ({ administration }) =>
-        known('customer', id, patchCustomer(administration, id, { suspended }, cliActor())),
+        known('customer', id, updateCustomer(administration, id, { suspended }, cliActor())),
     said: ({ id, name }) => `${said} ${bold(id)} (${name}).`,
   })
 
@@ -27,7 +27,7 @@ export const customers: FamilySpec = {
       rows:
         () =>
         ({ db }) =>
-          customerRows.all(db),
+          customerTable.readAll(db),
       columns: {
         id: (one) => one.id,
         name: (one) => one.name,

@@ -1,7 +1,7 @@
 /** `gatehook keys …`: the acts of §13 on API keys, by the same functions as HTTP. */
-import { keyRows } from '../access/collections.ts'
-import { patchKey } from '../access/key-change.ts'
-import { createKey, type NewKey, revokeKey, rollKey } from '../access/keys.ts'
+import { keyTable } from '../access/collections.ts'
+import { updateKey } from '../access/key-update.ts'
+import { createKey, type NewApiKey, revokeKey, rollKey } from '../access/keys.ts'
 import type { FamilySpec } from './command.ts'
 import { cliActor, cliCaller, engine, FIRST, known } from './engine.ts'
 import { UsageError } from './mistake.ts'
@@ -16,7 +16,7 @@ import {
   words,
 } from './typed.ts'
 
-const shownOnce = ({ id, name, mode, key }: NewKey, what: string) =>
+const shownOnce = ({ id, name, mode, key }: NewApiKey, what: string) =>
   `${what} ${bold(id)} (${name}, ${mode}). The key, shown this once:\n\n  ${bold(key)}\n`
 
 export const keys: FamilySpec = {
@@ -31,7 +31,7 @@ export const keys: FamilySpec = {
       rows:
         (input) =>
         async ({ db }) =>
-          (await keyRows.all(db)).filter(isMeant(input)),
+          (await keyTable.readAll(db)).filter(isMeant(input)),
       none: 'No keys. Make one: gatehook keys create --name mine --scopes admin',
       columns: {
         id: (key) => key.id,
@@ -108,7 +108,7 @@ export const keys: FamilySpec = {
           }
           if (wish.scopes) checkScopes(wish.scopes, administration.scopes, 'key', '--scopes')
           const by = { actor: cliActor(), reach: 'all' } as const
-          return known('key', id, patchKey(administration, id, wish, by))
+          return known('key', id, updateKey(administration, id, wish, by))
         }
       },
       said: ({ id, scopes, cidrs, expires_at }) =>

@@ -37,7 +37,7 @@ export const operators: FamilySpec = {
       rows:
         () =>
         ({ db }) =>
-          operatorRows.all(db),
+          operatorRows.readAll(db),
       none: 'There are no operators. Make one: gatehook operators create you@example.com',
       columns: {
         id: (one) => one.id,
@@ -99,7 +99,7 @@ export const operators: FamilySpec = {
       rows:
         () =>
         ({ db }) =>
-          operatorSessionRows.all(db),
+          operatorSessionRows.readAll(db),
       none: 'No operator is signed in.',
       columns: {
         id: (one) => one.id,

@@ -114,7 +114,7 @@ export const people: FamilySpec = {
       rows(input) {
         const mode = modeOf(input)
         return async (app) => {
-          const all = await accountRows(actsOf(app).directory.resource).all(app.db)
+          const all = await accountRows(actsOf(app).directory.resource).readAll(app.db)
           return all.filter((one) => mode === undefined || one.mode === mode)
         }
       },

@@ -1,5 +1,5 @@
 /** Clients as they are listed and shown (§13). */
-import { shownRows } from '../access/shown-rows.ts'
+import { createAdminTable } from '../access/admin-table.ts'
 import type { GrantType } from './client.ts'
 
 /** As the administration sees it. */
@@ -17,7 +17,7 @@ export interface ShownClient {
   readonly created_at: string
 }
 
-export const clientRows = shownRows<ShownClient>(
+export const clientRows = createAdminTable<ShownClient>(
   {
     name: 'clients',
     table: 'gh_clients',

@@ -1,5 +1,5 @@
 /** `/admin/clients` (§13): the acts of `clients.ts` as paths. */
-import { type AdminDeps, acting, secret } from '../access/acting.ts'
+import { type AdminDeps, adminOperations, secretResponse } from '../access/admin-operations.ts'
 import { type Endpoint, endpoint, noContent } from '../http/call.ts'
 import { clientRows } from './client-collection.ts'
 import {
@@ -11,33 +11,33 @@ import {
 } from './clients.ts'
 
 export function clientEndpoints(admin: ClientAdministration, deps: AdminDeps): Endpoint[] {
-  const { list, act, row } = acting(admin, deps)
+  const { list, change, row } = adminOperations(admin, deps)
   const client = row((from, { params }) => clientRows.read(from, params.client_id!))
   return [
     endpoint('admin', '/admin/clients', {
       GET: list(clientRows),
-      POST: act(
+      POST: change(
         'required',
         (within, { body }, by) => createClient(within, body, by),
-        (made) => secret(201, made, { location: `/admin/clients/${made.client_id}` }),
+        (made) => secretResponse(201, made, { location: `/admin/clients/${made.client_id}` }),
       ),
     }),
     endpoint('admin', '/admin/clients/:client_id', {
       GET: client.read,
-      PATCH: client.act('required', (within, { params, body }, by) =>
+      PATCH: client.change('required', (within, { params, body }, by) =>
         patchClient(within, params.client_id!, body, by),
       ),
-      DELETE: client.act(
+      DELETE: client.change(
         'none',
         (within, { params }, by) => deleteClient(within, params.client_id!, by),
         noContent,
       ),
     }),
     endpoint('admin', '/admin/clients/:client_id/rotate-secret', {
-      POST: client.act(
+      POST: client.change(
         'optional',
         (within, { params, body }, by) => rotateSecret(within, params.client_id!, body, by),
-        (rotated) => secret(200, rotated),
+        (rotated) => secretResponse(200, rotated),
       ),
     }),
   ]

@@ -2,9 +2,9 @@
  * What is done to clients (§5.5, §13). Each act is one transaction with its line in the audit
  * trail.
  */
-import { type Administration, type Caller, customerId } from '../access/administration.ts'
-import { heldScope, knownScopes, misplacedAdmin } from '../access/granting.ts'
-import { overlapMs, secretsIn } from '../access/secrets.ts'
+import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
+import { findMisplacedAdmin, holdCustomerScope, scopeSet } from '../access/grant-validation.ts'
+import { createSecretStore, readOverlapMs } from '../access/secret-store.ts'
 import { recordAudit } from '../audit/store.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import { timeOrderedId } from '../kernel/id.ts'
@@ -33,11 +33,11 @@ const MAX_REDIRECTS = 50
 const MAX_CLIENTS_PER_CUSTOMER_AND_MODE = 10_000
 const MAX_SECRETS = 2
 
-const secrets = secretsIn({
+const secrets = createSecretStore({
   table: 'gh_client_secrets',
-  owner: 'client_id',
-  most: MAX_SECRETS,
-  refusal:
+  ownerColumn: 'client_id',
+  maxSecrets: MAX_SECRETS,
+  limitMessage:
     `At most ${MAX_SECRETS} secrets of a client are good at once. ` +
     'Rotate with overlap_seconds 0.',
 })
@@ -65,7 +65,7 @@ const members = (admin: Administration) =>
   ({
     name: optional(line(NAME_MAX)),
     redirect_uris: optional(setOf(redirectUri, MAX_REDIRECTS)),
-    scopes: optional(knownScopes(admin)),
+    scopes: optional(scopeSet(admin)),
     grant_types: optional(setOf(oneOf(...GRANT_TYPES), GRANT_TYPES.length)),
     require_client_auth_on_refresh: optional(bool),
     first_party: optional(bool),
@@ -92,7 +92,7 @@ const creation = (admin: Administration) => {
 export async function createClient(
   admin: ClientAdministration,
   input: unknown,
-  caller: Caller,
+  caller: AdminCaller,
 ): Promise<NewClient> {
   const wish = readMembers(input, creation(admin))
   const customer = customerId(wish.customer ?? caller.customer)
@@ -113,7 +113,7 @@ export async function createClient(
   }
   refuseContradictions(row)
   return admin.write(async (tx) => {
-    const scope = await heldScope(tx, customer, row.mode)
+    const scope = await holdCustomerScope(tx, customer, row.mode)
     if ((await store.countClientsOf(tx, scope)) >= MAX_CLIENTS_PER_CUSTOMER_AND_MODE) {
       const most = `${MAX_CLIENTS_PER_CUSTOMER_AND_MODE} clients`
       throw new Failure('limit_reached', `A customer has at most ${most} per mode.`)
@@ -125,7 +125,7 @@ export async function createClient(
     const detail = { name, customer, mode, scopes: wish.scopes, public: isPublic }
     const act = { actor: caller.actor, action: 'client.create', target: row.client_id, detail }
     await recordAudit(tx, act, admin)
-    return { ...clientRows.show({ ...row, scope }), ...(secret && { client_secret: secret }) }
+    return { ...clientRows.toJson({ ...row, scope }), ...(secret && { client_secret: secret }) }
   })
 }
 
@@ -139,7 +139,7 @@ export async function patchClient(
   admin: ClientAdministration,
   id: string,
   input: unknown,
-  { actor }: Pick<Caller, 'actor'>,
+  { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<ShownClient> {
   const patch = readMembers(input, members(admin))
   return admin.write(async (tx) => {
@@ -164,7 +164,7 @@ export async function patchClient(
     if (narrowed) await admin.tokens.clientChanged(tx, id)
     await recordAudit(tx, { actor, action: 'client.update', target: id, detail: patch }, admin)
     tx.afterCommit(() => admin.forget(id))
-    return clientRows.show(changed)
+    return clientRows.toJson(changed)
   })
 }
 
@@ -172,13 +172,13 @@ export async function patchClient(
 export async function deleteClient(
   admin: ClientAdministration,
   id: string,
-  { actor }: Pick<Caller, 'actor'>,
+  { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<void> {
   await admin.write(async (tx) => {
     const row = await store.lockClient(tx, id)
     if (!row) throw new Failure('not_found')
     await store.markDeleted(tx, id, admin.clock.now())
-    await secrets.drop(tx, id)
+    await secrets.deleteAll(tx, id)
     await dropConsentsAt(tx, id)
     await admin.tokens.revokeClient(tx, row.scope as never, id)
     await recordAudit(tx, { actor, action: 'client.delete', target: id }, admin)
@@ -195,9 +195,9 @@ export async function rotateSecret(
   admin: ClientAdministration,
   id: string,
   input: unknown,
-  { actor }: Pick<Caller, 'actor'>,
+  { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<NewClient> {
-  const overlap = overlapMs(input)
+  const overlap = readOverlapMs(input)
   return admin.write(async (tx) => {
     const now = admin.clock.now()
     const row = await store.lockClient(tx, id)
@@ -208,7 +208,7 @@ export async function rotateSecret(
     const detail = { overlap_seconds: overlap / 1000 }
     await recordAudit(tx, { actor, action: 'client.rotate_secret', target: id, detail }, admin)
     tx.afterCommit(() => admin.forget(id))
-    return { ...clientRows.show(row), client_secret: secret }
+    return { ...clientRows.toJson(row), client_secret: secret }
   })
 }
 
@@ -220,7 +220,7 @@ function refuseContradictions(row: Omit<store.ClientRow, 'scope'>): void {
   const say = (pointer: string, message: string) =>
     wrong.push({ pointer, code: 'invalid_value', message })
   const scopes: string[] = JSON.parse(row.scopes)
-  const misplaced = misplacedAdmin('clients', scopes, row.customer, row.mode)
+  const misplaced = findMisplacedAdmin('clients', scopes, row.customer, row.mode)
   if (misplaced) wrong.push(misplaced)
   const own = JSON.parse(row.grant_types).indexOf('client_credentials')
   if (row.public && own >= 0) say(`/grant_types/${own}`, 'is not for public clients')

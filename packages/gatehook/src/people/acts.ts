@@ -2,8 +2,8 @@
  * What is done to people (§13, §6.8). Each act is one transaction with its line in the audit trail;
  * passwords are hashed before it begins.
  */
-import type { Administration, Caller } from '../access/administration.ts'
-import { knownScopes } from '../access/granting.ts'
+import type { AdminCaller, Administration } from '../access/administration.ts'
+import { scopeSet } from '../access/grant-validation.ts'
 import { recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import { bool, line, optional, orNull, readMembers, required } from '../kernel/members.ts'
@@ -24,7 +24,7 @@ import * as store from './store.ts'
 
 const change = (admin: Administration) => ({
   role: optional(orNull(line(WORD_MAX))),
-  scopes: optional(knownScopes(admin)),
+  scopes: optional(scopeSet(admin)),
   disabled: optional(bool),
 })
 
@@ -40,7 +40,7 @@ export async function setPassword(
   deps: ActDeps,
   id: number,
   input: unknown,
-  { actor }: Pick<Caller, 'actor'>,
+  { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<void> {
   const wish = readMembers(input, passwordChange)
   const { directory } = deps
@@ -111,7 +111,7 @@ export async function patchPerson(
   deps: ActDeps,
   id: number,
   input: unknown,
-  { actor }: Pick<Caller, 'actor'>,
+  { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<ShownPerson> {
   const patch = readMembers(input, change(admin))
   const { directory, tokens } = deps

@@ -3,7 +3,7 @@
  * hash, and used while the account is the one it was.
  */
 import { hash } from 'node:crypto'
-import type { Verifier } from '../access/authenticate.ts'
+import type { CredentialVerifier } from '../access/authenticate.ts'
 import type { Fresh } from '../access/fresh.ts'
 import { parseBasic } from '../http/authorization.ts'
 import { rangesTest } from '../kernel/address.ts'
@@ -40,9 +40,9 @@ export interface BasicDeps {
 }
 
 export interface Basic {
-  readonly verify: Verifier
+  readonly verify: CredentialVerifier
   /** `verify` for who is remembered, hashing no password; refuses others. */
-  readonly known: Verifier
+  readonly known: CredentialVerifier
 }
 
 interface Pair {

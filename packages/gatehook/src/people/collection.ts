@@ -1,5 +1,5 @@
 /** Those who can sign in, and operators, as they are listed and shown. */
-import { type ShownRows, shownRows } from '../access/shown-rows.ts'
+import { type AdminTable, createAdminTable } from '../access/admin-table.ts'
 
 /** What lets a person sign in, without its row. */
 export interface Account {
@@ -14,8 +14,8 @@ export interface Account {
 }
 
 /** `resource`: a declared name, never request data. */
-export const accountRows = (resource: string): ShownRows<Account> =>
-  shownRows<Account>(
+export const accountRows = (resource: string): AdminTable<Account> =>
+  createAdminTable<Account>(
     {
       name: 'people',
       table: 'gh_people',
@@ -45,7 +45,7 @@ export interface Operator {
 }
 
 /** Listed by the command line alone. */
-export const operatorRows = shownRows<Operator>(
+export const operatorRows = createAdminTable<Operator>(
   {
     name: 'operators',
     table: 'gh_operators',

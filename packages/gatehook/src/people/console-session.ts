@@ -2,7 +2,7 @@
  * Sessions of the console (§12.2): a link or a password is exchanged for a cookie, and the cookie
  * stands for its operator under `/admin`, where the request shows that it comes from our own page.
  */
-import type { AdminDeps } from '../access/acting.ts'
+import type { AdminDeps } from '../access/admin-operations.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json, type Step } from '../http/call.ts'

@@ -1,6 +1,6 @@
 /** A person is made (§13): a row by the resource's own way, and what lets it sign in. */
-import { type Administration, type Caller, customerId } from '../access/administration.ts'
-import { heldScope, knownScopes, unknownCustomer } from '../access/granting.ts'
+import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
+import { holdCustomerScope, scopeSet, unknownCustomer } from '../access/grant-validation.ts'
 import { findCustomer } from '../access/store.ts'
 import { recordAudit } from '../audit/store.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
@@ -30,7 +30,7 @@ const creation = (admin: Administration) =>
   ({
     password: required(newPassword(MIN_LENGTH.person)),
     role: optional(orNull(line(WORD_MAX))),
-    scopes: optional(knownScopes(admin)),
+    scopes: optional(scopeSet(admin)),
     customer: optional(line(WORD_MAX)),
     mode: optional(oneOf('live', 'test')),
   }) satisfies Members
@@ -75,7 +75,7 @@ export async function createPerson(
   admin: Administration,
   deps: ActDeps,
   input: unknown,
-  { actor, customer: own }: Caller,
+  { actor, customer: own }: AdminCaller,
 ): Promise<ShownPerson> {
   const { directory } = deps
   const { wish, values, username } = await readCreation(admin, directory, input)
@@ -86,7 +86,7 @@ export async function createPerson(
   if (!(await findCustomer(admin.db, customer))) throw unknownCustomer()
   const password = await deps.hasher.hash(wish.password, hintName('person', username))
   return admin.write(async (tx) => {
-    const scope = await heldScope(tx, customer, mode)
+    const scope = await holdCustomerScope(tx, customer, mode)
     const row = await directory.create(tx, scope, values)
     const wanted = { customer, mode, password, role: wish.role ?? null, scopes }
     const kept = await writeCredential(tx, admin, deps, scope, row, wanted)

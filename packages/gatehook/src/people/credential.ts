@@ -3,7 +3,7 @@
  * are `creation.ts` and `acts.ts`.
  */
 import type { Administration } from '../access/administration.ts'
-import { misplacedAdmin } from '../access/granting.ts'
+import { findMisplacedAdmin } from '../access/grant-validation.ts'
 import { invalidMembers } from '../kernel/members.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
@@ -53,7 +53,7 @@ export const shown = (
 
 /** Only live people of the operator's own customer may carry it (§13). */
 export function refuseAdmin(scopes: readonly string[], customer: string, mode: string): void {
-  const misplaced = misplacedAdmin('people', scopes, customer, mode)
+  const misplaced = findMisplacedAdmin('people', scopes, customer, mode)
   if (misplaced) throw invalidMembers([misplaced])
 }
 

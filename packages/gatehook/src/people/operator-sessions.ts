@@ -1,7 +1,7 @@
 /** Sessions of operators: listed and ended, over HTTP and by the command line (§13). */
-import { type AdminDeps, acting } from '../access/acting.ts'
+import { type AdminDeps, adminOperations } from '../access/admin-operations.ts'
+import { type AdminTable, createAdminTable } from '../access/admin-table.ts'
 import type { Administration } from '../access/administration.ts'
-import { type ShownRows, shownRows } from '../access/shown-rows.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { type Endpoint, endpoint, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -20,7 +20,7 @@ export interface OperatorSession {
   readonly expires_at: string
 }
 
-export const operatorSessionRows: ShownRows<OperatorSession> = shownRows(
+export const operatorSessionRows: AdminTable<OperatorSession> = createAdminTable(
   {
     name: 'operator_sessions',
     table: 'gh_console_sessions',
@@ -52,11 +52,11 @@ export const endOperatorSession = (
   })
 
 export function operatorSessionEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
-  const { list, act } = acting(admin, deps)
+  const { list, change } = adminOperations(admin, deps)
   return [
     endpoint('admin', '/admin/operator-sessions', { GET: list(operatorSessionRows) }),
     endpoint('admin', '/admin/operator-sessions/:id', {
-      DELETE: act(
+      DELETE: change(
         'none',
         (within, { params }, { actor }) => endOperatorSession(within, params.id ?? '', actor),
         noContent,

@@ -21,7 +21,7 @@ const EMAIL_MAX = 254
 const TOKEN_BYTES = 32
 const LINK_LIFE_MS = 30 * 60_000
 
-const { show } = operatorRows
+const { toJson: show } = operatorRows
 
 const address: Read<string> = (value, wrong) =>
   typeof value === 'string' && value.length <= EMAIL_MAX && /^[^\s@]+@[^\s@]+$/.test(value)

@@ -3,7 +3,7 @@
  * resource that `.signsIn()` nobody does, and there are no paths for it.
  */
 import type { Administration } from '../access/administration.ts'
-import type { Verifier } from '../access/authenticate.ts'
+import type { CredentialVerifier } from '../access/authenticate.ts'
 import { background, createFresh, type Fresh } from '../access/fresh.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
@@ -31,9 +31,9 @@ import { invalidCredentials } from './username.ts'
 
 export interface People extends Questions {
   /** §3.4. */
-  readonly basic: Verifier
+  readonly basic: CredentialVerifier
   /** Whom a Basic credential proved lately: hashes nothing, asks nobody; throws for others. */
-  readonly known: Verifier
+  readonly known: CredentialVerifier
   /** What the acts of this room take; undefined where nobody signs in. */
   readonly acts: ActDeps | undefined
   /** A row that signs in changed on this node. */

@@ -2,7 +2,7 @@
  * A person: a row that signs in, with what is kept beside it. What is needed of the rows
  * themselves is said here and given by the resource that `.signsIn()` names. Pure.
  */
-import { rateFrom } from '../access/key-verifier.ts'
+import { parseRequestRates } from '../access/customers.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
@@ -62,7 +62,7 @@ export function principalOf(row: AccountRow): Principal {
     subject: String(row.id),
     name: row.username,
     scopes: new Set(scopesOf(row)),
-    ...rateFrom(row.limits),
+    ...parseRequestRates(row.limits),
   }
 }
 

@@ -1,5 +1,5 @@
 /** `/auth/login`, `/auth/password` (§4.3) and the administration of people (§13). */
-import { type AdminDeps, acting } from '../access/acting.ts'
+import { type AdminDeps, adminOperations } from '../access/admin-operations.ts'
 import type { Administration } from '../access/administration.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, endpoint, json, noContent } from '../http/call.ts'
@@ -75,12 +75,12 @@ export const signInEndpoints = (deps: RouteDeps): Endpoint[] => [
 ]
 
 export function personEndpoints({ admin, acts, ...deps }: RouteDeps): Endpoint[] {
-  const { list, act, row } = acting(admin, deps)
+  const { list, change, row } = adminOperations(admin, deps)
   const person = row((from, call) => readPerson(from, acts, idOf(call)))
   return [
     endpoint('admin', '/admin/users', {
       GET: list(accountRows(acts.directory.resource)),
-      POST: act(
+      POST: change(
         'required',
         (within, { body }, by) => createPerson(within, acts, body, by),
         (made) => json(201, made, { location: `/admin/users/${made.id}` }),
@@ -88,12 +88,12 @@ export function personEndpoints({ admin, acts, ...deps }: RouteDeps): Endpoint[]
     }),
     endpoint('admin', '/admin/users/:id', {
       GET: person.read,
-      PATCH: person.act('required', (within, call, by) =>
+      PATCH: person.change('required', (within, call, by) =>
         patchPerson(within, acts, idOf(call), call.body, by),
       ),
     }),
     endpoint('admin', '/admin/users/:id/password', {
-      PUT: act(
+      PUT: change(
         'required',
         (within, call, by) => setPassword(within, acts, idOf(call), call.body, by),
         noContent,

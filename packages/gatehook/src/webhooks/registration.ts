@@ -2,7 +2,7 @@
  * A webhook registration: its request bodies and its representation (§9.1, §9.2). Pure; the
  * operations are in `registrations.ts`, their SQL in `registration-store.ts`.
  */
-import { overlapSeconds } from '../access/granting.ts'
+import { overlapSeconds } from '../access/secret-store.ts'
 import type { EventAccess } from '../events/event-access.ts'
 import { patternsOf } from '../events/subscription.ts'
 import { bool, line, optional, orNull, type Read, required, setOf } from '../kernel/members.ts'

@@ -2,7 +2,7 @@
  * What is done to registrations (§9.1, §9.2, §9.4): made, changed, deleted, their secrets rotated.
  * Receivers are verified before the transaction, never in it.
  */
-import { DEFAULT_OVERLAP_S } from '../access/granting.ts'
+import { DEFAULT_OVERLAP_S } from '../access/secret-store.ts'
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { newTag } from '../deliveries/outbox.ts'
 import { newSecret, openSecret } from '../deliveries/secret.ts'

@@ -6,8 +6,8 @@ import type { TestContext } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import type { Administration } from '../../src/access/administration.ts'
 import { authenticate, authorize } from '../../src/access/authenticate.ts'
-import { firstRun } from '../../src/access/first-run.ts'
-import { type KeyVerifier, keyVerifier } from '../../src/access/key-verifier.ts'
+import { performFirstRun } from '../../src/access/first-run.ts'
+import { createKeyVerifier, type KeyVerifier } from '../../src/access/key-verifier.ts'
 import { customerEndpoints, keyEndpoints, protectedEndpoint } from '../../src/access/routes.ts'
 import { chainKey } from '../../src/audit/chain.ts'
 import { signerWith } from '../../src/audit/trail.ts'
@@ -103,10 +103,10 @@ export async function openDesk(
   more: { time?: HandClock; operator?: string } = {},
 ): Promise<Desk> {
   const time = more.time ?? new HandClock()
-  const verifier = keyVerifier({ db, clock: time.clock, log: quietLog })
+  const verifier = createKeyVerifier({ db, clock: time.clock, log: quietLog })
   const admin = { ...administration(db, time), changed: verifier.forget }
   const operator = more.operator ?? formatKey(random, 'live')
-  await firstRun(admin, { bootstrapKey: operator })
+  await performFirstRun(admin, { bootstrapKey: operator })
   const server = serverOf(db, admin, verifier, time)
   t.after(() => server.close())
 
@@ -141,7 +141,7 @@ function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, ti
   const apikey = ({ value }: { value: string }, { address }: { address: string }) =>
     verifier.verify(value, address)
   const verifiers = { apikey, bearer: noBearer, basic: noBasic }
-  const guard = authenticate({ verifiers, publicUrl, used: verifier.noteUse })
+  const guard = authenticate({ verifiers, publicUrl, onUse: verifier.recordUse })
   const guarded: Steps = { head: [guard, authorize], body: [], out: [] }
   const things: Endpoint = {
     kind: 'root',

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { databases, eachMigrated, freshUrl, openForTest } from '../../../../test/rig/databases.ts'
-import { keyRows } from '../../src/access/collections.ts'
-import { firstRun } from '../../src/access/first-run.ts'
+import { keyTable } from '../../src/access/collections.ts'
+import { performFirstRun } from '../../src/access/first-run.ts'
 import { revokeKey } from '../../src/access/keys.ts'
 import { formatKey } from '../../src/kernel/api-key-format.ts'
 import { Vault } from '../../src/kernel/secret.ts'
@@ -19,32 +19,32 @@ eachMigrated(
   '§2.6 the bootstrap key is taken once, if no admin key ever existed',
   async (db, t) => {
     const admin = administration(db, new HandClock())
-    assert.deepEqual(await firstRun(admin, {}), {
+    assert.deepEqual(await performFirstRun(admin, {}), {
       created: true,
       bootstrapKey: 'none',
       testKey: undefined,
     })
     const bootstrapKey = formatKey(random, 'live')
-    assert.equal((await firstRun(admin, { bootstrapKey })).bootstrapKey, 'made')
-    const again = await firstRun(admin, { bootstrapKey })
+    assert.equal((await performFirstRun(admin, { bootstrapKey })).bootstrapKey, 'created')
+    const again = await performFirstRun(admin, { bootstrapKey })
     assert.deepEqual([again.created, again.bootstrapKey], [false, 'unused'])
     const { ask } = await openDesk(db, t, { operator: bootstrapKey })
     assert.equal((await ask('GET /admin/keys')).body.data.length, 1)
-    const [only] = await keyRows.all(db)
+    const [only] = await keyTable.readAll(db)
     await revokeKey(admin, only!.id, by)
-    const late = await firstRun(admin, { bootstrapKey: formatKey(random, 'live') })
+    const late = await performFirstRun(admin, { bootstrapKey: formatKey(random, 'live') })
     assert.equal(late.bootstrapKey, 'unused', 'one existed, though it is revoked')
-    assert.deepEqual(await keyRows.all(db), [])
+    assert.deepEqual(await keyTable.readAll(db), [])
   },
 )
 
 eachMigrated('a test key to try with is made when wished for, once', async (db) => {
   const admin = administration(db, new HandClock())
   const testKeyScopes = ['things:read']
-  const { testKey } = await firstRun(admin, { testKeyScopes })
+  const { testKey } = await performFirstRun(admin, { testKeyScopes })
   assert.match(testKey ?? '', /^gk_test_/)
-  assert.equal((await firstRun(admin, { testKeyScopes })).testKey, undefined)
-  const [key] = await keyRows.all(db)
+  assert.equal((await performFirstRun(admin, { testKeyScopes })).testKey, undefined)
+  const [key] = await keyTable.readAll(db)
   assert.deepEqual([key?.mode, key?.scopes], ['test', testKeyScopes])
 })
 
@@ -58,15 +58,15 @@ for (const database of databases) {
       await migrateEngine(db, { clock: time.clock })
       const bootstrapKey = formatKey(random, 'live') // each node was given another
       const wishes = { bootstrapKey, testKeyScopes: ['things:read'] }
-      const run = await firstRun(administration(db, time), wishes)
+      const run = await performFirstRun(administration(db, time), wishes)
       return { run, kid: await ensureSigningKey(db, { vault, clock: time.clock }) }
     })
     const [a, b] = await Promise.all(starts)
     assert.deepEqual([a!.run.created, b!.run.created].sort(), [false, true])
-    assert.deepEqual([a!.run.bootstrapKey, b!.run.bootstrapKey].sort(), ['made', 'unused'])
+    assert.deepEqual([a!.run.bootstrapKey, b!.run.bootstrapKey].sort(), ['created', 'unused'])
     assert.equal([a!.run.testKey, b!.run.testKey].filter((key) => key !== undefined).length, 1)
     assert.equal(a!.kid, b!.kid)
-    assert.equal((await keyRows.all(nodes[0]!)).length, 2)
+    assert.equal((await keyTable.readAll(nodes[0]!)).length, 2)
     assert.equal((await nodes[0]!.all(sql`SELECT id FROM gh_customers`)).length, 1)
     assert.equal((await nodes[0]!.all(sql`SELECT kid FROM gh_signing_keys`)).length, 1)
   })

@@ -1,15 +1,15 @@
-/** Verifiers of a house that issued no token and knows no password. */
-import type { Verifier } from '../../src/access/authenticate.ts'
+/** CredentialVerifiers of a house that issued no token and knows no password. */
+import type { CredentialVerifier } from '../../src/access/authenticate.ts'
 import { BASIC_CHALLENGE, BEARER_CHALLENGE } from '../../src/kernel/challenge.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 
-export const noBearer: Verifier = () => {
+export const noBearer: CredentialVerifier = () => {
   throw new Failure('invalid_token', undefined, {
     headers: { 'WWW-Authenticate': BEARER_CHALLENGE },
   })
 }
 
-export const noBasic: Verifier = () => {
+export const noBasic: CredentialVerifier = () => {
   throw new Failure('invalid_credentials', undefined, {
     headers: { 'WWW-Authenticate': BASIC_CHALLENGE },
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
-import { keyVerifier } from '../../src/access/key-verifier.ts'
+import { createKeyVerifier } from '../../src/access/key-verifier.ts'
 import { revokeKey } from '../../src/access/keys.ts'
 import { formatKey } from '../../src/kernel/api-key-format.ts'
 import type { Database, Row } from '../../src/storage/database.ts'
@@ -14,7 +14,7 @@ eachMigrated('a busy key costs no request a look-up', async (db, t) => {
   const { make, time } = await openDesk(db, t)
   const { id, key } = await make({})
   const watched = counting(db)
-  const verifier = keyVerifier({ db: watched.db, clock: time.clock, log: quietLog })
+  const verifier = createKeyVerifier({ db: watched.db, clock: time.clock, log: quietLog })
   const many = await Promise.all(Array.from({ length: 20 }, () => verifier.verify(key, HERE)))
   assert.equal(watched.lookUps(), 1, 'those who come together share one look-up')
   assert.equal(many[7]?.subject, id)
@@ -89,7 +89,7 @@ test('a look-up that began before a change is not remembered', async () => {
     get: () => new Promise((resolve) => answers.push(resolve)),
     write: () => Promise.resolve(0),
   } as unknown as Database
-  const verifier = keyVerifier({ db: slow, clock: time.clock, log: quietLog })
+  const verifier = createKeyVerifier({ db: slow, clock: time.clock, log: quietLog })
   const key = formatKey(random, 'live')
   const before = verifier.verify(key, HERE)
   verifier.forget()
@@ -117,7 +117,7 @@ test('a database that does not answer ends remembered keys after a second', asyn
     get: () => (up ? Promise.resolve(row) : Promise.reject(new Error('down'))),
     write: () => Promise.reject(new Error('down')),
   } as unknown as Database
-  const verifier = keyVerifier({ db: shaky, clock: time.clock, log: quietLog })
+  const verifier = createKeyVerifier({ db: shaky, clock: time.clock, log: quietLog })
   const key = formatKey(random, 'live')
   await verifier.verify(key, HERE)
   up = false

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openService } from '../../../../test/rig/service.ts'
-import { customerRows, keyRows } from '../../src/access/collections.ts'
+import { customerTable, keyTable } from '../../src/access/collections.ts'
 import { auditCollection } from '../../src/audit/collection.ts'
 import type { Key } from '../../src/lists/cursor.ts'
 import { pageStatement, type Walk } from '../../src/lists/plan.ts'
@@ -18,7 +18,7 @@ function anchorsOf(column: string, nullable: boolean): (readonly Key[] | undefin
   return [undefined, [5, 'm'], ...(nullable ? [[null, 'm']] : [])]
 }
 
-for (const collection of [customerRows.collection, keyRows.collection, auditCollection]) {
+for (const collection of [customerTable.collection, keyTable.collection, auditCollection]) {
   test(`${collection.name}: every declared sort is a walk along an index`, async (t) => {
     const { app } = await openService(t, 'sqlite')
     for (const column of collection.sort) {

@@ -1,0 +1,63 @@
+/**
+ * Tables of the administration: one description of a table yields its list, its single rows and the
+ * rows of the command line, all in the same JSON form. Each module describes its own tables.
+ */
+import { Failure } from '../kernel/failure.ts'
+import type { Collection, View } from '../lists/collection.ts'
+import { cellView } from '../lists/encode.ts'
+import type { Reader, Row } from '../storage/database.ts'
+import { fixed } from '../storage/sql.ts'
+
+export interface AdminTable<T> {
+  readonly collection: Collection
+  readonly view: View
+  /** Returns the JSON form of a stored row, the same as in lists. */
+  toJson(row: Row): T
+  /** Returns the row of an id. Throws 404. */
+  read(from: Reader, id: string): Promise<T>
+  /** Returns all rows by ascending id, for the command line. */
+  readAll(from: Reader): Promise<T[]>
+}
+
+const PAGE_ROWS = 500
+
+/** Rows of the installation: no customer's scope, no stored totals. */
+type AdminTableDescription = Omit<Collection, 'integerId' | 'scoped' | 'counted'>
+
+/** Creates a table whose rows are served at `path`/`id`. */
+export function createAdminTable<T>(
+  description: AdminTableDescription,
+  path: string,
+): AdminTable<T> {
+  const { table, columns, where = '1 = 1' } = description
+  const integerId = columns[0]!.type === 'int'
+  const collection = { ...description, integerId, scoped: false, counted: false }
+  const names = columns.map(({ name }) => name)
+  const [id] = names as [string, ...string[]]
+  const view = cellView(columns, (row) => `{"self":${JSON.stringify(`${path}/${row[0]}`)}}`)
+  const toJson = (row: Row): T => {
+    const cells = names.map((name) => row[name])
+    return JSON.parse(view.item(cells, {}))
+  }
+  const select = `SELECT ${names.join(', ')} FROM ${table} WHERE ${where}`
+  const byId = fixed(`${select} AND ${id} = ?`)
+  const pageAfter = fixed(`${select} AND ${id} > ? ORDER BY ${id} LIMIT ${PAGE_ROWS}`)
+  return {
+    collection,
+    view,
+    toJson,
+    async read(from, id) {
+      const row = await from.get(byId([id]))
+      if (!row) throw new Failure('not_found')
+      return toJson(row)
+    },
+    async readAll(from) {
+      const rows: Row[] = []
+      for (let after = integerId ? 0 : ''; ; after = rows.at(-1)![id]) {
+        const page = await from.all(pageAfter([after]))
+        rows.push(...page)
+        if (page.length < PAGE_ROWS) return rows.map(toJson)
+      }
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** Validates the scopes and the customer that a key, a client or a person is granted (§13). */
+import type { FieldError } from '../kernel/failure.ts'
+import { invalidMembers, type Read, setOf } from '../kernel/members.ts'
+import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
+import type { Tx } from '../storage/database.ts'
+import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from './administration.ts'
+import { customerById } from './store.ts'
+
+const MAX_SCOPES = 100
+
+/** Reads one of a set of names; other values are reported as not being a known `noun`. */
+export const nameIn =
+  (names: ReadonlySet<string>, noun: string): Read<string> =>
+  (value, wrong) =>
+    names.has(value as string) ? (value as string) : wrong(`is not a known ${noun}`)
+
+/** Reads at most a hundred scopes of the installation. */
+export const scopeSet = ({ scopes }: Pick<Administration, 'scopes'>) =>
+  setOf(nameIn(scopes, 'scope'), MAX_SCOPES)
+
+/**
+ * Returns the error of `admin` granted outside of the default customer's live mode (§13); undefined
+ * where the scopes may be granted.
+ */
+export function findMisplacedAdmin(
+  grantees: 'keys' | 'clients' | 'people',
+  scopes: readonly string[],
+  customer: string,
+  mode: string,
+): FieldError | undefined {
+  const index = scopes.indexOf(ADMIN_SCOPE)
+  if (index < 0 || (customer === DEFAULT_CUSTOMER && mode === 'live')) return undefined
+  const message = `is only for live ${grantees} of the customer "default"`
+  return { pointer: `/scopes/${index}`, code: 'invalid_value', message }
+}
+
+export const unknownCustomer = () =>
+  invalidMembers([
+    { pointer: '/customer', code: 'invalid_value', message: 'is not a known customer' },
+  ])
+
+/** Returns the scope of a customer and keeps the customer until `tx` ends. Throws 422. */
+export async function holdCustomerScope(tx: Tx, customer: string, mode: Mode): Promise<Scope> {
+  const row = await tx.hold<{ no: number }>(customerById(customer))
+  if (!row) throw unknownCustomer()
+  return scopeOf(row.no, mode)
+}

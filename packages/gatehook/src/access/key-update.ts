@@ -1,0 +1,133 @@
+/**
+ * Updates API keys in place (§13). A holder of `keys:write` narrows keys of its own customer and
+ * mode; only an operator widens a key. `isWider` decides which updates widen.
+ */
+import { recordAudit } from '../audit/store.ts'
+import { parseRange, rangesTest } from '../kernel/address.ts'
+import { Failure } from '../kernel/failure.ts'
+import {
+  instant,
+  invalidMembers,
+  type Members,
+  optional,
+  orNull,
+  readMembers,
+  setOf,
+} from '../kernel/members.ts'
+import type { Mode, Principal } from '../kernel/principal.ts'
+import { isoTime } from '../kernel/time.ts'
+import { ADMIN_SCOPE, type AdminCaller, type Administration } from './administration.ts'
+import { type ApiKeyJson, keyTable } from './collections.ts'
+import { scopeSet } from './grant-validation.ts'
+import { addressRange, findKeyErrors, MAX_CIDRS } from './keys.ts'
+import { missingScope } from './scopes.ts'
+import * as store from './store.ts'
+
+/** The keys that a principal may update: its customer's in its mode, or all with `admin`. */
+export type KeyReach = 'all' | { readonly customer: string; readonly mode: Mode }
+
+export const keyReachOf = ({ scopes, customer, mode }: Principal): KeyReach =>
+  scopes.has(ADMIN_SCOPE) ? 'all' : { customer, mode }
+
+export const isKeyInReach = (
+  reach: KeyReach,
+  key: { readonly customer: string; readonly mode: string },
+): boolean => reach === 'all' || (key.customer === reach.customer && key.mode === reach.mode)
+
+const members = (admin: Administration) =>
+  ({
+    scopes: optional(scopeSet(admin)),
+    cidrs: optional(setOf(addressRange, MAX_CIDRS)),
+    expires_at: optional(orNull(instant)),
+  }) satisfies Members
+
+/** The restrictions of a key. */
+interface KeyRestrictions {
+  readonly scopes: readonly string[]
+  /** Empty: every address. */
+  readonly cidrs: readonly string[]
+  /** Epoch milliseconds; null: never. */
+  readonly expiresAt: number | null
+}
+
+/** Returns whether every address of `range` lies in a single range of `outer`. */
+function isWithin(range: string, outer: readonly string[]): boolean {
+  const inner = parseRange(range)!
+  return outer.some((text) => {
+    const { bits, family } = parseRange(text)!
+    return family === inner.family && bits <= inner.bits && rangesTest([text])(inner.address)
+  })
+}
+
+/**
+ * Returns whether `after` permits anything that `before` does not. Each new range must lie in one
+ * of the old ranges: a new range that only several old ones cover together counts as wider.
+ */
+function isWider(before: KeyRestrictions, after: KeyRestrictions): boolean {
+  const addsScope =
+    !before.scopes.includes(ADMIN_SCOPE) &&
+    after.scopes.some((scope) => !before.scopes.includes(scope))
+  const addsAddress =
+    before.cidrs.length > 0 &&
+    (after.cidrs.length === 0 || after.cidrs.some((range) => !isWithin(range, before.cidrs)))
+  const addsTime =
+    before.expiresAt !== null && (after.expiresAt === null || after.expiresAt > before.expiresAt)
+  return addsScope || addsAddress || addsTime
+}
+
+/**
+ * Updates `{scopes?, cidrs?, expires_at?}` of a key in reach; every node applies it within 2 s.
+ * Without `reach` `all`, widening a key, and updating one that holds `admin`, is 403
+ * `insufficient_scope`. Throws 404, 422, 409 `invalid_state` for an expired key.
+ */
+export async function updateKey(
+  admin: Administration,
+  id: string,
+  input: unknown,
+  { actor, reach }: Pick<AdminCaller, 'actor'> & { readonly reach: KeyReach },
+): Promise<ApiKeyJson> {
+  const patch = readMembers(input, members(admin))
+  const now = admin.clock.now()
+  return admin.write(async (tx) => {
+    const row = await store.lockKey(tx, id)
+    if (!row || !isKeyInReach(reach, row)) throw new Failure('not_found')
+    if (row.expires_at !== null && row.expires_at <= now) {
+      throw new Failure('invalid_state', 'The key has expired. Create a new one.')
+    }
+    const before: KeyRestrictions = {
+      scopes: JSON.parse(row.scopes),
+      cidrs: JSON.parse(row.cidrs),
+      expiresAt: row.expires_at,
+    }
+    const after: KeyRestrictions = {
+      scopes: patch.scopes ?? before.scopes,
+      cidrs: patch.cidrs ?? before.cidrs,
+      expiresAt: patch.expires_at === undefined ? before.expiresAt : patch.expires_at,
+    }
+    const widened = isWider(before, after)
+    const requiresAdmin = widened || before.scopes.includes(ADMIN_SCOPE)
+    if (reach !== 'all' && requiresAdmin) throw missingScope(ADMIN_SCOPE)
+    const { customer, mode } = row
+    const expiryMessage = 'must lie in the future; revoke the key to end it now'
+    const { scopes } = after
+    const errors = findKeyErrors(
+      { scopes, customer, mode, expires_at: patch.expires_at },
+      now,
+      expiryMessage,
+    )
+    if (errors.length > 0) throw invalidMembers(errors)
+    const updatedRow = {
+      ...row,
+      scopes: JSON.stringify(scopes),
+      cidrs: JSON.stringify(after.cidrs),
+      expires_at: after.expiresAt,
+    }
+    await store.updateKey(tx, updatedRow)
+    const { expires_at, ...sets } = patch
+    const expiry = expires_at == null ? expires_at : isoTime(expires_at)
+    const detail = { ...sets, ...(expiry !== undefined && { expires_at: expiry }), widened }
+    await recordAudit(tx, { actor, action: 'key.update', target: id, detail }, admin)
+    tx.afterCommit(admin.changed)
+    return keyTable.toJson(updatedRow)
+  })
+}
