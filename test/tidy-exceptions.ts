@@ -46,7 +46,6 @@ export const NOT_PLAIN: readonly string[] = [
   'packages/gatehook/src/lists/',
   'packages/gatehook/src/oauth/',
   'packages/gatehook/src/people/',
-  'packages/gatehook/src/permissions.ts',
   'packages/gatehook/src/pipeline.ts',
   'packages/gatehook/src/quota/',
   'packages/gatehook/src/resources/',

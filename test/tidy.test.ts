@@ -39,7 +39,7 @@ function floorsOf(page: string): string[][] {
   const map = /```\n(cli\/[\s\S]*?)```/.exec(page)?.[1] ?? ''
   return map
     .split('\n')
-    .map((line) => [...line.slice(0, MAP_COLUMN).matchAll(/[\w.]+/g)].map(([room]) => room))
+    .map((line) => [...line.slice(0, MAP_COLUMN).matchAll(/[\w.-]+/g)].map(([room]) => room))
     .filter((rooms) => rooms.length > 0)
     .reverse()
 }

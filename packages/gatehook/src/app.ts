@@ -15,10 +15,10 @@ import {
 } from './access/authenticate.ts'
 import { crossSite } from './access/cross-site.ts'
 import type { FirstRunResult } from './access/first-run.ts'
-import { customerEndpoints, keyEndpoints, protectedEndpoint } from './access/routes.ts'
+import { customerRoutes, keyRoutes, protectedRoute } from './access/routes.ts'
 import { createBackgroundWork } from './assembly/background-work.ts'
 import { assembleDeliveries } from './assembly/deliveries.ts'
-import { assembleEventEndpoints, assembleEvents } from './assembly/events.ts'
+import { assembleEventRoutes, assembleEvents } from './assembly/events.ts'
 import type { AppOptions, Component, Foundation } from './assembly/foundation.ts'
 import { createLateCalls } from './assembly/late-calls.ts'
 import { assembleMetrics, isServedByEveryNode } from './assembly/metrics.ts'
@@ -49,14 +49,14 @@ import { createLister } from './lists/list.ts'
 import { knownClients } from './oauth/known-clients.ts'
 import { pageProblem } from './oauth/pages.ts'
 import { createOauth, type Oauth } from './oauth/room.ts'
-import { type Permission, permissionsOf, permit } from './permissions.ts'
 import { createPipeline } from './pipeline.ts'
 import { createQuota } from './quota/steps.ts'
 import { customEndpoints } from './resources/custom.ts'
-import { openApiDocument, openApiEndpoints } from './resources/openapi.ts'
+import { openApiDocument, openApiRoutes } from './resources/openapi.ts'
 import { resourceEndpoints } from './resources/routes.ts'
 import type { Seeded } from './resources/seed.ts'
 import type { ServiceDefinition } from './resources/service.ts'
+import { bindRoutes, type Permission, permissionsOf } from './route-table.ts'
 import type { Database } from './storage/database.ts'
 import { openDatabase } from './storage/open.ts'
 import type { ClockKeeper } from './system/clock.ts'
@@ -147,7 +147,9 @@ async function compose(
   })
   const components = [system, ...componentsOf(foundation, modules), secrets]
   const metrics = assembleMetrics(foundation, components, modules.identify)
-  const endpoints = permit([...components, metrics].flatMap(({ endpoints = [] }) => endpoints))
+  const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)
+  const declared = components.flatMap(({ endpoints = [] }) => endpoints)
+  const endpoints = [...bindRoutes(routes), ...declared]
   const server = composeServer(foundation, prepared, modules, endpoints, metrics.observe)
   const work = createBackgroundWork(log, foundation.clock, components)
 
@@ -294,10 +296,10 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
   const { administration, bell, catalog, identify, list, perform, record, types } = modules
   const livingVersion = modules.versioning.living
   return [
-    { endpoints: openApiEndpoints(modules.documents, publicUrl) },
-    { endpoints: [protectedEndpoint, ...resourceEndpoints(catalog, { db, list, perform })] },
+    { routes: openApiRoutes(modules.documents, publicUrl) },
+    { routes: [protectedRoute], endpoints: resourceEndpoints(catalog, { db, list, perform }) },
     { endpoints: customEndpoints(catalog, { db, perform, record }) },
-    assembleEventEndpoints(foundation, {
+    assembleEventRoutes(foundation, {
       bell,
       catalog,
       identify,
@@ -318,8 +320,8 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
       currentScopes: modules.currentScopes,
     }),
     modules.deliveries,
-    { endpoints: customerEndpoints(administration, { list, perform }) },
-    { endpoints: keyEndpoints(administration, { list, perform }) },
+    { routes: customerRoutes(administration, { list, perform }) },
+    { routes: keyRoutes(administration, { list, perform }) },
     modules.tokens,
     modules.people,
     modules.consoleSessions,
@@ -361,7 +363,9 @@ function composePipeline(
   { observe, shed }: { readonly observe: After; readonly shed: Step },
 ): Pipeline {
   const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
-  const quota = createQuota(db, clock, rateOf(config))
+  const { rateLimit: rate } = config
+  const limits = rate && { limit: rate.limit, windowMs: rate.windowS * 1000 }
+  const quota = createQuota(db, clock, limits)
   return createPipeline({
     requireHttps,
     knownHost: knownHost({ publicUrl: publicUrl(), host: config.host }),
@@ -390,9 +394,6 @@ function composePipeline(
     observe,
   })
 }
-
-const rateOf = ({ rateLimit }: Config) =>
-  rateLimit && { limit: rateLimit.limit, windowMs: rateLimit.windowS * 1000 }
 
 const tlsOf = ({ tlsCert, tlsKey }: Config) =>
   tlsCert && tlsKey ? { certFile: tlsCert, keyFile: tlsKey } : undefined

@@ -3,14 +3,14 @@
  * themselves, and the paths, are in the modules that use this.
  */
 import { actorOf } from '../audit/store.ts'
-import { type Answer, type Call, json, type Operation } from '../http/call.ts'
+import { type Answer, type Call, type Handling, json } from '../http/call.ts'
 import { requireMatch } from '../http/conditional.ts'
 import { Query } from '../http/query.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { AdminTable } from './admin-table.ts'
-import { ADMIN_SCOPE, type AdminCaller, type Administration, customerId } from './administration.ts'
+import { type AdminCaller, type Administration, customerId } from './administration.ts'
 
 export interface AdminDeps {
   readonly list: Lister
@@ -42,20 +42,19 @@ async function requireRowMatch(find: FindRow, tx: Tx, call: Call): Promise<void>
   requireMatch(call, () => text)
 }
 
-/** Creates builders of operations, which require `admin` unless `row` names another scope. */
+/** Creates builders of handlers. The scope of each path is in `route-table.ts`. */
 export function adminOperations<A extends Administration>(admin: A, { list, perform }: AdminDeps) {
   /**
    * The change and its response are one transaction, so that an idempotent replay returns the
    * stored response (§11.1). A change that fails before it writes stores nothing.
    */
   const changeOf =
-    (find?: FindRow, scope: string = ADMIN_SCOPE) =>
+    (find?: FindRow) =>
     <T>(
       body: 'required' | 'optional' | 'none',
       change: (admin: A, call: Call, caller: AdminCaller) => Promise<T>,
       respond: (result: T) => Answer = (result) => json(200, result),
-    ): Operation => ({
-      scope,
+    ): Handling => ({
       body: body === 'none' ? undefined : body,
       async handle(call) {
         let answer: Answer | undefined
@@ -74,8 +73,7 @@ export function adminOperations<A extends Administration>(admin: A, { list, perf
     })
   return {
     /** Lists a table. */
-    list: ({ collection, view }: Pick<AdminTable<unknown>, 'collection' | 'view'>): Operation => ({
-      scope: ADMIN_SCOPE,
+    list: ({ collection, view }: Pick<AdminTable<unknown>, 'collection' | 'view'>): Handling => ({
       handle: (call) => list(withCustomerIds(call), collection, view),
     }),
 
@@ -83,12 +81,11 @@ export function adminOperations<A extends Administration>(admin: A, { list, perf
     change: changeOf(),
 
     /** Reads and changes the row that `find` returns; a change honours `If-Match`. */
-    row: (find: FindRow, scope: string = ADMIN_SCOPE) => ({
+    row: (find: FindRow) => ({
       read: {
-        scope,
         handle: async (call: Call) => json(200, await find(admin.db, call)),
       },
-      change: changeOf(find, scope),
+      change: changeOf(find),
     }),
   }
 }

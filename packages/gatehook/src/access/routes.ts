@@ -1,5 +1,5 @@
 /** `/admin/customers`, `/admin/keys` (§13) and `/api/{v}/protected` (§3.7). */
-import { type Endpoint, endpoint, json, noContent } from '../http/call.ts'
+import { json, noContent, type Route, route } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { type AdminDeps, adminOperations, secretResponse } from './admin-operations.ts'
 import { type Administration, customerId } from './administration.ts'
@@ -8,11 +8,11 @@ import { createCustomer, updateCustomer } from './customers.ts'
 import { isKeyInReach, keyReachOf, updateKey } from './key-update.ts'
 import { createKey, revokeKey, rollKey } from './keys.ts'
 
-export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
+export function customerRoutes(admin: Administration, deps: AdminDeps): Route[] {
   const { list, change, row } = adminOperations(admin, deps)
   const customer = row((from, { params }) => customerTable.read(from, customerId(params.id!)))
   return [
-    endpoint('admin', '/admin/customers', {
+    route('/admin/customers', {
       GET: list(customerTable),
       POST: change(
         'required',
@@ -20,7 +20,7 @@ export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpo
         (created) => json(201, created, { location: `/admin/customers/${created.id}` }),
       ),
     }),
-    endpoint('admin', '/admin/customers/:id', {
+    route('/admin/customers/:id', {
       GET: customer.read,
       PATCH: customer.change('required', (admin, { params, body }, { actor }) =>
         updateCustomer(admin, params.id!, body, actor),
@@ -29,7 +29,7 @@ export function customerEndpoints(admin: Administration, deps: AdminDeps): Endpo
   ]
 }
 
-export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
+export function keyRoutes(admin: Administration, deps: AdminDeps): Route[] {
   const { list, change, row } = adminOperations(admin, deps)
   const key = row((from, { params }) => keyTable.read(from, params.id!))
   // A key out of reach is 404 also before `If-Match` is compared.
@@ -37,9 +37,9 @@ export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[]
     const key = await keyTable.read(from, params.id!)
     if (!isKeyInReach(keyReachOf(principal!), key)) throw new Failure('not_found')
     return key
-  }, 'keys:write')
+  })
   return [
-    endpoint('admin', '/admin/keys', {
+    route('/admin/keys', {
       GET: list(keyTable),
       POST: change(
         'required',
@@ -47,7 +47,7 @@ export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[]
         (created) => secretResponse(201, created, { location: `/admin/keys/${created.id}` }),
       ),
     }),
-    endpoint('admin', '/admin/keys/:id', {
+    route('/admin/keys/:id', {
       GET: key.read,
       PATCH: keyInReach.change('required', (admin, { params, body, principal }, { actor }) =>
         updateKey(admin, params.id!, body, { actor, reach: keyReachOf(principal!) }),
@@ -58,7 +58,7 @@ export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[]
         noContent,
       ),
     }),
-    endpoint('admin', '/admin/keys/:id/roll', {
+    route('/admin/keys/:id/roll', {
       POST: key.change(
         'optional',
         (admin, { params, body }, caller) => rollKey(admin, params.id!, body, caller),
@@ -69,6 +69,6 @@ export function keyEndpoints(admin: Administration, deps: AdminDeps): Endpoint[]
 }
 
 /** Returns the subject of the caller, for every scheme. */
-export const protectedEndpoint: Endpoint = endpoint('api', '/api/protected', {
+export const protectedRoute: Route = route('/api/protected', {
   GET: { handle: ({ principal }) => json(200, { status: 'ok', user: principal!.subject }) },
 })

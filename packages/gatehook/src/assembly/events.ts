@@ -4,9 +4,9 @@ import { createOutbox } from '../deliveries/outbox.ts'
 import { type Bell, createBell } from '../events/bell.ts'
 import { readableTypes } from '../events/event-access.ts'
 import { createFeed } from '../events/feed.ts'
-import { eventEndpoints } from '../events/routes.ts'
+import { eventRoutes } from '../events/routes.ts'
 import { createRecorder, type RecordEvent } from '../events/store.ts'
-import { streamEndpoint } from '../events/stream.ts'
+import { streamRoute } from '../events/stream.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Lister } from '../lists/list.ts'
@@ -52,7 +52,7 @@ export function assembleEvents(
   return { bell, record, catalog, types: eventTypesOf(catalog, clock) }
 }
 
-export interface EventEndpointAssembly extends EventModules {
+export interface EventRouteAssembly extends EventModules {
   readonly identify: Identify
   readonly list: Lister
   readonly perform: Perform
@@ -60,13 +60,13 @@ export interface EventEndpointAssembly extends EventModules {
   readonly livingVersion: (version: string) => string
 }
 
-export function assembleEventEndpoints(
+export function assembleEventRoutes(
   { db, log, clock }: Foundation,
-  { bell, record, catalog, types, identify, list, perform, livingVersion }: EventEndpointAssembly,
+  { bell, record, catalog, types, identify, list, perform, livingVersion }: EventRouteAssembly,
 ): Component {
   const { render } = catalog
   const readable = (principal: Principal) => readableTypes(types, principal)
-  const stream = streamEndpoint({
+  const stream = streamRoute({
     feed: createFeed(db),
     bell,
     render,
@@ -76,7 +76,7 @@ export function assembleEventEndpoints(
     elapsedMs: () => clock.elapsedMs(),
     log,
   })
-  const lists = eventEndpoints({
+  const lists = eventRoutes({
     db,
     list,
     perform,
@@ -86,5 +86,5 @@ export function assembleEventEndpoints(
     external: externalTypes(catalog.service),
     effective: livingVersion,
   })
-  return { endpoints: [...lists, stream] }
+  return { routes: [...lists, stream] }
 }

@@ -1,7 +1,7 @@
 /** The values that every component of the app is built on, and the component itself. Types only. */
 import type { AuditTrail } from '../audit/trail.ts'
 import type { Config } from '../config/config.ts'
-import type { Endpoint } from '../http/call.ts'
+import type { Endpoint, Route } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
@@ -47,6 +47,9 @@ export interface Foundation extends AppOptions {
 
 /** A module as the app runs it: the endpoints it serves and the work it does in the background. */
 export interface Component {
+  /** Routes of the engine; each has its row in `route-table.ts`. */
+  readonly routes?: readonly Route[]
+  /** Endpoints that the service declares. */
   readonly endpoints?: readonly Endpoint[]
   /** Figures, read when `/metrics` is requested. */
   readonly metrics?: readonly Metric[]

@@ -1,13 +1,7 @@
 /** Assembles `/metrics` from the figures of all components (§12.1). */
 import type { Identify } from '../access/authenticate.ts'
 import type { After, Endpoint } from '../http/call.ts'
-import {
-  gauge,
-  METRICS,
-  metricsEndpoint,
-  processMetrics,
-  requestCounter,
-} from '../system/metrics.ts'
+import { gauge, METRICS, metricsRoute, processMetrics, requestCounter } from '../system/metrics.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** Whether a node that does not serve the API serves the endpoint: probes and metrics (§2.5). */
@@ -27,5 +21,5 @@ export function assembleMetrics(
     gauge('gatehook_storage_queued', 'Transactions that wait or run.', () => db.queued()),
     ...components.flatMap(({ metrics = [] }) => metrics),
   ]
-  return { endpoints: [metricsEndpoint(identify, metrics)], observe: requests.observe }
+  return { routes: [metricsRoute(identify, metrics)], observe: requests.observe }
 }

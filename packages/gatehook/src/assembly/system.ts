@@ -1,4 +1,4 @@
-/** Assembles the operator's endpoints: probes, `/`, audit trail, clock and system figures. */
+/** Assembles the operator's routes: probes, `/`, audit trail, clock and system figures. */
 import { countKeys } from '../access/store.ts'
 import { describeConfig } from '../config/describe.ts'
 import type { Perform } from '../idempotency/perform.ts'
@@ -6,13 +6,7 @@ import { purgeRecords } from '../idempotency/store.ts'
 import type { Lister } from '../lists/list.ts'
 import { purgeQuota } from '../quota/store.ts'
 import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../system/health.ts'
-import {
-  auditEndpoint,
-  clockEndpoint,
-  probeEndpoints,
-  rootEndpoint,
-  systemEndpoint,
-} from '../system/routes.ts'
+import { auditRoute, clockRoute, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
 import { followClock } from '../system/worker.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
@@ -39,12 +33,12 @@ export function assembleSystem(
   const write = { ...read, writes: writeCheck(db, clock), master_secret: secrets.check }
   let stopClock = () => {}
   return {
-    endpoints: [
-      ...probeEndpoints({ read, write }, log),
-      rootEndpoint({ name: service.name, versions, collections }),
-      auditEndpoint(list, trail),
-      ...(keeper ? [clockEndpoint(keeper, perform)] : []),
-      systemEndpoint({
+    routes: [
+      ...probeRoutes({ read, write }, log),
+      rootRoute({ name: service.name, versions, collections }),
+      auditRoute(list, trail),
+      ...(keeper ? [clockRoute(keeper, perform)] : []),
+      systemRoute({
         db,
         clock,
         log,

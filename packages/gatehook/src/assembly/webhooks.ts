@@ -21,7 +21,7 @@ import type { CurrentScopes } from '../webhooks/authority.ts'
 import { createMakers, type Makers } from '../webhooks/makers.ts'
 import { createPostLimits } from '../webhooks/post-limits.ts'
 import { createReplayWorker } from '../webhooks/replay-worker.ts'
-import { webhookEndpoints } from '../webhooks/routes.ts'
+import { webhookRoutes } from '../webhooks/routes.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 export interface WebhookAssembly {
@@ -81,7 +81,7 @@ export function assembleWebhooks(
     replayStarted: replays.nudge,
   }
   return {
-    endpoints: webhookEndpoints({ desk, list, tests: { render, effective: livingVersion } }),
+    routes: webhookRoutes({ desk, list, tests: { render, effective: livingVersion } }),
     chores: {
       ...retention(db, clock),
       postponed: () => endPostponement(db, clock, longestWaitMs(config.webhookScheduleS)),

@@ -1,5 +1,5 @@
 /** `GET /events`, `GET /events/{id}` and `POST /events` (§9.11). The stream is `stream.ts`. */
-import type { Call, Endpoint, Operation } from '../http/call.ts'
+import type { Call, Operation, Route } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import { type Read, readMembers, required } from '../kernel/members.ts'
@@ -31,28 +31,23 @@ export const versionFor = (call: Call, effective: EventDeps['effective']): strin
   return pinned === undefined || !effective ? pinned : effective(pinned)
 }
 
-export function eventEndpoints(deps: EventDeps): Endpoint[] {
+export function eventRoutes(deps: EventDeps): Route[] {
   const { db, list, render, readableTypes, effective } = deps
-  const scope = 'events:read'
   const view = (call: Call) => eventView(versionFor(call, effective), render)
   return [
     {
-      kind: 'root',
       path: '/events',
       methods: {
         GET: {
-          scope,
           handle: (call) => list(call, eventsOf(readableTypes(call.principal!)), view(call)),
         },
         POST: postOperation(deps),
       },
     },
     {
-      kind: 'root',
       path: '/events/:id',
       methods: {
         GET: {
-          scope,
           async handle(call) {
             const [row] = await db.arrays(byId([call.principal!.scope, call.params.id]))
             const [, type] = (row ?? []) as unknown as EventCells

@@ -3,7 +3,7 @@
  * resumes behind the event of that id, without a gap. What is read and in which order: `feed.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Answer, Call, Endpoint, Stream } from '../http/call.ts'
+import type { Answer, Call, Route, Stream } from '../http/call.ts'
 import { parameterFailure } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
@@ -43,15 +43,13 @@ export interface StreamDeps {
   readonly log: Log
 }
 
-export function streamEndpoint(deps: StreamDeps): Endpoint {
+export function streamRoute(deps: StreamDeps): Route {
   const counts = streamCounts()
   const turns = createTurns(READING_AT_ONCE)
   return {
-    kind: 'root',
     path: '/events/stream',
     methods: {
       GET: {
-        scope: SCOPE,
         produces: ['text/event-stream'],
         async handle(call): Promise<Answer> {
           const wanted = wantedTypes(call)

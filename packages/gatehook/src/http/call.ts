@@ -114,32 +114,47 @@ export type Step = (call: Call) => Answer | undefined | void | Promise<Answer | 
 /** On the way out: runs for every answer, failures included, and may change it in place. */
 export type After = (call: Call, answer: Answer) => void | Promise<void>
 
-/** One method of one path. */
-export interface Operation {
-  /** The scope the principal needs; undefined: a principal is needed, no scope. */
-  readonly scope?: string | undefined
-  /** The kinds of caller it accepts (`permissions.ts`); undefined: all. */
-  readonly callers?: readonly CallerKind[] | undefined
-  /**
-   * False where no credential is asked for (`public`, `probe`); `optional` where an anonymous
-   * caller is served too, and a credential that is sent is verified (§6.10). Default true.
-   */
-  readonly authenticated?: boolean | 'optional'
+/** How one method of one path is handled. */
+export interface Handling {
   /** Whether a JSON body is read: `required`, `optional` or (default) none. */
   readonly body?: 'required' | 'optional' | undefined
   /** Media types of the body; default `application/json` and, for PATCH, merge-patch. */
   readonly accepts?: readonly string[]
-  /** Media types it can answer with; default JSON. */
+  /** Media types of the response; default JSON. */
   readonly produces?: readonly string[]
   readonly handle: (call: Call) => Promise<Answer> | Answer
 }
+
+/** One method of one path, with the access rules that the pipeline enforces. */
+export interface Operation extends Handling {
+  /** The scope the principal needs; undefined: a principal is needed, no scope. */
+  readonly scope?: string | undefined
+  /** The kinds of caller it accepts (`route-table.ts`); undefined: all. */
+  readonly callers?: readonly CallerKind[] | undefined
+  /**
+   * False where no credential is required (`public`, `probe`); `optional` where an unauthenticated
+   * caller is served too, and a credential that is sent is verified (§6.10). Default true.
+   */
+  readonly authenticated?: boolean | 'optional'
+}
+
+type Methods<T> = Readonly<Partial<Record<Exclude<Method, 'HEAD' | 'OPTIONS'>, T>>>
+
+/** The handlers of one path of the engine. Kind, callers and scope are in `route-table.ts`. */
+export interface Route {
+  /** Without a version, parameters as `:name`: `/webhooks/:id`. */
+  readonly path: string
+  readonly methods: Methods<Handling>
+}
+
+export const route = (path: string, methods: Route['methods']): Route => ({ path, methods })
 
 /** One path with its methods. 405, `Allow`, OPTIONS and HEAD follow from it. */
 export interface Endpoint {
   readonly kind: Exclude<Kind, 'unknown'>
   /** Without the version segment, parameters as `:name`: `/api/orders/:id/pay`, `/events/:id`. */
   readonly path: string
-  readonly methods: Readonly<Partial<Record<Exclude<Method, 'HEAD' | 'OPTIONS'>, Operation>>>
+  readonly methods: Methods<Operation>
 }
 
 export const endpoint = (

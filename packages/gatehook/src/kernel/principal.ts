@@ -26,7 +26,7 @@ export interface Principal {
   readonly totalRate?: { readonly limit: number; readonly windowMs: number }
 }
 
-/** The kinds of caller that `permissions.ts` distinguishes. */
+/** The kinds of caller that `route-table.ts` distinguishes. */
 export type CallerKind = Principal['kind'] | 'application'
 
 /** Returns the kind of a caller; `application` is a third-party client acting for a person. */

@@ -3,7 +3,7 @@
  * the way are `authorize-forms.ts`.
  */
 import { findCustomer } from '../access/store.ts'
-import { type Answer, type Call, type Endpoint, endpoint } from '../http/call.ts'
+import { type Answer, type Call, type Route, route } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Person } from '../people/person.ts'
 import { consent, signIn } from './authorize-forms.ts'
@@ -25,16 +25,16 @@ import { isClaimed } from './redirect-uri.ts'
 import { Refusal } from './refusal.ts'
 import { common } from './scope.ts'
 
-export function authorizeEndpoints(deps: AuthorizeDeps): Endpoint[] {
-  const form = { authenticated: false, body: 'optional', accepts: FORM_TYPES } as const
+export function authorizeRoutes(deps: AuthorizeDeps): Route[] {
+  const form = { body: 'optional', accepts: FORM_TYPES } as const
   return [
-    endpoint('page', AUTHORIZE_PATH, {
-      GET: { authenticated: false, handle: (call) => asking(() => begin(deps, call)) },
+    route(AUTHORIZE_PATH, {
+      GET: { handle: (call) => asking(() => begin(deps, call)) },
     }),
-    endpoint('page', SIGN_IN_PATH, {
+    route(SIGN_IN_PATH, {
       POST: { ...form, handle: (call) => asking(() => signIn(deps, call)) },
     }),
-    endpoint('page', CONSENT_PATH, {
+    route(CONSENT_PATH, {
       POST: { ...form, handle: (call) => asking(() => consent(deps, call)) },
     }),
   ]

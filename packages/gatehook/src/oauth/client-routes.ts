@@ -1,6 +1,6 @@
 /** `/admin/clients` (§13): the acts of `clients.ts` as paths. */
 import { type AdminDeps, adminOperations, secretResponse } from '../access/admin-operations.ts'
-import { type Endpoint, endpoint, noContent } from '../http/call.ts'
+import { noContent, type Route, route } from '../http/call.ts'
 import { clientRows } from './client-collection.ts'
 import {
   type ClientAdministration,
@@ -10,11 +10,11 @@ import {
   rotateSecret,
 } from './clients.ts'
 
-export function clientEndpoints(admin: ClientAdministration, deps: AdminDeps): Endpoint[] {
+export function clientRoutes(admin: ClientAdministration, deps: AdminDeps): Route[] {
   const { list, change, row } = adminOperations(admin, deps)
   const client = row((from, { params }) => clientRows.read(from, params.client_id!))
   return [
-    endpoint('admin', '/admin/clients', {
+    route('/admin/clients', {
       GET: list(clientRows),
       POST: change(
         'required',
@@ -22,7 +22,7 @@ export function clientEndpoints(admin: ClientAdministration, deps: AdminDeps): E
         (made) => secretResponse(201, made, { location: `/admin/clients/${made.client_id}` }),
       ),
     }),
-    endpoint('admin', '/admin/clients/:client_id', {
+    route('/admin/clients/:client_id', {
       GET: client.read,
       PATCH: client.change('required', (within, { params, body }, by) =>
         patchClient(within, params.client_id!, body, by),
@@ -33,7 +33,7 @@ export function clientEndpoints(admin: ClientAdministration, deps: AdminDeps): E
         noContent,
       ),
     }),
-    endpoint('admin', '/admin/clients/:client_id/rotate-secret', {
+    route('/admin/clients/:client_id/rotate-secret', {
       POST: client.change(
         'optional',
         (within, { params, body }, by) => rotateSecret(within, params.client_id!, body, by),

@@ -1,6 +1,6 @@
 /** `/auth/consents` (§4.5): what a person let applications do, and taking it back. */
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
-import { type Endpoint, endpoint, noContent } from '../http/call.ts'
+import { noContent, type Route, route } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
@@ -46,10 +46,10 @@ export interface ConsentDeps extends AuditContext {
   readonly tokens: Pick<Tokens, 'revokeSubjectAtClient'>
 }
 
-export function consentEndpoints(deps: ConsentDeps): Endpoint[] {
+export function consentRoutes(deps: ConsentDeps): Route[] {
   const { db, list, tokens } = deps
   return [
-    endpoint('root', '/auth/consents', {
+    route('/auth/consents', {
       GET: {
         handle: async (call) => {
           const owner = Number(call.principal!.subject)
@@ -57,7 +57,7 @@ export function consentEndpoints(deps: ConsentDeps): Endpoint[] {
         },
       },
     }),
-    endpoint('root', '/auth/consents/:client_id', {
+    route('/auth/consents/:client_id', {
       DELETE: {
         async handle(call) {
           const { scope, subject } = call.principal!

@@ -2,7 +2,7 @@
  * What a client can find out by itself: RFC 8414 (also where OpenID clients look) and RFC 9728.
  * Every address comes from the configured issuer, none from a request (§5.5).
  */
-import { type Endpoint, endpoint, json } from '../http/call.ts'
+import { json, type Route, route } from '../http/call.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
 
@@ -15,7 +15,7 @@ export interface MetadataDeps {
 
 const HEADERS = { 'cache-control': 'public, max-age=300' }
 
-export function metadataEndpoints({ issuer, service, scopes }: MetadataDeps): Endpoint[] {
+export function metadataRoutes({ issuer, service, scopes }: MetadataDeps): Route[] {
   const secretMethods = AUTHENTICATION_METHODS.filter((method) => method !== 'none')
   const server = () => ({
     issuer: issuer(),
@@ -54,7 +54,7 @@ export function metadataEndpoints({ issuer, service, scopes }: MetadataDeps): En
   ]
 }
 
-const document = (path: string, make: () => unknown): Endpoint =>
-  endpoint('public', path, {
-    GET: { authenticated: false, handle: () => json(200, make(), HEADERS) },
+const document = (path: string, make: () => unknown): Route =>
+  route(path, {
+    GET: { handle: () => json(200, make(), HEADERS) },
   })

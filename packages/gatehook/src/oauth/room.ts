@@ -1,7 +1,7 @@
 /** The room put together: the authorization server with its clients, pages and consents. */
 import type { Administration } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
-import type { Endpoint } from '../http/call.ts'
+import type { Route } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
@@ -9,19 +9,19 @@ import type { Devices } from '../people/devices.ts'
 import type { Questions } from '../people/questions.ts'
 import type { Database, Reader } from '../storage/database.ts'
 import type { ClientFacts, ClientPermissions, Tokens } from '../tokens/grant.ts'
-import { authorizeEndpoints } from './authorize-routes.ts'
+import { authorizeRoutes } from './authorize-routes.ts'
 import { createBrowsers, purgeSignIns } from './browser.ts'
 import { holdsSecret } from './client.ts'
 import { clientAuthentication } from './client-authentication.ts'
-import { clientEndpoints } from './client-routes.ts'
+import { clientRoutes } from './client-routes.ts'
 import { findClient } from './client-store.ts'
 import type { ClientAdministration } from './clients.ts'
 import { purgeCodes } from './codes.ts'
-import { consentEndpoints } from './consent-routes.ts'
+import { consentRoutes } from './consent-routes.ts'
 import { createGuesses } from './guesses.ts'
 import type { KnownClients } from './known-clients.ts'
-import { metadataEndpoints } from './metadata.ts'
-import { tokenEndpoints } from './token-routes.ts'
+import { metadataRoutes } from './metadata.ts'
+import { tokenRoutes } from './token-routes.ts'
 
 export interface OauthDeps {
   readonly administration: Administration
@@ -41,7 +41,7 @@ export interface OauthDeps {
 }
 
 export interface Oauth {
-  readonly endpoints: readonly Endpoint[]
+  readonly routes: readonly Route[]
   readonly chores: Readonly<Record<string, () => Promise<number>>>
   /** What the acts of `clients.ts` take. */
   readonly administration: ClientAdministration
@@ -58,12 +58,12 @@ export function createOauth(deps: OauthDeps): Oauth {
   const scopes = [...administration.scopes].sort()
   return {
     administration,
-    endpoints: [
-      ...authorizeEndpoints({ ...deps, ...sources, db, browsers }),
-      ...tokenEndpoints({ db, ...sources, tokens, people, authenticate, identify, issuer }),
-      ...metadataEndpoints({ issuer, service, scopes }),
-      ...consentEndpoints({ db, ...sources, list, tokens }),
-      ...clientEndpoints(administration, { list, perform }),
+    routes: [
+      ...authorizeRoutes({ ...deps, ...sources, db, browsers }),
+      ...tokenRoutes({ db, ...sources, tokens, people, authenticate, identify, issuer }),
+      ...metadataRoutes({ issuer, service, scopes }),
+      ...consentRoutes({ db, ...sources, list, tokens }),
+      ...clientRoutes(administration, { list, perform }),
     ],
     chores: {
       oauth_codes: () => purgeCodes(db, clock.now()),

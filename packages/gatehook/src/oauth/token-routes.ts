@@ -1,12 +1,12 @@
 /** `POST /oauth/token`, `/oauth/revoke`, `/oauth/introspect` (§5.3, §5.4): forms in, JSON out. */
 import { actorOf } from '../audit/store.ts'
-import { type Answer, type Call, type Endpoint, endpoint, json } from '../http/call.ts'
+import { type Answer, type Call, json, type Route, route } from '../http/call.ts'
 import { FORM_TYPES, formOf, type Parameters } from './form.ts'
 import { type GrantDeps, give, grantTypeOf } from './grants.ts'
 import { introspect, revoke, type TokenQuestions } from './introspection.ts'
 import { answering, NO_STORE } from './refusal.ts'
 
-export function tokenEndpoints(deps: GrantDeps & TokenQuestions): Endpoint[] {
+export function tokenRoutes(deps: GrantDeps & TokenQuestions): Route[] {
   return [
     form('/oauth/token', async (call, parameters) => {
       grantTypeOf(parameters)
@@ -21,13 +21,9 @@ export function tokenEndpoints(deps: GrantDeps & TokenQuestions): Endpoint[] {
   ]
 }
 
-const form = (
-  path: string,
-  act: (call: Call, parameters: Parameters) => Promise<Answer>,
-): Endpoint =>
-  endpoint('oauth', path, {
+const form = (path: string, act: (call: Call, parameters: Parameters) => Promise<Answer>): Route =>
+  route(path, {
     POST: {
-      authenticated: false,
       // An empty body is a form without parameters: told what it lacks like any other.
       body: 'optional',
       accepts: FORM_TYPES,

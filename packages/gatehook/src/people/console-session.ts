@@ -5,7 +5,7 @@
 import type { AdminDeps } from '../access/admin-operations.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
-import { type Answer, type Call, type Endpoint, endpoint, json, type Step } from '../http/call.ts'
+import { type Answer, type Call, json, type Route, route, type Step } from '../http/call.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import { Failure } from '../kernel/failure.ts'
 import { timeOrderedId } from '../kernel/id.ts'
@@ -16,7 +16,7 @@ import { isoTime } from '../kernel/time.ts'
 import type { Tx } from '../storage/database.ts'
 import { authMembers, text } from './auth-members.ts'
 import type { Devices } from './devices.ts'
-import { operatorSessionEndpoints } from './operator-sessions.ts'
+import { operatorSessionRoutes } from './operator-sessions.ts'
 import * as store from './operator-store.ts'
 import { createOperator } from './operators.ts'
 import type { Hasher } from './password.ts'
@@ -38,7 +38,7 @@ const LEFT_BEHIND = '"cache", "storage"'
 export const CONSOLE_HEADER = 'x-gatehook-console'
 
 export interface ConsoleSessions {
-  readonly endpoints: readonly Endpoint[]
+  readonly routes: readonly Route[]
   /** Before `next`, the step that asks for a credential. */
   guard(next: Step): Step
   readonly chores: Readonly<Record<string, () => Promise<number>>>
@@ -159,7 +159,7 @@ function opening({ admin, judge, secondFactor }: ConsoleDeps) {
 type Present = (call: Call) => Promise<store.SessionRow>
 
 /** What a session may do for its own operator: be it, and enrol its second factor. */
-function ownEndpoints(deps: ConsoleDeps, present: Present): Endpoint[] {
+function ownRoutes(deps: ConsoleDeps, present: Present): Route[] {
   const { admin, secondFactor, hasher } = deps
   const { random } = admin
   /** Gives the session a new token: one that was seen before opens nothing more. */
@@ -215,10 +215,10 @@ function ownEndpoints(deps: ConsoleDeps, present: Present): Endpoint[] {
   }
 
   return [
-    endpoint('admin', '/console/session/operator', {
+    route('/console/session/operator', {
       POST: { body: 'required', handle: create },
     }),
-    endpoint('admin', '/console/session/second-factor', {
+    route('/console/session/second-factor', {
       POST: { handle: enrol },
       PUT: { body: 'required', handle: confirm },
     }),
@@ -288,15 +288,15 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
   }
 
   return {
-    endpoints: [
-      endpoint('admin', '/console/session', {
-        POST: { authenticated: false, body: 'required', handle: signIn },
+    routes: [
+      route('/console/session', {
+        POST: { body: 'required', handle: signIn },
         GET: { handle: show },
         // Also for who is signed out already.
-        DELETE: { authenticated: false, handle: signOut },
+        DELETE: { handle: signOut },
       }),
-      ...ownEndpoints(deps, present),
-      ...operatorSessionEndpoints(deps.admin, deps),
+      ...ownRoutes(deps, present),
+      ...operatorSessionRoutes(deps.admin, deps),
     ],
     guard: (next) => (call) => {
       const token = call.kind === 'admin' && !carriesCredential(call) ? tokenIn(call) : undefined

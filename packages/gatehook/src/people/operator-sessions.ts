@@ -3,7 +3,7 @@ import { type AdminDeps, adminOperations } from '../access/admin-operations.ts'
 import { type AdminTable, createAdminTable } from '../access/admin-table.ts'
 import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
-import { type Endpoint, endpoint, noContent } from '../http/call.ts'
+import { noContent, type Route, route } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import * as store from './operator-store.ts'
 
@@ -51,11 +51,11 @@ export const endOperatorSession = (
     return { id }
   })
 
-export function operatorSessionEndpoints(admin: Administration, deps: AdminDeps): Endpoint[] {
+export function operatorSessionRoutes(admin: Administration, deps: AdminDeps): Route[] {
   const { list, change } = adminOperations(admin, deps)
   return [
-    endpoint('admin', '/admin/operator-sessions', { GET: list(operatorSessionRows) }),
-    endpoint('admin', '/admin/operator-sessions/:id', {
+    route('/admin/operator-sessions', { GET: list(operatorSessionRows) }),
+    route('/admin/operator-sessions/:id', {
       DELETE: change(
         'none',
         (within, { params }, { actor }) => endOperatorSession(within, params.id ?? '', actor),

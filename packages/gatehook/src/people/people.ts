@@ -7,7 +7,7 @@ import type { CredentialVerifier } from '../access/authenticate.ts'
 import { background, createFresh, type Fresh } from '../access/fresh.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
-import type { Endpoint } from '../http/call.ts'
+import type { Route } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Log } from '../kernel/log.ts'
@@ -23,7 +23,7 @@ import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, principalOf, refuseSuspended } from './person.ts'
 import { createQuestions, judging, type Questions } from './questions.ts'
 import type { RecognizedClients } from './recognized-clients.ts'
-import { personEndpoints, signInEndpoints } from './routes.ts'
+import { personRoutes, signInRoutes } from './routes.ts'
 import { createJudge, type Judge } from './sign-in.ts'
 import * as store from './store.ts'
 import { createThrottle, purgeThrottle, type Refusal } from './throttle.ts'
@@ -38,7 +38,7 @@ export interface People extends Questions {
   readonly acts: ActDeps | undefined
   /** A row that signs in changed on this node. */
   readonly forget: (id: number) => void
-  readonly endpoints: readonly Endpoint[]
+  readonly routes: readonly Route[]
   readonly chores: Readonly<Record<string, () => Promise<number>>>
   stop(): Promise<void>
 }
@@ -121,14 +121,14 @@ export function createPeople(
   const acts: ActDeps = { ...deps, directory, changed: accounts.forget }
   const asked = createQuestions(deps.admin, acts, judge, deps.claims)
   const basic = basicOf(deps, accounts, directory, judge)
-  const routes = { ...deps, people: asked, acts }
+  const routeDeps = { ...deps, people: asked, acts }
   return {
     ...asked,
     basic: basic.verify,
     known: basic.known,
     acts,
     forget: accounts.forget,
-    endpoints: [...signInEndpoints(routes), ...personEndpoints(routes)],
+    routes: [...signInRoutes(routeDeps), ...personRoutes(routeDeps)],
     chores,
     stop: idle,
   }
@@ -166,7 +166,7 @@ function nobody(): Omit<People, 'chores'> {
     known: refuse,
     acts: undefined,
     forget: () => undefined,
-    endpoints: [],
+    routes: [],
     stop: async () => undefined,
   }
 }

@@ -2,7 +2,7 @@
 import { type AdminDeps, adminOperations } from '../access/admin-operations.ts'
 import type { Administration } from '../access/administration.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
-import { type Answer, type Call, type Endpoint, endpoint, json, noContent } from '../http/call.ts'
+import { type Answer, type Call, json, noContent, type Route, route } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { readMembers, required } from '../kernel/members.ts'
 import { LOGIN_CLIENT, type Tokens } from '../tokens/grant.ts'
@@ -45,7 +45,7 @@ async function login(call: Call, { admin, people, tokens, devices }: RouteDeps):
   return { ...json(200, issued, unkept), secret: true }
 }
 
-/** `permissions.ts` accepts persons in a first-party session only. */
+/** `route-table.ts` accepts persons in a first-party session only. */
 async function ownPassword(call: Call, { people, devices }: RouteDeps): Promise<Answer> {
   const principal = call.principal!
   const sent = authMembers(call.body, passwordMembers)
@@ -65,20 +65,20 @@ function idOf({ params }: Call): number {
   return id
 }
 
-export const signInEndpoints = (deps: RouteDeps): Endpoint[] => [
-  endpoint('root', '/auth/login', {
-    POST: { authenticated: false, body: 'required', handle: (call) => login(call, deps) },
+export const signInRoutes = (deps: RouteDeps): Route[] => [
+  route('/auth/login', {
+    POST: { body: 'required', handle: (call) => login(call, deps) },
   }),
-  endpoint('root', '/auth/password', {
+  route('/auth/password', {
     POST: { body: 'required', handle: (call) => ownPassword(call, deps) },
   }),
 ]
 
-export function personEndpoints({ admin, acts, ...deps }: RouteDeps): Endpoint[] {
+export function personRoutes({ admin, acts, ...deps }: RouteDeps): Route[] {
   const { list, change, row } = adminOperations(admin, deps)
   const person = row((from, call) => readPerson(from, acts, idOf(call)))
   return [
-    endpoint('admin', '/admin/users', {
+    route('/admin/users', {
       GET: list(accountRows(acts.directory.resource)),
       POST: change(
         'required',
@@ -86,13 +86,13 @@ export function personEndpoints({ admin, acts, ...deps }: RouteDeps): Endpoint[]
         (made) => json(201, made, { location: `/admin/users/${made.id}` }),
       ),
     }),
-    endpoint('admin', '/admin/users/:id', {
+    route('/admin/users/:id', {
       GET: person.read,
       PATCH: person.change('required', (within, call, by) =>
         patchPerson(within, acts, idOf(call), call.body, by),
       ),
     }),
-    endpoint('admin', '/admin/users/:id/password', {
+    route('/admin/users/:id/password', {
       PUT: change(
         'required',
         (within, call, by) => setPassword(within, acts, idOf(call), call.body, by),

@@ -2,7 +2,7 @@
  * The OpenAPI 3.1 document of each version, from the declaration (§12.1). Pure; served at
  * `/openapi/v1.json`.
  */
-import { type Endpoint, json } from '../http/call.ts'
+import { json, type Route } from '../http/call.ts'
 import { operators } from '../lists/filter.ts'
 import type { Catalog, Entry } from './catalog.ts'
 import { enginePaths, protectedOperation } from './openapi-engine.ts'
@@ -86,16 +86,14 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
 }
 
 /** `/openapi/v1.json`, …: the documents, with the service's own address. */
-export function openApiEndpoints(
+export function openApiRoutes(
   documents: ReadonlyMap<string, OpenApiDocument>,
   publicUrl: () => string,
-): Endpoint[] {
+): Route[] {
   return [...documents].map(([version, document]) => ({
-    kind: 'public',
     path: `/openapi/${version}.json`,
     methods: {
       GET: {
-        authenticated: false,
         handle: () => json(200, { ...document, servers: [{ url: publicUrl() }] }),
       },
     },

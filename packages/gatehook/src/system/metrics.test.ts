@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer, Call } from '../http/call.ts'
-import { histogramSamples, type Metric, metricsEndpoint, requestCounter } from './metrics.ts'
+import { histogramSamples, type Metric, metricsRoute, requestCounter } from './metrics.ts'
 
 const text = async (metrics: readonly Metric[]): Promise<string> => {
-  const { methods } = metricsEndpoint(() => undefined, metrics)
+  const { methods } = metricsRoute(() => undefined, metrics)
   const call = { local: true, headers: {} } as Call
   return String(((await methods.GET!.handle(call)) as Answer).raw)
 }

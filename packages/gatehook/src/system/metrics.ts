@@ -5,7 +5,7 @@
  */
 import type { Registry } from 'prom-client'
 import type { Identify } from '../access/authenticate.ts'
-import type { After, Call, Endpoint } from '../http/call.ts'
+import type { After, Call, Route } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 
@@ -188,7 +188,7 @@ const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
  */
 export const METRICS = '/metrics'
 
-export function metricsEndpoint(identify: Identify, metrics: readonly Metric[]): Endpoint {
+export function metricsRoute(identify: Identify, metrics: readonly Metric[]): Route {
   let made: Promise<Registry> | undefined
   const admit = async (call: Call): Promise<void> => {
     if (call.local && !FORWARDED.some((name) => call.headers[name] !== undefined)) return
@@ -199,11 +199,9 @@ export function metricsEndpoint(identify: Identify, metrics: readonly Metric[]):
     }
   }
   return {
-    kind: 'root',
     path: METRICS,
     methods: {
       GET: {
-        authenticated: false,
         produces: ['text/plain'],
         async handle(call) {
           await admit(call)

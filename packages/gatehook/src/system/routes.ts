@@ -4,7 +4,7 @@
 import { auditCollection, auditView } from '../audit/collection.ts'
 import { actorOf } from '../audit/store.ts'
 import type { AuditTrail } from '../audit/trail.ts'
-import { type Call, type Endpoint, json } from '../http/call.ts'
+import { type Call, json, type Route, route } from '../http/call.ts'
 import { parameterFailure } from '../http/query.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -15,8 +15,6 @@ import type { Database } from '../storage/database.ts'
 import type { ClockKeeper } from './clock.ts'
 import { type Checks, unreadiness } from './health.ts'
 
-const scope = 'admin'
-const authenticated = false
 const FRESH = { 'cache-control': 'no-store' }
 
 /** What a balancer sends to a node: everything, or only requests that change nothing. */
@@ -40,18 +38,15 @@ export interface ReadinessChecks {
  * `/healthz` says that the process runs; `/readyz` whether a balancer should send it requests, and
  * `/readyz?for=read` whether it should send it reads (§2.7).
  */
-export const probeEndpoints = (checks: ReadinessChecks, log: Log): Endpoint[] => [
+export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
   {
-    kind: 'probe',
     path: '/healthz',
-    methods: { GET: { authenticated, handle: () => json(200, { status: 'ok' }, FRESH) } },
+    methods: { GET: { handle: () => json(200, { status: 'ok' }, FRESH) } },
   },
   {
-    kind: 'probe',
     path: '/readyz',
     methods: {
       GET: {
-        authenticated,
         async handle(call) {
           const reasons = await unreadiness(checks[purposeOf(call)], log)
           const ready = reasons.length === 0
@@ -72,7 +67,7 @@ export interface RootOptions {
 }
 
 /** `/`: where everything is. Paths only, so that it is right behind every proxy. */
-export function rootEndpoint({ name, versions, collections, links }: RootOptions): Endpoint {
+export function rootRoute({ name, versions, collections, links }: RootOptions): Route {
   const perVersion = <T>(path: (version: string) => T) =>
     Object.fromEntries(versions.map((version) => [version, path(version)]))
   const body = {
@@ -91,19 +86,14 @@ export function rootEndpoint({ name, versions, collections, links }: RootOptions
     },
   }
   const handle = () => json(200, body)
-  return { kind: 'public', path: '/', methods: { GET: { authenticated, handle } } }
+  return route('/', { GET: { handle } })
 }
 
 /** Seals first, so that a row that is read has its place in the chain. */
-export const auditEndpoint = (
-  list: Lister,
-  trail: Pick<AuditTrail, 'appendForReader'>,
-): Endpoint => ({
-  kind: 'admin',
+export const auditRoute = (list: Lister, trail: Pick<AuditTrail, 'appendForReader'>): Route => ({
   path: '/admin/audit',
   methods: {
     GET: {
-      scope,
       async handle(call) {
         await trail.appendForReader()
         return list(call, auditCollection, auditView)
@@ -113,13 +103,11 @@ export const auditEndpoint = (
 })
 
 /** Declared only where the test clock is on: elsewhere there is nothing here, 404. */
-export const clockEndpoint = (keeper: ClockKeeper, perform: Perform): Endpoint => ({
-  kind: 'admin',
+export const clockRoute = (keeper: ClockKeeper, perform: Perform): Route => ({
   path: '/admin/clock',
   methods: {
-    GET: { scope, handle: () => json(200, keeper.state(), FRESH) },
+    GET: { handle: () => json(200, keeper.state(), FRESH) },
     POST: {
-      scope,
       body: 'required',
       handle: (call) =>
         perform(call, async (tx) =>
@@ -146,18 +134,16 @@ export interface SystemOptions {
   readonly figures: Readonly<Record<string, () => unknown>>
 }
 
-export function systemEndpoint(options: SystemOptions): Endpoint {
+export function systemRoute(options: SystemOptions): Route {
   const { clock, db, release, node, configuration } = options
   const figures = async () => {
     const named = Object.entries(options.figures).map(async ([name, read]) => [name, await read()])
     return Object.fromEntries(await Promise.all(named)) as Record<string, unknown>
   }
   return {
-    kind: 'admin',
     path: '/admin/system',
     methods: {
       GET: {
-        scope,
         async handle() {
           const reasons = await unreadiness(options.checks, options.log)
           const health = { status: reasons.length === 0 ? 'ready' : 'not_ready', reasons }

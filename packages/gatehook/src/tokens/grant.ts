@@ -3,7 +3,7 @@
  * done stands in the files beside this one.
  */
 import type { Actor } from '../audit/store.ts'
-import type { Endpoint } from '../http/call.ts'
+import type { Route } from '../http/call.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 
@@ -193,7 +193,7 @@ export interface Tokens {
   /** Publishes a new signing key, which signs some minutes later (§4.6). */
   rotateSigning(actor: Actor): Promise<{ readonly kid: string; readonly signs_from: string }>
   /** `/auth/refresh`, `/auth/logout`, `/auth/logout-all`, `/auth/sessions`, the key set. */
-  readonly endpoints: Endpoint[]
+  readonly routes: Route[]
   readonly chores: Readonly<Record<string, () => Promise<number>>>
   /** Follows revocations and rotates signing keys; without it the database is asked each time. */
   start(): Promise<void>

@@ -1,7 +1,7 @@
 /** `/auth/refresh`, `/auth/logout` and its kin, `/auth/sessions` (§4.4, §4.5), the key set. */
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { type BasicPair, parseAuthorization, parseClientBasic } from '../http/authorization.ts'
-import { type Answer, type Call, type Endpoint, endpoint, json, noContent } from '../http/call.ts'
+import { type Answer, type Call, json, noContent, type Route, route } from '../http/call.ts'
 import { headerLines } from '../http/header.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -65,11 +65,10 @@ const sessionView = cellView(
   (row) => `{"self":"/auth/sessions/${row[0]}"}`,
 )
 
-export function tokenEndpoints(deps: RouteDeps): Endpoint[] {
+export function tokenRoutes(deps: RouteDeps): Route[] {
   return [
-    endpoint('public', '/.well-known/jwks.json', {
+    route('/.well-known/jwks.json', {
       GET: {
-        authenticated: false,
         handle: async () => ({
           status: 200,
           json: await deps.keys.published(),
@@ -79,16 +78,16 @@ export function tokenEndpoints(deps: RouteDeps): Endpoint[] {
     }),
     open('/auth/refresh', (call) => refresh(deps, call)),
     open('/auth/logout', (call) => logout(deps, call)),
-    endpoint('root', '/auth/logout-all', {
+    route('/auth/logout-all', {
       POST: { body: 'optional', handle: (call) => logoutAll(deps, call) },
     }),
-    ...sessionEndpoints(deps),
+    ...sessionRoutes(deps),
   ]
 }
 
 /** A path where the token in the body is the credential. */
-const open = (path: string, handle: (call: Call) => Promise<Answer>): Endpoint =>
-  endpoint('root', path, { POST: { authenticated: false, body: 'optional', handle } })
+const open = (path: string, handle: (call: Call) => Promise<Answer>): Route =>
+  route(path, { POST: { body: 'optional', handle } })
 
 async function refresh({ tokens, lookup }: RouteDeps, call: Call): Promise<Answer> {
   const token = tokenIn(call.body)
@@ -210,7 +209,7 @@ async function auditEnd(
   await recordAudit(tx, { actor, action: 'session.end', target: id, detail }, deps)
 }
 
-/** Account endpoints accept persons only (`permissions.ts`). */
+/** Account endpoints accept persons only (`route-table.ts`). */
 const personOf = ({ principal }: Call): Principal & { readonly person: number } => ({
   ...principal!,
   person: Number(principal!.subject),
@@ -228,7 +227,7 @@ async function logoutAll(deps: RouteDeps, call: Call): Promise<Answer> {
   return noContent()
 }
 
-function sessionEndpoints(deps: RouteDeps): Endpoint[] {
+function sessionRoutes(deps: RouteDeps): Route[] {
   const { db, clock, list, tokens } = deps
   const own = async (call: Call) => {
     const { scope, person } = personOf(call)
@@ -238,7 +237,7 @@ function sessionEndpoints(deps: RouteDeps): Endpoint[] {
     return cells
   }
   return [
-    endpoint('root', '/auth/sessions', {
+    route('/auth/sessions', {
       GET: {
         async handle(call) {
           const { scope, person } = personOf(call)
@@ -251,7 +250,7 @@ function sessionEndpoints(deps: RouteDeps): Endpoint[] {
         },
       },
     }),
-    endpoint('root', '/auth/sessions/:id', {
+    route('/auth/sessions/:id', {
       GET: {
         handle: async (call) => ({ status: 200, json: sessionView.item(await own(call), {}) }),
       },

@@ -11,7 +11,7 @@ import type { Database, Tx } from '../storage/database.ts'
 import type { TokenLookup, Tokens } from './grant.ts'
 import type { Lives } from './issue.ts'
 import { createRevocations, NOTICE_KEPT_MS } from './revocations.ts'
-import { tokenEndpoints } from './routes.ts'
+import { tokenRoutes } from './routes.ts'
 import { createSessions } from './sessions.ts'
 import { keyRing } from './signing-keys.ts'
 import * as store from './store.ts'
@@ -86,7 +86,7 @@ export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> 
     revokeToken,
     isRevoked: revocations.isRevoked,
     rotateSigning: keys.rotate,
-    endpoints: tokenEndpoints({
+    routes: tokenRoutes({
       ...deps,
       keys,
       tokens: { ...sessions, read, revokeToken, isRevoked: revocations.isRevoked },

@@ -1,7 +1,6 @@
 /** `/admin/versions` (§13): what is announced, and who still calls. */
-import { ADMIN_SCOPE as scope } from '../access/administration.ts'
 import { actorOf } from '../audit/store.ts'
-import { type Endpoint, endpoint, json } from '../http/call.ts'
+import { json, type Route, route } from '../http/call.ts'
 import { requireMatch } from '../http/conditional.ts'
 import { Failure } from '../kernel/failure.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -118,18 +117,17 @@ const usageView: View = viewOf<ShownUsage>(
   () => ({}),
 )
 
-export function versionEndpoints(deps: VersionRouteDeps): Endpoint[] {
+export function versionRoutes(deps: VersionRouteDeps): Route[] {
   const { board, list, ledger } = deps
   const all = versionList(board.versions)
   const usages = new Map(board.versions.map((version) => [version, usageList(version)]))
   const view = versionView(board)
   return [
-    endpoint('admin', '/admin/versions', {
-      GET: { scope, handle: (call) => list(call, all, view) },
+    route('/admin/versions', {
+      GET: { handle: (call) => list(call, all, view) },
     }),
-    endpoint('admin', '/admin/versions/:version', {
+    route('/admin/versions/:version', {
       GET: {
-        scope,
         handle({ params }) {
           const standing = board.standing(params.version!)
           if (!standing) throw new Failure('not_found')
@@ -137,7 +135,6 @@ export function versionEndpoints(deps: VersionRouteDeps): Endpoint[] {
         },
       },
       PUT: {
-        scope,
         body: 'required',
         async handle(call) {
           const { params, body } = call
@@ -147,9 +144,8 @@ export function versionEndpoints(deps: VersionRouteDeps): Endpoint[] {
         },
       },
     }),
-    endpoint('admin', '/admin/versions/:version/usage', {
+    route('/admin/versions/:version/usage', {
       GET: {
-        scope,
         async handle(call) {
           const collection = usages.get(call.params.version!)
           if (!collection) throw new Failure('not_found')

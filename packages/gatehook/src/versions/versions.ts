@@ -5,7 +5,7 @@
 import type { Identify } from '../access/authenticate.ts'
 import type { Actor, AuditSigner } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
-import type { After, Answer, Call, Endpoint, Step } from '../http/call.ts'
+import type { After, Answer, Call, Route, Step } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
@@ -20,7 +20,7 @@ import { createNaming, type Naming } from './naming.ts'
 import { negotiation } from './negotiation.ts'
 import { createAutopilot } from './notices.ts'
 import { createGone } from './retirement.ts'
-import { versionEndpoints } from './routes.ts'
+import { versionRoutes } from './routes.ts'
 import { insertVersion, readAnnounced } from './store.ts'
 import { startRounds } from './worker.ts'
 
@@ -54,7 +54,7 @@ export interface VersionSteps {
 }
 
 export interface Versions {
-  readonly endpoints: readonly Endpoint[]
+  readonly routes: readonly Route[]
   readonly steps: VersionSteps
   start(): void
   /** Ends the loop and stores what was counted. */
@@ -94,7 +94,7 @@ export async function openVersions(deps: VersionsDeps): Promise<Versions> {
   }
   let stop = async () => {}
   return {
-    endpoints: versionEndpoints({ ...deps, board, ledger }),
+    routes: versionRoutes({ ...deps, board, ledger }),
     steps: stepsOf(deps, board, naming, ledger),
     start() {
       stop = startRounds(log, { often, sometimes: ledger.flush, sometimesMs: FLUSH_MS })

@@ -1,5 +1,5 @@
-/** `/webhooks` and `/deliveries` (§9.1 to §9.4, §9.10, §9.14): paths, scopes and handlers. */
-import type { Answer, Call, Endpoint, Operation } from '../http/call.ts'
+/** `/webhooks` and `/deliveries` (§9.1 to §9.4, §9.10, §9.14): paths and handlers. */
+import { type Answer, type Call, type Handling, type Route, route } from '../http/call.ts'
 import { readMembers } from '../kernel/members.ts'
 import type { Lister } from '../lists/list.ts'
 import { deliveriesFor, deliveryAt, deliveryView, shownDelivery, withStoredState } from './log.ts'
@@ -16,56 +16,46 @@ export interface WebhookRoutes {
   readonly tests: TestDeps
 }
 
-const READ = 'webhooks:read'
-const WRITE = 'webhooks:write'
-
-export function webhookEndpoints({ desk, list, tests }: WebhookRoutes): Endpoint[] {
-  const post = (body: 'required' | 'optional', handle: Operation['handle']): Operation => ({
-    scope: WRITE,
+export function webhookRoutes({ desk, list, tests }: WebhookRoutes): Route[] {
+  const post = (body: 'required' | 'optional', handle: Handling['handle']): Handling => ({
     body,
     handle,
   })
-  const at = (path: string, methods: Endpoint['methods']): Endpoint => ({
-    kind: 'root',
-    path,
-    methods,
-  })
   return [
-    at('/webhooks', {
-      GET: { scope: READ, handle: (call) => list(call, registrationList, registrationView) },
+    route('/webhooks', {
+      GET: { handle: (call) => list(call, registrationList, registrationView) },
       POST: post('required', async (call) => register(desk, call)),
     }),
-    at('/webhooks/:id', {
-      GET: { scope: READ, handle: (call) => shown(desk, call) },
-      PATCH: { scope: WRITE, body: 'required', handle: async (call) => change(desk, call) },
-      DELETE: { scope: WRITE, handle: (call) => remove(desk, call) },
+    route('/webhooks/:id', {
+      GET: { handle: (call) => shown(desk, call) },
+      PATCH: { body: 'required', handle: async (call) => change(desk, call) },
+      DELETE: { handle: (call) => remove(desk, call) },
     }),
-    at('/webhooks/:id/test', {
+    route('/webhooks/:id/test', {
       POST: post('required', async (call) => sendTest(desk, tests, call)),
     }),
-    at('/webhooks/:id/rotate-secret', {
+    route('/webhooks/:id/rotate-secret', {
       POST: post('optional', async (call) => rotateSecret(desk, call)),
     }),
-    at('/webhooks/:id/deliveries', {
-      GET: { scope: READ, handle: (call) => deliveries(desk, list, call) },
+    route('/webhooks/:id/deliveries', {
+      GET: { handle: (call) => deliveries(desk, list, call) },
     }),
-    at('/webhooks/:id/recover', {
+    route('/webhooks/:id/recover', {
       POST: post('required', async (call) => startRecovery(desk, call)),
     }),
-    at('/webhooks/:id/replay', {
+    route('/webhooks/:id/replay', {
       POST: post('required', async (call) => startReplay(desk, call)),
-      DELETE: { scope: WRITE, handle: (call) => stopReplay(desk, call) },
+      DELETE: { handle: (call) => stopReplay(desk, call) },
     }),
-    at('/deliveries/:id', {
+    route('/deliveries/:id', {
       GET: {
-        scope: READ,
         handle: async (call) => ({
           status: 200,
           json: shownDelivery(await deliveryAt(desk, call, desk.db)),
         }),
       },
     }),
-    at('/deliveries/:id/resend', {
+    route('/deliveries/:id/resend', {
       POST: post('optional', (call) => resendOne(desk, call)),
     }),
   ]

@@ -8,7 +8,7 @@ import type { Administration } from '../../src/access/administration.ts'
 import { authenticate, authorize } from '../../src/access/authenticate.ts'
 import { performFirstRun } from '../../src/access/first-run.ts'
 import { createKeyVerifier, type KeyVerifier } from '../../src/access/key-verifier.ts'
-import { customerEndpoints, keyEndpoints, protectedEndpoint } from '../../src/access/routes.ts'
+import { customerRoutes, keyRoutes, protectedRoute } from '../../src/access/routes.ts'
 import { chainKey } from '../../src/audit/chain.ts'
 import { signerWith } from '../../src/audit/trail.ts'
 import type { Endpoint } from '../../src/http/call.ts'
@@ -21,9 +21,10 @@ import { SettableClock, wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { createLister } from '../../src/lists/list.ts'
+import { bindRoutes } from '../../src/route-table.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { clockKeeper } from '../../src/system/clock.ts'
-import { auditEndpoint, clockEndpoint } from '../../src/system/routes.ts'
+import { auditRoute, clockRoute } from '../../src/system/routes.ts'
 import { noBasic, noBearer } from './nobody.ts'
 
 export const random = systemRandom()
@@ -152,11 +153,13 @@ function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, ti
   const perform = createPerform({ db, clock: time.clock, vault })
   return createServer({
     endpoints: [
-      ...customerEndpoints(admin, { list, perform }),
-      ...keyEndpoints(admin, { list, perform }),
-      protectedEndpoint,
-      auditEndpoint(list, { appendForReader: async () => undefined }),
-      clockEndpoint(keeper, perform),
+      ...bindRoutes([
+        ...customerRoutes(admin, { list, perform }),
+        ...keyRoutes(admin, { list, perform }),
+        protectedRoute,
+        auditRoute(list, { appendForReader: async () => undefined }),
+        clockRoute(keeper, perform),
+      ]),
       things,
     ],
     pipeline: {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Kind } from '../../../../test/rig/databases.ts'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
-import type { Permission } from '../../src/permissions.ts'
+import type { Permission } from '../../src/route-table.ts'
 import {
   basicOf,
   type Client,

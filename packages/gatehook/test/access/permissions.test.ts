@@ -1,29 +1,34 @@
 /**
- * Every endpoint × every kind of caller: only those of its row in `permissions.ts` reach it, with
+ * Every endpoint × every kind of caller: only those of its row in `route-table.ts` reach it, with
  * its scope (§3.6, §4.5), and nothing of another customer, mode or owner (§1.1, §6.7).
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
-import { endpoint, noContent } from '../../src/http/call.ts'
+import { noContent, route } from '../../src/http/call.ts'
 import type { CallerKind } from '../../src/kernel/principal.ts'
-import { CALLERS, type Permission, permissions, permit } from '../../src/permissions.ts'
+import { bindRoutes, CALLERS, engineRoutes, type Permission } from '../../src/route-table.ts'
 import { bodyFor, openWorld, pathOf, type Send, type World } from './permission-world.ts'
 
 const named = ({ method, path }: Permission): string => `${method} ${path}`
 
-test('an endpoint without a row, or with another scope than its row, stops the start', () => {
-  const handle = noContent
-  const unlisted = endpoint('root', '/secrets', { GET: { handle } })
-  assert.throws(() => permit([unlisted]), /no row for GET \/secrets/)
-  for (const operation of [{ handle }, { handle, scope: 'events:read' }]) {
-    const wrong = endpoint('root', '/webhooks', { GET: operation })
-    assert.throws(() => permit([wrong]), /does not agree with its row/)
-  }
+test('a route without a row stops the start', () => {
+  const unlisted = route('/secrets', { GET: { handle: noContent } })
+  assert.throws(() => bindRoutes([unlisted]), /no row for GET \/secrets/)
+})
+
+test('every row has a handler', async (t) => {
+  const world = await openWorld(t, 'sqlite')
+  const implemented = new Set(world.app.permissions.map(named))
+  const documents = (path: string) => path.replace(':document', 'v1.json')
+  const missing = engineRoutes.filter(
+    (row) => !implemented.has(named({ ...row, path: documents(row.path) })),
+  )
+  assert.deepEqual(missing.map(named), [])
 })
 
 test('every path under /admin needs a scope, every account path a first-party person', () => {
-  for (const row of permissions) {
+  for (const row of engineRoutes) {
     if (row.path.startsWith('/admin/')) {
       assert.equal(row.callers, 'administration', named(row))
       assert.ok(row.scope === 'admin' || row.scope === 'keys:write', named(row))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Feed } from '../../src/events/feed.ts'
-import { type StreamDeps, streamEndpoint } from '../../src/events/stream.ts'
+import { type StreamDeps, streamRoute } from '../../src/events/stream.ts'
 import type { Call, Stream } from '../../src/http/call.ts'
 import { Query } from '../../src/http/query.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
@@ -32,7 +32,7 @@ test('streams of one customer read at most one batch a turn of the event loop', 
     elapsedMs: () => 0,
     log: { warn: (fields: { err: Error }) => void waits.push(Promise.reject(fields.err)) },
   } as unknown as StreamDeps
-  const { handle } = streamEndpoint(deps).methods.GET!
+  const { handle } = streamRoute(deps).methods.GET!
   const out: Stream = {
     write: () => true,
     drained: async () => {},

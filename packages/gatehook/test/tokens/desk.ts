@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { authenticate, authorize } from '../../src/access/authenticate.ts'
-import { protectedEndpoint } from '../../src/access/routes.ts'
+import { protectedRoute } from '../../src/access/routes.ts'
 import { createRecorder } from '../../src/events/store.ts'
 import type { Steps } from '../../src/http/exchange.ts'
 import { createFront } from '../../src/http/front.ts'
@@ -14,7 +14,7 @@ import { createServer } from '../../src/http/server.ts'
 import { type Principal, scopeOf } from '../../src/kernel/principal.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { createLister } from '../../src/lists/list.ts'
-import { permit } from '../../src/permissions.ts'
+import { bindRoutes } from '../../src/route-table.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
 import type {
@@ -193,7 +193,7 @@ function serverOf(tokens: Tokens, time: HandClock, issuer: string) {
   const guarded: Steps = { head: [guard, authorize], body: [], out: [] }
   const open: Steps = { head: [], body: [], out: [] }
   return createServer({
-    endpoints: permit([...tokens.endpoints, protectedEndpoint]),
+    endpoints: bindRoutes([...tokens.routes, protectedRoute]),
     pipeline: {
       probe: open,
       public: open,
