@@ -125,7 +125,6 @@ export const REPEATED_TYPES: readonly string[] = [
   'Found',
   'Head',
   'Kind',
-  'Known',
   'Ledger',
   'Limits',
   'Line',

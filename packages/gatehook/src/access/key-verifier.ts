@@ -1,14 +1,16 @@
 /** Verifies API keys (§3.2), from a cache that follows changes of other nodes within a second. */
+
 import { rangesTest } from '../kernel/address.ts'
 import { parseKey } from '../kernel/api-key-format.ts'
+import { createBackgroundTasks } from '../kernel/background.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
+import { createLookupCache } from '../kernel/lookup-cache.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
 import { parseRequestRates } from './customers.ts'
-import { background, createFresh } from './fresh.ts'
 import * as store from './store.ts'
 
 /** The last use of a key is stored at most this often. */
@@ -48,7 +50,7 @@ const invalidKey = () => new Failure('invalid_api_key')
 
 /** Creates the verifier of API keys. */
 export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
-  const { behind, idle } = background(log)
+  const background = createBackgroundTasks(log)
   const lookUp = async (
     key: string,
     before: CachedKey | undefined,
@@ -57,9 +59,10 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
     return row && toCachedKey(row, before?.lastUsedAt)
   }
   // By its text: a request with a cached key needs no hash.
-  const keys = createFresh(lookUp, {
+  const keys = createLookupCache({
+    load: lookUp,
     clock,
-    beside: (refresh) => behind(refresh, 'a cached key could not be refreshed'),
+    runInBackground: (refresh) => background.add(refresh, 'a cached key could not be refreshed'),
   })
   const cachedKeys = new WeakMap<Principal, CachedKey>()
 
@@ -88,10 +91,10 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
       const storing = db.write((tx) =>
         store.updateLastUse(tx, principal.subject, now, now - USE_INTERVAL_MS),
       )
-      behind(storing, 'the last use of a key could not be stored')
+      background.add(storing, 'the last use of a key could not be stored')
     },
-    forget: () => keys.forget(),
-    idle,
+    forget: () => keys.evict(),
+    idle: background.idle,
   }
 }
 

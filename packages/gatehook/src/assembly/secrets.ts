@@ -114,7 +114,7 @@ export async function assembleSecrets({
     { purpose: CLIENTS_PURPOSE, retentionMs: CLIENT_LIFE_MS },
     { purpose: DEVICE_PURPOSE, retentionMs: CLIENT_LIFE_MS },
   ]
-  let stopFollowing = () => {}
+  let stopFollowing = async () => {}
   return {
     follow: keeper.follow,
     rotate: (rotation) =>
@@ -140,8 +140,6 @@ export async function assembleSecrets({
     start() {
       stopFollowing = followSecrets(keeper, log)
     },
-    async stop() {
-      stopFollowing()
-    },
+    stop: () => stopFollowing(),
   }
 }

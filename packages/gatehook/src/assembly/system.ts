@@ -5,9 +5,9 @@ import type { Perform } from '../idempotency/perform.ts'
 import { purgeRecords } from '../idempotency/store.ts'
 import type { Lister } from '../lists/list.ts'
 import { purgeQuota } from '../quota/store.ts'
+import { followClock } from '../system/clock.ts'
 import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../system/health.ts'
 import { auditRoute, clockRoute, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
-import { followClock } from '../system/worker.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 import type { SecretsComponent } from './secrets.ts'
@@ -31,7 +31,7 @@ export function assembleSystem(
     draining: drainCheck(isDraining),
   }
   const write = { ...read, writes: writeCheck(db, clock), master_secret: secrets.check }
-  let stopClock = () => {}
+  let stopClock = async () => {}
   return {
     routes: [
       ...probeRoutes({ read, write }, log),
@@ -60,7 +60,7 @@ export function assembleSystem(
       if (keeper) stopClock = followClock(keeper, log)
     },
     async stop() {
-      stopClock()
+      await stopClock()
       await keys.idle()
       await trail.stop()
     },

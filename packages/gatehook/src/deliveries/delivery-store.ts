@@ -2,8 +2,10 @@
  * SQL of the engine: what is due, what came of it. One text per statement for both databases; what
  * each means for the work is `engine.ts`'s.
  */
+
 import { envelope } from '../events/event.ts'
 import type { RecordEvent } from '../events/store.ts'
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
@@ -222,7 +224,9 @@ type EventCells = readonly [
 
 /** Registrations as they stand, secrets opened once per revision. */
 function registrations({ db, vault, coveredBy }: DeliveryStoreDeps): WorkStore['look'] {
-  const opened = new Map<number, { revision: number; secrets: readonly LiveSecret[] }>()
+  const opened = new BoundedMap<number, { revision: number; secrets: readonly LiveSecret[] }>(
+    OPENED_MAX,
+  )
   const secrets = async (no: number, revision: number) => {
     const kept = opened.get(no)
     if (kept?.revision === revision) return kept.secrets
@@ -231,7 +235,6 @@ function registrations({ db, vault, coveredBy }: DeliveryStoreDeps): WorkStore['
       ...openSecret(vault, secretNo as number, sealed as Uint8Array),
       expiresAt: expiresAt as number | null,
     }))
-    if (opened.size >= OPENED_MAX) opened.clear()
     opened.set(no, { revision, secrets: fresh })
     return fresh
   }

@@ -2,6 +2,7 @@
  * The engine with all it takes, on whatever thread this is: its own connection to the database, its
  * own sockets, its own clock that follows the service's.
  */
+
 import { readSecretFiles } from '../config/secret-files.ts'
 import { createRecorder } from '../events/store.ts'
 import { SettableClock, wallClock } from '../kernel/clock.ts'
@@ -10,8 +11,7 @@ import { systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
 import { followSecrets, secretKeeper } from '../secrets/keeper.ts'
 import { openDatabase } from '../storage/open.ts'
-import { clockFollower } from '../system/clock.ts'
-import { followClock } from '../system/worker.ts'
+import { clockFollower, followClock } from '../system/clock.ts'
 import { lateTransport } from '../transport/late-transport.ts'
 import type { Rate } from './bucket.ts'
 import { deliveryStore } from './delivery-store.ts'
@@ -73,7 +73,7 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
   const db = await openDatabase(settings.databaseUrl, { log, clock: wallClock, ...own })
   const keeper = clock instanceof SettableClock ? clockFollower({ db, clock }) : undefined
   await keeper?.follow()
-  const stopClock = keeper ? followClock(keeper, log) : () => {}
+  const stopClock = keeper ? followClock(keeper, log) : async () => {}
   const configured = () =>
     (settings.secretFile && readSecretFiles(settings.secretFile)) || settings.masterSecrets
   const secrets = secretKeeper({ db, clock, vault, configured })
@@ -120,8 +120,8 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
       const late = setTimeout(transport.close, limitMs) // what still runs then is aborted
       await loop.stop()
       clearTimeout(late)
-      stopClock()
-      stopSecrets()
+      await stopClock()
+      await stopSecrets()
       transport.close()
       await db.close()
     },

@@ -1,5 +1,7 @@
 /** The engine on its thread: messages in, messages out (`thread.ts` is the other end). */
+
 import { parentPort, workerData } from 'node:worker_threads'
+import { startInterval } from '../kernel/interval.ts'
 import { createLog } from '../kernel/log.ts'
 import { type EngineSettings, openEngineRoom } from './engine-room.ts'
 import { NO_FIGURES } from './figures.ts'
@@ -15,16 +17,22 @@ const log = createLog({ level, destination: { write: (line) => say({ log: line }
 const room = await openEngineRoom(settings, log)
 
 let told = JSON.stringify(NO_FIGURES)
-const timer = setInterval(() => {
+const reportFigures = () => {
   const figures = room.figures()
   const text = JSON.stringify(figures)
   if (text !== told) say({ figures })
   told = text
-}, FIGURES_MS)
+}
+const stopFigures = startInterval({
+  intervalMs: FIGURES_MS,
+  run: reportFigures,
+  log,
+  failure: 'the figures of the engine could not be reported',
+})
 
 port.on('message', async (message: ToWorker) => {
   if ('wake' in message) return room.wake(message.wake)
-  clearInterval(timer)
+  await stopFigures()
   await room.stop(message.stop)
   say({ figures: room.figures() })
   port.close()

@@ -8,6 +8,7 @@
  */
 
 import Negotiator from 'negotiator'
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Operation, Step } from './call.ts'
 import { MEDIA_RANGES_MAX, type MediaType, readAccept, readMediaType } from './media-type.ts'
@@ -35,20 +36,16 @@ const vendorTypes = (ranges: readonly MediaType[], pattern: RegExp): readonly st
 ]
 
 /** Answers are remembered, for callers repeat themselves. */
-const problemFirst = new Map<string, boolean>()
+const problemFirst = new BoundedMap<string, boolean>(CACHED)
 
 /** Whether errors are to be `application/problem+json`: named, and wanted as much as JSON. */
 export function prefersProblem(accept: string | undefined): boolean {
   if (!accept || !/problem\+json/i.test(accept)) return false
-  let answer = problemFirst.get(accept)
-  if (answer === undefined) {
+  return problemFirst.getOrCreate(accept, () => {
     const ranges = readAccept(accept) ?? []
     const types = [JSON_TYPE, PROBLEM_TYPE, ...vendorTypes(ranges, ANY_VENDOR)]
-    answer = ranges.length > 0 && preferred(ranges, types)[0] === PROBLEM_TYPE
-    if (problemFirst.size >= CACHED) problemFirst.clear()
-    problemFirst.set(accept, answer)
-  }
-  return answer
+    return ranges.length > 0 && preferred(ranges, types)[0] === PROBLEM_TYPE
+  })
 }
 
 /** `gatehook` → tests whether a type is `application/vnd.gatehook.api.…+json`. */
@@ -76,7 +73,7 @@ const JSON_ONLY: readonly string[] = [JSON_TYPE, PROBLEM_TYPE]
  */
 export function acceptable(vendor: string): Step {
   const pattern = vendorPattern(vendor)
-  const known = new WeakMap<readonly string[], Map<string, boolean>>()
+  const known = new WeakMap<readonly string[], BoundedMap<string, boolean>>()
   const decide = (accept: string, produces: readonly string[]): boolean => {
     const ranges = readAccept(accept)
     if (!ranges) {
@@ -95,14 +92,8 @@ export function acceptable(vendor: string): Step {
     }
     const produces = call.operation?.produces ?? JSON_ONLY
     let answers = known.get(produces)
-    if (!answers) known.set(produces, (answers = new Map()))
-    let answer = answers.get(accept)
-    if (answer === undefined) {
-      answer = decide(accept, produces)
-      if (answers.size >= CACHED) answers.clear()
-      answers.set(accept, answer)
-    }
-    if (!answer) {
+    if (!answers) known.set(produces, (answers = new BoundedMap(CACHED)))
+    if (!answers.getOrCreate(accept, () => decide(accept, produces))) {
       const types = produces === JSON_ONLY ? JSON_TYPE : produces.join(', ')
       throw new Failure('not_acceptable', `Only ${types} can be served here.`)
     }

@@ -271,7 +271,7 @@ function operate(
   options: ServerOptions,
 ): HttpServer {
   const flights = receive(server, listener)
-  let unwatch: (() => void) | undefined
+  let unwatch: (() => Promise<void>) | undefined
   let ended: Promise<unknown> | undefined
 
   const stopListening = () => {

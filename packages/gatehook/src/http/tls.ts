@@ -2,8 +2,10 @@
  * The certificate and its key from their files, and again whenever these change (§2.3). A new pair
  * that does not work is logged and the old one kept: a bad renewal must not take the service down.
  */
+
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
 
 export interface TlsFiles {
@@ -54,7 +56,7 @@ const INTERVAL_MS = 1000
  * links, which a watch on the file itself misses. While only one of the two is new the pair does
  * not fit; that is a warning in the log, and the second change puts it right. Returns what ends it.
  */
-export function watchTls({ files, apply, log, intervalMs = INTERVAL_MS }: TlsWatch): () => void {
+export function watchTls({ files, apply, log, intervalMs = INTERVAL_MS }: TlsWatch) {
   const changed = () => {
     try {
       apply(readTls(files))
@@ -65,13 +67,12 @@ export function watchTls({ files, apply, log, intervalMs = INTERVAL_MS }: TlsWat
   }
   const watched = [files.certFile, files.keyFile]
   let seen = stampsOf(watched)
-  const look = () => {
+  const run = () => {
     const now = stampsOf(watched)
     if (now !== seen) changed()
     seen = now
   }
-  const timer = setInterval(look, intervalMs).unref()
-  return () => clearInterval(timer)
+  return startInterval({ intervalMs, run, log, failure: 'TLS files could not be checked' })
 }
 
 /** Another where a file was written or replaced; a missing one is another, too. */

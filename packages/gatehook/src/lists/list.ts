@@ -2,8 +2,10 @@
  * Answers a list path: query in, page out, in the style asked for (§7.1, §7.2, §7.8). Envelopes and
  * headers are made here; which rows there are is `walk.ts`.
  */
+
 import type { Answer, Call } from '../http/call.ts'
 import type { Query } from '../http/query.ts'
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import { customerNoOf } from '../kernel/principal.ts'
 import type { MacKeys } from '../kernel/secret.ts'
 import type { Database, Value } from '../storage/database.ts'
@@ -82,17 +84,11 @@ const MAX_READINGS = 256
 
 /** Readings by view, and by what the query says. Those that fail are not kept. */
 function createReadings() {
-  const kept = new WeakMap<View, Map<string, Reading>>()
+  const kept = new WeakMap<View, BoundedMap<string, Reading>>()
   return (view: View, text: string, read: () => Reading): Reading => {
     let known = kept.get(view)
-    if (!known) kept.set(view, (known = new Map()))
-    let reading = known.get(text)
-    if (!reading) {
-      reading = read()
-      if (known.size >= MAX_READINGS) known.clear()
-      known.set(text, reading)
-    }
-    return reading
+    if (!known) kept.set(view, (known = new BoundedMap(MAX_READINGS)))
+    return known.getOrCreate(text, read)
   }
 }
 

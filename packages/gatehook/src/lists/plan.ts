@@ -8,6 +8,7 @@
  * NULLs (which sort as the largest, §7.6). UNION ALL reads one segment after the other and stops
  * when the page is full.
  */
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Statement } from '../storage/database.ts'
 import { empty, fixed, join, type Prepared, raw, type Sql, sql } from '../storage/sql.ts'
 import { type Collection, type ListColumn, ownerCondition } from './collection.ts'
@@ -47,7 +48,7 @@ interface Plan {
 }
 
 const MAX_PLANS = 2000
-const plans = new Map<string, Plan>()
+const plans = new BoundedMap<string, Plan>(MAX_PLANS)
 
 /** The statement that reads a walk's rows, in the direction of the walk. */
 export const pageStatement = (walk: Walk): Statement => statement(pageShape(walk), walk, page)
@@ -59,7 +60,6 @@ export const countStatement = (walk: Walk): Statement =>
 function statement(shape: string, walk: Walk, text: (walk: Walk) => Sql): Statement {
   let plan = plans.get(shape)
   if (!plan) {
-    if (plans.size >= MAX_PLANS) plans.clear()
     const source = text(walk)
     plan = { prepared: fixed(source.sql), slots: source.values as Slot[] }
     plans.set(shape, plan)

@@ -3,6 +3,7 @@
  * sliding window. In memory: a secret has 256 bits, so this is about noise, not about odds; and
  * a client's own servers elsewhere are never locked out by somebody who knows its id.
  */
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { sha256 } from '../kernel/secret.ts'
@@ -20,7 +21,7 @@ export interface Guesses {
 }
 
 export function createGuesses(clock: Pick<Clock, 'now'>): Guesses {
-  const failures = new Map<string, number[]>()
+  const failures = new BoundedMap<string, number[]>(MAX_REMEMBERED)
   // A name nobody registered is as long as a body may be: ten thousand of them fill the memory.
   const nameOf = (clientId: string, address: string) => {
     const name = `${address} ${clientId}`
@@ -40,9 +41,7 @@ export function createGuesses(clock: Pick<Clock, 'now'>): Guesses {
     failed(clientId, address) {
       const name = nameOf(clientId, address)
       const times = [...recent(name), clock.now()].slice(-MOST)
-      failures.delete(name)
       failures.set(name, times)
-      if (failures.size > MAX_REMEMBERED) failures.delete(failures.keys().next().value!)
     },
   }
 }

@@ -1,6 +1,6 @@
-/** Clients as the hot path reads them: remembered for a second at most (`access/fresh.ts`). */
-import { createFresh } from '../access/fresh.ts'
+/** Clients as the hot path reads them: cached for a second at most. */
 import type { Clock } from '../kernel/clock.ts'
+import { createLookupCache } from '../kernel/lookup-cache.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Database, Reader } from '../storage/database.ts'
 import type { Client } from './client.ts'
@@ -19,11 +19,11 @@ export interface KnownClients {
 }
 
 export function knownClients({ db, clock }: { db: Database; clock: Clock }): KnownClients {
-  const known = createFresh((id: string) => load(db, id), { clock })
+  const known = createLookupCache({ load: (id: string) => load(db, id), clock })
   return {
     find: (id) => (ID.test(id) ? known.get(id) : undefined),
-    within: (reader, id) => known.remembered(id) ?? load(reader, id),
-    forget: known.forget,
+    within: (reader, id) => known.peek(id) ?? load(reader, id),
+    forget: known.evict,
   }
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Credential } from '../access/credential.ts'
-import { createFresh } from '../access/fresh.ts'
 import type { Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
+import { createLookupCache } from '../kernel/lookup-cache.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
@@ -24,8 +24,8 @@ function door() {
   const clock = { now: () => 0, elapsedMs: () => time.ms }
   const count = { hashed: 0, looked: 0 }
   const account = { revision: 1, suspended: false, there: true }
-  const accounts = createFresh<number, Standing>(
-    async () => {
+  const accounts = createLookupCache<number, Standing>({
+    load: async () => {
       count.looked += 1
       if (!account.there) return undefined
       const check = () => {
@@ -33,8 +33,8 @@ function door() {
       }
       return { principal, revision: account.revision, check }
     },
-    { clock },
-  )
+    clock,
+  })
   const basic = createBasic({
     vault: new Vault('a master secret of enough characters', systemRandom()),
     clock,

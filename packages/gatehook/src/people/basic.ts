@@ -2,14 +2,16 @@
  * Basic credentials (§3.4, RFC 7617). A verified pair is remembered for five minutes as a keyed
  * hash, and used while the account is the one it was.
  */
+
 import { hash } from 'node:crypto'
 import type { CredentialVerifier } from '../access/authenticate.ts'
-import type { Fresh } from '../access/fresh.ts'
 import { parseBasic } from '../http/authorization.ts'
 import { rangesTest } from '../kernel/address.ts'
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { LookupCache } from '../kernel/lookup-cache.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import { invalidCredentials } from './username.ts'
@@ -30,7 +32,7 @@ export interface BasicDeps {
   readonly clock: Clock
   /** Addresses it is taken from. */
   readonly from: readonly string[]
-  readonly accounts: Fresh<number, Standing>
+  readonly accounts: LookupCache<number, Standing>
   /** Judges the pair: which account it opens, and as of which revision. */
   readonly signIn: (
     username: string,
@@ -55,7 +57,7 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
   // Keyed, so that memory that leaks holds no hash of a password to try. Nobody is shown these
   // digests, so plain SHA-256 behind the key will do; an HMAC object costs every request 8 µs.
   const secret = vault.key('basic').export().toString('base64')
-  const pairs = new Map<string, Pair>()
+  const pairs = new BoundedMap<string, Pair>(MAX_REMEMBERED)
   const isAllowed = rangesTest(from)
   const nameOf = (value: string): string => hash('sha256', secret + value, 'latin1')
 
@@ -67,7 +69,6 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
   }
   const remember = (name: string, pair: Omit<Pair, 'untilMs'>): void => {
     pairs.set(name, { ...pair, untilMs: clock.elapsedMs() + REMEMBERED_MS })
-    if (pairs.size > MAX_REMEMBERED) pairs.delete(pairs.keys().next().value!)
   }
   /** The principal while the account is the one that was verified. */
   const standing = (pair: Pair, now: Standing | undefined): Principal | undefined => {
@@ -83,7 +84,7 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
       const account = await signIn(username, password, address)
       remember(name, account)
       // What was read a moment ago may be of before the change that made this pair good.
-      accounts.forget(account.id)
+      accounts.evict(account.id)
       const principal = standing(pairOf(name)!, await accounts.get(account.id))
       if (principal) return principal
     } catch (error) {

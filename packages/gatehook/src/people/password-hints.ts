@@ -3,7 +3,9 @@
  * can prefer a password that is probably correct. A hint never replaces the hash. It lives in
  * memory only, under a key of this process: nothing at rest makes a guess cheaper.
  */
+
 import { createHmac } from 'node:crypto'
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Random } from '../kernel/random.ts'
 
 /** Accounts; the least recently used one leaves. About 10 MB. */
@@ -18,18 +20,14 @@ export interface PasswordHints {
 
 export function createPasswordHints(random: Random, max: number = HINTS_MAX): PasswordHints {
   const key = random.bytes(KEY_BYTES)
-  const hints = new Map<string, number>()
+  const hints = new BoundedMap<string, number>(max)
   const hintOf = (account: string, password: string): number =>
     createHmac('sha256', key)
       .update(JSON.stringify([account, password]))
       .digest()
       .readUInt16BE()
   return {
-    learn(account, password) {
-      hints.delete(account)
-      hints.set(account, hintOf(account, password))
-      if (hints.size > max) hints.delete(hints.keys().next().value!)
-    },
+    learn: (account, password) => void hints.set(account, hintOf(account, password)),
     isLikely: (account, password) => hintOf(account, password) === hints.get(account),
   }
 }

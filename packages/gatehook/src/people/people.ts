@@ -2,15 +2,18 @@
  * The people of a service: who signs in, who they are, what other rooms ask about them. Without a
  * resource that `.signsIn()` nobody does, and there are no paths for it.
  */
+
 import type { Administration } from '../access/administration.ts'
 import type { CredentialVerifier } from '../access/authenticate.ts'
-import { background, createFresh, type Fresh } from '../access/fresh.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Route } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
+import { createBackgroundTasks } from '../kernel/background.ts'
 import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Log } from '../kernel/log.ts'
+import type { LookupCache } from '../kernel/lookup-cache.ts'
+import { createLookupCache } from '../kernel/lookup-cache.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
@@ -108,17 +111,18 @@ export function createPeople(
   }
   if (!deps.directory) return { ...nobody(), chores }
   const { directory } = deps
-  const { behind, idle } = background(deps.log)
-  const accounts = createFresh(
-    async (id: number): Promise<Standing | undefined> => {
+  const background = createBackgroundTasks(deps.log)
+  const accounts = createLookupCache({
+    load: async (id: number): Promise<Standing | undefined> => {
       const row = await store.findById(db, directory.resource, id)
       if (row?.disabled !== 0) return undefined
       const [principal, check] = [principalOf(row), () => refuseSuspended(row)]
       return { principal, revision: row.revision, check }
     },
-    { clock, beside: (again) => behind(again, 'a person was not looked up') },
-  )
-  const acts: ActDeps = { ...deps, directory, changed: accounts.forget }
+    clock,
+    runInBackground: (work) => background.add(work, 'looking up a person failed'),
+  })
+  const acts: ActDeps = { ...deps, directory, changed: accounts.evict }
   const asked = createQuestions(deps.admin, acts, judge, deps.claims)
   const basic = basicOf(deps, accounts, directory, judge)
   const routeDeps = { ...deps, people: asked, acts }
@@ -127,16 +131,16 @@ export function createPeople(
     basic: basic.verify,
     known: basic.known,
     acts,
-    forget: accounts.forget,
+    forget: accounts.evict,
     routes: [...signInRoutes(routeDeps), ...personRoutes(routeDeps)],
     chores,
-    stop: idle,
+    stop: background.idle,
   }
 }
 
 function basicOf(
   { admin, vault, basicFrom }: PeopleDeps,
-  accounts: Fresh<number, Standing>,
+  accounts: LookupCache<number, Standing>,
   { resource }: Directory,
   judge: Judge,
 ): Basic {

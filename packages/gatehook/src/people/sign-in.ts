@@ -2,9 +2,11 @@
  * Verifies a name and a password (§3.8). Basic, login, the sign-in page and the console all come
  * through here: counted, hashed in a fair order, and with the same work for an unknown name.
  */
+
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addressBlock } from '../kernel/address.ts'
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
@@ -156,14 +158,12 @@ async function followed<A>(flight: Promise<A>, count: () => Promise<unknown>): P
  * for a third.
  */
 function createPace(clock: Pick<Clock, 'elapsedMs'>): (client: string) => Promise<void> {
-  const nextMs = new Map<string, number>()
+  const nextMs = new BoundedMap<string, number>(PACED_MAX)
   return async (client) => {
     const now = clock.elapsedMs()
     const atMs = Math.max(nextMs.get(client) ?? 0, now)
     if (atMs - now > PACE_MS) throw tooManyFailures(Math.ceil((atMs - now) / 1000))
-    nextMs.delete(client)
     nextMs.set(client, atMs + PACE_MS)
-    if (nextMs.size > PACED_MAX) nextMs.delete(nextMs.keys().next().value!)
     if (atMs > now) await sleep(atMs - now)
   }
 }

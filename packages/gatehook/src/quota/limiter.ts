@@ -3,6 +3,7 @@
  * requests from a count in the database, so that together they stay within the limit and rarely
  * query it.
  */
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { live, type Rate, type Slice, usedIn, waitMs, withoutUse, withUse } from './window.ts'
 
@@ -49,19 +50,6 @@ const KEYS_MAX = 100_000
 const BLOCKS = 50
 const NO_SLICES: readonly Slice[] = []
 
-/** A map that evicts the longest unseen key. */
-function recentlyUsed<T>() {
-  const all = new Map<string, T>()
-  return {
-    get: (key: string): T | undefined => all.get(key),
-    put(key: string, value: T): void {
-      all.delete(key)
-      all.set(key, value)
-      if (all.size > KEYS_MAX) all.delete(all.keys().next().value!)
-    },
-  }
-}
-
 /** Of two verdicts the one the caller has to know: a refusal first, else the fewer requests. */
 function tighter<L extends Limit>(one: Verdict<L> | undefined, other: Verdict<L>): Verdict<L> {
   if (!one) return other
@@ -86,7 +74,7 @@ const verdictOf = <L extends Limit>(
 })
 
 export function localLimiter(clock: Clock): Limiter {
-  const windows = recentlyUsed<readonly Slice[]>()
+  const windows = new BoundedMap<string, readonly Slice[]>(KEYS_MAX)
   const slicesOf = (key: string, now: number) => live(windows.get(key) ?? NO_SLICES, now)
   return {
     take(limits) {
@@ -99,13 +87,13 @@ export function localLimiter(clock: Clock): Limiter {
       }
       for (const { key, rate } of limits) {
         const slices = slicesOf(key, now)
-        windows.put(key, verdict!.allowed ? withUse(rate, slices, now, 1) : slices)
+        windows.set(key, verdict!.allowed ? withUse(rate, slices, now, 1) : slices)
       }
       return verdict!
     },
     giveBack({ key }) {
       const slices = windows.get(key)
-      if (slices) windows.put(key, withoutUse(slices))
+      if (slices) windows.set(key, withoutUse(slices))
     },
   }
 }
@@ -120,7 +108,7 @@ interface Block {
 }
 
 export function sharedLimiter(clock: Clock, draw: Draw): Limiter {
-  const blocks = recentlyUsed<Block>()
+  const blocks = new BoundedMap<string, Block>(KEYS_MAX)
   const draws = new Map<string, Promise<void>>()
 
   /** Whether the block of a limit decides a request without the database. */
@@ -133,7 +121,7 @@ export function sharedLimiter(clock: Clock, draw: Draw): Limiter {
   const refill = async ({ key, rate }: Limit): Promise<void> => {
     const now = clock.now()
     const { granted, slices } = await draw(key, rate, now, Math.ceil(rate.limit / BLOCKS))
-    blocks.put(key, { slices, left: granted, untilMs: now + rate.windowMs })
+    blocks.set(key, { slices, left: granted, untilMs: now + rate.windowMs })
   }
   /** One draw at a time for a key: requests that arrive meanwhile share what it brings. */
   const drawn = (limit: Limit): Promise<void> => {
@@ -154,7 +142,7 @@ export function sharedLimiter(clock: Clock, draw: Draw): Limiter {
     for (const { key } of limits) {
       const block = blocks.get(key)!
       if (verdict!.allowed) block.left -= 1
-      blocks.put(key, block)
+      blocks.set(key, block)
     }
     return verdict!
   }

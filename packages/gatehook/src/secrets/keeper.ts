@@ -3,6 +3,7 @@
  * before it is no longer needed. A rotation may begin and end while the process runs.
  */
 import type { Clock } from '../kernel/clock.ts'
+import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
 import { keyIdOf, type Vault } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
@@ -58,18 +59,15 @@ export function secretKeeper({ db, clock, vault, configured }: SecretKeeperDeps)
   }
 }
 
-/** Follows each second; gives what stops it. A failed look leaves the vault as it was. */
-export function followSecrets(keeper: SecretKeeper, log: Log): () => void {
-  let looking = false
-  const look = async () => {
-    if (looking) return
-    looking = true
-    await keeper
-      .follow()
-      .catch((error: unknown) => log.warn({ err: error }, 'the state of the master secret is old'))
-    looking = false
-  }
-  const timer = setInterval(look, FOLLOW_EVERY_MS)
-  timer.unref()
-  return () => clearInterval(timer)
-}
+/**
+ * Applies the stored state every second. After a failed read, the vault stays as it is.
+ *
+ * @returns Stops following.
+ */
+export const followSecrets = (keeper: SecretKeeper, log: Log) =>
+  startInterval({
+    intervalMs: FOLLOW_EVERY_MS,
+    run: keeper.follow,
+    log,
+    failure: 'the state of the master secret could not be read',
+  })

@@ -5,6 +5,8 @@
 import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { ClockSetting, SettableClock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
+import { startInterval } from '../kernel/interval.ts'
+import type { Log } from '../kernel/log.ts'
 import {
   bool,
   instant,
@@ -21,6 +23,7 @@ import { readSetting, writeSetting } from '../storage/settings.ts'
 import { sql } from '../storage/sql.ts'
 
 const SETTING = 'test_clock'
+const FOLLOW_INTERVAL_MS = 500
 const MAX_ADVANCE_S = 100 * 365 * 86_400
 /** Instants are written with four digits of year. */
 const LAST_MS = Date.UTC(9999, 11, 31)
@@ -130,3 +133,17 @@ function targetOf(wish: ValuesOf<typeof members>, now: number): number {
   if (target > LAST_MS) throw wrong('/advance_s', 'must not lead beyond the year 9999')
   return target
 }
+
+/**
+ * Applies the stored setting on this node, within a second of a change (§12.6). After a failed
+ * read, the clock runs on as before.
+ *
+ * @returns Stops following.
+ */
+export const followClock = (keeper: Pick<ClockKeeper, 'follow'>, log: Log) =>
+  startInterval({
+    intervalMs: FOLLOW_INTERVAL_MS,
+    run: keeper.follow,
+    log,
+    failure: 'the test clock could not be read',
+  })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as immediate } from 'node:timers/promises'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { startJanitor } from './janitor.ts'
@@ -16,9 +17,7 @@ test('what expires is looked for each minute, and at once after a jump of the cl
     for (const until = elapsed + ms; elapsed < until; ) {
       elapsed += 250
       t.mock.timers.tick(250)
-      await null
-      await null
-      await null
+      await immediate()
     }
   }
   await pass(59_750)

@@ -1,5 +1,6 @@
 /** The loop that throws away what has expired; what that is, the rooms say. */
 import type { Clock } from '../kernel/clock.ts'
+import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
 
 const EVERY_MS = 60_000
@@ -14,21 +15,16 @@ export function startJanitor(log: Log, chores: Chores, clock: Clock): () => Prom
   let last = { now: clock.now(), elapsedMs: clock.elapsedMs() }
   const isTime = () =>
     clock.now() - last.now >= EVERY_MS || clock.elapsedMs() - last.elapsedMs >= EVERY_MS
-  let round: Promise<void> | undefined
-  const work = async () => {
-    for (const [chore, run] of Object.entries(chores)) {
-      await run().catch((error: unknown) => log.warn({ err: error, chore }, 'a chore failed'))
-    }
-    round = undefined
-  }
-  const timer = setInterval(() => {
-    if (round || !isTime()) return
-    last = { now: clock.now(), elapsedMs: clock.elapsedMs() }
-    round = work()
-  }, LOOK_MS)
-  timer.unref()
-  return async () => {
-    clearInterval(timer)
-    await round
-  }
+  return startInterval({
+    intervalMs: LOOK_MS,
+    log,
+    failure: 'the janitor failed',
+    async run() {
+      if (!isTime()) return
+      last = { now: clock.now(), elapsedMs: clock.elapsedMs() }
+      for (const [chore, run] of Object.entries(chores)) {
+        await run().catch((error: unknown) => log.warn({ err: error, chore }, 'a chore failed'))
+      }
+    },
+  })
 }

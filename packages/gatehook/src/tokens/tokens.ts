@@ -1,7 +1,9 @@
 /** The room put together: `createTokens` gives what `grant.ts` promises, and the loop around it. */
+
 import type { AuditSigner } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
@@ -111,7 +113,7 @@ async function purgeSessions(db: Database, now: number): Promise<number> {
 /** Ticks once and then each second. A silence is told once, not each second. */
 function loopOf(tick: () => Promise<void>, log: Log) {
   const running = new Set<Promise<void>>()
-  let timer: NodeJS.Timeout | undefined
+  let stopTimer: (() => Promise<void>) | undefined
   let silent = false
   const beside = (work: Promise<unknown>, what: string) => {
     const done = work
@@ -133,16 +135,18 @@ function loopOf(tick: () => Promise<void>, log: Log) {
   return {
     beside,
     async start() {
-      if (timer) return
+      if (stopTimer) return
       await round()
-      timer = setInterval(() => {
-        if (running.size === 0) round()
-      }, EVERY_MS)
-      timer.unref()
+      stopTimer = startInterval({
+        intervalMs: EVERY_MS,
+        run: async () => void (running.size === 0 && (await round())),
+        log,
+        failure: 'revocations could not be read',
+      })
     },
     async stop() {
-      clearInterval(timer)
-      timer = undefined
+      await stopTimer?.()
+      stopTimer = undefined
       while (running.size > 0) await Promise.all(running)
     },
   }

@@ -2,6 +2,7 @@
  * Whether an access token is good, and whose it is (§3.5). A token verified once is remembered
  * until it expires; whether it was revoked is asked at every use.
  */
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
@@ -56,7 +57,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   const { clock, keys, revocations, expected } = deps
   // By their text: of one token there is one that is accepted, and hashing it would cost as much as
   // all the rest.
-  const tokens = new Map<string, Known>()
+  const tokens = new BoundedMap<string, Known>(MAX_REMEMBERED)
   const customers = memory(revocations, deps.customer)
   const clients = memory(revocations, deps.clientPermissions)
 
@@ -80,7 +81,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     const principal = principalOf(claims, owner, client)
     const expiresAt = claims.exp * 1000
     if (revocations.fresh()) {
-      keep(tokens, jwt, { principal, claims, customer: owner, client, expiresAt, generation })
+      tokens.set(jwt, { principal, claims, customer: owner, client, expiresAt, generation })
     }
     return principal
   }
@@ -124,7 +125,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
 
 /** What `ask` says by id, remembered while what is remembered can be trusted. */
 function memory<V>(revocations: Revocations, ask: (id: string) => Promise<V | undefined>) {
-  const known = new Map<string, V>()
+  const known = new BoundedMap<string, V>(MAX_REMEMBERED)
   return {
     remembered: (id: string) => known.get(id),
     async find(id: string): Promise<V | undefined> {
@@ -134,7 +135,7 @@ function memory<V>(revocations: Revocations, ask: (id: string) => Promise<V | un
       const found = await ask(id)
       // Something was heard while we read: right for who waits, but not for later ones.
       const same = generation === revocations.generation && revocations.fresh()
-      if (found && same) keep(known, id, found)
+      if (found && same) known.set(id, found)
       return found
     },
     forget(id?: string) {
@@ -142,13 +143,6 @@ function memory<V>(revocations: Revocations, ask: (id: string) => Promise<V | un
       else known.delete(id)
     },
   }
-}
-
-/** The oldest goes when there are too many. */
-function keep<V>(map: Map<string, V>, name: string, value: V): void {
-  map.delete(name)
-  map.set(name, value)
-  if (map.size > MAX_REMEMBERED) map.delete(map.keys().next().value!)
 }
 
 const NO_PERMISSIONS: ClientPermissions = { scopes: [], firstParty: false }

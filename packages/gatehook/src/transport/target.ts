@@ -1,4 +1,5 @@
 /** A receiver's URL taken apart and judged, once for its many attempts. */
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import { type TargetProblem, targetProblem } from './address-guard.ts'
 
 export interface Target {
@@ -12,15 +13,11 @@ const TARGETS_MAX = 1_000
 
 /** What is judged here follows from the text alone; the address is judged when it is dialled. */
 export function targetReader(allowPrivate: boolean): (url: string) => Target {
-  const kept = new Map<string, Target>()
-  return (text) => {
-    let target = kept.get(text)
-    if (target) return target
-    const problem = targetProblem(text, allowPrivate)
-    const url = problem === undefined ? new URL(text) : undefined
-    target = { problem, origin: url?.origin ?? '', path: url ? url.pathname + url.search : '' }
-    if (kept.size >= TARGETS_MAX) kept.clear()
-    kept.set(text, target)
-    return target
-  }
+  const kept = new BoundedMap<string, Target>(TARGETS_MAX)
+  return (text) =>
+    kept.getOrCreate(text, () => {
+      const problem = targetProblem(text, allowPrivate)
+      const url = problem === undefined ? new URL(text) : undefined
+      return { problem, origin: url?.origin ?? '', path: url ? url.pathname + url.search : '' }
+    })
 }

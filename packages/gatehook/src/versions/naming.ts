@@ -2,9 +2,11 @@
  * Which version a call names, and where: path, query, headers, media types (§8.1–8.3). All that is
  * given must agree. Pure; what a call that names none gets is `negotiate.ts`.
  */
+
 import type { Call } from '../http/call.ts'
 import { JSON_TYPE, preferredVendorType, vendorPattern } from '../http/media.ts'
 import { parameterFailure, versionParameters } from '../http/query.ts'
+import { BoundedMap } from '../kernel/bounded-map.ts'
 import { Failure, type FailureCode } from '../kernel/failure.ts'
 import { parseTime } from '../kernel/time.ts'
 
@@ -84,16 +86,12 @@ function vocabulary(versions: readonly NamedVersion[]) {
 function vendorTypes(vendor: string) {
   const pattern = vendorPattern(vendor)
   const lead = `application/vnd.${vendor}.api.`.length
-  const kept = new Map<string, string | undefined>()
+  const kept = new BoundedMap<string, string | undefined>(KEPT)
   return {
     word: (type: string): string => type.slice(lead, -'+json'.length),
     wanted(accept: string | undefined): string | undefined {
       if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return undefined
-      if (kept.has(accept)) return kept.get(accept)
-      const type = preferredVendorType(accept, pattern)
-      if (kept.size >= KEPT) kept.clear()
-      kept.set(accept, type)
-      return type
+      return kept.getOrCreate(accept, () => preferredVendorType(accept, pattern))
     },
     /** Of the body, parameters left out. */
     sent({ headers, operation }: NamingCall): string | undefined {

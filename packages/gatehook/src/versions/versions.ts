@@ -2,11 +2,13 @@
  * The room put together: what it gives to the app. Which version a call gets, what it hears of that
  * version's end, who is written down for it.
  */
+
 import type { Identify } from '../access/authenticate.ts'
 import type { Actor, AuditSigner } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { After, Answer, Call, Route, Step } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Lister } from '../lists/list.ts'
@@ -22,7 +24,9 @@ import { createAutopilot } from './notices.ts'
 import { createGone } from './retirement.ts'
 import { versionRoutes } from './routes.ts'
 import { insertVersion, readAnnounced } from './store.ts'
-import { startRounds } from './worker.ts'
+
+/** Every node applies announcements and clock changes within a second (§8.5, §12.6). */
+const FOLLOW_INTERVAL_MS = 1000
 
 export interface VersionsDeps {
   readonly db: Database
@@ -97,7 +101,21 @@ export async function openVersions(deps: VersionsDeps): Promise<Versions> {
     routes: versionRoutes({ ...deps, board, ledger }),
     steps: stepsOf(deps, board, naming, ledger),
     start() {
-      stop = startRounds(log, { often, sometimes: ledger.flush, sometimesMs: FLUSH_MS })
+      const timers = [
+        startInterval({
+          intervalMs: FOLLOW_INTERVAL_MS,
+          run: often,
+          log,
+          failure: 'announcements could not be read',
+        }),
+        startInterval({
+          intervalMs: FLUSH_MS,
+          run: ledger.flush,
+          log,
+          failure: 'version usage could not be stored',
+        }),
+      ]
+      stop = async () => void (await Promise.all(timers.map((stopTimer) => stopTimer())))
     },
     async stop() {
       await stop()
