@@ -3,9 +3,10 @@
  * and their settings are `postgres-session.ts`.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { wallClock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
-import { createTurns } from '../kernel/turns.ts'
+import { createTurns, type Share } from '../kernel/turns.ts'
 import type { Column, Database, Dialect, Reader, Row, Statement, Tx, Value } from './database.ts'
 import { isLost, isStalePlan, isTimeout, mayRunAgain, translate } from './postgres-errors.ts'
 import { openSessions, type Session, type Sessions, type Shape } from './postgres-session.ts'
@@ -135,7 +136,7 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
   const late = deps.syncAfterMs !== undefined
   const sessions = await openSessions(url, { ...deps, late })
   const guard = transactionGuard()
-  const turns = createTurns(WALKS_MAX)
+  const turns = createTurns(WALKS_MAX, walkShare)
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
   const refuse = (what: string) => {
@@ -207,6 +208,16 @@ const READ_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
 const READ_ONLY = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 /** Long reads that run at once; they leave most of the pool to writes. */
 const WALKS_MAX = 3
+/**
+ * The server's processes cannot be given a lower priority from here. So a customer's walks use a
+ * part of one of its cores only, unless they are few.
+ */
+const walkShare: Share = {
+  part: 0.25,
+  burstMs: 2_000,
+  clock: wallClock,
+  after: (ms, wake) => void setTimeout(wake, ms).unref(),
+}
 /** The bound of a walk is its count of rows; time only ends what a cold disk makes too slow. */
 const WALK_STATEMENT_MS = 5_000
 /**

@@ -62,6 +62,69 @@ test('a customer whose queue is full is refused, another is not', async () => {
   await Promise.all(waiting)
 })
 
+/** A tenth of the time, after 100 ms of work; the clock stands still until it is set. */
+function restingTurns() {
+  const time = { ms: 0 }
+  const wakes: { atMs: number; wake: () => void }[] = []
+  const turns = createTurns(2, {
+    ...{ part: 0.1, burstMs: 100, clock: { elapsedMs: () => time.ms } },
+    after: (ms, wake) => void wakes.push({ atMs: time.ms + ms, wake }),
+  })
+  const work = (key: string, ms: number) =>
+    turns(key, async () => {
+      time.ms += ms
+    })
+  const passTo = (ms: number) => {
+    time.ms = ms
+    for (const { wake } of wakes.splice(0)) wake()
+  }
+  return { time, wakes, work, passTo }
+}
+
+test('a customer whose burst is used rests nine times as long as it worked', async () => {
+  const { time, wakes, work, passTo } = restingTurns()
+  await work('a', 60)
+  await work('a', 60)
+  const third = work('a', 20)
+  assert.deepEqual(
+    wakes.map(({ atMs }) => atMs),
+    [200],
+    '120 ms of work take 1,200 ms, of which 1,000 ms were saved and 120 ms have passed',
+  )
+  await work('b', 10)
+  assert.equal(time.ms, 130, 'another customer does not wait')
+  passTo(200)
+  await third
+  assert.equal(time.ms, 220)
+  // Rested for long, it has its burst again, and no more than that.
+  time.ms = 100_000
+  await work('a', 100)
+  await Promise.resolve()
+  void work('a', 1)
+  assert.deepEqual(
+    wakes.map(({ atMs }) => atMs),
+    [],
+  )
+})
+
+test('who would rest for longer than 10 s is refused, before and after waiting', async () => {
+  const { wakes, work, passTo } = restingTurns()
+  const overloaded = (afterS: string) => (error: unknown) =>
+    error instanceof Failure &&
+    error.code === 'overloaded' &&
+    error.headers?.['retry-after'] === afterS
+  await work('a', 700)
+  const [waiting, late] = [work('a', 5_000), work('a', 1)]
+  const refused = assert.rejects(late, overloaded('1'))
+  assert.equal(wakes[0]!.atMs, 6_000)
+  passTo(6_000)
+  await waiting
+  // So much work refuses the next request at once, and the waiting one at its turn.
+  await assert.rejects(work('a', 1), overloaded('45'))
+  passTo(wakes[0]!.atMs)
+  await refused
+})
+
 eachDatabase('a walk is a snapshot, and other reads do not wait for it', async (db) => {
   await db.migrate(async (_, ddl) => ddl('CREATE TABLE marks (n INTEGER)'))
   const count = fixed('SELECT count(*) AS n FROM marks')([])
