@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openEngineRoom } from '../../packages/gatehook/src/deliveries/engine-room.ts'
+import { openEngineHost } from '../../packages/gatehook/src/deliveries/host.ts'
 import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
 import { runBare } from './bare.ts'
 import { type Measured, measured } from './common.ts'
@@ -61,7 +61,7 @@ async function runEngine(): Promise<Measured> {
     ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
     coverage: {},
   }
-  const room = await openEngineRoom(settings, createLog({ level: 'warn' }))
+  const room = await openEngineHost(settings, createLog({ level: 'warn' }))
   const result = await whenWarm(Promise.resolve())
   await room.stop(1_000)
   await rm(folder, { recursive: true, force: true })

@@ -1,7 +1,6 @@
 /** A database with registrations and events that wait: one registration a customer. */
 
-import { createOutbox, newTag } from '../../packages/gatehook/src/deliveries/outbox.ts'
-import { saveTopics } from '../../packages/gatehook/src/deliveries/topics.ts'
+import { createOutbox, newTag, saveTopics } from '../../packages/gatehook/src/deliveries/outbox.ts'
 import { createRecorder } from '../../packages/gatehook/src/events/store.ts'
 import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
 import { createLog } from '../../packages/gatehook/src/kernel/log.ts'

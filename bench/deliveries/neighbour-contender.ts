@@ -8,8 +8,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { startEngineThread } from '../../packages/gatehook/src/deliveries/deliveries.ts'
 import { createOutbox } from '../../packages/gatehook/src/deliveries/outbox.ts'
-import { startThread } from '../../packages/gatehook/src/deliveries/thread.ts'
 import { createRecorder } from '../../packages/gatehook/src/events/store.ts'
 import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
 import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
@@ -63,7 +63,7 @@ const settings = {
   ...{ allowPrivate: true, ca: undefined, rate, userAgent: 'bench', shape: 'v2' },
   coverage: {},
 }
-const engine = await startThread(settings, log)
+const engine = await startEngineThread(settings, log)
 const render = (_: unknown, object: string) => object
 const effective = (version: string) => version
 const coveredBy = () => undefined

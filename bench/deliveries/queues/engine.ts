@@ -1,10 +1,7 @@
 /** Our own engine as a side of row 12, on either database; filled by a process of its own. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  type EngineRoom,
-  openEngineRoom,
-} from '../../../packages/gatehook/src/deliveries/engine-room.ts'
+import { type EngineHost, openEngineHost } from '../../../packages/gatehook/src/deliveries/host.ts'
 import { createLog } from '../../../packages/gatehook/src/kernel/log.ts'
 import { openDatabase } from '../../../packages/gatehook/src/storage/open.ts'
 import { sql } from '../../../packages/gatehook/src/storage/sql.ts'
@@ -17,7 +14,7 @@ export async function openEngine(databaseUrl: string, count: number, receiver: s
   const filler = fork(new URL('../filler.ts', import.meta.url), args, { execArgv: [] })
   const [status] = await once(filler, 'exit')
   if (status !== 0) throw new Error('the database was not filled')
-  let room: EngineRoom | undefined
+  let room: EngineHost | undefined
   return {
     async start() {
       const settings = {
@@ -30,7 +27,7 @@ export async function openEngine(databaseUrl: string, count: number, receiver: s
         },
         ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
       }
-      room = await openEngineRoom({ ...settings, timeoutMs: 15_000 }, log)
+      room = await openEngineHost({ ...settings, timeoutMs: 15_000 }, log)
     },
     async stop() {
       await room?.stop(1_000)

@@ -1,6 +1,6 @@
 /** What a side of row 12 is, and what all queues deliver with: one transport, 20 connections. */
 
-import { signedPost } from '../../../packages/gatehook/src/deliveries/signed-post.ts'
+import { signedPost } from '../../../packages/gatehook/src/deliveries/signature.ts'
 import { wallClock } from '../../../packages/gatehook/src/kernel/clock.ts'
 import { scopeOf } from '../../../packages/gatehook/src/kernel/principal.ts'
 import { createTransport } from '../../../packages/gatehook/src/transport/transport.ts'

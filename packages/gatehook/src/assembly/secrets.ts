@@ -2,7 +2,7 @@
 import { encryptedAuditKeys } from '../audit/chain-store.ts'
 import type { Config } from '../config/config.ts'
 import { firstSecrets, masterSecrets, secretFile } from '../config/environment.ts'
-import { sealedWebhookSecrets } from '../deliveries/secret.ts'
+import { sealedWebhookSecrets } from '../deliveries/signing-secret.ts'
 import { FINGERPRINT_PURPOSE, RETENTION_MS } from '../idempotency/perform.ts'
 import { encryptedResponses } from '../idempotency/store.ts'
 import { type Random, systemRandom } from '../kernel/random.ts'

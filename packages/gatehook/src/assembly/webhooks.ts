@@ -1,8 +1,8 @@
 /** Assembles webhooks: registrations, the delivery log, replays and test deliveries. */
 import { readFileSync } from 'node:fs'
-import { endPostponement } from '../deliveries/postponed.ts'
+import { repairPostponed } from '../deliveries/clock-repair.ts'
 import { retention } from '../deliveries/retention.ts'
-import { longestWaitMs } from '../deliveries/schedule.ts'
+import { longestWaitMs } from '../deliveries/retry-schedule.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -84,7 +84,7 @@ export function assembleWebhooks(
     routes: webhookRoutes({ desk, list, tests: { render, effective: livingVersion } }),
     chores: {
       ...retention(db, clock),
-      postponed: () => endPostponement(db, clock, longestWaitMs(config.webhookScheduleS)),
+      postponed: () => repairPostponed(db, clock, longestWaitMs(config.webhookScheduleS)),
       registration_scopes: makers.fillScopes,
     },
     // An unreadable file of certificate authorities fails the start, not the first delivery.

@@ -1,6 +1,6 @@
 /** `gatehook webhooks …`: registrations and their deliveries, by the calls of the API (§9). */
 
-import { matchesAny } from '../events/subscription.ts'
+import { matchesAny } from '../events/event-pattern.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
 import type { AnyRow } from '../resources/resource.ts'

@@ -1,12 +1,14 @@
 /**
- * The engine as the app sees it: a call to wake it, its figures. Which node delivers is the app's
- * choice (§2.5); every node makes deliveries and wakes those who do.
+ * The delivery engine as the app uses it: starts it on a thread of its own, wakes it, reads its
+ * figures, drains it (§2.4). On the API's event loop the engine would take four fifths of the API's
+ * throughput. The app decides which nodes deliver (§2.5); every node inserts deliveries and wakes
+ * the nodes that send them.
  */
+import { Worker } from 'node:worker_threads'
 import type { Log } from '../kernel/log.ts'
 import type { Database } from '../storage/database.ts'
-import { CHANNEL, type EngineSettings, textOf } from './engine-room.ts'
-import { type Figures, NO_FIGURES } from './figures.ts'
-import { type EngineThread, startThread } from './thread.ts'
+import { CHANNEL, type EngineSettings, encodeNos } from './host.ts'
+import { type DeliveryFigures, NO_FIGURES } from './metrics.ts'
 
 export interface DeliveriesDeps {
   readonly db: Database
@@ -17,33 +19,44 @@ export interface DeliveriesDeps {
 }
 
 export interface Deliveries {
-  /** After a commit: registrations, by number, that have something to do or were changed. */
+  /** To be called after a commit, with registrations that have new deliveries or changed. */
   wake(webhookNos: readonly number[]): void
-  figures(): Figures
+  figures(): DeliveryFigures
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** What is on its way when a node drains may take so long (§2.4). */
+/** A draining node waits this long for attempts in flight (§2.4). */
 const DRAIN_LIMIT_MS = 10_000
-/** Numbers in one message to other nodes; where there are more, they find them by looking. */
-const TOLD_MAX = 500
+/** Numbers in one message to other nodes; those nodes find further ones by their scan. */
+const NOTIFY_MAX = 500
 
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { db, log, settings } = deps
   let thread: EngineThread | undefined
-  const wake = coalesced((nos) => {
+  let pendingNos: Set<number> | undefined
+  const wakeEngines = (nos: readonly number[]) => {
     thread?.wake(nos)
     if (!db.dialect.shared) return
-    db.notify(CHANNEL, textOf(nos.slice(0, TOLD_MAX))).catch((error: unknown) =>
-      log.debug({ err: error }, 'other nodes were not told; they look by themselves'),
+    db.notify(CHANNEL, encodeNos(nos.slice(0, NOTIFY_MAX))).catch((error: unknown) =>
+      log.debug({ err: error }, 'other nodes were not notified; their scan finds the deliveries'),
     )
-  })
+  }
   return {
-    wake,
+    wake(webhookNos) {
+      if (!pendingNos) {
+        // One message serves all transactions that commit in this turn of the event loop.
+        const nos = (pendingNos = new Set<number>())
+        setImmediate(() => {
+          pendingNos = undefined
+          wakeEngines([...nos])
+        })
+      }
+      for (const no of webhookNos) pendingNos.add(no)
+    },
     figures: () => thread?.figures() ?? NO_FIGURES,
     async start() {
-      if (deps.delivers) thread = await startThread(settings, log)
+      if (deps.delivers) thread = await startEngineThread(settings, log)
     },
     async stop() {
       await thread?.stop(DRAIN_LIMIT_MS)
@@ -52,17 +65,89 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   }
 }
 
-/** One message for all that is committed in a turn. */
-function coalesced(tell: (nos: number[]) => void): (nos: readonly number[]) => void {
-  let waiting: Set<number> | undefined
-  return (nos) => {
-    if (!waiting) {
-      const fresh = (waiting = new Set<number>())
-      setImmediate(() => {
-        waiting = undefined
-        tell([...fresh])
+export type ToWorker = { readonly wake: readonly number[] } | { readonly stop: number }
+export type FromWorker =
+  | { readonly ready: true }
+  | { readonly log: string }
+  | { readonly figures: DeliveryFigures }
+
+export interface EngineThread {
+  wake(nos: readonly number[]): void
+  figures(): DeliveryFigures
+  stop(limitMs: number): Promise<void>
+}
+
+const RESTART_FIRST_MS = 1_000
+const RESTART_MAX_MS = 30_000
+
+/**
+ * Starts the engine on its thread, and restarts it after a crash. Resolves when the engine runs;
+ * throws when the first start fails.
+ */
+export async function startEngineThread(settings: EngineSettings, log: Log): Promise<EngineThread> {
+  let figures = NO_FIGURES
+  let worker: Worker | undefined
+  let timer: NodeJS.Timeout | undefined
+  let pauseMs = RESTART_FIRST_MS
+  let isStopping = false
+
+  const open = () =>
+    new Promise<void>((resolve, reject) => {
+      // Packages contain .js; the checkout runs .ts.
+      const file = import.meta.url.replace(/deliveries(\.\w+)$/, 'engine-worker$1')
+      const thread = new Worker(new URL(file), { workerData: { settings, level: log.level } })
+      worker = thread
+      thread.on('message', (message: FromWorker) => {
+        if ('log' in message) return relayLog(log, message.log)
+        if ('figures' in message) figures = message.figures
+        else resolve()
       })
-    }
-    for (const no of nos) waiting.add(no)
+      thread.on('error', (error) => {
+        log.error({ err: error }, 'the delivery engine crashed')
+        reject(error)
+      })
+      thread.on('exit', () => {
+        if (worker === thread) worker = undefined
+        reject(new Error('the delivery engine ended before it was ready'))
+        if (!isStopping) restart()
+      })
+    })
+  const restart = () => {
+    timer = setTimeout(() => {
+      open().then(
+        () => {
+          pauseMs = RESTART_FIRST_MS
+          log.info('the delivery engine restarted')
+        },
+        () => undefined, // the error event logged it; the exit event schedules the next start
+      )
+    }, pauseMs)
+    pauseMs = Math.min(pauseMs * 2, RESTART_MAX_MS)
   }
+
+  await open().catch((error) => {
+    isStopping = true
+    clearTimeout(timer)
+    throw error
+  })
+  return {
+    wake: (nos) => worker?.postMessage({ wake: nos } satisfies ToWorker),
+    figures: () => figures,
+    async stop(limitMs) {
+      isStopping = true
+      clearTimeout(timer)
+      const thread = worker
+      if (!thread) return
+      const exit = new Promise<void>((resolve) => void thread.once('exit', () => resolve()))
+      thread.postMessage({ stop: limitMs } satisfies ToWorker)
+      await exit
+    },
+  }
+}
+
+/** Writes a line of the thread's log to the log of this thread. */
+function relayLog(log: Log, line: string): void {
+  const { level, time, msg, ...fields } = JSON.parse(line)
+  const write = log[level as 'info']
+  if (typeof write === 'function') write.call(log, fields, msg)
 }

@@ -1,30 +1,33 @@
 /**
- * The words of deliveries: what the log, the engine and the API say to each other. A delivery is
- * one event to one registration; an attempt is one POST of it. No SQL, no sockets here.
+ * The states of a delivery, and the record of an attempt. A delivery is one event to one
+ * registration; an attempt is one POST of it. No SQL, no sockets.
  */
 import { isoTime } from '../kernel/time.ts'
 import { isDelivered, type Outcome } from '../transport/attempt.ts'
 
-/** As stored; see the migration for why `paused` is not. */
+/** As stored; `paused` is computed, so that a change of `active` updates one row. */
 export type StoredState = 'pending' | 'delivered' | 'failed' | 'exhausted'
-/** As shown (§9.10). */
+/** As returned by the API (§9.10). */
 export type DeliveryState = StoredState | 'paused'
 
-/** Sent again, a delivery has a whole schedule before it: a round. More attempts than one has. */
+/**
+ * The column `attempt` is `round base × ROUND + attempts in this round`. A resend starts a round
+ * with a whole schedule; `ROUND` exceeds the attempts of a schedule.
+ */
 const ROUND = 1_000
 
-/** The column `attempt`, as attempts of this round and, whose number is told, of all. */
-export const attemptsMade = (attempt: number) => {
+/** Splits the column `attempt`: `inRound` for the schedule, `n` for the log and the wire. */
+export const attemptCounts = (attempt: number) => {
   const inRound = attempt % ROUND
   return { inRound, n: Math.floor(attempt / ROUND) + inRound }
 }
 
-/** SQL: the column at the start of another round. */
+/** SQL: the column `attempt` at the start of another round. */
 export const NEXT_ROUND = `(gh_deliveries.attempt / ${ROUND} + gh_deliveries.attempt % ${ROUND})
   * ${ROUND}`
 
-/** What a pending delivery is to those who look: it depends on its registration. */
-export function shownState(
+/** Returns the state for the API: a pending delivery depends on its registration. */
+export function deliveryState(
   state: StoredState,
   registration: { readonly active: number; readonly deleted_at: number | null } | undefined,
 ): DeliveryState {
@@ -33,12 +36,12 @@ export function shownState(
   return registration.active === 1 ? 'pending' : 'paused'
 }
 
-/** One attempt as the log keeps and shows it (§9.10). */
+/** An attempt as the API returns it (§9.10). */
 export interface AttemptRecord {
   readonly n: number
   /** ISO 8601. */
   readonly at: string
-  /** Of the answer; null where there was none. */
+  /** The status of the response; null without a response. */
   readonly status: number | null
   readonly duration_ms: number
   readonly error: string | null
@@ -46,16 +49,7 @@ export interface AttemptRecord {
   readonly response_body: string | null
 }
 
-/** An attempt as it is shown. */
-export const attemptRecord = (n: number, at: number, outcome: Outcome): AttemptRecord =>
-  recordOf(JSON.parse(storedAttempt(n, at, outcome)))
-
-function errorOf(outcome: Outcome): string | null {
-  if (outcome.kind === 'failed') return `${outcome.reason}: ${outcome.message}`
-  return isDelivered(outcome) ? null : `the receiver answered ${outcome.status}`
-}
-
-type Stored = [
+type AttemptColumns = [
   n: number,
   at: number,
   durationMs: number,
@@ -66,20 +60,33 @@ type Stored = [
 ]
 
 /**
- * An attempt as the column keeps it: a JSON array, without names. A row that grows has to move in
- * its table, so each character counts.
+ * Encodes an attempt for the column `attempts`: a JSON array, without names. A row that grows has
+ * to move in its table, so each character counts.
  */
-export function storedAttempt(n: number, at: number, outcome: Outcome): string {
-  const stored: Stored = [n, at, Math.round(outcome.durationMs), errorOf(outcome)]
-  if (outcome.kind === 'answered') stored.push(outcome.status, outcome.headers, outcome.body)
-  return JSON.stringify(stored)
+export function encodeAttempt(n: number, at: number, outcome: Outcome): string {
+  const columns: AttemptColumns = [n, at, Math.round(outcome.durationMs), errorOf(outcome)]
+  if (outcome.kind === 'answered') columns.push(outcome.status, outcome.headers, outcome.body)
+  return JSON.stringify(columns)
 }
 
-/** The `attempts` column, as what it means: stored attempts with commas between them. */
-export const attemptsOf = (stored: string | null): AttemptRecord[] =>
-  stored === null ? [] : (JSON.parse(`[${stored}]`) as Stored[]).map(recordOf)
+function errorOf(outcome: Outcome): string | null {
+  if (outcome.kind === 'failed') return `${outcome.reason}: ${outcome.message}`
+  return isDelivered(outcome) ? null : `the receiver answered ${outcome.status}`
+}
 
-const recordOf = ([n, at, duration_ms, error, status, headers, body]: Stored): AttemptRecord => ({
+/** Decodes the column `attempts`: encoded attempts, separated by commas. */
+export const decodeAttempts = (stored: string | null): AttemptRecord[] =>
+  stored === null ? [] : (JSON.parse(`[${stored}]`) as AttemptColumns[]).map(recordOf)
+
+const recordOf = ([
+  n,
+  at,
+  duration_ms,
+  error,
+  status,
+  headers,
+  body,
+]: AttemptColumns): AttemptRecord => ({
   n,
   at: isoTime(at),
   status: status ?? null,

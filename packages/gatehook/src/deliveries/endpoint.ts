@@ -1,188 +1,242 @@
 /**
- * What the engine remembers of an endpoint and of a customer while they have work. All of it can be
- * lost: rows on disk say what is to be done.
+ * The state of endpoints and customers that have work, in the engine's memory: a window of due
+ * deliveries, the registration, its health, the customer's rate. The process may lose all of it:
+ * the rows on disk say which work is left.
  */
-import { Breaker } from './breaker.ts'
-import { Bucket, type Rate } from './bucket.ts'
-import type { Queued } from './drr.ts'
-import type { Health } from './health.ts'
-import { RETRY_AFTER_MAX_MS } from './schedule.ts'
-import type { Due, Registration } from './work.ts'
+import { type DeliveryRate, TokenBucket } from './delivery-rate.ts'
+import { CircuitBreaker, type EndpointHealth } from './endpoint-health.ts'
+import type { Queued } from './fair-queue.ts'
+import type { DueDelivery, EngineRegistration } from './ports.ts'
+import { RETRY_AFTER_MAX_MS } from './retry-schedule.ts'
 
 /**
- * At most so many POSTs to one endpoint at a time (§9.7), until their results are committed: who
- * is killed sends no more than these again.
+ * POSTs to one endpoint at a time (§9.7), each counted until its result is committed: after
+ * kill -9 at most these are resent.
  */
 const IN_FLIGHT_MAX = 20
-/** A registration read longer ago (real time) is read again before anything is sent to it. */
-const FRESH_MS = 1_000
-/** A body costs one turn, and one more for each so many characters. */
+/** An older copy of the registration (monotonic time) is read again before the next attempt. */
+const REGISTRATION_FRESH_MS = 1_000
+/** A body costs one turn, and one more for each of so many characters. */
 const COST_CHARACTERS = 16_384
 
-export class Endpoint implements Queued {
+export class EndpointState implements Queued {
   readonly no: number
   readonly customer: number
-  readonly owner: Customer
-  breaker = new Breaker()
-  /** Rows in this memory: waiting, under way, or with a result that is not written yet. */
-  readonly known = new Set<number>()
-  registration: Registration | undefined
-  readAt = Number.NEGATIVE_INFINITY
-  /** When the first row we do not know is due; undefined: none is known of. */
-  dueAt: number | undefined
+  readonly owner: CustomerState
+  breaker = new CircuitBreaker()
+  /** Rows in memory: in the window, in flight, or with a result that is not committed. */
+  readonly loadedNos = new Set<number>()
+  registration: EngineRegistration | undefined
+  /** When the registration was read, in monotonic milliseconds. */
+  readAtMs = Number.NEGATIVE_INFINITY
+  /** When the first row outside of this memory is due; undefined: the engine expects none. */
+  nextDueAt: number | undefined
   parkedUntil = 0
   /** Results that are not committed. */
-  unwritten = 0
-  gathering = false
-  /** Somebody said that something of it is new. */
-  changed = false
-  /** Of the bodies it gets, roughly. */
+  unwrittenResults = 0
+  /** The window filler is reading its rows. */
+  isFilling = false
+  /** A wake-up arrived since its registration was read. */
+  hasChanged = false
+  /** Average characters of its bodies. */
   bodyCharacters = 1024
-  health: Health = { firstFailureAt: null, lastFailureAt: null, lastSuccessAt: null }
-  #rows: readonly Due[] = []
+  health: EndpointHealth = { firstFailureAt: null, lastFailureAt: null, lastSuccessAt: null }
+  #window: readonly DueDelivery[] = []
   #next = 0
 
-  constructor(no: number, owner: Customer) {
+  constructor(no: number, owner: CustomerState) {
     this.no = no
     this.customer = owner.no
     this.owner = owner
   }
 
-  get waiting(): number {
-    return this.#rows.length - this.#next
+  /** Deliveries in the window: due and not started. */
+  get windowSize(): number {
+    return this.#window.length - this.#next
   }
 
   /** POSTs whose result is not committed. */
   get inFlight(): number {
-    return this.known.size - this.waiting
+    return this.loadedNos.size - this.windowSize
   }
 
-  /** It waits for its results to be written. */
-  get isPressed(): boolean {
-    return this.unwritten > 0 && this.inFlight >= IN_FLIGHT_MAX && this.waiting > 0
+  /** Whether it can send more only after its results are written. */
+  get isWaitingForResults(): boolean {
+    return this.unwrittenResults > 0 && this.inFlight >= IN_FLIGHT_MAX && this.windowSize > 0
   }
 
+  /** The cost of its next delivery, in turns. */
   get cost(): number {
-    const next = this.#rows[this.#next]
+    const next = this.#window[this.#next]
     return 1 + Math.floor((next?.largeBytes ?? next?.body?.length ?? 0) / COST_CHARACTERS)
   }
 
-  /** Bytes of the body that would be sent next, where it is a large one; else 0. */
+  /** Bytes of the next body if it is a large one; otherwise 0. */
   get nextLargeBytes(): number {
-    return this.#rows[this.#next]?.largeBytes ?? 0
+    return this.#window[this.#next]?.largeBytes ?? 0
   }
 
-  /** Rows just read. */
-  put(rows: readonly Due[]): void {
+  /** Appends rows to the window. */
+  appendRows(rows: readonly DueDelivery[]): void {
     if (rows.length === 0) return
-    this.#rows = this.waiting === 0 ? rows : [...this.#rows.slice(this.#next), ...rows]
+    this.#window = this.windowSize === 0 ? rows : [...this.#window.slice(this.#next), ...rows]
     this.#next = 0
     let characters = 0
     for (const row of rows) {
-      this.known.add(row.no)
+      this.loadedNos.add(row.no)
       characters += row.body?.length ?? 0
     }
     this.bodyCharacters = Math.max(256, characters / rows.length)
   }
 
-  shift(): Due {
-    const row = this.#rows[this.#next++]!
-    if (this.waiting === 0) {
-      this.#rows = []
+  /** Removes the oldest row from the window. */
+  takeRow(): DueDelivery {
+    const row = this.#window[this.#next++]!
+    if (this.windowSize === 0) {
+      this.#window = []
       this.#next = 0
     }
     return row
   }
 
-  /** Forgets what waits: it is on disk, and will be read again. */
-  drop(now: number): void {
-    if (this.waiting === 0) return
-    for (const row of this.#rows.slice(this.#next)) this.known.delete(row.no)
-    this.#rows = []
+  /** Evicts the window: its rows stay pending on disk, and are read again. */
+  clearWindow(now: number): void {
+    if (this.windowSize === 0) return
+    for (const row of this.#window.slice(this.#next)) this.loadedNos.delete(row.no)
+    this.#window = []
     this.#next = 0
-    this.expect(now)
+    this.expectDueAt(now)
   }
 
-  /** Something may be due then. */
-  expect(at: number): void {
-    if (this.dueAt === undefined || at < this.dueAt) this.dueAt = at
+  /** Notes that a row outside of this memory may be due at `at`. */
+  expectDueAt(at: number): void {
+    if (this.nextDueAt === undefined || at < this.nextDueAt) this.nextDueAt = at
   }
 
-  /** When it may be sent to again, or 0: now. */
-  closedUntil(now: number): number {
+  /** When its hold or its open breaker ends; 0 when neither blocks it. */
+  blockedUntil(now: number): number {
     const opensAt = this.breaker.opensAt(now) ?? 0
-    const until = Math.max(this.isParked(now) ? this.parkedUntil : 0, opensAt)
+    const until = Math.max(this.isOnHold(now) ? this.parkedUntil : 0, opensAt)
     return until > now ? until : 0
   }
 
-  /** Not for longer than a receiver can ask for: the clock that said so ran ahead. */
-  isParked(now: number): boolean {
+  /**
+   * Whether it is on hold until `Retry-After`. A hold that exceeds the longest `Retry-After` was
+   * computed by a clock that ran ahead, and does not count.
+   */
+  isOnHold(now: number): boolean {
     return this.parkedUntil > now && this.parkedUntil <= now + RETRY_AFTER_MAX_MS
   }
 
-  isFresh(elapsedMs: number): boolean {
-    return elapsedMs - this.readAt < FRESH_MS
+  hasFreshRegistration(elapsedMs: number): boolean {
+    return elapsedMs - this.readAtMs < REGISTRATION_FRESH_MS
   }
 
-  /** Whether one that waits may be sent now, as far as the endpoint is concerned. */
-  mayStart(now: number, elapsedMs: number): boolean {
+  /** Whether the endpoint itself permits another attempt now. */
+  canStart(now: number, elapsedMs: number): boolean {
     return (
-      this.waiting > 0 &&
+      this.windowSize > 0 &&
       this.inFlight < IN_FLIGHT_MAX &&
-      !this.isParked(now) &&
+      !this.isOnHold(now) &&
       this.breaker.admits(now, this.inFlight) &&
-      this.isFresh(elapsedMs)
+      this.hasFreshRegistration(elapsedMs)
     )
   }
 
-  /** Nothing would be missed. */
+  /** Whether the engine can evict it without losing state that affects an attempt. */
   isIdle(now: number): boolean {
     return (
-      this.dueAt === undefined &&
-      this.known.size === 0 &&
+      this.nextDueAt === undefined &&
+      this.loadedNos.size === 0 &&
       this.parkedUntil <= now &&
       this.breaker.isIdle(now)
     )
   }
 }
 
-export class Customer {
+export class CustomerState {
   readonly no: number
-  readonly endpoints = new Set<Endpoint>()
+  readonly endpoints = new Set<EndpointState>()
   inFlight = 0
   /** Bytes of large bodies in flight. */
   largeBytes = 0
-  /** It was its turn and it had no tokens, or all the sockets that are its share. */
-  held = false
-  #bucket: Bucket | undefined
-  #rate: Rate | undefined
+  /** Its turn came while it had no token, or no concurrency slot. */
+  isBlocked = false
+  #bucket: TokenBucket | undefined
+  #rate: DeliveryRate | undefined
 
   constructor(no: number) {
     this.no = no
   }
 
-  /** `rate` undefined: no limit. */
-  limit(rate: Rate | undefined, elapsedMs: number): void {
-    const same =
+  /** Sets the delivery rate; undefined: unlimited. */
+  setRate(rate: DeliveryRate | undefined, elapsedMs: number): void {
+    const isSame =
       rate?.limit === this.#rate?.limit &&
       rate?.windowMs === this.#rate?.windowMs &&
       rate?.burst === this.#rate?.burst
-    if (same) return
+    if (isSame) return
     this.#rate = rate
     if (!rate) this.#bucket = undefined
-    else if (this.#bucket) this.#bucket.retune(rate)
-    else this.#bucket = new Bucket(rate, elapsedMs)
+    else if (this.#bucket) this.#bucket.setRate(rate)
+    else this.#bucket = new TokenBucket(rate, elapsedMs)
   }
 
   hasToken(elapsedMs: number): boolean {
-    return this.#bucket?.has(elapsedMs) ?? true
+    return this.#bucket?.hasToken(elapsedMs) ?? true
   }
 
   takeToken(): void {
-    this.#bucket?.take()
+    this.#bucket?.takeToken()
   }
 
+  /** Whether the engine can evict it without losing state that affects a limit. */
   isIdle(elapsedMs: number): boolean {
     return this.endpoints.size === 0 && (this.#bucket?.isFull(elapsedMs) ?? true)
+  }
+}
+
+/** The endpoints and customers in memory, by number. */
+export class EndpointTable {
+  readonly #endpoints = new Map<number, EndpointState>()
+  readonly #customers = new Map<number, CustomerState>()
+
+  get size(): number {
+    return this.#endpoints.size
+  }
+
+  get endpoints(): Iterable<EndpointState> {
+    return this.#endpoints.values()
+  }
+
+  get customers(): Iterable<CustomerState> {
+    return this.#customers.values()
+  }
+
+  find(no: number): EndpointState | undefined {
+    return this.#endpoints.get(no)
+  }
+
+  findOrCreate(no: number, customerNo: number): EndpointState {
+    let endpoint = this.#endpoints.get(no)
+    if (endpoint) return endpoint
+    let customer = this.#customers.get(customerNo)
+    if (!customer) this.#customers.set(customerNo, (customer = new CustomerState(customerNo)))
+    endpoint = new EndpointState(no, customer)
+    this.#endpoints.set(no, endpoint)
+    customer.endpoints.add(endpoint)
+    return endpoint
+  }
+
+  /** Evicts idle endpoints, except those for which `isInUse` returns true, and idle customers. */
+  evictIdle(now: number, elapsedMs: number, isInUse: (endpoint: EndpointState) => boolean): void {
+    for (const endpoint of this.#endpoints.values()) {
+      if (!endpoint.isIdle(now) || isInUse(endpoint)) continue
+      this.#endpoints.delete(endpoint.no)
+      endpoint.owner.endpoints.delete(endpoint)
+    }
+    for (const customer of this.#customers.values()) {
+      if (customer.isIdle(elapsedMs)) this.#customers.delete(customer.no)
+    }
   }
 }

@@ -1,40 +1,38 @@
-/** The engine on its thread: messages in, messages out (`thread.ts` is the other end). */
-
+/** The entry point of the engine's thread; `deliveries.ts` is the other end of its messages. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { startInterval } from '../kernel/interval.ts'
 import { createLog } from '../kernel/log.ts'
-import { type EngineSettings, openEngineRoom } from './engine-room.ts'
-import { NO_FIGURES } from './figures.ts'
-import type { FromWorker, ToWorker } from './thread.ts'
+import type { FromWorker, ToWorker } from './deliveries.ts'
+import { type EngineSettings, openEngineHost } from './host.ts'
+import { NO_FIGURES } from './metrics.ts'
 
 const FIGURES_MS = 1_000
 
 const port = parentPort!
-const say = (message: FromWorker) => port.postMessage(message)
+const post = (message: FromWorker) => port.postMessage(message)
 const { settings, level } = workerData as { settings: EngineSettings; level: string }
-// Two threads that write to one pipe would write into each other's lines.
-const log = createLog({ level, destination: { write: (line) => say({ log: line }) } })
-const room = await openEngineRoom(settings, log)
+// The main thread writes the log: two threads on one pipe would interleave their lines.
+const log = createLog({ level, destination: { write: (line) => post({ log: line }) } })
+const host = await openEngineHost(settings, log)
 
-let told = JSON.stringify(NO_FIGURES)
-const reportFigures = () => {
-  const figures = room.figures()
-  const text = JSON.stringify(figures)
-  if (text !== told) say({ figures })
-  told = text
-}
+let postedFigures = JSON.stringify(NO_FIGURES)
 const stopFigures = startInterval({
   intervalMs: FIGURES_MS,
-  run: reportFigures,
+  run() {
+    const figures = host.figures()
+    const text = JSON.stringify(figures)
+    if (text !== postedFigures) post({ figures })
+    postedFigures = text
+  },
   log,
   failure: 'the figures of the engine could not be reported',
 })
 
 port.on('message', async (message: ToWorker) => {
-  if ('wake' in message) return room.wake(message.wake)
+  if ('wake' in message) return host.wake(message.wake)
   await stopFigures()
-  await room.stop(message.stop)
-  say({ figures: room.figures() })
+  await host.stop(message.stop)
+  post({ figures: host.figures() })
   port.close()
 })
-say({ ready: true })
+post({ ready: true })

@@ -1,37 +1,40 @@
 /**
- * Whose work a node does. A node takes customers whole, so that rate, caps and breakers, kept in
- * its memory, are exact however many nodes there are, and a delivery costs no write to be claimed.
- * Nodes show that they live by a number that grows; who sees one stand still takes over its
- * customers. No two clocks are ever compared.
+ * Leases: which node sends the deliveries of which customers. A node holds whole customers, so
+ * rate, concurrency and breakers are exact in its memory, with any number of nodes, and claiming a
+ * delivery needs no write. Each node increments a heartbeat counter; when a counter stops, other
+ * nodes take over its customers. No two clocks are compared.
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
-import type { Leases } from './work.ts'
+import type { Leases } from './ports.ts'
 
-export const BEAT_MS = 2_000
-/** A node whose number stood still for so long, as others see it, is dead. */
-const DEAD_MS = 10_000
-/** A node that could not beat for so long starts nothing more: the others may think it dead. */
-const UNSURE_MS = 7_000
-/** A customer handed over is left to others for so long. */
-const LEFT_MS = 10_000
-/** Customers handed over at a time. */
-const HANDED_MAX = 64
+export const HEARTBEAT_MS = 2_000
+/** Another node's counter that has not changed for this long means that the node has failed. */
+const FAILED_AFTER_MS = 10_000
+/** Without a heartbeat for this long a node starts no attempt: others may have taken over. */
+const UNSURE_AFTER_MS = 7_000
+/** A node does not take back a customer that it released until this time has passed. */
+const RELEASED_MS = 10_000
+/** Customers released at a time. */
+const RELEASE_MAX = 64
 
 export interface LeasesDeps {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log
-  /** This run of this process; never used before. */
+  /** Identifies this run of this process; never reused. */
   readonly node: string
 }
 
 export interface NodeLeases extends Leases {
-  /** Says that this node lives, buries the dead, shares out evenly; every `BEAT_MS`. */
-  beat(): Promise<void>
-  /** Gives everything back. */
+  /**
+   * Increments this node's counter, removes failed nodes and releases customers beyond this node's
+   * share. To be called every `HEARTBEAT_MS`.
+   */
+  heartbeat(): Promise<void>
+  /** Releases all customers. */
   release(): Promise<void>
 }
 
@@ -40,144 +43,148 @@ export function nodeLeases(deps: LeasesDeps): NodeLeases {
 }
 
 /**
- * A file is one machine's: who starts last does the work. One that worked before finds its row gone
- * at its next beat, and stands by.
+ * One process sends from an SQLite file: the one that started last. The former one finds its row
+ * deleted at its next heartbeat and stops sending.
  */
 function soleLease({ db, clock, log, node }: LeasesDeps): NodeLeases {
-  let registered = false
-  let mine = false
-  let beatenAt = Number.NEGATIVE_INFINITY
-  const watch = watching(clock)
-  const claim = (tx: Tx) => tx.run(sql`DELETE FROM gh_delivery_nodes`).then(() => enter(tx, node))
+  let isRegistered = false
+  let isHolder = false
+  let heartbeatAtMs = Number.NEGATIVE_INFINITY
+  const findFailed = createFailureDetector(clock)
+  const claim = async (tx: Tx) => {
+    await tx.run(sql`DELETE FROM gh_delivery_nodes`)
+    await insertNode(tx, node)
+    return true
+  }
   return {
-    get alive() {
-      return mine && clock.elapsedMs() - beatenAt < UNSURE_MS
+    get isAlive() {
+      return isHolder && clock.elapsedMs() - heartbeatAtMs < UNSURE_AFTER_MS
     },
-    holds: () => mine,
+    holds: () => isHolder,
     async take() {},
-    async beat() {
-      mine = await db.write(async (tx) => {
-        if (!registered) return claim(tx)
-        if (await grow(tx, node)) return true
-        const others = await nodesOf(tx)
-        const dead = watch(others)
-        return dead.length === others.length ? claim(tx) : false
+    async heartbeat() {
+      isHolder = await db.write(async (tx) => {
+        if (!isRegistered) return claim(tx)
+        if (await incrementCounter(tx, node)) return true
+        const others = await readNodes(tx)
+        const failed = findFailed(others)
+        return failed.length === others.length ? claim(tx) : false
       })
-      if (!mine && registered) log.debug('another process delivers from this file')
-      registered = true
-      beatenAt = clock.elapsedMs()
+      if (!isHolder && isRegistered) log.debug('another process delivers from this file')
+      isRegistered = true
+      heartbeatAtMs = clock.elapsedMs()
     },
     async release() {
-      if (mine) await db.write((tx) => leave(tx, node))
-      mine = false
+      if (isHolder) await db.write((tx) => deleteNode(tx, node))
+      isHolder = false
     },
   }
 }
 
 function sharedLeases({ db, clock, log, node }: LeasesDeps): NodeLeases {
   let held = new Set<number>()
-  let beatenAt = Number.NEGATIVE_INFINITY
-  const left = new Map<number, number>()
-  const watch = watching(clock)
-  const bury = async (dead: readonly string[]) => {
-    for (const one of dead) await db.write((tx) => leave(tx, one))
-    if (dead.length > 0) log.warn({ nodes: dead }, 'a node is dead; its deliveries are taken over')
-  }
+  let heartbeatAtMs = Number.NEGATIVE_INFINITY
+  /** By customer: when this node may take it again. */
+  const releasedUntilMs = new Map<number, number>()
+  const findFailed = createFailureDetector(clock)
   return {
-    get alive() {
-      return clock.elapsedMs() - beatenAt < UNSURE_MS
+    get isAlive() {
+      return clock.elapsedMs() - heartbeatAtMs < UNSURE_AFTER_MS
     },
     holds: (customer) => held.has(customer),
     async take(customers) {
-      const now = clock.elapsedMs()
-      const wanted = customers.filter((one) => (left.get(one) ?? 0) <= now)
-      if (wanted.length === 0) return
+      const nowMs = clock.elapsedMs()
+      const free = customers.filter((customer) => (releasedUntilMs.get(customer) ?? 0) <= nowMs)
+      if (free.length === 0) return
       await db.write(async (tx) => {
-        for (const customer of [...wanted].sort((a, b) => a - b)) {
+        for (const customer of [...free].sort((a, b) => a - b)) {
           await tx.run(sql`INSERT INTO gh_delivery_leases (customer_no, node)
             VALUES (${customer}, ${node}) ON CONFLICT (customer_no) DO NOTHING`)
         }
       })
-      held = await heldBy(db, node)
+      held = await readHeld(db, node)
     },
-    async beat() {
-      const known = await db.write((tx) => grow(tx, node))
-      if (!known) {
-        // New, or taken for dead meanwhile: then all it had is others' now.
+    async heartbeat() {
+      const isRegistered = await db.write((tx) => incrementCounter(tx, node))
+      if (!isRegistered) {
+        // The node is new, or others took it for failed and hold its customers now.
         held = new Set()
-        await db.write((tx) => enter(tx, node))
+        await db.write((tx) => insertNode(tx, node))
       }
-      beatenAt = clock.elapsedMs()
-      const others = (await nodesOf(db)).filter(({ id }) => id !== node)
-      const dead = watch(others)
-      await bury(dead)
-      held = await heldBy(db, node)
-      const surplus = await surplusOf(db, held.size, others.length - dead.length + 1)
-      const handed = [...held].slice(0, Math.min(surplus, HANDED_MAX))
-      if (handed.length === 0) return
-      for (const one of handed) {
-        held.delete(one)
-        left.set(one, clock.elapsedMs() + LEFT_MS)
+      heartbeatAtMs = clock.elapsedMs()
+      const others = (await readNodes(db)).filter(({ id }) => id !== node)
+      const failed = findFailed(others)
+      for (const id of failed) await db.write((tx) => deleteNode(tx, id))
+      if (failed.length > 0) log.warn({ nodes: failed }, 'took over the deliveries of failed nodes')
+      held = await readHeld(db, node)
+      const surplus = await readSurplus(db, held.size, others.length - failed.length + 1)
+      const released = [...held].slice(0, Math.min(surplus, RELEASE_MAX))
+      if (released.length === 0) return
+      for (const customer of released) {
+        held.delete(customer)
+        releasedUntilMs.set(customer, clock.elapsedMs() + RELEASED_MS)
       }
       await db.write(async (tx) => {
-        for (const one of handed) {
+        for (const customer of released) {
           await tx.run(sql`DELETE FROM gh_delivery_leases
-            WHERE customer_no = ${one} AND node = ${node}`)
+            WHERE customer_no = ${customer} AND node = ${node}`)
         }
       })
     },
     async release() {
       held = new Set()
-      beatenAt = Number.NEGATIVE_INFINITY
-      await db.write((tx) => leave(tx, node))
+      heartbeatAtMs = Number.NEGATIVE_INFINITY
+      await db.write((tx) => deleteNode(tx, node))
     },
   }
 }
 
-/** Tells which nodes' numbers have stood still for too long, by this node's own watch. */
-function watching(clock: Clock) {
-  let seen = new Map<string, { readonly beat: number; readonly since: number }>()
+/** Returns a function that lists the nodes whose counter stopped, by this node's monotonic time. */
+function createFailureDetector(clock: Clock) {
+  let counters = new Map<string, { readonly beat: number; readonly sinceMs: number }>()
   return (nodes: readonly NodeRow[]): string[] => {
-    const now = clock.elapsedMs()
-    seen = new Map(
+    const nowMs = clock.elapsedMs()
+    counters = new Map(
       nodes.map(({ id, beat }) => {
-        const before = seen.get(id)
-        return [id, before?.beat === beat ? before : { beat, since: now }]
+        const before = counters.get(id)
+        return [id, before?.beat === beat ? before : { beat, sinceMs: nowMs }]
       }),
     )
-    return [...seen].filter(([, { since }]) => now - since >= DEAD_MS).map(([id]) => id)
+    return [...counters]
+      .filter(([, { sinceMs }]) => nowMs - sinceMs >= FAILED_AFTER_MS)
+      .map(([id]) => id)
   }
 }
 
 interface NodeRow {
   readonly id: string
+  /** The heartbeat counter. */
   readonly beat: number
 }
 
-const nodesOf = (from: Pick<Database, 'all'>) =>
+const readNodes = (from: Pick<Database, 'all'>) =>
   from.all<NodeRow>(sql`SELECT id, beat FROM gh_delivery_nodes`)
 
-const grow = async (tx: Tx, node: string): Promise<boolean> =>
+/** Returns false when the node's row is missing. */
+const incrementCounter = async (tx: Tx, node: string): Promise<boolean> =>
   (await tx.run(sql`UPDATE gh_delivery_nodes SET beat = beat + 1 WHERE id = ${node}`)) === 1
 
-async function enter(tx: Tx, node: string): Promise<true> {
-  await tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat) VALUES (${node}, 1)`)
-  return true
-}
+const insertNode = (tx: Tx, node: string) =>
+  tx.run(sql`INSERT INTO gh_delivery_nodes (id, beat) VALUES (${node}, 1)`)
 
-async function leave(tx: Tx, node: string): Promise<void> {
+async function deleteNode(tx: Tx, node: string): Promise<void> {
   await tx.run(sql`DELETE FROM gh_delivery_leases WHERE node = ${node}`)
   await tx.run(sql`DELETE FROM gh_delivery_nodes WHERE id = ${node}`)
 }
 
-async function heldBy(db: Database, node: string): Promise<Set<number>> {
+async function readHeld(db: Database, node: string): Promise<Set<number>> {
   const rows = await db.arrays(sql`SELECT customer_no FROM gh_delivery_leases WHERE node = ${node}`)
   return new Set(rows.map((row) => row[0] as number))
 }
 
-/** How many customers more than its share a node has. */
-async function surplusOf(db: Database, mine: number, nodes: number): Promise<number> {
-  if (nodes < 2 || mine < 2) return 0
+/** Reads how many customers beyond its share a node holds. */
+async function readSurplus(db: Database, held: number, nodes: number): Promise<number> {
+  if (nodes < 2 || held < 2) return 0
   const row = await db.get(sql`SELECT COUNT(*) AS held FROM gh_delivery_leases`)
-  return mine - Math.ceil(Number(row?.held) / nodes)
+  return held - Math.ceil(Number(row?.held) / nodes)
 }

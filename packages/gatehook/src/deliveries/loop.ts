@@ -1,179 +1,170 @@
 /**
- * Turns the engine: fills windows, writes results, lets time pass, beats. Three loops that sleep
- * until they are nudged; what they do is `engine.ts`.
+ * Runs the engine: one loop fills windows, one writes results, timers sweep and renew the leases.
+ * The loops sleep until they are nudged; the work itself is in `engine.ts`.
  */
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../kernel/log.ts'
-import type { Engine } from './engine.ts'
-import { BEAT_MS, type NodeLeases } from './leases.ts'
+import type { DeliveryEngine } from './engine.ts'
+import { HEARTBEAT_MS, type NodeLeases } from './leases.ts'
 
-/** Time is looked at so often while something waits for it, and while nothing does. */
+/** Time between sweeps while the engine is busy, and while it is idle. */
 const BUSY_SWEEP_MS = 20
 const IDLE_SWEEP_MS = 250
 /**
- * Results gather for so long, so that one commit has many, and longer where they come quickly; no
- * longer than until an endpoint waits for the places they take.
+ * Results accumulate for this time, so that one commit has many, and for longer while they arrive
+ * quickly. An endpoint that waits for the slots of its results ends the pause.
  */
-const SETTLE_PAUSE_MS = 5
-const SETTLE_PAUSE_MORE_MS = 5
-/** So many within the short pause, and they come quickly. */
+const WRITE_PAUSE_MS = 5
+const WRITE_PAUSE_MORE_MS = 5
+/** With more results than this in the first pause, they arrive quickly. */
 const BUSY_RESULTS = 32
-/** After a failure of the database. */
-const FAILED_PAUSE_MS = 500
+/** The pause after a failure of the database. */
+const FAILURE_PAUSE_MS = 500
 
 export interface EngineLoop {
-  /** There is something to do. */
+  /** Wakes the loops that have work. */
   nudge(): void
-  /** Resolves when what ran is written or given back. */
+  /** Resolves when every attempt in flight has its result written or was aborted. */
   stop(): Promise<void>
 }
 
-export async function turnEngine(
-  engine: Engine,
+export async function runEngine(
+  engine: DeliveryEngine,
   leases: NodeLeases,
   log: Log,
 ): Promise<EngineLoop> {
-  let running = true
-  const signals = { hungry: signal(), results: signal(), pressed: signal() }
-  const { hungry, results, pressed } = signals
-  const turn = () => {
-    engine.turn()
-    if (engine.isHungry) hungry.give()
+  let isRunning = true
+  const windows = createSignal()
+  const results = createSignal()
+  const blocked = createSignal()
+  const reuseSlots = () => {
+    engine.reuseSlots()
+    if (engine.hasWindowsToFill) windows.set()
   }
-  const nudge = nudging(engine, signals, turn)
-  const guarded = async (what: string, body: () => Promise<void>) => {
+  let isReusing = false
+  const nudge = () => {
+    // One reuse serves all attempts that end in the same turn of the event loop.
+    if (engine.hasFreedSlots && !isReusing) {
+      isReusing = true
+      setImmediate(() => {
+        isReusing = false
+        reuseSlots()
+      })
+    }
+    if (engine.hasWindowsToFill) windows.set()
+    if (engine.hasResults) results.set()
+    if (engine.isWaitingForResults) blocked.set()
+  }
+  const guarded = async (failure: string, body: () => Promise<void>) => {
     try {
       await body()
     } catch (error) {
-      if (!running) return
-      log.warn({ err: error }, what)
-      await pause(FAILED_PAUSE_MS)
+      if (!isRunning) return
+      log.warn({ err: error }, failure)
+      await pause(FAILURE_PAUSE_MS)
     }
   }
-  const gathering = async () => {
-    while (running) {
-      await hungry.wait()
-      while (running && engine.isHungry) {
-        await guarded('due deliveries could not be read', () => engine.gather())
-        engine.dispatch()
-        await nextTurn() // statements on SQLite resolve without one: sockets have to be served
+  const fillWindows = async () => {
+    while (isRunning) {
+      await windows.wait()
+      while (isRunning && engine.hasWindowsToFill) {
+        await guarded('due deliveries could not be read', () => engine.fillWindows())
+        engine.startAttempts()
+        await nextTurn() // on SQLite, statements resolve without a turn: sockets need one
       }
     }
   }
-  const settling = async () => {
-    while (running) {
+  const writeResults = async () => {
+    while (isRunning) {
       await results.wait()
-      const early = await pressed.wait(SETTLE_PAUSE_MS)
-      if (early) await quiet(engine)
-      else if (engine.unwritten > BUSY_RESULTS) await pressed.wait(SETTLE_PAUSE_MORE_MS)
-      await guarded('results of deliveries could not be written', () => engine.settle())
-      turn()
+      const isBlocked = await blocked.wait(WRITE_PAUSE_MS)
+      if (isBlocked) await untilNoMoreResults(engine)
+      else if (engine.unwritten > BUSY_RESULTS) await blocked.wait(WRITE_PAUSE_MORE_MS)
+      await guarded('results of deliveries could not be written', () => engine.writeResults())
+      reuseSlots()
     }
   }
-  const sweeper = repeating(
+  const sweeper = repeat(
     () => (engine.isBusy ? BUSY_SWEEP_MS : IDLE_SWEEP_MS),
     () => {
       engine.sweep()
       nudge()
     },
   )
-  await leases.beat()
-  const heart = repeating(
-    () => BEAT_MS,
-    () => guarded('this node could not show that it lives', () => leases.beat()),
+  await leases.heartbeat()
+  const heartbeats = repeat(
+    () => HEARTBEAT_MS,
+    () => guarded('the heartbeat of this node failed', () => leases.heartbeat()),
   )
-  const loops = Promise.all([gathering(), settling()])
-  hungry.give()
+  const loops = Promise.all([fillWindows(), writeResults()])
+  windows.set()
   return {
     nudge,
     async stop() {
       sweeper.stop()
       await engine.drain()
-      running = false
-      hungry.give()
-      results.give()
+      isRunning = false
+      windows.set()
+      results.set()
       await loops
-      await heart.stop()
+      await heartbeats.stop()
       await leases.release()
     },
   }
 }
 
-/** Answers that are there already are written with the others. */
-async function quiet(engine: Engine): Promise<void> {
+/** Waits while each turn of the event loop adds results, so that one commit includes them. */
+async function untilNoMoreResults(engine: DeliveryEngine): Promise<void> {
   for (let before = -1; engine.unwritten > before; ) {
     before = engine.unwritten
     await nextTurn()
   }
 }
 
-/** Wakes who has something to do; one turn for all that ends in a turn of the event loop. */
-function nudging(
-  engine: Engine,
-  { hungry, results, pressed }: Readonly<Record<'hungry' | 'results' | 'pressed', Signal>>,
-  turn: () => void,
-): () => void {
-  let turning = false
-  const turned = () => {
-    turning = false
-    turn()
-  }
-  return () => {
-    if (engine.hasPlaces && !turning) {
-      turning = true
-      setImmediate(turned)
-    }
-    if (engine.isHungry) hungry.give()
-    if (engine.hasResults) results.give()
-    if (engine.isPressed) pressed.give()
-  }
-}
-
 interface Signal {
-  give(): void
-  /** False where it was not given within the time. */
+  set(): void
+  /** Waits until it is set, and resets it. Returns false after `limitMs` without. */
   wait(limitMs?: number): Promise<boolean>
 }
 
-/** A flag somebody waits for. */
-function signal(): Signal {
-  let given = false
+function createSignal(): Signal {
+  let isSet = false
   let wake: (() => void) | undefined
   return {
-    give() {
-      given = true
+    set() {
+      isSet = true
       wake?.()
     },
     async wait(limitMs) {
-      if (!given) {
+      if (!isSet) {
         await new Promise<void>((resolve) => {
           wake = resolve
           if (limitMs !== undefined) setTimeout(resolve, limitMs)
         })
       }
-      const was = given
-      given = false
-      return was
+      const wasSet = isSet
+      isSet = false
+      return wasSet
     },
   }
 }
 
-/** Again and again, each time after a pause that is asked for anew; `stop` ends it. */
-function repeating(pauseMs: () => number, body: () => void | Promise<void>) {
+/** Repeats `body`, with a pause that is computed each time, until `stop`. */
+function repeat(pauseMs: () => number, body: () => void | Promise<void>) {
   let timer: NodeJS.Timeout
-  let stopped = false
+  let isStopped = false
   let last: void | Promise<void>
   const arm = () => {
     timer = setTimeout(async () => {
       last = body()
       await last
-      if (!stopped) arm()
+      if (!isStopped) arm()
     }, pauseMs())
   }
   arm()
   return {
     async stop() {
-      stopped = true
+      isStopped = true
       clearTimeout(timer)
       await last
     },

@@ -1,46 +1,69 @@
 /**
- * Deliveries are made in the transaction of their event, or not at all (§9.12). One statement finds
- * the registrations and inserts a row for each: where a scope has none, that is all it costs.
+ * The outbox: inserts the deliveries of an event in the event's own transaction (§9.12), with the
+ * bodies of other versions. One statement finds the registrations by topic and inserts a row for
+ * each; where a scope has no registration, that statement is the whole cost.
  */
 import { EVENT_MAX_BYTES, envelope, type RenderObject, type StoredEvent } from '../events/event.ts'
+import { patternsOfType, withoutCovered } from '../events/event-pattern.ts'
 import type { Sink } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { Scope } from '../kernel/principal.ts'
 import { base62, type Random } from '../kernel/random.ts'
-import { fixed, type Prepared } from '../storage/sql.ts'
-import { topicsOf } from './topics.ts'
+import type { Tx } from '../storage/database.ts'
+import { fixed, type Prepared, sql } from '../storage/sql.ts'
 
-export const TAG_LENGTH = 8
+const TAG_LENGTH = 8
 
-/** Part of the ids of its deliveries, unique among the registrations of a scope. */
+/** Generates a tag, unique among the registrations of a scope: part of its deliveries' ids. */
 export const newTag = (random: Random): string => base62(random, TAG_LENGTH)
 
-export interface OutboxDeps {
-  readonly clock: Clock
-  readonly render: RenderObject
-  /** The version whose shape a pinned one gets now: its own until sunset, then the successor's. */
-  readonly effective: (version: string) => string
-  /** Scopes each of which lets a registration receive the type; undefined: none is required. */
-  readonly coveredBy: (type: string, collection?: string) => readonly string[] | undefined
-  /** After the commit: registrations, by number, that have something new. */
-  readonly wake: (webhookNos: readonly number[]) => void
+/** The id of a delivery: the event's id with the registration's tag behind it. */
+export const deliveryIdOf = (eventId: string, tag: string): string =>
+  `dlv_${eventId.slice(4)}${tag}`
+
+export interface Topics {
+  readonly scope: Scope
+  readonly no: number
+  readonly tag: string
+  /** Types and patterns of the registration; empty when it is deleted. */
+  readonly events: readonly string[]
+  /** The pinned version. */
+  readonly version: string
+  /** JSON array of the registration's scopes (§9.14). */
+  readonly scopes: string | null
 }
 
-/** By the numbers of topics and scopes of the type: the text of a statement has as many `?`. */
+/**
+ * Replaces the topics of a registration, always in the transaction that changes it. An inactive
+ * registration keeps its topics: its deliveries wait (§9.12).
+ */
+export async function saveTopics(
+  tx: Tx,
+  { scope, no, tag, events, version, scopes }: Topics,
+): Promise<void> {
+  await tx.run(sql`DELETE FROM gh_webhook_topics WHERE scope = ${scope} AND webhook_no = ${no}`)
+  for (const topic of withoutCovered(events)) {
+    await tx.run(sql`INSERT INTO gh_webhook_topics (scope, topic, webhook_no, tag, version, scopes)
+      VALUES (${scope}, ${topic}, ${no}, ${tag}, ${version}, ${scopes})`)
+  }
+}
+
+/** Statements by the numbers of patterns and of scopes: the text has as many `?`. */
 const inserts = new Map<string, Prepared>()
 
 /**
- * A scope is found in the JSON array by its quoted name: taken out, the text is another one. `LIKE`
- * would read the underscore of a scope as a wildcard.
+ * Finds a quoted scope in the JSON array: removing it changes the text. `LIKE` would read the
+ * underscore of a scope as a wildcard.
  */
-const HOLDS_ONE = "replace(scopes, ?, '') <> scopes"
+const HOLDS_SCOPE = "replace(scopes, ?, '') <> scopes"
 
-function insertFor(topics: number, scopes: number): Prepared {
-  const key = `${topics} ${scopes}`
+function insertFor(patterns: number, scopes: number): Prepared {
+  const key = `${patterns} ${scopes}`
   let insert = inserts.get(key)
   if (!insert) {
-    const marks = Array.from({ length: topics }, () => '?').join(', ')
-    const covered = Array.from({ length: scopes }, () => HOLDS_ONE).join(' OR ')
+    const marks = Array.from({ length: patterns }, () => '?').join(', ')
+    const covered = Array.from({ length: scopes }, () => HOLDS_SCOPE).join(' OR ')
     insert = fixed(`INSERT INTO gh_deliveries
       (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
       SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT)
@@ -52,42 +75,78 @@ function insertFor(topics: number, scopes: number): Prepared {
   return insert
 }
 
-const insertBody = fixed(
-  'INSERT INTO gh_event_bodies (scope, event_id, version, body) VALUES (?, ?, ?, ?)',
-)
+export interface BodyRenderer {
+  readonly render: RenderObject
+  /** The version served for a pinned one: its own until sunset, then its successor. */
+  readonly effective: (version: string) => string
+}
 
-/** Throws `payload_too_large` when a body would exceed 256 KiB: the change is refused whole. */
-export function createOutbox({ clock, render, effective, coveredBy, wake }: OutboxDeps): Sink {
+export interface OutboxDeps extends BodyRenderer {
+  readonly clock: Clock
+  /** Scopes each of which lets a registration receive the type; undefined: none is required. */
+  readonly coveredBy: (type: string, collection?: string) => readonly string[] | undefined
+  /** Called after the commit with the registrations, by number, that have a new delivery. */
+  readonly wake: (webhookNos: readonly number[]) => void
+}
+
+/**
+ * Creates the sink that inserts deliveries. The sink throws `payload_too_large` for a body beyond
+ * 256 KiB, which rejects the whole change.
+ */
+export function createOutbox({ clock, coveredBy, wake, ...renderer }: OutboxDeps): Sink {
   return async (tx, event) => {
     const { scope, id, type } = event
     const now = clock.now()
-    // `evt_` and the rest: a delivery's id is its event's with the registration's tag behind it.
-    const prefix = `dlv_${id.slice(4)}`
-    const topics = topicsOf(type)
+    const patterns = patternsOfType(type)
     const scopes = (coveredBy(type, event.collection) ?? []).map((name) => `"${name}"`)
-    const insert = insertFor(topics.length, scopes.length)
-    const values = [prefix, id, type, now, now, scope, ...topics, ...scopes]
-    const made = await tx.arrays(insert(values))
-    if (made.length === 0) return
-    const nos = made.map((row) => row[0] as number)
-    const versions = new Set(made.map((row) => row[1] as string))
-    bounded(event, event.object)
-    for (const version of versions) {
-      const wanted = effective(version)
-      if (wanted === event.shape || event.collection === undefined) continue
-      const object = render(event.collection, event.object, event.shape, wanted)
-      await tx.run(insertBody([scope, id, version, bounded(event, object)]))
+    const insert = insertFor(patterns.length, scopes.length)
+    const idPrefix = deliveryIdOf(id, '')
+    const values = [idPrefix, id, type, now, now, scope, ...patterns, ...scopes]
+    const deliveries = await tx.arrays(insert(values))
+    if (deliveries.length === 0) return
+    requireSize(envelope(event, event.object))
+    for (const version of new Set(deliveries.map((row) => row[1] as string))) {
+      const body = renderBody(renderer, event, version)
+      if (body !== undefined) await storeBody(tx, event, version, requireSize(body))
     }
+    const nos = deliveries.map((row) => row[0] as number)
     tx.afterCommit(() => wake(nos))
   }
 }
 
-/** The body around an object, or the refusal of one that is too long. */
-function bounded(event: StoredEvent, object: string): string {
-  const body = envelope(event, object)
-  // UTF-8 takes at most three bytes a UTF-16 unit: most bodies need no counting.
+function requireSize(body: string): string {
+  // UTF-8 takes at most three bytes per UTF-16 unit: most bodies need no count.
   if (body.length * 3 > EVENT_MAX_BYTES && Buffer.byteLength(body) > EVENT_MAX_BYTES) {
     throw new Failure('payload_too_large', 'The event of this change would exceed 256 KiB.')
   }
   return body
 }
+
+type EventObject = Pick<StoredEvent, 'scope' | 'id' | 'type' | 'created' | 'shape' | 'object'> & {
+  readonly collection: string | null | undefined
+}
+
+/** Renders an event for registrations pinned to `version`; undefined: they get the stored shape. */
+export function renderBody(
+  { render, effective }: BodyRenderer,
+  event: EventObject,
+  version: string,
+): string | undefined {
+  const served = effective(version)
+  const { collection, object, shape } = event
+  if (served === shape || collection === undefined || collection === null) return undefined
+  return envelope(event, render(collection, object, shape, served))
+}
+
+const insertBody = fixed(
+  `INSERT INTO gh_event_bodies (scope, event_id, version, body) VALUES (?, ?, ?, ?)
+   ON CONFLICT (scope, event_id, version) DO NOTHING`,
+)
+
+/** Stores the body of an event for one version, unless it is stored. */
+export const storeBody = (
+  tx: Tx,
+  { scope, id }: Pick<StoredEvent, 'scope' | 'id'>,
+  version: string,
+  body: string,
+): Promise<number> => tx.run(insertBody([scope, id, version, body]))

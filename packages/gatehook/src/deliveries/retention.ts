@@ -1,22 +1,23 @@
 /**
- * What is thrown away, and what time ends (§9.10–9.12): in slices along the key, oldest first, so
- * that no transaction is long and nothing is scanned that stays.
+ * Retention (§9.10–9.12): ends deliveries that are too old, and purges deliveries, events and
+ * deleted registrations. Works in slices along the key, oldest first, so that transactions are
+ * short and no statement scans rows that stay.
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
-import { KEPT_MS } from './schedule.ts'
+import { RETENTION_MS } from './retry-schedule.ts'
 
-/** Rows of one transaction, and of one call. */
+/** Rows of one transaction, and of one run. */
 const SLICE = 500
-const CALL_MAX = 50_000
+const RUN_MAX = 50_000
 
-/** Numbers grow with time, so the first row that is too young ends the walk. */
+/** Numbers grow with time: the first row that is too young ends the run. */
 const oldDeliveries = fixed(`SELECT no, state, created_at FROM gh_deliveries
   WHERE no > ? ORDER BY no LIMIT ${SLICE}`)
 const exhaust = fixed(`UPDATE gh_deliveries SET state = 'exhausted', next_attempt_at = NULL
   WHERE no > ? AND no <= ? AND state = 'pending' AND created_at <= ?`)
-/** What ended is told for as long again: who looks on day 31 sees what became of it. */
+/** An exhausted delivery stays in the log for a second period: on day 31 it shows its outcome. */
 const dropDeliveries = fixed(`DELETE FROM gh_deliveries
   WHERE no > ? AND no <= ? AND (state <> 'pending' AND state <> 'exhausted' OR created_at <= ?)
   AND created_at <= ?`)
@@ -28,67 +29,68 @@ const dropEvents = fixed('DELETE FROM gh_events WHERE position <= ? AND created 
 const deletedRegistrations = fixed(
   'SELECT no FROM gh_webhooks WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 100',
 )
-const waitingOf = fixed(`UPDATE gh_deliveries SET state = 'failed', next_attempt_at = NULL
+const failPending = fixed(`UPDATE gh_deliveries SET state = 'failed', next_attempt_at = NULL
   WHERE no IN (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending'
                LIMIT ${SLICE})`)
-const forgetRegistration = fixed(`DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ?
+const dropRegistration = fixed(`DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ?
   AND NOT EXISTS (SELECT 1 FROM gh_deliveries d WHERE d.webhook_no = gh_webhooks.no)`)
 
+/** Returns the retention chores by name; each resolves to the number of purged rows. */
 export function retention(
   db: Database,
   clock: Clock,
 ): Readonly<Record<string, () => Promise<number>>> {
   return {
-    deliveries: () => endDeliveries(db, clock.now()),
-    events: () => dropOldEvents(db, clock.now()),
-    registrations: () => endRegistrations(db, clock.now()),
+    deliveries: () => purgeDeliveries(db, clock.now()),
+    events: () => purgeEvents(db, clock.now()),
+    registrations: () => purgeRegistrations(db, clock.now()),
   }
 }
 
-async function endDeliveries(db: Database, now: number): Promise<number> {
+async function purgeDeliveries(db: Database, now: number): Promise<number> {
   let after = 0
-  let removed = 0
-  for (let seen = 0; seen < CALL_MAX; seen += SLICE) {
+  let purged = 0
+  for (let read = 0; read < RUN_MAX; read += SLICE) {
     const rows = (await db.arrays(oldDeliveries([after]))) as [number, string, number][]
-    const old = rows.filter(([, , createdAt]) => createdAt <= now - KEPT_MS)
+    const old = rows.filter(([, , createdAt]) => createdAt <= now - RETENTION_MS)
     const last = old.at(-1)?.[0]
     if (last === undefined) break
     const from = after
-    removed += await db.write(async (tx) => {
-      await tx.run(exhaust([from, last, now - KEPT_MS]))
-      return tx.run(dropDeliveries([from, last, now - 2 * KEPT_MS, now - KEPT_MS]))
+    purged += await db.write(async (tx) => {
+      await tx.run(exhaust([from, last, now - RETENTION_MS]))
+      return tx.run(dropDeliveries([from, last, now - 2 * RETENTION_MS, now - RETENTION_MS]))
     })
     after = last
     if (old.length < SLICE) break
   }
-  return removed
+  return purged
 }
 
-async function dropOldEvents(db: Database, now: number): Promise<number> {
-  const before = Math.floor((now - KEPT_MS) / 1000)
-  let removed = 0
-  while (removed < CALL_MAX) {
+async function purgeEvents(db: Database, now: number): Promise<number> {
+  const before = Math.floor((now - RETENTION_MS) / 1000)
+  let purged = 0
+  while (purged < RUN_MAX) {
     const rows = (await db.arrays(oldEvents([]))) as [number, number][]
     const last = rows.filter(([, created]) => created <= before).at(-1)?.[0]
     if (last === undefined) break
-    const gone = await db.write(async (tx: Tx) => {
+    const count = await db.write(async (tx: Tx) => {
       await tx.run(dropBodies([last, before]))
       return tx.run(dropEvents([last, before]))
     })
-    removed += gone
-    if (gone < SLICE) break
+    purged += count
+    if (count < SLICE) break
   }
-  return removed
+  return purged
 }
 
-/** Pending deliveries of a deleted registration end as failed; when its last is gone, so is it. */
-async function endRegistrations(db: Database, now: number): Promise<number> {
-  let removed = 0
+/** Ends the pending deliveries of deleted registrations as failed; purges those without any. */
+async function purgeRegistrations(db: Database, now: number): Promise<number> {
+  let purged = 0
   for (const [no] of await db.arrays(deletedRegistrations([]))) {
-    for (let ended = 0; ended < CALL_MAX; ended += SLICE) {
-      if ((await db.write((tx) => tx.run(waitingOf([no])))) < SLICE) break
+    for (let ended = 0; ended < RUN_MAX; ended += SLICE) {
+      if ((await db.write((tx) => tx.run(failPending([no])))) < SLICE) break
     }
-    removed += await db.write((tx) => tx.run(forgetRegistration([no, now - KEPT_MS])))
+    purged += await db.write((tx) => tx.run(dropRegistration([no, now - RETENTION_MS])))
   }
-  return removed
+  return purged
 }

@@ -29,33 +29,33 @@ const { anchors, vectors } = JSON.parse(readFileSync(file, 'utf8')) as {
 const secret = (value: string): SigningSecret => ({ value })
 const bodyOf = (vector: Vector) => Buffer.from(vector.body_base64, 'base64')
 
-test('every vector is made, byte for byte', () => {
+test('the signatures equal every vector, byte for byte', () => {
   assert.ok(vectors.length >= 20)
   for (const vector of vectors) {
     const { id, timestamp, body_name } = vector
-    const one = secret(vector.secret)
+    const signingSecret = secret(vector.secret)
     const body = bodyOf(vector)
     const named = `${vector.secret} ${body_name}`
-    assert.equal(signatureA(one, body), vector.variantA, named)
-    assert.equal(signatureB([one], timestamp, body), vector.variantB, named)
-    assert.equal(signatureStandard([one], id, timestamp, body), vector.standard, named)
+    assert.equal(signatureA(signingSecret, body), vector.variantA, named)
+    assert.equal(signatureB([signingSecret], timestamp, body), vector.variantB, named)
+    assert.equal(signatureStandard([signingSecret], id, timestamp, body), vector.standard, named)
   }
 })
 
-test('A is what GitHub publishes for its own', () => {
+test('variant A equals the example that GitHub publishes', () => {
   const { github } = anchors
   assert.equal(signatureA(secret(github.secret), github.body), github.variantA)
 })
 
-/** Vectors of one body under the first secrets: what a rotation signs. */
-const same = (name: string) => vectors.filter((vector) => vector.body_name === name)
+/** Vectors of one body under several secrets, as during a rotation. */
+const vectorsOf = (name: string) => vectors.filter((vector) => vector.body_name === name)
 
-test('during a rotation A is the oldest, B and Standard Webhooks are all, the newest first', () => {
-  const [old, young] = same('event')
+test('during a rotation A uses the oldest secret, the others all, newest first', () => {
+  const [old, young] = vectorsOf('event')
   const headers = signatureHeaders({
     secrets: [secret(old!.secret), secret(young!.secret)],
     id: old!.id,
-    type: 'thing.made',
+    type: 'thing.created',
     deliveryId: 'dlv_1',
     attempt: 3,
     atS: old!.timestamp,
@@ -66,7 +66,7 @@ test('during a rotation A is the oldest, B and Standard Webhooks are all, the ne
   assert.deepEqual(headers, {
     'Content-Type': 'application/json',
     'User-Agent': 'Gatehook-Webhooks/0',
-    'Gatehook-Event': 'thing.made',
+    'Gatehook-Event': 'thing.created',
     'Gatehook-Delivery': 'dlv_1',
     'Gatehook-Attempt': '3',
     'X-Hub-Signature-256': old!.variantA,
@@ -77,25 +77,25 @@ test('during a rotation A is the oldest, B and Standard Webhooks are all, the ne
   })
 })
 
-test('a secret without a base64 part makes no Standard Webhooks signature', () => {
+test('a secret without a base64 part generates no Standard Webhooks signature', () => {
   const [plain] = vectors.filter((vector) => vector.standard === undefined)
   const rest = { type: 't', deliveryId: 'd', attempt: 1, userAgent: 'u' }
   const { id, timestamp: atS } = plain!
-  const given = { ...rest, id, atS, body: bodyOf(plain!) }
-  const alone = signatureHeaders({ ...given, secrets: [secret(plain!.secret)] })
+  const delivery = { ...rest, id, atS, body: bodyOf(plain!) }
+  const alone = signatureHeaders({ ...delivery, secrets: [secret(plain!.secret)] })
   assert.deepEqual(
     Object.keys(alone).filter((name) => name.startsWith('webhook-')),
     [],
   )
-  const [proper] = same(plain!.body_name)
+  const [proper] = vectorsOf(plain!.body_name)
   const both = signatureHeaders({
-    ...given,
+    ...delivery,
     secrets: [secret(plain!.secret), secret(proper!.secret)],
   })
   assert.equal(both['webhook-signature'], proper!.standard)
 })
 
-test('no secret is a bug, not an unsigned delivery', () => {
+test('a delivery without a secret throws instead of leaving unsigned', () => {
   const rest = { id: 'e', type: 't', deliveryId: 'd', attempt: 1, atS: 1, body: '', userAgent: 'u' }
   assert.throws(() => signatureHeaders({ ...rest, secrets: [] }))
 })

@@ -1,24 +1,28 @@
 /**
- * The headers of a delivery, its three signatures among them (§9.5). Pure: the attempt's time is an
- * argument. `spec/vectors` holds what both this and the receiver kit must make.
+ * The headers of a delivery with its three signatures, and the signed POST (§9.5). The attempt's
+ * time is an argument. `spec/vectors` has the signatures that this file and the receiver kit must
+ * generate.
  */
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import type { Send } from '../transport/attempt.ts'
+import type { LiveSecret, PostDelivery } from './ports.ts'
 
 /**
- * `whsec_` + base64. The object is what keys are kept by: make it once per secret, not per call.
+ * A signing secret: `whsec_` and base64. Its keys are cached by this object: create one object per
+ * secret, not per attempt.
  */
 export interface SigningSecret {
   readonly value: string
 }
 
-export interface Delivery {
+export interface SignedDelivery {
   /** Live secrets, oldest first; at least one. */
   readonly secrets: readonly SigningSecret[]
   /** The event's id: the same on every attempt and for every registration. */
   readonly id: string
   readonly type: string
   readonly deliveryId: string
-  /** 1 for the first. */
+  /** From 1. */
   readonly attempt: number
   /** Unix seconds of this attempt. */
   readonly atS: number
@@ -26,18 +30,18 @@ export interface Delivery {
   readonly userAgent: string
 }
 
-interface Keys {
-  /** The whole text, for A and B. */
+interface SigningKeys {
+  /** The whole string, for variants A and B. */
   readonly whole: KeyObject
-  /** What is base64 after `whsec_`, for Standard Webhooks; undefined where that is none. */
+  /** The decoded part after `whsec_`, for Standard Webhooks; undefined unless it is base64. */
   readonly decoded: KeyObject | undefined
 }
 
-/** Importing a key costs half of what signing with it does. */
-const kept = new WeakMap<SigningSecret, Keys>()
+/** Importing a key costs half as much as signing with it. */
+const cachedKeys = new WeakMap<SigningSecret, SigningKeys>()
 
-function keysOf(secret: SigningSecret): Keys {
-  let keys = kept.get(secret)
+function keysOf(secret: SigningSecret): SigningKeys {
+  let keys = cachedKeys.get(secret)
   if (!keys) {
     const text = secret.value.replace(/^whsec_/, '')
     const bytes = /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined
@@ -45,21 +49,26 @@ function keysOf(secret: SigningSecret): Keys {
       whole: createSecretKey(secret.value, 'utf8'),
       decoded: bytes?.length ? createSecretKey(bytes) : undefined,
     }
-    kept.set(secret, keys)
+    cachedKeys.set(secret, keys)
   }
   return keys
 }
 
-const mac = (key: KeyObject, prefix: string, body: Uint8Array | string, as: 'hex' | 'base64') => {
+const hmacOf = (
+  key: KeyObject,
+  prefix: string,
+  body: Uint8Array | string,
+  encoding: 'hex' | 'base64',
+) => {
   const hmac = createHmac('sha256', key)
-  return (prefix === '' ? hmac : hmac.update(prefix)).update(body).digest(as)
+  return (prefix === '' ? hmac : hmac.update(prefix)).update(body).digest(encoding)
 }
 
-/** `X-Hub-Signature-256`: one secret over the body alone. */
+/** Returns `X-Hub-Signature-256` (variant A): one secret signs the body alone. */
 export const signatureA = (secret: SigningSecret, body: Uint8Array | string): string =>
-  `sha256=${mac(keysOf(secret).whole, '', body, 'hex')}`
+  `sha256=${hmacOf(keysOf(secret).whole, '', body, 'hex')}`
 
-/** `Gatehook-Signature`: all secrets over time and body, the newest first. */
+/** Returns `Gatehook-Signature` (variant B): each secret, newest first, signs time and body. */
 export function signatureB(
   secrets: readonly SigningSecret[],
   atS: number,
@@ -67,14 +76,14 @@ export function signatureB(
 ): string {
   let out = `t=${atS}`
   for (let n = secrets.length - 1; n >= 0; n--) {
-    out += `,v1=${mac(keysOf(secrets[n]!).whole, `${atS}.`, body, 'hex')}`
+    out += `,v1=${hmacOf(keysOf(secrets[n]!).whole, `${atS}.`, body, 'hex')}`
   }
   return out
 }
 
 /**
- * `webhook-signature` of Standard Webhooks: all secrets that have a key for it, the newest first;
- * undefined where none has.
+ * Returns `webhook-signature` of Standard Webhooks: each secret with a base64 part signs, newest
+ * first; undefined when no secret has one.
  */
 export function signatureStandard(
   secrets: readonly SigningSecret[],
@@ -83,19 +92,19 @@ export function signatureStandard(
   body: Uint8Array | string,
 ): string | undefined {
   const prefix = `${id}.${atS}.`
-  const made: string[] = []
+  const signatures: string[] = []
   for (let n = secrets.length - 1; n >= 0; n--) {
     const key = keysOf(secrets[n]!).decoded
-    if (key) made.push(`v1,${mac(key, prefix, body, 'base64')}`)
+    if (key) signatures.push(`v1,${hmacOf(key, prefix, body, 'base64')}`)
   }
-  return made.length === 0 ? undefined : made.join(' ')
+  return signatures.length === 0 ? undefined : signatures.join(' ')
 }
 
-/** All headers of one POST, as they stand on the wire. */
-export function signatureHeaders(delivery: Delivery): Record<string, string> {
+/** Returns all headers of one POST. Throws without a secret. */
+export function signatureHeaders(delivery: SignedDelivery): Record<string, string> {
   const { secrets, id, atS, body } = delivery
   const [oldest] = secrets
-  if (!oldest) throw new Error('a delivery without a secret')
+  if (!oldest) throw new Error('a delivery needs a signing secret')
   const headers: Record<string, string> = {
     'Content-Type': 'application/json',
     'User-Agent': delivery.userAgent,
@@ -112,4 +121,28 @@ export function signatureHeaders(delivery: Delivery): Record<string, string> {
     headers['webhook-signature'] = standard
   }
   return headers
+}
+
+/** Returns the function that signs a delivery with the live secrets and POSTs it. */
+export function signedPost(send: Send, userAgent: string): PostDelivery {
+  return (registration, due, { n, now }) => {
+    const body = Buffer.from(due.body)
+    const headers = signatureHeaders({
+      secrets: liveAt(registration.secrets, now),
+      id: due.eventId,
+      type: due.eventType,
+      deliveryId: due.id,
+      attempt: n,
+      atS: Math.floor(now / 1000),
+      body,
+      userAgent,
+    })
+    return send({ url: registration.url, body, headers })
+  }
+}
+
+/** Returns the secrets that have not expired: the same objects, by which keys are cached. */
+function liveAt(secrets: readonly LiveSecret[], now: number): readonly LiveSecret[] {
+  const isLive = ({ expiresAt }: LiveSecret) => expiresAt === null || expiresAt > now
+  return secrets.every(isLive) ? secrets : secrets.filter(isLive)
 }

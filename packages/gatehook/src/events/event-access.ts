@@ -3,7 +3,7 @@
  * the declaration; registrations, lists, streams and the outbox apply the same ones.
  */
 import type { Principal } from '../kernel/principal.ts'
-import { matchesAny } from './subscription.ts'
+import { matchesAny } from './event-pattern.ts'
 
 /** Implies every scope (§13). */
 const ADMIN = 'admin'

@@ -2,9 +2,9 @@
 
 import {
   type AttemptRecord,
-  attemptsOf,
+  decodeAttempts,
+  deliveryState,
   type StoredState,
-  shownState,
 } from '../deliveries/delivery.ts'
 import { readableTypes } from '../events/event-access.ts'
 import type { Call } from '../http/call.ts'
@@ -73,10 +73,10 @@ export function deliveryView(
   { bodies }: { readonly bodies: boolean },
 ): View {
   const attemptsIn = (stored: string | null) =>
-    bodies ? attemptsOf(stored) : attemptsOf(stored).map(withoutBody)
+    bodies ? decodeAttempts(stored) : decodeAttempts(stored).map(withoutBody)
   const shown = (row: readonly Value[]): Record<string, unknown> => {
     const [id, event_id, event_type, stored, next, created_at, attempts] = row
-    const state = shownState(stored as StoredState, registration)
+    const state = deliveryState(stored as StoredState, registration)
     return {
       id,
       event_id,

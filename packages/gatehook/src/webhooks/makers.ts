@@ -5,7 +5,7 @@
  * All of it happens in the transaction of the change.
  */
 import { type AuditContext, recordAudit } from '../audit/store.ts'
-import { saveTopics } from '../deliveries/topics.ts'
+import { saveTopics } from '../deliveries/outbox.ts'
 import type { EventAccess } from '../events/event-access.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'

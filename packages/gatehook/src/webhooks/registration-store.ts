@@ -1,5 +1,5 @@
 /** SQL of registrations and their secrets. */
-import { sealSecret } from '../deliveries/secret.ts'
+import { encryptSigningSecret } from '../deliveries/signing-secret.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Reader, Tx } from '../storage/database.ts'
@@ -145,7 +145,7 @@ export async function addSecret(
   now: number,
 ): Promise<void> {
   const { no } = (await tx.get<{ readonly no: number }>(add([webhookNo, EMPTY, now])))!
-  await tx.run(fill([sealSecret(vault, no, secret), no]))
+  await tx.run(fill([encryptSigningSecret(vault, no, secret), no]))
 }
 
 /** All that are there live until `until` at most. */

@@ -4,7 +4,7 @@
  */
 import { overlapSeconds } from '../access/secret-store.ts'
 import type { EventAccess } from '../events/event-access.ts'
-import { patternsOf } from '../events/subscription.ts'
+import { patternsOfTypes } from '../events/event-pattern.ts'
 import { bool, line, optional, orNull, type Read, required, setOf } from '../kernel/members.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
@@ -77,7 +77,7 @@ const target =
 
 /** A type, `order.*`, `*`: whatever means at least one type there is. */
 const pattern = ({ collections }: EventTypes): Read<string> => {
-  const known = patternsOf(collections.keys())
+  const known = patternsOfTypes(collections.keys())
   return (value, wrong) =>
     known.has(value as string) ? (value as string) : wrong('is not a type of event here')
 }

@@ -4,10 +4,9 @@
  */
 import { DEFAULT_OVERLAP_S } from '../access/secret-store.ts'
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
-import { newTag } from '../deliveries/outbox.ts'
-import { newSecret, openSecret } from '../deliveries/secret.ts'
+import { newTag, saveTopics } from '../deliveries/outbox.ts'
 import type { SigningSecret } from '../deliveries/signature.ts'
-import { saveTopics } from '../deliveries/topics.ts'
+import { decryptSigningSecret, newSigningSecret } from '../deliveries/signing-secret.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { json, noContent } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
@@ -93,7 +92,7 @@ export function register(desk: Desk, call: Call): Promise<Answer> {
   const principal = call.principal!
   refuseUnreadable(desk, principal, wish.events)
   const { scope } = principal
-  const secret = newSecret(random)
+  const secret = newSigningSecret(random)
   const id = timeOrderedId('wh_', clock.now(), random)
   const create = async (tx: Tx): Promise<Answer> => {
     const now = clock.now()
@@ -170,7 +169,7 @@ export async function secretsOf(
   webhookNo: number,
 ): Promise<SigningSecret[]> {
   const rows = await store.liveSecrets(from, webhookNo, clock.now())
-  return rows.map(({ no, sealed }) => openSecret(vault, no, sealed))
+  return rows.map(({ no, sealed }) => decryptSigningSecret(vault, no, sealed))
 }
 
 /**
@@ -285,7 +284,7 @@ export function rotateSecret(desk: Desk, call: Call): Promise<Answer> {
   const { clock, random, vault, perform } = desk
   const wish = readMembers(call.body ?? {}, membersOf(desk).rotation)
   const overlapMs = (wish.overlap_seconds ?? DEFAULT_OVERLAP_S) * 1000
-  const secret = newSecret(random)
+  const secret = newSigningSecret(random)
   return perform(call, async (tx) => {
     const now = clock.now()
     const row = await lockedRegistration(desk, call, tx)

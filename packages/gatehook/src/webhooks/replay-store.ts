@@ -1,5 +1,6 @@
 /** SQL of replays: where each one stands, which node works on it, what it puts in the queue. */
 import { NEXT_ROUND } from '../deliveries/delivery.ts'
+import type { EventHead } from '../deliveries/log-store.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { fixed, join, raw, sql } from '../storage/sql.ts'
@@ -100,12 +101,6 @@ export const lockCustomerNo = (tx: Tx, no: number) => tx.lock(customer([no]))
 
 /** Rows of one page: of the events, or of the log. */
 export const PAGE = 250
-
-export interface EventHead {
-  readonly id: string
-  readonly type: string
-  readonly created: number
-}
 
 const newestEvent = fixed('SELECT max(id) AS id FROM gh_events WHERE scope = ?')
 const events = fixed(

@@ -4,6 +4,7 @@
  * on after a crash. A node owns the replays it works on and shows that it lives by their `beat`.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import type { EventHead } from '../deliveries/log-store.ts'
 import { envelope, type RenderObject } from '../events/event.ts'
 import type { EventAccess } from '../events/event-access.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -240,7 +241,7 @@ async function batchOf(
     return { ...where, queue: (tx) => store.queueFailed(tx, rows, clock.now()) }
   }
   const read = (after: string) => store.eventPage(db, row.scope, after, replay.until_id)
-  const isWanted = (one: store.EventHead) => wanted(one.type)
+  const isWanted = (one: EventHead) => wanted(one.type)
   const { rows, ...where } = await collect(read, isWanted, replay.position, size)
   return {
     ...where,

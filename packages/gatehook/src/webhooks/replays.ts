@@ -3,9 +3,9 @@
  * and recorded when a replay is requested. The work itself is `replay-worker.ts`.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { KEPT_MS } from '../deliveries/schedule.ts'
+import { RETENTION_MS } from '../deliveries/retry-schedule.ts'
 import { readableTypes } from '../events/event-access.ts'
-import { matchesAny } from '../events/subscription.ts'
+import { matchesAny } from '../events/event-pattern.ts'
 import { type Answer, type Call, json, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { idFloor } from '../kernel/id.ts'
@@ -119,7 +119,7 @@ async function planOf(desk: Desk, call: Call, row: Registration, wish: Wish): Pr
   const { kind, since } = wish
   const types = typesOf(desk, call, row, wish)
   // Older events are about to be purged, or are already.
-  const oldest = Math.max(0, since, kind === 'replay' ? clock.now() - KEPT_MS : 0)
+  const oldest = Math.max(0, since, kind === 'replay' ? clock.now() - RETENTION_MS : 0)
   const position = idFloor(kind === 'replay' ? 'evt_' : 'dlv_', oldest)
   const newest = kind === 'replay' ? newestEventId(db, row.scope) : newestDeliveryId(db, row.no)
   const until = (await newest) ?? position

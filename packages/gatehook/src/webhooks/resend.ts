@@ -1,5 +1,5 @@
 /** `POST /deliveries/{id}/resend` (§9.10): one delivery, once more. */
-import { KEPT_MS } from '../deliveries/schedule.ts'
+import { RETENTION_MS } from '../deliveries/retry-schedule.ts'
 import { Failure } from '../kernel/failure.ts'
 import { idFloor } from '../kernel/id.ts'
 import type { Tx } from '../storage/database.ts'
@@ -53,7 +53,7 @@ const STATE = 3
 
 /** A younger event that is not stored never was: the delivery was a test (§9.3). */
 const eventGone = (eventId: string, now: number): string =>
-  eventId > idFloor('evt_', Math.max(0, now - KEPT_MS))
+  eventId > idFloor('evt_', Math.max(0, now - RETENTION_MS))
     ? 'This was a test delivery: no event was recorded for it, so it cannot be sent again. ' +
       'Send another test.'
     : 'The event of this delivery was purged.'

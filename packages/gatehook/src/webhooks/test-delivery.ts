@@ -1,21 +1,16 @@
 /** `POST /webhooks/{id}/test` (§9.3): a sample event, one attempt, now; it stands in the log. */
 
-import { attemptRecord, storedAttempt } from '../deliveries/delivery.ts'
+import { decodeAttempts, encodeAttempt } from '../deliveries/delivery.ts'
+import { insertTestDelivery } from '../deliveries/log-store.ts'
+import { deliveryIdOf } from '../deliveries/outbox.ts'
 import type { RenderObject } from '../events/event.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
 import { readMembers } from '../kernel/members.ts'
-import { fixed } from '../storage/sql.ts'
 import { isDelivered } from '../transport/attempt.ts'
 import { refuseUnreadable } from './authority.ts'
 import { type Posted, postEvent } from './post.ts'
 import { membersOf, type Registration } from './registration.ts'
 import { type Desk, registrationAt, secretsOf } from './registrations.ts'
-
-const insert = fixed(
-  `INSERT INTO gh_deliveries
-     (id, scope, webhook_no, event_id, event_type, version, state, attempt, created_at, attempts)
-   VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
-)
 
 export interface TestDeps {
   readonly render: RenderObject
@@ -40,27 +35,31 @@ export function sendTest(desk: Desk, deps: TestDeps, call: Call): Promise<Answer
   return desk.perform(
     call,
     async (tx) => {
-      const { scope, no, tag, api_version: version } = registration!
       const { eventId, at, outcome } = posted!
-      const id = deliveryId(tag)(eventId)
-      const record = attemptRecord(1, at, outcome)
       const state = isDelivered(outcome) ? 'delivered' : 'failed'
-      const attempts = storedAttempt(1, at, outcome)
-      await tx.run(insert([id, scope, no, eventId, type, version, state, at, attempts]))
+      const attempts = encodeAttempt(1, at, outcome)
+      const delivery = {
+        id: deliveryIdOf(eventId, registration!.tag),
+        event_id: eventId,
+        event_type: type,
+        state,
+        created_at: at,
+        attempts,
+      } as const
+      await insertTestDelivery(tx, registration!, delivery)
+      const [attempt] = decodeAttempts(attempts)
       return json(200, {
         event_id: eventId,
-        delivery_id: id,
+        delivery_id: delivery.id,
         delivered: state === 'delivered',
-        response_status: record.status,
-        duration_ms: record.duration_ms,
-        error: record.error,
+        response_status: attempt!.status,
+        duration_ms: attempt!.duration_ms,
+        error: attempt!.error,
       })
     },
     post,
   )
 }
-
-const deliveryId = (tag: string) => (eventId: string) => `dlv_${eventId.slice(4)}${tag}`
 
 async function send(
   desk: Desk,
@@ -72,5 +71,10 @@ async function send(
   const collection = desk.types.collections.get(type)
   const object = render(collection, desk.types.sample(type), desk.newest, effective(version))
   const receiver = { scope, url, secrets }
-  return postEvent(desk, receiver, { type, object }, { deliveryId: deliveryId(tag) })
+  return postEvent(
+    desk,
+    receiver,
+    { type, object },
+    { deliveryId: (eventId) => deliveryIdOf(eventId, tag) },
+  )
 }

@@ -1,14 +1,14 @@
-/** §9.12: a full disk and a database that goes away while the engine delivers. Nothing is lost. */
+/** §9.12: a full disk, or an unavailable database, during deliveries loses none of them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { asAdmin, withName } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { deliveryStore } from '../../src/deliveries/delivery-store.ts'
-import { Engine } from '../../src/deliveries/engine.ts'
+import { DeliveryEngine } from '../../src/deliveries/engine.ts'
+import { engineStore } from '../../src/deliveries/engine-store.ts'
 import { nodeLeases } from '../../src/deliveries/leases.ts'
-import { turnEngine } from '../../src/deliveries/loop.ts'
+import { runEngine } from '../../src/deliveries/loop.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
@@ -19,21 +19,26 @@ import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 const MASTER = 'a secret that only tests know, long enough'
 const EVENTS = 20
 
-/** The engine on this thread, over receivers that answer at once with a lot to be logged. */
+/** Opens the engine on this thread; receivers respond at once with 16,000 bytes for the log. */
 async function openEngine(db: Database, sent: string[]) {
   const random = systemRandom()
   const leases = nodeLeases({ db, clock: wallClock, log: quietLog, node: 'test' })
-  await leases.beat()
-  const record = () => Promise.reject(new Error('nothing is switched off here'))
+  await leases.heartbeat()
+  const record = () => Promise.reject(new Error('no registration is disabled here'))
   const coveredBy = () => undefined
   let nudge = () => {}
-  const engine = new Engine({
+  const engine = new DeliveryEngine({
     nudge: () => nudge(),
-    ...{ leases, clock: wallClock, chance: () => 0, log: quietLog, scheduleS: [60] },
-    store: deliveryStore({
+    leases,
+    clock: wallClock,
+    chance: () => 0,
+    log: quietLog,
+    scheduleS: [60],
+    store: engineStore({
       db,
       clock: wallClock,
       vault: new Vault(MASTER, random),
+      log: quietLog,
       record,
       coveredBy,
     }),
@@ -43,22 +48,22 @@ async function openEngine(db: Database, sent: string[]) {
     },
     rate: undefined,
   })
-  const turn = async () => {
-    const loop = await turnEngine(engine, leases, quietLog)
+  const run = async () => {
+    const loop = await runEngine(engine, leases, quietLog)
     nudge = loop.nudge
     return loop
   }
-  return { engine, turn }
+  return { engine, run }
 }
 
-/** The file cannot grow beyond so many pages; 1: beyond what it has now. */
+/** Bounds the file to a number of pages; 1: to its current size. */
 const limit = (db: Database, pages: number) =>
   db.write((tx) => tx.arrays(sql`PRAGMA max_page_count = ${raw(String(pages))}`))
 
-const pendingOf = async (db: Database) =>
+const countPending = async (db: Database) =>
   (await db.get(sql`SELECT count(*) AS n FROM gh_deliveries WHERE state = 'pending'`))?.n
 
-test('on a full disk results wait, and are written when there is room [sqlite]', async (t) => {
+test('on a full disk results wait, and are written once there is space [sqlite]', async (t) => {
   const url = await freshUrl(t, 'sqlite')
   const service = await openService(t, 'sqlite', { url, ...LOCAL })
   await register(service, await openHook(t))
@@ -68,18 +73,18 @@ test('on a full disk results wait, and are written when there is room [sqlite]',
   const { engine } = await openEngine(db, sent)
   await limit(db, 1)
   await engine.tick()
-  await assert.rejects(engine.settle(), { code: 'storage_unavailable' })
+  await assert.rejects(engine.writeResults(), { code: 'storage_unavailable' })
   assert.equal(sent.length, EVENTS)
-  assert.equal(await pendingOf(db), EVENTS)
+  assert.equal(await countPending(db), EVENTS)
   await engine.tick().catch(() => undefined)
-  assert.equal(sent.length, EVENTS, 'what waits to be written is not sent again')
+  assert.equal(sent.length, EVENTS, 'a delivery with an unwritten result is not resent')
   await limit(db, 1_000_000)
-  await engine.settle()
-  assert.equal(await pendingOf(db), 0)
+  await engine.writeResults()
+  assert.equal(await countPending(db), 0)
   assert.equal(new Set(sent).size, EVENTS)
 })
 
-test('when there is room again the engine goes on by itself [sqlite]', async (t) => {
+test('once the disk has space the engine continues by itself [sqlite]', async (t) => {
   const url = await freshUrl(t, 'sqlite')
   const service = await openService(t, 'sqlite', { url, ...LOCAL })
   await register(service, await openHook(t))
@@ -89,16 +94,15 @@ test('when there is room again the engine goes on by itself [sqlite]', async (t)
   await payMany()
   const db = await openForTest(t, url)
   const sent: string[] = []
-  const { turn } = await openEngine(db, sent)
+  const { run } = await openEngine(db, sent)
   await limit(db, 1)
-  const loop = await turn()
-  const ofAll = (count: number) => async () => sent.length >= count
-  await eventually(ofAll(EVENTS), Boolean)
-  assert.equal(await pendingOf(db), EVENTS)
+  const loop = await run()
+  await eventually(async () => sent.length >= EVENTS, Boolean)
+  assert.equal(await countPending(db), EVENTS)
   await limit(db, 1_000_000)
   await payMany()
   await eventually(
-    async () => pendingOf(db),
+    async () => countPending(db),
     (n) => n === 0,
     10_000,
   )
@@ -107,7 +111,7 @@ test('when there is room again the engine goes on by itself [sqlite]', async (t)
   await loop.stop()
 })
 
-test('a database that goes away and returns costs no delivery [postgres]', async (t) => {
+test('a database outage loses no delivery [postgres]', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const service = await openService(t, 'postgres', { url, ...LOCAL })
   const hook = await openHook(t)
@@ -123,7 +127,7 @@ test('a database that goes away and returns costs no delivery [postgres]', async
   await payMany()
   const name = new URL(url).pathname.slice(1)
   const admin = (statement: string) => asAdmin(withName(url, 'postgres'), statement)
-  // As a server that ends: every session is told so and closed, and no new one is let in.
+  // Like a shutdown of the server: every session ends, and no new one is accepted.
   await admin(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
   await admin(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`)
   assert.equal((await pay(service, 0)).status, 503)
@@ -131,8 +135,11 @@ test('a database that goes away and returns costs no delivery [postgres]', async
   await payMany()
   assert.ok(acknowledged.size >= EVENTS)
   const arrived = () => new Set(hook.calls.map(({ event }) => event.id as string))
-  const isAll = () => [...acknowledged].every((id) => arrived().has(id))
-  await eventually(async () => isAll(), Boolean, 20_000)
+  const allArrived = () => [...acknowledged].every((id) => arrived().has(id))
+  await eventually(async () => allArrived(), Boolean, 20_000)
   const calls = hook.calls.filter(({ event }) => acknowledged.has(event.id))
-  assert.ok(calls.length - acknowledged.size <= 20, 'more was sent twice than was under way')
+  assert.ok(
+    calls.length - acknowledged.size <= 20,
+    'more deliveries were resent than had been in flight',
+  )
 })

@@ -1,63 +1,63 @@
-/** Who does whose work: customers are held by one node, and a dead node's go to the living. */
+/** Leases: one node holds a customer, and other nodes take over from a failed node. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
 import { nodeLeases } from '../../src/deliveries/leases.ts'
 
-/** Real time of two nodes, moved by hand. */
-function watch() {
+/** A monotonic clock that the test advances. */
+function createClock() {
   let at = 0
   return { clock: { now: () => 0, elapsedMs: () => at }, pass: (ms: number) => void (at += ms) }
 }
 
-eachMigrated('one that stood still is taken for dead within thirty seconds', async (db) => {
-  const { clock, pass } = watch()
+eachMigrated('other nodes take over from a stopped node within 30 s', async (db) => {
+  const { clock, pass } = createClock()
   const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
-  await a!.beat()
+  await a!.heartbeat()
   await a!.take([1])
-  assert.ok(a!.alive && a!.holds(1))
+  assert.ok(a!.isAlive && a!.holds(1))
   if (db.dialect.shared) {
-    await b!.beat()
+    await b!.heartbeat()
     await b!.take([1])
     assert.ok(!b!.holds(1))
     for (let s = 0; s < 30 && !b!.holds(1); s += 2) {
       pass(2_000)
-      await b!.beat()
+      await b!.heartbeat()
       await b!.take([1])
     }
-  } else await b!.beat() // who starts last works from the file
-  assert.ok(b!.alive && b!.holds(1))
-  if (db.dialect.shared) assert.ok(!a!.alive, 'it stopped sending before it was taken for dead')
-  await a!.beat()
+  } else await b!.heartbeat() // on SQLite the last process to start sends
+  assert.ok(b!.isAlive && b!.holds(1))
+  if (db.dialect.shared) assert.ok(!a!.isAlive, 'it stops sending before another node takes over')
+  await a!.heartbeat()
   assert.ok(!a!.holds(1))
 })
 
-eachMigrated('one that ends in order leaves its work to others at once', async (db) => {
-  const { clock } = watch()
+eachMigrated('a node that shuts down releases its customers at once', async (db) => {
+  const { clock } = createClock()
   const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
-  await a!.beat()
+  await a!.heartbeat()
   await a!.take([1, 2])
   await a!.release()
-  assert.ok(!a!.alive && !a!.holds(1))
-  await b!.beat()
+  assert.ok(!a!.isAlive && !a!.holds(1))
+  await b!.heartbeat()
   await b!.take([1, 2])
   assert.ok(b!.holds(1) && b!.holds(2))
 })
 
 const postgres = databases.find(({ name }) => name === 'postgres')!
 
-test('a node that joins gets its share [postgres]', async (t) => {
+test('a node that joins gets its share of the customers [postgres]', async (t) => {
   const db = await postgres.openMigrated(t)
-  const { clock } = watch()
+  const { clock } = createClock()
   const [a, b] = ['a', 'b'].map((node) => nodeLeases({ db, clock, log: quietLog, node }))
   const customers = Array.from({ length: 20 }, (_, n) => n + 1)
-  await a!.beat()
+  await a!.heartbeat()
   await a!.take(customers)
-  await b!.beat()
-  await a!.beat()
+  await b!.heartbeat()
+  await a!.heartbeat()
   await a!.take(customers)
   await b!.take(customers)
-  const held = (one: typeof a) => customers.filter((customer) => one!.holds(customer))
-  assert.equal(held(a).length, 10)
-  assert.equal(held(b).length, 10)
+  const heldBy = (node: typeof a) => customers.filter((customer) => node!.holds(customer))
+  assert.equal(heldBy(a).length, 10)
+  assert.equal(heldBy(b).length, 10)
 })

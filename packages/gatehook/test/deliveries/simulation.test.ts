@@ -1,17 +1,17 @@
-/** The engine in a world made from a seed (printed where it fails): §9.6–9.8, §9.12. */
+/** The engine in a simulated world (§9.6–9.8, §9.12); a failing test prints its seed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answer, hang, type Receiver, World } from './simulation.ts'
+import { hang, type Receiver, respond, World } from './simulation.ts'
 
 const SECOND = 1_000
 const MINUTE = 60_000
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-const ok: Receiver = () => answer(200)
-const broken: Receiver = () => answer(500)
+const ok: Receiver = () => respond(200)
+const broken: Receiver = () => respond(500)
 
-test('a delivery nobody takes: ten attempts over three days, then exhausted', async () => {
+test('ten failed attempts in three days exhaust a delivery', async () => {
   const world = new World(1)
   world.register(1, 1, broken)
   const row = world.add(1)
@@ -22,7 +22,7 @@ test('a delivery nobody takes: ten attempts over three days, then exhausted', as
   assert.ok(hours > 60 && hours < 91, `${hours} h`)
 })
 
-test('at most twenty at a time to one endpoint, and the rest follow', async () => {
+test('an endpoint has at most 20 attempts in flight, and gets every delivery once', async () => {
   const world = new World(2)
   world.register(1, 1, ok)
   for (let n = 0; n < 500; n++) world.add(1)
@@ -32,22 +32,22 @@ test('at most twenty at a time to one endpoint, and the rest follow', async () =
   for (const row of world.rows.values()) assert.equal(row.arrivals.length, 1)
 })
 
-test('a result not written keeps its place: a crash sends twenty again, no more', async () => {
+test('an unwritten result occupies its slot: a crash resends at most 20', async () => {
   const world = new World(10)
   world.register(1, 1, ok)
   for (let n = 0; n < 100; n++) world.add(1)
-  world.full = true
+  world.isFull = true
   await world.run(10 * SECOND)
   const arrivals = () => [...world.rows.values()].reduce((all, row) => all + row.arrivals.length, 0)
   assert.equal(arrivals(), 20)
-  world.full = false
+  world.isFull = false
   world.crash()
   await world.run(10 * SECOND)
   assert.equal(world.count('delivered'), 100)
   assert.equal(arrivals(), 120)
 })
 
-test('an endpoint that hangs or floods keeps nobody waiting', async () => {
+test('60 hanging endpoints do not delay the deliveries of another customer', async () => {
   const world = new World(3)
   for (let no = 1; no <= 60; no++) world.register(no, 1, () => hang)
   world.register(100, 2, ok)
@@ -60,11 +60,11 @@ test('an endpoint that hangs or floods keeps nobody waiting', async () => {
   }
 })
 
-test('customers with as much to send keep step, whatever places there are', async () => {
+test('customers with equal queues progress at an equal rate', async () => {
   const world = new World(17)
   const afterMs = () => 1 + Math.floor(world.random() * 10)
   for (let no = 1; no <= 60; no++)
-    world.register(no, no, () => ({ ...answer(200), afterMs: afterMs() }))
+    world.register(no, no, () => ({ ...respond(200), afterMs: afterMs() }))
   for (let n = 0; n < 12_000; n++) world.add(1 + (n % 60))
   await world.run(250)
   const sent = Array.from({ length: 60 }, (_, at) => world.count('delivered', at + 1))
@@ -72,47 +72,47 @@ test('customers with as much to send keep step, whatever places there are', asyn
   assert.ok(most <= 2 * least, `${least} to ${most}`)
 })
 
-test('the breaker leaves a broken endpoint alone, and one probe lets it go on', async () => {
+test('an open breaker stops attempts, and one successful probe resumes them', async () => {
   const world = new World(4)
-  let whole = false
-  let tried = 0
+  let isHealthy = false
+  let attempts = 0
   world.register(1, 1, () => {
-    tried += 1
-    return answer(whole ? 200 : 500)
+    attempts += 1
+    return respond(isHealthy ? 200 : 500)
   })
   for (let n = 0; n < 1_000; n++) world.add(1)
   await world.run(SECOND)
-  const before = tried
+  const before = attempts
   assert.ok(before < 40, `${before} attempts before it opened`)
   await world.run(28 * SECOND)
-  assert.equal(tried, before)
-  whole = true
+  assert.equal(attempts, before)
+  isHealthy = true
   await world.run(2 * MINUTE)
   assert.equal(world.count('delivered'), 1_000)
 })
 
-test('429 with Retry-After parks all of the endpoint, not its customer’s others', async () => {
+test('429 with Retry-After puts the endpoint on hold, and no other of its customer', async () => {
   const world = new World(5)
   const start = world.now
-  world.register(1, 1, (_, now) => (now - start < HOUR ? answer(429, '3600') : answer(200)))
+  world.register(1, 1, (_, now) => (now - start < HOUR ? respond(429, '3600') : respond(200)))
   world.register(2, 1, ok)
   world.add(1)
   await world.run(SECOND)
-  const [parked, other] = [world.add(1), world.add(2)]
+  const [held, other] = [world.add(1), world.add(2)]
   await world.run(HOUR - 2 * SECOND)
-  assert.equal(parked.arrivals.length, 0)
+  assert.equal(held.arrivals.length, 0)
   assert.equal(other.state, 'delivered')
   world.crash()
   await world.run(SECOND)
-  assert.equal(parked.arrivals.length, 0, 'parked through a restart')
+  assert.equal(held.arrivals.length, 0, 'the hold survives a restart')
   await world.run(2 * MINUTE)
-  assert.equal(parked.state, 'delivered')
+  assert.equal(held.state, 'delivered')
 })
 
-test('410 switches the registration off; what waits goes out when it is on again', async () => {
+test('410 disables the registration; its deliveries resume when it is active again', async () => {
   const world = new World(6)
-  let gone = true
-  world.register(1, 1, () => answer(gone ? 410 : 200))
+  let isGone = true
+  world.register(1, 1, () => respond(isGone ? 410 : 200))
   const first = world.add(1)
   await world.run(SECOND)
   assert.equal(first.state, 'failed')
@@ -124,18 +124,18 @@ test('410 switches the registration off; what waits goes out when it is on again
   await world.run(DAY)
   assert.equal(later.state, 'pending')
   assert.equal(later.arrivals.length, 0)
-  gone = false
+  isGone = false
   world.change(1, { sends: true })
   await world.run(2 * SECOND)
   assert.equal(later.state, 'delivered')
 })
 
-test('switched off after five days of failures, if two lie half a day apart', async () => {
+test('five days of failures, two of them 12 h apart, disable a registration', async () => {
   const world = new World(7)
   const start = world.now
   world.register(1, 1, broken)
   world.register(2, 2, broken)
-  world.register(3, 3, (_, now) => answer(now - start < 2 * DAY ? 500 : 200))
+  world.register(3, 3, (_, now) => respond(now - start < 2 * DAY ? 500 : 200))
   world.add(1)
   world.add(3)
   await world.run(4.9 * DAY)
@@ -149,19 +149,19 @@ test('switched off after five days of failures, if two lie half a day apart', as
   assert.ok(world.disabled[0]!.at - start >= 5 * DAY)
 })
 
-test('what is older than thirty days is exhausted without an attempt', async () => {
+test('a delivery older than 30 days is exhausted without an attempt', async () => {
   const world = new World(8)
   world.register(1, 1, ok)
   world.change(1, { sends: false })
-  const [row, lost] = [world.add(1), world.add(1, { body: undefined })]
+  const [row, purged] = [world.add(1), world.add(1, { body: undefined })]
   await world.run(30 * DAY)
   world.change(1, { sends: true })
   await world.run(2 * SECOND)
   assert.deepEqual([row.state, row.arrivals.length], ['exhausted', 0])
-  assert.deepEqual([lost.state, lost.arrivals.length], ['exhausted', 0])
+  assert.deepEqual([purged.state, purged.arrivals.length], ['exhausted', 0])
 })
 
-test('a customer’s rate holds over its endpoints; others are not held', async () => {
+test('a customer’s rate applies to all its endpoints, and delays no other customer', async () => {
   const world = new World(9, { rate: { limit: 100, windowMs: SECOND, burst: 200 } })
   for (const no of [1, 2, 3]) world.register(no, 1, ok)
   world.register(4, 2, ok)
@@ -177,17 +177,18 @@ test('a customer’s rate holds over its endpoints; others are not held', async 
 })
 
 for (const seed of [11, 12, 13, 14, 15, 16]) {
-  test(`nothing is lost through crashes, changes and bad receivers [seed ${seed}]`, async () => {
+  test(`crashes, changes and bad receivers lose no delivery [seed ${seed}]`, async () => {
     const world = new World(seed)
     const { random } = world
-    const moods: Receiver[] = [
+    const behaviours: Receiver[] = [
       ok,
-      () => (random() < 0.3 ? answer(500) : answer(200)),
-      () => (random() < 0.2 ? hang : answer(204)),
-      () => (random() < 0.1 ? answer(429, String(Math.floor(random() * 100))) : answer(200)),
-      (_, now) => (Math.floor(now / HOUR) % 3 === 0 ? answer(503) : answer(200)),
+      () => (random() < 0.3 ? respond(500) : respond(200)),
+      () => (random() < 0.2 ? hang : respond(204)),
+      () => (random() < 0.1 ? respond(429, String(Math.floor(random() * 100))) : respond(200)),
+      (_, now) => (Math.floor(now / HOUR) % 3 === 0 ? respond(503) : respond(200)),
     ]
-    for (let no = 1; no <= 12; no++) world.register(no, 1 + (no % 4), moods[no % moods.length]!)
+    for (let no = 1; no <= 12; no++)
+      world.register(no, 1 + (no % 4), behaviours[no % behaviours.length]!)
     let inFlight = 0
     for (let step = 0; step < 150; step++) {
       const no = 1 + Math.floor(random() * 12)
@@ -203,13 +204,13 @@ for (const seed of [11, 12, 13, 14, 15, 16]) {
     await world.run(4 * DAY)
     assert.equal(world.count('pending'), 0)
     assert.equal(world.count('delivered') + world.count('exhausted'), world.rows.size)
-    let beyond = 0
+    let duplicates = 0
     for (const row of world.rows.values()) {
       assert.ok(row.attempt <= 10)
-      assert.ok(row.arrivals.length >= row.attempt, 'an attempt is written that was not made')
-      beyond += row.arrivals.length - row.attempt
+      assert.ok(row.arrivals.length >= row.attempt, 'the row counts an attempt that never arrived')
+      duplicates += row.arrivals.length - row.attempt
     }
-    assert.ok(beyond <= inFlight + 20 * world.endpoints.size, `${beyond} sent twice`)
+    assert.ok(duplicates <= inFlight + 20 * world.endpoints.size, `${duplicates} duplicates`)
     for (const { mostInFlight } of world.endpoints.values()) assert.ok(mostInFlight <= 20)
   })
 }

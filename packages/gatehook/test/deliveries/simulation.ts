@@ -1,17 +1,22 @@
 /**
- * A world for the engine without sockets, threads or a database: a clock that jumps, receivers that
- * answer by a script, rows in a map, and crashes. Everything follows from a seed.
+ * A simulated world for the engine, without sockets, threads or a database: a clock that jumps,
+ * scripted receivers, rows in a map, and crashes. The seed determines everything.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { quietLog } from '../../../../test/rig/databases.ts'
-import { Engine, type EngineDeps } from '../../src/deliveries/engine.ts'
-import { APART_MS, FAILING_MS } from '../../src/deliveries/health.ts'
-import type { Due, Registration, Settlement, WorkStore } from '../../src/deliveries/work.ts'
+import { FAILING_MS, FAILURES_APART_MS } from '../../src/deliveries/endpoint-health.ts'
+import { DeliveryEngine, type EngineDeps } from '../../src/deliveries/engine.ts'
+import type {
+  DeliveryResult,
+  DueDelivery,
+  EngineRegistration,
+  EngineStore,
+} from '../../src/deliveries/ports.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import type { Outcome } from '../../src/transport/attempt.ts'
 
-/** mulberry32: small, good enough, the same everywhere. */
-export function seeded(seed: number): () => number {
+/** Returns a seeded generator (mulberry32) of numbers from 0 up to 1. */
+function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -21,7 +26,14 @@ export function seeded(seed: number): () => number {
   }
 }
 
-export const answer = (status: number, retryAfter?: string): Reply => ({
+/** How a receiver behaves in one attempt. */
+export interface Reply {
+  readonly afterMs: number
+  readonly outcome: (durationMs: number) => Outcome
+}
+
+/** Responds with a status after 5 ms. */
+export const respond = (status: number, retryAfter?: string): Reply => ({
   afterMs: 5,
   outcome: (durationMs) => ({
     kind: 'answered',
@@ -33,30 +45,26 @@ export const answer = (status: number, retryAfter?: string): Reply => ({
   }),
 })
 
+/** Never responds: the attempt times out after 15 s. */
 export const hang: Reply = {
   afterMs: 15_000,
   outcome: (durationMs) => ({ kind: 'failed', reason: 'timeout', message: 'late', durationMs }),
 }
 
-export interface Reply {
-  readonly afterMs: number
-  readonly outcome: (durationMs: number) => Outcome
-}
+/** Decides the reply to a delivery that arrives at `now`. */
+export type Receiver = (delivery: DueDelivery, now: number) => Reply
 
-/** What a receiver answers, the time being `now`. */
-export type Receiver = (delivery: Due, now: number) => Reply
-
-export interface Row extends Due {
+export interface Row extends DueDelivery {
   readonly webhook: number
-  state: Settlement['state']
+  state: DeliveryResult['state']
   attempt: number
   nextAt: number | null
   /** When each attempt arrived. */
   readonly arrivals: number[]
 }
 
-interface Endpoint {
-  registration: Registration
+interface SimulatedEndpoint {
+  registration: EngineRegistration
   receiver: Receiver
   inFlight: number
   mostInFlight: number
@@ -65,17 +73,19 @@ interface Endpoint {
 const START = Date.UTC(2026, 10, 21)
 
 export class World {
-  /** Real time: what passes, whatever the clock says. */
+  /** Real time, which passes regardless of the clock. */
   now = START
-  /** How far the clock is off. */
+  /** The clock's error. */
   skewMs = 0
   readonly random: () => number
   readonly rows = new Map<number, Row>()
-  readonly endpoints = new Map<number, Endpoint>()
+  readonly endpoints = new Map<number, SimulatedEndpoint>()
   readonly disabled: { no: number; reason: string; at: number }[] = []
-  /** Nothing can be written. */
-  full = false
-  engine: Engine
+  /** The disk is full: every write fails. */
+  isFull = false
+  /** Registrations that the store fails to read. */
+  readonly unreadable = new Set<number>()
+  engine: DeliveryEngine
   readonly #options: Partial<EngineDeps>
   #running: { readonly at: number; readonly end: () => void }[] = []
   #life = 0
@@ -83,62 +93,80 @@ export class World {
   constructor(seed: number, options: Partial<EngineDeps> = {}) {
     this.random = seeded(seed)
     this.#options = options
-    this.engine = this.#boot()
+    this.engine = this.#startEngine()
   }
 
-  /** What the clock says. */
+  /** The time of the clock. */
   get time(): number {
     return this.now + this.skewMs
   }
 
   register(no: number, customer: number, receiver: Receiver): void {
-    const registration: Registration = {
-      ...{ no, customer, id: `wh_${no}`, url: '', scope: (customer * 2) as Scope },
-      ...{ sends: true, revision: 1, secrets: [], rate: undefined, parkedUntil: null },
-      ...{ firstFailureAt: null, lastFailureAt: null, lastSuccessAt: null },
+    const registration: EngineRegistration = {
+      no,
+      customer,
+      id: `wh_${no}`,
+      url: '',
+      scope: (customer * 2) as Scope,
+      sends: true,
+      revision: 1,
+      secrets: [],
+      rate: undefined,
+      parkedUntil: null,
+      firstFailureAt: null,
+      lastFailureAt: null,
+      lastSuccessAt: null,
     }
     this.endpoints.set(no, { registration, receiver, inFlight: 0, mostInFlight: 0 })
   }
 
-  change(no: number, changes: Partial<Registration>): void {
+  change(no: number, changes: Partial<EngineRegistration>): void {
     const endpoint = this.endpoints.get(no)!
     const revision = endpoint.registration.revision + 1
     endpoint.registration = { ...endpoint.registration, ...changes, revision }
   }
 
-  /** An event was committed; the engine is told, unless `quiet`. */
+  /** Commits an event with its delivery, and wakes the engine unless `quiet`. */
   add(webhook: number, { quiet = false, body = '{}' as string | undefined } = {}): Row {
     const no = this.rows.size + 1
     const row: Row = {
-      ...{ no, webhook, id: `dlv_${no}`, eventId: `evt_${no}`, eventType: 'a.b', attempt: 0 },
-      ...{ createdAt: this.time, body, state: 'pending', nextAt: this.time, arrivals: [] },
+      no,
+      webhook,
+      id: `dlv_${no}`,
+      eventId: `evt_${no}`,
+      eventType: 'a.b',
+      attempt: 0,
+      createdAt: this.time,
+      body,
+      state: 'pending',
+      nextAt: this.time,
+      arrivals: [],
     }
     this.rows.set(no, row)
     if (!quiet) void this.engine.wake([webhook])
     return row
   }
 
-  /** kill -9: what was in memory is gone, what was sent may have arrived. */
+  /** Simulates kill -9: the engine loses its memory; attempts in flight may have arrived. */
   crash(): void {
     this.#life += 1
     this.#running = []
     for (const endpoint of this.endpoints.values()) endpoint.inFlight = 0
-    this.engine = this.#boot()
+    this.engine = this.#startEngine()
   }
 
-  /** Lets time pass, every instant something is due at, for so long. */
+  /** Lets real time pass, and ticks at every instant at which something is due. */
   async run(ms: number): Promise<void> {
     const end = this.now + ms
     for (;;) {
-      await this.#turn()
+      await this.#tickTwice()
       if (this.now >= end) return
-      this.now = Math.min(end, this.#next())
-      this.#running
-        .filter((one) => one.at <= this.now)
-        .forEach((one) => {
-          this.#running.splice(this.#running.indexOf(one), 1)
-          one.end()
-        })
+      this.now = Math.min(end, this.#nextInstant())
+      const ended = this.#running.filter(({ at }) => at <= this.now)
+      for (const attempt of ended) {
+        this.#running.splice(this.#running.indexOf(attempt), 1)
+        attempt.end()
+      }
     }
   }
 
@@ -150,23 +178,24 @@ export class World {
     return count
   }
 
-  async #turn(): Promise<void> {
+  async #tickTwice(): Promise<void> {
     await this.#tick()
     await nextTurn()
     await this.#tick()
   }
 
+  /** As in `loop.ts`, a failure of the store does not stop the engine. */
   async #tick(): Promise<void> {
     try {
       await this.engine.tick()
     } catch (error) {
-      if (!this.full) throw error
+      if (!this.isFull && this.unreadable.size === 0) throw error
       this.engine.sweep()
     }
   }
 
-  /** Answers and rows tell when; a second is the longest while something is held up. */
-  #next(): number {
+  /** Returns when the next attempt ends or row is due; 1 s from now while a due row waits. */
+  #nextInstant(): number {
     let next = this.now + 3_600_000
     for (const { at } of this.#running) next = Math.min(next, at)
     for (const { state, nextAt, webhook } of this.rows.values()) {
@@ -176,12 +205,11 @@ export class World {
     return Math.max(next, this.now + 1)
   }
 
-  #boot(): Engine {
-    const life = this.#life
+  #startEngine(): DeliveryEngine {
     const clock = { now: () => this.time, elapsedMs: () => this.now - START }
-    return new Engine({
-      store: this.#store(life),
-      leases: { alive: true, holds: () => true, take: async () => {} },
+    return new DeliveryEngine({
+      store: this.#createStore(this.#life),
+      leases: { isAlive: true, holds: () => true, take: async () => {} },
       post: (registration, due) =>
         new Promise((resolve) => this.#arrive(registration.no, due, resolve)),
       clock,
@@ -193,7 +221,7 @@ export class World {
     })
   }
 
-  #arrive(no: number, due: Due, resolve: (outcome: Outcome) => void): void {
+  #arrive(no: number, due: DueDelivery, resolve: (outcome: Outcome) => void): void {
     const endpoint = this.endpoints.get(no)!
     this.rows.get(due.no)!.arrivals.push(this.now)
     endpoint.inFlight += 1
@@ -206,56 +234,59 @@ export class World {
     this.#running.push({ at: this.now + afterMs, end })
   }
 
-  #store(life: number): WorkStore {
-    const mine = () => {
-      if (life !== this.#life) throw new Error('a dead engine works')
+  #createStore(life: number): EngineStore {
+    const requireAlive = () => {
+      if (life !== this.#life) throw new Error('a crashed engine uses the store')
     }
-    const pending = (no: number) =>
+    const pendingRows = (no: number) =>
       [...this.rows.values()]
         .filter((row) => row.webhook === no && row.state === 'pending')
         .sort((a, b) => a.nextAt! - b.nextAt! || a.no - b.no)
     return {
-      scan: async () => {
-        mine()
+      listPendingEndpoints: async () => {
+        requireAlive()
         return [...this.endpoints.values()]
           .map(({ registration: { no, customer, sends } }) => ({ no, customer, sends }))
-          .filter(({ no, sends }) => sends && pending(no).length > 0)
-          .map(({ no, customer }) => ({ no, customer, dueAt: pending(no)[0]!.nextAt! }))
+          .filter(({ no, sends }) => sends && pendingRows(no).length > 0)
+          .map(({ no, customer }) => ({ no, customer, dueAt: pendingRows(no)[0]!.nextAt! }))
       },
-      look: async (no) => this.endpoints.get(no)?.registration,
-      due: async (no, now, known, limit) => {
-        const fresh = pending(no).filter((row) => !known.has(row.no))
-        const rows = fresh.filter((row) => row.nextAt! <= now).slice(0, limit)
+      readRegistration: async (no) => {
+        if (this.unreadable.has(no)) throw new Error('the registration cannot be read')
+        return this.endpoints.get(no)?.registration
+      },
+      readDueDeliveries: async (no, now, loadedNos, limit) => {
+        const others = pendingRows(no).filter((row) => !loadedNos.has(row.no))
+        const rows = others.filter((row) => row.nextAt! <= now).slice(0, limit)
         return {
           rows: rows.map((row) => ({ ...row })),
-          nextAt: fresh[rows.length]?.nextAt ?? undefined,
+          nextDueAt: others[rows.length]?.nextAt ?? undefined,
         }
       },
-      largeBody: async (no) => this.rows.get(no)?.body,
-      settle: async (settlements, notes) => {
-        mine()
-        if (this.full) throw new Error('the disk is full')
-        for (const { no, state, attempt, nextAt } of settlements) {
+      readLargeBody: async (no) => this.rows.get(no)?.body,
+      writeResults: async (results, health) => {
+        requireAlive()
+        if (this.isFull) throw new Error('the disk is full')
+        for (const { no, state, attempt, nextAt } of results) {
           const row = this.rows.get(no)!
           if (row.state === 'pending') Object.assign(row, { state, attempt, nextAt })
         }
-        for (const { no, ...note } of notes) {
+        for (const { no, ...update } of health) {
           const endpoint = this.endpoints.get(no)!
-          endpoint.registration = { ...endpoint.registration, ...note }
+          endpoint.registration = { ...endpoint.registration, ...update }
         }
       },
-      disable: async (no, reason) => {
+      disableRegistration: async (no, reason) => {
         if (!this.endpoints.get(no)!.registration.sends) return
         this.disabled.push({ no, reason, at: this.now })
         this.change(no, { sends: false })
       },
-      failing: async (now) =>
+      listFailing: async (now) =>
         [...this.endpoints.values()]
-          .map((endpoint) => endpoint.registration)
+          .map(({ registration }) => registration)
           .filter(({ sends, firstFailureAt: first, lastFailureAt: last }) =>
             first === null || last === null || !sends
               ? false
-              : first <= now - FAILING_MS && last >= first + APART_MS,
+              : first <= now - FAILING_MS && last >= first + FAILURES_APART_MS,
           )
           .map(({ no }) => no),
     }

@@ -1,6 +1,6 @@
 /**
- * The engine with all it takes, on whatever thread this is: its own connection to the database, its
- * own sockets, its own clock that follows the service's.
+ * Hosts the engine: opens its database connection, its sockets and its clock, and connects them.
+ * Runs on whichever thread calls it.
  */
 
 import { readSecretFiles } from '../config/secret-files.ts'
@@ -13,21 +13,21 @@ import { followSecrets, secretKeeper } from '../secrets/keeper.ts'
 import { openDatabase } from '../storage/open.ts'
 import { clockFollower, followClock } from '../system/clock.ts'
 import { lateTransport } from '../transport/late-transport.ts'
-import type { Rate } from './bucket.ts'
-import { deliveryStore } from './delivery-store.ts'
-import { Engine } from './engine.ts'
-import type { Figures } from './figures.ts'
+import type { DeliveryRate } from './delivery-rate.ts'
+import { DeliveryEngine } from './engine.ts'
+import { engineStore } from './engine-store.ts'
 import { nodeLeases } from './leases.ts'
-import { turnEngine } from './loop.ts'
+import { runEngine } from './loop.ts'
+import type { DeliveryFigures } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
-import { signedPost } from './signed-post.ts'
+import { signedPost } from './signature.ts'
 
-/** Plain values: they cross from one thread to another. */
+/** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
   readonly databaseUrl: string
   /** The newest first. */
   readonly masterSecrets: readonly string[]
-  /** Where they are read again after a rotation; undefined: nowhere. */
+  /** The file to read again after a rotation of the master secret; undefined: none. */
   readonly secretFile: string | undefined
   readonly testClock: boolean
   readonly scheduleS: readonly number[]
@@ -35,7 +35,7 @@ export interface EngineSettings {
   readonly allowPrivate: boolean
   /** PEM. */
   readonly ca: string | undefined
-  readonly rate: Rate | undefined
+  readonly rate: DeliveryRate | undefined
   readonly userAgent: string
   /** The newest version: the shape of the engine's own events. */
   readonly shape: string
@@ -43,37 +43,43 @@ export interface EngineSettings {
   readonly coverage: Readonly<Record<string, readonly string[]>>
 }
 
-export interface EngineRoom {
-  /** Registrations, by number, that have something new. */
+export interface EngineHost {
+  /** Notes that these registrations, by number, have new deliveries or changed. */
   wake(nos: readonly number[]): void
-  figures(): Figures
+  figures(): DeliveryFigures
   stop(limitMs: number): Promise<void>
 }
 
 /**
- * Little is read again. A commit after a page was split looks through the whole cache (SQLite moves
- * pages by way of a number far beyond the last): with 32 MiB that took two thirds of a small one.
+ * The engine reads few pages twice. After SQLite splits a page, by way of a page number far beyond
+ * the last, the commit searches the whole cache: with 32 MiB that took two thirds of a small
+ * commit.
  */
 const CACHE_KIB = 1_024
 /**
- * A result is kept through the end of this process once it is committed. Where the machine stops,
- * those of the last moment are sent again.
+ * A committed result survives the end of this process. When the machine stops, results that are not
+ * yet synced are lost, and their deliveries are resent.
  */
 const SYNC_AFTER_MS = 10
 
-/** Deliveries of all nodes are told of here. */
+/** The channel on which nodes notify each other of deliveries. */
 export const CHANNEL = 'gatehook_deliveries'
 
-/** Throws `StorageError` when the database cannot be opened. */
-export async function openEngineRoom(settings: EngineSettings, log: Log): Promise<EngineRoom> {
+/** Opens the engine and starts it. Throws `StorageError` when the database cannot be opened. */
+export async function openEngineHost(settings: EngineSettings, log: Log): Promise<EngineHost> {
   const random = systemRandom()
   const clock = settings.testClock ? new SettableClock(wallClock) : wallClock
   const vault = new Vault(settings.masterSecrets, random)
-  const own = { poolSize: 4, cacheKib: CACHE_KIB, syncAfterMs: SYNC_AFTER_MS }
-  const db = await openDatabase(settings.databaseUrl, { log, clock: wallClock, ...own })
-  const keeper = clock instanceof SettableClock ? clockFollower({ db, clock }) : undefined
-  await keeper?.follow()
-  const stopClock = keeper ? followClock(keeper, log) : async () => {}
+  const db = await openDatabase(settings.databaseUrl, {
+    log,
+    clock: wallClock,
+    poolSize: 4,
+    cacheKib: CACHE_KIB,
+    syncAfterMs: SYNC_AFTER_MS,
+  })
+  const testClock = clock instanceof SettableClock ? clockFollower({ db, clock }) : undefined
+  await testClock?.follow()
+  const stopClock = testClock ? followClock(testClock, log) : async () => {}
   const configured = () =>
     (settings.secretFile && readSecretFiles(settings.secretFile)) || settings.masterSecrets
   const secrets = secretKeeper({ db, clock, vault, configured })
@@ -83,7 +89,7 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
   if (settings.ca !== undefined) await transport.open()
   let wake = (_nos: readonly number[]) => {}
   let nudge = () => {}
-  // A delivery of a type that is declared no more was covered when it was made.
+  // The outbox checked the scopes of a type that is no longer declared.
   const coveredBy = (type: string) =>
     Object.hasOwn(settings.coverage, type) ? settings.coverage[type] : undefined
   const outbox = createOutbox({
@@ -95,8 +101,8 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
   })
   const record = createRecorder({ clock, random, shape: settings.shape, sinks: [outbox] })
   const leases = nodeLeases({ db, clock, log, node: random.bytes(16).toString('hex') })
-  const engine = new Engine({
-    store: deliveryStore({ db, clock, vault, record, coveredBy }),
+  const engine = new DeliveryEngine({
+    store: engineStore({ db, clock, vault, record, coveredBy, log }),
     leases,
     post: signedPost(transport.send, settings.userAgent),
     clock,
@@ -106,20 +112,22 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
     rate: settings.rate,
     nudge: () => nudge(),
   })
-  const loop = await turnEngine(engine, leases, log)
+  const loop = await runEngine(engine, leases, log)
   nudge = loop.nudge
   wake = (nos) => {
-    engine.wake(nos).then(loop.nudge, (error) => log.warn({ err: error }, 'a call was missed'))
+    engine
+      .wake(nos)
+      .then(loop.nudge, (error) => log.warn({ err: error }, 'a wake-up of the engine failed'))
   }
-  const deaf = await db.listen(CHANNEL, (message) => wake(numbersIn(message)))
+  const stopListening = await db.listen(CHANNEL, (message) => wake(decodeNos(message)))
   return {
     wake,
     figures: () => engine.figures(),
     async stop(limitMs) {
-      await deaf()
-      const late = setTimeout(transport.close, limitMs) // what still runs then is aborted
+      await stopListening()
+      const timer = setTimeout(transport.close, limitMs) // aborts the attempts still in flight
       await loop.stop()
-      clearTimeout(late)
+      clearTimeout(timer)
       await stopClock()
       await stopSecrets()
       transport.close()
@@ -128,6 +136,7 @@ export async function openEngineRoom(settings: EngineSettings, log: Log): Promis
   }
 }
 
-export const textOf = (nos: readonly number[]): string => nos.join(' ')
+/** Encodes registration numbers as a message of `CHANNEL`. */
+export const encodeNos = (nos: readonly number[]): string => nos.join(' ')
 
-const numbersIn = (message: string): number[] => message.split(' ').filter(Boolean).map(Number)
+const decodeNos = (message: string): number[] => message.split(' ').filter(Boolean).map(Number)

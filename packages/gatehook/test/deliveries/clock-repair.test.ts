@@ -1,13 +1,13 @@
-/** §9.12: a clock that ran a year ahead is set right. What it put off is sent, not forgotten. */
+/** §9.12: after a clock that ran a year ahead is corrected, postponed deliveries are sent. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { deliveryStore } from '../../src/deliveries/delivery-store.ts'
-import { Engine } from '../../src/deliveries/engine.ts'
+import { repairPostponed } from '../../src/deliveries/clock-repair.ts'
+import { DeliveryEngine } from '../../src/deliveries/engine.ts'
+import { engineStore } from '../../src/deliveries/engine-store.ts'
 import { nodeLeases } from '../../src/deliveries/leases.ts'
-import { endPostponement } from '../../src/deliveries/postponed.ts'
-import { longestWaitMs } from '../../src/deliveries/schedule.ts'
+import { longestWaitMs } from '../../src/deliveries/retry-schedule.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { HandClock } from '../access/desk.ts'
@@ -17,14 +17,14 @@ const YEAR_MS = 365 * 86_400_000
 const SCHEDULE_S = [5, 300, 604_800]
 const vault = new Vault('a secret that only tests know, long enough', systemRandom())
 
-test('a wait is at most a day, or the longest of the schedule and its jitter', () => {
+test('the longest wait is a day, or the longest delay of the schedule with its jitter', () => {
   assert.equal(longestWaitMs([5, 300]), 86_400_000)
   assert.equal(longestWaitMs([]), 86_400_000)
   assert.equal(longestWaitMs(SCHEDULE_S), 604_800_000 * 1.2)
 })
 
 for (const kind of ['sqlite', 'postgres'] as const) {
-  test(`deliveries of a clock that ran ahead are due once it is right [${kind}]`, async (t) => {
+  test(`deliveries that a fast clock postponed are due once it is correct [${kind}]`, async (t) => {
     const time = new HandClock()
     const { clock } = time
     time.nowMs += YEAR_MS
@@ -33,13 +33,20 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const { id } = (await register(service, await openHook(t))).body
     const db = await openForTest(t, url)
     const leases = nodeLeases({ db, clock, log: quietLog, node: 'test' })
-    await leases.beat()
+    await leases.heartbeat()
     let status = 500
     const sent: string[] = []
-    const engine = new Engine({
-      ...{ leases, clock, chance: () => 0.5, log: quietLog, scheduleS: SCHEDULE_S },
-      store: deliveryStore({
-        ...{ db, clock, vault },
+    const engine = new DeliveryEngine({
+      leases,
+      clock,
+      chance: () => 0.5,
+      log: quietLog,
+      scheduleS: SCHEDULE_S,
+      store: engineStore({
+        db,
+        clock,
+        vault,
+        log: quietLog,
         record: () => Promise.reject(new Error()),
         coveredBy: () => undefined,
       }),
@@ -49,26 +56,26 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       },
       rate: undefined,
     })
-    const turn = async () => {
+    const runOnce = async () => {
       time.pass(2_000)
-      await leases.beat()
+      await leases.heartbeat()
       await engine.tick()
-      await engine.settle()
+      await engine.writeResults()
     }
-    const count = () => endPostponement(db, clock, longestWaitMs(SCHEDULE_S))
+    const repair = () => repairPostponed(db, clock, longestWaitMs(SCHEDULE_S))
     for (let n = 0; n < 3; n++) await pay(service, n)
-    await turn() // each is tried and has to wait
-    for (let n = 3; n < 5; n++) await pay(service, n) // and these nobody has tried
+    await runOnce() // each fails and waits for a retry
+    for (let n = 3; n < 5; n++) await pay(service, n) // without an attempt so far
     assert.equal(sent.length, 3)
-    assert.equal(await count(), 0, 'the clock is right as far as it knows')
+    assert.equal(await repair(), 0, 'by the fast clock nothing waits too long')
 
     time.nowMs -= YEAR_MS
     status = 200
-    await turn()
+    await runOnce()
     assert.equal(sent.length, 3)
-    assert.equal(await count(), 5)
-    assert.equal(await count(), 0)
-    await turn()
+    assert.equal(await repair(), 5)
+    assert.equal(await repair(), 0)
+    await runOnce()
     assert.equal(sent.length, 8)
     const { data } = (await service.get(`/webhooks/${id}/deliveries`)).body
     assert.equal(data.length, 5)

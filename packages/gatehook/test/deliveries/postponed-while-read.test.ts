@@ -1,7 +1,8 @@
-/** §9.6: a delivery that is put off while due ones are looked for is not sent before its time. */
+/** §9.6: a delivery that is postponed while the store reads due rows is not sent early. */
 import assert from 'node:assert/strict'
+import { quietLog } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
-import { deliveryStore } from '../../src/deliveries/delivery-store.ts'
+import { engineStore } from '../../src/deliveries/engine-store.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import type { Database } from '../../src/storage/database.ts'
@@ -10,7 +11,7 @@ import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 const vault = new Vault('a secret that only tests know, long enough', systemRandom())
 
 eachService(
-  'a result written between two looks at the queue counts',
+  'a result written between the read of the index and of the rows applies',
   async (service, t) => {
     await register(service, await openHook(t))
     await pay(service, 1)
@@ -19,23 +20,25 @@ eachService(
     const deps = {
       clock,
       vault,
+      log: quietLog,
       record: () => Promise.reject(new Error()),
       coveredBy: () => undefined,
     }
-    const store = deliveryStore({ ...deps, db })
-    const [{ no } = { no: 0 }] = await store.scan()
-    const [due] = (await store.due(no, clock.now(), new Set(), 10)).rows
-    const known = new Set([due!.no])
+    const store = engineStore({ ...deps, db })
+    const [{ no } = { no: 0 }] = await store.listPendingEndpoints()
+    const [due] = (await store.readDueDeliveries(no, clock.now(), new Set(), 10)).rows
+    const loadedNos = new Set([due!.no])
     const arrays: Database['arrays'] = async (statement) => {
       const rows = await db.arrays(statement)
       const result = { no: due!.no, state: 'pending', attempt: 1, record: '' } as const
-      if (known.size > 0) await store.settle([{ ...result, nextAt: clock.now() + 5_000 }], [])
-      known.clear()
+      if (loadedNos.size > 0)
+        await store.writeResults([{ ...result, nextAt: clock.now() + 5_000 }], [])
+      loadedNos.clear()
       return rows
     }
-    const late = deliveryStore({ ...deps, db: { ...db, arrays } })
-    assert.deepEqual((await late.due(no, clock.now(), known, 10)).rows, [])
-    const { rows } = await store.due(no, clock.now() + 5_000, known, 10)
+    const late = engineStore({ ...deps, db: { ...db, arrays } })
+    assert.deepEqual((await late.readDueDeliveries(no, clock.now(), loadedNos, 10)).rows, [])
+    const { rows } = await store.readDueDeliveries(no, clock.now() + 5_000, loadedNos, 10)
     assert.deepEqual(
       rows.map(({ attempt }) => attempt),
       [1],

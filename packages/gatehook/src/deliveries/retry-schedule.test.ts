@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '../transport/attempt.ts'
-import { judge } from './schedule.ts'
+import { decideRetry } from './retry-schedule.ts'
 
 const HOUR_MS = 3_600_000
 const scheduleS = [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
@@ -17,9 +17,9 @@ const answered = (status: number, retryAfter?: string): Outcome => ({
 })
 const timeout: Outcome = { kind: 'failed', reason: 'timeout', message: '', durationMs: 15_000 }
 const at = (outcome: Outcome, n: number, chance = 0.5) =>
-  judge(outcome, { n, now: NOW, scheduleS, chance })
+  decideRetry(outcome, { n, now: NOW, scheduleS, chance })
 
-test('2xx is delivered, nothing else is', () => {
+test('only a 2xx status is a delivery', () => {
   for (const status of [200, 201, 204, 299]) {
     assert.deepEqual(at(answered(status), 1), { state: 'delivered', nextAt: null })
   }
@@ -29,7 +29,7 @@ test('2xx is delivered, nothing else is', () => {
   assert.equal(at(timeout, 1).state, 'pending')
 })
 
-test('ten attempts, each after its delay, a fifth more or less', () => {
+test('ten attempts, each after its delay with a jitter of 20 %', () => {
   for (const [index, delayS] of scheduleS.entries()) {
     const delay = (chance: number) => at(answered(500), index + 1, chance).nextAt! - NOW
     assert.equal(delay(0.5), delayS * 1000)
@@ -39,31 +39,31 @@ test('ten attempts, each after its delay, a fifth more or less', () => {
   assert.deepEqual(at(answered(500), 10), { state: 'exhausted', nextAt: null })
 })
 
-test('Retry-After is honoured up to a day, parks the endpoint, hastens nothing', () => {
+test('Retry-After sets a hold of at most 24 h, and never shortens a delay', () => {
   const hour = at(answered(500, '3600'), 1)
   assert.equal(hour.nextAt, NOW + HOUR_MS)
   assert.equal(hour.parkedUntil, NOW + HOUR_MS)
   assert.equal(at(answered(503, String(48 * 3600)), 1).parkedUntil, NOW + 24 * HOUR_MS)
-  const never = '9'.repeat(30)
-  assert.equal(at(answered(500, never), 1).nextAt, NOW + 24 * HOUR_MS)
-  const soon = at(answered(429, '1'), 1)
-  assert.equal(soon.parkedUntil, NOW + 1000)
-  assert.equal(soon.nextAt, NOW + 5000)
+  const huge = '9'.repeat(30)
+  assert.equal(at(answered(500, huge), 1).nextAt, NOW + 24 * HOUR_MS)
+  const second = at(answered(429, '1'), 1)
+  assert.equal(second.parkedUntil, NOW + 1000)
+  assert.equal(second.nextAt, NOW + 5000)
   const date = at(answered(503, new Date(NOW + HOUR_MS).toUTCString()), 1)
   assert.equal(date.parkedUntil, NOW + HOUR_MS)
 })
 
-test('429 and 503 park for a minute when they do not say; a time-out and a 500 do not park', () => {
+test('429 and 503 without Retry-After set a hold of 60 s; a time-out and a 500 set none', () => {
   for (const status of [429, 503]) {
     const busy = at(answered(status), 1)
     assert.equal(busy.parkedUntil, NOW + 60_000)
-    assert.equal(busy.nextAt, NOW + 60_000) // the log says when it is tried
+    assert.equal(busy.nextAt, NOW + 60_000) // the log returns the time of the retry
   }
   for (const outcome of [timeout, answered(500)]) {
     assert.equal(at(outcome, 1).parkedUntil, undefined)
   }
 })
 
-test('410 ends the delivery and says that the receiver is gone', () => {
-  assert.deepEqual(at(answered(410), 1), { state: 'failed', nextAt: null, gone: true })
+test('410 ends the delivery and reports that the receiver is gone', () => {
+  assert.deepEqual(at(answered(410), 1), { state: 'failed', nextAt: null, isGone: true })
 })

@@ -1,0 +1,40 @@
+/**
+ * Repairs deliveries that a clock running ahead has postponed. After the clock is corrected, they
+ * would wait for as long as it was wrong. A pending delivery that waits longer than the schedule
+ * permits becomes due (§9.12).
+ */
+import type { Clock } from '../kernel/clock.ts'
+import type { Database } from '../storage/database.ts'
+import { fixed } from '../storage/sql.ts'
+import { WITH_ENDPOINTS } from './engine-store.ts'
+
+/** Rows of one transaction. */
+const SLICE = 500
+
+const postponed = fixed(`${WITH_ENDPOINTS}
+  SELECT e.no FROM e WHERE (SELECT MAX(next_attempt_at) FROM gh_deliveries d
+    WHERE d.state = 'pending' AND d.webhook_no = e.no) > ?`)
+
+const makeDue = fixed(`UPDATE gh_deliveries SET next_attempt_at = ? WHERE no IN
+  (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending' AND next_attempt_at > ?
+   ORDER BY next_attempt_at LIMIT ${SLICE})`)
+
+/**
+ * Makes over-postponed deliveries due; returns how many.
+ *
+ * @param longestMs longest wait that the schedule permits, from `longestWaitMs`
+ */
+export async function repairPostponed(
+  db: Database,
+  clock: Clock,
+  longestMs: number,
+): Promise<number> {
+  const now = clock.now()
+  let repaired = 0
+  for (const [no] of await db.arrays(postponed([now + longestMs]))) {
+    for (let count = SLICE; count === SLICE; repaired += count) {
+      count = await db.write((tx) => tx.run(makeDue([now, no, now + longestMs])))
+    }
+  }
+  return repaired
+}

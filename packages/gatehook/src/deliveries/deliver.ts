@@ -1,0 +1,184 @@
+/**
+ * Delivers: one attempt from start to result, in order (§9.5–9.8). `startAttempts` chooses the next
+ * endpoint and applies the gates: window, breaker, hold, concurrency, rate. `#start` takes the row,
+ * `#send` POSTs it, `#finish` frees its slots and `#record` decides on a retry. The result stays in
+ * memory until `result-writer.ts` commits it; until then the row is pending on disk.
+ */
+import type { Clock } from '../kernel/clock.ts'
+import type { Log } from '../kernel/log.ts'
+import { isDelivered, type Outcome } from '../transport/attempt.ts'
+import { ConcurrencySlots } from './concurrency.ts'
+import { attemptCounts, encodeAttempt } from './delivery.ts'
+import type { EndpointState } from './endpoint.ts'
+import { healthAfterAttempt } from './endpoint-health.ts'
+import { FairQueue } from './fair-queue.ts'
+import { AttemptCounter } from './metrics.ts'
+import {
+  type DueDelivery,
+  type EngineRegistration,
+  type EngineStore,
+  hasBody,
+  isEventPurged,
+  type PostDelivery,
+} from './ports.ts'
+import type { ResultWriter } from './result-writer.ts'
+import { decideRetry, isExpired } from './retry-schedule.ts'
+
+export interface DelivererDeps {
+  readonly store: Pick<EngineStore, 'readLargeBody'>
+  readonly post: PostDelivery
+  readonly clock: Clock
+  /** Returns a random number from 0 up to 1. */
+  readonly chance: () => number
+  readonly log: Log
+  readonly scheduleS: readonly number[]
+  readonly results: ResultWriter
+  /** Called when there is a result to write. */
+  readonly onResult: () => void
+  /** Called when the last attempt in flight has ended. */
+  readonly onQuiet: () => void
+}
+
+/** Results that are not written, of all endpoints; beyond it no attempt starts. */
+const UNWRITTEN_MAX = 512
+
+interface EndedAttempt {
+  readonly n: number
+  readonly startedAt: number
+  /** The receiver that it was sent to. */
+  readonly url: string
+  readonly outcome: Outcome
+}
+
+export class Deliverer {
+  readonly counter = new AttemptCounter()
+  /** An endpoint has no slot left until its results are written. */
+  isWaitingForResults = false
+  /** Endpoints that have had a slot freed since they were last offered. */
+  readonly freedEndpoints = new Set<EndpointState>()
+  readonly #deps: DelivererDeps
+  readonly #queue = new FairQueue<EndpointState>()
+  readonly #slots = new ConcurrencySlots()
+
+  constructor(deps: DelivererDeps) {
+    this.#deps = deps
+  }
+
+  get inFlight(): number {
+    return this.#slots.inFlight
+  }
+
+  /** Queues an endpoint that can start an attempt; removes one that cannot. */
+  offer(endpoint: EndpointState, now: number, elapsedMs: number): void {
+    if (endpoint.owner.isBlocked) return
+    if (endpoint.canStart(now, elapsedMs)) this.#queue.add(endpoint)
+    else this.#queue.remove(endpoint)
+  }
+
+  /** Starts every attempt that the gates admit; returns the endpoints whose turn came. */
+  startAttempts(now: number, elapsedMs: number): ReadonlySet<EndpointState> {
+    const served = new Set<EndpointState>()
+    // Without a free slot the loop ends here, and the turn stays with the same endpoint.
+    while (this.#deps.results.size < UNWRITTEN_MAX && this.#slots.hasSlot(elapsedMs)) {
+      const endpoint = this.#queue.next()
+      if (!endpoint) break
+      const { owner } = endpoint
+      if (!endpoint.canStart(now, elapsedMs) || !this.#slots.fitsNextBody(endpoint)) {
+        this.#queue.remove(endpoint)
+      } else if (!this.#slots.hasSlotFor(owner, elapsedMs) || !owner.hasToken(elapsedMs)) {
+        owner.isBlocked = true
+        this.#queue.removeCustomer(owner.no)
+      } else {
+        this.#queue.charge(endpoint, endpoint.cost)
+        this.#start(endpoint, now, elapsedMs)
+      }
+      served.add(endpoint)
+    }
+    return served
+  }
+
+  #start(endpoint: EndpointState, now: number, elapsedMs: number): void {
+    const { results, onResult } = this.#deps
+    const due = endpoint.takeRow()
+    const registration = endpoint.registration!
+    // The delivery may be older than the registration's present scopes (§9.14).
+    const isUncovered = registration.covers?.(due.eventType) === false
+    if (isEventPurged(due) || isExpired(due.createdAt, now) || isUncovered) {
+      const state = isUncovered ? 'failed' : 'exhausted'
+      const { no, attempt } = due
+      results.addResult(endpoint, { no, state, attempt, nextAt: null, record: '' })
+      onResult()
+      return
+    }
+    const { n } = attemptCounts(due.attempt + 1)
+    endpoint.breaker.recordStart()
+    endpoint.owner.takeToken()
+    const { largeBytes = 0 } = due
+    const slot = this.#slots.take(endpoint.owner, elapsedMs, largeBytes)
+    this.#send(registration, due, { n, now }).then((outcome) => {
+      this.#slots.release(endpoint.owner, slot, this.#deps.clock.elapsedMs(), largeBytes)
+      this.#finish(endpoint, due, { n, startedAt: now, url: registration.url, outcome })
+    })
+  }
+
+  /** POSTs a delivery; reads a large body first. Without its body the attempt is aborted. */
+  async #send(
+    registration: EngineRegistration,
+    due: DueDelivery,
+    attempt: { readonly n: number; readonly now: number },
+  ): Promise<Outcome> {
+    const { post, store, log } = this.#deps
+    if (hasBody(due)) return post(registration, due, attempt)
+    try {
+      const body = await store.readLargeBody(due.no)
+      if (body !== undefined) return post(registration, { ...due, body }, attempt)
+    } catch (error) {
+      log.warn({ err: error }, 'the body of a delivery could not be read')
+    }
+    return { kind: 'failed', reason: 'aborted', message: 'there is no body', durationMs: 0 }
+  }
+
+  #finish(endpoint: EndpointState, due: DueDelivery, attempt: EndedAttempt): void {
+    const now = this.#deps.clock.now()
+    if (this.#slots.inFlight === 0) this.#deps.onQuiet()
+    const { outcome } = attempt
+    if (outcome.kind === 'failed' && outcome.reason === 'aborted') {
+      // This process ended the attempt, not the receiver: the row stays pending as it was.
+      endpoint.breaker.recordAbort()
+      endpoint.loadedNos.delete(due.no)
+      endpoint.expectDueAt(now)
+      return
+    }
+    this.counter.count(outcome)
+    this.#record(endpoint, due, attempt, now)
+    this.freedEndpoints.add(endpoint)
+    if (endpoint.isWaitingForResults) this.isWaitingForResults = true
+    this.#deps.onResult()
+  }
+
+  #record(endpoint: EndpointState, due: DueDelivery, attempt: EndedAttempt, now: number): void {
+    const { chance, scheduleS, results } = this.#deps
+    const { outcome, url } = attempt
+    const delivered = isDelivered(outcome)
+    const { inRound } = attemptCounts(due.attempt + 1)
+    const verdict = decideRetry(outcome, {
+      n: inRound,
+      now,
+      scheduleS,
+      chance: delivered ? 0 : chance(),
+    })
+    const { state, nextAt, parkedUntil = 0 } = verdict
+    const record = encodeAttempt(attempt.n, attempt.startedAt, outcome)
+    results.addResult(endpoint, { no: due.no, state, attempt: due.attempt + 1, nextAt, record })
+    // After a change of the URL, the result says nothing about the new receiver.
+    if (endpoint.registration?.url !== url) return
+    endpoint.breaker.recordResult(delivered, now)
+    const health = healthAfterAttempt(endpoint.health, delivered, now)
+    if (health !== endpoint.health || parkedUntil > endpoint.parkedUntil) {
+      endpoint.health = health
+      endpoint.parkedUntil = Math.max(parkedUntil, endpoint.parkedUntil)
+      results.addHealth(endpoint)
+    }
+    if (verdict.isGone) results.addDisabling({ endpoint, url, reason: 'gone' })
+  }
+}

@@ -1,0 +1,46 @@
+/** The delivery rate of a customer (§9.8) and the token bucket that enforces it. */
+
+export interface DeliveryRate {
+  readonly limit: number
+  readonly windowMs: number
+  readonly burst: number
+}
+
+/** A token bucket. It uses monotonic time: a stopped wall clock must not stop deliveries. */
+export class TokenBucket {
+  #rate: DeliveryRate
+  #tokens: number
+  #filledAtMs: number
+
+  constructor(rate: DeliveryRate, elapsedMs: number) {
+    this.#rate = rate
+    this.#tokens = rate.burst
+    this.#filledAtMs = elapsedMs
+  }
+
+  /** Applies a changed rate; used tokens stay used. */
+  setRate(rate: DeliveryRate): void {
+    this.#rate = rate
+    this.#tokens = Math.min(this.#tokens, rate.burst)
+  }
+
+  hasToken(elapsedMs: number): boolean {
+    const { limit, windowMs, burst } = this.#rate
+    const gain = ((elapsedMs - this.#filledAtMs) * limit) / windowMs
+    if (gain > 0) {
+      this.#tokens = Math.min(burst, this.#tokens + gain)
+      this.#filledAtMs = elapsedMs
+    }
+    return this.#tokens >= 1
+  }
+
+  /** Whether it is full, so that evicting it changes no limit. */
+  isFull(elapsedMs: number): boolean {
+    this.hasToken(elapsedMs)
+    return this.#tokens >= this.#rate.burst
+  }
+
+  takeToken(): void {
+    this.#tokens -= 1
+  }
+}

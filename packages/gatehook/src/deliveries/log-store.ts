@@ -1,0 +1,171 @@
+/**
+ * SQL of the delivery log: reads deliveries for the API (§9.10), and puts them into the queue again
+ * for resend, recover and replay. `engine-store.ts` has the SQL of attempts, `outbox.ts` that of
+ * new events.
+ */
+import type { Scope } from '../kernel/principal.ts'
+import type { Reader, Tx } from '../storage/database.ts'
+import { fixed, join, raw, sql } from '../storage/sql.ts'
+import { NEXT_ROUND, type StoredState } from './delivery.ts'
+import { deliveryIdOf } from './outbox.ts'
+
+export interface DeliveryRow {
+  readonly no: number
+  readonly webhook_no: number
+  readonly id: string
+  readonly event_id: string
+  readonly event_type: string
+  readonly state: StoredState
+  readonly next_attempt_at: number | null
+  readonly created_at: number
+  readonly attempts: string | null
+}
+
+const byId = fixed(`SELECT no, webhook_no, id, event_id, event_type, state, next_attempt_at,
+    created_at, attempts
+  FROM gh_deliveries WHERE scope = ? AND id = ?`)
+
+export const findDelivery = (from: Reader, scope: Scope, id: string) =>
+  from.get<DeliveryRow>(byId([scope, id]))
+
+const newestId = fixed('SELECT max(id) AS id FROM gh_deliveries WHERE webhook_no = ?')
+
+export const findNewestDeliveryId = async (from: Reader, webhookNo: number) =>
+  (await from.get<{ id: string | null }>(newestId([webhookNo])))?.id ?? undefined
+
+export type DeliveryHead = Pick<DeliveryRow, 'no' | 'id' | 'event_type' | 'state'>
+
+const page = fixed(`SELECT no, id, event_type, state FROM gh_deliveries
+  WHERE webhook_no = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`)
+
+/** Reads deliveries of a registration from `after`, exclusive, to `until`, in the order of ids. */
+export const readDeliveryPage = (
+  from: Reader,
+  webhookNo: number,
+  range: { readonly after: string; readonly until: string; readonly limit: number },
+) => from.all<DeliveryHead>(page([webhookNo, range.after, range.until, range.limit]))
+
+const pendingEvents = fixed(`SELECT event_id FROM gh_deliveries
+  WHERE webhook_no = ? AND id > ? AND id <= ? AND state = 'pending'`)
+
+/** Reads the ids of events, between two of them, whose delivery is pending. */
+export async function readPendingEventIds(
+  from: Reader,
+  webhookNo: number,
+  afterEventId: string,
+  lastEventId: string,
+): Promise<ReadonlySet<string>> {
+  // `~` sorts behind every tag.
+  const range = [deliveryIdOf(afterEventId, ''), deliveryIdOf(lastEventId, '~')]
+  const rows = await from.arrays(pendingEvents([webhookNo, ...range]))
+  return new Set(rows.map(([id]) => id as string))
+}
+
+/** Beyond this, a resend purges the delivery's former attempts. */
+const ATTEMPTS_MAX_CHARACTERS = 1_000_000
+
+/** SET clause: pending, at the start of another round of attempts. */
+const RESET = `state = 'pending', attempt = ${NEXT_ROUND},
+  attempts = CASE WHEN length(gh_deliveries.attempts) > ${ATTEMPTS_MAX_CHARACTERS} THEN NULL
+             ELSE gh_deliveries.attempts END`
+const EVENT_IS_STORED = `EXISTS (SELECT 1 FROM gh_events
+  WHERE gh_events.scope = gh_deliveries.scope AND gh_events.id = gh_deliveries.event_id)`
+
+const reset = fixed(`UPDATE gh_deliveries SET ${RESET}, next_attempt_at = ?
+  WHERE no = ? AND state <> 'pending' AND ${EVENT_IS_STORED}`)
+/** Skips a due delivery, which is about to be sent or in flight. */
+const advance = fixed(`UPDATE gh_deliveries SET next_attempt_at = ?
+  WHERE no = ? AND state = 'pending' AND next_attempt_at > ?`)
+const withStoredEvent = fixed(
+  `SELECT 1 AS stored FROM gh_deliveries WHERE no = ? AND ${EVENT_IS_STORED}`,
+)
+
+/** Makes one delivery due now. Returns false when its event is not stored. */
+export async function requeueDelivery(tx: Tx, no: number, now: number): Promise<boolean> {
+  const changed = (await tx.run(reset([now, no]))) + (await tx.run(advance([now, no, now])))
+  // Another request may have resent it between the read and the write.
+  return changed > 0 || (await tx.get(withStoredEvent([no]))) !== undefined
+}
+
+/** The registration that deliveries are queued for. */
+export interface QueueTarget {
+  readonly no: number
+  readonly scope: Scope
+  readonly tag: string
+  readonly api_version: string
+}
+
+export interface EventHead {
+  readonly id: string
+  readonly type: string
+  /** Unix seconds. */
+  readonly created: number
+}
+
+/**
+ * Makes the deliveries of these events due now, and inserts those that do not exist. Returns how
+ * many were not pending before.
+ */
+export async function requeueEvents(
+  tx: Tx,
+  { scope, no, tag, api_version: version }: QueueTarget,
+  events: readonly EventHead[],
+  now: number,
+): Promise<number> {
+  if (events.length === 0) return 0
+  const values = events.map(
+    ({ id, type, created }) =>
+      sql`(${deliveryIdOf(id, tag)}, ${scope}, ${no}, ${id}, ${type}, ${version}, ${now},
+          ${created * 1000})`,
+  )
+  return tx.run(sql`INSERT INTO gh_deliveries
+    (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
+    VALUES ${join(values)}
+    ON CONFLICT (scope, id) DO UPDATE SET ${raw(RESET)},
+      version = excluded.version, next_attempt_at = excluded.next_attempt_at
+    WHERE gh_deliveries.state <> 'pending'`)
+}
+
+/** Makes failed and exhausted deliveries due now. Returns how many. */
+export async function requeueFailed(
+  tx: Tx,
+  deliveries: readonly DeliveryHead[],
+  now: number,
+): Promise<number> {
+  if (deliveries.length === 0) return 0
+  const nos = join(deliveries.map(({ no }) => sql`${no}`))
+  return tx.run(sql`UPDATE gh_deliveries SET ${raw(RESET)}, next_attempt_at = ${now}
+    WHERE no IN (${nos}) AND state IN ('failed', 'exhausted') AND ${raw(EVENT_IS_STORED)}`)
+}
+
+/** Bounds the transaction. A registration rarely has more: the breaker and holds postpone few. */
+const ADVANCE_MAX = 10_000
+const advanceAll = fixed(`UPDATE gh_deliveries SET next_attempt_at = ? WHERE no IN
+  (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending'
+     AND next_attempt_at > ? ORDER BY next_attempt_at LIMIT ${ADVANCE_MAX})`)
+
+/** Makes the postponed deliveries of a registration due now, oldest first. */
+export const advanceDeliveries = (tx: Tx, webhookNo: number, now: number): Promise<number> =>
+  tx.run(advanceAll([now, webhookNo, now]))
+
+const insertTest = fixed(`INSERT INTO gh_deliveries
+    (id, scope, webhook_no, event_id, event_type, version, state, attempt, created_at, attempts)
+  VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`)
+
+export interface TestDelivery extends Pick<DeliveryRow, 'id' | 'event_id' | 'event_type'> {
+  readonly state: 'delivered' | 'failed'
+  readonly created_at: number
+  /** The encoded attempt. */
+  readonly attempts: string
+}
+
+/** Inserts a test delivery with its only attempt (§9.3). */
+export function insertTestDelivery(
+  tx: Tx,
+  { scope, no, api_version: version }: QueueTarget,
+  test: TestDelivery,
+): Promise<number> {
+  const { id, event_id, event_type, state, created_at, attempts } = test
+  const values = [id, scope, no, event_id, event_type, version, state, created_at, attempts]
+  return tx.run(insertTest(values))
+}

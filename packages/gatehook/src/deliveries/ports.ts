@@ -1,0 +1,132 @@
+/**
+ * The interfaces between the engine and the parts that it drives: the store, the leases, the POST.
+ * Tests replace each of them. Types only, and the predicates of a due delivery.
+ */
+import type { Scope } from '../kernel/principal.ts'
+import type { Outcome } from '../transport/attempt.ts'
+import type { StoredState } from './delivery.ts'
+import type { DeliveryRate } from './delivery-rate.ts'
+import type { EndpointHealth } from './endpoint-health.ts'
+
+export interface LiveSecret {
+  readonly value: string
+  readonly expiresAt: number | null
+}
+
+/** A registration as the engine needs it. */
+export interface EngineRegistration extends EndpointHealth {
+  readonly no: number
+  readonly id: string
+  readonly scope: Scope
+  /** The customer's number: nodes share the work by customer. */
+  readonly customer: number
+  readonly url: string
+  /** False while it is inactive or deleted, its customer suspended or a secret unreadable. */
+  readonly sends: boolean
+  readonly revision: number
+  /** Oldest first. */
+  readonly secrets: readonly LiveSecret[]
+  /** The customer's own rate; undefined: the rate of the installation applies. */
+  readonly rate: DeliveryRate | undefined
+  readonly parkedUntil: number | null
+  /** Whether its scopes cover a type (§9.14); undefined: they cover every type. */
+  readonly covers?: (type: string) => boolean
+}
+
+/** A pending delivery whose `next_attempt_at` has passed. */
+export interface DueDelivery {
+  readonly no: number
+  readonly id: string
+  readonly eventId: string
+  readonly eventType: string
+  /** The column `attempt`, before this attempt; see `attemptCounts`. */
+  readonly attempt: number
+  readonly createdAt: number
+  /** The text to send; undefined when the event was purged, or the body is large. */
+  readonly body: string | undefined
+  /** Bytes of a large body, which the engine reads when it sends. */
+  readonly largeBytes?: number
+}
+
+/** A due delivery with its body in memory. */
+export type LoadedDelivery = DueDelivery & { readonly body: string }
+
+export const hasBody = (due: DueDelivery): due is LoadedDelivery => due.body !== undefined
+
+/** Whether the event was purged, so that there is no body to send. */
+export const isEventPurged = (due: DueDelivery): boolean =>
+  due.body === undefined && due.largeBytes === undefined
+
+export interface DueBatch {
+  readonly rows: readonly DueDelivery[]
+  /** When the next delivery of this endpoint is due; undefined when the store found none. */
+  readonly nextDueAt: number | undefined
+}
+
+/** An endpoint with pending deliveries. */
+export interface PendingEndpoint {
+  readonly no: number
+  readonly customer: number
+  /** When the first of its deliveries is due. */
+  readonly dueAt: number
+}
+
+/** The one update that a delivery gets from an attempt. */
+export interface DeliveryResult {
+  readonly no: number
+  readonly state: StoredState
+  readonly attempt: number
+  readonly nextAt: number | null
+  /** JSON of the attempt; empty when the delivery ended without one (§9.12). */
+  readonly record: string
+}
+
+/** The health of an endpoint, to be stored. */
+export interface HealthUpdate extends EndpointHealth {
+  readonly no: number
+  /** The receiver that it describes: the update skips a registration that changed its URL. */
+  readonly url: string
+  readonly parkedUntil: number | null
+}
+
+export type DisabledReason = 'gone' | 'failing' | 'creator_removed'
+
+export interface EngineStore {
+  /** Endpoints that may send and have a pending delivery. */
+  listPendingEndpoints(): Promise<PendingEndpoint[]>
+  readRegistration(no: number): Promise<EngineRegistration | undefined>
+  /** At most `limit` deliveries due at `now`, oldest first, without those in `loadedNos`. */
+  readDueDeliveries(
+    no: number,
+    now: number,
+    loadedNos: ReadonlySet<number>,
+    limit: number,
+  ): Promise<DueBatch>
+  /** The body of a delivery with a large one; undefined when its event was purged. */
+  readLargeBody(no: number): Promise<string | undefined>
+  /** Writes everything in one transaction. Skips deliveries that are no longer pending. */
+  writeResults(results: readonly DeliveryResult[], health: readonly HealthUpdate[]): Promise<void>
+  /**
+   * Disables an active registration and records its event (§9.7). With `url`, only while that is
+   * still its receiver.
+   */
+  disableRegistration(no: number, reason: DisabledReason, url?: string): Promise<void>
+  /** Registrations whose health requires that they are disabled now. */
+  listFailing(now: number): Promise<number[]>
+}
+
+/** The customers whose deliveries this node sends; see `leases.ts`. */
+export interface Leases {
+  /** False when other nodes may have taken over: this node starts no attempt. */
+  readonly isAlive: boolean
+  holds(customer: number): boolean
+  /** Takes those of the customers that no node holds. */
+  take(customers: readonly number[]): Promise<void>
+}
+
+/** POSTs a delivery once, signed. Always resolves; `aborted` when this process ended the POST. */
+export type PostDelivery = (
+  registration: EngineRegistration,
+  due: LoadedDelivery,
+  attempt: { readonly n: number; readonly now: number },
+) => Promise<Outcome>

@@ -1,0 +1,181 @@
+/**
+ * Fills the windows of endpoints: decides which endpoints to read and how many rows of each, and
+ * applies the registration that the store returns. Sends nothing.
+ */
+import type { Clock } from '../kernel/clock.ts'
+import type { DeliveryRate } from './delivery-rate.ts'
+import type { EndpointState, EndpointTable } from './endpoint.ts'
+import { CircuitBreaker } from './endpoint-health.ts'
+import type { EngineRegistration, EngineStore, Leases } from './ports.ts'
+import type { ResultWriter } from './result-writer.ts'
+
+/** Rows in the window of one endpoint, and in all windows together. */
+const WINDOW_MAX = 512
+const WINDOW_MIN = 4
+const WINDOWS_MAX = 16_384
+/** Characters of bodies in all windows. */
+const WINDOWS_CHARACTERS = 8_388_608
+/** Endpoints read at a time. */
+const READ_MAX = 32
+/** Time between two scans of all endpoints, monotonic. */
+const SCAN_MS = 1_000
+
+export interface WindowFillerDeps {
+  readonly store: EngineStore
+  readonly leases: Leases
+  readonly clock: Clock
+  /** The rate of customers without their own; undefined: unlimited (§9.8). */
+  readonly rate: DeliveryRate | undefined
+  readonly table: EndpointTable
+  readonly results: ResultWriter
+}
+
+export class WindowFiller {
+  readonly #deps: WindowFillerDeps
+  readonly #queue = new Set<EndpointState>()
+  #scannedAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(deps: WindowFillerDeps) {
+    this.#deps = deps
+  }
+
+  /** Whether there is an endpoint to read, or a scan is due. */
+  get hasWork(): boolean {
+    return this.#queue.size > 0 || this.#isScanDue
+  }
+
+  /** Queues an endpoint to be read if rows outside of memory may be due. */
+  consider(endpoint: EndpointState, now: number): void {
+    if (endpoint.isFilling) return
+    const { windowSize, nextDueAt, hasChanged } = endpoint
+    const isFresh = endpoint.hasFreshRegistration(this.#deps.clock.elapsedMs())
+    // A blocked endpoint is read only to learn whether a verified receiver unblocks it (§9.7).
+    if (endpoint.blockedUntil(now) > 0 && (isFresh || !hasChanged)) return
+    const isLow = windowSize <= this.#windowLimitOf(endpoint) / 4
+    const needsRows = nextDueAt !== undefined && nextDueAt <= now && isLow
+    if (needsRows || (windowSize > 0 && (hasChanged || !isFresh))) this.#queue.add(endpoint)
+  }
+
+  /**
+   * Reads queued endpoints and returns them. Throws when the store does; the endpoints then expect
+   * the same rows as before.
+   */
+  async fill(): Promise<readonly EndpointState[]> {
+    if (this.#isScanDue) await this.#scan()
+    const batch: EndpointState[] = []
+    for (const endpoint of this.#queue) {
+      if (batch.push(endpoint) === READ_MAX) break
+    }
+    for (const endpoint of batch) {
+      this.#queue.delete(endpoint)
+      endpoint.isFilling = true
+    }
+    try {
+      await Promise.all(batch.map((endpoint) => this.#fillWindow(endpoint)))
+    } finally {
+      for (const endpoint of batch) endpoint.isFilling = false
+    }
+    return batch
+  }
+
+  /** Returns the endpoint of a wake-up; undefined if it does not send or another node holds it. */
+  async findAwakened(no: number): Promise<EndpointState | undefined> {
+    const { store, leases, table } = this.#deps
+    const endpoint = table.find(no)
+    if (endpoint) return endpoint
+    const registration = await store.readRegistration(no)
+    if (!registration?.sends) return undefined
+    const { customer } = registration
+    if (!leases.holds(customer)) await leases.take([customer])
+    return leases.holds(customer) ? table.findOrCreate(no, customer) : undefined
+  }
+
+  async #fillWindow(endpoint: EndpointState): Promise<void> {
+    const { store, clock } = this.#deps
+    const now = clock.now()
+    const expectedAt = endpoint.nextDueAt
+    endpoint.nextDueAt = undefined
+    endpoint.hasChanged = false
+    try {
+      const registration = await store.readRegistration(endpoint.no)
+      if (!this.#applyRegistration(endpoint, registration, now)) return
+      const limit = this.#windowLimitOf(endpoint) - endpoint.windowSize
+      if (limit <= 0) return expectedAt === undefined ? undefined : endpoint.expectDueAt(expectedAt)
+      const { no, loadedNos } = endpoint
+      const { rows, nextDueAt } = await store.readDueDeliveries(no, now, loadedNos, limit)
+      endpoint.appendRows(rows)
+      if (nextDueAt !== undefined) endpoint.expectDueAt(nextDueAt)
+    } catch (error) {
+      endpoint.expectDueAt(expectedAt ?? now)
+      throw error
+    }
+  }
+
+  /** Applies the current registration; returns whether the endpoint can be sent to. */
+  #applyRegistration(
+    endpoint: EndpointState,
+    registration: EngineRegistration | undefined,
+    now: number,
+  ): boolean {
+    const { clock, leases, results, rate } = this.#deps
+    const before = endpoint.registration
+    endpoint.registration = registration
+    if (!registration?.sends || !leases.holds(endpoint.customer)) {
+      endpoint.clearWindow(now)
+      endpoint.nextDueAt = undefined // a scan finds the endpoint again once it may send
+      return false
+    }
+    if (registration.revision !== before?.revision) {
+      endpoint.clearWindow(now)
+      // The server verified the receiver when the URL changed or the registration became active.
+      const hasMoved = before !== undefined && before.url !== registration.url
+      if (hasMoved) results.discardHealth(endpoint)
+      let isVerified = hasMoved || before?.sends === false
+      if (!results.hasHealth(endpoint)) {
+        isVerified ||=
+          endpoint.health.firstFailureAt !== null && registration.firstFailureAt === null
+        endpoint.health = registration
+        endpoint.parkedUntil = registration.parkedUntil ?? 0
+      }
+      if (isVerified) endpoint.breaker = new CircuitBreaker()
+    }
+    if (!endpoint.isOnHold(now)) endpoint.parkedUntil = 0
+    endpoint.readAtMs = clock.elapsedMs()
+    endpoint.owner.setRate(registration.rate ?? rate, clock.elapsedMs())
+    return endpoint.blockedUntil(now) === 0
+  }
+
+  #windowLimitOf(endpoint: EndpointState): number {
+    const endpoints = Math.max(1, this.#deps.table.size)
+    const byCharacters = WINDOWS_CHARACTERS / endpoints / endpoint.bodyCharacters
+    const rows = Math.min(WINDOW_MAX, WINDOWS_MAX / endpoints, byCharacters)
+    return Math.max(WINDOW_MIN, Math.floor(rows))
+  }
+
+  get #isScanDue(): boolean {
+    return this.#deps.clock.elapsedMs() - this.#scannedAtMs >= SCAN_MS
+  }
+
+  /**
+   * Scans all endpoints: finds the deliveries of other processes and the retries after a start,
+   * takes free customers, disables failing registrations, evicts idle state.
+   */
+  async #scan(): Promise<void> {
+    const { store, leases, clock, table, results } = this.#deps
+    this.#scannedAtMs = clock.elapsedMs()
+    const now = clock.now()
+    for (const no of await store.listFailing(now)) await store.disableRegistration(no, 'failing')
+    const pending = await store.listPendingEndpoints()
+    const free = pending.filter(({ customer, dueAt }) => dueAt <= now && !leases.holds(customer))
+    if (free.length > 0) await leases.take([...new Set(free.map(({ customer }) => customer))])
+    for (const { no, customer, dueAt } of pending) {
+      if (!leases.holds(customer)) continue
+      const endpoint = table.findOrCreate(no, customer)
+      endpoint.expectDueAt(dueAt)
+      this.consider(endpoint, now)
+    }
+    const isInUse = (endpoint: EndpointState) =>
+      endpoint.isFilling || this.#queue.has(endpoint) || results.hasHealth(endpoint)
+    table.evictIdle(now, clock.elapsedMs(), isInUse)
+  }
+}
