@@ -61,7 +61,7 @@ import type { Database } from './storage/database.ts'
 import { openDatabase } from './storage/open.ts'
 import type { ClockKeeper } from './system/clock.ts'
 import type { Tokens } from './tokens/grant.ts'
-import { changesOf } from './versions/declaration.ts'
+import { listVersionChanges } from './versions/declaration.ts'
 import { openVersions, type Versions } from './versions/versions.ts'
 
 export type { AppOptions } from './assembly/foundation.ts'
@@ -249,7 +249,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
     log,
     list,
     definitions: service.versions,
-    changes: changesOf(service.resources),
+    changes: listVersionChanges(service.resources),
     vendor: service.vendor,
     strict: config.strictVersion,
     publicUrl,
@@ -259,7 +259,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
   late.bind({
     renderObject: catalog.render,
     coveredBy: types.coveredBy,
-    livingVersion: versioning.living,
+    livingVersion: versioning.servedSuccessor,
     wakeDeliveries: deliveries.wake,
     revokeSubject: tokens.revokeSubject,
     evictPerson: people.forget,
@@ -294,7 +294,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
 function componentsOf(foundation: Foundation, modules: Modules): readonly Component[] {
   const { db, publicUrl } = foundation
   const { administration, bell, catalog, identify, list, perform, record, types } = modules
-  const livingVersion = modules.versioning.living
+  const livingVersion = modules.versioning.servedSuccessor
   return [
     { routes: openApiRoutes(modules.documents, publicUrl) },
     { routes: [protectedRoute], endpoints: resourceEndpoints(catalog, { db, list, perform }) },
@@ -376,12 +376,12 @@ function composePipeline(
     ),
     limit: quota.limit,
     crossSite: crossSite({ publicUrl, allows: cors.allowsCredentials }),
-    explicitVersion: versioning.steps.explicit,
+    explicitVersion: versioning.steps.requestedVersion,
     acceptable: acceptable(service.vendor),
     authenticate: authenticate({ verifiers, publicUrl, onUse: keys.recordUse }),
     limitVerified: quota.limitVerified,
     shed,
-    settledVersion: versioning.steps.settled,
+    settledVersion: versioning.steps.defaultVersion,
     authorize,
     versionSignals: versioning.steps.signals,
     versionUsage: versioning.steps.count,

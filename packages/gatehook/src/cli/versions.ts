@@ -3,9 +3,9 @@ import type { App } from '../app.ts'
 import { Failure } from '../kernel/failure.ts'
 import { isoTime } from '../kernel/time.ts'
 import { sql } from '../storage/sql.ts'
-import type { ShownVersion } from '../versions/announce.ts'
+import type { VersionRepresentation } from '../versions/calendar-update.ts'
 import { changelogMarkdown, changelogOf } from '../versions/changelog.ts'
-import { shownUsage } from '../versions/routes.ts'
+import { representUsage } from '../versions/routes.ts'
 import type { About, FamilySpec, Input } from './command.ts'
 import { parseDuration } from './duration.ts'
 import { cliActor, engine, engineOptions, known } from './engine.ts'
@@ -16,7 +16,7 @@ import { instantOf } from './typed.ts'
 
 const day = (instant: string | null): string => instant?.slice(0, 10) ?? dim('-')
 
-const stateOf = ({ state }: ShownVersion): string =>
+const stateOf = ({ state }: VersionRepresentation): string =>
   state === 'retired' ? alarm(state) : state === 'deprecated' ? yellow(state) : state
 
 /** The version of the command line; a sentence where there is none such. */
@@ -26,11 +26,11 @@ function versionOf(input: Input, app: App): string {
   throw new CommandError(`There is no version ${version}; there are ${app.versions.join(', ')}.`)
 }
 
-const shownIn = ({ versioning }: App, version: string): ShownVersion =>
-  versioning.shown().find((one) => one.version === version)!
+const shownIn = ({ versioning }: App, version: string): VersionRepresentation =>
+  versioning.list().find((one) => one.version === version)!
 
 const served = ({ versioning }: App): string[] =>
-  versioning.shown().flatMap((one) => (one.state === 'retired' ? [] : [one.version]))
+  versioning.list().flatMap((one) => (one.state === 'retired' ? [] : [one.version]))
 
 const usageOf = (version: string) => sql`
   SELECT no, customer, key_id, client_id, method, route, count, last_at
@@ -39,8 +39,12 @@ const usageOf = (version: string) => sql`
 
 /** A command that announces something; what needs force is refused with the flag that gives it. */
 interface Announcing extends About {
-  readonly wish: (input: Input, app: App, before: ShownVersion) => Readonly<Record<string, unknown>>
-  readonly said: (version: ShownVersion, app: App) => string
+  readonly wish: (
+    input: Input,
+    app: App,
+    before: VersionRepresentation,
+  ) => Readonly<Record<string, unknown>>
+  readonly said: (version: VersionRepresentation, app: App) => string
 }
 
 const announcing = ({ wish, said, ...about }: Announcing) =>
@@ -50,7 +54,7 @@ const announcing = ({ wish, said, ...about }: Announcing) =>
       const version = versionOf(input, app)
       const force = input.options.force === true
       const asked = { ...wish(input, app, shownIn(app, version)), force }
-      const act = app.versioning.announce(version, asked, cliActor())
+      const act = app.versioning.updateCalendar(version, asked, cliActor())
       return known('version', version, act).catch((error: unknown) => {
         if (!(error instanceof Failure) || error.code !== 'notice_too_short') throw error
         const why = error.errors?.[0]?.message ?? error.message
@@ -168,7 +172,7 @@ export const versions: FamilySpec = {
       rows:
         () =>
         ({ versioning }) =>
-          versioning.shown(),
+          versioning.list(),
       columns: {
         version: (one) => bold(one.version),
         state: stateOf,
@@ -186,7 +190,7 @@ export const versions: FamilySpec = {
       examples: [['gatehook versions usage v1', 'the latest call first']],
       rows: (input) => async (app) => {
         const rows = await app.db.arrays(usageOf(versionOf(input, app)))
-        return rows.map(shownUsage)
+        return rows.map(representUsage)
       },
       none: ({ args: [version] }) => `Nobody has called ${version}.`,
       columns: {

@@ -290,9 +290,9 @@ function actionPath(action: ActionDefinition, words: Words): JsonSchema {
 
 /** Sort, fields and filters of one resource, by the names of the version. */
 function ownParameters(entry: Entry, version: string): JsonSchema[] {
-  const { specs, ladder } = entry.shapes.get(version)!
+  const { specs, chain } = entry.shapes.get(version)!
   const inVersion = (columns: readonly string[]) =>
-    Object.keys(specs).filter((name) => columns.includes(ladder.renamed[name] ?? name))
+    Object.keys(specs).filter((name) => columns.includes(chain.renamed[name] ?? name))
   const { filter, sort } = entry.definition
   const ways = inVersion(sort).flatMap((name) => [name, `-${name}`])
   const csv = (name: string, words: readonly string[], description: string) => ({

@@ -4,7 +4,7 @@
  * takes has to be taken. Pure.
  */
 import type { FieldError } from '../kernel/failure.ts'
-import { lawBreach } from '../versions/change.ts'
+import { roundTripMismatch } from '../versions/change.ts'
 import type { FieldSpec } from './fields.ts'
 import type { AnyRow, Definition } from './resource.ts'
 import type { Specs } from './schema.ts'
@@ -18,7 +18,7 @@ export function probeMistakes(definition: Definition, versions: readonly string[
   const wrong = new Set<string>()
   for (const version of versions) {
     const shape = createShape(definition, versions, version)
-    if (shape.ladder.level) continue
+    if (shape.chain.isEmpty) continue
     for (const row of rows) tell(wrong, () => shownWrong(shape, row))
     for (const [name, value] of takenValues(definition, shape)) {
       tell(wrong, () => takenWrong(shape, newest, rows[0]!, name, value))
@@ -42,13 +42,10 @@ const shown = (value: unknown): string => {
 const because = ({ pointer, message }: FieldError): string => `${pointer?.slice(1)} ${message}`
 
 /** A row of the newest shape, gone down. */
-function shownWrong(
-  { version, specs, ladder, validators }: Shape,
-  row: AnyRow,
-): string | undefined {
+function shownWrong({ version, specs, chain, validators }: Shape, row: AnyRow): string | undefined {
   let old: AnyRow
   try {
-    old = ladder.down(row)
+    old = chain.down(row)
   } catch (error) {
     return `down() throws on the way to ${version}: ${(error as Error).message}`
   }
@@ -62,9 +59,9 @@ function shownWrong(
       'let down() give something that fits'
     )
   }
-  const breach = lawBreach(ladder, row)
+  const breach = roundTripMismatch(chain, row)
   if (breach === undefined) return undefined
-  const again = ladder.down(ladder.up(old))
+  const again = chain.down(chain.up(old))
   return (
     `${version} shows ${breach} as ${shown(old[breach])}, and as ${shown(again[breach])} once it ` +
     'was sent back: down(up(down(row))) must be down(row)'
@@ -76,10 +73,10 @@ function shownWrong(
  * and the bounds of fields that only changed their name or bounds. Other fields may well be
  * refused: not every text is a number.
  */
-function* takenValues(definition: Definition, { specs, ladder }: Shape) {
+function* takenValues(definition: Definition, { specs, chain }: Shape) {
   for (const [name, spec] of Object.entries(specs)) {
     if (spec === definition.fields[name] || spec.write === 'never') continue
-    const same = definition.fields[ladder.renamed[name] ?? '']?.kind === spec.kind
+    const same = definition.fields[chain.renamed[name] ?? '']?.kind === spec.kind
     if (spec.values || spec.kind === 'bool' || same) {
       for (const value of edgesOf(spec)) yield [name, value] as const
     }
@@ -89,16 +86,16 @@ function* takenValues(definition: Definition, { specs, ladder }: Shape) {
 const tooMuch = ['too_small', 'too_large', 'too_short', 'too_long', 'invalid_value']
 
 function takenWrong(
-  { version, ladder }: Shape,
+  { version, chain }: Shape,
   newest: Shape,
   row: AnyRow,
   name: string,
   value: unknown,
 ): string | undefined {
-  const lifted = ladder.up({ ...ladder.down(row), [name]: value })
+  const lifted = chain.up({ ...chain.down(row), [name]: value })
   const error = newest.validators
     .lifted(lifted)
-    .find((one) => tooMuch.includes(one.code) && ladder.pointer(one.pointer!.slice(1)) === name)
+    .find((one) => tooMuch.includes(one.code) && chain.oldFieldOf(one.pointer!.slice(1)) === name)
   return (
     error &&
     `${version} takes ${name} ${shown(value)}, but ${newest.version} does not: ` +

@@ -6,7 +6,7 @@ import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
-import { patchThrough } from '../versions/change.ts'
+import { patchThroughChain } from '../versions/change.ts'
 import type { Catalog, Entry } from './catalog.ts'
 import type { Operation as RowOperation } from './ownership.ts'
 import { type ActionDefinition, type AnyRow, type Definition, STATE_FIELD } from './resource.ts'
@@ -68,7 +68,7 @@ function rowId(call: Call): number {
 
 /** The row as it is now. In the newest version the event's text is the answer's text too. */
 function shown(shape: Shape, written: Written, status = 200): Answer {
-  const json = shape.ladder.level ? written.text : shape.encode(written.row)
+  const json = shape.chain.isEmpty ? written.text : shape.encode(written.row)
   return { status, json, headers: { etag: entityTag(json) } }
 }
 
@@ -120,7 +120,7 @@ function createOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
       const reach = reachOf(entry, call, 'create')
       const shape = shapeFor(entry, call)
       const sent = shape.validators.create(call.body)
-      const values = shape.ladder.level ? sent : lift(entry, shape, shape.ladder.up(sent))
+      const values = shape.chain.isEmpty ? sent : lift(entry, shape, shape.chain.up(sent))
       return perform(call, async (tx): Promise<Answer> => {
         const written = await inShape(shape, () => entry.rows.create(tx, reach, values))
         const answer = shown(shape, written, 201)
@@ -141,9 +141,9 @@ function updateOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
       const patch = shape.validators.patch(call.body)
       return perform(call, async (tx) => {
         const edit = (row: AnyRow) => {
-          const changed = shape.ladder.level
+          const changed = shape.chain.isEmpty
             ? patch
-            : lift(entry, shape, patchThrough(shape.ladder, row, patch).changed)
+            : lift(entry, shape, patchThroughChain(shape.chain, row, patch).changed)
           refuseFixed(entry.definition, row, changed)
           return changed
         }
@@ -216,7 +216,7 @@ function lift(entry: Entry, shape: Shape, made: AnyRow): AnyRow {
 
 /** Failures of the newest shape, their pointers brought down to the caller's version (§8.8). */
 async function inShape<T>(shape: Shape, change: () => Promise<T>): Promise<T> {
-  if (shape.ladder.level) return change()
+  if (shape.chain.isEmpty) return change()
   try {
     return await change()
   } catch (error) {
@@ -227,7 +227,7 @@ async function inShape<T>(shape: Shape, change: () => Promise<T>): Promise<T> {
 function inOldWords(shape: Shape, failure: Failure): Failure {
   const errors = (failure.errors ?? []).map((error) =>
     error.pointer
-      ? { ...error, pointer: `/${shape.ladder.pointer(error.pointer.slice(1))}` }
+      ? { ...error, pointer: `/${shape.chain.oldFieldOf(error.pointer.slice(1))}` }
       : error,
   )
   // The sentences of these two name the field; that of a wrong state names states.

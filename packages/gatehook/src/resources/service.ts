@@ -6,7 +6,7 @@
 import { engineEvents } from '../events/engine-types.ts'
 import type { ClaimsHook } from '../people/person.ts'
 import type { VersionDefinition } from '../versions/calendar.ts'
-import { readVersions, type VersionOptions } from '../versions/declaration.ts'
+import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
 import { DeclarationError, type Fields } from './fields.ts'
 import { ownershipMistakes } from './ownership.ts'
 import { probeMistakes } from './probe.ts'
@@ -91,7 +91,7 @@ export class Service {
 
 export function service(options: ServiceOptions): Service {
   requireMembers(options)
-  const { versions, mistakes } = readVersions(options.versions)
+  const { versions, mistakes } = parseVersions(options.versions)
   const definition = {
     name: options.name,
     vendor: options.vendor ?? 'gatehook',

@@ -1,12 +1,12 @@
 /**
  * A resource as one version shows it: rows to JSON text, bodies to rows. In the newest version a
- * row goes from the table's array straight to text; in an older one it goes down the ladder
+ * row goes from the table's array straight to text; in an older one it goes down the chain
  * first. Pure.
  */
 import type { View } from '../lists/collection.ts'
 import { cellEncoder, cellView, encodeCell } from '../lists/encode.ts'
 import type { Value } from '../storage/database.ts'
-import { type Ladder, ladder, shapeOf } from '../versions/change.ts'
+import { type ChangeChain, chainChanges, fieldsInVersion } from '../versions/change.ts'
 import type { FieldSpec } from './fields.ts'
 import type { AnyRow, Definition } from './resource.ts'
 import type { Specs } from './schema.ts'
@@ -16,7 +16,7 @@ import { createValidators, defaultsOf, fromWire, type Validators } from './valid
 export interface Shape {
   readonly version: string
   readonly specs: Specs
-  readonly ladder: Ladder
+  readonly chain: ChangeChain
   readonly validators: Validators
   readonly view: View
   readonly defaults: AnyRow
@@ -31,24 +31,26 @@ export function createShape(
   version: string,
   others: readonly Definition[] = [definition],
 ): Shape {
-  const steps = ladder(definition.changes, versions, version)
-  const specs = shapeOf(
+  const steps = chainChanges(definition.changes, versions, version)
+  const specs = fieldsInVersion(
     definition.fields,
-    definition.changes as Parameters<typeof shapeOf<FieldSpec>>[1],
+    definition.changes as Parameters<typeof fieldsInVersion<FieldSpec>>[1],
     versions,
     version,
   )
   const links = linker(definition, version, (name) => {
     const other = others.find((one) => one.name === name)
-    return other ? ladder(other.changes, versions, version).renamed : {}
+    return other ? chainChanges(other.changes, versions, version).renamed : {}
   })
   const encode = encoder(specs)
   return {
     version,
     specs,
-    ladder: steps,
+    chain: steps,
     validators: createValidators(specs),
-    view: steps.level ? newestView(definition, links) : olderView(definition, specs, steps, links),
+    view: steps.isEmpty
+      ? newestView(definition, links)
+      : olderView(definition, specs, steps, links),
     defaults: defaultsOf(specs),
     encode: (row) => encode(steps.down(row)),
   }
@@ -79,9 +81,9 @@ function newestView(definition: Definition, links: Linker): View {
 
 /**
  * Cells that no change touched go straight to text, as in the newest version; for the others the
- * row is made once and sinks down the ladder (bench row 17).
+ * row is made once and sinks down the chain (bench row 17).
  */
-function olderView(definition: Definition, specs: Specs, steps: Ladder, links: Linker): View {
+function olderView(definition: Definition, specs: Specs, steps: ChangeChain, links: Linker): View {
   const decode = decoder(definition)
   const newest = Object.keys(definition.fields)
   const cells = Object.entries(specs).map(([name, spec], n) => ({
@@ -108,7 +110,7 @@ function olderView(definition: Definition, specs: Specs, steps: Ladder, links: L
     fields: Object.keys(specs),
     renamed: steps.renamed,
     item(row, options) {
-      const old = steps.sink(decode(row))
+      const old = steps.downInPlace(decode(row))
       const body = options.fields ? some(row, old, options.fields) : whole(row, old)
       if (!options.links) return `{${body}}`
       return `{${body}${body === '' ? '' : ','}"_links":${links(decode(row))}}`
@@ -168,9 +170,9 @@ export const toCell = (value: unknown): Value =>
 
 /** An event's object from the shape it was recorded in to the shape a version shows (§9.11). */
 export function renderThrough(recorded: Shape, wanted: Shape, objectText: string): string {
-  if (recorded.version === wanted.version || (recorded.ladder.level && wanted.ladder.level)) {
+  if (recorded.version === wanted.version || (recorded.chain.isEmpty && wanted.chain.isEmpty)) {
     return objectText
   }
   const row = fromWire(recorded.specs, JSON.parse(objectText) as AnyRow)
-  return wanted.encode(recorded.ladder.up(row))
+  return wanted.encode(recorded.chain.up(row))
 }

@@ -1,9 +1,9 @@
 /**
- * What is announced about a version, and what follows from it and the clock alone (§8.5): its
- * state, its brownouts, the notice callers get. Pure. Instants are epoch milliseconds.
+ * The calendar of a version: its announced dates, and the state, brownouts and notice that follow
+ * from them and the clock (§8.5). Pure. Instants are epoch milliseconds.
  */
 
-/** An announced window in which the version is not served: `start` is in it, `end` is not. */
+/** An announced window in which the version is not served: from `start`, before `end`. */
 export interface Brownout {
   readonly start: number
   readonly end: number
@@ -21,20 +21,20 @@ export interface Calendar {
   readonly brownouts: readonly Brownout[]
 }
 
-/** What was announced after the declaration; `null` takes back what the declaration says. */
-export type Overrides = Partial<Calendar>
+/** An operator's changes of the declared calendar. `null` removes a declared member. */
+export type CalendarOverrides = Partial<Calendar>
 
-/** A version as the service declares it. */
-export interface VersionDefinition extends Overrides {
+/** A declared version. */
+export interface VersionDefinition extends CalendarOverrides {
   /** `v1`. */
   readonly name: string
-  /** `YYYY-MM-DD`: the day of its release, and its other name. */
+  /** `YYYY-MM-DD`: the day of its release, and a second name of the version. */
   readonly released: string
 }
 
-export type State = 'supported' | 'deprecated' | 'retired'
+export type VersionState = 'supported' | 'deprecated' | 'retired'
 
-export const NOTHING_ANNOUNCED: Calendar = {
+export const EMPTY_CALENDAR: Calendar = {
   deprecated_at: null,
   sunset_at: null,
   successor: null,
@@ -43,85 +43,88 @@ export const NOTHING_ANNOUNCED: Calendar = {
   brownouts: [],
 }
 
-/** Callers are told at least this long before a version is gone. */
+/** The minimum notice before a sunset. */
 export const NOTICE_MONTHS = 6
 
-/** Majors that are neither deprecated nor retired: the newest and the one before it. */
+/** The newest version and the one before it are supported. */
 export const SUPPORTED_MAX = 2
 
-export function stateAt({ deprecated_at, sunset_at }: Calendar, now: number): State {
+export function stateAt({ deprecated_at, sunset_at }: Calendar, now: number): VersionState {
   if (sunset_at !== null && now >= sunset_at) return 'retired'
   return deprecated_at !== null && now >= deprecated_at ? 'deprecated' : 'supported'
 }
 
-/** The brownout of this moment; a retired version has none. */
+/** Returns the current brownout. A retired version has none. */
 export function brownoutAt(calendar: Calendar, now: number): Brownout | undefined {
   if (stateAt(calendar, now) === 'retired') return undefined
   return calendar.brownouts.find(({ start, end }) => now >= start && now < end)
 }
 
-export interface Span {
+export interface CalendarSpan {
   readonly fromMs: number
   readonly untilMs: number
 }
 
-/** The longest span around `now` in which state and brownout stay as they are. */
-export function spanAround(calendar: Calendar, now: number): Span {
+/** Returns the longest span around `now` in which state and brownout do not change. */
+export function spanAround(calendar: Calendar, now: number): CalendarSpan {
   const { deprecated_at, sunset_at, brownouts } = calendar
-  const turns = [deprecated_at, sunset_at, ...brownouts.flatMap(({ start, end }) => [start, end])]
+  const instants = [
+    deprecated_at,
+    sunset_at,
+    ...brownouts.flatMap(({ start, end }) => [start, end]),
+  ]
   let fromMs = Number.NEGATIVE_INFINITY
   let untilMs = Number.POSITIVE_INFINITY
-  for (const turn of turns) {
-    if (turn === null) continue
-    if (turn <= now) fromMs = Math.max(fromMs, turn)
-    else untilMs = Math.min(untilMs, turn)
+  for (const instant of instants) {
+    if (instant === null) continue
+    if (instant <= now) fromMs = Math.max(fromMs, instant)
+    else untilMs = Math.min(untilMs, instant)
   }
   return { fromMs, untilMs }
 }
 
-/** The earliest sunset that needs no force: six calendar months on, the day cut to its month. */
+/** Returns the instant six calendar months later. A short month ends on its last day. */
 export function earliestSunset(now: number): number {
   const date = new Date(now)
   const day = date.getUTCDate()
   date.setUTCDate(1)
   date.setUTCMonth(date.getUTCMonth() + NOTICE_MONTHS)
-  const last = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()
-  date.setUTCDate(Math.min(day, last))
+  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()
+  date.setUTCDate(Math.min(day, lastDay))
   return date.getTime()
 }
 
-/** What a change of the calendar still has to answer for, each with its pointer. */
-export interface Objection {
+export interface CalendarMistake {
   readonly pointer: string
   readonly message: string
 }
 
-/** Why a calendar does not hold together, whoever wrote it. */
-export function contradictions(calendar: Calendar, version: string): Objection[] {
+/** Returns the contradictions inside a calendar. */
+export function calendarMistakes(calendar: Calendar, version: string): CalendarMistake[] {
   const { deprecated_at, sunset_at, successor, brownouts } = calendar
-  const wrong: Objection[] = []
+  const mistakes: CalendarMistake[] = []
   if (sunset_at !== null && deprecated_at === null) {
-    wrong.push({ pointer: '/deprecated_at', message: 'must be set while sunset_at is' })
+    mistakes.push({ pointer: '/deprecated_at', message: 'must be set while sunset_at is' })
   } else if (sunset_at !== null && deprecated_at !== null && sunset_at < deprecated_at) {
-    wrong.push({ pointer: '/sunset_at', message: 'must not lie before deprecated_at' })
+    mistakes.push({ pointer: '/sunset_at', message: 'must not lie before deprecated_at' })
   }
   if (successor === version) {
-    wrong.push({ pointer: '/successor', message: 'must be another version' })
+    mistakes.push({ pointer: '/successor', message: 'must be another version' })
   }
-  for (const [at, { start, end }] of brownouts.entries()) {
+  for (const [index, { start, end }] of brownouts.entries()) {
     if (end > start) continue
-    wrong.push({ pointer: `/brownouts/${at}/end`, message: 'must lie after start' })
+    mistakes.push({ pointer: `/brownouts/${index}/end`, message: 'must lie after start' })
   }
-  return wrong
+  return mistakes
 }
 
 /**
- * Whether a change needs force (§8.5): it gives callers less than the notice, or brings back what
- * they were told is gone. A sentence, or undefined.
+ * Returns why a change needs `force` (§8.5): the notice is too short, or a retired version returns.
+ * Undefined if it does not.
  */
-export function shortNotice(before: Calendar, after: Calendar, now: number): string | undefined {
+export function forceReason(before: Calendar, after: Calendar, now: number): string | undefined {
   if (stateAt(before, now) === 'retired' && stateAt(after, now) !== 'retired') {
-    return 'The version is retired; callers were told that it is gone.'
+    return 'The version is retired, and its callers were notified.'
   }
   if (after.sunset_at === null || after.sunset_at === before.sunset_at) return undefined
   if (after.sunset_at >= earliestSunset(now)) return undefined

@@ -1,149 +1,151 @@
 /**
- * Breaking changes between versions, composed (§8.8). Handlers, tables and events know the newest
- * shape only; an older version is reached by going `down` through every change above it, a
- * request comes
- * `up` the same way. Pure; knows no resource, no request and no database.
+ * Breaking changes between versions, composed (§8.8). Handlers, tables and events use the newest
+ * shape only. A response in an older version goes `down` through every later change; a request
+ * goes `up`. Pure; knows no resource, no request and no database.
  *
- * The law, which `lawBreach` checks on sample rows: `down(up(down(row)))` equals `down(row)`.
+ * The invariant, which `roundTripMismatch` checks on sample rows: `down(up(down(row)))` equals
+ * `down(row)`.
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: rows are untyped below the declaration
 type AnyRow = Record<string, any>
 
-/** A breaking change as its declaration tells it (§8.8). */
+/** The announcement of a breaking change (§8.8). */
 export interface VersionChange {
-  /** The resource it changed. */
   readonly resource: string
-  /** The version it came with. */
+  /** The version that introduced the change. */
   readonly version: string
   readonly why: string
 }
 
 export interface Change<Spec = unknown> {
-  /** The version the change came with; versions before it are served through it. */
+  /** The version that introduced the change. Older versions are served through it. */
   readonly version: string
   readonly why: string
   readonly had: Readonly<Record<string, Spec>>
   readonly hadNot: readonly string[]
   readonly up: (old: AnyRow) => AnyRow
   readonly down: (row: AnyRow) => AnyRow
-  /** Old name of a filter or sort → today's. */
+  /** Old name of a filter or sort → current name. */
   readonly renamed: Readonly<Record<string, string>>
 }
 
-/** The way between one older version and the newest. */
-export interface Ladder {
-  /** The version at the foot. */
+/** The changes between an older version and the newest. */
+export interface ChangeChain {
+  /** The older version. */
   readonly version: string
-  /** True where nothing changed: up and down give the row as it is. */
-  readonly level: boolean
+  /** True if there is no change: `up` and `down` return the row itself. */
+  readonly isEmpty: boolean
+  /** Converts a row of the newest version to the older version. */
   down(row: AnyRow): AnyRow
   /**
-   * `down` for a row that is used up: it is changed in place, which costs no copies. Fields of
-   * newer versions may be left over in it.
+   * Converts a row in place, without a copy. Fields of newer versions can remain in it.
    */
-  sink(row: AnyRow): AnyRow
+  downInPlace(row: AnyRow): AnyRow
+  /** Converts a row of the older version to the newest. */
   up(old: AnyRow): AnyRow
-  /** Names of this version a filter or sort may say → the newest name, or `NOT_ASKED`. */
+  /** Old name of a filter or sort → newest name, or `NOT_A_COLUMN`. */
   readonly renamed: Readonly<Record<string, string>>
-  /** Fields that one change made together, of what it had. */
-  readonly together: readonly (readonly string[])[]
-  /** For an error's pointer: the old fields a newest field is made from. */
-  pointer(newest: string): string
+  /** The fields that each change writes together. */
+  readonly fieldGroups: readonly (readonly string[])[]
+  /** Returns the old field for the error pointer of a newest field. */
+  oldFieldOf(newest: string): string
 }
 
 /**
- * The newest name of an old field that a change made into something else: no column holds its
- * values, so no list is filtered or sorted by it, not even by a newer column of the same name.
+ * The newest name of an old field whose value a change converted. No column stores its values, so
+ * no list is filtered or sorted by it, not even by a newer column of the same name.
  */
-const NOT_ASKED = ''
+const NOT_A_COLUMN = ''
 
-/** `changes`: newest first, as declared. `versions`: all majors, oldest first. */
-export function ladder(
+/**
+ * Composes the changes that an older version is served through.
+ *
+ * @param changes newest first, as declared
+ * @param versions all majors, oldest first
+ */
+export function chainChanges(
   changes: readonly Change[],
   versions: readonly string[],
   version: string,
-): Ladder {
-  const at = versions.indexOf(version)
-  const steps = changes.filter((change) => versions.indexOf(change.version) > at)
+): ChangeChain {
+  const later = changesAfter(changes, versions, version)
   return {
     version,
-    level: steps.length === 0,
-    down: (row) => steps.reduce(stepDown, row),
-    sink(row) {
-      for (const step of steps) Object.assign(row, step.down(row))
+    isEmpty: later.length === 0,
+    down: (row) => later.reduce(applyDown, row),
+    downInPlace(row) {
+      for (const change of later) Object.assign(row, change.down(row))
       return row
     },
-    up: (old) => steps.reduceRight(stepUp, old),
-    renamed: renamedThrough(steps),
-    together: steps.map((step) => step.hadNot),
-    pointer: (newest) => pointerDown(steps, newest),
+    up: (old) => later.reduceRight(applyUp, old),
+    renamed: composeRenames(later),
+    fieldGroups: later.map((change) => change.hadNot),
+    oldFieldOf: (newest) => oldFieldOf(later, newest),
   }
 }
 
-/**
- * The shape of `version`: the newest fields with every change above it undone, each old field at
- * the place of what it became.
- */
-export function shapeOf<Spec>(
+const changesAfter = <Spec>(
+  changes: readonly Change<Spec>[],
+  versions: readonly string[],
+  version: string,
+): Change<Spec>[] => {
+  const index = versions.indexOf(version)
+  return changes.filter((change) => versions.indexOf(change.version) > index)
+}
+
+/** Returns the fields of an older version. Each old field takes the position of its replacement. */
+export const fieldsInVersion = <Spec>(
   newest: Readonly<Record<string, Spec>>,
   changes: readonly Change<Spec>[],
   versions: readonly string[],
   version: string,
-): Record<string, Spec> {
-  const at = versions.indexOf(version)
-  return changes
-    .filter((change) => versions.indexOf(change.version) > at)
-    .reduce<Record<string, Spec>>(shapeBefore, { ...newest })
-}
+): Record<string, Spec> =>
+  changesAfter(changes, versions, version).reduce<Record<string, Spec>>(fieldsBefore, { ...newest })
 
-function shapeBefore<Spec>(
-  shape: Readonly<Record<string, Spec>>,
+function fieldsBefore<Spec>(
+  fields: Readonly<Record<string, Spec>>,
   { had, hadNot, renamed }: Change<Spec>,
 ): Record<string, Spec> {
-  const olds = Object.keys(had)
-  const placeOf = (old: string) =>
+  const oldNames = Object.keys(had)
+  const replacementOf = (old: string) =>
     renamed[old] ??
-    (hadNot.includes(old) ? old : hadNot[Math.min(olds.indexOf(old), hadNot.length - 1)])
+    (hadNot.includes(old) ? old : hadNot[Math.min(oldNames.indexOf(old), hadNot.length - 1)])
   const before: Record<string, Spec> = {}
-  for (const [name, spec] of Object.entries(shape)) {
+  for (const [name, spec] of Object.entries(fields)) {
     if (!hadNot.includes(name)) before[name] = spec
-    for (const old of olds) if (placeOf(old) === name) before[old] = had[old]!
+    for (const old of oldNames) if (replacementOf(old) === name) before[old] = had[old]!
   }
   return { ...before, ...had }
 }
 
-/**
- * A body that names only some fields cannot go up by itself: a row is needed around it (§8.8
- * PATCH).
- */
-export interface PatchUp {
-  /** The changed fields in the newest shape. */
+/** A merge patch of an older version, in the newest shape. */
+export interface ChainedPatch {
   readonly changed: AnyRow
-  /** The whole row in the newest shape, to validate. */
+  /** The whole row, to validate. */
   readonly row: AnyRow
 }
 
 /**
- * PATCH in an old version: the row goes down, the patch is merged, the result goes up, and only
- * fields whose `up` result the patch changed are written. So a field that loses detail on the way
- * down keeps it unless the patch touches it.
+ * Applies a merge patch of an older version (§8.8): the row goes down, the patch is merged, and
+ * the result goes up. Only fields whose `up` result differs are written, so a field that loses
+ * detail on the way down stays unless the patch changes it.
  *
- * Where the row would then not show what was sent, what was made together is written together:
- * "Anna Maria Sibylla", stored as "Anna Maria" and "Sibylla", comes up as "Anna" and "Maria
- * Sibylla"; patched to "Anna Merian", only the last name differs, and the first one must follow.
+ * If the row would then not read as it was sent, all fields of the change are written.
+ * "Anna Maria Sibylla" is stored as "Anna Maria" and "Sibylla", and goes up as "Anna" and
+ * "Maria Sibylla". A patch to "Anna Merian" changes only the last name; the first must follow.
  */
-export function patchThrough(ladder: Ladder, row: AnyRow, patch: AnyRow): PatchUp {
-  if (ladder.level) return { changed: patch, row: { ...row, ...patch } }
-  const before = ladder.down(row)
-  const lifted = ladder.up(before)
-  const after = ladder.up({ ...before, ...patch })
+export function patchThroughChain(chain: ChangeChain, row: AnyRow, patch: AnyRow): ChainedPatch {
+  if (chain.isEmpty) return { changed: patch, row: { ...row, ...patch } }
+  const before = chain.down(row)
+  const unpatched = chain.up(before)
+  const after = chain.up({ ...before, ...patch })
   const changed: AnyRow = {}
   for (const [name, value] of Object.entries(after)) {
-    if (value !== lifted[name]) changed[name] = value
+    if (value !== unpatched[name]) changed[name] = value
   }
-  if (!sameShown(ladder, { ...row, ...changed }, after)) {
-    for (const group of ladder.together) {
+  if (!isSameBelow(chain, { ...row, ...changed }, after)) {
+    for (const group of chain.fieldGroups) {
       if (!group.some((name) => Object.hasOwn(changed, name))) continue
       for (const name of group) if (Object.hasOwn(after, name)) changed[name] = after[name]
     }
@@ -151,26 +153,28 @@ export function patchThrough(ladder: Ladder, row: AnyRow, patch: AnyRow): PatchU
   return { changed, row: { ...row, ...changed } }
 }
 
-/** The first field at which the law fails for a row, or undefined. */
-export function lawBreach(ladder: Ladder, row: AnyRow): string | undefined {
-  const once = ladder.down(row)
-  const again = ladder.down(ladder.up(once))
-  const names = new Set([...Object.keys(once), ...Object.keys(again)])
-  return [...names].find((name) => !Object.is(once[name], again[name]))
+function isSameBelow(chain: ChangeChain, left: AnyRow, right: AnyRow): boolean {
+  const lower = chain.down(left)
+  return Object.entries(chain.down(right)).every(([name, value]) => Object.is(value, lower[name]))
 }
 
-function sameShown(ladder: Ladder, one: AnyRow, other: AnyRow): boolean {
-  const shown = ladder.down(one)
-  return Object.entries(ladder.down(other)).every(([name, value]) => Object.is(value, shown[name]))
+/** Returns the first field that violates the invariant, or undefined. */
+export function roundTripMismatch(chain: ChangeChain, row: AnyRow): string | undefined {
+  const first = chain.down(row)
+  const second = chain.down(chain.up(first))
+  const names = new Set([...Object.keys(first), ...Object.keys(second)])
+  return [...names].find((name) => !Object.is(first[name], second[name]))
 }
 
-function stepDown(row: AnyRow, change: Change): AnyRow {
-  return { ...omit(row, change.hadNot), ...change.down(row) }
-}
+const applyDown = (row: AnyRow, change: Change): AnyRow => ({
+  ...omit(row, change.hadNot),
+  ...change.down(row),
+})
 
-function stepUp(old: AnyRow, change: Change): AnyRow {
-  return { ...omit(old, Object.keys(change.had)), ...change.up(old) }
-}
+const applyUp = (old: AnyRow, change: Change): AnyRow => ({
+  ...omit(old, Object.keys(change.had)),
+  ...change.up(old),
+})
 
 function omit<T>(row: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
   const rest = { ...row }
@@ -178,29 +182,30 @@ function omit<T>(row: Readonly<Record<string, T>>, names: readonly string[]): Re
   return rest
 }
 
-function renamedThrough(steps: readonly Change[]): Record<string, string> {
-  let above: Record<string, string> = {}
-  for (const step of steps) {
-    const here = omit(above, step.hadNot)
-    for (const old of Object.keys(step.had)) {
-      const newer = step.renamed[old]
-      here[old] = newer === undefined ? NOT_ASKED : (above[newer] ?? newer)
+function composeRenames(changes: readonly Change[]): Record<string, string> {
+  let newer: Record<string, string> = {}
+  for (const change of changes) {
+    const names = omit(newer, change.hadNot)
+    for (const old of Object.keys(change.had)) {
+      const next = change.renamed[old]
+      names[old] = next === undefined ? NOT_A_COLUMN : (newer[next] ?? next)
     }
-    above = here
+    newer = names
   }
-  return above
+  return newer
 }
 
-/**
- * The old field itself where it was only renamed, else the one that stands at its place in `had`.
- */
-function pointerDown(steps: readonly Change[], newest: string): string {
+/** Returns the renamed old field, else the one at the same position in `had`. */
+function oldFieldOf(changes: readonly Change[], newest: string): string {
   let name = newest
-  for (const { had, hadNot, renamed } of steps) {
-    const at = hadNot.indexOf(name)
-    if (at < 0) continue
-    const old = Object.keys(had)
-    name = old.find((one) => renamed[one] === name) ?? old[Math.min(at, old.length - 1)] ?? name
+  for (const { had, hadNot, renamed } of changes) {
+    const index = hadNot.indexOf(name)
+    if (index < 0) continue
+    const oldNames = Object.keys(had)
+    name =
+      oldNames.find((old) => renamed[old] === name) ??
+      oldNames[Math.min(index, oldNames.length - 1)] ??
+      name
   }
   return name
 }

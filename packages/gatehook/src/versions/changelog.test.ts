@@ -30,7 +30,7 @@ const service = {
   ],
 }
 
-test('each version tells why it broke what it broke, newest first', () => {
+test('the changelog lists the breaking changes of each version, newest first', () => {
   const text = changelogMarkdown(changelogOf(service))
   assert.equal(
     text,
@@ -41,7 +41,7 @@ test('each version tells why it broke what it broke, newest first', () => {
       '## v2 (2025-01-01)\n',
       '- **people**: Mail is e-mail. (mail → email)\n',
       '## v1 (2024-01-01)\n',
-      'Nothing that breaks a caller.\n',
+      'No breaking changes.\n',
     ].join('\n'),
   )
 })

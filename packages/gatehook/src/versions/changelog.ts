@@ -1,25 +1,25 @@
 /**
- * What changed with each version, from the reasons given in `.before()` (§8.8). Pure: the CLI, the
- * docs and the console show what is made here. Calendars are not here, `calendar.ts` has them.
+ * The changelog of the versions, from the reasons in `.before()` (§8.8). Pure. The CLI, the docs
+ * and the console print it; `calendar.ts` has the dates of versions.
  */
 import type { Change } from './change.ts'
 
-/** What is read of a service; its definition fits. */
-export interface Changing {
+/** The part of a service definition that the changelog reads. */
+export interface ChangelogSource {
   readonly versions: readonly { readonly name: string; readonly released: string }[]
   readonly resources: readonly { readonly name: string; readonly changes: readonly Change[] }[]
 }
 
-/** One breaking change, as those who move to the version need it. */
+/** One breaking change, for callers who migrate. */
 export interface ChangelogLine {
   /** The collection: `orders`. */
   readonly resource: string
   readonly why: string
-  /** Old name → new name: the value is the same. */
+  /** Old name → new name of fields with an unchanged value. */
   readonly renamed: Readonly<Record<string, string>>
-  /** Fields of the version before that are gone or became something else. */
+  /** Fields that the change removed or converted. */
   readonly before: readonly string[]
-  /** Fields that stand in their place; a name on both sides changed its meaning or type. */
+  /** Their replacements. A name in both lists has a new meaning or type. */
   readonly after: readonly string[]
 }
 
@@ -27,50 +27,52 @@ export interface ChangelogEntry {
   readonly version: string
   /** `YYYY-MM-DD`. */
   readonly released: string
-  /** Empty where a version only added. */
+  /** Empty for a version with additions only. */
   readonly changes: readonly ChangelogLine[]
 }
 
-/** Every version with its breaking changes, the newest version first. */
-export function changelogOf({ versions, resources }: Changing): ChangelogEntry[] {
+/** Returns every version with its breaking changes, newest first. */
+export function changelogOf({ versions, resources }: ChangelogSource): ChangelogEntry[] {
   return versions.toReversed().map(({ name: version, released }) => ({
     version,
     released,
     changes: resources.flatMap(({ name: resource, changes }) =>
-      changes.filter((one) => one.version === version).map((change) => line(resource, change)),
+      changes
+        .filter((change) => change.version === version)
+        .map((change) => changelogLine(resource, change)),
     ),
   }))
 }
 
-function line(resource: string, { why, had, hadNot, renamed }: Change): ChangelogLine {
-  const olds = Object.keys(renamed)
-  const news = Object.values(renamed)
+function changelogLine(resource: string, { why, had, hadNot, renamed }: Change): ChangelogLine {
   return {
     resource,
     why,
     renamed,
-    before: Object.keys(had).filter((name) => !olds.includes(name)),
-    after: hadNot.filter((name) => !news.includes(name)),
+    before: Object.keys(had).filter((name) => !Object.hasOwn(renamed, name)),
+    after: hadNot.filter((name) => !Object.values(renamed).includes(name)),
   }
 }
 
-/** What a line says of fields: `mail → email; first, last in place of full_name`. */
-export function fieldsOf({ renamed, before, after }: ChangelogLine): string {
+/** Returns a summary of the fields: `mail → email; first, last in place of full_name`. */
+function summarizeFields({ renamed, before, after }: ChangelogLine): string {
   const parts = Object.entries(renamed).map(([old, now]) => `${old} → ${now}`)
-  const [were, are] = [before.join(', '), after.join(', ')]
-  if (were !== '' && were === are) parts.push(`${were} changed`)
-  else if (were !== '' && are !== '') parts.push(`${are} in place of ${were}`)
-  else if (were !== '') parts.push(`${were} removed`)
-  else if (are !== '') parts.push(`${are} new`)
+  const [removed, added] = [before.join(', '), after.join(', ')]
+  if (removed !== '' && removed === added) parts.push(`${removed} changed`)
+  else if (removed !== '' && added !== '') parts.push(`${added} in place of ${removed}`)
+  else if (removed !== '') parts.push(`${removed} removed`)
+  else if (added !== '') parts.push(`${added} new`)
   return parts.join('; ')
 }
 
-/** The changelog as Markdown, one section a version. */
+/** Formats the changelog as Markdown, one section per version. */
 export function changelogMarkdown(entries: readonly ChangelogEntry[]): string {
   return entries
     .map(({ version, released, changes }) => {
-      const lines = changes.map((one) => `- **${one.resource}**: ${one.why} (${fieldsOf(one)})`)
-      const body = lines.length > 0 ? lines.join('\n') : 'Nothing that breaks a caller.'
+      const lines = changes.map(
+        (line) => `- **${line.resource}**: ${line.why} (${summarizeFields(line)})`,
+      )
+      const body = lines.length > 0 ? lines.join('\n') : 'No breaking changes.'
       return `## ${version} (${released})\n\n${body}\n`
     })
     .join('\n')

@@ -1,69 +1,70 @@
 /**
- * Which version a call is served in (§8.1–8.4, §8.7), in two steps: what the call names is judged
- * before anybody is asked who they are; what it leaves open is settled once the credential, and
- * its pin, are known. A version that is gone ends the call in either.
+ * Selects the version that serves a request (§8.1–8.4, §8.7) in two steps. The first reads the
+ * version that the request names, before authentication. The second uses the pin of the credential,
+ * or the default. Either step ends a request of a retired version with 410.
  */
 import type { Answer, Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Board, Standing } from './board.ts'
-import type { Naming } from './naming.ts'
+import type { VersionReader } from './requested-version.ts'
+import type { VersionStatus, VersionStatuses } from './version-statuses.ts'
 
 export interface NegotiationDeps {
-  readonly board: Board
-  readonly naming: Naming
-  /** A version must be named, or the credential pinned to one. */
+  readonly statuses: VersionStatuses
+  readonly reader: VersionReader
+  /** The request must name a version, or its credential must be pinned to one. */
   readonly strict: boolean
-  /** The answer where the version is retired or browns out. */
-  readonly gone: (call: Call, standing: Standing) => Answer | Promise<Answer>
+  /** Creates the 410 of a retired version, or of one in a brownout. */
+  readonly respondGone: (call: Call, status: VersionStatus) => Answer | Promise<Answer>
 }
 
-/** Behind the path, `Accept` chooses between JSON and the vendor's type, and how errors look. */
+/** With a version in the path, `Accept` selects JSON or the vendor type. */
 const VARY_PATH = 'Accept'
-/** Without a version in the path everything that can name one chooses, the pin included. */
+/** Without it, every header that can name a version selects the response. */
 const VARY_OPEN = 'Accept, X-API-Version, API-Version'
 
-const underApi = (path: string): boolean => path.startsWith('/api/') || path === '/api'
+const isUnderApi = (path: string): boolean => path.startsWith('/api/') || path === '/api'
 
 export interface NegotiationSteps {
-  readonly explicit: Step
-  readonly settled: Step
+  readonly requestedVersion: Step
+  readonly defaultVersion: Step
 }
 
-export function negotiation({ board, naming, strict, gone }: NegotiationDeps): NegotiationSteps {
-  const name = (call: Call, version: string) => {
+export function negotiationSteps(deps: NegotiationDeps): NegotiationSteps {
+  const { statuses, reader, strict, respondGone } = deps
+  const setVersion = (call: Call, version: string) => {
     call.version = version
     call.out['x-api-version'] = version
   }
   const serve = (call: Call, version: string): Answer | Promise<Answer> | undefined => {
-    const standing = board.standing(version)
-    if (!standing) throw unsupportedPin(version)
-    name(call, version)
-    return standing.gone ? gone(call, standing) : undefined
+    const status = statuses.statusOf(version)
+    if (!status) throw unsupportedPin(version)
+    setVersion(call, version)
+    return status.isGone ? respondGone(call, status) : undefined
   }
 
   return {
-    explicit(call) {
-      const inPath = call.versionSegment !== undefined
-      if (!inPath && call.kind === 'unknown' && !underApi(call.path)) return undefined
-      call.out.vary = inPath ? VARY_PATH : VARY_OPEN
-      const version = naming.versionOf(call)
+    requestedVersion(call) {
+      const hasSegment = call.versionSegment !== undefined
+      if (!hasSegment && call.kind === 'unknown' && !isUnderApi(call.path)) return undefined
+      call.out.vary = hasSegment ? VARY_PATH : VARY_OPEN
+      const version = reader.versionOf(call)
       if (version !== undefined) return serve(call, version)
-      // Named already for those who get no further than the credential.
-      if (call.kind === 'api' && !strict) name(call, board.oldest())
+      // A response to a rejected credential also names a version.
+      if (call.kind === 'api' && !strict) setVersion(call, statuses.oldestServed())
       return undefined
     },
 
-    settled(call) {
+    defaultVersion(call) {
       if (call.versionSegment !== undefined) return undefined
       const pin = call.principal?.version
       if (pin !== undefined) {
-        if (naming.versionOf(call) === undefined) return serve(call, pin)
+        if (reader.versionOf(call) === undefined) return serve(call, pin)
       } else if (call.version === undefined && call.operation) {
         throw new Failure('version_required')
       }
-      // What was named is judged; what was not may have been the oldest in a brownout.
-      const standing = call.version === undefined ? undefined : board.standing(call.version)
-      return standing?.gone ? gone(call, standing) : undefined
+      // The first step has checked a requested version; the default can be in a brownout.
+      const status = call.version === undefined ? undefined : statuses.statusOf(call.version)
+      return status?.isGone ? respondGone(call, status) : undefined
     },
   }
 }
@@ -71,5 +72,5 @@ export function negotiation({ board, naming, strict, gone }: NegotiationDeps): N
 const unsupportedPin = (version: string): Failure =>
   new Failure(
     'unsupported_version',
-    `The credential is pinned to ${version}, which does not exist any more. Name a version.`,
+    `The credential is pinned to ${version}, which no longer exists. Name a version.`,
   )

@@ -1,6 +1,6 @@
 /**
- * Answers of a version that is gone (§8.7): 410 for good, or for the length of a brownout. Whoever
- * calls is named for the ledger where their credential verifies, and judged in no case.
+ * The 410 of a retired version, and of one in a brownout (§8.7). It identifies the caller for the
+ * usage count, and never rejects a credential.
  */
 import type { Identify } from '../access/authenticate.ts'
 import type { Answer, Call } from '../http/call.ts'
@@ -9,39 +9,37 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
-import type { Standing } from './board.ts'
 import { upgradeUrl } from './signals.ts'
+import type { VersionStatus } from './version-statuses.ts'
 
-/** The version may come back, so that nobody on the way is to remember this. */
-const FORGET = { 'cache-control': 'no-store' }
+/** The version can return, so intermediaries must not cache the 410. */
+const NO_STORE = { 'cache-control': 'no-store' }
 
-export const createGone =
+export const goneResponder =
   (clock: Clock, identify: Identify) =>
-  (call: Call, standing: Standing): Answer | Promise<Answer> => {
-    const answer = () =>
-      standing.state === 'retired'
-        ? { status: 410, json: standing.retirement, headers: { ...FORGET } }
-        : brownedOut(call, standing, clock.now())
-    if (call.principal) return answer()
-    const name = (principal: Principal | undefined) => {
+  (call: Call, status: VersionStatus): Answer | Promise<Answer> => {
+    const respond = (principal: Principal | undefined): Answer => {
       call.principal = principal
-      return answer()
+      return status.state === 'retired'
+        ? { status: 410, json: status.retirement, headers: { ...NO_STORE } }
+        : brownoutResponse(call, status, clock.now())
     }
-    const known = identify(call)
-    return known instanceof Promise ? known.then(name) : name(known)
+    if (call.principal) return respond(call.principal)
+    const principal = identify(call)
+    return principal instanceof Promise ? principal.then(respond) : respond(principal)
   }
 
-/** The usual envelope, with `upgrade_url` beside it. */
-function brownedOut(call: Call, standing: Standing, now: number): Answer {
-  const { end } = standing.brownout!
+/** The usual error envelope, with `upgrade_url`. */
+function brownoutResponse(call: Call, status: VersionStatus, now: number): Answer {
+  const { end } = status.brownout!
   const seconds = Math.max(1, Math.ceil((end - now) / 1000))
   const failure = new Failure(
     'api_version_brownout',
-    `Version ${standing.version} is switched off until ${isoTime(end)}, as announced.`,
-    { headers: { ...FORGET, 'retry-after': String(seconds) } },
+    `Version ${status.version} is unavailable until ${isoTime(end)}, as announced.`,
+    { headers: { ...NO_STORE, 'retry-after': String(seconds) } },
   )
   const { accept } = call.headers
   const answer = problem(failure, { requestId: call.id, accept, path: call.path })
-  const url = JSON.stringify(upgradeUrl(standing))
+  const url = JSON.stringify(upgradeUrl(status))
   return { ...answer, json: `${answer.json!.slice(0, -1)},"upgrade_url":${url}}` }
 }

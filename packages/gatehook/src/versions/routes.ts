@@ -1,4 +1,4 @@
-/** `/admin/versions` (§13): what is announced, and who still calls. */
+/** `/admin/versions` (§13): calendars, and the callers of each version. */
 import { actorOf } from '../audit/store.ts'
 import { json, type Route, route } from '../http/call.ts'
 import { requireMatch } from '../http/conditional.ts'
@@ -7,20 +7,25 @@ import { isoTime } from '../kernel/time.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Value } from '../storage/database.ts'
-import { type AnnounceDeps, announce, type ShownVersion, shownVersion } from './announce.ts'
-import type { Board } from './board.ts'
-import type { Ledger } from './ledger.ts'
+import {
+  type CalendarUpdateDeps,
+  representVersion,
+  updateCalendar,
+  type VersionRepresentation,
+} from './calendar-update.ts'
+import type { UsageCounter } from './usage-counter.ts'
+import type { VersionStatuses } from './version-statuses.ts'
 
-export interface VersionRouteDeps extends AnnounceDeps {
+export interface VersionRouteDeps extends CalendarUpdateDeps {
   readonly list: Lister
-  readonly ledger: Ledger
+  readonly usage: UsageCounter
 }
 
-/** Names of versions are declared, `v` and digits: never request data. */
-const named = (versions: readonly string[]): string =>
+/** Version names are declared, `v` and digits, and never request data. */
+const sqlList = (versions: readonly string[]): string =>
   versions.map((version) => `'${version}'`).join(', ')
 
-const versionList = (versions: readonly string[]): Collection => ({
+const versionCollection = (versions: readonly string[]): Collection => ({
   name: 'api_versions',
   table: 'gh_versions',
   columns: [{ name: 'version', type: 'text' }],
@@ -29,51 +34,58 @@ const versionList = (versions: readonly string[]): Collection => ({
   counted: false,
   filter: [],
   sort: ['version'],
-  where: `version IN (${named(versions)})`,
+  where: `version IN (${sqlList(versions)})`,
 })
 
-/** An item made of what a row stands for, in the order of its members. */
+/** Creates a view whose items have the members of `represent(row)`, in their order. */
 function viewOf<T extends object>(
   fields: readonly (keyof T & string)[],
-  show: (row: readonly Value[]) => T,
+  represent: (row: readonly Value[]) => T,
   links: (row: readonly Value[]) => Record<string, string>,
 ): View {
   return {
     fields,
     item(row, options) {
-      const all = Object.entries(show(row))
-      const shown = options.fields ? all.filter(([name]) => options.fields!.has(name)) : all
-      if (options.links) shown.push(['_links', links(row)])
-      return JSON.stringify(Object.fromEntries(shown))
+      const members = Object.entries(represent(row)).filter(
+        ([name]) => options.fields?.has(name) ?? true,
+      )
+      if (options.links) members.push(['_links', links(row)])
+      return JSON.stringify(Object.fromEntries(members))
     },
   }
 }
 
-const versionFields: readonly (keyof ShownVersion)[] = [
-  ...(['version', 'state', 'released', 'deprecated_at', 'sunset_at'] as const),
-  ...(['successor', 'migration_guide', 'sunset_link', 'brownouts'] as const),
+const versionFields: readonly (keyof VersionRepresentation)[] = [
+  'version',
+  'state',
+  'released',
+  'deprecated_at',
+  'sunset_at',
+  'successor',
+  'migration_guide',
+  'sunset_link',
+  'brownouts',
 ]
 
-const versionView = (board: Board): View =>
-  viewOf<ShownVersion>(
+const versionView = (statuses: VersionStatuses): View =>
+  viewOf<VersionRepresentation>(
     versionFields,
-    ([version]) => shownVersion(board.standing(String(version))!),
+    ([version]) => representVersion(statuses.statusOf(String(version))!),
     ([version]) => ({
       self: `/admin/versions/${version}`,
       usage: `/admin/versions/${version}/usage`,
     }),
   )
 
-const usageColumns = ['customer', 'key_id', 'client_id', 'method', 'route', 'count', 'last_at']
+const usageTextColumns = ['customer', 'key_id', 'client_id', 'method', 'route'] as const
+const usageColumns = [...usageTextColumns, 'count', 'last_at'] as const
 
-const usageList = (version: string): Collection => ({
+const usageCollection = (version: string): Collection => ({
   name: `usage of ${version}`,
   table: 'gh_version_usage',
   columns: [
     { name: 'no', type: 'int' },
-    ...(['customer', 'key_id', 'client_id', 'method', 'route'] as const).map(
-      (name) => ({ name, type: 'text' }) as const,
-    ),
+    ...usageTextColumns.map((name) => ({ name, type: 'text' }) as const),
     { name: 'count', type: 'int' },
     { name: 'last_at', type: 'time' },
   ],
@@ -86,8 +98,8 @@ const usageList = (version: string): Collection => ({
   where: `version = '${version}'`,
 })
 
-/** One caller on one route, as `/admin/versions/{v}/usage` lists it. */
-export interface ShownUsage {
+/** The requests of one caller on one route, in `/admin/versions/{v}/usage`. */
+export interface UsageRepresentation {
   readonly customer: string
   readonly key_id: string | null
   readonly client_id: string | null
@@ -97,8 +109,8 @@ export interface ShownUsage {
   readonly last_at: string
 }
 
-/** From the cells of `usageColumns`, behind the row's number. */
-export function shownUsage([, ...cells]: readonly Value[]): ShownUsage {
+/** Represents a row: its number, then the cells of `usageColumns`. */
+export function representUsage([, ...cells]: readonly Value[]): UsageRepresentation {
   const [customer, keyId, clientId, method, route, count, lastMs] = cells
   return {
     customer: String(customer),
@@ -111,46 +123,44 @@ export function shownUsage([, ...cells]: readonly Value[]): ShownUsage {
   }
 }
 
-const usageView: View = viewOf<ShownUsage>(
-  usageColumns as (keyof ShownUsage)[],
-  shownUsage,
-  () => ({}),
-)
+const usageView: View = viewOf<UsageRepresentation>(usageColumns, representUsage, () => ({}))
 
 export function versionRoutes(deps: VersionRouteDeps): Route[] {
-  const { board, list, ledger } = deps
-  const all = versionList(board.versions)
-  const usages = new Map(board.versions.map((version) => [version, usageList(version)]))
-  const view = versionView(board)
+  const { statuses, list, usage } = deps
+  const versions = versionCollection(statuses.versions)
+  const usageCollections = new Map(
+    statuses.versions.map((version) => [version, usageCollection(version)]),
+  )
+  const view = versionView(statuses)
   return [
     route('/admin/versions', {
-      GET: { handle: (call) => list(call, all, view) },
+      GET: { handle: (call) => list(call, versions, view) },
     }),
     route('/admin/versions/:version', {
       GET: {
         handle({ params }) {
-          const standing = board.standing(params.version!)
-          if (!standing) throw new Failure('not_found')
-          return json(200, shownVersion(standing))
+          const status = statuses.statusOf(params.version!)
+          if (!status) throw new Failure('not_found')
+          return json(200, representVersion(status))
         },
       },
       PUT: {
         body: 'required',
         async handle(call) {
           const { params, body } = call
-          const standing = board.standing(params.version!)
-          if (standing) requireMatch(call, () => JSON.stringify(shownVersion(standing)))
-          return json(200, await announce(deps, params.version!, body, actorOf(call)))
+          const status = statuses.statusOf(params.version!)
+          if (status) requireMatch(call, () => JSON.stringify(representVersion(status)))
+          return json(200, await updateCalendar(deps, params.version!, body, actorOf(call)))
         },
       },
     }),
     route('/admin/versions/:version/usage', {
       GET: {
         async handle(call) {
-          const collection = usages.get(call.params.version!)
+          const collection = usageCollections.get(call.params.version!)
           if (!collection) throw new Failure('not_found')
-          // What this node has counted is told at once; the others' within a flush.
-          await ledger.flush()
+          // Includes all counts of this node. Other nodes flush within seconds.
+          await usage.flush()
           return list(call, collection, usageView)
         },
       },

@@ -1,35 +1,40 @@
 /**
- * How callers are told that a version ends (§8.6, §8.7): headers (RFC 9745, RFC 8594, RFC 8288),
- * the warning in the body, the body of the 410. Pure.
+ * The announcements in responses of a deprecated or retired version (§8.6, §8.7): the headers of
+ * RFC 9745, RFC 8594 and RFC 8288, the warning in the body, and the body of the 410. Pure.
  */
 import type { Warning } from '../http/call.ts'
 import type { Calendar } from './calendar.ts'
 import type { VersionChange } from './change.ts'
 
-/** What is said about one version. */
-export interface Announcement {
+export interface VersionAnnouncement {
   readonly version: string
-  /** With the successor that stands where none was named. */
+  /** With the default successor if none was announced. */
   readonly calendar: Calendar
   /** Base of absolute links, without a slash at the end. */
   readonly base: string
-  /** What lies between this version and its successor. */
+  /** The changes between this version and its successor. */
   readonly changes: readonly VersionChange[]
 }
 
-const guideOf = ({ calendar, base }: Announcement): string =>
+const guideUrl = ({ calendar, base }: VersionAnnouncement): string =>
   calendar.migration_guide ?? [base, 'docs', calendar.successor ?? []].flat().join('/')
 
-/** Where the same API is found in the version to move to. */
-export const upgradeUrl = ({ calendar, base }: Announcement): string =>
+/** Returns the base URL of the API in the successor. */
+export const upgradeUrl = ({ calendar, base }: VersionAnnouncement): string =>
   [base, 'api', calendar.successor ?? []].flat().join('/')
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
-/** Headers of every answer in a version that is deprecated, or was before it was retired. */
-export function signalHeaders(announcement: Announcement): Readonly<Record<string, string>> {
+/**
+ * Returns the headers of every response of a deprecated or retired version.
+ *
+ * @see RFC 9745 (`Deprecation`), RFC 8594 (`Sunset`), RFC 8288 (`Link`)
+ */
+export function deprecationHeaders(
+  announcement: VersionAnnouncement,
+): Readonly<Record<string, string>> {
   const { deprecated_at, sunset_at, successor, sunset_link } = announcement.calendar
-  const links = [`<${guideOf(announcement)}>; rel="deprecation"`]
+  const links = [`<${guideUrl(announcement)}>; rel="deprecation"`]
   if (successor !== null) links.push(`<${upgradeUrl(announcement)}>; rel="successor-version"`)
   if (sunset_at !== null && sunset_link !== null) links.push(`<${sunset_link}>; rel="sunset"`)
   return {
@@ -39,31 +44,28 @@ export function signalHeaders(announcement: Announcement): Readonly<Record<strin
   }
 }
 
-/**
- * The reference's four members. `resource`: only what changed in this one is told; every other
- * change does not concern the caller of its paths.
- */
-export function deprecationWarning(announcement: Announcement, resource?: string): Warning {
+/** Returns the warning for a body. It lists the breaking changes of `resource` only. */
+export function deprecationWarning(announcement: VersionAnnouncement, resource?: string): Warning {
   const { version, calendar, changes } = announcement
   const { sunset_at, successor } = calendar
-  const gone = sunset_at === null ? '' : ` and is gone from ${dayOf(sunset_at)} on`
+  const end = sunset_at === null ? '' : ` and ends on ${dayOf(sunset_at)}`
   const move = successor === null ? '' : ` Move to ${successor}.`
-  const whys = new Set(
-    changes.filter((one) => one.resource === resource).map((one) => sentence(one.why)),
+  const reasons = new Set(
+    changes
+      .filter((change) => change.resource === resource)
+      .map(({ why }) => (/[.!?]$/.test(why) ? why : `${why}.`)),
   )
-  const told = whys.size === 0 ? '' : ` What changes: ${[...whys].join(' ')}`
+  const summary = reasons.size === 0 ? '' : ` Changes: ${[...reasons].join(' ')}`
   return {
     type: 'deprecation',
-    message: `Version ${version} is deprecated${gone}.${move}${told}`,
+    message: `Version ${version} is deprecated${end}.${move}${summary}`,
     ...(sunset_at !== null && { sunset: dayOf(sunset_at) }),
-    migration_guide: guideOf(announcement),
+    migration_guide: guideUrl(announcement),
   }
 }
 
-const sentence = (why: string): string => (/[.!?]$/.test(why) ? why : `${why}.`)
-
-/** JSON text of the 410: the reference's four members and no more. */
-export function retirementBody(announcement: Announcement): string {
+/** Returns the JSON text of the 410. It has these four members only. */
+export function retirementBody(announcement: VersionAnnouncement): string {
   const { version, calendar } = announcement
   const since = calendar.sunset_at === null ? '' : ` since ${dayOf(calendar.sunset_at)}`
   const move = calendar.successor === null ? '' : ` Use ${calendar.successor}.`
@@ -71,6 +73,6 @@ export function retirementBody(announcement: Announcement): string {
     error: 'api_version_retired',
     message: `Version ${version} is retired${since}.${move}`,
     upgrade_url: upgradeUrl(announcement),
-    documentation: guideOf(announcement),
+    documentation: guideUrl(announcement),
   })
 }

@@ -1,51 +1,54 @@
-/** SQL of versions: what was announced, who called, who was told. */
+/** SQL of versions: calendars, usage counts, sent notices. */
 import type { Reader, Tx } from '../storage/database.ts'
 import { fixed, sql } from '../storage/sql.ts'
-import type { Overrides } from './calendar.ts'
+import type { CalendarOverrides } from './calendar.ts'
 
-export interface Announced {
+export interface StoredCalendar {
   readonly version: string
-  readonly overrides: Overrides
+  readonly overrides: CalendarOverrides
   readonly revision: number
 }
 
-interface AnnouncedRow {
+interface CalendarRow {
   readonly version: string
   readonly overrides: string
   readonly revision: number
 }
 
-const announced = (row: AnnouncedRow): Announced => ({
+const parseRow = (row: CalendarRow): StoredCalendar => ({
   ...row,
-  overrides: JSON.parse(row.overrides) as Overrides,
+  overrides: JSON.parse(row.overrides) as CalendarOverrides,
 })
 
-export async function readAnnounced(from: Reader): Promise<Announced[]> {
-  const rows = await from.all<AnnouncedRow & Record<string, unknown>>(
+export async function listCalendars(from: Reader): Promise<StoredCalendar[]> {
+  const rows = await from.all<CalendarRow & Record<string, unknown>>(
     sql`SELECT version, overrides, revision FROM gh_versions`,
   )
-  return rows.map(announced)
+  return rows.map(parseRow)
 }
 
-/** A row for a version that has none: there is one to lock, and to list. */
+/** Inserts the row of a version if it has none: updates lock it, lists read it. */
 export const insertVersion = (tx: Tx, version: string): Promise<number> =>
   tx.run(sql`INSERT INTO gh_versions (version) VALUES (${version})
     ON CONFLICT (version) DO NOTHING`)
 
-/** Two changes of one version come one after the other. */
-export async function lockAnnounced(tx: Tx, version: string): Promise<Announced> {
-  const row = await tx.lock<AnnouncedRow & Record<string, unknown>>(
+/** Locks the calendar of a version, so that concurrent updates run one after the other. */
+export async function lockCalendar(tx: Tx, version: string): Promise<StoredCalendar> {
+  const row = await tx.lock<CalendarRow & Record<string, unknown>>(
     sql`SELECT version, overrides, revision FROM gh_versions WHERE version = ${version}`,
   )
-  return announced(row!)
+  return parseRow(row!)
 }
 
-export const writeAnnounced = (tx: Tx, { version, overrides, revision }: Announced) =>
+export const updateCalendarRow = (tx: Tx, { version, overrides, revision }: StoredCalendar) =>
   tx.run(sql`UPDATE gh_versions SET overrides = ${JSON.stringify(overrides)},
     revision = ${revision} WHERE version = ${version}`)
 
-/** Calls of one caller on one route; '' where there is no key or client, scope 0 for anybody. */
-export interface Usage {
+/**
+ * The requests of one caller on one route. `keyId` and `clientId` are empty, and `scope` is 0, if
+ * the caller has none.
+ */
+export interface VersionUsage {
   readonly version: string
   readonly scope: number
   readonly customer: string
@@ -57,7 +60,7 @@ export interface Usage {
   readonly lastMs: number
 }
 
-const addition = fixed(
+const usageUpsert = fixed(
   `INSERT INTO gh_version_usage
      (version, scope, customer, key_id, client_id, method, route, count, last_at)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -67,22 +70,21 @@ const addition = fixed(
        THEN excluded.last_at ELSE gh_version_usage.last_at END`,
 )
 
-export const addUsage = (tx: Tx, use: Usage): Promise<number> =>
-  tx.run(
-    addition([
-      ...[use.version, use.scope, use.customer, use.keyId, use.clientId],
-      ...[use.method, use.route, use.count, use.lastMs],
-    ]),
+export const addUsage = (tx: Tx, usage: VersionUsage): Promise<number> => {
+  const { version, scope, customer, keyId, clientId, method, route, count, lastMs } = usage
+  return tx.run(
+    usageUpsert([version, scope, customer, keyId, clientId, method, route, count, lastMs]),
   )
+}
 
-/** A customer's mode, as a scope, and when it called last. */
+/** A customer and mode that called a version, and the instant of its last request. */
 export interface CallerScope {
   readonly scope: number
   readonly lastMs: number
 }
 
-/** At most `limit` of those who called since an instant and have not had the notice yet. */
-export async function untold(
+/** Returns at most `limit` callers since an instant that have not received the notice. */
+export async function listUnnotifiedCallers(
   from: Reader,
   version: string,
   notice: string,
@@ -98,7 +100,7 @@ export async function untold(
   return rows.map(([scope, lastMs]) => ({ scope: Number(scope), lastMs: Number(lastMs) }))
 }
 
-/** Whether this transaction is the first of all nodes to send a notice to a scope. */
+/** Returns whether this transaction is the first of all nodes to send a notice to a scope. */
 export async function claimNotice(
   tx: Tx,
   version: string,
@@ -106,9 +108,9 @@ export async function claimNotice(
   scope: number,
   now: number,
 ): Promise<boolean> {
-  const claimed = await tx.run(sql`INSERT INTO gh_version_notices (version, notice, scope, sent_at)
+  const inserted = await tx.run(sql`INSERT INTO gh_version_notices (version, notice, scope, sent_at)
     VALUES (${version}, ${notice}, ${scope}, ${now}) ON CONFLICT DO NOTHING`)
-  return claimed > 0
+  return inserted > 0
 }
 
 /** The requests of one customer to a version, summed over its routes. */

@@ -1,8 +1,7 @@
 /**
- * The room put together: what it gives to the app. Which version a call gets, what it hears of that
- * version's end, who is written down for it.
+ * The module of versions, assembled: pipeline steps, routes, and the background work that applies
+ * calendars, sends notices and stores usage counts.
  */
-
 import type { Identify } from '../access/authenticate.ts'
 import type { Actor, AuditSigner } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
@@ -13,20 +12,24 @@ import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
-import { announce, type ShownVersion, shownVersion } from './announce.ts'
-import { type Board, createBoard, type Standing } from './board.ts'
 import { SUPPORTED_MAX, type VersionDefinition } from './calendar.ts'
+import { representVersion, updateCalendar, type VersionRepresentation } from './calendar-update.ts'
 import type { VersionChange } from './change.ts'
-import { createLedger, FLUSH_MS, type Ledger } from './ledger.ts'
-import { createNaming, type Naming } from './naming.ts'
-import { negotiation } from './negotiation.ts'
-import { createAutopilot } from './notices.ts'
-import { createGone } from './retirement.ts'
+import { createNoticeSender } from './deprecation-notices.ts'
+import { negotiationSteps } from './negotiation.ts'
+import { createVersionReader, type VersionReader } from './requested-version.ts'
+import { goneResponder } from './retirement.ts'
 import { versionRoutes } from './routes.ts'
-import { insertVersion, readAnnounced } from './store.ts'
+import { insertVersion, listCalendars } from './store.ts'
+import { createUsageCounter, FLUSH_MS, type UsageCounter } from './usage-counter.ts'
+import {
+  createVersionStatuses,
+  type VersionStatus,
+  type VersionStatuses,
+} from './version-statuses.ts'
 
-/** Every node applies announcements and clock changes within a second (§8.5, §12.6). */
-const FOLLOW_INTERVAL_MS = 1000
+/** Every node applies new calendars and clock changes within a second (§8.5, §12.6). */
+const REFRESH_INTERVAL_MS = 1000
 
 export interface VersionsDeps {
   readonly db: Database
@@ -35,10 +38,10 @@ export interface VersionsDeps {
   readonly trail: AuditSigner
   readonly log: Log
   readonly list: Lister
-  /** Majors, oldest first, with what the service declares of them. */
+  /** Majors with their declared calendars, oldest first. */
   readonly definitions: readonly VersionDefinition[]
   readonly changes: readonly VersionChange[]
-  /** In `application/vnd.<vendor>.api.v1+json`. */
+  /** The name in `application/vnd.<vendor>.api.v1+json`. */
   readonly vendor: string
   readonly strict: boolean
   readonly publicUrl: () => string
@@ -47,164 +50,165 @@ export interface VersionsDeps {
 }
 
 export interface VersionSteps {
-  /** Before the credential: what the call names, or 410. */
-  readonly explicit: Step
-  /** After it: the pin, the oldest, or 400. */
-  readonly settled: Step
-  /** What every answer of a version says. */
+  /** Before authentication: the version that the request names, or 410. */
+  readonly requestedVersion: Step
+  /** After it: the pinned version, the oldest, or 400. */
+  readonly defaultVersion: Step
+  /** Adds the headers and warnings of a version to its responses. */
   readonly signals: After
-  /** Writes the call into the ledger. */
+  /** Counts the request as use of its version. */
   readonly count: After
 }
 
 export interface Versions {
   readonly routes: readonly Route[]
   readonly steps: VersionSteps
+  /** Starts the background work. */
   start(): void
-  /** Ends the loop and stores what was counted. */
+  /** Stops the background work and stores the remaining counts. */
   stop(): Promise<void>
-  /** Every version as `/admin/versions` shows it, oldest first. */
-  shown(): ShownVersion[]
-  /** §13: `PUT /admin/versions/{v}`. */
-  announce(version: string, input: unknown, actor: Actor): Promise<ShownVersion>
-  /** The version itself, or the successor that stands for it once it is retired (§9.11). */
-  living(version: string): string
-  /** Takes over what other nodes announced; the loop calls it every second. */
-  follow(): Promise<void>
-  /** Sends what is due (§8.10); the loop calls it every second. Gives how many events. */
-  notify(): Promise<number>
-  /** Stores what was counted; the loop calls it every `FLUSH_MS`. */
+  /** Returns every version as in `/admin/versions`, oldest first. */
+  list(): VersionRepresentation[]
+  /** Changes a calendar, as `PUT /admin/versions/{v}` does (§13). */
+  updateCalendar(version: string, input: unknown, actor: Actor): Promise<VersionRepresentation>
+  /** Returns the version; if it is retired, its first successor that is served (§9.11). */
+  servedSuccessor(version: string): string
+  /** Applies calendars that other nodes stored. It runs every second. */
+  refreshCalendars(): Promise<void>
+  /** Sends due notices (§8.10) and returns their number. It runs every second. */
+  sendNotices(): Promise<number>
+  /** Stores the counts. It runs every `FLUSH_MS`. */
   flush(): Promise<void>
 }
 
-/** Reads what is announced, so that the first call is answered rightly. */
+/** Opens the module. It reads the stored calendars, so the first request gets the right status. */
 export async function openVersions(deps: VersionsDeps): Promise<Versions> {
   const { db, log } = deps
-  const board = createBoard(deps)
-  const naming = createNaming(deps.definitions, deps.vendor)
-  const ledger = createLedger(deps)
-  const follow = async () => {
-    for (const { version, overrides, revision } of await readAnnounced(db)) {
-      board.apply(version, overrides, revision)
+  const statuses = createVersionStatuses(deps)
+  const reader = createVersionReader(deps.definitions, deps.vendor)
+  const usage = createUsageCounter(deps)
+  const refreshCalendars = async () => {
+    for (const { version, overrides, revision } of await listCalendars(db)) {
+      statuses.applyOverrides(version, overrides, revision)
     }
   }
-  await addMissing(db, board.versions)
-  await follow()
-  warnOfMany(board, log)
-  const notify = createAutopilot({ ...deps, board, ledger })
-  const often = async () => {
-    await follow()
-    await notify()
-  }
-  let stop = async () => {}
+  await insertMissingVersions(db, statuses.versions)
+  await refreshCalendars()
+  warnOfSupportedVersions(statuses, log)
+  const sendNotices = createNoticeSender({ ...deps, statuses, usage })
+  let stopTimers = async () => {}
   return {
-    routes: versionRoutes({ ...deps, board, ledger }),
-    steps: stepsOf(deps, board, naming, ledger),
+    routes: versionRoutes({ ...deps, statuses, usage }),
+    steps: versionSteps(deps, statuses, reader, usage),
     start() {
+      const refresh = async () => {
+        await refreshCalendars()
+        await sendNotices()
+      }
       const timers = [
         startInterval({
-          intervalMs: FOLLOW_INTERVAL_MS,
-          run: often,
+          intervalMs: REFRESH_INTERVAL_MS,
+          run: refresh,
           log,
-          failure: 'announcements could not be read',
+          failure: 'version calendars could not be read',
         }),
         startInterval({
           intervalMs: FLUSH_MS,
-          run: ledger.flush,
+          run: usage.flush,
           log,
           failure: 'version usage could not be stored',
         }),
       ]
-      stop = async () => void (await Promise.all(timers.map((stopTimer) => stopTimer())))
+      stopTimers = async () => void (await Promise.all(timers.map((stopTimer) => stopTimer())))
     },
     async stop() {
-      await stop()
-      await ledger.flush().catch((error: unknown) => {
+      await stopTimers()
+      await usage.flush().catch((error: unknown) => {
         log.warn({ err: error }, 'the last counts of version usage could not be stored')
       })
     },
-    shown: () => board.versions.map((version) => shownVersion(board.standing(version)!)),
-    announce: (version, input, actor) => announce({ ...deps, board }, version, input, actor),
-    living: board.living,
-    follow,
-    notify,
-    flush: ledger.flush,
+    list: () => statuses.versions.map((version) => representVersion(statuses.statusOf(version)!)),
+    updateCalendar: (version, input, actor) =>
+      updateCalendar({ ...deps, statuses }, version, input, actor),
+    servedSuccessor: statuses.servedSuccessor,
+    refreshCalendars,
+    sendNotices,
+    flush: usage.flush,
   }
 }
 
-/** A list of versions needs a row for each; a start that finds them all writes nothing. */
-async function addMissing(db: Database, versions: readonly string[]): Promise<void> {
-  const have = new Set((await readAnnounced(db)).map(({ version }) => version))
-  const missing = versions.filter((version) => !have.has(version))
+/** Inserts the rows that lists of versions read. It writes only if one is missing. */
+async function insertMissingVersions(db: Database, versions: readonly string[]): Promise<void> {
+  const stored = new Set((await listCalendars(db)).map(({ version }) => version))
+  const missing = versions.filter((version) => !stored.has(version))
   if (missing.length === 0) return
   await db.write(async (tx) => {
     for (const version of missing) await insertVersion(tx, version)
   })
 }
 
-function warnOfMany(board: Board, log: Log): void {
-  const supported = board.versions.filter((one) => board.standing(one)!.state === 'supported')
+function warnOfSupportedVersions({ versions, statusOf }: VersionStatuses, log: Log): void {
+  const supported = versions.filter((version) => statusOf(version)!.state === 'supported')
   if (supported.length <= SUPPORTED_MAX) return
-  const late = supported.slice(0, -SUPPORTED_MAX).join(', ')
+  const surplus = supported.slice(0, -SUPPORTED_MAX).join(', ')
   log.warn(
     { supported },
-    `more than ${SUPPORTED_MAX} versions are supported; deprecate ${late} in the declaration, or ` +
-      'by gatehook versions deprecate',
+    `more than ${SUPPORTED_MAX} versions are supported; deprecate ${surplus} in the declaration, ` +
+      'or by gatehook versions deprecate',
   )
 }
 
-function stepsOf(
+function versionSteps(
   { clock, strict, identify }: VersionsDeps,
-  board: Board,
-  naming: Naming,
-  ledger: Ledger,
+  statuses: VersionStatuses,
+  reader: VersionReader,
+  usage: UsageCounter,
 ): VersionSteps {
-  const gone = createGone(clock, identify)
   /**
-   * The request limit refuses before any version is negotiated, and its response names the version
-   * all the same (§8.4). It is not counted as use of it.
+   * The request limit rejects a request before negotiation, and its response still names the
+   * version (§8.4). It does not count as use.
    */
-  const versionOfRefusal = (call: Call, answer: Answer): string | undefined => {
+  const versionOfLimited = (call: Call, answer: Answer): string | undefined => {
     if (answer.status !== 429 || call.kind !== 'api') return undefined
     try {
-      return naming.versionOf(call) ?? (strict ? undefined : board.oldest())
+      return reader.versionOf(call) ?? (strict ? undefined : statuses.oldestServed())
     } catch {
       return undefined
     }
   }
+  const respondGone = goneResponder(clock, identify)
   return {
-    ...negotiation({ board, naming, strict, gone }),
+    ...negotiationSteps({ statuses, reader, strict, respondGone }),
     signals(call, answer) {
-      const version = call.version ?? versionOfRefusal(call, answer)
+      const version = call.version ?? versionOfLimited(call, answer)
       if (version === undefined) return
       call.out['x-api-version'] = version
-      const { headers, warning } = board.standing(version)!
-      if (headers) signal(call, headers, warning)
-      const { accept } = call.headers
+      const { headers, warning } = statuses.statusOf(version)!
+      if (headers) addDeprecation(call, headers, warning)
       if (answer.json === undefined || answer.status >= 400) return
-      const type = naming.vendorType(accept)
+      const type = reader.vendorType(call.headers.accept)
       if (type !== undefined) call.out['content-type'] = type
     },
     count(call, answer) {
       const { version, principal } = call
       if (version === undefined) return
       if (principal || call.operation || answer.status === 410) {
-        ledger.note(version, call, principal)
+        usage.countRequest(version, call, principal)
         return
       }
-      // Nobody was asked who they are: an unknown path, an unknown method. No answer waits for it.
+      // An unknown path or method skips authentication. The response does not wait for this.
       void Promise.try(identify, call).then(
-        (known) => ledger.note(version, call, known),
-        () => ledger.note(version, call, undefined),
+        (identified) => usage.countRequest(version, call, identified),
+        () => usage.countRequest(version, call, undefined),
       )
     },
   }
 }
 
-function signal(
+function addDeprecation(
   call: Call,
-  { link, ...headers }: NonNullable<Standing['headers']>,
-  warning: Standing['warning'],
+  { link, ...headers }: NonNullable<VersionStatus['headers']>,
+  warning: VersionStatus['warning'],
 ): void {
   Object.assign(call.out, headers)
   call.out.link = call.out.link ? `${call.out.link}, ${link}` : link!

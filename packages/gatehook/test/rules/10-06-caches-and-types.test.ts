@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
+import { shop } from '../fixtures/shop.ts'
 import { start, talk } from '../http/rig.ts'
 import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
-import { shop } from './6-07-service.ts'
 
 const varyOf = ({ headers }: Reply) => (headers.vary ?? '').split(', ')
 const DIRECTIVES = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"]

@@ -35,7 +35,7 @@ const { parseToken } = await load('tokens/access-token.ts')
 const { sessionOf } = await load('tokens/refresh-token.ts')
 const { parseKey } = await load('kernel/api-key-format.ts')
 const { decodeCursor } = await load('lists/cursor.ts')
-const { createNaming } = await load('versions/naming.ts')
+const { createVersionReader } = await load('versions/requested-version.ts')
 const { askedScopes } = await load('oauth/scope.ts')
 const { matchesRedirect, whyNotRegistrable } = await load('oauth/redirect-uri.ts')
 const { formOf } = await load('oauth/form.ts')
@@ -60,7 +60,7 @@ const vendor = media.vendorPattern('gatehook')
 const front = createFront('10.0.0.0/8')
 const trusted = (headers: object) => front('10.0.0.1', false, headers, 'h')
 const named = (call: object) =>
-  createNaming(versions, 'gatehook').versionOf({ query: noQuery, headers: {}, ...call })
+  createVersionReader(versions, 'gatehook').versionOf({ query: noQuery, headers: {}, ...call })
 const arrival = (url: string, headers: object = {}) =>
   readArrival(
     { method: 'GET', url, httpVersionMinor: 1, headers: { host: 'h', ...headers }, rawHeaders: [] },

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { failures } from '../../src/kernel/failure.ts'
-import { club } from './8-08-service.ts'
+import { club } from '../fixtures/club.ts'
 
 const rules = {
   'info-license': 'off', // the team's own to choose

@@ -1,8 +1,8 @@
 /** §6.7: `.ownedBy()`, resources that are closed or open to persons, and references of persons. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { shop } from '../fixtures/shop.ts'
 import { bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
-import { shop } from './6-07-service.ts'
 
 const SHOP = { service: shop }
 

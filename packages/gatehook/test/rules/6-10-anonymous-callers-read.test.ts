@@ -1,8 +1,8 @@
 /** §6.10: `access: { read: 'public' }`, live rows of the customer `default`, nothing else. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
+import { shop } from '../fixtures/shop.ts'
 import { bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
-import { shop } from './6-07-service.ts'
 
 const SHOP = { service: shop }
 const texts = (body: { data: { text: string }[] }) => body.data.map(({ text }) => text)

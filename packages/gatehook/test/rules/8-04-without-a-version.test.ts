@@ -1,9 +1,9 @@
 /** §8.4: without a version in the call, the pin, else the oldest not retired; strict: 400. */
 import assert from 'node:assert/strict'
+import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import { eachService } from '../../../../test/rig/service.ts'
-import { eachTimed } from './8-05-time.ts'
 
-eachTimed('the pin, else the oldest that is not retired', async (service) => {
+eachFrozen('the pin, else the oldest that is not retired', async (service) => {
   const { get, as, key, at, announce, app } = service
   const served = async (caller: { get: typeof get }) =>
     (await caller.get('/api/users')).headers['x-api-version']
@@ -17,7 +17,7 @@ eachTimed('the pin, else the oldest that is not retired', async (service) => {
   // A pin is what was asked for: nothing else is served in its place.
   const gone = await old.get('/api/users')
   assert.deepEqual([gone.status, gone.headers['x-api-version']], [410, 'v1'])
-  assert.equal(app.versioning.living('v1'), 'v2')
+  assert.equal(app.versioning.servedSuccessor('v1'), 'v2')
 })
 
 eachService('whoever gets no further hears of the oldest', async ({ as, send }) => {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
+import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { users } from '../../service/resources/users.ts'
 import { service } from '../../src/gatehook.ts'
-import { eachTimed } from './8-05-time.ts'
 
 const declare = (v1: object, more: object = {}) =>
   service({
@@ -18,7 +18,7 @@ const declare = (v1: object, more: object = {}) =>
     resources: [users],
   })
 
-eachTimed('state follows from the calendar and the clock alone', async (service) => {
+eachFrozen('state follows from the calendar and the clock alone', async (service) => {
   const { operator, announce, at } = service
   const state = async () => (await operator.get('/admin/versions/v1')).body.state
   const wish = { deprecated_at: '2027-01-01', sunset_at: '2027-07-01T12:00:00Z' }
@@ -45,7 +45,7 @@ eachTimed('state follows from the calendar and the clock alone', async (service)
   }
 })
 
-eachTimed('less than six calendar months need force; so does coming back', async (service) => {
+eachFrozen('less than six calendar months need force; so does coming back', async (service) => {
   const { announce, operator, at } = service
   const short = await announce('v1', { sunset_at: '2027-05-31T23:59:59.999Z' })
   assert.deepEqual([short.status, short.body.error], [422, 'notice_too_short'])
@@ -67,7 +67,7 @@ eachTimed('less than six calendar months need force; so does coming back', async
   assert.equal((await operator.get('/api/v1/users')).status, 200)
 })
 
-eachTimed('the last version that is served ends by force only', async ({ announce, at }) => {
+eachFrozen('the last version that is served ends by force only', async ({ announce, at }) => {
   await announce('v1', { sunset_at: '2027-06-01' })
   await at('2027-06-01')
   await announce('v2', { sunset_at: '2027-12-01' })
@@ -79,7 +79,7 @@ eachTimed('the last version that is served ends by force only', async ({ announc
   assert.deepEqual([forced.status, forced.body.state], [200, 'retired'])
 })
 
-eachTimed('what is left out stays, null takes back, nonsense is refused', async (service) => {
+eachFrozen('what is left out stays, null takes back, nonsense is refused', async (service) => {
   const { announce, operator } = service
   const first = { sunset_at: '2028-01-01', migration_guide: 'https://docs.example.com/v2' }
   assert.equal((await announce('v1', first)).body.deprecated_at, '2026-12-01T00:00:00.000Z')
@@ -107,7 +107,7 @@ eachTimed('what is left out stays, null takes back, nonsense is refused', async 
   assert.equal((await operator.get('/admin/versions/v9')).status, 404)
 })
 
-eachTimed('it is an operator’s act, and audited', async (service) => {
+eachFrozen('it is an operator’s act, and audited', async (service) => {
   const { announce, operator, put, as } = service
   assert.equal((await put('/admin/versions/v1', { sunset_at: null })).status, 403)
   assert.equal((await as(undefined).get('/admin/versions')).status, 401)
@@ -156,7 +156,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const wish = { deprecated_at: '2020-01-01', sunset_at: '2020-02-01', force: true }
     assert.equal((await operator.put('/admin/versions/v1', wish)).status, 200)
     assert.equal((await one.get('/api/v1/users')).status, 410, 'at once')
-    await two.app.versioning.follow()
+    await two.app.versioning.refreshCalendars()
     assert.equal((await two.get('/api/v1/users')).status, 410)
     const later = await openService(t, kind, { url })
     assert.equal((await later.get('/api/v1/users')).status, 410)
@@ -176,7 +176,7 @@ test('at most two majors come to be supported by an act', async (t) => {
 
 const dated = declare({ deprecated_at: '2026-10-01', sunset_at: '2027-10-01' })
 
-eachTimed(
+eachFrozen(
   'a declaration has a calendar too, and what is announced later stands above it',
   async ({ operator, announce }) => {
     const { body } = await operator.get('/admin/versions/v1')

@@ -1,8 +1,8 @@
 /** §8.6: from the deprecation on, every answer of the version says that it ends. */
 import assert from 'node:assert/strict'
+import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import type { Reply } from '../../../../test/rig/service.ts'
-import { eachTimed } from './8-05-time.ts'
-import { club } from './8-08-service.ts'
+import { club } from '../fixtures/club.ts'
 
 const guide = 'https://docs.example.com/to-v2'
 const calendar = { deprecated_at: '2027-01-01', sunset_at: '2027-07-01', migration_guide: guide }
@@ -11,7 +11,7 @@ const signals = ({ headers }: Reply) => [headers.deprecation, headers.sunset]
 const told = ['@1798761600', 'Thu, 01 Jul 2027 00:00:00 GMT']
 const silent = [undefined, undefined]
 
-eachTimed('on every answer from that instant, errors included', async (service) => {
+eachFrozen('on every answer from that instant, errors included', async (service) => {
   const { announce, at, get, post, send, as } = service
   await announce('v1', calendar)
   await at('2026-12-31T23:59:59.999Z')
@@ -45,14 +45,14 @@ eachTimed('on every answer from that instant, errors included', async (service) 
   assert.deepEqual(page.body._warnings, [
     {
       type: 'deprecation',
-      message: 'Version v1 is deprecated and is gone from 2027-07-01 on. Move to v2.',
+      message: 'Version v1 is deprecated and ends on 2027-07-01. Move to v2.',
       sunset: '2027-07-01',
       migration_guide: guide,
     },
   ])
 })
 
-eachTimed('no other version, no other path, no preflight', async (service) => {
+eachFrozen('no other version, no other path, no preflight', async (service) => {
   const { announce, at, get, send } = service
   await announce('v1', calendar)
   await at('2027-02-01')
@@ -67,7 +67,7 @@ eachTimed('no other version, no other path, no preflight', async (service) => {
   }
 })
 
-eachTimed('without a date there is no sunset to tell; its page needs one', async (service) => {
+eachFrozen('without a date there is no sunset to tell; its page needs one', async (service) => {
   const { announce, get } = service
   const page = 'https://status.example.com/v1'
   await announce('v1', { deprecated_at: '2026-11-01', sunset_link: page })
@@ -82,13 +82,13 @@ eachTimed('without a date there is no sunset to tell; its page needs one', async
   assert.ok(dated.headers.link!.includes(`<${page}>; rel="sunset"`))
 })
 
-eachTimed(
+eachFrozen(
   'the warning tells why the resource changed, up to the successor',
   async ({ announce, get }) => {
     await announce('v1', { sunset_at: '2028-01-01' })
     const message = async (path: string) => (await get(path)).body._warnings[0].message as string
     const why = 'Heights are whole millimetres; points are a number; mail is called e-mail.'
-    assert.ok((await message('/api/v1/people')).endsWith(`Move to v2. What changes: ${why}`))
+    assert.ok((await message('/api/v1/people')).endsWith(`Move to v2. Changes: ${why}`))
     assert.match(await message('/api/v1/protected'), /Move to v2\.$/)
     await announce('v1', { successor: 'v3' })
     assert.match(await message('/api/v1/people'), /Names are two fields.*Heights are whole/)

@@ -1,13 +1,13 @@
 /** §8.7: from the instant of the sunset, 410 for whatever is asked; brownouts for their windows. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { eachTimed } from './8-05-time.ts'
+import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 
 const guide = 'https://docs.example.com/to-v2'
 const calendar = { deprecated_at: '2027-01-01', sunset_at: '2027-07-01', migration_guide: guide }
 const asked = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
 
-eachTimed('four fields, for every method, path and credential', async (service) => {
+eachFrozen('four fields, for every method, path and credential', async (service) => {
   const { announce, at, get, send, as } = service
   await announce('v1', calendar)
   await at('2027-06-30T23:59:59.999Z')
@@ -49,7 +49,7 @@ eachTimed('four fields, for every method, path and credential', async (service) 
   assert.equal((await get('/events')).status, 200)
 })
 
-eachTimed('a request that is not well formed is told the same', async ({ announce, at, get }) => {
+eachFrozen('a request that is not well formed is told the same', async ({ announce, at, get }) => {
   const paths = ['/api/v1/%00', '/api/v1/users/%zz', '/api/v1/users?name=%zz']
   await announce('v1', calendar)
   await at('2027-06-30T23:59:59.999Z')
@@ -61,7 +61,7 @@ eachTimed('a request that is not well formed is told the same', async ({ announc
   for (const path of paths) assert.equal((await get(path)).body.error, 'api_version_retired', path)
 })
 
-eachTimed('nothing is read or done', async (service) => {
+eachFrozen('nothing is read or done', async (service) => {
   const { announce, get, post } = service
   await announce('v1', { sunset_at: '2026-12-01', force: true })
   const made = await post('/api/v1/users', { name: 'A', email: 'a@example.com' })
@@ -70,12 +70,12 @@ eachTimed('nothing is read or done', async (service) => {
   assert.equal((await get('/api/v2/users?pagination=page')).body.total, 0)
 })
 
-eachTimed('a guide is the docs of the successor where none is named', async (service) => {
+eachFrozen('a guide is the docs of the successor where none is named', async (service) => {
   await service.announce('v1', { sunset_at: '2026-12-01', force: true })
   assert.match((await service.get('/api/v1/users')).body.documentation, /^http.*\/docs\/v2$/)
 })
 
-eachTimed('a brownout is a 410 that passes', async (service) => {
+eachFrozen('a brownout is a 410 that passes', async (service) => {
   const { announce, at, get, send, as } = service
   const window = { start: '2027-05-01T10:00:00Z', end: '2027-05-01T11:00:00Z' }
   await announce('v1', { ...calendar, brownouts: [window] })

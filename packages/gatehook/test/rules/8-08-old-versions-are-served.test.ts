@@ -1,7 +1,7 @@
 /** §8.8: requests of an old version go up; answers, items, pointers and events come down. */
 import assert from 'node:assert/strict'
 import { eachService as each, type TestApp } from '../../../../test/rig/service.ts'
-import { club } from './8-08-service.ts'
+import { club } from '../fixtures/club.ts'
 
 const eachService = (name: string, body: (service: TestApp) => Promise<void>) =>
   each(name, body, { service: club })

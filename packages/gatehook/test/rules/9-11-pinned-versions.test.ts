@@ -1,13 +1,13 @@
 /** §9.11: payloads are in the registration's pinned version; after its sunset, in its successor. */
 import assert from 'node:assert/strict'
+import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
+import { club } from '../fixtures/club.ts'
 import { LOCAL, openHook, register, replayed, settled } from '../webhooks/hook.ts'
-import { eachTimed } from './8-05-time.ts'
-import { club } from './8-08-service.ts'
 
 const OPTIONS = { env: LOCAL.env, service: club }
 const person = { first: 'Ada', last: 'Byron', height_mm: 1650, points: 12 }
 
-eachTimed(
+eachFrozen(
   'each registration gets its own shape of the same event, also when it is replayed',
   async (service, t) => {
     const { post, patch } = service
@@ -50,7 +50,7 @@ eachTimed(
   OPTIONS,
 )
 
-eachTimed(
+eachFrozen(
   'a retired version is not given out any more, and its registrations get the successor’s',
   async (service, t) => {
     const { post, announce, at } = service

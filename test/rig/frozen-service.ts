@@ -1,10 +1,10 @@
-/** For the tests of versions: a service whose clock is set, and an operator who announces. */
+/** For tests of dates: a service with a frozen clock, and an operator who changes calendars. */
 import type { TestContext } from 'node:test'
-import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
-import type { Service } from '../../src/resources/service.ts'
+import type { Service } from '../../packages/gatehook/src/resources/service.ts'
+import { type Caller, eachService, type TestApp } from './service.ts'
 
-export interface Timed extends TestApp {
-  /** Sets the clock; it stands there. */
+export interface FrozenService extends TestApp {
+  /** Sets the clock, which stays frozen. */
   at(instant: string): Promise<void>
   /** `PUT /admin/versions/{v}`. */
   announce(version: string, body: object): ReturnType<Caller['put']>
@@ -13,10 +13,10 @@ export interface Timed extends TestApp {
 
 const actor = { kind: 'cli', id: 'test' } as const
 
-/** Defines the same test on both databases. It is midnight of 1 December 2026, and stays so. */
-export function eachTimed(
+/** Defines a test on both databases. Its clock is frozen at midnight of 1 December 2026. */
+export function eachFrozen(
   name: string,
-  body: (service: Timed, t: TestContext) => Promise<void>,
+  body: (service: FrozenService, t: TestContext) => Promise<void>,
   options: { readonly service?: Service; readonly env?: Record<string, string> } = {},
 ): void {
   const env = { GATEHOOK_TEST_CLOCK: '1', ...options.env }
@@ -29,8 +29,8 @@ export function eachTimed(
       await at('2026-12-01T00:00:00Z')
       const key = await service.key({ scopes: ['admin'], mode: 'live' })
       const operator = service.as(key)
-      const announce: Timed['announce'] = (version, wish) =>
-        operator.put(`/admin/versions/${version}`, wish)
+      const announce: FrozenService['announce'] = (version, calendar) =>
+        operator.put(`/admin/versions/${version}`, calendar)
       await body({ ...service, at, operator, announce }, t)
     },
     { ...options, env },

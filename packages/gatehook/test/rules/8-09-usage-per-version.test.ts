@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachMigrated, freshUrl } from '../../../../test/rig/databases.ts'
+import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import type { Principal, Scope } from '../../src/kernel/principal.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { createLedger } from '../../src/versions/ledger.ts'
-import { eachTimed } from './8-05-time.ts'
+import { createUsageCounter } from '../../src/versions/usage-counter.ts'
 
 interface Use {
   readonly customer: string
@@ -27,7 +27,7 @@ async function usageOf(service: Pick<TestApp, 'as' | 'key'>, version: string, qu
   return body.data as Use[]
 }
 
-eachTimed('by caller, method and template, with the last time', async (service) => {
+eachFrozen('by caller, method and template, with the last time', async (service) => {
   const { get, post, as, send, at, operator } = service
   await get('/api/v1/users')
   await get('/api/v1/users?limit=1')
@@ -66,7 +66,7 @@ eachTimed('by caller, method and template, with the last time', async (service) 
   assert.equal((await operator.get('/admin/versions/v3/usage')).status, 404)
 })
 
-eachTimed('calls of a retired version are named, never judged', async (service) => {
+eachFrozen('calls of a retired version are named, never judged', async (service) => {
   const { get, as, announce, key } = service
   await announce('v1', { sunset_at: '2026-12-01', force: true })
   const narrow = as(await key({ scopes: ['events:read'] }))
@@ -146,14 +146,14 @@ eachMigrated('a flush that fails loses nothing', async (db) => {
       return done
     })
   const clock = { now: () => 1000, elapsedMs: () => 0 }
-  const ledger = createLedger({ db: { ...db, write }, clock })
-  for (let n = 0; n < 5; n++) ledger.note('v1', call, principal)
-  await assert.rejects(ledger.flush(), /no space left/)
-  ledger.note('v1', call, principal)
-  ledger.note('v1', call, undefined)
+  const usage = createUsageCounter({ db: { ...db, write }, clock })
+  for (let n = 0; n < 5; n++) usage.countRequest('v1', call, principal)
+  await assert.rejects(usage.flush(), /no space left/)
+  usage.countRequest('v1', call, principal)
+  usage.countRequest('v1', call, undefined)
   broken = false
-  await ledger.flush()
-  await ledger.flush()
+  await usage.flush()
+  await usage.flush()
   const rows = await db.arrays(
     sql`SELECT customer, key_id, route, count, last_at FROM gh_version_usage ORDER BY customer`,
   )

@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Query } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
-import { createNaming, type NamingCall } from './naming.ts'
+import { createVersionReader, type VersionedCall } from './requested-version.ts'
 
 const versions = [
   { name: 'v1', released: '2025-06-01' },
   { name: 'v2', released: '2026-06-01' },
 ]
-const naming = createNaming(versions, 'acme')
+const reader = createVersionReader(versions, 'acme')
 
-const call = (more: Partial<NamingCall> = {}, search = ''): NamingCall => ({
+const call = (more: Partial<VersionedCall> = {}, search = ''): VersionedCall => ({
   versionSegment: undefined,
   headers: {},
   operation: undefined,
@@ -19,21 +19,21 @@ const call = (more: Partial<NamingCall> = {}, search = ''): NamingCall => ({
   ...more,
 })
 
-test('a call that says nothing names nothing', () => {
-  assert.equal(naming.versionOf(call()), undefined)
-  assert.equal(naming.versionOf(call({}, 'limit=1&api_key=v2')), undefined)
+test('a request without a version names none', () => {
+  assert.equal(reader.versionOf(call()), undefined)
+  assert.equal(reader.versionOf(call({}, 'limit=1&api_key=v2')), undefined)
   const headers = { accept: 'text/html, */*;q=0.1', 'content-type': 'application/json' }
-  assert.equal(naming.versionOf(call({ headers })), undefined)
+  assert.equal(reader.versionOf(call({ headers })), undefined)
 })
 
-test('a body’s media type counts where a body is read', () => {
+test('the media type of a body counts only if the operation reads a body', () => {
   const headers = { 'content-type': 'application/vnd.acme.api.v2+json; charset=utf-8' }
   const operation = { body: 'required', handle: () => ({ status: 200 }) } as const
-  assert.equal(naming.versionOf(call({ headers, operation })), 'v2')
-  assert.equal(naming.versionOf(call({ headers })), undefined)
+  assert.equal(reader.versionOf(call({ headers, operation })), 'v2')
+  assert.equal(reader.versionOf(call({ headers })), undefined)
 })
 
-test('whatever is written, it is a declared version, nothing, or a Failure', () => {
+test('any request yields a declared version, none, or a Failure', () => {
   const text = fc.oneof(fc.string(), fc.constantFrom('v1', '2', 'v9', '2025-06-01', 'v1,v1', ''))
   const type = text.map((word) => `application/vnd.acme.api.${word}+json`)
   const header = fc.option(fc.oneof(text, type), { nil: undefined })
@@ -46,8 +46,8 @@ test('whatever is written, it is a declared version, nothing, or a Failure', () 
         ...(a !== undefined && { accept: a }),
       }
       try {
-        const named = naming.versionOf({ ...call({ versionSegment: segment, headers }), query })
-        assert.ok([undefined, 'v1', 'v2'].includes(named))
+        const version = reader.versionOf({ ...call({ versionSegment: segment, headers }), query })
+        assert.ok([undefined, 'v1', 'v2'].includes(version))
       } catch (error) {
         assert.ok(error instanceof Failure)
       }

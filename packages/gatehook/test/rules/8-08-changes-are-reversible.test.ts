@@ -7,9 +7,9 @@ import type { FieldSpec } from '../../src/resources/fields.ts'
 import type { AnyRow, Definition } from '../../src/resources/resource.ts'
 import type { ServiceDefinition } from '../../src/resources/service.ts'
 import { createShape } from '../../src/resources/shape.ts'
-import { ladder, lawBreach, patchThrough } from '../../src/versions/change.ts'
+import { chainChanges, patchThroughChain, roundTripMismatch } from '../../src/versions/change.ts'
+import { club, people } from '../fixtures/club.ts'
 import { post } from '../fixtures/three-versions.ts'
-import { club, people } from './8-08-service.ts'
 
 fc.configureGlobal({ seed: 808, numRuns: 2000 })
 
@@ -51,9 +51,11 @@ function holds(service: ServiceDefinition): void {
   const versions = service.versions.map(({ name }) => name)
   for (const definition of service.resources) {
     for (const version of versions) {
-      const way = ladder(definition.changes, versions, version)
+      const way = chainChanges(definition.changes, versions, version)
       fc.assert(
-        fc.property(rowsOf(definition), (row) => assert.equal(lawBreach(way, row), undefined)),
+        fc.property(rowsOf(definition), (row) =>
+          assert.equal(roundTripMismatch(way, row), undefined),
+        ),
       )
     }
   }
@@ -66,21 +68,21 @@ test('so do units, wider sets and fields given up', () => holds(post.definition)
 test('a change that loses what it had is found', () => {
   const [split, typed] = people.definition.changes
   const lossy = { ...typed!, up: (old: AnyRow) => ({ ...typed!.up(old), tier: 'basic' }) }
-  const way = ladder([split!, lossy], ['v1', 'v2', 'v3'], 'v1')
+  const way = chainChanges([split!, lossy], ['v1', 'v2', 'v3'], 'v1')
   const gold = { id: 1, ...people.definition.sample!(1) }
-  assert.equal(lawBreach(way, gold), 'gold')
+  assert.equal(roundTripMismatch(way, gold), 'gold')
 })
 
 test('after any patch, the old version shows what was sent', () => {
   const versions = ['v1', 'v2', 'v3']
   const name = fc.constantFrom('Anna', 'Anna Maria', 'Anna Maria Sibylla', 'Merian')
   for (const version of ['v1', 'v2']) {
-    const way = ladder(people.definition.changes, versions, version)
+    const way = chainChanges(people.definition.changes, versions, version)
     const patches = fc.record({ full_name: name, points: fc.nat() }, { requiredKeys: [] })
     fc.assert(
       fc.property(rowsOf(people.definition), name, name, patches, (any, first, last, patch) => {
         const row = { ...any, first, last }
-        const after = patchThrough(way, row, patch).row
+        const after = patchThroughChain(way, row, patch).row
         assert.deepEqual(way.down(after), { ...way.down(row), ...patch })
       }),
     )
@@ -93,7 +95,7 @@ test('after any patch of any resource, the old version shows what was sent', () 
     const versions = declared.map(({ name }) => name)
     for (const definition of resources) {
       for (const version of versions) {
-        const way = ladder(definition.changes, versions, version)
+        const way = chainChanges(definition.changes, versions, version)
         const names = Object.entries(createShape(definition, versions, version).specs)
           .filter(([, spec]) => spec.write !== 'never')
           .map(([name]) => name)
@@ -105,7 +107,7 @@ test('after any patch of any resource, the old version shows what was sent', () 
             (row, other, some) => {
               const sent = way.down(other)
               const patch = Object.fromEntries(some.map((name) => [name, sent[name]]))
-              const after = patchThrough(way, row, patch).row
+              const after = patchThroughChain(way, row, patch).row
               assert.deepEqual(way.down(after), { ...way.down(row), ...patch })
             },
           ),
@@ -121,10 +123,10 @@ test('a row that sinks shows what one that goes down shows', () => {
   const versions = declared.map(({ name }) => name)
   for (const definition of resources) {
     for (const version of versions) {
-      const { ladder: way, specs } = createShape(definition, versions, version)
+      const { chain: way, specs } = createShape(definition, versions, version)
       fc.assert(
         fc.property(rowsOf(definition), (row) => {
-          const [down, sunk] = [way.down(row), way.sink({ ...row })]
+          const [down, sunk] = [way.down(row), way.downInPlace({ ...row })]
           for (const name of Object.keys(specs)) assert.deepEqual(sunk[name], down[name])
         }),
       )
@@ -135,10 +137,10 @@ test('a row that sinks shows what one that goes down shows', () => {
 test('a patch that says what the old version shows changes nothing', () => {
   const versions = ['v1', 'v2', 'v3']
   for (const version of versions) {
-    const way = ladder(people.definition.changes, versions, version)
+    const way = chainChanges(people.definition.changes, versions, version)
     fc.assert(
       fc.property(rowsOf(people.definition), (row) => {
-        const { changed } = patchThrough(way, row, way.level ? {} : way.down(row))
+        const { changed } = patchThroughChain(way, row, way.isEmpty ? {} : way.down(row))
         assert.deepEqual(changed, {})
       }),
     )

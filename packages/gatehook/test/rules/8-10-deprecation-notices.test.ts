@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
+import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import { openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
-import { NOTHING_ANNOUNCED } from '../../src/versions/calendar.ts'
-import { dueNotices } from '../../src/versions/notices.ts'
-import { eachTimed } from './8-05-time.ts'
+import { EMPTY_CALENDAR } from '../../src/versions/calendar.ts'
+import { dueNotices } from '../../src/versions/deprecation-notices.ts'
 
 interface Told {
   readonly type: string
@@ -17,20 +17,20 @@ const told = (reply: Reply): string[] =>
     [type.replace('api_version.', ''), object.days_left ?? []].flat().join(' '),
   )
 
-eachTimed('deprecated, approaching, retired: each once, to those who called', async (service) => {
+eachFrozen('deprecated, approaching, retired: each once, to those who called', async (service) => {
   const { get, as, key, at, announce, app, operator } = service
-  const { notify } = app.versioning
+  const { sendNotices } = app.versioning
   const other = (await operator.post('/admin/customers', { name: 'Other' })).body.id
   const stranger = as(await key({ customer: other }))
   const live = as(await key({ mode: 'live' }))
   await get('/api/v1/users')
   await stranger.get('/api/v2/users')
-  assert.equal(await notify(), 0, 'nothing is announced')
+  assert.equal(await sendNotices(), 0, 'nothing is announced')
   await announce('v1', { deprecated_at: '2026-12-10', sunset_at: '2027-07-01' })
-  assert.equal(await notify(), 0, 'not yet')
+  assert.equal(await sendNotices(), 0, 'not yet')
   await at('2026-12-10')
-  assert.equal(await notify(), 1)
-  assert.equal(await notify(), 0, 'once')
+  assert.equal(await sendNotices(), 1)
+  assert.equal(await sendNotices(), 0, 'once')
   const [event] = (await get('/events')).body.data as Told[]
   assert.equal(event!.type, 'api_version.deprecated')
   const { upgrade_url, ...object } = event!.data.object
@@ -52,12 +52,12 @@ eachTimed('deprecated, approaching, retired: each once, to those who called', as
   ] as const) {
     await at(`${now}T00:00:00Z`)
     await get('/api/v1/users')
-    assert.equal(await notify(), 1, `${days} days`)
-    assert.equal(await notify(), 0)
+    assert.equal(await sendNotices(), 1, `${days} days`)
+    assert.equal(await sendNotices(), 0)
   }
   await at('2027-07-01T00:00:00Z')
   await live.get('/api/v1/users')
-  assert.equal(await notify(), 2, 'the other mode called, too late to be served')
+  assert.equal(await sendNotices(), 2, 'the other mode called, too late to be served')
   const everything = ['deprecated', 'sunset_approaching 90', 'sunset_approaching 30']
   everything.push('sunset_approaching 7', 'sunset_approaching 1', 'retired')
   assert.deepEqual(told(await get('/events')), everything)
@@ -65,30 +65,30 @@ eachTimed('deprecated, approaching, retired: each once, to those who called', as
   assert.deepEqual(told(await stranger.get('/events')), [])
 })
 
-eachTimed('who has not called for 30 days is left alone', async ({ get, at, announce, app }) => {
+eachFrozen('who has not called for 30 days is left alone', async ({ get, at, announce, app }) => {
   await get('/api/v1/users')
   await announce('v1', { deprecated_at: '2027-01-01', sunset_at: '2027-07-01' })
   await at('2027-01-01T00:00:00Z')
-  assert.equal(await app.versioning.notify(), 0)
+  assert.equal(await app.versioning.sendNotices(), 0)
 })
 
-eachTimed('who calls again later hears then what they missed, the nearest only', async (rig) => {
+eachFrozen('who calls again later hears then what they missed, the nearest only', async (rig) => {
   const { get, at, announce, app } = rig
-  const { notify } = app.versioning
+  const { sendNotices } = app.versioning
   await get('/api/v1/users')
   await announce('v1', { deprecated_at: '2027-01-01', sunset_at: '2027-07-01' })
   await at('2027-06-03T00:00:00Z')
-  assert.equal(await notify(), 0)
+  assert.equal(await sendNotices(), 0)
   await get('/api/v1/users')
-  assert.equal(await notify(), 2)
+  assert.equal(await sendNotices(), 2)
   assert.deepEqual(told(await get('/events')), ['deprecated', 'sunset_approaching 30'])
   await app.versioning.flush()
   await get('/api/v1/users')
-  assert.equal(await notify(), 0)
+  assert.equal(await sendNotices(), 0)
   await at('2027-07-01T00:00:00Z')
-  assert.equal(await notify(), 1)
+  assert.equal(await sendNotices(), 1)
   await get('/api/v1/users')
-  assert.equal(await notify(), 0)
+  assert.equal(await sendNotices(), 0)
 })
 
 for (const kind of ['sqlite', 'postgres'] as const) {
@@ -100,9 +100,9 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     await one.get('/api/v1/users')
     await one.app.versioning.flush()
     const actor = { kind: 'cli', id: 'test' } as const
-    await one.app.versioning.announce('v1', { deprecated_at: '2020-01-01' }, actor)
-    for (const { app } of nodes) await app.versioning.follow()
-    const events = await Promise.all(nodes.map(({ app }) => app.versioning.notify()))
+    await one.app.versioning.updateCalendar('v1', { deprecated_at: '2020-01-01' }, actor)
+    for (const { app } of nodes) await app.versioning.refreshCalendars()
+    const events = await Promise.all(nodes.map(({ app }) => app.versioning.sendNotices()))
     assert.deepEqual(events.sort(), [0, 0, 1])
     assert.deepEqual(told(await one.get('/events')), ['deprecated'])
   })
@@ -111,7 +111,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
 test('after a gap the nearest only', () => {
   const at = (text: string) => Date.parse(text)
   const calendar = {
-    ...NOTHING_ANNOUNCED,
+    ...EMPTY_CALENDAR,
     deprecated_at: at('2027-01-01'),
     sunset_at: at('2027-07-01'),
   }
@@ -131,6 +131,6 @@ test('after a gap the nearest only', () => {
 
 test('a sunset that moves is told of again', () => {
   const keys = (sunset_at: number) =>
-    dueNotices({ ...NOTHING_ANNOUNCED, deprecated_at: 0, sunset_at }, sunset_at - 1)[1]!.key
+    dueNotices({ ...EMPTY_CALENDAR, deprecated_at: 0, sunset_at }, sunset_at - 1)[1]!.key
   assert.notEqual(keys(1e12), keys(2e12))
 })

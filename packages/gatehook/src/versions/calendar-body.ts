@@ -1,4 +1,4 @@
-/** A calendar as people write it: its members, and how each is read. Pure. */
+/** The members of a calendar in JSON and in a declaration. Pure. */
 import {
   instant,
   line,
@@ -11,24 +11,24 @@ import {
 } from '../kernel/members.ts'
 
 const URL_MAX = 2000
-const MAX_BROWNOUTS = 100
+const BROWNOUTS_MAX = 100
 
-/** An http or https URL, as the parser writes it: nothing in it can end a `<…>` of a header. */
-const webUrl: Read<string> = (value, wrong) => {
+/** Reads an http or https URL. Its serialization cannot end the `<…>` of a `Link` header. */
+const webUrl: Read<string> = (value, reject) => {
   const text = typeof value === 'string' && value.length <= URL_MAX ? value : ''
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url && /^https?:$/.test(url.protocol)) return url.href
-  return wrong('must be an http or https URL')
+  return reject('must be an http or https URL')
 }
 
 const brownout = object({ start: required(instant), end: required(instant) })
 
-/** The members of §13; `null` takes back. */
+/** The members of §13. `null` removes an announcement. */
 export const calendarMembers = {
   deprecated_at: optional(orNull(instant)),
   sunset_at: optional(orNull(instant)),
   successor: optional(orNull(line(20))),
   migration_guide: optional(orNull(webUrl)),
   sunset_link: optional(orNull(webUrl)),
-  brownouts: optional(orNull(setOf(brownout, MAX_BROWNOUTS))),
+  brownouts: optional(orNull(setOf(brownout, BROWNOUTS_MAX))),
 }
