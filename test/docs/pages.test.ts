@@ -1,7 +1,7 @@
-/** Generated pages are current, and no page links to a file that is not there. */
+/** Generated pages are current, every link has a target, and the index lists every page. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { current, pages } from '../../docs/generate/pages.ts'
@@ -11,12 +11,12 @@ const root = new URL('../../', import.meta.url)
 
 for (const page of pages()) {
   const name = page.file.pathname.split('/').at(-1)
-  test(`docs/reference/${name} says what the code says (npm run docs)`, () => {
+  test(`docs/reference/${name} is up to date (npm run docs)`, () => {
     assert.equal(current(page), page.text)
   })
 }
 
-test('each rule stands once', () => {
+test('each rule is listed once', () => {
   const numbers = rules.map((rule) => rule.number)
   assert.deepEqual(numbers, [...new Set(numbers)])
 })
@@ -52,4 +52,13 @@ test('every link between pages leads to a file, and to a heading of it', () => {
         .map(([link]) => `${name}: ${link}`)
     })
   assert.deepEqual(broken, [])
+})
+
+test('docs/README.md links to every guide, reference page and decision', () => {
+  const index = readFileSync(new URL('docs/README.md', root), 'utf8')
+  for (const folder of ['guides', 'reference', 'decisions']) {
+    const names = readdirSync(new URL(`docs/${folder}/`, root))
+    const missing = names.filter((name) => !index.includes(`](${folder}/${name})`))
+    assert.deepEqual(missing, [], folder)
+  }
 })
