@@ -96,7 +96,6 @@ export const NOT_PLAIN: readonly string[] = [
 export const REPEATED_TYPES: readonly string[] = [
   'About',
   'Account',
-  'Again',
   'AnyRow',
   'App',
   'Batch',
@@ -121,10 +120,8 @@ export const REPEATED_TYPES: readonly string[] = [
   'Pending',
   'Plan',
   'Prepared',
-  'Presented',
   'Rate',
   'Refusal',
-  'RouteDeps',
   'Rows',
   'SessionRow',
   'Sessions',
@@ -133,7 +130,6 @@ export const REPEATED_TYPES: readonly string[] = [
   'Standing',
   'Target',
   'Value',
-  'Verdict',
   'Waiting',
   'Written',
 ]

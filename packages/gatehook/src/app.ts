@@ -60,7 +60,7 @@ import { bindRoutes, type Permission, permissionsOf } from './route-table.ts'
 import type { Database } from './storage/database.ts'
 import { openDatabase } from './storage/open.ts'
 import type { ClockKeeper } from './system/clock.ts'
-import type { Tokens } from './tokens/grant.ts'
+import type { Tokens } from './tokens/api.ts'
 import { listVersionChanges } from './versions/declaration.ts'
 import { openVersions, type Versions } from './versions/versions.ts'
 
@@ -221,7 +221,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
   const { people, consoleSessions, hasher, devices } = assemblePeople(foundation, signIn)
   const verifiers: CredentialVerifiers = {
     apikey: ({ value }, call) => prepared.keys.verify(value, call.address),
-    bearer: ({ value }) => tokens.verify(value),
+    bearer: ({ value }) => tokens.verifyAccessToken(value),
     basic: people.basic,
   }
   // These hash no password: Basic credentials pass only if they were verified a short while ago.
@@ -261,7 +261,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
     coveredBy: types.coveredBy,
     livingVersion: versioning.servedSuccessor,
     wakeDeliveries: deliveries.wake,
-    revokeSubject: tokens.revokeSubject,
+    revokeSessionsOfPerson: tokens.revokeSessionsOfPerson,
     evictPerson: people.forget,
     findPerson: people.person,
   })

@@ -18,7 +18,7 @@ import {
   type ValuesOf,
 } from '../kernel/members.ts'
 import type { Principal } from '../kernel/principal.ts'
-import { announceCustomer } from '../tokens/revocations.ts'
+import { publishCustomerChange } from '../tokens/revocation-feed.ts'
 import { type Administration, customerId, DEFAULT_CUSTOMER } from './administration.ts'
 import { type CustomerJson, customerTable } from './collections.ts'
 import * as store from './store.ts'
@@ -92,7 +92,7 @@ export async function updateCustomer(
       limits: mergeLimits(row.limits, patch.limits),
     }
     await store.updateCustomer(tx, updatedRow)
-    await announceCustomer(tx, id, admin.clock.now())
+    await publishCustomerChange(tx, id, admin.clock.now())
     const entry = { actor, action: 'customer.update', target: id, detail: patch }
     await recordAudit(tx, entry, admin)
     tx.afterCommit(admin.changed)

@@ -7,7 +7,7 @@
 import type { RenderObject } from '../events/event.ts'
 import type { People } from '../people/people.ts'
 import type { EventTypes } from '../resources/event-types.ts'
-import type { Tokens } from '../tokens/grant.ts'
+import type { Tokens } from '../tokens/api.ts'
 
 export interface LateCalls {
   /** Returns an object of an event as JSON text in the shape of a version. */
@@ -18,7 +18,7 @@ export interface LateCalls {
   livingVersion(version: string): string
   /** Wakes the delivery engine for registrations, by number, on this node or another. */
   wakeDeliveries(webhookNos: readonly number[]): void
-  readonly revokeSubject: Tokens['revokeSubject']
+  readonly revokeSessionsOfPerson: Tokens['revokeSessionsOfPerson']
   /** Evicts a person whose row has changed from this node's cache. */
   evictPerson(id: number): void
   readonly findPerson: People['person']
@@ -36,7 +36,7 @@ export function createLateCalls(): LateCalls & { bind(implementations: LateCalls
     coveredBy: (...type) => implementations().coveredBy(...type),
     livingVersion: (version) => implementations().livingVersion(version),
     wakeDeliveries: (webhookNos) => implementations().wakeDeliveries(webhookNos),
-    revokeSubject: (...subject) => implementations().revokeSubject(...subject),
+    revokeSessionsOfPerson: (...subject) => implementations().revokeSessionsOfPerson(...subject),
     evictPerson: (id) => implementations().evictPerson(id),
     findPerson: (...person) => implementations().findPerson(...person),
     bind(functions) {

@@ -15,7 +15,7 @@ import { directoryOf, signingIn } from '../resources/directory.ts'
 import type { Credentials } from '../resources/rows.ts'
 import { personScopesOf } from '../resources/scopes.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
-import type { Tokens } from '../tokens/grant.ts'
+import type { Tokens } from '../tokens/api.ts'
 import type { Foundation } from './foundation.ts'
 import type { LateCalls } from './late-calls.ts'
 
@@ -85,7 +85,10 @@ export function assemblePeople(
 export function assembleCredentials(
   { clock, random, trail }: Foundation,
   { resources }: ServiceDefinition,
-  { revokeSubject, evictPerson }: Pick<LateCalls, 'revokeSubject' | 'evictPerson'>,
+  {
+    revokeSessionsOfPerson,
+    evictPerson,
+  }: Pick<LateCalls, 'revokeSessionsOfPerson' | 'evictPerson'>,
 ): Credentials | undefined {
   const definition = signingIn(resources)
   if (!definition) return undefined
@@ -93,7 +96,7 @@ export function assembleCredentials(
   return createHooks({
     resource,
     username: signsIn!.username,
-    tokens: { revokeSubject },
+    tokens: { revokeSessionsOfPerson },
     forget: evictPerson,
     clock,
     random,

@@ -25,13 +25,13 @@ import { readSecretStatus, type SecretStatus } from '../secrets/status.ts'
 import type { Database } from '../storage/database.ts'
 import type { SealedColumn } from '../storage/sealed-column.ts'
 import type { Check } from '../system/health.ts'
-import { sealedSigningKeys } from '../tokens/key-store.ts'
-import { MARK_PURPOSE } from '../tokens/refresh-token.ts'
+import { TAG_PURPOSE } from '../tokens/refresh-token.ts'
+import { encryptedSigningKeys } from '../tokens/signing-key-store.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** Every column whose values the vault has encrypted. A rotation rewrites these. */
 export const sealedColumns: readonly SealedColumn[] = [
-  sealedSigningKeys,
+  encryptedSigningKeys,
   sealedWebhookSecrets,
   encryptedResponses,
   encryptedRetiredKeys,
@@ -47,10 +47,10 @@ export const sealedColumns: readonly SealedColumn[] = [
 async function secretsFor(db: Database, config: Config): Promise<readonly string[] | undefined> {
   const secrets = masterSecrets(config)
   if (secrets) return secrets
-  const { table } = sealedSigningKeys
+  const { table } = encryptedSigningKeys
   const isInstalled =
     (await db.columns(table)).length > 0 &&
-    (await findAnyValue(db, sealedSigningKeys)) !== undefined
+    (await findAnyValue(db, encryptedSigningKeys)) !== undefined
   if (isInstalled) throw createMissingSecret(secretFile(config)!)
   return undefined
 }
@@ -70,7 +70,7 @@ export async function checkMasterSecret(db: Database, config: Config): Promise<v
 }
 
 async function activateFitting(db: Database, config: Config, vault: Vault): Promise<void> {
-  const keyId = await checkSecrets(db, vault, sealedSigningKeys, { file: secretFile(config) })
+  const keyId = await checkSecrets(db, vault, encryptedSigningKeys, { file: secretFile(config) })
   if (keyId !== undefined) vault.activate(keyId)
 }
 
@@ -108,7 +108,7 @@ export async function assembleSecrets({
   const keeper = secretKeeper({ db, clock, vault, configured })
   await keeper.follow()
   const retiredPurposes = [
-    { purpose: MARK_PURPOSE, retentionMs: config.refreshTokenMaxS * 1000 },
+    { purpose: TAG_PURPOSE, retentionMs: config.refreshTokenMaxS * 1000 },
     { purpose: FINGERPRINT_PURPOSE, retentionMs: RETENTION_MS },
     { purpose: THROTTLE_PURPOSE, retentionMs: WINDOW_MS },
     { purpose: CLIENTS_PURPOSE, retentionMs: CLIENT_LIFE_MS },

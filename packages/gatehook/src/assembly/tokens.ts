@@ -7,7 +7,7 @@ import { endSignIns } from '../oauth/browser.ts'
 import type { KnownClients } from '../oauth/known-clients.ts'
 import { clientFacts, clientPermissions } from '../oauth/room.ts'
 import type { Database } from '../storage/database.ts'
-import type { CustomerFacts, Tokens } from '../tokens/grant.ts'
+import type { TokenCustomer, Tokens } from '../tokens/api.ts'
 import { createTokens } from '../tokens/tokens.ts'
 import type { Foundation } from './foundation.ts'
 import type { LateCalls } from './late-calls.ts'
@@ -32,14 +32,14 @@ export function assembleTokens(
     log,
     record,
     list,
-    alsoEnd: endSignIns,
+    endSignIns,
     lookup: {
-      person: findPerson,
-      client: clientFacts(clients, clock),
-      clientPermissions: (id) => clientPermissions(db, id),
-      customer: (id) => customerFacts(db, id),
+      findPerson,
+      findClient: clientFacts(clients, clock),
+      findClientPermissions: (id) => clientPermissions(db, id),
+      findCustomer: (id) => findTokenCustomer(db, id),
     },
-    lives: {
+    lifetimes: {
       accessMs: config.accessTokenTtlS * 1000,
       idleMs: config.refreshTokenTtlS * 1000,
       absoluteMs: config.refreshTokenMaxS * 1000,
@@ -50,7 +50,7 @@ export function assembleTokens(
   })
 }
 
-async function customerFacts(db: Database, id: string): Promise<CustomerFacts | undefined> {
+async function findTokenCustomer(db: Database, id: string): Promise<TokenCustomer | undefined> {
   const row = await findCustomer(db, id)
   return row && { no: row.no, suspended: row.suspended !== 0, ...parseRequestRates(row.limits) }
 }

@@ -15,7 +15,7 @@ import type { Catalog } from '../resources/catalog.ts'
 import { signingIn } from '../resources/directory.ts'
 import type { EventTypes } from '../resources/event-types.ts'
 import type { Tx } from '../storage/database.ts'
-import type { Tokens } from '../tokens/grant.ts'
+import type { Tokens } from '../tokens/api.ts'
 import { lateTransport } from '../transport/late-transport.ts'
 import type { CurrentScopes } from '../webhooks/authority.ts'
 import { createMakers, type Makers } from '../webhooks/makers.ts'
@@ -148,13 +148,13 @@ const parseScopes = (json: string): ReadonlySet<string> => new Set(JSON.parse(js
 export function withMakerReview(tokens: Tokens, makers: Makers): Tokens {
   return {
     ...tokens,
-    async revokeSubject(tx, scope, subject, except) {
-      const ended = await tokens.revokeSubject(tx, scope, subject, except)
+    async revokeSessionsOfPerson(tx, scope, subject, except) {
+      const ended = await tokens.revokeSessionsOfPerson(tx, scope, subject, except)
       await makers.personChanged(tx, scope, subject)
       return ended
     },
-    async revokeSubjectAtClient(tx, scope, subject, clientId) {
-      const ended = await tokens.revokeSubjectAtClient(tx, scope, subject, clientId)
+    async revokeSessionsAtClient(tx, scope, subject, clientId) {
+      const ended = await tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
       await makers.consentEnded(tx, scope, subject, clientId)
       return ended
     },
@@ -162,8 +162,8 @@ export function withMakerReview(tokens: Tokens, makers: Makers): Tokens {
       await tokens.revokeClient(tx, scope, clientId)
       await makers.clientChanged(tx, clientId)
     },
-    async clientChanged(tx, clientId) {
-      await tokens.clientChanged(tx, clientId)
+    async publishClientChange(tx, clientId) {
+      await tokens.publishClientChange(tx, clientId)
       await makers.clientChanged(tx, clientId)
     },
   }

@@ -147,7 +147,7 @@ export const keys: FamilySpec = {
       act:
         () =>
         ({ tokens }) =>
-          tokens.rotateSigning(cliActor()),
+          tokens.rotateSigningKey(cliActor()),
       said: ({ kid, signs_from }) =>
         `Published the signing key ${bold(kid)}. It signs from ${signs_from}; ` +
         'tokens of the old one stay good until they expire.',

@@ -21,7 +21,7 @@ import {
   setOf,
 } from '../kernel/members.ts'
 import { base62, type Random } from '../kernel/random.ts'
-import type { Tokens } from '../tokens/grant.ts'
+import type { Tokens } from '../tokens/api.ts'
 import { GRANT_TYPES, PUBLIC_GRANT_TYPES } from './client.ts'
 import { clientRows, type ShownClient } from './client-collection.ts'
 import * as store from './client-store.ts'
@@ -50,7 +50,7 @@ export type NewClient = ShownClient & { readonly client_secret?: string }
 
 /** What these acts take: the house's administration, and who ends what was issued. */
 export interface ClientAdministration extends Administration {
-  readonly tokens: Pick<Tokens, 'revokeClient' | 'clientChanged'>
+  readonly tokens: Pick<Tokens, 'revokeClient' | 'publishClientChange'>
   /** Told after each committed change, so that this node forgets what it knew of the client. */
   readonly forget: (clientId: string) => void
 }
@@ -161,7 +161,7 @@ export async function patchClient(
     refuseContradictions(changed)
     await store.updateClient(tx, changed)
     const narrowed = changed.scopes !== row.scopes || changed.first_party !== row.first_party
-    if (narrowed) await admin.tokens.clientChanged(tx, id)
+    if (narrowed) await admin.tokens.publishClientChange(tx, id)
     await recordAudit(tx, { actor, action: 'client.update', target: id, detail: patch }, admin)
     tx.afterCommit(() => admin.forget(id))
     return clientRows.toJson(changed)

@@ -6,7 +6,7 @@ import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
-import type { Tokens } from '../tokens/grant.ts'
+import type { Tokens } from '../tokens/api.ts'
 import { dropCodes } from './codes.ts'
 import { dropConsent } from './consent-store.ts'
 
@@ -43,7 +43,7 @@ const consentView: View = cellView(
 export interface ConsentDeps extends AuditContext {
   readonly db: Database
   readonly list: Lister
-  readonly tokens: Pick<Tokens, 'revokeSubjectAtClient'>
+  readonly tokens: Pick<Tokens, 'revokeSessionsAtClient'>
 }
 
 export function consentRoutes(deps: ConsentDeps): Route[] {
@@ -67,7 +67,7 @@ export function consentRoutes(deps: ConsentDeps): Route[] {
             // Codes first: one that is being exchanged has its session before sessions end.
             await dropCodes(tx, scope, subject, clientId)
             const known = await dropConsent(tx, of)
-            const ended = await tokens.revokeSubjectAtClient(tx, scope, subject, clientId)
+            const ended = await tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
             if (known === 0 && ended === 0) throw new Failure('not_found')
             const act = { actor: actorOf(call), action: 'consent.revoke', target: clientId }
             await recordAudit(tx, { ...act, detail: { sessions: ended } }, deps)

@@ -7,7 +7,7 @@ import { Failure } from '../kernel/failure.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Questions } from '../people/questions.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import type { Grant, Issued, Tokens } from '../tokens/grant.ts'
+import type { Grant, TokenResponse, Tokens } from '../tokens/api.ts'
 import type { Client, GrantType } from './client.ts'
 import { holdClient } from './client-store.ts'
 import { findCode, forgetSession, type Presented, useCode } from './codes.ts'
@@ -30,7 +30,7 @@ interface TokenRequest {
   readonly actor: Actor
 }
 
-type Give = (deps: GrantDeps, request: TokenRequest) => Promise<Issued>
+type Give = (deps: GrantDeps, request: TokenRequest) => Promise<TokenResponse>
 
 const wrongCode = () => new Refusal('invalid_grant', 'The code is wrong, expired or used.')
 
@@ -109,7 +109,7 @@ const whyUnfit = (
   })
 
 const clientCredentials: Give = ({ tokens }, { client, parameters }) =>
-  tokens.clientToken({
+  tokens.issueClientToken({
     scope: client.scope,
     customer: client.customer,
     mode: client.mode,
@@ -120,10 +120,10 @@ const clientCredentials: Give = ({ tokens }, { client, parameters }) =>
 
 const refreshToken: Give = ({ tokens }, { client, parameters, actor }) => {
   const asked = parameters.get('scope')
-  return tokens.refresh(
+  return tokens.refreshSession(
     needed(parameters, 'refresh_token'),
     { clientId: client.id, authenticated: !client.isPublic },
-    { scopes: asked === undefined ? undefined : askedScopes(asked, client.scopes), from: actor },
+    { scopes: asked === undefined ? undefined : askedScopes(asked, client.scopes), actor },
   )
 }
 
@@ -137,7 +137,7 @@ const grants: Readonly<Record<GrantType, Give>> = {
  * Throws `Refusal`s by the names of RFC 6749 §5.2. Others than these three grants, `password` and
  * whatever else a caller names, are `unsupported_grant_type`.
  */
-export async function give(deps: GrantDeps, request: TokenRequest): Promise<Issued> {
+export async function give(deps: GrantDeps, request: TokenRequest): Promise<TokenResponse> {
   const { client, parameters } = request
   const type = grantTypeOf(parameters)
   if (!client.grantTypes.includes(type)) {

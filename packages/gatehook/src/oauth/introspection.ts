@@ -9,7 +9,7 @@ import { parseAuthorization } from '../http/authorization.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
 import { type Mode, modeOf, type Principal } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
-import type { Claims, RefreshFacts, Tokens } from '../tokens/grant.ts'
+import type { AccessTokenClaims, RefreshTokenInfo, Tokens } from '../tokens/api.ts'
 import type { Client } from './client.ts'
 import type { AuthenticateClient } from './client-authentication.ts'
 import { needed, type Parameters } from './form.ts'
@@ -75,16 +75,16 @@ function ofPrincipal({ scopes, customer, mode, clientId }: Principal): Asker {
 
 /** A token that was ours once, of either kind. */
 type Found =
-  | { readonly kind: 'access'; readonly claims: Claims }
-  | { readonly kind: 'refresh'; readonly facts: RefreshFacts; readonly mode: Mode }
+  | { readonly kind: 'access'; readonly claims: AccessTokenClaims }
+  | { readonly kind: 'refresh'; readonly facts: RefreshTokenInfo; readonly mode: Mode }
 
 async function find({ tokens }: TokenQuestions, token: string): Promise<Found | undefined> {
   // Three parts are a JWT and never a refresh token of ours: hints need not be believed.
   if (token.split('.').length === 3) {
-    const claims = await tokens.read(token)
+    const claims = await tokens.readAccessToken(token)
     if (claims) return { kind: 'access', claims }
   }
-  const facts = await tokens.findRefresh(token)
+  const facts = await tokens.findRefreshToken(token)
   return facts && { kind: 'refresh', facts, mode: modeOf(facts.scope) }
 }
 
@@ -115,12 +115,12 @@ export async function introspect(
   if (!found || !mayHear(asker, found)) return answer({ active: false })
   if (found.kind === 'access') {
     const { claims } = found
-    if (!(await deps.tokens.isLive(claims))) return answer({ active: false })
-    const scope = (await deps.tokens.scopesOf(claims)).join(' ')
+    if (!(await deps.tokens.isActive(claims))) return answer({ active: false })
+    const scope = (await deps.tokens.resolveScopes(claims)).join(' ')
     return answer({ active: true, token_type: 'Bearer', ...claims, scope })
   }
   const { facts, mode } = found
-  if (!facts.live) return answer({ active: false })
+  if (!facts.isActive) return answer({ active: false })
   return answer({
     active: true,
     token_type: 'refresh_token',
@@ -141,7 +141,7 @@ async function end(deps: TokenQuestions, actor: Actor, found: Found): Promise<vo
   const { tokens, db } = deps
   if (found.kind === 'access') {
     const { claims } = found
-    if (!(await tokens.isLive(claims))) return
+    if (!(await tokens.isActive(claims))) return
     const act = {
       actor,
       action: 'token.revoke',
@@ -149,7 +149,7 @@ async function end(deps: TokenQuestions, actor: Actor, found: Found): Promise<vo
       detail: { subject: claims.sub },
     }
     await db.write(async (tx) => {
-      await tokens.revokeToken(tx, claims)
+      await tokens.revokeAccessToken(tx, claims)
       await recordAudit(tx, act, deps)
     })
     return

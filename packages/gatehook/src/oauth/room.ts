@@ -8,7 +8,7 @@ import type { Lister } from '../lists/list.ts'
 import type { Devices } from '../people/devices.ts'
 import type { Questions } from '../people/questions.ts'
 import type { Database, Reader } from '../storage/database.ts'
-import type { ClientFacts, ClientPermissions, Tokens } from '../tokens/grant.ts'
+import type { ClientPermissions, TokenClient, Tokens } from '../tokens/api.ts'
 import { authorizeRoutes } from './authorize-routes.ts'
 import { createBrowsers, purgeSignIns } from './browser.ts'
 import { holdsSecret } from './client.ts'
@@ -84,13 +84,13 @@ export async function clientPermissions(
 /** What the tokens' room asks about a client when a session is refreshed. */
 export const clientFacts =
   (clients: KnownClients, clock: { now(): number }) =>
-  async (id: string, reader?: Reader): Promise<ClientFacts | undefined> => {
+  async (id: string, reader?: Reader): Promise<TokenClient | undefined> => {
     const client = await (reader ? clients.within(reader, id) : clients.find(id))
     if (!client?.grantTypes.includes('refresh_token')) return undefined
     return {
       scope: client.scope,
       scopes: client.scopes,
       requireAuthOnRefresh: client.requireAuthOnRefresh,
-      matches: (secret) => holdsSecret(client, secret, clock.now()),
+      hasSecret: (secret) => holdsSecret(client, secret, clock.now()),
     }
   }

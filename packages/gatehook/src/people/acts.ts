@@ -78,7 +78,7 @@ export async function replacePassword(
   except?: string,
 ): Promise<void> {
   await store.updateCredential(tx, { ...kept, password })
-  await tokens.revokeSubject(tx, kept.scope as Scope, String(kept.id), except)
+  await tokens.revokeSessionsOfPerson(tx, kept.scope as Scope, String(kept.id), except)
   tx.afterCommit(() => changed(kept.id))
 }
 
@@ -131,7 +131,7 @@ export async function patchPerson(
     await store.updateCredential(tx, after)
     const lost = scopesOf(before).some((name) => !scopes.includes(name))
     if (lost || after.role !== before.role || after.disabled > before.disabled) {
-      await tokens.revokeSubject(tx, scope, String(id))
+      await tokens.revokeSessionsOfPerson(tx, scope, String(id))
     }
     const act = { actor, action: 'person.update', target: String(id), detail: patch }
     await recordAudit(tx, act, admin)

@@ -7,7 +7,7 @@ import { findMisplacedAdmin } from '../access/grant-validation.ts'
 import { invalidMembers } from '../kernel/members.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
-import type { Tokens } from '../tokens/grant.ts'
+import type { Tokens } from '../tokens/api.ts'
 import { unlessTaken } from './hooks.ts'
 import type { Hasher } from './password.ts'
 import { type AnyRow, type Directory, scopesOf } from './person.ts'
@@ -20,7 +20,7 @@ export const WORD_MAX = 200
 export interface ActDeps {
   readonly directory: Directory
   readonly hasher: Hasher
-  readonly tokens: Pick<Tokens, 'revokeSubject'>
+  readonly tokens: Pick<Tokens, 'revokeSessionsOfPerson'>
   /** What a person may do whom nobody gave scopes. */
   readonly defaultScopes: readonly string[]
   /** Told after the commit. */

@@ -9,7 +9,7 @@ import { type Actor, type AuditContext, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
-import type { Tokens } from '../tokens/grant.ts'
+import type { Tokens } from '../tokens/api.ts'
 import { scopesOf } from './person.ts'
 import * as store from './store.ts'
 import { fold } from './username.ts'
@@ -42,7 +42,7 @@ export interface HookDeps extends AuditContext {
   readonly resource: string
   /** The field that is the sign-in name. */
   readonly username: string
-  readonly tokens: Pick<Tokens, 'revokeSubject'>
+  readonly tokens: Pick<Tokens, 'revokeSessionsOfPerson'>
   /** Runs after the commit: cached verifications of the person are evicted. */
   readonly forget: (id: number) => void
 }
@@ -85,7 +85,7 @@ export function createHooks(deps: HookDeps): SignInHooks {
     async removed(tx, target) {
       const { scope, id, actor = ENGINE } = target
       if ((await store.removeCredential(tx, resource, id)) === 0) return
-      await tokens.revokeSubject(tx, scope, String(id))
+      await tokens.revokeSessionsOfPerson(tx, scope, String(id))
       await recordAudit(tx, { actor, action: 'person.remove', target: String(id) }, deps)
       tx.afterCommit(() => forget(id))
     },

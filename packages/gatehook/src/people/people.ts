@@ -18,7 +18,7 @@ import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Tx } from '../storage/database.ts'
-import type { Tokens } from '../tokens/grant.ts'
+import type { Tokens } from '../tokens/api.ts'
 import { type Basic, createBasic, type Standing } from './basic.ts'
 import type { ActDeps } from './credential.ts'
 import type { Devices } from './devices.ts'
@@ -53,7 +53,7 @@ export interface PeopleDeps {
   readonly record: RecordEvent
   readonly perform: Perform
   readonly list: Lister
-  readonly tokens: Pick<Tokens, 'openSession' | 'revokeSubject'>
+  readonly tokens: Pick<Tokens, 'openSession' | 'revokeSessionsOfPerson'>
   readonly hasher: Hasher
   readonly devices: Devices
   /** Undefined where no resource signs in. */

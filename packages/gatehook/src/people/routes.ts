@@ -5,7 +5,7 @@ import { actorOf, recordAudit } from '../audit/store.ts'
 import { type Answer, type Call, json, noContent, type Route, route } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { readMembers, required } from '../kernel/members.ts'
-import { LOGIN_CLIENT, type Tokens } from '../tokens/grant.ts'
+import { LOGIN_CLIENT_ID, type Tokens } from '../tokens/api.ts'
 import { patchPerson, readPerson, setPassword } from './acts.ts'
 import { authMembers, text } from './auth-members.ts'
 import { accountRows } from './collection.ts'
@@ -38,10 +38,10 @@ async function login(call: Call, { admin, people, tokens, devices }: RouteDeps):
     const actor = actorOf(call, { kind: 'person', id: subject, name })
     const detail = { session_id, customer, mode }
     await recordAudit(tx, { actor, action: 'person.login', target: subject, detail }, admin)
-    return { scope, customer, mode, clientId: LOGIN_CLIENT, subject, scopes, claims }
+    return { scope, customer, mode, clientId: LOGIN_CLIENT_ID, subject, scopes, claims }
   })
   const { customer, mode, subject } = person
-  call.identified = { kind: 'person', subject, clientId: LOGIN_CLIENT, customer, mode }
+  call.identified = { kind: 'person', subject, clientId: LOGIN_CLIENT_ID, customer, mode }
   return { ...json(200, issued, unkept), secret: true }
 }
 

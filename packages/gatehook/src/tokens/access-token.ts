@@ -1,136 +1,220 @@
 /**
- * An access token as text (§4.1, RFC 9068): made, taken apart, judged. Pure; which keys there are
- * and what was revoked is not known here. On `node:crypto`: signing takes 29 µs, with jose's
- * WebCrypto 78 µs.
+ * Access tokens as JWTs (§4.1, RFC 9068): drafts, signs, parses and validates them. Pure; key
+ * storage is `signing-keys.ts`, revocation is `revocation-feed.ts`. It uses `node:crypto`, because
+ * a signature takes 29 µs there and 78 µs with jose's WebCrypto.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { BEARER_CHALLENGE } from '../kernel/challenge.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Claims } from './grant.ts'
+import { timeOrderedId } from '../kernel/id.ts'
+import type { Random } from '../kernel/random.ts'
+import type { AccessTokenClaims, Grant, TokenResponse } from './api.ts'
 
-/** Headers may have 16 KiB (§11.4); a token leaves room for others. */
-export const MAX_TOKEN_CHARACTERS = 8192
+/** Half of the 16 KiB that a request's headers may have (§11.4). */
+const MAX_TOKEN_CHARACTERS = 8192
 const SIGNATURE_BYTES = 64
 /** In base64url, with the dot before it. */
 const SIGNATURE_CHARACTERS = 87
-const TOLERANCE_MS = 5_000
+const CLOCK_TOLERANCE_MS = 5_000
 const CHALLENGE = { headers: { 'WWW-Authenticate': BEARER_CHALLENGE } }
 
-/** What a service's hook cannot say (§4.1), and what would change how a token is judged. */
-const RESERVED: ReadonlySet<string> = new Set([
-  ...['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'cnf', 'act'],
-  ...['client_id', 'scope', 'sid', 'customer', 'mode'],
-])
+/** Claims that a service's hook cannot set: the server's own, and those that affect validation. */
+const RESERVED_CLAIMS: ReadonlySet<string> = new Set(
+  'iss sub aud exp nbf iat jti cnf act client_id scope sid customer mode'.split(' '),
+)
 
-export const invalidToken = (message: string): Failure =>
-  new Failure('invalid_token', message, CHALLENGE)
-
-/** The claims of a hook, without those that are ours to say. */
-export const allowedClaims = (
-  claims: Readonly<Record<string, unknown>> | undefined,
-): Record<string, unknown> => {
-  const allowed: Record<string, unknown> = {}
-  for (const name in claims) if (!RESERVED.has(name)) allowed[name] = claims[name]
-  return allowed
+export interface TokenLifetimes {
+  readonly accessMs: number
+  /** Of a refresh token that is not used. */
+  readonly idleMs: number
+  /** Of a session, however often it is refreshed. */
+  readonly absoluteMs: number
+  /** `GATEHOOK_REFRESH_GRACE_S`. */
+  readonly graceMs: number
 }
 
-const base64url = (text: string): string => Buffer.from(text, 'utf8').toString('base64url')
+/** A key that signs access tokens. */
+export interface SigningKey {
+  readonly kid: string
+  /** The encoded JOSE header of its tokens. */
+  readonly header: string
+  readonly privateKey: KeyObject
+}
 
-/** The first part of every token a key signs. */
-export const headerOf = (kid: string): string =>
-  base64url(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid }))
+/**
+ * An unsigned access token. A transaction drafts it, so that claims that are too large roll back;
+ * it is signed after the commit, so that no transaction waits for a signature.
+ */
+export interface AccessTokenDraft {
+  readonly key: SigningKey
+  readonly signingInput: string
+  readonly response: Omit<TokenResponse, 'access_token'>
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+}
 
-/** What is signed; `header` is the key's `headerOf`. Throws where the token would be too long. */
-export function signingInput(claims: Claims, header: string): string {
-  const input = `${header}.${base64url(JSON.stringify(claims))}`
+export interface DraftDeps {
+  readonly random: Random
+  readonly lifetimes: TokenLifetimes
+  readonly issuer: () => string
+  readonly audience: () => string
+}
+
+/**
+ * Drafts an access token. Throws if its claims are too large.
+ *
+ * @param session the session, which the token does not outlive; undefined for client credentials
+ */
+export function draftAccessToken(
+  { random, lifetimes, issuer, audience }: DraftDeps,
+  key: SigningKey,
+  grant: Grant,
+  nowMs: number,
+  session?: { readonly id: string; readonly endsAt: number },
+): AccessTokenDraft {
+  const iat = Math.floor(nowMs / 1000)
+  const latestExp = iat + lifetimes.accessMs / 1000
+  const exp = session ? Math.min(latestExp, Math.ceil(session.endsAt / 1000)) : latestExp
+  const scope = grant.scopes.join(' ')
+  const claims: Record<string, unknown> = {
+    iss: issuer(),
+    sub: grant.subject,
+    aud: audience(),
+    exp,
+    iat,
+    jti: timeOrderedId('tok_', nowMs, random),
+    client_id: grant.clientId,
+    scope,
+    ...(session && { sid: session.id }),
+    customer: grant.customer,
+    mode: grant.mode,
+  }
+  for (const name in grant.claims) {
+    if (!RESERVED_CLAIMS.has(name)) claims[name] = grant.claims[name]
+  }
+  return {
+    key,
+    signingInput: encodeSigningInput(key.header, claims),
+    response: { token_type: 'Bearer', expires_in: exp - iat, scope },
+    expiresAt: exp * 1000,
+  }
+}
+
+export const signDraft = ({ key, signingInput, response }: AccessTokenDraft): TokenResponse => ({
+  access_token: signToken(signingInput, key.privateKey),
+  ...response,
+})
+
+const toBase64url = (text: string): string => Buffer.from(text, 'utf8').toString('base64url')
+
+/** Encodes the JOSE header, which all tokens of a key share. */
+export const encodeHeader = (kid: string): string =>
+  toBase64url(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid }))
+
+/** Encodes the text to sign (RFC 7515 §5.1). Throws if the token would be too long. */
+export function encodeSigningInput(header: string, claims: unknown): string {
+  const input = `${header}.${toBase64url(JSON.stringify(claims))}`
   if (input.length + SIGNATURE_CHARACTERS > MAX_TOKEN_CHARACTERS) {
     throw new Error('the claims of an access token are too large: see the service’s claims hook')
   }
   return input
 }
 
-/** The token, signed with a P-256 key. */
+/** Signs with a P-256 key and returns the JWT. */
 export function signToken(input: string, privateKey: KeyObject): string {
   const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
-  const signature = lowered(sign('sha256', Buffer.from(input, 'latin1'), key))
+  const signature = toLowS(sign('sha256', Buffer.from(input, 'latin1'), key))
   return `${input}.${signature.toString('base64url')}`
 }
 
-/** A token taken apart, not yet believed. */
-export interface Unproven {
+/** The parts of a JWT, before its signature is verified. */
+export interface UnverifiedToken {
   readonly kid: string
-  readonly signed: string
+  readonly signingInput: string
   readonly payload: string
   readonly signature: Buffer
 }
 
 /**
- * The parts of a token of our form: three canonical base64url parts, `alg` ES256, `typ` at+jwt, no
- * `crit`. Keys a header carries or points to (`jwk`, `jku`, `x5u`) are not looked at. Else
- * undefined.
+ * Parses a JWT: three parts in canonical base64url, `alg` ES256, `typ` at+jwt, no `crit`. It
+ * ignores keys that the header carries or references (`jwk`, `jku`, `x5u`). Returns undefined for
+ * any other text.
+ *
+ * @see RFC 7515 §4.1.11 for `crit`: this server implements no extension
+ * @see RFC 8725 §3.1, §3.11
  */
-export function parseToken(jwt: string): Unproven | undefined {
+export function parseToken(jwt: string): UnverifiedToken | undefined {
   if (jwt.length > MAX_TOKEN_CHARACTERS) return undefined
   const [header, payload, signature, more] = jwt.split('.', 4)
   if (header === undefined || payload === undefined || signature === undefined) return undefined
   if (more !== undefined) return undefined
-  const head = objectIn(header)
-  const bytes = canonical(signature)
-  if (!head || bytes?.length !== SIGNATURE_BYTES || !isLow(bytes)) return undefined
+  const head = decodeObject(header)
+  const bytes = decodeCanonical(signature)
+  if (!head || bytes?.length !== SIGNATURE_BYTES || !isLowS(bytes)) return undefined
   const { alg, typ, kid, crit } = head
   if (alg !== 'ES256' || typ !== 'at+jwt' || typeof kid !== 'string') return undefined
-  if (crit !== undefined) return undefined // RFC 7515 §4.1.11: no extension is understood here
-  return { kid, signed: `${header}.${payload}`, payload, signature: bytes }
+  if (crit !== undefined) return undefined
+  return { kid, signingInput: `${header}.${payload}`, payload, signature: bytes }
 }
 
-/** The claims, where `publicKey` made the signature and they have the form of ours. */
-export function provenClaims(token: Unproven, publicKey: KeyObject): Claims | undefined {
+/** Returns the claims if the signature verifies and the required claims have the right types. */
+export function verifySignature(
+  token: UnverifiedToken,
+  publicKey: KeyObject,
+): AccessTokenClaims | undefined {
   const key = { key: publicKey, dsaEncoding: 'ieee-p1363' } as const
-  if (!verify('sha256', Buffer.from(token.signed), key, token.signature)) return undefined
-  const claims = objectIn(token.payload)
-  return claims && isOurs(claims) ? claims : undefined
+  if (!verify('sha256', Buffer.from(token.signingInput), key, token.signature)) return undefined
+  const claims = decodeObject(token.payload)
+  return claims && hasRequiredClaims(claims) ? claims : undefined
 }
 
-/** Who issues tokens, and for whom. */
-export interface Expected {
+export interface ExpectedClaims {
   readonly issuer: string
   readonly audience: string
 }
 
 /**
- * The reference's order, after the signature and before revocation (§3.5): time, `iss`, `aud`.
- * Gives what is wrong; undefined: nothing.
+ * Validates times, `iss` and `aud`, in the order of §3.5. Returns a message for the first invalid
+ * claim; undefined if all are valid.
  */
-export function wrongWith(claims: Claims, expected: Expected, nowMs: number): string | undefined {
-  const { exp, iat, nbf, iss, aud } = claims
+export function findInvalidClaim(
+  { exp, iat, nbf, iss, aud }: AccessTokenClaims,
+  { issuer, audience }: ExpectedClaims,
+  nowMs: number,
+): string | undefined {
   if (exp * 1000 <= nowMs) return 'The token has expired.'
-  if (iat * 1000 > nowMs + TOLERANCE_MS) return 'The token was issued in the future.'
-  if (nbf !== undefined && !(Number(nbf) * 1000 <= nowMs + TOLERANCE_MS)) {
+  if (iat * 1000 > nowMs + CLOCK_TOLERANCE_MS) return 'The token was issued in the future.'
+  if (nbf !== undefined && !(Number(nbf) * 1000 <= nowMs + CLOCK_TOLERANCE_MS)) {
     return 'The token is not valid yet.'
   }
-  if (iss !== expected.issuer) return 'The token is of another issuer.'
-  if (aud !== expected.audience) return 'The token is for another audience.'
+  if (iss !== issuer) return 'The token has another issuer.'
+  if (aud !== audience) return 'The token is for another audience.'
   return undefined
 }
 
-const TEXTS = ['iss', 'sub', 'aud', 'jti', 'client_id', 'scope', 'customer'] as const
+export const invalidToken = (message: string): Failure =>
+  new Failure('invalid_token', message, CHALLENGE)
 
-function isOurs(claims: Record<string, unknown>): claims is Record<string, unknown> & Claims {
+const STRING_CLAIMS = ['iss', 'sub', 'aud', 'jti', 'client_id', 'scope', 'customer'] as const
+
+function hasRequiredClaims(
+  claims: Record<string, unknown>,
+): claims is Record<string, unknown> & AccessTokenClaims {
   const { exp, iat, mode, sid } = claims
   if (!Number.isFinite(exp) || !Number.isFinite(iat)) return false
   if (mode !== 'live' && mode !== 'test') return false
   if (sid !== undefined && typeof sid !== 'string') return false
-  return TEXTS.every((name) => typeof claims[name] === 'string')
+  return STRING_CLAIMS.every((name) => typeof claims[name] === 'string')
 }
 
-/** Bytes of a base64url text, if it is the one way to write them: no padding, no spare bits set. */
-function canonical(text: string): Buffer | undefined {
+/** Decodes base64url; undefined unless the text is its only spelling: no padding, no spare bits. */
+function decodeCanonical(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : undefined
 }
 
-function objectIn(part: string): Record<string, unknown> | undefined {
-  const bytes = canonical(part)
+function decodeObject(part: string): Record<string, unknown> | undefined {
+  const bytes = decodeCanonical(part)
   if (!bytes) return undefined
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
@@ -141,24 +225,24 @@ function objectIn(part: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The order of P-256, and half of it: of the two signatures (r, s) and (r, n − s) one is low. */
+/** The order n of P-256, and n / 2: of the signatures (r, s) and (r, n − s) one has the low s. */
 const ORDER = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')
 const HALF = Buffer.from('7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8', 'hex')
-const S_AT = 32
+const S_OFFSET = 32
 
-const isLow = (signature: Buffer): boolean => signature.compare(HALF, 0, S_AT, S_AT) <= 0
+const isLowS = (signature: Buffer): boolean => signature.compare(HALF, 0, S_OFFSET, S_OFFSET) <= 0
 
 /**
- * The low one of the two signatures that are good for the same text. Only that is accepted, so that
- * nobody can write a second text of a token: some cache or log beyond us may go by the text.
+ * Returns the low-s form of an ECDSA signature. The server accepts only that form, so a token has
+ * one spelling: caches and logs may compare tokens as text.
  */
-function lowered(signature: Buffer): Buffer {
-  if (isLow(signature)) return signature
+function toLowS(signature: Buffer): Buffer {
+  if (isLowS(signature)) return signature
   let borrow = 0
   for (let at = ORDER.length - 1; at >= 0; at--) {
-    const difference = ORDER[at]! - signature[S_AT + at]! - borrow
+    const difference = ORDER[at]! - signature[S_OFFSET + at]! - borrow
     borrow = difference < 0 ? 1 : 0
-    signature[S_AT + at] = difference // the low eight bits stay
+    signature[S_OFFSET + at] = difference // the assignment stores its low eight bits
   }
   return signature
 }

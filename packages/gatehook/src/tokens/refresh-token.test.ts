@@ -3,52 +3,59 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
-import * as tokenText from './refresh-token.ts'
+import {
+  classifyRefreshToken,
+  createRefreshToken,
+  decryptSuccessor,
+  encryptSuccessor,
+  hashToken,
+  parseSessionId,
+  type RefreshTokenVerdict,
+} from './refresh-token.ts'
 
 const random = systemRandom()
 const keys = new Vault('a master secret of enough characters', random).macKeys('refresh token')
 const key = keys.current
 const SESSION = 'ses_0VhKq3Zr12345678901234'
 
-test('a token names its session, to who has the key and to nobody else', () => {
-  const token = tokenText.newRefreshToken(key, random, SESSION)
-  assert.equal(tokenText.sessionOf(keys, token), SESSION)
-  assert.notEqual(tokenText.newRefreshToken(key, random, SESSION), token)
-  const other = new Vault('another master secret of enough length', random).macKeys('refresh token')
-  assert.equal(tokenText.sessionOf(other, token), undefined)
+test('a token contains its session id, readable with the key only', () => {
+  const token = createRefreshToken(key, random, SESSION)
+  assert.equal(parseSessionId(keys, token), SESSION)
+  assert.notEqual(createRefreshToken(key, random, SESSION), token)
+  const otherKeys = new Vault('another master secret of enough length', random).macKeys(
+    'refresh token',
+  )
+  assert.equal(parseSessionId(otherKeys, token), undefined)
 })
 
-test('no other text is a token, nor one with a character changed', () => {
-  const token = tokenText.newRefreshToken(key, random, SESSION)
+test('arbitrary text, or a token with a character changed, has no session id', () => {
+  const token = createRefreshToken(key, random, SESSION)
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (text) => {
-      assert.equal(tokenText.sessionOf(keys, text), undefined)
+      assert.equal(parseSessionId(keys, text), undefined)
     }),
   )
+  const character = fc.string({ minLength: 1, maxLength: 1 })
   fc.assert(
-    fc.property(fc.nat(token.length - 1), fc.string({ minLength: 1, maxLength: 1 }), (at, one) => {
-      fc.pre(token[at] !== one)
-      const bent = token.slice(0, at) + one + token.slice(at + 1)
-      assert.equal(tokenText.sessionOf(keys, bent), undefined)
+    fc.property(fc.nat(token.length - 1), character, (at, replacement) => {
+      fc.pre(token[at] !== replacement)
+      const changed = token.slice(0, at) + replacement + token.slice(at + 1)
+      assert.equal(parseSessionId(keys, changed), undefined)
     }),
   )
 })
 
-test('what a token means, by where it stood and when', () => {
-  const [oldest, previous, current] = ['a', 'b', 'c'].map(tokenText.hashOf) as [
-    Buffer,
-    Buffer,
-    Buffer,
-  ]
-  const row = {
+test('the position and age of a token determine the verdict', () => {
+  const [oldest, previous, current] = ['a', 'b', 'c'].map(hashToken) as [Buffer, Buffer, Buffer]
+  const session = {
     token_hash: current,
     previous_hash: previous,
     rotated_at: 10_000,
     expires_at: 1_000_000,
   }
-  const table: [hash: Buffer, now: number, grace: number, expected: tokenText.Verdict][] = [
-    [current, 10_000, 0, 'rotate'],
-    [current, 999_999, 0, 'rotate'],
+  const table: [hash: Buffer, now: number, grace: number, expected: RefreshTokenVerdict][] = [
+    [current, 10_000, 0, 'current'],
+    [current, 999_999, 0, 'current'],
     [current, 1_000_000, 0, 'expired'],
     [previous, 1_000_000, 0, 'expired'],
     [previous, 14_999, 0, 'race'],
@@ -60,18 +67,16 @@ test('what a token means, by where it stood and when', () => {
     [oldest, 10_000, 60_000, 'reuse'],
   ]
   for (const [hash, now, grace, expected] of table) {
-    assert.equal(tokenText.judge(row, hash, now, grace), expected, `${now} ${grace}`)
+    assert.equal(classifyRefreshToken(session, hash, now, grace), expected, `${now} ${grace}`)
   }
-  const fresh = { ...row, previous_hash: null, rotated_at: null }
-  assert.equal(tokenText.judge(fresh, previous, 10_000, 60_000), 'reuse')
+  const unrotatedSession = { ...session, previous_hash: null, rotated_at: null }
+  assert.equal(classifyRefreshToken(unrotatedSession, previous, 10_000, 60_000), 'reuse')
 })
 
-test('a successor is read with the token it replaces, and with no other', () => {
-  const [token, successor] = [1, 2].map(() => tokenText.newRefreshToken(key, random, SESSION)) as [
-    string,
-    string,
-  ]
-  const sealed = tokenText.sealSuccessor(token, SESSION, successor, random)
-  assert.equal(tokenText.openSuccessor(token, SESSION, sealed, random), successor)
-  assert.throws(() => tokenText.openSuccessor(successor, SESSION, sealed, random))
+test('only the token that a successor replaces decrypts it', () => {
+  const token = createRefreshToken(key, random, SESSION)
+  const successor = createRefreshToken(key, random, SESSION)
+  const encrypted = encryptSuccessor(token, SESSION, successor, random)
+  assert.equal(decryptSuccessor(token, SESSION, encrypted, random), successor)
+  assert.throws(() => decryptSuccessor(successor, SESSION, encrypted, random))
 })

@@ -1,169 +1,173 @@
 /**
- * The next tokens of a session (§4.2): one transaction, which also commits what is noted about a
- * token that is refused. What a presented token means is `refresh-token.ts`.
+ * Refreshes a session (§4.2), in this order:
+ *
+ * 1. The tag of the presented token identifies its session.
+ * 2. One UPDATE rotates the token if it is the current one of a session that has not expired.
+ * 3. Otherwise the token was rotated before. Within the grace period the server returns its
+ *    successor again. It records a race, and on reuse it revokes the token family.
+ * 4. In the same transaction the client and the person limit what the next access token grants.
+ * 5. The access token is signed after the commit.
+ *
+ * @see RFC 6749 §6, RFC 9700 §4.14.2
  */
 import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { modeOf, type Scope } from '../kernel/principal.ts'
-import type { Random } from '../kernel/random.ts'
 import type { MacKeys } from '../kernel/secret.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import {
-  ENGINE,
+  type AccessTokenDraft,
+  type DraftDeps,
+  draftAccessToken,
+  signDraft,
+} from './access-token.ts'
+import {
   type Grant,
-  type Issued,
-  LOGIN_CLIENT,
+  LOGIN_CLIENT_ID,
+  type RefreshingClient,
+  TOKENS_ACTOR,
   type TokenLookup,
   type Tokens,
-} from './grant.ts'
-import { type Draft, type DraftToken, issued, type Lives } from './issue.ts'
-import * as tokenText from './refresh-token.ts'
-import type { Revocations } from './revocations.ts'
+} from './api.ts'
+import {
+  classifyRefreshToken,
+  createRefreshToken,
+  decryptSuccessor,
+  encryptSuccessor,
+  hashToken,
+  parseSessionId,
+} from './refresh-token.ts'
+import type { RevocationFeed } from './revocation-feed.ts'
 import type { KeyRing } from './signing-keys.ts'
 import * as store from './store.ts'
 
-export interface RefreshDeps {
+export interface RefreshDeps extends DraftDeps {
   readonly db: Database
   readonly clock: Clock
-  readonly random: Random
   readonly trail: AuditSigner
-  readonly keys: Pick<KeyRing, 'signer'>
-  readonly revocations: Pick<Revocations, 'announce'>
-  readonly lookup: Pick<TokenLookup, 'person' | 'client'>
+  /** The keys of the tags of refresh tokens. */
+  readonly tagKeys: MacKeys
+  readonly keys: Pick<KeyRing, 'findCurrentKey'>
+  readonly revocations: Pick<RevocationFeed, 'publish'>
+  readonly lookup: Pick<TokenLookup, 'findPerson' | 'findClient'>
   readonly record: RecordEvent
-  readonly lives: Lives
 }
 
-interface Presented {
-  readonly token: string
-  readonly by: Parameters<Tokens['refresh']>[1]
-  readonly scopes?: readonly string[] | undefined
-  readonly from?: Actor | undefined
-  readonly mark: MacKeys
+interface NextTokens {
+  readonly access: AccessTokenDraft
+  readonly refreshToken: string
 }
 
-/** What the transaction settles for: an access token to be signed, a refresh token to be told. */
-interface Settled {
-  readonly access: Draft
-  readonly refresh_token: string
-}
+export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
+  const { db, clock, random, lifetimes, keys, tagKeys, lookup } = deps
 
-export function refreshing(deps: RefreshDeps, draft: DraftToken) {
-  const { db, clock, random, lives, keys } = deps
-
-  return async (presented: Presented): Promise<Issued & { readonly refresh_token: string }> => {
-    const { token, mark } = presented
-    const id = tokenText.sessionOf(mark, token)
+  return async (token, client, { scopes: requestedScopes, actor = TOKENS_ACTOR } = {}) => {
+    const id = parseSessionId(tagKeys, token)
     if (id === undefined) throw new Failure('invalid_grant')
-    const hash = tokenText.hashOf(token)
-    const successor = tokenText.newRefreshToken(mark.current, random, id)
-    const next = {
-      id,
-      presented: hash,
-      next: tokenText.hashOf(successor),
-      successor: lives.graceMs > 0 ? tokenText.sealSuccessor(token, id, successor, random) : null,
-    }
-    const signer = await keys.signer()
+    const hash = hashToken(token)
+    const successor = createRefreshToken(tagKeys.current, random, id)
+    const isGraceEnabled = lifetimes.graceMs > 0
+    const encrypted = isGraceEnabled ? encryptSuccessor(token, id, successor, random) : null
+    const key = await keys.findCurrentKey()
     const now = clock.now()
-    const until = { expiresAt: now + lives.idleMs, accessUntil: now + lives.accessMs }
-    const drafted = async (tx: Tx, row: store.Granting, refresh_token: string) => {
-      const grant = await grantOf(deps, tx, row, presented)
-      const session = { id, endsAt: row.ends_at }
-      return { access: draft(signer, grant, now, session), refresh_token }
+
+    const draftFor = async (tx: Tx, session: store.SessionGrant) => {
+      const grant = await authorizeRefresh(tx, lookup, session, client, requestedScopes)
+      return draftAccessToken(deps, key, grant, now, { id, endsAt: session.ends_at })
     }
-    // One statement decides. What it has done is undone where nothing can be granted after all.
-    const settled = await db.write(async (tx): Promise<Settled | undefined> => {
-      const rotated = await store.rotateSession(tx, { ...next, now, ...until })
-      if (rotated) return drafted(tx, rotated, successor)
-      const row = await store.lockSession(tx, id)
-      if (!row) return undefined
-      const again = await drafted(tx, row, '')
-      const known = await unrotated(tx, deps, row, { token, hash, now, from: presented.from })
-      if (known === undefined) return undefined
-      await store.extendAccess(tx, id, again.access.until)
-      return { ...again, refresh_token: known }
+    const next = await db.write(async (tx): Promise<NextTokens | undefined> => {
+      const rotated = await store.rotateSession(tx, {
+        id,
+        presentedHash: hash,
+        successorHash: hashToken(successor),
+        encryptedSuccessor: encrypted,
+        now,
+        expiresAt: now + lifetimes.idleMs,
+        accessUntil: now + lifetimes.accessMs,
+      })
+      if (rotated) return { access: await draftFor(tx, rotated), refreshToken: successor }
+
+      const session = await store.lockSession(tx, id)
+      if (!session) return undefined
+      const access = await draftFor(tx, session)
+      const verdict = classifyRefreshToken(session, hash, now, lifetimes.graceMs)
+      if (verdict === 'grace' && session.successor) {
+        await store.extendAccess(tx, id, access.expiresAt)
+        return { access, refreshToken: decryptSuccessor(token, id, session.successor, random) }
+      }
+      if (verdict === 'reuse') await revokeFamily(tx, deps, session, actor)
+      else if (verdict !== 'expired') {
+        await auditReplay(tx, deps, session, 'token.refresh_race', actor)
+      }
+      return undefined // the transaction commits; the request fails
     })
-    if (!settled) throw new Failure('invalid_grant')
-    return { ...issued(settled.access), refresh_token: settled.refresh_token }
+    if (!next) throw new Failure('invalid_grant')
+    return { ...signDraft(next.access), refresh_token: next.refreshToken }
   }
 }
 
-interface Again extends Pick<Presented, 'token' | 'from'> {
-  readonly hash: Buffer
-  readonly now: number
-}
-
-/**
- * A token that is not, or no more, the current one of its session: its successor, where that may be
- * told again. Undefined: nothing is given, and what was noted about it has to commit.
- */
-async function unrotated(
+/** Returns what the session granted, as far as its client and person still have it. */
+async function authorizeRefresh(
   tx: Tx,
-  deps: RefreshDeps,
-  row: store.SessionRow,
-  { token, hash, now, from }: Again,
-): Promise<string | undefined> {
-  const verdict = tokenText.judge(row, hash, now, deps.lives.graceMs)
-  if (verdict === 'grace' && row.successor) {
-    return tokenText.openSuccessor(token, row.id, row.successor, deps.random)
+  lookup: RefreshDeps['lookup'],
+  session: store.SessionGrant,
+  presenter: RefreshingClient | undefined,
+  requestedScopes: readonly string[] | undefined,
+): Promise<Grant> {
+  const { client_id: clientId, customer } = session
+  const subject = String(session.person)
+  const scope = session.scope as Scope
+  if (presenter && presenter.clientId !== clientId) throw new Failure('invalid_grant')
+  const isLogin = clientId === LOGIN_CLIENT_ID
+  const client = isLogin ? undefined : await lookup.findClient(clientId, tx)
+  if (!client && !isLogin) throw new Failure('invalid_grant')
+  if (client?.requireAuthOnRefresh && !presenter?.authenticated) {
+    throw new Failure('invalid_client')
   }
-  if (verdict !== 'expired') await refused(tx, deps, row, verdict === 'reuse', from)
-  return undefined
+  const person = await lookup.findPerson(tx, scope, subject)
+  if (!person) throw new Failure('invalid_grant')
+  if (person.suspended) throw new Failure('customer_suspended')
+
+  const sessionScopes = store.splitScopes(session.scopes)
+  const isAllowed = (name: string) => person.scopes.includes(name) && client!.scopes.includes(name)
+  // A login session has all scopes of its person now. A client has at most those it was granted.
+  const allowedScopes = isLogin ? person.scopes : sessionScopes.filter(isAllowed)
+  if (requestedScopes && !requestedScopes.every((name) => sessionScopes.includes(name))) {
+    throw new Failure('invalid_scope')
+  }
+  const scopes = requestedScopes
+    ? allowedScopes.filter((name) => requestedScopes.includes(name))
+    : allowedScopes
+  return { scope, customer, mode: modeOf(scope), clientId, subject, scopes, claims: person.claims }
 }
 
-/**
- * A token that was replaced came again: a thief or its owner holds an old one, so everything that
- * grew from it ends; or, right after, only two requests at once (§4.2).
- */
-async function refused(
+/** Reuse detection: revokes the session with all its tokens, and emits the event. */
+async function revokeFamily(
   tx: Tx,
   deps: RefreshDeps,
-  row: store.SessionRow,
-  reuse: boolean,
-  actor: Actor = ENGINE,
+  session: store.SessionRow,
+  actor: Actor,
 ): Promise<void> {
-  const { id, client_id, customer, scope } = row
-  const subject = String(row.person)
-  const action = reuse ? 'token.reuse_detected' : 'token.refresh_race'
-  const detail = { client_id, subject, customer, mode: modeOf(scope as Scope) }
-  await recordAudit(tx, { actor, action, target: id, detail }, deps)
-  if (!reuse) return
-  for (const ended of await store.endSession(tx, id)) {
-    await deps.revocations.announce(tx, 'session', id, ended.access_until)
+  const { id, client_id, scope } = session
+  await auditReplay(tx, deps, session, 'token.reuse_detected', actor)
+  for (const { access_until } of await store.deleteSession(tx, id)) {
+    await deps.revocations.publish(tx, 'session', id, access_until)
   }
+  const subject = String(session.person)
   const object = JSON.stringify({ session_id: id, client_id, subject, revoked: true })
   const event = { type: 'token.reuse_detected', collection: undefined, objectId: undefined, object }
   await deps.record(tx, scope as Scope, event)
 }
 
-/** What the next access token says: what was granted, as far as person and client still have it. */
-async function grantOf(
-  { lookup }: RefreshDeps,
+async function auditReplay(
   tx: Tx,
-  row: store.Granting,
-  { by, scopes: asked }: Pick<Presented, 'by' | 'scopes'>,
-): Promise<Grant> {
-  const { client_id: clientId, customer } = row
-  const subject = String(row.person)
-  const scope = row.scope as Scope
-  if (by && by.clientId !== clientId) throw new Failure('invalid_grant')
-  const client = clientId === LOGIN_CLIENT ? undefined : await lookup.client(clientId, tx)
-  if (!client && clientId !== LOGIN_CLIENT) throw new Failure('invalid_grant')
-  if (client?.requireAuthOnRefresh && !by?.authenticated) throw new Failure('invalid_client')
-  const person = await lookup.person(tx, scope, subject)
-  if (!person) throw new Failure('invalid_grant')
-  if (person.suspended) throw new Failure('customer_suspended')
-  // What a person may do at the API itself is theirs whenever it changes; a client has what it got.
-  const names = store.namesIn(row.scopes)
-  const granted = client ? names.filter(both(person, client)) : person.scopes
-  if (asked && !asked.every((name) => names.includes(name))) throw new Failure('invalid_scope')
-  const scopes = asked ? granted.filter((name) => asked.includes(name)) : granted
-  return { scope, customer, mode: modeOf(scope), clientId, subject, scopes, claims: person.claims }
+  deps: RefreshDeps,
+  { id, client_id, person, customer, scope }: store.SessionRow,
+  action: 'token.refresh_race' | 'token.reuse_detected',
+  actor: Actor,
+): Promise<void> {
+  const detail = { client_id, subject: String(person), customer, mode: modeOf(scope as Scope) }
+  await recordAudit(tx, { actor, action, target: id, detail }, deps)
 }
-
-type Holder = { readonly scopes: readonly string[] }
-
-const both = (person: Holder, client: Holder) => (name: string) =>
-  person.scopes.includes(name) && client.scopes.includes(name)

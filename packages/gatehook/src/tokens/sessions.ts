@@ -1,129 +1,134 @@
 /**
- * Sessions: opened, found, ended (§4.2). Each is one transaction; tokens are drafted in it, and
- * signed once it is durable.
+ * Opens, finds and revokes sessions (§4.2, §4.7). Each operation is one transaction; access tokens
+ * are drafted in it and signed after the commit. Rotation is `refresh.ts`.
  */
 import { timeOrderedId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
-import type { MacKeys, Vault } from '../kernel/secret.ts'
+import type { Vault } from '../kernel/secret.ts'
 import type { Tx } from '../storage/database.ts'
-import type { Tokens } from './grant.ts'
-import { type DraftDeps, type DraftToken, drafting, issued } from './issue.ts'
-import { type RefreshDeps, refreshing } from './refresh.ts'
-import * as tokenText from './refresh-token.ts'
+import { draftAccessToken, signDraft } from './access-token.ts'
+import type { Tokens } from './api.ts'
+import { createRefresh, type RefreshDeps } from './refresh.ts'
+import {
+  classifyRefreshToken,
+  createRefreshToken,
+  hashToken,
+  parseSessionId,
+  TAG_PURPOSE,
+} from './refresh-token.ts'
 import * as store from './store.ts'
 
-export interface SessionDeps extends DraftDeps, RefreshDeps {
+export interface SessionDeps extends Omit<RefreshDeps, 'tagKeys'> {
   readonly vault: Vault
 }
 
 export type Sessions = Pick<
   Tokens,
   | 'openSession'
-  | 'clientToken'
-  | 'refresh'
-  | 'findRefresh'
-  | 'wasRefresh'
+  | 'issueClientToken'
+  | 'refreshSession'
+  | 'findRefreshToken'
+  | 'isRefreshToken'
   | 'revokeSession'
-  | 'revokeSubject'
-  | 'revokeSubjectAtClient'
+  | 'revokeSessionsOfPerson'
+  | 'revokeSessionsAtClient'
   | 'revokeClient'
 >
 
-const MAX_ACCESS_MS = 86_400_000
+/** The longest lifetime of an access token that can be configured. */
+export const MAX_ACCESS_MS = 86_400_000
 
 export function createSessions(deps: SessionDeps): Sessions {
-  const mark = deps.vault.macKeys(tokenText.MARK_PURPOSE)
-  const draft = drafting(deps)
-  const refresh = refreshing(deps, draft)
+  const { db, clock, random, lifetimes, keys, revocations, vault } = deps
+  const tagKeys = vault.macKeys(TAG_PURPOSE)
+
+  const publishRevoked = async (tx: Tx, sessions: readonly store.DeletedSession[]) => {
+    for (const { id, access_until } of sessions) {
+      await revocations.publish(tx, 'session', id, access_until)
+    }
+    return sessions.length
+  }
+
   return {
-    openSession: opening(deps, draft, mark),
-    async clientToken(grant) {
-      return issued(draft(await deps.keys.signer(), grant, deps.clock.now()))
+    async openSession(grantOrFunction) {
+      const key = await keys.findCurrentKey()
+      const now = clock.now()
+      const id = timeOrderedId('ses_', now, random)
+      const endsAt = now + lifetimes.absoluteMs
+      const refreshToken = createRefreshToken(tagKeys.current, random, id)
+      const draft = await db.write(async (tx) => {
+        const isFunction = typeof grantOrFunction === 'function'
+        const grant = isFunction ? await grantOrFunction(tx, id) : grantOrFunction
+        const access = draftAccessToken(deps, key, grant, now, { id, endsAt })
+        await store.insertSession(tx, {
+          id,
+          scope: grant.scope,
+          customer: grant.customer,
+          person: parsePersonId(grant.subject),
+          client_id: grant.clientId,
+          scopes: grant.scopes.join(' '),
+          token_hash: hashToken(refreshToken),
+          created_at: now,
+          expires_at: Math.min(now + lifetimes.idleMs, endsAt),
+          ends_at: endsAt,
+          access_until: access.expiresAt,
+        })
+        return access
+      })
+      return { ...signDraft(draft), refresh_token: refreshToken }
     },
-    refresh: (token, by, options) => refresh({ token, by, ...options, mark }),
-    wasRefresh: (token) => tokenText.sessionOf(mark, token) !== undefined,
-    async findRefresh(token) {
-      const id = tokenText.sessionOf(mark, token)
-      const row = id === undefined ? undefined : await store.findSession(deps.db, id)
-      if (!row) return undefined
-      const verdict = tokenText.judge(row, tokenText.hashOf(token), deps.clock.now(), 0)
+
+    async issueClientToken(grant) {
+      const key = await keys.findCurrentKey()
+      return signDraft(draftAccessToken(deps, key, grant, clock.now()))
+    },
+
+    refreshSession: createRefresh({ ...deps, tagKeys }),
+
+    isRefreshToken: (token) => parseSessionId(tagKeys, token) !== undefined,
+
+    async findRefreshToken(token) {
+      const id = parseSessionId(tagKeys, token)
+      const session = id === undefined ? undefined : await store.findSession(db, id)
+      if (!session) return undefined
+      const verdict = classifyRefreshToken(session, hashToken(token), clock.now(), 0)
       return {
-        sessionId: row.id,
-        scope: row.scope as Scope,
-        customer: row.customer,
-        clientId: row.client_id,
-        subject: String(row.person),
-        scopes: store.namesIn(row.scopes),
-        createdAt: row.created_at,
-        expiresAt: row.expires_at,
-        live: verdict === 'rotate',
+        sessionId: session.id,
+        scope: session.scope as Scope,
+        customer: session.customer,
+        clientId: session.client_id,
+        subject: String(session.person),
+        scopes: store.splitScopes(session.scopes),
+        createdAt: session.created_at,
+        expiresAt: session.expires_at,
+        isActive: verdict === 'current',
       }
     },
-    ...ending(deps),
-  }
-}
 
-function opening(deps: SessionDeps, draft: DraftToken, mark: MacKeys): Tokens['openSession'] {
-  const { db, clock, random, lives, keys } = deps
-  return async (granted) => {
-    const signer = await keys.signer()
-    const now = clock.now()
-    const id = timeOrderedId('ses_', now, random)
-    const endsAt = now + lives.absoluteMs
-    const token = tokenText.newRefreshToken(mark.current, random, id)
-    const token_hash = tokenText.hashOf(token)
-    const access = await db.write(async (tx) => {
-      const grant = typeof granted === 'function' ? await granted(tx, id) : granted
-      const drafted = draft(signer, grant, now, { id, endsAt })
-      await store.insertSession(tx, {
-        id,
-        scope: grant.scope,
-        customer: grant.customer,
-        person: personNo(grant.subject),
-        client_id: grant.clientId,
-        scopes: grant.scopes.join(' '),
-        token_hash,
-        created_at: now,
-        expires_at: Math.min(now + lives.idleMs, endsAt),
-        ends_at: endsAt,
-        access_until: drafted.until,
-      })
-      return drafted
-    })
-    return { ...issued(access), refresh_token: token }
-  }
-}
-
-type Endings = 'revokeSession' | 'revokeSubject' | 'revokeSubjectAtClient' | 'revokeClient'
-
-function ending({ clock, revocations }: SessionDeps): Pick<Sessions, Endings> {
-  const announce = async (tx: Tx, ended: readonly { id: string; access_until: number }[]) => {
-    for (const { id, access_until } of ended) {
-      await revocations.announce(tx, 'session', id, access_until)
-    }
-    return ended.length
-  }
-
-  return {
     async revokeSession(tx, id) {
-      return (await announce(tx, await store.endSession(tx, id))) > 0
+      return (await publishRevoked(tx, await store.deleteSession(tx, id))) > 0
     },
-    async revokeSubject(tx, scope, subject, except) {
-      return announce(tx, await store.endSessionsOf(tx, scope, personNo(subject), { except }))
+
+    async revokeSessionsOfPerson(tx, scope, subject, exceptId) {
+      const person = parsePersonId(subject)
+      return publishRevoked(tx, await store.deleteSessionsOf(tx, scope, person, { exceptId }))
     },
-    async revokeSubjectAtClient(tx, scope, subject, clientId) {
-      return announce(tx, await store.endSessionsOf(tx, scope, personNo(subject), { clientId }))
+
+    async revokeSessionsAtClient(tx, scope, subject, clientId) {
+      const person = parsePersonId(subject)
+      return publishRevoked(tx, await store.deleteSessionsOf(tx, scope, person, { clientId }))
     },
+
     async revokeClient(tx, scope, clientId) {
-      await store.dropSessionsOfClient(tx, scope, clientId)
-      await revocations.announce(tx, 'client', clientId, clock.now() + MAX_ACCESS_MS)
+      await store.deleteSessionsOfClient(tx, scope, clientId)
+      await revocations.publish(tx, 'client', clientId, clock.now() + MAX_ACCESS_MS)
     },
   }
 }
 
-/** Sessions are persons': their subject is the id of a row. */
-function personNo(subject: string): number {
-  const no = Number(subject)
-  if (!Number.isSafeInteger(no)) throw new Error(`bug: ${subject} is not a person`)
-  return no
+/** Returns the row id in the subject of a session, which always belongs to a person. */
+function parsePersonId(subject: string): number {
+  const id = Number(subject)
+  if (!Number.isSafeInteger(id)) throw new Error(`bug: ${subject} is not a person`)
+  return id
 }

@@ -1,24 +1,30 @@
-/** SQL of sessions and of what was announced to all nodes. Signing keys are `key-store.ts`. */
+/** SQL of sessions and of the revocation feed. Signing keys are `signing-key-store.ts`. */
 import type { Database, Reader, Row, Statement, Tx } from '../storage/database.ts'
 import { empty, fixed, sql } from '../storage/sql.ts'
-import type { Rotation } from './refresh-token.ts'
+import type { RotationState } from './refresh-token.ts'
 
-export interface SessionRow extends Row, Rotation {
+export interface SessionRow extends Row, RotationState {
   readonly id: string
   readonly scope: number
   readonly customer: string
   readonly person: number
   readonly client_id: string
-  /** Names with a space between. */
+  /** Scope names, separated by a space. */
   readonly scopes: string
+  /** The encrypted successor of the previous token; null without a grace period. */
   readonly successor: Uint8Array | null
   readonly created_at: number
-  /** However often it is refreshed, it ends here. */
+  /** The end of the absolute lifetime, in epoch milliseconds. */
   readonly ends_at: number
 }
 
-/** The names in a text that has a space between them. */
-export const namesIn = (scopes: string): string[] => scopes.split(' ').filter(Boolean)
+/** The columns that determine what a session grants. */
+export type SessionGrant = Pick<
+  SessionRow,
+  'id' | 'scope' | 'customer' | 'person' | 'client_id' | 'scopes' | 'ends_at'
+>
+
+export const splitScopes = (scopes: string): string[] => scopes.split(' ').filter(Boolean)
 
 const COLUMNS = `id, scope, customer, person, client_id, scopes, token_hash, previous_hash,
   successor, rotated_at, created_at, last_used_at, expires_at, ends_at`
@@ -33,14 +39,21 @@ const ownSession = fixed(
    WHERE scope = ? AND person = ? AND id = ? AND expires_at > ?`,
 )
 
-/** A person's own session as an array, in the order it is listed in. */
-export async function cellsOfSession(
+/** Returns a session of a person as an array, in the order of its collection's columns. */
+export async function findSessionCells(
   from: Reader,
-  own: { scope: number; person: number; id: string },
+  own: { readonly scope: number; readonly person: number; readonly id: string },
   now: number,
 ) {
   const [row] = await from.arrays(ownSession([own.scope, own.person, own.id, now]))
   return row
+}
+
+export interface NewSession
+  extends Pick<SessionRow, 'id' | 'scope' | 'customer' | 'person' | 'client_id' | 'scopes'>,
+    Pick<SessionRow, 'token_hash' | 'created_at' | 'expires_at' | 'ends_at'> {
+  /** The latest expiry of the session's access tokens, in epoch milliseconds. */
+  readonly access_until: number
 }
 
 const insert = fixed(
@@ -48,18 +61,20 @@ const insert = fixed(
    last_used_at, expires_at, ends_at, access_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 )
 
-export interface NewSession
-  extends Pick<SessionRow, 'id' | 'scope' | 'customer' | 'person' | 'client_id' | 'scopes'>,
-    Pick<SessionRow, 'token_hash' | 'created_at' | 'expires_at' | 'ends_at'> {
-  /** The last moment an access token of the session can be good. */
-  readonly access_until: number
-}
-
 export const insertSession = (tx: Tx, row: NewSession) =>
   tx.run(
     insert([
-      ...[row.id, row.scope, row.customer, row.person, row.client_id, row.scopes],
-      ...[row.token_hash, row.created_at, row.created_at, row.expires_at, row.ends_at],
+      row.id,
+      row.scope,
+      row.customer,
+      row.person,
+      row.client_id,
+      row.scopes,
+      row.token_hash,
+      row.created_at,
+      row.created_at,
+      row.expires_at,
+      row.ends_at,
       row.access_until,
     ]),
   )
@@ -72,103 +87,122 @@ const rotate = fixed(
    RETURNING id, scope, customer, person, client_id, scopes, ends_at`,
 )
 
-export interface NextToken {
+/** A rotation of a session's refresh token; times are epoch milliseconds. */
+export interface SessionRotation {
   readonly id: string
-  readonly presented: Uint8Array
-  readonly next: Uint8Array
-  readonly successor: Uint8Array | null
+  readonly presentedHash: Uint8Array
+  readonly successorHash: Uint8Array
+  readonly encryptedSuccessor: Uint8Array | null
   readonly now: number
-  /** Unless the session ends before. */
+  /** The end of the idle lifetime. */
   readonly expiresAt: number
   readonly accessUntil: number
 }
 
-/** What a session grants. */
-export type Granting = Pick<
-  SessionRow,
-  'id' | 'scope' | 'customer' | 'person' | 'client_id' | 'scopes' | 'ends_at'
->
-
 /**
- * Puts the successor in the place of the token presented, only while that is the current one of a
- * session that lasts; gives what it grants. Undefined: it is not, and nothing has changed.
+ * Replaces the presented token with its successor, and returns what the session grants. Returns
+ * undefined and writes nothing unless the token is the current one of a session that is valid.
  */
-export const rotateSession = (tx: Tx, to: NextToken) => {
-  const { id, presented, next, successor, now, expiresAt, accessUntil } = to
-  const until = [accessUntil, expiresAt, expiresAt]
-  return tx.get<Granting>(rotate([next, successor, now, now, ...until, id, presented, now]))
+export function rotateSession(tx: Tx, rotation: SessionRotation) {
+  const { id, presentedHash, successorHash, encryptedSuccessor, now } = rotation
+  const { expiresAt, accessUntil } = rotation
+  return tx.get<SessionGrant>(
+    rotate([
+      successorHash,
+      encryptedSuccessor,
+      now,
+      now,
+      accessUntil,
+      expiresAt,
+      expiresAt,
+      id,
+      presentedHash,
+      now,
+    ]),
+  )
 }
 
 export const extendAccess = (tx: Tx, id: string, until: number) =>
   tx.run(sql`UPDATE gh_sessions SET access_until = ${until}
     WHERE id = ${id} AND access_until < ${until}`)
 
-interface Ended extends Row {
+/** A session whose access tokens are valid until `access_until`. */
+export interface DeletedSession extends Row {
   readonly id: string
   readonly access_until: number
 }
 
-/** Removed and told in one statement, so that one refreshed at the same moment is not missed. */
-const ending = (where: Statement) => fixed(`${where.sql} RETURNING id, access_until`)(where.values)
+/** One statement deletes and returns, so a concurrent refresh cannot extend a deleted session. */
+const returning = ({ sql: text, values }: Statement) =>
+  fixed(`${text} RETURNING id, access_until`)(values)
 
-export const endSession = (tx: Tx, id: string) =>
-  tx.all<Ended>(ending(sql`DELETE FROM gh_sessions WHERE id = ${id}`))
+export const deleteSession = (tx: Tx, id: string) =>
+  tx.all<DeletedSession>(returning(sql`DELETE FROM gh_sessions WHERE id = ${id}`))
 
-/** Of one client only, or all but one session, where these are named. */
-export const endSessionsOf = (
+/** Deletes the sessions of a person: at one client, or all but one. */
+export const deleteSessionsOf = (
   tx: Tx,
   scope: number,
   person: number,
-  { clientId, except }: { readonly clientId?: string; readonly except?: string | undefined } = {},
+  {
+    clientId,
+    exceptId,
+  }: { readonly clientId?: string; readonly exceptId?: string | undefined } = {},
 ) => {
   const atClient = clientId === undefined ? empty : sql` AND client_id = ${clientId}`
-  const others = except === undefined ? empty : sql` AND id <> ${except}`
-  return tx.all<Ended>(
-    ending(sql`DELETE FROM gh_sessions WHERE scope = ${scope} AND person = ${person}
+  const others = exceptId === undefined ? empty : sql` AND id <> ${exceptId}`
+  return tx.all<DeletedSession>(
+    returning(sql`DELETE FROM gh_sessions WHERE scope = ${scope} AND person = ${person}
       ${atClient}${others}`),
   )
 }
 
-export const dropSessionsOfClient = (tx: Tx, scope: number, clientId: string) =>
+export const deleteSessionsOfClient = (tx: Tx, scope: number, clientId: string) =>
   tx.run(sql`DELETE FROM gh_sessions WHERE scope = ${scope} AND client_id = ${clientId}`)
 
-/** How many expired sessions a person has whose rows still stand: at most one is counted. */
-export const hasExpired = (from: Reader, scope: number, person: number, now: number) =>
+/** Returns an expired session of a person that is still stored. */
+export const findExpiredSession = (from: Reader, scope: number, person: number, now: number) =>
   from.get(sql`SELECT id FROM gh_sessions
     WHERE scope = ${scope} AND person = ${person} AND expires_at <= ${now} LIMIT 1`)
 
-export const dropExpiredOf = (tx: Tx, scope: number, person: number, now: number) =>
+export const deleteExpiredSessions = (tx: Tx, scope: number, person: number, now: number) =>
   tx.run(sql`DELETE FROM gh_sessions
     WHERE scope = ${scope} AND person = ${person} AND expires_at <= ${now}`)
 
-const SLICE = 1_000
-const MAX_SLICES = 100
+const BATCH_ROWS = 1_000
+const MAX_BATCHES = 100
 
-/** Removes by slices, each a transaction of its own, so that nobody waits long for it. */
-async function inSlices(db: Database, slice: (tx: Tx) => Promise<number>): Promise<number> {
+/** Deletes in batches of one transaction each, so that other writers wait for one batch at most. */
+async function deleteInBatches(
+  db: Database,
+  deleteBatch: (tx: Tx) => Promise<number>,
+): Promise<number> {
   let total = 0
-  for (let n = 0; n < MAX_SLICES; n++) {
-    const removed = await db.write(slice)
-    total += removed
-    if (removed < SLICE) break
+  for (let n = 0; n < MAX_BATCHES; n++) {
+    const count = await db.write(deleteBatch)
+    total += count
+    if (count < BATCH_ROWS) break
   }
   return total
 }
 
 export const purgeSessions = (db: Database, before: number) =>
-  inSlices(db, (tx) =>
+  deleteInBatches(db, (tx) =>
     tx.run(sql`DELETE FROM gh_sessions WHERE id IN
       (SELECT id FROM gh_sessions WHERE expires_at <= ${before} ORDER BY expires_at
-       LIMIT ${SLICE})`),
+       LIMIT ${BATCH_ROWS})`),
   )
 
-/** Successors nobody may be told again any more. */
-export const forgetSuccessors = (tx: Tx, before: number) =>
+/** Deletes encrypted successors whose grace period has ended. */
+export const purgeSuccessors = (tx: Tx, before: number) =>
   tx.run(sql`UPDATE gh_sessions SET successor = NULL
     WHERE successor IS NOT NULL AND rotated_at <= ${before}`)
 
-/** What all nodes hear of within 2 s. */
-export type Announced =
+/**
+ * What an entry of the feed revokes (`session`, `token`, `client`), or which data nodes must read
+ * again (`client_changed`, `customer`, `signing_key`).
+ */
+export type FeedEntryKind =
   | 'session'
   | 'token'
   | 'client'
@@ -176,47 +210,48 @@ export type Announced =
   | 'customer'
   | 'signing_key'
 
-export interface AnnouncedRow extends Row {
+export interface FeedEntryRow extends Row {
   readonly position: number
-  readonly kind: Announced
+  readonly kind: FeedEntryKind
   readonly value: string
+  /** Epoch milliseconds. */
   readonly keep_until: number
 }
 
-const announcing = fixed('INSERT INTO gh_revocations (kind, value, keep_until) VALUES (?, ?, ?)')
+const insertEntry = fixed('INSERT INTO gh_revocations (kind, value, keep_until) VALUES (?, ?, ?)')
 
-/** Heard everywhere once the transaction has committed; kept until `keepUntil`. */
-export const insertAnnounced = (tx: Tx, kind: Announced, value: string, keepUntil: number) =>
-  tx.run(announcing([kind, value, keepUntil]))
+export const insertFeedEntry = (tx: Tx, kind: FeedEntryKind, value: string, keepUntil: number) =>
+  tx.run(insertEntry([kind, value, keepUntil]))
 
-const since = fixed(
+const entriesSince = fixed(
   `SELECT position, kind, value, keep_until FROM gh_revocations
    WHERE position > ? OR txid >= ? ORDER BY position`,
 )
 
 /**
- * What came after `position`, and, on PostgreSQL, what a transaction not older than `horizon` may
- * have committed late before it; some of it was read already.
+ * Returns the entries after `position`. On PostgreSQL it also returns earlier entries of
+ * transactions not older than `horizon`, which may have committed late; some were read before.
  */
-export const announcedSince = (from: Reader, position: number, horizon: number) =>
-  from.all<AnnouncedRow>(since([position, horizon]))
+export const listFeedEntries = (from: Reader, position: number, horizon: number) =>
+  from.all<FeedEntryRow>(entriesSince([position, horizon]))
 
-export async function horizonOf(from: Reader, text: string): Promise<number> {
-  const [row] = await from.arrays(fixed(`SELECT ${text}`)([]))
+/** Evaluates `dialect.horizon`. */
+export async function readHorizon(from: Reader, expression: string): Promise<number> {
+  const [row] = await from.arrays(fixed(`SELECT ${expression}`)([]))
   return Number(row![0])
 }
 
-const revoked = fixed(
+const findRevocation = fixed(
   `SELECT 1 AS yes FROM gh_revocations WHERE (value = ? AND kind = 'token')
    OR (value = ? AND kind = 'client') OR (value = ? AND kind = 'session') LIMIT 1`,
 )
 
-export const isAnnounced = async (from: Reader, jti: string, clientId: string, sid: string) =>
-  (await from.get(revoked([jti, clientId, sid]))) !== undefined
+export const hasRevocation = async (from: Reader, jti: string, clientId: string, sid: string) =>
+  (await from.get(findRevocation([jti, clientId, sid]))) !== undefined
 
-export const purgeAnnounced = (db: Database, before: number) =>
-  inSlices(db, (tx) =>
+export const purgeFeed = (db: Database, before: number) =>
+  deleteInBatches(db, (tx) =>
     tx.run(sql`DELETE FROM gh_revocations WHERE position IN
       (SELECT position FROM gh_revocations WHERE keep_until <= ${before} ORDER BY keep_until
-       LIMIT ${SLICE})`),
+       LIMIT ${BATCH_ROWS})`),
   )

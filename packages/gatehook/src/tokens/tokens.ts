@@ -1,31 +1,35 @@
-/** The room put together: `createTokens` gives what `grant.ts` promises, and the loop around it. */
-
+/** Composes the module: `createTokens` implements `api.ts` and polls the revocation feed. */
 import type { AuditSigner } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
+import { createBackgroundTasks } from '../kernel/background.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
-import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import type { TokenLookup, Tokens } from './grant.ts'
-import type { Lives } from './issue.ts'
-import { createRevocations, NOTICE_KEPT_MS } from './revocations.ts'
-import { tokenRoutes } from './routes.ts'
+import type { TokenLifetimes } from './access-token.ts'
+import type { TokenLookup, Tokens } from './api.ts'
+import {
+  createRevocationFeed,
+  NOTICE_RETENTION_MS,
+  type RevocationFeed,
+} from './revocation-feed.ts'
+import { type TokenRouteDeps, tokenRoutes } from './routes.ts'
 import { createSessions } from './sessions.ts'
-import { keyRing } from './signing-keys.ts'
+import { createKeyRing, type KeyRing } from './signing-keys.ts'
 import * as store from './store.ts'
 import { createVerifier } from './verifier.ts'
 
-const EVERY_MS = 1_000
-/** The longest grace that can be configured. */
+const POLL_INTERVAL_MS = 1_000
+const FAILURE = 'the revocation feed could not be read; checks query the database'
+/** The longest grace period that can be configured. */
 const MAX_GRACE_MS = 60_000
-/** Other nodes' clocks may be behind. */
+/** The largest clock difference between nodes that purging tolerates. */
 const SKEW_MS = 60_000
 
-export interface TokenDeps {
+export interface TokenDeps extends Pick<TokenRouteDeps, 'endSignIns'> {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random
@@ -34,120 +38,118 @@ export interface TokenDeps {
   readonly log: Log
   readonly record: RecordEvent
   readonly lookup: TokenLookup
-  /** With `/auth/logout-all`: whatever else a person is signed in with. */
-  readonly alsoEnd?: (tx: Tx, scope: Scope, subject: string) => Promise<unknown>
   readonly list: Lister
-  readonly lives: Lives
+  readonly lifetimes: TokenLifetimes
   readonly issuer: () => string
   readonly audience: () => string
 }
 
-/** Needs a signing key to be there (`ensureSigningKey`). Nothing runs before `start`. */
+/**
+ * Creates the module over a database with a signing key (`ensureSigningKey`). It does no background
+ * work before `start`; `tick` is one round of that work.
+ */
 export function createTokens(deps: TokenDeps): Tokens & { tick(): Promise<void> } {
-  const { db, clock, log, issuer, audience } = deps
-  const revocations = createRevocations({
+  const { db, clock, random, trail, vault, log, record, lookup, list } = deps
+  const { lifetimes, issuer, audience } = deps
+  const revocations = createRevocationFeed({
     db,
     clock,
-    onHeard(kind, value) {
-      if (kind === 'customer' || kind === 'client_changed') verifier.forget(value)
-      if (kind === 'signing_key') lookAtKeys()
+    onEntry(kind, value) {
+      if (kind === 'customer' || kind === 'client_changed') verifier.evict(value)
+      if (kind === 'signing_key') poller.reloadKeys()
     },
-    onGap: () => verifier.forget(),
+    onGap: () => verifier.evict(),
   })
-  const keys = keyRing({
-    ...deps,
-    announce: (tx, kid, now) => revocations.announce(tx, 'signing_key', kid, now + NOTICE_KEPT_MS),
-  })
-  const verifier = createVerifier({
+  const { isRevoked } = revocations
+  const publishNotice = (tx: Tx, kind: 'signing_key' | 'client_changed', id: string) =>
+    revocations.publish(tx, kind, id, clock.now() + NOTICE_RETENTION_MS)
+  const publishKey = (tx: Tx, kid: string) => publishNotice(tx, 'signing_key', kid)
+  const keys = createKeyRing({ db, clock, random, trail, vault, publishKey })
+  const expectedClaims = () => ({ issuer: issuer(), audience: audience() })
+  const verifier = createVerifier({ clock, keys, revocations, lookup, expectedClaims })
+  const { verifyAccessToken, readAccessToken, isActive, resolveScopes } = verifier
+  const sessions = createSessions({
+    db,
     clock,
+    random,
+    trail,
+    vault,
+    record,
+    lookup,
+    lifetimes,
+    issuer,
+    audience,
     keys,
     revocations,
-    expected: () => ({ issuer: issuer(), audience: audience() }),
-    customer: deps.lookup.customer,
-    clientPermissions: deps.lookup.clientPermissions,
   })
-  const { read, isLive, scopesOf } = verifier
-  const sessions = createSessions({ ...deps, keys, revocations })
-  const revokeToken: Tokens['revokeToken'] = (tx, { jti, exp }) =>
-    revocations.announce(tx, 'token', jti, exp * 1000)
-  const tick = async () => {
-    await revocations.poll()
-    await keys.rotateWhenDue()
-  }
-  const loop = loopOf(tick, log)
-  const lookAtKeys = () => loop.beside(keys.load(), 'signing keys could not be read')
+  const revokeAccessToken: Tokens['revokeAccessToken'] = (tx, { jti, exp }) =>
+    revocations.publish(tx, 'token', jti, exp * 1000)
+  const operations = { ...sessions, readAccessToken, revokeAccessToken, isRevoked }
+  const poller = createPoller(revocations, keys, log)
 
   return {
-    ...sessions,
-    verify: verifier.verify,
-    read,
-    isLive,
-    scopesOf,
-    clientChanged: (tx, id) =>
-      revocations.announce(tx, 'client_changed', id, clock.now() + NOTICE_KEPT_MS),
-    revokeToken,
-    isRevoked: revocations.isRevoked,
-    rotateSigning: keys.rotate,
+    ...operations,
+    verifyAccessToken,
+    isActive,
+    resolveScopes,
+    publishClientChange: (tx, id) => publishNotice(tx, 'client_changed', id),
+    rotateSigningKey: keys.rotate,
     routes: tokenRoutes({
-      ...deps,
+      db,
+      clock,
+      random,
+      trail,
+      list,
+      lookup,
       keys,
-      tokens: { ...sessions, read, revokeToken, isRevoked: revocations.isRevoked },
+      endSignIns: deps.endSignIns,
+      tokens: operations,
     }),
     chores: {
-      sessions: () => purgeSessions(db, clock.now()),
+      async sessions() {
+        const now = clock.now()
+        await db.write((tx) => store.purgeSuccessors(tx, now - MAX_GRACE_MS - SKEW_MS))
+        return store.purgeSessions(db, now - SKEW_MS)
+      },
       revocations: revocations.purge,
-      signing_keys: keys.dropRetired,
+      signing_keys: keys.purge,
     },
-    tick,
-    start: loop.start,
-    stop: loop.stop,
+    tick: poller.tick,
+    start: poller.start,
+    stop: poller.stop,
   }
 }
 
-/** Expired sessions, and successors that may not be told again. */
-async function purgeSessions(db: Database, now: number): Promise<number> {
-  await db.write((tx) => store.forgetSuccessors(tx, now - MAX_GRACE_MS - SKEW_MS))
-  return store.purgeSessions(db, now - SKEW_MS)
-}
-
-/** Ticks once and then each second. A silence is told once, not each second. */
-function loopOf(tick: () => Promise<void>, log: Log) {
-  const running = new Set<Promise<void>>()
-  let stopTimer: (() => Promise<void>) | undefined
-  let silent = false
-  const beside = (work: Promise<unknown>, what: string) => {
-    const done = work
-      .then(
-        () => true,
-        (error: unknown) => {
-          if (!silent) log.warn({ err: error }, what)
-          return false
-        },
-      )
-      .then((well) => {
-        silent = !well
-        running.delete(done)
-      })
-    running.add(done)
-    return done
+/** Polls the feed and rotates keys each second. Of a series of failures it logs the first. */
+function createPoller(revocations: RevocationFeed, keys: KeyRing, log: Log) {
+  const reloads = createBackgroundTasks(log)
+  let isFailing = false
+  let stopInterval: (() => Promise<void>) | undefined
+  const tick = async () => {
+    await revocations.poll()
+    await keys.rotateIfDue()
   }
-  const round = () => beside(tick(), 'revocations could not be read; the database is asked instead')
+  const run = async () => {
+    try {
+      await tick()
+      isFailing = false
+    } catch (err) {
+      if (!isFailing) log.warn({ err }, FAILURE)
+      isFailing = true
+    }
+  }
   return {
-    beside,
+    tick,
+    reloadKeys: () => reloads.add(keys.reload(), 'signing keys could not be read'),
     async start() {
-      if (stopTimer) return
-      await round()
-      stopTimer = startInterval({
-        intervalMs: EVERY_MS,
-        run: async () => void (running.size === 0 && (await round())),
-        log,
-        failure: 'revocations could not be read',
-      })
+      if (stopInterval) return
+      await run()
+      stopInterval = startInterval({ intervalMs: POLL_INTERVAL_MS, run, log, failure: FAILURE })
     },
     async stop() {
-      await stopTimer?.()
-      stopTimer = undefined
-      while (running.size > 0) await Promise.all(running)
+      await stopInterval?.()
+      stopInterval = undefined
+      await reloads.idle()
     },
   }
 }

@@ -1,159 +1,165 @@
 /**
- * Whether an access token is good, and whose it is (§3.5). A token verified once is remembered
- * until it expires; whether it was revoked is asked at every use.
+ * Verifies access tokens (§3.5). A verified token is cached until it expires; each use checks
+ * whether it was revoked, and whether its customer or client has changed.
  */
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
-import { type Expected, invalidToken, parseToken, provenClaims, wrongWith } from './access-token.ts'
 import {
-  type Claims,
+  type ExpectedClaims,
+  findInvalidClaim,
+  invalidToken,
+  parseToken,
+  verifySignature,
+} from './access-token.ts'
+import {
+  type AccessTokenClaims,
   type ClientPermissions,
-  type CustomerFacts,
-  LOGIN_CLIENT,
+  LOGIN_CLIENT_ID,
+  type TokenCustomer,
   type TokenLookup,
-} from './grant.ts'
-import type { Revocations } from './revocations.ts'
+  type Tokens,
+} from './api.ts'
+import type { RevocationFeed } from './revocation-feed.ts'
 import type { KeyRing } from './signing-keys.ts'
 
-const MAX_REMEMBERED = 10_000
+const MAX_CACHED = 10_000
 
-export interface Verifier {
-  verify(jwt: string): Principal | Promise<Principal>
-  /** The claims of a token that bears our signature, whatever its age and fate. */
-  read(jwt: string): Promise<Claims | undefined>
-  isLive(claims: Claims): Promise<boolean>
-  /** The scopes of a token that its client still has. */
-  scopesOf(claims: Claims): Promise<readonly string[]>
-  /** A customer or a client is not as it was; without an id, perhaps any. */
-  forget(id?: string): void
+export interface TokenVerifier
+  extends Pick<Tokens, 'verifyAccessToken' | 'readAccessToken' | 'isActive' | 'resolveScopes'> {
+  /** Evicts a customer or client that has changed; without an id, all of them. */
+  evict(id?: string): void
 }
 
-interface Known {
+interface VerifiedToken {
   readonly principal: Principal
-  readonly claims: Claims
-  readonly customer: CustomerFacts
+  readonly claims: AccessTokenClaims
+  readonly customer: TokenCustomer
   /** Undefined for a token of `/auth/login`, which no client narrows. */
   readonly client: ClientPermissions | undefined
+  /** Epoch milliseconds. */
   readonly expiresAt: number
-  /** Of `Revocations`, when it was last found good. */
+  /** `RevocationFeed.generation` when the token was last valid. */
   generation: number
 }
 
-export interface VerifierDeps {
+export interface TokenVerifierDeps {
   readonly clock: Clock
-  readonly keys: Pick<KeyRing, 'find'>
-  readonly revocations: Revocations
-  readonly expected: () => Expected
-  readonly customer: TokenLookup['customer']
-  readonly clientPermissions: TokenLookup['clientPermissions']
+  readonly keys: Pick<KeyRing, 'findPublicKey'>
+  readonly revocations: RevocationFeed
+  readonly expectedClaims: () => ExpectedClaims
+  readonly lookup: Pick<TokenLookup, 'findCustomer' | 'findClientPermissions'>
 }
 
 const EXPIRED = 'The token has expired.'
 const REVOKED = 'The token was revoked.'
+const NO_PERMISSIONS: ClientPermissions = { scopes: [], firstParty: false }
 
-export function createVerifier(deps: VerifierDeps): Verifier {
-  const { clock, keys, revocations, expected } = deps
-  // By their text: of one token there is one that is accepted, and hashing it would cost as much as
-  // all the rest.
-  const tokens = new BoundedMap<string, Known>(MAX_REMEMBERED)
-  const customers = memory(revocations, deps.customer)
-  const clients = memory(revocations, deps.clientPermissions)
+export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
+  const { clock, keys, revocations, expectedClaims, lookup } = deps
+  // By text: a token has one accepted spelling, and a hash would cost as much as all other checks.
+  const verified = new BoundedMap<string, VerifiedToken>(MAX_CACHED)
+  const customers = createFeedCache(revocations, lookup.findCustomer)
+  const clients = createFeedCache(revocations, lookup.findClientPermissions)
 
-  const read = async (jwt: string): Promise<Claims | undefined> => {
+  const readAccessToken = async (jwt: string): Promise<AccessTokenClaims | undefined> => {
     const token = parseToken(jwt)
-    const key = token && (await keys.find(token.kid))
-    return key && provenClaims(token, key)
+    const key = token && (await keys.findPublicKey(token.kid))
+    return key && verifySignature(token, key)
   }
 
-  const cold = async (jwt: string): Promise<Principal> => {
-    const claims = await read(jwt)
-    if (!claims) throw invalidToken('The token is not one of ours.')
-    const wrong = wrongWith(claims, expected(), clock.now())
-    if (wrong !== undefined) throw invalidToken(wrong)
+  const verifyUncached = async (jwt: string): Promise<Principal> => {
+    const claims = await readAccessToken(jwt)
+    if (!claims) throw invalidToken('The token was not issued by this server.')
+    const fault = findInvalidClaim(claims, expectedClaims(), clock.now())
+    if (fault !== undefined) throw invalidToken(fault)
     const { generation } = revocations
     if (await revocations.isRevoked(claims)) throw invalidToken(REVOKED)
-    const owner = await customers.find(claims.customer)
-    if (!owner) throw invalidToken('The token is of a customer that is not there.')
-    if (owner.suspended) throw new Failure('customer_suspended')
-    const client = await permissionsOf(claims)
-    const principal = principalOf(claims, owner, client)
+    const customer = await customers.find(claims.customer)
+    if (!customer) throw invalidToken('The customer of the token does not exist.')
+    if (customer.suspended) throw new Failure('customer_suspended')
+    const client = await findPermissions(claims)
+    const principal = createPrincipal(claims, customer, client)
     const expiresAt = claims.exp * 1000
-    if (revocations.fresh()) {
-      tokens.set(jwt, { principal, claims, customer: owner, client, expiresAt, generation })
+    if (revocations.isFresh()) {
+      verified.set(jwt, { principal, claims, customer, client, expiresAt, generation })
     }
     return principal
   }
 
   // A deleted client has no permissions; the server has revoked its tokens as well.
-  const permissionsOf = async ({ client_id: id }: Claims) =>
-    id === LOGIN_CLIENT ? undefined : ((await clients.find(id)) ?? NO_PERMISSIONS)
+  const findPermissions = async ({ client_id: id }: AccessTokenClaims) =>
+    id === LOGIN_CLIENT_ID ? undefined : ((await clients.find(id)) ?? NO_PERMISSIONS)
 
-  /** Found good under an older generation: is it still? */
-  const stillGood = (known: Known): boolean => {
-    if (revocations.has(known.claims)) throw invalidToken(REVOKED)
-    if (customers.remembered(known.claims.customer) !== known.customer) return false
-    if (clients.remembered(known.claims.client_id) !== known.client) return false
-    known.generation = revocations.generation
+  /** Checks a token that was valid under an older generation. */
+  const isStillValid = (token: VerifiedToken): boolean => {
+    if (revocations.hasRevoked(token.claims)) throw invalidToken(REVOKED)
+    if (customers.peek(token.claims.customer) !== token.customer) return false
+    if (clients.peek(token.claims.client_id) !== token.client) return false
+    token.generation = revocations.generation
     return true
   }
 
   return {
-    verify(jwt) {
-      const known = tokens.get(jwt)
-      if (!known || !revocations.fresh()) return cold(jwt)
-      if (known.expiresAt <= clock.now()) {
-        tokens.delete(jwt)
+    verifyAccessToken(jwt) {
+      const token = verified.get(jwt)
+      if (!token || !revocations.isFresh()) return verifyUncached(jwt)
+      if (token.expiresAt <= clock.now()) {
+        verified.delete(jwt)
         throw invalidToken(EXPIRED)
       }
-      if (known.generation === revocations.generation || stillGood(known)) return known.principal
-      return cold(jwt)
+      const isCurrent = token.generation === revocations.generation
+      return isCurrent || isStillValid(token) ? token.principal : verifyUncached(jwt)
     },
-    read,
-    async isLive(claims) {
-      if (wrongWith(claims, expected(), clock.now()) !== undefined) return false
+    readAccessToken,
+    async isActive(claims) {
+      if (findInvalidClaim(claims, expectedClaims(), clock.now()) !== undefined) return false
       return !(await revocations.isRevoked(claims))
     },
-    scopesOf: async (claims) => scopesIn(claims, await permissionsOf(claims)),
-    forget(id) {
-      customers.forget(id)
-      clients.forget(id)
+    resolveScopes: async (claims) => intersectScopes(claims, await findPermissions(claims)),
+    evict(id) {
+      customers.evict(id)
+      clients.evict(id)
     },
   }
 }
 
-/** What `ask` says by id, remembered while what is remembered can be trusted. */
-function memory<V>(revocations: Revocations, ask: (id: string) => Promise<V | undefined>) {
-  const known = new BoundedMap<string, V>(MAX_REMEMBERED)
+/** Caches rows that the feed evicts; while the feed is stale, each call reads the database. */
+function createFeedCache<V>(
+  revocations: RevocationFeed,
+  load: (id: string) => Promise<V | undefined>,
+) {
+  const entries = new BoundedMap<string, V>(MAX_CACHED)
   return {
-    remembered: (id: string) => known.get(id),
+    peek: (id: string) => entries.get(id),
     async find(id: string): Promise<V | undefined> {
-      const remembered = revocations.fresh() ? known.get(id) : undefined
-      if (remembered) return remembered
+      const cached = revocations.isFresh() ? entries.get(id) : undefined
+      if (cached) return cached
       const { generation } = revocations
-      const found = await ask(id)
-      // Something was heard while we read: right for who waits, but not for later ones.
-      const same = generation === revocations.generation && revocations.fresh()
-      if (found && same) known.set(id, found)
-      return found
+      const value = await load(id)
+      // A change during the read may have evicted this value: return it, but do not cache it.
+      const isCurrent = generation === revocations.generation && revocations.isFresh()
+      if (value && isCurrent) entries.set(id, value)
+      return value
     },
-    forget(id?: string) {
-      if (id === undefined) known.clear()
-      else known.delete(id)
+    evict(id?: string) {
+      if (id === undefined) entries.clear()
+      else entries.delete(id)
     },
   }
 }
-
-const NO_PERMISSIONS: ClientPermissions = { scopes: [], firstParty: false }
 
 /** Returns the scopes of a token that its client still has. */
-const scopesIn = ({ scope }: Claims, client: ClientPermissions | undefined): string[] =>
+const intersectScopes = (
+  { scope }: AccessTokenClaims,
+  client: ClientPermissions | undefined,
+): string[] =>
   scope.split(' ').filter((name) => name !== '' && (client?.scopes.includes(name) ?? true))
 
-function principalOf(
-  claims: Claims,
-  { no, rate, totalRate }: CustomerFacts,
+function createPrincipal(
+  claims: AccessTokenClaims,
+  { no, rate, totalRate }: TokenCustomer,
   client: ClientPermissions | undefined,
 ): Principal {
   const { customer, mode, sub, client_id, sid, name } = claims
@@ -165,7 +171,7 @@ function principalOf(
     kind,
     subject: sub,
     ...(typeof name === 'string' && { name }),
-    scopes: new Set(scopesIn(claims, client)),
+    scopes: new Set(intersectScopes(claims, client)),
     ...(kind === 'person' && client && !client.firstParty && { thirdParty: true as const }),
     clientId: client_id,
     ...(sid !== undefined && { sessionId: sid }),

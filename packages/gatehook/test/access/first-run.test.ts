@@ -9,7 +9,7 @@ import { formatKey } from '../../src/kernel/api-key-format.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { SIGNING_PURPOSE } from '../../src/tokens/key-store.ts'
+import { SIGNING_PURPOSE } from '../../src/tokens/signing-key-store.ts'
 import { ensureSigningKey } from '../../src/tokens/signing-keys.ts'
 import { administration, HandClock, openDesk, random } from './desk.ts'
 

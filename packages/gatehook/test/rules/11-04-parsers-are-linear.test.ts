@@ -32,7 +32,7 @@ const { createCors } = await load('http/cors.ts')
 const { parseBody } = await load('http/body.ts')
 const { readIdempotencyKey } = await load('idempotency/key.ts')
 const { parseToken } = await load('tokens/access-token.ts')
-const { sessionOf } = await load('tokens/refresh-token.ts')
+const { parseSessionId } = await load('tokens/refresh-token.ts')
 const { parseKey } = await load('kernel/api-key-format.ts')
 const { decodeCursor } = await load('lists/cursor.ts')
 const { createVersionReader } = await load('versions/requested-version.ts')
@@ -145,7 +145,7 @@ const parsers: readonly Parser[] = [
     named({ headers: { 'x-api-version': text } }),
   ),
   parser('an access token', HEADER, ['a.b.', 'eyJ'], parseToken),
-  parser('a refresh token', HEADER, ['grt_'], (text) => sessionOf(keys, text)),
+  parser('a refresh token', HEADER, ['grt_'], (text) => parseSessionId(keys, text)),
   parser('an API key', HEADER, ['gk_live_'], parseKey),
   parser('a cursor', URL_BOUND, ['a'], (text) => decodeCursor(keys, 'b', text)),
   parser('a scope', BODY, ['a '], (text) => askedScopes(text, ['a'])),

@@ -41,7 +41,7 @@ export async function administer({
   const calendar = { deprecated_at: new Date().toISOString() }
   const version = await admin.put('/admin/versions/v1', calendar)
   assert.equal(version.status, 200, version.text)
-  await app.tokens.rotateSigning({ kind: 'cli', id: 'test' })
+  await app.tokens.rotateSigningKey({ kind: 'cli', id: 'test' })
 }
 
 /** Renames the row of a person, and deletes it. */

@@ -5,7 +5,7 @@ import { eachService } from '../../../../test/rig/service.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { SealError, Vault } from '../../src/kernel/secret.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { sealedSigningKeys } from '../../src/tokens/key-store.ts'
+import { encryptedSigningKeys } from '../../src/tokens/signing-key-store.ts'
 import { addSecret, liveSecrets } from '../../src/webhooks/registration-store.ts'
 import { secretsOf } from '../../src/webhooks/registrations.ts'
 import { openDesk } from '../tokens/desk.ts'
@@ -28,7 +28,7 @@ eachMigrated('the secret of one registration signs nothing for another', async (
 eachMigrated('a signing key opens for its own id', async (db, t) => {
   const { vault } = await openDesk(db, t)
   const row = (await db.get(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`))!
-  const { purpose, rowOf } = sealedSigningKeys
+  const { purpose, rowOf } = encryptedSigningKeys
   assert.ok(vault.open(purpose, rowOf([row.kid]), row.sealed_private_jwk).includes(row.kid))
   assert.throws(() => vault.open(purpose, rowOf(['another']), row.sealed_private_jwk), SealError)
 })

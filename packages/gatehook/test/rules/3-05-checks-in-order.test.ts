@@ -8,7 +8,7 @@ eachMigrated('§3.5 the first thing wrong is what is told', async (db, t) => {
   const desk = await openDesk(db, t)
   const { kid, key } = await ownKey(desk)
   const good = goodClaims(desk)
-  await db.write((tx) => desk.tokens.revokeToken(tx, good as never))
+  await db.write((tx) => desk.tokens.revokeAccessToken(tx, good as never))
   const wrong = {
     exp: Number(good.iat) - 1,
     iss: 'https://other.example',
@@ -23,7 +23,7 @@ eachMigrated('§3.5 the first thing wrong is what is told', async (db, t) => {
   assert.match(await message(wrong), /expired/)
   assert.match(await message({ ...wrong, exp: good.exp }), /issuer/)
   assert.match(await message({ aud: wrong.aud }), /audience/)
-  assert.match(await message({ aud: [good.aud, wrong.aud] }), /not one of ours/)
+  assert.match(await message({ aud: [good.aud, wrong.aud] }), /not issued by this server/)
   assert.match(await message({}), /revoked/)
 })
 

@@ -41,11 +41,11 @@ eachMigrated('§4.1 a hook adds, and overwrites nothing that is ours', async (db
     ...{ client_id: 'x', scope: 'admin', customer: 'x', mode: 'live', cnf: {}, act: {} },
     team: { name: 'blue' },
   }
-  const plain = (await tokens.read((await tokens.openSession(login)).access_token))!
+  const plain = (await tokens.readAccessToken((await tokens.openSession(login)).access_token))!
   const mine = { ...login, claims: greedy }
-  const person = (await tokens.read((await tokens.openSession(mine)).access_token))!
+  const person = (await tokens.readAccessToken((await tokens.openSession(mine)).access_token))!
   const own = { ...mine, clientId: 'cli_1', subject: 'cli_1' }
-  const client = (await tokens.read((await tokens.clientToken(own)).access_token))!
+  const client = (await tokens.readAccessToken((await tokens.issueClientToken(own)).access_token))!
   const names = ['iss', 'sub', 'aud', 'scope', 'client_id', 'customer', 'mode', 'exp', 'iat']
   for (const name of names) assert.deepEqual(person[name], plain[name], name)
   assert.deepEqual([person.team, client.team], [{ name: 'blue' }, { name: 'blue' }])
@@ -55,16 +55,16 @@ eachMigrated('§4.1 a hook adds, and overwrites nothing that is ours', async (db
 
 eachMigrated('§3.7 a token proves a person, or a client', async (db, t) => {
   const { tokens, world } = await openDesk(db, t)
-  const facts = { scope: SCOPE, requireAuthOnRefresh: false, matches: () => false }
+  const facts = { scope: SCOPE, requireAuthOnRefresh: false, hasSecret: () => false }
   world.clients.set('cli_1', { ...facts, scopes: login.scopes })
   const session = await tokens.openSession(login)
-  const { sessionId, ...person } = await tokens.verify(session.access_token)
-  assert.equal(sessionId, (await tokens.findRefresh(session.refresh_token))!.sessionId)
+  const { sessionId, ...person } = await tokens.verifyAccessToken(session.access_token)
+  assert.equal(sessionId, (await tokens.findRefreshToken(session.refresh_token))!.sessionId)
   const scopes = new Set(login.scopes)
   const shared = { customer: CUSTOMER, mode: 'test', scope: SCOPE, scopes, name: 'Ada' }
   assert.deepEqual(person, { ...shared, kind: 'person', subject: '7', clientId: 'gatehook' })
   const own = { ...login, clientId: 'cli_1', subject: 'cli_1' }
-  const client = await tokens.verify((await tokens.clientToken(own)).access_token)
+  const client = await tokens.verifyAccessToken((await tokens.issueClientToken(own)).access_token)
   assert.deepEqual(client, { ...shared, kind: 'client', subject: 'cli_1', clientId: 'cli_1' })
 })
 

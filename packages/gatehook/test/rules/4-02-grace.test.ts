@@ -40,7 +40,7 @@ eachMigrated('§4.2 an access token told in the grace dies with the session', as
   const second = (await refresh(first.refresh_token)).body
   time.pass(20_000)
   const again = (await refresh(first.refresh_token)).body
-  const claims = (await tokens.read(second.access_token))!
+  const claims = (await tokens.readAccessToken(second.access_token))!
   await db.write((tx) => tokens.revokeSession(tx, claims.sid!))
   time.pass(890_000) // the one of the rotation has expired; the one told again has 10 s left
   await tokens.chores.revocations!()

@@ -89,7 +89,7 @@ eachMigrated('§4.2 what a person may do changes with the next token', async (db
   const first = await tokens.openSession(login)
   world.people.set('7', { claims: { name: 'Ada B.', role: 'user' }, scopes: ['things:read'] })
   const second = (await refresh(first.refresh_token)).body
-  const claims = (await tokens.read(second.access_token))!
+  const claims = (await tokens.readAccessToken(second.access_token))!
   assert.deepEqual([claims.scope, claims.name, claims.role], ['things:read', 'Ada B.', 'user'])
   world.people.delete('7')
   assert.equal((await refresh(second.refresh_token)).body.error, 'invalid_grant')
@@ -102,7 +102,7 @@ eachMigrated(
     const { refresh_token } = await tokens.openSession(login)
     const ada = world.people.get('7')!
     world.people.set('7', { ...ada, claims: { essay: 'x'.repeat(8_000) } })
-    await assert.rejects(tokens.refresh(refresh_token, undefined), /too large/)
+    await assert.rejects(tokens.refreshSession(refresh_token, undefined), /too large/)
     world.people.set('7', ada)
     assert.equal((await refresh(refresh_token)).status, 200)
   },
@@ -121,7 +121,7 @@ eachMigrated('§4.2 a session is opened with what it uses up, or not at all', as
   await assert.rejects(open(true), /used before/)
   assert.equal(await countOf(db, 'gh_sessions'), 0)
   const { refresh_token } = await open(false)
-  assert.equal((await tokens.findRefresh(refresh_token))!.sessionId, used[1])
+  assert.equal((await tokens.findRefreshToken(refresh_token))!.sessionId, used[1])
   await assert.rejects(open(false), 'the row it uses up is there already')
   assert.equal(await countOf(db, 'gh_sessions'), 1)
 })

@@ -27,7 +27,7 @@ eachMigrated('§4.2 reuse ends the family, its access tokens, and is told', asyn
   assert.deepEqual([event!.type, event!.scope, more], ['token.reuse_detected', login.scope, []])
   const object = JSON.parse(event!.object)
   assert.deepEqual([object.subject, object.client_id], ['7', 'gatehook'])
-  assert.equal(object.session_id, (await tokens.read(first.access_token))!.sid)
+  assert.equal(object.session_id, (await tokens.readAccessToken(first.access_token))!.sid)
   assert.deepEqual(await acts(db), ['token.reuse_detected'])
 })
 

@@ -1,7 +1,7 @@
 /** §4.4: what `/auth/refresh` takes, and what a client must show there. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import type { ClientFacts } from '../../src/tokens/grant.ts'
+import type { TokenClient } from '../../src/tokens/api.ts'
 import { type Desk, login, openDesk, SCOPE } from '../tokens/desk.ts'
 
 eachMigrated('§4.4 a missing or mistyped member is 400', async (db, t) => {
@@ -22,11 +22,11 @@ const basic = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })
 
-const client: ClientFacts = {
+const client: TokenClient = {
   scope: SCOPE,
   scopes: ['things:read'],
   requireAuthOnRefresh: false,
-  matches: (secret) => secret === 's3cret',
+  hasSecret: (secret) => secret === 's3cret',
 }
 
 const code = { ...login, clientId: 'cli_1', scopes: ['things:read'] }
@@ -41,7 +41,7 @@ eachMigrated('§4.4 tokens of a code need no client authentication', async (db, 
   const first = await desk.tokens.openSession(code)
   const { status, body } = await refreshAs(desk, first.refresh_token)
   assert.deepEqual([status, body.scope], [200, 'things:read'])
-  assert.equal((await desk.tokens.read(body.access_token))!.client_id, 'cli_1')
+  assert.equal((await desk.tokens.readAccessToken(body.access_token))!.client_id, 'cli_1')
   for (const authorization of ['Basic', 'Basic a b', 'basic x']) {
     const spoilt = await refreshAs(desk, body.refresh_token, { authorization })
     assert.deepEqual([spoilt.status, spoilt.body.error], [401, 'invalid_client'], authorization)
@@ -78,12 +78,12 @@ eachMigrated('§5.3 a refresh may ask for less, never for more', async (db, t) =
   world.clients.set('cli_1', { ...client, scopes: both })
   const { refresh_token } = await tokens.openSession({ ...code, scopes: both })
   const by = { clientId: 'cli_1', authenticated: true }
-  await assert.rejects(tokens.refresh(refresh_token, by, { scopes: ['admin'] }), {
+  await assert.rejects(tokens.refreshSession(refresh_token, by, { scopes: ['admin'] }), {
     code: 'invalid_scope',
   })
-  const less = await tokens.refresh(refresh_token, by, { scopes: ['things:read'] })
+  const less = await tokens.refreshSession(refresh_token, by, { scopes: ['things:read'] })
   assert.equal(less.scope, 'things:read')
-  const whole = await tokens.refresh(less.refresh_token, by)
+  const whole = await tokens.refreshSession(less.refresh_token, by)
   assert.equal(whole.scope, both.join(' '), 'the session keeps what it has')
 })
 

@@ -91,7 +91,7 @@ eachMigrated('§4.5 sessions are listed to their person and ended one by one', a
   await refresh(a.refresh_token)
   const bearer = a.access_token
   const listed = (await ask('GET /auth/sessions?sort=created_at', { bearer })).body.data
-  const id = (await tokens.findRefresh(b.refresh_token))!.sessionId
+  const id = (await tokens.findRefreshToken(b.refresh_token))!.sessionId
   assert.deepEqual(
     listed.map((each: { client_id: string; scope: string }) => [each.client_id, each.scope]),
     [
@@ -123,7 +123,7 @@ eachMigrated('§4.5 nobody sees or ends the session of another', async (db, t) =
   const { tokens, ask, works } = await openDesk(db, t)
   const mine = await tokens.openSession(login)
   const theirs = await tokens.openSession({ ...login, subject: '8' })
-  const id = (await tokens.findRefresh(theirs.refresh_token))!.sessionId
+  const id = (await tokens.findRefreshToken(theirs.refresh_token))!.sessionId
   const bearer = mine.access_token
   assert.equal((await ask(`GET /auth/sessions/${id}`, { bearer })).status, 404)
   assert.equal((await ask(`DELETE /auth/sessions/${id}`, { bearer })).status, 404)
@@ -162,7 +162,7 @@ eachMigrated('§4.5 what has expired is not listed, and the janitor takes it', a
 eachMigrated('§4.5 a key or a client has no sessions', async (db, t) => {
   const { tokens, ask } = await openDesk(db, t)
   const client = { ...login, clientId: 'cli_1', subject: 'cli_1' }
-  const { access_token } = await tokens.clientToken(client)
+  const { access_token } = await tokens.issueClientToken(client)
   const paths = ['GET /auth/sessions', 'POST /auth/logout-all', 'DELETE /auth/sessions/ses_1']
   for (const line of paths) {
     const byKey = await ask(line, { headers: { 'x-api-key': 'k' } })

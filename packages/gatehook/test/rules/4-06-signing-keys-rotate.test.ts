@@ -25,7 +25,7 @@ eachMigrated(
     const desk = await openDesk(db, t)
     const { time, tokens, works } = desk
     const before = await signedBy(desk)
-    const { kid, signs_from } = await tokens.rotateSigning(actor)
+    const { kid, signs_from } = await tokens.rotateSigningKey(actor)
     const { headers, body } = await desk.ask('GET /.well-known/jwks.json')
     const maxAge = Number(/^public, max-age=(\d+)$/.exec(String(headers['cache-control']))![1])
     const aheadMs = Date.parse(signs_from) - time.nowMs
@@ -46,7 +46,7 @@ eachMigrated(
 eachMigrated('§4.6 the old key is kept until its tokens are gone', async (db, t) => {
   const desk = await openDesk(db, t)
   const { time, tokens, works } = desk
-  const { kid, signs_from } = await tokens.rotateSigning(actor)
+  const { kid, signs_from } = await tokens.rotateSigningKey(actor)
   time.pass(Date.parse(signs_from) - time.nowMs - 1)
   const last = await signedBy(desk)
   time.pass(899_000)
@@ -55,14 +55,14 @@ eachMigrated('§4.6 the old key is kept until its tokens are gone', async (db, t
   time.pass(DAY_MS + 2 * 3_600_000)
   assert.equal(await tokens.chores.signing_keys!(), 1)
   assert.deepEqual(await kidsOf(desk), [kid])
-  assert.equal(await tokens.read(last.access_token), undefined)
+  assert.equal(await tokens.readAccessToken(last.access_token), undefined)
   assert.equal(await tokens.chores.signing_keys!(), 0, 'the last key stays')
 })
 
 eachMigrated('§4.6 one new key at a time; the act is audited, the key sealed', async (db, t) => {
   const { tokens, time, vault } = await openDesk(db, t)
-  const { kid, signs_from } = await tokens.rotateSigning(actor)
-  await assert.rejects(tokens.rotateSigning(actor), { code: 'invalid_state' })
+  const { kid, signs_from } = await tokens.rotateSigningKey(actor)
+  await assert.rejects(tokens.rotateSigningKey(actor), { code: 'invalid_state' })
   const [act, ...more] = await db.all(sql`SELECT actor_kind, action, target FROM gh_audit`)
   assert.deepEqual([act!.actor_kind, act!.action, act!.target], ['cli', 'signing_key.rotate', kid])
   assert.deepEqual(more, [])
@@ -71,7 +71,7 @@ eachMigrated('§4.6 one new key at a time; the act is audited, the key sealed', 
   const { d } = JSON.parse(vault.open('signing', kid, sealed).toString())
   assert(!sealed.includes(d))
   time.pass(Date.parse(signs_from) - time.nowMs)
-  await tokens.rotateSigning(actor)
+  await tokens.rotateSigningKey(actor)
 })
 
 eachNode('§4.6 after 90 days a key is replaced, by one of the nodes', async ([a, b]) => {
@@ -91,7 +91,7 @@ eachNode('§4.6 after 90 days a key is replaced, by one of the nodes', async ([a
 
 eachNode('§4.6 a key made elsewhere is found when a token names it', async ([a, b]) => {
   assert(await b.works((await signedBy(a)).access_token))
-  const { signs_from } = await a.tokens.rotateSigning(actor)
+  const { signs_from } = await a.tokens.rotateSigningKey(actor)
   a.time.pass(Date.parse(signs_from) - a.time.nowMs)
   const { access_token } = await signedBy(a)
   assert(await b.works(access_token), 'though nothing was announced to it yet')

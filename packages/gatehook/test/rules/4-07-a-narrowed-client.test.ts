@@ -5,18 +5,20 @@ import { basicOf, form } from '../oauth/rig.ts'
 import { type Desk, login, SCOPE } from '../tokens/desk.ts'
 import { eachNode } from '../tokens/nodes.ts'
 
-const known = { scope: SCOPE, requireAuthOnRefresh: false, matches: () => false }
-const scopesOf = async ({ tokens }: Desk, jwt: string) => [...(await tokens.verify(jwt)).scopes]
+const known = { scope: SCOPE, requireAuthOnRefresh: false, hasSecret: () => false }
+const scopesOf = async ({ tokens }: Desk, jwt: string) => [
+  ...(await tokens.verifyAccessToken(jwt)).scopes,
+]
 
 eachNode('§4.7 a client’s tokens carry no more than the client', async ([a, b]) => {
   const both = ['things:read', 'things:write']
   const clientIs = (scopes: string[]) => a.world.clients.set('cli_1', { ...known, scopes })
-  const changed = () => a.db.write((tx) => a.tokens.clientChanged(tx, 'cli_1'))
+  const changed = () => a.db.write((tx) => a.tokens.publishClientChange(tx, 'cli_1'))
   clientIs(both)
   await Promise.all([a.tokens.tick(), b.tokens.tick()])
   const { access_token: code } = await a.tokens.openSession({ ...login, clientId: 'cli_1' })
   const own = { ...login, clientId: 'cli_1', subject: 'cli_1' }
-  const { access_token: client } = await a.tokens.clientToken(own)
+  const { access_token: client } = await a.tokens.issueClientToken(own)
   const { access_token: untouched } = await a.tokens.openSession(login)
   for (const node of [a, b]) {
     for (const jwt of [code, client, untouched]) assert.deepEqual(await scopesOf(node, jwt), both)
@@ -40,7 +42,7 @@ eachNode('§4.7 while the feed is silent, the database says what a client may', 
   const { access_token } = await a.tokens.openSession({ ...login, clientId: 'cli_1' })
   assert.equal((await scopesOf(b, access_token)).length, 2)
   a.world.clients.set('cli_1', { ...known, scopes: ['things:read'] })
-  await a.db.write((tx) => a.tokens.clientChanged(tx, 'cli_1'))
+  await a.db.write((tx) => a.tokens.publishClientChange(tx, 'cli_1'))
   b.time.pass(2_001)
   assert.deepEqual(await scopesOf(b, access_token), ['things:read'])
 })

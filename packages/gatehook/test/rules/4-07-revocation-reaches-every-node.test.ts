@@ -1,14 +1,14 @@
 /** §4.7: within 2 s on every node, without a look-up for each request. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { insertAnnounced } from '../../src/tokens/store.ts'
+import { insertFeedEntry } from '../../src/tokens/store.ts'
 import { CUSTOMER, countOf, type Desk, login, openDesk, watched } from '../tokens/desk.ts'
 import { eachNode } from '../tokens/nodes.ts'
 
 const client = { ...login, clientId: 'cli_1', subject: 'cli_1' }
 const throughClient = { ...login, clientId: 'cli_1' }
 
-const claimsOf = async (tokens: Desk['tokens'], jwt: string) => (await tokens.read(jwt))!
+const claimsOf = async (tokens: Desk['tokens'], jwt: string) => (await tokens.readAccessToken(jwt))!
 
 const revoke: Readonly<
   Record<string, (desk: Desk, tokens: Record<'own' | 'code' | 'client', string>) => unknown>
@@ -16,11 +16,12 @@ const revoke: Readonly<
   session: ({ db, tokens }, { own }) =>
     claimsOf(tokens, own).then(({ sid }) => db.write((tx) => tokens.revokeSession(tx, sid!))),
   token: ({ db, tokens }, { own }) =>
-    claimsOf(tokens, own).then((claims) => db.write((tx) => tokens.revokeToken(tx, claims))),
-  subject: ({ db, tokens }) => db.write((tx) => tokens.revokeSubject(tx, login.scope, '7')),
+    claimsOf(tokens, own).then((claims) => db.write((tx) => tokens.revokeAccessToken(tx, claims))),
+  subject: ({ db, tokens }) =>
+    db.write((tx) => tokens.revokeSessionsOfPerson(tx, login.scope, '7')),
   client: ({ db, tokens }) => db.write((tx) => tokens.revokeClient(tx, login.scope, 'cli_1')),
   consent: ({ db, tokens }) =>
-    db.write((tx) => tokens.revokeSubjectAtClient(tx, login.scope, '7', 'cli_1')),
+    db.write((tx) => tokens.revokeSessionsAtClient(tx, login.scope, '7', 'cli_1')),
 }
 
 /** Which of the person's own, the person's through a client, the client's still work. */
@@ -36,7 +37,7 @@ async function issue({ tokens }: Desk) {
   return {
     own: (await tokens.openSession(login)).access_token,
     code: (await tokens.openSession(throughClient)).access_token,
-    client: (await tokens.clientToken(client)).access_token,
+    client: (await tokens.issueClientToken(client)).access_token,
   }
 }
 
@@ -94,18 +95,21 @@ eachNode('§4.7 while the feed is silent, each request asks the database', async
 eachNode('§4.7 a transaction that commits late is not missed', async ([a, b]) => {
   const early = (await a.tokens.openSession(login)).access_token
   const late = (await a.tokens.openSession(login)).access_token
-  const [first, second] = [(await b.tokens.read(late))!.sid!, (await b.tokens.read(early))!.sid!]
+  const [first, second] = [
+    (await b.tokens.readAccessToken(late))!.sid!,
+    (await b.tokens.readAccessToken(early))!.sid!,
+  ]
   const until = a.time.nowMs + 900_000
   const begun = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   const slow = a.db.write(async (tx) => {
-    await insertAnnounced(tx, 'session', first, until)
+    await insertFeedEntry(tx, 'session', first, until)
     begun.resolve()
     await gate.promise
   })
   await begun.promise
   try {
-    await b.db.write((tx) => insertAnnounced(tx, 'session', second, until))
+    await b.db.write((tx) => insertFeedEntry(tx, 'session', second, until))
     await b.tokens.tick()
     assert.deepEqual([await b.works(early), await b.works(late)], [false, true])
   } finally {
@@ -120,7 +124,7 @@ eachNode('§4.7 a suspended customer is refused everywhere, and let in again', a
   const tokens = await issue(a)
   const set = async (suspended: boolean) => {
     a.world.customers.set(CUSTOMER, { no: 1, suspended })
-    await a.db.write((tx) => insertAnnounced(tx, 'customer', CUSTOMER, a.time.nowMs + 60_000))
+    await a.db.write((tx) => insertFeedEntry(tx, 'customer', CUSTOMER, a.time.nowMs + 60_000))
     await Promise.all([a.tokens.tick(), b.tokens.tick()])
   }
   const status = async (desk: Desk) => {
@@ -156,7 +160,10 @@ eachMigrated('§4.7 a node that starts knows what was revoked before', async (db
   const second = await openDesk(db, t, { time: first.time })
   await second.tokens.start()
   assert.deepEqual(await working(second, tokens), [false, true, true])
-  const claims = (await second.tokens.read(tokens.own))!
-  assert.equal(await second.tokens.isLive(claims), false)
-  assert.equal(await second.tokens.isLive((await second.tokens.read(tokens.code))!), true)
+  const claims = (await second.tokens.readAccessToken(tokens.own))!
+  assert.equal(await second.tokens.isActive(claims), false)
+  assert.equal(
+    await second.tokens.isActive((await second.tokens.readAccessToken(tokens.code))!),
+    true,
+  )
 })

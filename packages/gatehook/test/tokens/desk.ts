@@ -17,14 +17,14 @@ import { createLister } from '../../src/lists/list.ts'
 import { bindRoutes } from '../../src/route-table.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
+import type { TokenLifetimes } from '../../src/tokens/access-token.ts'
 import type {
-  ClientFacts,
-  CustomerFacts,
   Grant,
-  PersonFacts,
+  TokenClient,
+  TokenCustomer,
+  TokenPerson,
   Tokens,
-} from '../../src/tokens/grant.ts'
-import type { Lives } from '../../src/tokens/issue.ts'
+} from '../../src/tokens/api.ts'
 import { ensureSigningKey } from '../../src/tokens/signing-keys.ts'
 import { createTokens } from '../../src/tokens/tokens.ts'
 import { HandClock, random, trail } from '../access/desk.ts'
@@ -48,9 +48,9 @@ export const login: Grant = {
 }
 
 export interface World {
-  readonly people: Map<string, Omit<PersonFacts, 'suspended'>>
-  readonly clients: Map<string, ClientFacts>
-  readonly customers: Map<string, CustomerFacts>
+  readonly people: Map<string, Omit<TokenPerson, 'suspended'>>
+  readonly clients: Map<string, TokenClient>
+  readonly customers: Map<string, TokenCustomer>
 }
 
 export const world = (): World => ({
@@ -88,14 +88,14 @@ export interface Desk {
 export interface DeskOptions {
   readonly time?: HandClock
   readonly world?: World
-  readonly lives?: Partial<Lives>
+  readonly lives?: Partial<TokenLifetimes>
   /** Called in front of the look-up of a customer. */
   readonly onCustomer?: () => void
   readonly issuer?: string
   readonly audience?: string
 }
 
-export const LIVES: Lives = {
+export const LIVES: TokenLifetimes = {
   accessMs: 900_000,
   idleMs: 14 * DAY_MS,
   absoluteMs: 30 * DAY_MS,
@@ -129,21 +129,21 @@ export async function openDesk(
     list,
     record: createRecorder({ clock, random, shape: 'v2', sinks: [] }),
     lookup: {
-      async person(_, scope, subject) {
+      async findPerson(_, scope, subject) {
         const person = scope === SCOPE ? facts.people.get(subject) : undefined
         return person && { ...person, suspended: facts.customers.get(CUSTOMER)!.suspended }
       },
-      client: async (id) => facts.clients.get(id),
-      async clientPermissions(id) {
+      findClient: async (id) => facts.clients.get(id),
+      async findClientPermissions(id) {
         const client = facts.clients.get(id)
         return client && { scopes: client.scopes, firstParty: false }
       },
-      async customer(id) {
+      async findCustomer(id) {
         options.onCustomer?.()
         return facts.customers.get(id)
       },
     },
-    lives: { ...LIVES, ...options.lives },
+    lifetimes: { ...LIVES, ...options.lives },
     issuer: () => issuer,
     audience: () => options.audience ?? issuer,
   })
@@ -187,7 +187,11 @@ const key = (): Principal => ({
 
 function serverOf(tokens: Tokens, time: HandClock, issuer: string) {
   const guard = authenticate({
-    verifiers: { apikey: key, bearer: ({ value }) => tokens.verify(value), basic: noBasic },
+    verifiers: {
+      apikey: key,
+      bearer: ({ value }) => tokens.verifyAccessToken(value),
+      basic: noBasic,
+    },
     publicUrl: () => issuer,
   })
   const guarded: Steps = { head: [guard, authorize], body: [], out: [] }

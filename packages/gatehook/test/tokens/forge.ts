@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type CompactJWSHeaderParameters, CompactSign } from 'jose'
 import { sql } from '../../src/storage/sql.ts'
-import { SIGNING_PURPOSE } from '../../src/tokens/key-store.ts'
+import { SIGNING_PURPOSE } from '../../src/tokens/signing-key-store.ts'
 import { type Desk, ISSUER, login } from './desk.ts'
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

@@ -1,15 +1,15 @@
-/** SQL of signing keys. What is in them is `signing-keys.ts`. */
+/** SQL of signing keys. Their content is `signing-keys.ts`. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
 import type { SealedColumn } from '../storage/sealed-column.ts'
 import { sql } from '../storage/sql.ts'
 
-/** The setting whose row is made by whoever makes the first key, and locked by who makes others. */
-const FIRST = 'signing_key'
+/** A setting whose row the first key inserts, and that later keys lock. */
+const LOCK_SETTING = 'signing_key'
 
-/** The purpose private keys are sealed under, each for its `kid`. */
+/** The purpose under which private keys are encrypted, each for its `kid`. */
 export const SIGNING_PURPOSE = 'signing'
 
-export const sealedSigningKeys: SealedColumn = {
+export const encryptedSigningKeys: SealedColumn = {
   purpose: SIGNING_PURPOSE,
   table: 'gh_signing_keys',
   column: 'sealed_private_jwk',
@@ -21,23 +21,25 @@ export interface SigningKeyRow extends Row {
   readonly kid: string
   readonly public_jwk: string
   readonly sealed_private_jwk: Uint8Array
+  /** Epoch milliseconds. */
   readonly created_at: number
+  /** Epoch milliseconds. */
   readonly signs_from: number
 }
 
-/** False where another process was faster. */
-export async function claimFirst(tx: Tx, kid: string): Promise<boolean> {
+/** Reserves the insertion of the first key; false if another process has reserved it. */
+export async function claimFirstKey(tx: Tx, kid: string): Promise<boolean> {
   const count = await tx.run(sql`INSERT INTO gh_settings (name, value)
-    VALUES (${FIRST}, ${JSON.stringify(kid)}) ON CONFLICT (name) DO NOTHING`)
+    VALUES (${LOCK_SETTING}, ${JSON.stringify(kid)}) ON CONFLICT (name) DO NOTHING`)
   return count === 1
 }
 
-/** Until the transaction ends nobody else makes a key. */
-export const lockKeys = (tx: Tx) =>
-  tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${FIRST}`)
+/** Prevents other transactions from adding a key until this one ends. */
+export const lockSigningKeys = (tx: Tx) =>
+  tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${LOCK_SETTING}`)
 
-/** Oldest first, in the order they sign. */
-export const allKeys = (from: Reader) =>
+/** Returns all keys in the order in which they sign, oldest first. */
+export const listSigningKeys = (from: Reader) =>
   from.all<SigningKeyRow>(sql`SELECT kid, public_jwk, sealed_private_jwk, created_at, signs_from
     FROM gh_signing_keys ORDER BY signs_from, created_at, kid`)
 
@@ -46,7 +48,7 @@ export const insertSigningKey = (tx: Tx, row: SigningKeyRow) =>
     signs_from) VALUES (${row.kid}, ${row.public_jwk}, ${row.sealed_private_jwk},
     ${row.created_at}, ${row.signs_from})`)
 
-/** Keys whose successor has signed since `beforeMs`: nothing they signed is good any more. */
-export const dropRetired = (tx: Tx, beforeMs: number) =>
+/** Deletes keys whose successor has signed since `beforeMs` or longer. */
+export const deleteRetiredKeys = (tx: Tx, beforeMs: number) =>
   tx.run(sql`DELETE FROM gh_signing_keys WHERE EXISTS (SELECT 1 FROM gh_signing_keys AS next
     WHERE next.signs_from > gh_signing_keys.signs_from AND next.signs_from <= ${beforeMs})`)
