@@ -21,6 +21,8 @@ export interface Server {
   cpuMicros(): number | undefined
   /** Resident memory; undefined where the OS hides it. */
   rssBytes(): number | undefined
+  /** Memory that the process has allocated, without pages of files; undefined where hidden. */
+  allocatedBytes(): number | undefined
   /** Log lines so far are thrown away, or a long run would fill the disk. */
   trimLog(): void
   /** Gives the exit code; null when the signal ended it. */
@@ -89,10 +91,8 @@ function serverOf(
       const stat = procFile(pid, 'stat')?.split(') ')[1]?.split(' ')
       return stat && (Number(stat[11]) + Number(stat[12])) * TICK_MICROS
     },
-    rssBytes() {
-      const line = /VmRSS:\s+(\d+) kB/.exec(procFile(pid, 'status') ?? '')
-      return line ? Number(line[1]) * 1024 : undefined
-    },
+    rssBytes: () => statusBytes(pid, 'VmRSS'),
+    allocatedBytes: () => statusBytes(pid, 'RssAnon'),
     trimLog: () => truncateSync(logFile),
     async end(signal) {
       child.kill(signal)
@@ -102,6 +102,11 @@ function serverOf(
       return code
     },
   }
+}
+
+function statusBytes(pid: number, name: string): number | undefined {
+  const line = new RegExp(`${name}:\\s+(\\d+) kB`).exec(procFile(pid, 'status') ?? '')
+  return line ? Number(line[1]) * 1024 : undefined
 }
 
 function procFile(pid: number, name: string): string | undefined {

@@ -9,6 +9,7 @@ import { stopPostgres } from '../postgres.ts'
 import type { Server } from '../server.ts'
 import type { Order } from './attacker.ts'
 import { attacks } from './attacks.ts'
+import { warmUp } from './warm-up.ts'
 import { type DatabaseName, HTTPS, openWorld, type World } from './world.ts'
 
 const REQUESTS_PER_SECOND = 60
@@ -24,7 +25,8 @@ interface Quality {
   readonly requests: number
   readonly slowestLoginMs: number
   readonly refusedLogins: number
-  readonly rssMb: number
+  /** At most; pages of files are the system's cache and not counted. */
+  readonly allocatedMb: number
   /** Of all threads of the service, in per cent of one core. */
   readonly cpuPercent: number
 }
@@ -50,7 +52,7 @@ async function measure(world: World, server: Server, seconds: number): Promise<Q
   const { quietKeys, quietUserId, person } = world
   const [times, logins]: [number[], number[]] = [[], []]
   const pending: Promise<unknown>[] = []
-  let [refused, refusedLogins, rss, n] = [0, 0, 0, 0]
+  let [refused, refusedLogins, allocated, n] = [0, 0, 0, 0]
   const timed = async (into: number[], path: string, init: RequestInit): Promise<boolean> => {
     const began = performance.now()
     const signal = AbortSignal.timeout(ANSWER_LIMIT_MS)
@@ -87,7 +89,7 @@ async function measure(world: World, server: Server, seconds: number): Promise<Q
       nextLogin += LOGIN_EVERY_MS
       pending.push(login())
     }
-    rss = Math.max(rss, server.rssBytes() ?? 0)
+    allocated = Math.max(allocated, server.allocatedBytes() ?? 0)
   }
   await Promise.all(pending)
   return {
@@ -96,7 +98,7 @@ async function measure(world: World, server: Server, seconds: number): Promise<Q
     requests: times.length,
     slowestLoginMs: Math.max(...logins),
     refusedLogins,
-    rssMb: rss / MIB,
+    allocatedMb: allocated / MIB,
     cpuPercent: ((server.cpuMicros() ?? 0) - cpuBefore) / 10 / (performance.now() - began),
   }
 }
@@ -140,7 +142,7 @@ export async function attackRows(
         try {
           const of = `${at + 1}/${names.length}`
           progress(`${database} ${of}: quiet for ${seconds} s, then beside ${attack}`)
-          await measure(world, server, 2) // warm
+          await warmUp(world, server)
           const quiet = await measure(world, server, seconds)
           const beside = await besideAttack(world, server, attack, seconds)
           const result = { database, attack, quiet, beside }
@@ -167,7 +169,7 @@ const shown = ({ database, attack, quiet, beside }: AttackResult) => ({
   'refused of': `${beside.refused}/${beside.requests}`,
   'slowest login ms': beside.slowestLoginMs.toFixed(0),
   'refused logins': beside.refusedLogins,
-  'memory +MB': (beside.rssMb - quiet.rssMb).toFixed(0),
+  'memory +MB': (beside.allocatedMb - quiet.allocatedMb).toFixed(0),
   'CPU %': `${quiet.cpuPercent.toFixed(0)} → ${beside.cpuPercent.toFixed(0)}`,
 })
 

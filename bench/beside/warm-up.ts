@@ -1,0 +1,46 @@
+/**
+ * Ordinary load before the quiet measurement: the memory that any load takes (V8's heap, SQLite's
+ * page cache, connections) is part of quiet, and the difference is the attack's.
+ */
+import { request } from 'node:http'
+import type { Server } from '../server.ts'
+import { HTTPS, type World } from './world.ts'
+
+const CLIENTS = 8
+const WARM_MS = 5_000
+/** One request of so many is an event of this size, and one lists events. */
+const LARGE_EVERY = 16
+const LARGE_BYTES = 100_000
+
+/** The measured customer's clients send what they can; each request has a connection of its own. */
+export async function warmUp(world: World, server: Server): Promise<void> {
+  const { quietKeys, quietUserId } = world
+  const order = { user_id: quietUserId, amount: 500, currency: 'EUR' }
+  const event = { type: 'payment.succeeded', object: { text: 'x'.repeat(LARGE_BYTES) } }
+  let n = 0
+  const send = (): Promise<void> => {
+    const key = quietKeys[n % quietKeys.length]!
+    const kind = n++ % LARGE_EVERY
+    if (kind === 0) return exchange(server, key, 'POST', '/events', event)
+    if (kind === 1) return exchange(server, key, 'GET', '/events?limit=20')
+    if (kind % 2 === 0) return exchange(server, key, 'POST', '/api/v2/orders', order)
+    return exchange(server, key, 'GET', '/api/v2/orders?limit=100&sort=-amount')
+  }
+  const until = performance.now() + WARM_MS
+  const client = async () => {
+    while (performance.now() < until) await send()
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+}
+
+function exchange({ url }: Server, key: string, method: string, path: string, body?: unknown) {
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const headers = { 'x-api-key': key, 'content-type': 'application/json', ...HTTPS }
+  return new Promise<void>((resolve, reject) => {
+    const sent = request(url + path, { method, headers, agent: false }, (answer) => {
+      answer.resume().once('end', resolve).once('error', reject)
+      if (answer.statusCode! >= 300) reject(new Error(`${method} ${path}: ${answer.statusCode}`))
+    })
+    sent.once('error', reject).end(text)
+  })
+}
