@@ -9,7 +9,7 @@ import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Scope } from '../kernel/principal.ts'
-import type { Vault } from '../kernel/secret.ts'
+import { SealError, type Vault } from '../kernel/secret.ts'
 import type { Database, Tx, Value } from '../storage/database.ts'
 import { fixed, type Sql, sql } from '../storage/sql.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
@@ -229,10 +229,15 @@ type BodyCells = readonly [
 /** Registrations whose decrypted secrets are cached. */
 const CACHED_SECRETS_MAX = 10_000
 
-/** Returns the reader of registrations. It decrypts the secrets once per revision. */
+/**
+ * Returns the reader of registrations. It decrypts the secrets once per revision. A registration
+ * with a secret that cannot be decrypted reads as undefined: its deliveries wait, those of others
+ * do not.
+ */
 function createRegistrationReader({
   db,
   vault,
+  log,
   coveredBy,
 }: EngineStoreDeps): EngineStore['readRegistration'] {
   const cache = new BoundedMap<number, { revision: number; secrets: readonly LiveSecret[] }>(
@@ -249,10 +254,23 @@ function createRegistrationReader({
     cache.set(no, { revision, secrets })
     return secrets
   }
+  /** Revisions whose failure was logged, by number. */
+  const loggedFailures = new BoundedMap<number, number>(CACHED_SECRETS_MAX)
   return async (no): Promise<EngineRegistration | undefined> => {
     const row = await db.get(registrationByNo([no]))
     if (!row) return undefined
     const sends = row.active === 1 && row.deleted_at === null && row.suspended === 0
+    let secrets: readonly LiveSecret[] = []
+    try {
+      if (sends) secrets = await readSecrets(no, row.revision)
+    } catch (error) {
+      if (!(error instanceof SealError)) throw error
+      if (loggedFailures.get(no) !== row.revision) {
+        log.error({ err: error, webhook: row.id }, 'a signing secret cannot be decrypted')
+      }
+      loggedFailures.set(no, row.revision)
+      return undefined
+    }
     const scopes = row.scopes === null ? undefined : (JSON.parse(row.scopes) as string[])
     return {
       no,
@@ -262,7 +280,7 @@ function createRegistrationReader({
       url: row.url,
       sends,
       revision: row.revision,
-      secrets: sends ? await readSecrets(no, row.revision) : [],
+      secrets,
       rate: rateOf(row.limits),
       parkedUntil: row.parked_until,
       firstFailureAt: row.first_failure_at,

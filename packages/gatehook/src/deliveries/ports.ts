@@ -21,7 +21,7 @@ export interface EngineRegistration extends EndpointHealth {
   /** The customer's number: nodes share the work by customer. */
   readonly customer: number
   readonly url: string
-  /** False while it is inactive or deleted, its customer suspended or a secret unreadable. */
+  /** False while it is inactive or deleted, or its customer is suspended. */
   readonly sends: boolean
   readonly revision: number
   /** Oldest first. */
@@ -94,6 +94,7 @@ export type DisabledReason = 'gone' | 'failing' | 'creator_removed'
 export interface EngineStore {
   /** Endpoints that may send and have a pending delivery. */
   listPendingEndpoints(): Promise<PendingEndpoint[]>
+  /** Undefined when it does not exist, or a signing secret cannot be decrypted. */
   readRegistration(no: number): Promise<EngineRegistration | undefined>
   /** At most `limit` deliveries due at `now`, oldest first, without those in `loadedNos`. */
   readDueDeliveries(

@@ -57,8 +57,8 @@ export class WindowFiller {
   }
 
   /**
-   * Reads queued endpoints and returns them. Throws when the store does; the endpoints then expect
-   * the same rows as before.
+   * Reads queued endpoints and returns them. Throws when a read fails, after the other reads have
+   * completed; the endpoint of a failed read expects the same rows as before.
    */
   async fill(): Promise<readonly EndpointState[]> {
     if (this.#isScanDue) await this.#scan()
@@ -70,11 +70,10 @@ export class WindowFiller {
       this.#queue.delete(endpoint)
       endpoint.isFilling = true
     }
-    try {
-      await Promise.all(batch.map((endpoint) => this.#fillWindow(endpoint)))
-    } finally {
-      for (const endpoint of batch) endpoint.isFilling = false
-    }
+    const fills = await Promise.allSettled(batch.map((endpoint) => this.#fillWindow(endpoint)))
+    for (const endpoint of batch) endpoint.isFilling = false
+    const failure = fills.find((fill) => fill.status === 'rejected')
+    if (failure) throw failure.reason
     return batch
   }
 

@@ -83,8 +83,6 @@ export class World {
   readonly disabled: { no: number; reason: string; at: number }[] = []
   /** The disk is full: every write fails. */
   isFull = false
-  /** Registrations that the store fails to read. */
-  readonly unreadable = new Set<number>()
   engine: DeliveryEngine
   readonly #options: Partial<EngineDeps>
   #running: { readonly at: number; readonly end: () => void }[] = []
@@ -189,7 +187,7 @@ export class World {
     try {
       await this.engine.tick()
     } catch (error) {
-      if (!this.isFull && this.unreadable.size === 0) throw error
+      if (!this.isFull) throw error
       this.engine.sweep()
     }
   }
@@ -250,10 +248,7 @@ export class World {
           .filter(({ no, sends }) => sends && pendingRows(no).length > 0)
           .map(({ no, customer }) => ({ no, customer, dueAt: pendingRows(no)[0]!.nextAt! }))
       },
-      readRegistration: async (no) => {
-        if (this.unreadable.has(no)) throw new Error('the registration cannot be read')
-        return this.endpoints.get(no)?.registration
-      },
+      readRegistration: async (no) => this.endpoints.get(no)?.registration,
       readDueDeliveries: async (no, now, loadedNos, limit) => {
         const others = pendingRows(no).filter((row) => !loadedNos.has(row.no))
         const rows = others.filter((row) => row.nextAt! <= now).slice(0, limit)

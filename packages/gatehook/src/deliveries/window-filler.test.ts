@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { scopeOf } from '../kernel/principal.ts'
+import { EndpointTable } from './endpoint.ts'
+import type { DueBatch, EngineRegistration, EngineStore } from './ports.ts'
+import { ResultWriter } from './result-writer.ts'
+import { WindowFiller } from './window-filler.ts'
+
+const registration: EngineRegistration = {
+  no: 2,
+  id: 'wh_2',
+  scope: scopeOf(1, 'live'),
+  customer: 1,
+  url: '',
+  sends: true,
+  revision: 1,
+  secrets: [],
+  rate: undefined,
+  parkedUntil: null,
+  firstFailureAt: null,
+  lastFailureAt: null,
+  lastSuccessAt: null,
+}
+const row = { no: 1, id: 'dlv_1', eventId: 'evt_1', eventType: 'a.b', attempt: 0, createdAt: 0 }
+
+test('a failed read of one endpoint leaves the reads of others to complete', async () => {
+  const rows = Promise.withResolvers<DueBatch>()
+  const store: EngineStore = {
+    listPendingEndpoints: async () => [1, 2].map((no) => ({ no, customer: 1, dueAt: 0 })),
+    listFailing: async () => [],
+    async readRegistration(no) {
+      if (no === 1) throw new Error('the connection was lost')
+      return registration
+    },
+    readDueDeliveries: () => rows.promise,
+    readLargeBody: async () => undefined,
+    writeResults: async () => {},
+    disableRegistration: async () => {},
+  }
+  const table = new EndpointTable()
+  const filler = new WindowFiller({
+    store,
+    leases: { isAlive: true, holds: () => true, take: async () => {} },
+    clock: { now: () => 1, elapsedMs: () => 1 },
+    rate: undefined,
+    table,
+    results: new ResultWriter(store),
+  })
+  const fill = filler.fill()
+  fill.catch(() => undefined)
+  await nextTurn()
+  const endpoint = table.find(2)!
+  assert.ok(endpoint.isFilling, 'a second read now would load the same rows twice')
+  rows.resolve({ rows: [{ ...row, body: '{}' }], nextDueAt: undefined })
+  await assert.rejects(fill, { message: 'the connection was lost' })
+  assert.equal(endpoint.isFilling, false)
+  assert.equal(endpoint.windowSize, 1)
+})
