@@ -1,5 +1,6 @@
 /** The commands in one list, as `--help` has them. Each is a file of its own. */
 import { audit } from './audit.ts'
+import { backup, restore } from './backup.ts'
 import { checkCommand } from './check.ts'
 import { clients } from './clients.ts'
 import { clock } from './clock.ts'
@@ -44,5 +45,7 @@ export const commands: readonly (CommandSpec | FamilySpec)[] = [
   openapi,
   checkCommand,
   audit,
+  backup,
+  restore,
   clock,
 ]

@@ -1,0 +1,63 @@
+/** Backups of PostgreSQL are the work of its own tools; these sentences name the commands. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { withoutPassword } from '../config/config.ts'
+import { createLog } from '../kernel/log.ts'
+import { openDatabase } from '../storage/open.ts'
+import { sql } from '../storage/sql.ts'
+
+const run = promisify(execFile)
+const VERSION_LIMIT_MS = 5_000
+
+const tools = { dump: 'pg_dump', restore: 'pg_restore' } as const
+
+/** Returns the major version of an installed client; undefined when there is none. */
+async function clientMajor(tool: string): Promise<number | undefined> {
+  try {
+    const { stdout } = await run(tool, ['--version'], { timeout: VERSION_LIMIT_MS })
+    const major = / (\d+)/.exec(stdout)?.[1]
+    return major === undefined ? undefined : Number(major)
+  } catch {
+    return undefined
+  }
+}
+
+async function serverMajor(databaseUrl: string): Promise<number> {
+  const db = await openDatabase(databaseUrl, { log: createLog({ level: 'silent' }) })
+  try {
+    const row = await db.get(sql`SELECT current_setting('server_version_num') AS version`)
+    return Math.floor(Number(row!.version) / 10_000)
+  } finally {
+    await db.close()
+  }
+}
+
+/** Returns whether the client fits the server, in a sentence. */
+export function clientSentence(tool: string, client: number | undefined, server: number): string {
+  if (client === undefined) {
+    return `${tool} is not installed here; install the client of PostgreSQL ${server} or newer.`
+  }
+  return client < server
+    ? `${tool} here is version ${client} and refuses a server of version ${server}; ` +
+        `install the client of PostgreSQL ${server} or newer.`
+    : `${tool} here is version ${client}, which fits the server (${server}).`
+}
+
+/** Returns how PostgreSQL backs up or restores this database. Throws when it cannot be reached. */
+export async function pgDumpAdvice(
+  task: keyof typeof tools,
+  databaseUrl: string,
+  file: string,
+): Promise<string> {
+  const tool = tools[task]
+  const address = withoutPassword(databaseUrl)
+  const command =
+    task === 'dump'
+      ? `pg_dump --format=custom --file=${file} '${address}'`
+      : `pg_restore --exit-on-error --single-transaction --no-owner --dbname='${address}' ${file}`
+  const sentence = clientSentence(tool, await clientMajor(tool), await serverMajor(databaseUrl))
+  return (
+    `PostgreSQL has its own tools for this: ${command}\n      ${sentence}\n      ` +
+    'The dump holds no master secret: store GATEHOOK_SECRET_KEY elsewhere.'
+  )
+}

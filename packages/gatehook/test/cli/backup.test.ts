@@ -1,0 +1,181 @@
+/** `gatehook backup` and `gatehook restore` (§2.8, §12.3). */
+import assert from 'node:assert/strict'
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { freshUrl } from '../../../../test/rig/databases.ts'
+import { openService, type TestApp } from '../../../../test/rig/service.ts'
+import { clientSentence } from '../../src/cli/postgres-tools.ts'
+import { createProgress, progressLine } from '../../src/cli/progress.ts'
+import { backupSqlite, restoreSqlite } from '../../src/storage/sqlite-backup.ts'
+import { emptyFolder, gatehook, jsonOf, serving } from './process.ts'
+
+const stamp = { createdAt: '2027-01-31T00:00:00.000Z', release: '0.1.0' }
+const user = (n: number) => ({ name: `User ${n}`, email: `user${n}@example.com` })
+
+async function create(service: TestApp, from: number, to: number): Promise<void> {
+  for (let n = from; n < to; n++) {
+    assert.equal((await service.post('/api/v2/users', user(n))).status, 201)
+  }
+}
+
+async function backedUp(t: TestContext) {
+  const folder = emptyFolder(t)
+  const database = join(folder, 'source.db')
+  const service = await openService(t, 'sqlite', { url: `sqlite:${database}` })
+  await create(service, 0, 5)
+  const file = join(folder, 'backup.gatehook')
+  return { folder, database, service, file }
+}
+
+test('a backup is one snapshot while the service goes on writing', async (t) => {
+  const { folder, database, service, file } = await backedUp(t)
+  let writing: Promise<void> | undefined
+  const manifest = await backupSqlite({
+    database,
+    file,
+    ...stamp,
+    onProgress: ({ step }) => {
+      if (step === 'copy') writing ??= create(service, 5, 10)
+    },
+  })
+  await writing
+  assert.equal(manifest.tables.users, 5)
+  const restored = join(folder, 'restored.db')
+  await restoreSqlite({ file, database: restored })
+  const copy = await openService(t, 'sqlite', { url: `sqlite:${restored}` })
+  const { body } = await copy.get('/api/v2/users?page=1')
+  assert.equal(body.data.length, 5)
+  assert.equal((await service.get('/api/v2/users?page=1')).body.data.length, 10)
+})
+
+test('a backup is readable by its owner alone and holds no master secret', async (t) => {
+  const folder = emptyFolder(t)
+  const place = { cwd: folder }
+  const { url, kill, ended } = await serving(t, place)
+  assert.ok(url)
+  const file = join(folder, 'b.gatehook')
+  const shown = await jsonOf(place, 'backup', file)
+  kill('SIGTERM')
+  await ended
+  assert.equal(shown.master_secret, 'not included')
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  const secret = readFileSync(join(folder, 'data', 'secret.key'), 'utf8').trim()
+  const database = join(folder, 'plain.db')
+  await restoreSqlite({ file, database })
+  assert.ok(!readFileSync(database).includes(secret))
+})
+
+test('neither backup nor restore overwrites anything', async (t) => {
+  const { folder, database, file } = await backedUp(t)
+  await backupSqlite({ database, file, ...stamp })
+  const before = readFileSync(file)
+  await assert.rejects(backupSqlite({ database, file, ...stamp }), /overwrites nothing/)
+  assert.deepEqual(readFileSync(file), before)
+  await assert.rejects(restoreSqlite({ file, database }), /overwrites no installation/)
+  const occupied = join(folder, 'occupied.db')
+  writeFileSync(occupied, 'x')
+  await assert.rejects(restoreSqlite({ file, database: occupied }), /overwrites no installation/)
+  assert.equal(readFileSync(occupied, 'utf8'), 'x')
+})
+
+test('a backup that was changed or cut anywhere creates no database', async (t) => {
+  const { folder, database, file } = await backedUp(t)
+  await backupSqlite({ database, file, ...stamp })
+  const whole = readFileSync(file)
+  const header = whole.indexOf('\n') + 1
+  const target = join(folder, 'target.db')
+  const body = whole.length - header
+  const places = Array.from(
+    { length: 24 },
+    (_, n) => header + 4 + Math.floor(((body - 5) * n) / 24),
+  )
+  const changed = places.map((at) => {
+    const bytes = Buffer.from(whole)
+    bytes[at]! ^= 0x55
+    return bytes
+  })
+  const cut = [0, 1, header - 1, header, ...places, whole.length - 1].map((at) =>
+    whole.subarray(0, at),
+  )
+  const otherCounts = Buffer.from(
+    whole.toString('latin1').replace('"users":5', '"users":6'),
+    'latin1',
+  )
+  for (const bytes of [...changed, ...cut, otherCounts]) {
+    const damaged = join(folder, 'damaged.gatehook')
+    writeFileSync(damaged, bytes)
+    await assert.rejects(restoreSqlite({ file: damaged, database: target }), /damaged|not a backup/)
+    assert.equal(existsSync(target), false)
+    assert.equal(existsSync(`${target}.restoring`), false)
+  }
+})
+
+test('a restored installation serves once the master secret is in place', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const { key } = await jsonOf(place, 'keys', 'create', '--name', 'ops', '--scopes', 'users:read')
+  const backup = join(place.cwd, 'b.gatehook')
+  await jsonOf(place, 'backup', backup)
+  const elsewhere = { cwd: emptyFolder(t) }
+  const lacking = await gatehook(elsewhere, 'restore', backup)
+  assert.equal(lacking.exit, 0, lacking.stderr)
+  assert.match(lacking.stdout, /Before the start: The master secret does not fit/)
+  assert.equal((await gatehook(elsewhere, 'start', '--port', '0')).exit, 78)
+  mkdirSync(join(elsewhere.cwd, 'data'), { recursive: true })
+  cpSync(join(place.cwd, 'data', 'secret.key'), join(elsewhere.cwd, 'data', 'secret.key'))
+  const { url } = await serving(t, elsewhere)
+  const response = await fetch(`${url}/api/v2/users`, { headers: { 'x-api-key': key } })
+  assert.equal(response.status, 200)
+})
+
+test('commands that cannot succeed say why and exit with 1', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const nothing = await gatehook(place, 'backup', 'b.gatehook')
+  assert.deepEqual([nothing.exit, nothing.stdout], [1, ''])
+  assert.match(nothing.stderr, /There is no database at/)
+  writeFileSync(join(place.cwd, 'text'), 'no backup\n')
+  for (const file of ['text', 'missing']) {
+    const { exit, stderr } = await gatehook(place, 'restore', file)
+    assert.equal(exit, 1)
+    assert.match(stderr, /is not a backup of Gatehook|cannot be read: ENOENT/)
+  }
+  assert.equal(existsSync(join(place.cwd, 'data', 'gatehook.db')), false)
+})
+
+test('on PostgreSQL the command names pg_dump', async (t) => {
+  const env = { GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough' }
+  const args = ['backup', 'b.dump', '--database-url', await freshUrl(t, 'postgres')]
+  const { exit, stderr } = await gatehook({ cwd: emptyFolder(t), env }, ...args)
+  assert.equal(exit, 1)
+  assert.match(stderr, /pg_dump --format=custom --file=b\.dump 'postgres/)
+})
+
+test('the version of the PostgreSQL client is compared with the server', () => {
+  assert.match(clientSentence('pg_dump', undefined, 18), /not installed here.*18 or newer/)
+  assert.match(clientSentence('pg_dump', 15, 18), /version 15 and refuses.*version 18/)
+  assert.match(clientSentence('pg_dump', 18, 18), /fits/)
+})
+
+test('progress is a line each second, with rows, rate and time left', () => {
+  const lines: string[] = []
+  let nowMs = 0
+  const report = createProgress(
+    { progress: (line) => lines.push(line) },
+    { elapsedMs: () => nowMs },
+  )
+  for (const [atMs, fraction] of [
+    [0, 0],
+    [900, 0.2],
+    [2_000, 0.5],
+    [2_500, 0.6],
+    [4_000, 1],
+  ] as const) {
+    nowMs = atMs
+    report({ step: 'copy', fraction, rows: 2_400_000 })
+  }
+  assert.deepEqual(lines, [
+    'copy: 1,200,000 of 2,400,000 rows (50 %), 600,000 rows/s, 2 s left',
+    'copy: 2,400,000 of 2,400,000 rows (100 %), 600,000 rows/s',
+  ])
+  assert.equal(progressLine({ step: 'copy', fraction: 0, rows: 0 }, 0), 'copy: 0 of 0 rows (0 %)')
+})
