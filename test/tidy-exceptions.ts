@@ -34,7 +34,6 @@ export const NOT_PLAIN: readonly string[] = [
   'packages/gatehook/src/events/',
   'packages/gatehook/src/gatehook.ts',
   'packages/gatehook/src/http/',
-  'packages/gatehook/src/kernel/',
   'packages/gatehook/src/lists/',
   'packages/gatehook/src/oauth/',
   'packages/gatehook/src/people/',

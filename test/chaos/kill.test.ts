@@ -1,7 +1,7 @@
 /** §9.12 in small: the long run is `npm run chaos`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { freshUrl, type Kind } from '../rig/databases.ts'
 import { chaos } from './kill.ts'
@@ -11,7 +11,7 @@ for (const [kind, nodes] of [
   ['postgres', 2],
 ] as const satisfies readonly (readonly [Kind, number])[]) {
   test(`kill -9 loses nothing [${kind}, nodes: ${nodes}]`, async (t) => {
-    const key = formatKey(systemRandom(), 'live')
+    const key = generateApiKey(systemRandom(), 'live')
     const databaseUrl = await freshUrl(t, kind)
     const sizes = { seed: 7, events: 1_200, kills: 2, registrations: 2 }
     const result = await chaos({ databaseUrl, key, nodes, ...sizes })

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { formatKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { createDatabase, startPostgres } from '../rig/postgres.ts'
 import { type ChaosResult, chaos } from './kill.ts'
@@ -34,7 +34,7 @@ try {
     ['SQLite, one process', `sqlite:${join(folder, 'gatehook.db')}`, 1],
     ['PostgreSQL, two nodes', await createDatabase(server.url), 2],
   ] as const) {
-    const key = formatKey(systemRandom(), 'live')
+    const key = generateApiKey(systemRandom(), 'live')
     const ends = nodes > 1 ? { server } : {}
     results.push([name, await chaos({ databaseUrl, key, nodes, ...sizes, ...ends }, say)])
   }

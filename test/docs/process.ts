@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { formatKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 
 const MAIN = fileURLToPath(new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url))
@@ -48,7 +48,7 @@ export async function startService(
   scopes: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Running> {
-  const admin = formatKey(systemRandom(), 'live')
+  const admin = generateApiKey(systemRandom(), 'live')
   const data = await freshFolder(t)
   const child = spawn(process.execPath, [MAIN, 'start', folder, '--port', '0'], {
     env: {

@@ -10,7 +10,7 @@ import { basename, delimiter, dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { packAll, type Tarball } from '../../build/pack.ts'
-import { formatKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-format.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 
 const HERE = import.meta.dirname
@@ -111,7 +111,7 @@ export interface Running {
 
 /** `npx gatehook start` in a project, on a fresh database. */
 export async function startService(project: string, node: string): Promise<Running> {
-  const key = formatKey(systemRandom(), 'live')
+  const key = generateApiKey(systemRandom(), 'live')
   const data = mkdtempSync(join(dirname(project), 'data-'))
   const program = join(project, 'node_modules/.bin/gatehook')
   const child = spawn(program, ['start', '--port', '0'], {

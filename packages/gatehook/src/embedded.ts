@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openApp as openEngine } from './app.ts'
 import { loadConfig } from './config/config.ts'
-import { formatKey } from './kernel/api-key-format.ts'
+import { generateApiKey } from './kernel/api-key-format.ts'
 import { createLog } from './kernel/log.ts'
 import { systemRandom } from './kernel/random.ts'
 import type { Service } from './resources/service.ts'
@@ -71,7 +71,7 @@ export async function openApp({ service, env = {}, seed = false }: OpenOptions):
       GATEHOOK_PORT: '0',
       GATEHOOK_RATE_LIMIT: '0',
       GATEHOOK_LOG_LEVEL: 'silent',
-      GATEHOOK_BOOTSTRAP_KEY: formatKey(systemRandom(), 'live'),
+      GATEHOOK_BOOTSTRAP_KEY: generateApiKey(systemRandom(), 'live'),
       ...env,
     })
     const log = createLog({ level: config.logLevel })

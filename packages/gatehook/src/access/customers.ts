@@ -4,7 +4,7 @@
  */
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import {
   bool,
   integer,
@@ -58,7 +58,7 @@ export async function createCustomer(
 ): Promise<CustomerJson> {
   const { name } = readMembers(input, creationMembers)
   const now = admin.clock.now()
-  const id = timeOrderedId('cus_', now, admin.random)
+  const id = createTimeOrderedId('cus_', now, admin.random)
   return admin.write(async (tx) => {
     await store.insertCustomer(tx, { id, name, created_at: now })
     await recordAudit(tx, { actor, action: 'customer.create', target: id, detail: { name } }, admin)

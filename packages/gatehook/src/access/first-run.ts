@@ -4,7 +4,7 @@
  * start at once.
  */
 import { type Actor, recordAudit } from '../audit/store.ts'
-import { formatKey, parseKey } from '../kernel/api-key-format.ts'
+import { generateApiKey, parseApiKey } from '../kernel/api-key-format.ts'
 import { type Mode, scopeOf } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from './administration.ts'
@@ -34,7 +34,7 @@ export async function performFirstRun(
   admin: Administration,
   { bootstrapKey, testKeyScopes }: FirstRunOptions,
 ): Promise<FirstRunResult> {
-  if (bootstrapKey && parseKey(bootstrapKey)?.mode !== 'live') {
+  if (bootstrapKey && parseApiKey(bootstrapKey)?.mode !== 'live') {
     throw new Error('bug: the configuration did not validate the bootstrap key')
   }
   return admin.write(async (tx) => {
@@ -55,7 +55,7 @@ export async function performFirstRun(
     }
     let testKey: string | undefined
     if (testKeyScopes && !(await store.hasEverHadKey(tx, scopeOf(no, 'test')))) {
-      testKey = formatKey(admin.random, 'test')
+      testKey = generateApiKey(admin.random, 'test')
       await create(testKey, 'test', 'first test key', testKeyScopes)
     }
     return { created, bootstrapKey: bootstrap, testKey }

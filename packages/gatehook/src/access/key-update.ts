@@ -3,7 +3,7 @@
  * mode; only an operator widens a key. `isWider` decides which updates widen.
  */
 import { recordAudit } from '../audit/store.ts'
-import { parseRange, rangesTest } from '../kernel/address.ts'
+import { createRangeMatcher, parseAddressRange } from '../kernel/address.ts'
 import { Failure } from '../kernel/failure.ts'
 import {
   instant,
@@ -52,10 +52,12 @@ interface KeyRestrictions {
 
 /** Returns whether every address of `range` lies in a single range of `outer`. */
 function isWithin(range: string, outer: readonly string[]): boolean {
-  const inner = parseRange(range)!
+  const inner = parseAddressRange(range)!
   return outer.some((text) => {
-    const { bits, family } = parseRange(text)!
-    return family === inner.family && bits <= inner.bits && rangesTest([text])(inner.address)
+    const { bits, family } = parseAddressRange(text)!
+    return (
+      family === inner.family && bits <= inner.bits && createRangeMatcher([text])(inner.address)
+    )
   })
 }
 

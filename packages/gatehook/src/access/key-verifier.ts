@@ -1,7 +1,7 @@
 /** Verifies API keys (§3.2), from a cache that follows changes of other nodes within a second. */
 
-import { rangesTest } from '../kernel/address.ts'
-import { parseKey } from '../kernel/api-key-format.ts'
+import { createRangeMatcher } from '../kernel/address.ts'
+import { parseApiKey } from '../kernel/api-key-format.ts'
 import { createBackgroundTasks } from '../kernel/background.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -55,7 +55,7 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
     key: string,
     before: CachedKey | undefined,
   ): Promise<CachedKey | undefined> => {
-    const row = parseKey(key) && (await store.findByHash(db, sha256(key)))
+    const row = parseApiKey(key) && (await store.findByHash(db, sha256(key)))
     return row && toCachedKey(row, before?.lastUsedAt)
   }
   // By its text: a request with a cached key needs no hash.
@@ -118,7 +118,7 @@ function toCachedKey(row: store.VerificationRow, lastUsedAt = 0): CachedKey {
       row.secret_expires_at ?? Number.POSITIVE_INFINITY,
     ),
     suspended: row.suspended !== 0,
-    allowsAddress: cidrs.length === 0 ? () => true : rangesTest(cidrs),
+    allowsAddress: cidrs.length === 0 ? () => true : createRangeMatcher(cidrs),
     lastUsedAt: Math.max(row.last_used_at ?? 0, lastUsedAt),
   }
 }

@@ -3,10 +3,10 @@
  * records its audit row. Updates are in `key-update.ts`.
  */
 import { recordAudit } from '../audit/store.ts'
-import { parseRange } from '../kernel/address.ts'
-import { formatKey } from '../kernel/api-key-format.ts'
+import { parseAddressRange } from '../kernel/address.ts'
+import { generateApiKey } from '../kernel/api-key-format.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import {
   instant,
   invalidMembers,
@@ -48,7 +48,7 @@ export type NewApiKey = ApiKeyJson & { readonly key: string }
 
 /** Reads an address or a CIDR range (RFC 4632 §3.1). */
 export const addressRange: Read<string> = (value, wrong) =>
-  typeof value === 'string' && parseRange(value) !== undefined
+  typeof value === 'string' && parseAddressRange(value) !== undefined
     ? value
     : wrong('must be an address or a range, for example 203.0.113.0/24')
 
@@ -80,7 +80,7 @@ export async function createKey(
   const errors = findKeyErrors(newKey, admin.clock.now(), 'must lie in the future')
   if (errors.length > 0) throw invalidMembers(errors)
   return admin.write((tx) => {
-    const key = formatKey(admin.random, newKey.mode)
+    const key = generateApiKey(admin.random, newKey.mode)
     return writeKey(tx, admin, key, newKey, caller)
   })
 }
@@ -123,7 +123,7 @@ export async function writeKey(
     )
   }
   const row = {
-    id: timeOrderedId('key_', now, admin.random),
+    id: createTimeOrderedId('key_', now, admin.random),
     scope,
     customer,
     mode,
@@ -192,7 +192,7 @@ export async function rollKey(
     if (row.expires_at !== null && row.expires_at <= now) {
       throw new Failure('invalid_state', 'The key has expired. Create a new one.')
     }
-    const key = formatKey(admin.random, row.mode)
+    const key = generateApiKey(admin.random, row.mode)
     const hint = hintOf(key)
     await secrets.replace(tx, id, key, now, overlapMs)
     await store.setHint(tx, id, hint)

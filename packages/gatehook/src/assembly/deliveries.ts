@@ -24,7 +24,7 @@ export function assembleDeliveries(
     delivers,
     settings: {
       databaseUrl: config.databaseUrl,
-      masterSecrets: masterSecrets(config) ?? vault.masters(),
+      masterSecrets: masterSecrets(config) ?? vault.masterSecrets(),
       secretFile: secretFile(config),
       testClock: config.testClock,
       scheduleS: config.webhookScheduleS,

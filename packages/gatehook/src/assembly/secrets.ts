@@ -81,7 +81,7 @@ export async function settleSecrets({
   vault,
   random,
 }: Pick<Foundation, 'db' | 'config' | 'vault' | 'random'>): Promise<void> {
-  await adoptSecret(db, vault.masters()[0]!, random)
+  await adoptSecret(db, vault.masterSecrets()[0]!, random)
   // When nodes with different secrets start at once, the first one to write decides.
   await activateFitting(db, config, vault)
   const file = secretFile(config)
@@ -104,7 +104,7 @@ export async function assembleSecrets({
   vault,
   config,
 }: Foundation): Promise<SecretsComponent> {
-  const configured = () => masterSecrets(config) ?? vault.masters()
+  const configured = () => masterSecrets(config) ?? vault.masterSecrets()
   const keeper = secretKeeper({ db, clock, vault, configured })
   await keeper.follow()
   const retiredPurposes = [
@@ -133,7 +133,7 @@ export async function assembleSecrets({
       ),
     status: () => readSecretStatus(db, sealedColumns),
     check: () =>
-      vault.missing === undefined
+      vault.missingKeyId === undefined
         ? undefined
         : 'The master secret was rotated, and this node was not started with the new one.',
     chores: { retired_keys: () => purgeRetiredKeys(db, clock.now()) },

@@ -4,7 +4,7 @@
  */
 import type { Call } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
@@ -82,7 +82,7 @@ export async function recordAudit(
   const { actor } = entry
   const at = clock.now()
   const row: AuditContent = {
-    id: timeOrderedId('aud_', at, random),
+    id: createTimeOrderedId('aud_', at, random),
     at,
     actor_kind: actor.kind,
     actor_id: actor.id,

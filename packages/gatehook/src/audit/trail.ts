@@ -89,11 +89,11 @@ export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> 
 async function loadKey({ db, vault, random }: AuditTrailDeps): Promise<ChainKey> {
   let encryptedKey = await store.readEncryptedKey(db)
   if (!encryptedKey) {
-    const newKey = vault.seal(store.AUDIT_PURPOSE, store.KEY_ID, random.bytes(KEY_BYTES))
+    const newKey = vault.encrypt(store.AUDIT_PURPOSE, store.KEY_ID, random.bytes(KEY_BYTES))
     await db.write((tx) => store.insertEncryptedKey(tx, newKey))
     encryptedKey = (await store.readEncryptedKey(db))!
   }
-  return chainKey(vault.open(store.AUDIT_PURPOSE, store.KEY_ID, encryptedKey))
+  return chainKey(vault.decrypt(store.AUDIT_PURPOSE, store.KEY_ID, encryptedKey))
 }
 
 /**

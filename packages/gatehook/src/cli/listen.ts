@@ -5,7 +5,7 @@
 import { readConfig } from '../config/environment.ts'
 import { type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
 import { wallClock } from '../kernel/clock.ts'
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import { eventScopesOf } from '../resources/event-types.ts'
@@ -174,7 +174,7 @@ async function run(input: Input): Promise<undefined> {
       lost: (why, againMs) =>
         out.progress(yellow(`${why.replace(/\.$/, '')}; again in ${againMs / 1000} s`)),
       handle(event) {
-        const deliveryId = timeOrderedId('dlv_', wallClock.now(), random)
+        const deliveryId = createTimeOrderedId('dlv_', wallClock.now(), random)
         last = { event, deliveryId, attempt: 0 }
         return inTurn(last)
       },

@@ -1,7 +1,7 @@
 /** Values, the rules between them, and how mistakes are told. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatKey } from '../kernel/api-key-format.ts'
+import { generateApiKey } from '../kernel/api-key-format.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { ConfigError, type Environment, loadConfig, publicUrlOf } from './config.ts'
 import { flagOf, type OptionName, optionList, options } from './options.ts'
@@ -17,7 +17,7 @@ const mistakesOf = (env: Environment, flags = {}): readonly string[] => {
 }
 
 const SECRET = 'x'.repeat(32)
-const KEY = formatKey(systemRandom(), 'live')
+const KEY = generateApiKey(systemRandom(), 'live')
 const TLS = { GATEHOOK_TLS_CERT: 'c.pem', GATEHOOK_TLS_KEY: 'k.pem' }
 
 test('the names of the table follow from each other', () => {
@@ -108,7 +108,7 @@ const bad: [OptionName, ...texts: string[]][] = [
   ['strictVersion', 'true', 'yes', '2'],
   ['defaultPagination', 'Cursor', 'pages'],
   ['logLevel', 'verbose'],
-  ['bootstrapKey', 'gk_live_short', formatKey(systemRandom(), 'test'), `${KEY}0`],
+  ['bootstrapKey', 'gk_live_short', generateApiKey(systemRandom(), 'test'), `${KEY}0`],
   ['secretKey', 'x'.repeat(31)],
   ['audience', 'two words'],
 ]

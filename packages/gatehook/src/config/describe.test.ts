@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { formatKey } from '../kernel/api-key-format.ts'
+import { generateApiKey } from '../kernel/api-key-format.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { loadConfig } from './config.ts'
 import { configurationPage, describeConfig } from './describe.ts'
@@ -28,7 +28,7 @@ test('values are shown as the environment would hold them: read again, they are 
 })
 
 test('of secrets only whether they are set is shown', () => {
-  const key = formatKey(systemRandom(), 'live')
+  const key = generateApiKey(systemRandom(), 'live')
   const config = loadConfig({
     GATEHOOK_BOOTSTRAP_KEY: key,
     GATEHOOK_SECRET_KEY: 'hunter2'.repeat(5),

@@ -3,8 +3,8 @@
  * Which options exist is `options.ts`.
  */
 import { isIP } from 'node:net'
-import { parseRange } from '../kernel/address.ts'
-import { parseKey } from '../kernel/api-key-format.ts'
+import { parseAddressRange } from '../kernel/address.ts'
+import { parseApiKey } from '../kernel/api-key-format.ts'
 
 export interface Kind<T> {
   /** For the reference: `port`, `seconds`, … */
@@ -124,7 +124,7 @@ export const schedule: Kind<number[]> = {
 
 /** `10.0.0.0/8`; a plain address is itself alone (`/32`, `/128`). */
 function parseCidr(text: string): string | undefined {
-  const range = parseRange(text)
+  const range = parseAddressRange(text)
   return range && `${range.address}/${range.bits}`
 }
 
@@ -204,7 +204,7 @@ export const text: Kind<string> = {
 export const liveKey: Kind<string> = {
   name: 'live API key',
   expects: 'gk_live_ followed by 32 characters of 0-9A-Za-z and the 6 of their checksum',
-  parse: (value) => (parseKey(value)?.mode === 'live' ? value : undefined),
+  parse: (value) => (parseApiKey(value)?.mode === 'live' ? value : undefined),
 }
 
 const SHORTEST_SECRET = 32

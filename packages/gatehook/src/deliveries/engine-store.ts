@@ -9,7 +9,7 @@ import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Scope } from '../kernel/principal.ts'
-import { SealError, type Vault } from '../kernel/secret.ts'
+import { DecryptionError, type Vault } from '../kernel/secret.ts'
 import type { Database, Tx, Value } from '../storage/database.ts'
 import { fixed, type Sql, sql } from '../storage/sql.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
@@ -264,7 +264,7 @@ function createRegistrationReader({
     try {
       if (sends) secrets = await readSecrets(no, row.revision)
     } catch (error) {
-      if (!(error instanceof SealError)) throw error
+      if (!(error instanceof DecryptionError)) throw error
       if (loggedFailures.get(no) !== row.revision) {
         log.error({ err: error, webhook: row.id }, 'a signing secret cannot be decrypted')
       }

@@ -6,17 +6,18 @@
 import { EVENT_MAX_BYTES, envelope, type RenderObject, type StoredEvent } from '../events/event.ts'
 import { patternsOfType, withoutCovered } from '../events/event-pattern.ts'
 import type { Sink } from '../events/store.ts'
+import { randomBase62 } from '../kernel/base62.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
-import { base62, type Random } from '../kernel/random.ts'
+import type { Random } from '../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
 import { fixed, type Prepared, sql } from '../storage/sql.ts'
 
 const TAG_LENGTH = 8
 
 /** Generates a tag, unique among the registrations of a scope: part of its deliveries' ids. */
-export const newTag = (random: Random): string => base62(random, TAG_LENGTH)
+export const newTag = (random: Random): string => randomBase62(random, TAG_LENGTH)
 
 /** The id of a delivery: the event's id with the registration's tag behind it. */
 export const deliveryIdOf = (eventId: string, tag: string): string =>

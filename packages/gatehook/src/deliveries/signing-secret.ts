@@ -22,11 +22,11 @@ export const sealedWebhookSecrets: SealedColumn = {
 
 /** Encrypts a secret for the row `no` of `gh_webhook_secrets`. */
 export const encryptSigningSecret = (vault: Vault, no: number, secret: string): Buffer =>
-  vault.seal(PURPOSE, String(no), secret)
+  vault.encrypt(PURPOSE, String(no), secret)
 
-/** Decrypts the secret of the row `no`. Throws `SealError` when the vault cannot. */
+/** Decrypts the secret of the row `no`. Throws `DecryptionError` when the vault cannot. */
 export const decryptSigningSecret = (
   vault: Vault,
   no: number,
   sealed: Uint8Array,
-): SigningSecret => ({ value: vault.open(PURPOSE, String(no), sealed).toString() })
+): SigningSecret => ({ value: vault.decrypt(PURPOSE, String(no), sealed).toString() })

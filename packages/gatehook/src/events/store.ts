@@ -1,7 +1,7 @@
 /** SQL of events. Recording happens in the transaction of what happened (§6.5), never after it. */
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import { idSequence } from '../kernel/id.ts'
+import { createIdSequence } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
@@ -30,7 +30,7 @@ export interface RecorderOptions {
 
 /** Throws `payload_too_large` for an object beyond 256 KiB (§9.12). */
 export function createRecorder({ clock, random, shape, sinks }: RecorderOptions): RecordEvent {
-  const nextId = idSequence('evt_', random)
+  const nextId = createIdSequence('evt_', random)
   return async (tx, scope, event) => {
     // UTF-8 takes at most three bytes a UTF-16 unit: most objects need no counting.
     const large = event.object.length * 3 > EVENT_MAX_BYTES

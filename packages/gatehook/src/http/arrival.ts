@@ -3,8 +3,9 @@
  * request id, and whether it is well formed at all. Pure.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import { randomBase62 } from '../kernel/base62.ts'
 import { Failure } from '../kernel/failure.ts'
-import { base62, type Random } from '../kernel/random.ts'
+import type { Random } from '../kernel/random.ts'
 import { headerLines } from './header.ts'
 import { Query } from './query.ts'
 import { split } from './version-segment.ts'
@@ -19,7 +20,7 @@ export interface Head {
 }
 
 export interface Arrival {
-  /** As sent; for the log, through `loggableUrl` only. */
+  /** As sent; for the log, through `redactUrl` only. */
   readonly url: string
   /** As sent, without the query. */
   readonly path: string
@@ -45,7 +46,9 @@ const ID_LENGTH = 16
 
 /** The caller's own id when it is one (§10.3), else a fresh one. */
 export const requestId = (sent: unknown, random: Random): string =>
-  typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : `req_${base62(random, ID_LENGTH)}`
+  typeof sent === 'string' && REQUEST_ID.test(sent)
+    ? sent
+    : `req_${randomBase62(random, ID_LENGTH)}`
 
 const SLASH = 47
 

@@ -63,3 +63,9 @@ export function parseClientBasic(value: string): BasicPair | undefined {
 }
 
 const decodeForm = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '))
+
+/** The `WWW-Authenticate` value after a failed Basic attempt (§3.1, RFC 7617). */
+export const BASIC_CHALLENGE = 'Basic realm="gatehook", charset="UTF-8"'
+
+/** The `WWW-Authenticate` value after a failed bearer token (§3.5, RFC 6750 §3). */
+export const BEARER_CHALLENGE = 'Bearer error="invalid_token"'

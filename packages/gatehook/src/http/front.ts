@@ -7,7 +7,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
-import { isLoopback, plainAddress, rangesTest } from '../kernel/address.ts'
+import { createRangeMatcher, isLoopback, unmapAddress } from '../kernel/address.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Step } from './call.ts'
 
@@ -30,9 +30,9 @@ export type Front = (
 
 /** `trustProxy`: as `GATEHOOK_TRUST_PROXY` has it; empty or undefined: no proxy is trusted. */
 export function createFront(trustProxy: string | undefined): Front {
-  const isTrusted = rangesTest(list(trustProxy || undefined))
+  const isTrusted = createRangeMatcher(list(trustProxy || undefined))
   return (remote, encrypted, headers, host) => {
-    const peer = plainAddress(remote ?? '')
+    const peer = unmapAddress(remote ?? '')
     if (!trustProxy || !isTrusted(peer)) {
       return { address: peer, secure: encrypted, local: !encrypted && isLoopback(peer), host }
     }
@@ -69,7 +69,7 @@ function walk(
   let address = peer
   let hops = 0
   for (let i = chain.length - 1; i >= 0 && isTrusted(address); i--) {
-    const next = plainAddress(withoutPort(chain[i]!).toLowerCase())
+    const next = unmapAddress(withoutPort(chain[i]!).toLowerCase())
     if (isIP(next) === 0) break
     address = next
     hops++

@@ -31,7 +31,7 @@ test('or RFC 9457, with the members of the envelope kept', () => {
   assert.equal(answer.headers?.['content-type'], accept)
   assert.deepEqual(JSON.parse(answer.json ?? ''), {
     type: 'https://api.example/docs/errors#not_found',
-    title: 'There is nothing here.',
+    title: 'The path or resource does not exist.',
     status: 404,
     detail: 'No such order.',
     instance: '/api/v1/orders',

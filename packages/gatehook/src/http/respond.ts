@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
-import { loggableUrl } from '../kernel/log.ts'
+import { redactUrl } from '../kernel/log.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Answer } from './call.ts'
 import { depart, departNow, writeStream } from './departure.ts'
@@ -212,7 +212,7 @@ function record(exchange: Exchange, answer: Answer | undefined): void {
     {
       request_id: exchange.id,
       method: exchange.method,
-      url: loggableUrl(exchange.arrival.url),
+      url: redactUrl(exchange.arrival.url),
       route: exchange.route,
       status,
       error: exchange.failure,

@@ -63,7 +63,7 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
     if (!fingerprintKeys.accepted.some(matches)) throw new Failure('idempotency_key_reused')
     if (!record.answer) throw inProgress()
     const row = responseRow(call.principal!.scope, id)
-    const text = vault.open(RESPONSE_PURPOSE, row, record.answer).toString()
+    const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer).toString()
     const outcome = JSON.parse(text) as RequestOutcome
     const replayed = { 'idempotent-replayed': 'true' }
     if ('answer' in outcome) {
@@ -85,7 +85,7 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
       const isSecret = 'answer' in outcome && outcome.answer.secret
       const expiresAt = now + (isSecret ? SECRET_RETENTION_MS : RETENTION_MS)
       const row = responseRow(scope, id)
-      const response = vault.seal(RESPONSE_PURPOSE, row, JSON.stringify(outcome))
+      const response = vault.encrypt(RESPONSE_PURPOSE, row, JSON.stringify(outcome))
       await storeResponse(tx, scope, id, response, expiresAt)
       return { outcome }
     })

@@ -1,40 +1,54 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressBlock, isLoopback, parseRange, plainAddress, rangesTest } from './address.ts'
+import {
+  addressBlock,
+  createRangeMatcher,
+  isLoopback,
+  parseAddressRange,
+  unmapAddress,
+} from './address.ts'
 
-test('ranges and single addresses of both families', () => {
-  for (const good of ['10.0.0.0/8', '0.0.0.0/0', '192.0.2.7', '::/0', '2001:DB8::/32', '::1']) {
-    assert(parseRange(good), good)
+test('a range is a CIDR or a single address of either family', () => {
+  for (const text of ['10.0.0.0/8', '0.0.0.0/0', '192.0.2.7', '::/0', '2001:DB8::/32', '::1']) {
+    assert(parseAddressRange(text), text)
   }
   const bad = ['', '/', '10.0.0.0/33', '10.0.0/8', '::/129', '10.0.0.0/8/8', '10.0.0.0/08', 'a']
   for (const each of [...bad, '10.0.0.0/', '10.0.0.0/-1', '10.0.0.0/8 ', 'fe80::1%eth0', '1.2.3']) {
-    assert.equal(parseRange(each), undefined, each)
-    assert.throws(() => rangesTest([each]), /neither an address nor a CIDR/, each)
+    assert.equal(parseAddressRange(each), undefined, each)
+    assert.throws(() => createRangeMatcher([each]), /neither an address nor a CIDR/, each)
   }
-  assert.deepEqual(parseRange('10.0.0.0/8'), { address: '10.0.0.0', bits: 8, family: 'ipv4' })
-  assert.deepEqual(parseRange('2001:DB8::1'), { address: '2001:db8::1', bits: 128, family: 'ipv6' })
+  assert.deepEqual(parseAddressRange('10.0.0.0/8'), {
+    address: '10.0.0.0',
+    bits: 8,
+    family: 'ipv4',
+  })
+  assert.deepEqual(parseAddressRange('2001:DB8::1'), {
+    address: '2001:db8::1',
+    bits: 128,
+    family: 'ipv6',
+  })
 })
 
-test('IPv4 written as IPv6 is IPv4', () => {
-  assert.equal(plainAddress('::ffff:192.0.2.1'), '192.0.2.1')
-  assert.equal(plainAddress('::1'), '::1')
-  const mapped = parseRange('::ffff:10.0.0.0/104')
+test('an IPv4 address mapped into IPv6 counts as IPv4', () => {
+  assert.equal(unmapAddress('::ffff:192.0.2.1'), '192.0.2.1')
+  assert.equal(unmapAddress('::1'), '::1')
+  const mapped = parseAddressRange('::ffff:10.0.0.0/104')
   assert.deepEqual(mapped, { address: '10.0.0.0', bits: 8, family: 'ipv4' })
   for (const wide of ['::ffff:10.0.0.0/104', '::ffff:0.0.0.0/95']) {
-    assert(rangesTest([wide])('::ffff:10.9.9.9'), wide)
+    assert(createRangeMatcher([wide])('::ffff:10.9.9.9'), wide)
   }
 })
 
-test('an address is judged by every range', () => {
-  const inside = rangesTest(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32'])
+test('an address matches if any range contains it', () => {
+  const inside = createRangeMatcher(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32'])
   const yes = ['10.255.0.1', '192.0.2.7', '2001:db8::9', '::ffff:10.1.2.3', '2001:db8::9%eth0']
   for (const each of yes) assert(inside(each), each)
   const no = ['11.0.0.1', '192.0.2.8', '2001:db9::1', '::ffff:11.1.2.3', '', 'unix', '::1']
   for (const each of no) assert(!inside(each), each)
-  assert(!rangesTest([])('10.0.0.1'))
+  assert(!createRangeMatcher([])('10.0.0.1'))
 })
 
-test('loopback is what only this machine reaches', () => {
+test('loopback addresses and names refer to this machine only', () => {
   const local = ['127.0.0.1', '127.9.9.9', '::1', '[::1]', '::ffff:127.0.0.1', '0:0:0:0:0:0:0:1']
   for (const host of [...local, 'localhost', 'LOCALHOST', 'api.localhost']) {
     assert(isLoopback(host), host)
@@ -43,7 +57,7 @@ test('loopback is what only this machine reaches', () => {
   for (const host of [...far, 'mylocalhost', '::ffff:10.0.0.1']) assert(!isLoopback(host), host)
 })
 
-test('one caller is an IPv4 address, however it is written, or the /64 of an IPv6 address', () => {
+test('a block is an IPv4 address in any spelling, or the /64 of an IPv6 address', () => {
   const mapped = [
     '::ffff:192.0.2.1',
     '::FFFF:192.0.2.1',

@@ -1,7 +1,4 @@
-/**
- * IP addresses and ranges of them, written as text. Pure; parsing and matching are Node's. Whose
- * addresses they are, callers', proxies', our own, is said elsewhere.
- */
+/** IP addresses and address ranges as text. Pure; Node parses and matches them. */
 import { BlockList, isIP } from 'node:net'
 
 export interface AddressRange {
@@ -13,12 +10,12 @@ export interface AddressRange {
 const MAPPED = '::ffff:'
 const MAPPED_BITS = 96
 
-/** An IPv4 address that came over an IPv6 socket, as IPv4; anything else as it is. */
-export const plainAddress = (address: string): string =>
+/** Converts an IPv4 address mapped into IPv6 to IPv4; returns any other text unchanged. */
+export const unmapAddress = (address: string): string =>
   address.startsWith(MAPPED) && address.includes('.') ? address.slice(MAPPED.length) : address
 
-/** `10.0.0.0/8`, `2001:db8::/32`, or one address; undefined when it is neither. */
-export function parseRange(text: string): AddressRange | undefined {
+/** Parses a CIDR (`10.0.0.0/8`, `2001:db8::/32`) or a single address; undefined for neither. */
+export function parseAddressRange(text: string): AddressRange | undefined {
   const [written = '', bits, ...more] = text.toLowerCase().split('/')
   const family = isIP(written)
   if (more.length > 0 || family === 0 || written.includes('%')) return undefined
@@ -26,7 +23,7 @@ export function parseRange(text: string): AddressRange | undefined {
   if (bits !== undefined && !/^(0|[1-9]\d{0,2})$/.test(bits)) return undefined
   const length = bits === undefined ? most : Number(bits)
   if (length > most) return undefined
-  const address = plainAddress(written)
+  const address = unmapAddress(written)
   if (address !== written && length >= MAPPED_BITS) {
     return { address, bits: length - MAPPED_BITS, family: 'ipv4' }
   }
@@ -34,19 +31,20 @@ export function parseRange(text: string): AddressRange | undefined {
 }
 
 /**
- * Whether an address lies in one of `ranges`; what is no address lies nowhere. Throws an `Error`
- * that names a range which is none.
+ * Returns a predicate: whether an address is in one of `ranges`. It is false for any other text.
+ *
+ * @throws {Error} A range is malformed; the message names it.
  */
-export function rangesTest(ranges: readonly string[]): (address: string) => boolean {
+export function createRangeMatcher(ranges: readonly string[]): (address: string) => boolean {
   const list = new BlockList()
   for (const text of ranges) {
-    const range = parseRange(text)
+    const range = parseAddressRange(text)
     if (!range) throw new Error(`"${text}" is neither an address nor a CIDR.`)
     list.addSubnet(range.address, range.bits, range.family)
   }
   return (address) => {
     const zone = address.indexOf('%')
-    const bare = plainAddress(zone < 0 ? address : address.slice(0, zone))
+    const bare = unmapAddress(zone < 0 ? address : address.slice(0, zone))
     const family = isIP(bare)
     return family !== 0 && list.check(bare, family === 4 ? 'ipv4' : 'ipv6')
   }
@@ -57,14 +55,14 @@ const BLOCK_GROUPS = 4
 const MAPPED_GROUPS = '0,0,0,0,0,65535'
 
 /**
- * What counts as one caller: an IPv4 address, or the /64 of an IPv6 address, which one customer of
- * a network provider has whole. An IPv4 address mapped into IPv6 is that IPv4 address, however it
- * is written. Text that is no address is returned as it is.
+ * Returns the block that counts as one caller: an IPv4 address, or the /64 of an IPv6 address,
+ * which providers assign to one customer. Any spelling of a mapped IPv4 address yields that
+ * address. Text that is no address is returned unchanged.
  */
 export function addressBlock(address: string): string {
-  const plain = plainAddress(address)
-  if (isIP(plain) !== 6) return plain
-  const [head = '', tail] = (plain.split('%', 1)[0] ?? '').split('::')
+  const unmapped = unmapAddress(address)
+  if (isIP(unmapped) !== 6) return unmapped
+  const [head = '', tail] = (unmapped.split('%', 1)[0] ?? '').split('::')
   const before = groupsOf(head)
   const after = groupsOf(tail ?? '')
   const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0)
@@ -79,7 +77,7 @@ export function addressBlock(address: string): string {
   return `${block.map((group) => group.toString(16)).join(':')}::/64`
 }
 
-/** The 16-bit groups of a part of an IPv6 address; an IPv4 tail is two of them. */
+/** Parses the 16-bit groups of a part of an IPv6 address; an IPv4 suffix is two groups. */
 const groupsOf = (text: string): number[] =>
   text === ''
     ? []
@@ -92,12 +90,12 @@ function pairsOf(ipv4: string): [number, number] {
   return [a * 256 + b, c * 256 + d]
 }
 
-const loops = rangesTest(['127.0.0.0/8', '::1'])
+const isLoopbackAddress = createRangeMatcher(['127.0.0.0/8', '::1'])
 
-/** Whether an address, or the name `localhost`, stays on this machine. */
+/** Returns whether an address or host name refers to this machine only. */
 export function isLoopback(host: string): boolean {
-  // Nearly always; the rest costs a microsecond.
+  // The usual spellings first: the rest costs a microsecond.
   if (host === '127.0.0.1' || host === '::1') return true
   const name = host.replace(/^\[|\]$/g, '').toLowerCase()
-  return name === 'localhost' || name.endsWith('.localhost') || loops(name)
+  return name === 'localhost' || name.endsWith('.localhost') || isLoopbackAddress(name)
 }

@@ -1,27 +1,27 @@
-/** The written form of keys: what is made parses, every single typo is caught. */
+/** The format of API keys: generated keys parse, and the checksum catches every single typo. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
-import { formatKey, parseKey } from './api-key-format.ts'
+import { generateApiKey, parseApiKey } from './api-key-format.ts'
 import { type Random, systemRandom } from './random.ts'
 
 const zeros: Random = { bytes: (length) => Buffer.alloc(length) }
 
-test('a key made of known chance is exactly this text', () => {
+test('a key without randomness ends in the CRC-32 of its body', () => {
   const body = `gk_test_${'0'.repeat(32)}`
-  const key = formatKey(zeros, 'test')
+  const key = generateApiKey(zeros, 'test')
   assert.equal(key.slice(0, 40), body)
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   const value = [...key.slice(40)].reduce((sum, digit) => sum * 62 + digits.indexOf(digit), 0)
   assert.equal(value, crc32(body))
 })
 
-test('keys of both modes parse and tell their mode', () => {
+test('a generated key of either mode parses and contains its mode', () => {
   for (const mode of ['live', 'test'] as const) {
     for (let n = 0; n < 200; n++) {
-      const key = formatKey(systemRandom(), mode)
+      const key = generateApiKey(systemRandom(), mode)
       assert.match(key, new RegExp(`^gk_${mode}_[0-9A-Za-z]{38}$`))
-      assert.deepEqual(parseKey(key), { mode })
+      assert.deepEqual(parseApiKey(key), { mode })
     }
   }
 })
@@ -29,22 +29,22 @@ test('keys of both modes parse and tell their mode', () => {
 test('a checksum with leading zeros is padded to six characters', () => {
   let padded = 0
   for (let n = 0; n < 2000; n++) {
-    const key = formatKey(systemRandom(), 'live')
+    const key = generateApiKey(systemRandom(), 'live')
     assert.equal(key.length, 46)
     if (key[40] === '0') padded++
   }
   assert.ok(padded > 0, 'one key in five has a leading zero')
 })
 
-test('one changed character, a swap of mode, a cut and an addition are refused', () => {
-  const key = formatKey(systemRandom(), 'live')
+test('a key with a changed, missing or added character or another mode does not parse', () => {
+  const key = generateApiKey(systemRandom(), 'live')
   for (let at = 0; at < key.length; at++) {
     const other = key[at] === 'a' ? 'b' : 'a'
-    assert.equal(parseKey(key.slice(0, at) + other + key.slice(at + 1)), undefined, `at ${at}`)
+    assert.equal(parseApiKey(key.slice(0, at) + other + key.slice(at + 1)), undefined, `at ${at}`)
   }
-  assert.equal(parseKey(key.replace('live', 'test')), undefined)
-  assert.equal(parseKey(key.slice(0, -1)), undefined)
+  assert.equal(parseApiKey(key.replace('live', 'test')), undefined)
+  assert.equal(parseApiKey(key.slice(0, -1)), undefined)
   for (const wrong of [`${key}0`, `${key}\n`, ` ${key}`, '', 'gk_live_']) {
-    assert.equal(parseKey(wrong), undefined)
+    assert.equal(parseApiKey(wrong), undefined)
   }
 })

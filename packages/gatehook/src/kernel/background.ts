@@ -12,10 +12,10 @@ export function createBackgroundTasks(log: Log): BackgroundTasks {
   const pending = new Set<Promise<unknown>>()
   return {
     add(work, failure) {
-      const settled = work
+      const task = work
         .catch((error: unknown) => log.warn({ err: error }, failure))
-        .finally(() => pending.delete(settled))
-      pending.add(settled)
+        .finally(() => pending.delete(task))
+      pending.add(task)
     },
     async idle() {
       while (pending.size > 0) await Promise.all(pending)

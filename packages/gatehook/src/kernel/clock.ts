@@ -1,20 +1,19 @@
 /**
- * Time as an argument. Everything that depends on the date reads a `Clock`; the wall clock itself
- * is touched here only. Socket time-outs and cache lives use `elapsedMs`, which a test clock never
- * moves.
+ * Time as an argument. The only file that reads the wall clock. Dates use `now`; timeouts and cache
+ * lifetimes use `elapsedMs`, which a test clock does not move.
  */
 export interface Clock {
-  /** The service's time, epoch milliseconds. A test clock may stand ahead of the wall (§12.6). */
+  /** Returns the service's time in epoch milliseconds; a test clock may be ahead (§12.6). */
   now(): number
-  /** Real milliseconds since some fixed instant; monotonic. */
+  /** Returns real milliseconds since a fixed instant; monotonic. */
   elapsedMs(): number
 }
 
-/** What a test clock is set to; kept in the database so that every node follows. */
+/** The setting of a test clock, stored in the database so that every node follows it. */
 export interface ClockSetting {
   /** Milliseconds ahead of the wall clock. */
   readonly offsetMs: number
-  /** The instant at which time stands still, or null while it runs. */
+  /** The instant at which the clock is frozen; null while it runs. */
   readonly frozenAtMs: number | null
 }
 
@@ -23,7 +22,7 @@ export const wallClock: Clock = {
   elapsedMs: () => performance.now(),
 }
 
-/** A clock that can be set: `apply` takes a setting read from the database. */
+/** A clock that follows a setting from the database. */
 export class SettableClock implements Clock {
   #setting: ClockSetting = { offsetMs: 0, frozenAtMs: null }
   readonly #base: Clock
@@ -48,7 +47,7 @@ export class SettableClock implements Clock {
     this.#setting = setting
   }
 
-  /** The setting under which the time is `nowMs` and then runs on, or stands when `freeze`. */
+  /** Returns the setting under which it is `nowMs` now; with `freeze`, the time stays there. */
   settingFor(nowMs: number, freeze: boolean): ClockSetting {
     return { offsetMs: nowMs - this.#base.now(), frozenAtMs: freeze ? nowMs : null }
   }

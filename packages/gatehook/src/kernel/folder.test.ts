@@ -1,4 +1,3 @@
-/** Folders are made with those above them; where none can be made, that is said at once. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeFolder } from './folder.ts'
 
-test('a folder and those above it are made, for this user only; again is fine', (t) => {
+test('a folder and its parents are created with mode 0700, once', (t) => {
   const root = mkdtempSync(join(tmpdir(), 'gatehook-folder-'))
   t.after(() => rmSync(root, { recursive: true }))
   makeFolder(join(root, 'a', 'b'))
@@ -18,7 +17,7 @@ test('a folder and those above it are made, for this user only; again is fine', 
   assert.throws(() => makeFolder(join(root, 'file', 'below')), { code: 'ENOTDIR' })
 })
 
-test('a place that takes no folders is refused instead of asked for ever', (t) => {
-  if (process.platform !== 'linux') return t.skip('/proc is Linux’s')
+test('a folder below /proc fails at once', (t) => {
+  if (process.platform !== 'linux') return t.skip('only Linux has /proc')
   assert.throws(() => makeFolder('/proc/gatehook/data'), { code: 'ENOENT' })
 })

@@ -1,20 +1,23 @@
-/** Making a folder. What is kept in it is the business of whoever asked. */
+/** Folders for files of this user. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes a folder and those above it, for this user only. Throws the error of the file system. Not
- * `recursive: true`: under /proc, where a folder that is there refuses with ENOENT, Node then asks
- * for ever.
+ * Creates a folder and its parents with mode 0700.
+ *
+ * Without `recursive: true`: below `/proc`, Node retries forever, because `mkdir` of an existing
+ * folder fails there with ENOENT.
+ *
+ * @throws The error of the file system.
  */
 export function makeFolder(path: string): void {
   if (existsSync(path)) return
-  const above = dirname(path)
-  if (above !== path) makeFolder(above)
+  const parent = dirname(path)
+  if (parent !== path) makeFolder(parent)
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    // Another process was faster.
+    // Another process may have created it first.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The log: JSON lines by pino, or short lines for a person on a terminal. Secrets never get here by
- * design; `redact` is the second lock. URLs are logged without the values of secret parameters.
+ * The log: JSON lines, written by pino. Callers do not log secrets; redaction is a second defense.
+ * URLs are logged without the values of secret parameters.
  */
 import { pino } from 'pino'
 import { wallClock } from './clock.ts'
@@ -23,7 +23,7 @@ const REDACTED = [
 
 export interface LogOptions {
   readonly level: string
-  /** Where lines go; standard output by default. */
+  /** Default: standard output. */
   readonly destination?: pino.DestinationStream
 }
 
@@ -43,9 +43,9 @@ export function createLog(options: LogOptions): Log {
   )
 }
 
-/** Each write goes through the thread pool: of a busy service, some two hundred lines at once. */
+/** A busy service writes about 200 lines at once, because each write uses the thread pool. */
 const BUFFER_BYTES = 65_536
-/** A quiet service's lines must not wait for the buffer to fill. */
+/** The lines of an idle service are written after this time, before the buffer is full. */
 const FLUSH_MS = 250
 
 function standardOutput(): pino.DestinationStream {
@@ -56,21 +56,21 @@ function standardOutput(): pino.DestinationStream {
     maxWrite: 2 * BUFFER_BYTES,
     periodicFlush: FLUSH_MS,
   })
-  return gathered(output)
+  return batchLines(output)
 }
 
 /**
- * Lines of one turn of the event loop are given away as one text: to count the bytes of a line by
- * itself costs four times what the line does.
+ * Passes the lines of one turn of the event loop to pino as one text. For a single line, pino
+ * spends four times as long on counting its bytes as on the rest.
  */
-function gathered(output: ReturnType<typeof pino.destination>) {
+function batchLines(output: ReturnType<typeof pino.destination>) {
   let lines = ''
   const pass = () => {
     const text = lines
     lines = ''
     if (text !== '') output.write(text)
   }
-  process.prependListener('exit', pass) // before pino's own, which brings out what it was given
+  process.prependListener('exit', pass) // before the listener of pino, which writes its buffer
   return {
     write(line: string) {
       if (lines === '') setImmediate(pass)
@@ -84,48 +84,58 @@ function gathered(output: ReturnType<typeof pino.destination>) {
   }
 }
 
-/** Also those that belong in a body: who sends them in a URL has made the mistake already. */
+/** Includes members of bodies: some clients send them in the URL by mistake. */
 const SECRET_PARAMETERS = [
-  ...['api_key', 'cursor', 'access_token', 'refresh_token', 'token', 'code'],
-  ...['client_secret', 'client_assertion', 'code_verifier', 'password', 'secret', 'ticket'],
+  'api_key',
+  'cursor',
+  'access_token',
+  'refresh_token',
+  'token',
+  'code',
+  'client_secret',
+  'client_assertion',
+  'code_verifier',
+  'password',
+  'secret',
+  'ticket',
 ]
 const SECRET_NAMES = new Set(SECRET_PARAMETERS)
 const SECRET_VALUES = new RegExp(`((?:^|&)(?:${SECRET_PARAMETERS.join('|')})=)[^&]*`, 'gi')
 
-/** A secret of ours, or what was left of one: it is no less a secret in the wrong place. */
-const SECRETS = /(gk_live_|gk_test_|gs_|grt_|whsec_)[\w+/=%-]+/g
-const MADE_HERE = /g[ks]_|grt_|whsec_/
+/** A key, token or secret that this server issued, or a part of one. */
+const ISSUED_SECRET = /(gk_live_|gk_test_|gs_|grt_|whsec_)[\w+/=%-]+/g
+const ISSUED_PREFIX = /g[ks]_|grt_|whsec_/
 
-/** Stands for a secret. ASCII: a line with any other character takes twice the bytes and time. */
-const HIDDEN = '...'
+/** Replaces a secret. ASCII, because other characters double the bytes and time of a line. */
+const REDACTED_TEXT = '...'
 
 /**
- * A URL as it may be logged: of secret parameters only the names, and no secret of ours wherever it
- * stands (`?apikey=gk_...`, `?x=1;api_key=gk_...`, in the path).
+ * Removes secrets from a URL: the values of secret parameters, and issued secrets anywhere, for
+ * example in `?apikey=gk_...`, `?x=1;api_key=gk_...` or the path.
  */
-export const loggableUrl = (url: string): string => {
+export const redactUrl = (url: string): string => {
   const named = withoutSecretValues(url)
-  return MADE_HERE.test(named) ? named.replace(SECRETS, `$1${HIDDEN}`) : named
+  return ISSUED_PREFIX.test(named) ? named.replace(ISSUED_SECRET, `$1${REDACTED_TEXT}`) : named
 }
 
 function withoutSecretValues(url: string): string {
   const mark = url.indexOf('?')
   if (mark < 0 || !url.includes('=', mark)) return url
   const query = url.slice(mark + 1)
-  const shown = query.includes('%')
-    ? query.split('&').map(loggablePart).join('&')
-    : query.replace(SECRET_VALUES, `$1${HIDDEN}`)
-  return `${url.slice(0, mark)}?${shown}`
+  const redacted = query.includes('%')
+    ? query.split('&').map(redactParameter).join('&')
+    : query.replace(SECRET_VALUES, `$1${REDACTED_TEXT}`)
+  return `${url.slice(0, mark)}?${redacted}`
 }
 
-function loggablePart(part: string): string {
+function redactParameter(part: string): string {
   const at = part.indexOf('=')
   if (at < 0) return part
   const name = part.slice(0, at)
-  return isSecret(name) ? `${name}=${HIDDEN}` : part
+  return isSecret(name) ? `${name}=${REDACTED_TEXT}` : part
 }
 
-/** `%61pi_key` is `api_key` to who reads the query; a name nobody can read may be anything. */
+/** Decodes the name first: `%61pi_key` is `api_key`. A malformed name counts as secret. */
 function isSecret(name: string): boolean {
   try {
     return SECRET_NAMES.has(decodeURIComponent(name).toLowerCase())

@@ -35,7 +35,7 @@ const pointers = (input: unknown): string[] => {
   return []
 }
 
-test('what fits is read', () => {
+test('valid members are converted, and duplicates removed', () => {
   const values = readMembers(
     { name: 'a', at: '2026-11-21', tags: ['x', 'x'], limit: { n: 3 } },
     shape,
@@ -49,7 +49,7 @@ test('what fits is read', () => {
   assert.equal(readMembers({ name: 'a', at: null }, shape).at, null)
 })
 
-test('every mistake is told with its pointer', () => {
+test('every mistake is reported with its pointer', () => {
   assert.deepEqual(pointers([]), [' invalid_value'])
   assert.deepEqual(pointers(undefined), [' invalid_value'])
   assert.deepEqual(pointers({}), ['/name required'])
@@ -71,14 +71,14 @@ test('every mistake is told with its pointer', () => {
   assert.deepEqual(pointers({ name: 'a', tags: ['1', '2', '3'] }), ['/tags invalid_value'])
 })
 
-test('members of the prototype are not members', () => {
+test('names of the prototype are unknown members', () => {
   assert.deepEqual(pointers(JSON.parse('{"name":"a","constructor":1,"__proto__":2}')), [
     '/constructor unknown_field',
     '/__proto__ unknown_field',
   ])
 })
 
-test('a flood of mistakes is cut at fifty', () => {
+test('at most fifty mistakes are reported', () => {
   const flood = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`m${n}`, n]))
   assert.equal(pointers({ name: 'a', ...flood }).length, 50)
 })

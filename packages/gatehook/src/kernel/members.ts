@@ -1,15 +1,15 @@
 /**
- * Reading an object of declared members, strictly (§10.2): all that is missing, unknown or wrong is
- * told at once, each with its pointer. Pure. Resources make their own validation from their fields.
+ * Validates JSON objects with declared members (§10.2) and reports every mistake with its pointer.
+ * Pure. Resources validate by their fields instead (`resources/validate.ts`).
  */
 import { Failure, type FieldError } from './failure.ts'
 import { parseTime } from './time.ts'
 
 const MAX_ERRORS = 50
 
-/** Notes what is wrong with the value read; `below` is a pointer inside it. Gives undefined. */
+/** Reports a mistake in the current value; `below` is a pointer inside it. Returns undefined. */
 export type Wrong = (message: string, below?: string, code?: string) => undefined
-/** Turns a JSON value into what is meant, or calls `wrong`. */
+/** Converts a JSON value, or reports its mistakes to `wrong`. */
 export type Read<T> = (value: unknown, wrong: Wrong) => T | undefined
 
 export interface Member<T, R extends boolean> {
@@ -30,11 +30,17 @@ export type ValuesOf<M extends Members> = {
 export const required = <T>(read: Read<T>): Member<T, true> => ({ required: true, read })
 export const optional = <T>(read: Read<T>): Member<T, false> => ({ required: false, read })
 
-/** The 422 for errors found elsewhere than in the shape. */
+/** Returns the 422 for mistakes that a check beyond the members reports. */
 export const invalidMembers = (errors: readonly FieldError[]): Failure =>
   new Failure('validation_failed', undefined, { errors: errors.slice(0, MAX_ERRORS) })
 
-/** The members of a JSON object, read. Throws `validation_failed` (422) naming every mistake. */
+/**
+ * Validates an object and converts its members.
+ *
+ * @throws `validation_failed` (422) with every mistake.
+ * @example
+ * const { name } = readMembers(call.body, { name: required(line(100)) })
+ */
 export function readMembers<M extends Members>(input: unknown, members: M): ValuesOf<M> {
   const errors: FieldError[] = []
   const values = object(members)(input, (message, pointer = '', code = 'invalid_value') => {
@@ -45,7 +51,7 @@ export function readMembers<M extends Members>(input: unknown, members: M): Valu
   return values
 }
 
-/** An object inside an object. */
+/** Reads a nested object. */
 export const object =
   <M extends Members>(members: M): Read<ValuesOf<M>> =>
   (input, wrong) => {
@@ -73,13 +79,13 @@ export const object =
 /** RFC 6901 §3. */
 const escapePointer = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** `null` is a value of its own: none. */
+/** Accepts `null` besides the values that `read` accepts. */
 export const orNull =
   <T>(read: Read<T>): Read<T | null> =>
   (value, wrong) =>
     value === null ? null : read(value, wrong)
 
-/** One line of text, 1 to `max` UTF-16 units, without control characters. */
+/** Reads a line of text: 1 to `max` UTF-16 units without control characters. */
 export const line =
   (max: number): Read<string> =>
   (value, wrong) => {
@@ -110,21 +116,21 @@ export const oneOf =
       ? (value as T[number])
       : wrong(`must be one of ${values.join(', ')}`)
 
-/** An ISO 8601 instant, or a date for its midnight in UTC, as epoch milliseconds. */
+/** Reads an ISO 8601 instant, or a date as its midnight in UTC, as epoch milliseconds. */
 export const instant: Read<number> = (value, wrong) =>
   (typeof value === 'string' ? parseTime(value) : undefined) ??
   wrong('must be an ISO 8601 instant, for example 2027-01-31T00:00:00Z')
 
-/** An array of at most `max` values, each read by `read`; the first of equal ones is kept. */
+/** Reads an array of at most `max` values and removes duplicates. */
 export const setOf =
   <T>(read: Read<T>, max: number): Read<readonly T[]> =>
   (value, wrong) => {
     if (!Array.isArray(value)) return wrong('must be an array')
     if (value.length > max) return wrong(`must have at most ${max} entries`)
-    const out = new Set<T>()
+    const items = new Set<T>()
     for (const [n, entry] of value.entries()) {
       const item = read(entry, (message, below = '') => wrong(message, `/${n}${below}`))
-      if (item !== undefined) out.add(item)
+      if (item !== undefined) items.add(item)
     }
-    return [...out]
+    return [...items]
   }

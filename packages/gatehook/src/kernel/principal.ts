@@ -1,18 +1,20 @@
-/** Who a credential proved to be (decisions §1). The whole house says it: it lives at its floor. */
+/** The authenticated caller of a request, and its scope in the database (§1). */
+
+/** Live data or test data; each credential belongs to one mode. */
 export type Mode = 'live' | 'test'
 
 export interface Principal {
   /** Customer id, `cus_…`. */
   readonly customer: string
   readonly mode: Mode
-  /** The number that stands first in every stored row and index: see `scopeOf`. */
+  /** Customer and mode as one integer, the first column of every row and index. */
   readonly scope: Scope
   readonly kind: 'key' | 'client' | 'person' | 'operator'
-  /** A person's token that a third-party client holds: not of a first-party session (§4.5). */
+  /** Set for a person's token that a third-party client holds (§4.5). */
   readonly thirdParty?: true
-  /** §3.7: a key's id, a client's id, or the person's row id as a string. */
+  /** The id of a key or client, or the row id of a person, as a string (§3.7). */
   readonly subject: string
-  /** The name of the key or person, or an operator's e-mail, where it costs no look-up. */
+  /** The name of the key or person, or an operator's e-mail address, if it costs no lookup. */
   readonly name?: string
   readonly scopes: ReadonlySet<string>
   readonly keyId?: string
@@ -20,9 +22,9 @@ export interface Principal {
   readonly sessionId?: string
   /** The version this credential is pinned to, for example `v1`. */
   readonly version?: string
-  /** The customer's own request limit, where it has one (§11.3). */
+  /** The request limit of each credential of this customer, if it has its own (§11.3). */
   readonly rate?: { readonly limit: number; readonly windowMs: number }
-  /** The customer's own total over all of its credentials, where it has one (§11.3). */
+  /** The request limit over all credentials of this customer, if it has one (§11.3). */
   readonly totalRate?: { readonly limit: number; readonly windowMs: number }
 }
 
@@ -34,15 +36,15 @@ export const callerKind = (principal: Principal): CallerKind =>
   principal.thirdParty ? 'application' : principal.kind
 
 /**
- * Customer and mode in one integer: `2 * customer number + (live ? 1 : 0)`. One column, eight
- * bytes, first in every key and index: two customers, or two modes of one, can never meet (§1.1).
+ * Customer and mode in one integer: `2 * customer number + (live ? 1 : 0)`. It is the first column
+ * of every key and index, so customers and modes stay separate (§1.1).
  */
 export type Scope = number & { readonly scope: unique symbol }
 
 export const scopeOf = (customerNo: number, mode: Mode): Scope =>
   (customerNo * 2 + (mode === 'live' ? 1 : 0)) as Scope
 
-/** The customer's number, of live and test mode alike. */
+/** Returns the customer's number, the same for both modes. */
 export const customerNoOf = (scope: Scope): number => Math.floor(scope / 2)
 
 export const modeOf = (scope: Scope): Mode => (scope % 2 === 1 ? 'live' : 'test')

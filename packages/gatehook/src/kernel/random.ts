@@ -1,14 +1,14 @@
-/** Chance as an argument. The only file that touches the machine's entropy. */
+/** Randomness as an argument. The only file that reads the system's entropy. */
 import { randomFillSync } from 'node:crypto'
 
 export interface Random {
-  /** `length` random bytes; a fresh buffer the caller owns. */
+  /** Returns `length` random bytes in a new buffer that the caller owns. */
   bytes(length: number): Buffer
 }
 
 const POOL_BYTES = 4096
 
-/** The machine's entropy, drawn a pool at a time: one system call per 256 request ids. */
+/** Returns the system's entropy, read 4 KiB at a time: one system call per 256 request ids. */
 export function systemRandom(): Random {
   const pool = Buffer.allocUnsafeSlow(POOL_BYTES)
   let used = POOL_BYTES
@@ -19,24 +19,10 @@ export function systemRandom(): Random {
         randomFillSync(pool)
         used = 0
       }
-      const out = Buffer.from(pool.subarray(used, used + length))
-      pool.fill(0, used, used + length) // a key just handed out does not stay behind in the pool
+      const bytes = Buffer.from(pool.subarray(used, used + length))
+      pool.fill(0, used, used + length) // no copy of a secret stays in the pool
       used += length
-      return out
+      return bytes
     },
   }
-}
-
-const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-
-/** `length` characters of `0-9A-Za-z`, each equally likely. */
-export function base62(random: Random, length: number): string {
-  let out = ''
-  while (out.length < length) {
-    for (const byte of random.bytes(length - out.length + 8)) {
-      // 248 is the largest multiple of 62 in a byte; the rest is thrown away, or low letters win.
-      if (byte < 248 && out.length < length) out += BASE62[byte % 62]
-    }
-  }
-  return out
 }

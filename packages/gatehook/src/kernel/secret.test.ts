@@ -1,11 +1,11 @@
-/** Sealed values open in their own place, under their own master secret, and nowhere else. */
+/** A value decrypts for its purpose and row, under its own master secret, and for no other. */
 import assert from 'node:assert/strict'
 import { createCipheriv } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Failure } from './failure.ts'
 import { systemRandom } from './random.ts'
-import { HEAD_BYTES, headOf, keyIdOf, SealError, Vault } from './secret.ts'
+import { DecryptionError, HEAD_BYTES, headOf, keyIdOf, Vault } from './secret.ts'
 
 const random = systemRandom()
 const [OLD, NEW] = [
@@ -13,126 +13,136 @@ const [OLD, NEW] = [
   'the second master secret, long enough',
 ] as const
 
-/** As releases before key ids sealed: nonce, ciphertext, tag. */
-function sealedBefore(vault: Vault, purpose: string, plain: string): Buffer {
+/** Encrypts in the format of releases without key ids: nonce, ciphertext, tag. */
+function encryptWithoutKeyId(vault: Vault, purpose: string, plain: string): Buffer {
   const nonce = random.bytes(12)
   const cipher = createCipheriv('aes-256-gcm', vault.key(purpose), nonce)
   return Buffer.concat([nonce, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
 }
 
-test('a value opens for its purpose and row, and for no other', () => {
+test('a value decrypts for its purpose and row, and for no other', () => {
   const vault = new Vault(OLD, random)
   const text = fc.string({ unit: 'binary', maxLength: 40 })
   fc.assert(
     fc.property(text, text, text, text, text, (purpose, row, plain, otherPurpose, otherRow) => {
-      const sealed = vault.seal(purpose, row, plain)
+      const encrypted = vault.encrypt(purpose, row, plain)
       const expected = Buffer.from(plain, 'utf8')
-      assert.deepEqual(vault.open(purpose, row, sealed), expected)
-      // A lone surrogate has no bytes of its own: both rows would be the same bytes.
+      assert.deepEqual(vault.decrypt(purpose, row, encrypted), expected)
+      // Lone surrogates encode to the same bytes, so compare bytes.
       if (!Buffer.from(otherRow).equals(Buffer.from(row))) {
-        assert.throws(() => vault.open(purpose, otherRow, sealed), SealError)
+        assert.throws(() => vault.decrypt(purpose, otherRow, encrypted), DecryptionError)
       }
       if (!Buffer.from(otherPurpose).equals(Buffer.from(purpose))) {
-        assert.throws(() => vault.open(otherPurpose, row, sealed), SealError)
+        assert.throws(() => vault.decrypt(otherPurpose, row, encrypted), DecryptionError)
       }
     }),
   )
 })
 
-test('a value with any byte changed, added or removed does not open', () => {
+test('a value with any byte changed, added or removed does not decrypt', () => {
   const vault = new Vault(OLD, random)
-  const sealed = vault.seal('p', 'r', 'a secret')
-  for (let at = 0; at < sealed.length; at++) {
-    const bent = Buffer.from(sealed)
-    bent[at]! ^= 1
-    assert.throws(() => vault.open('p', 'r', bent), SealError, `byte ${at}`)
-    assert.throws(() => vault.open('p', 'r', sealed.subarray(0, at)), SealError, `length ${at}`)
+  const encrypted = vault.encrypt('p', 'r', 'a secret')
+  for (let at = 0; at < encrypted.length; at++) {
+    const changed = Buffer.from(encrypted)
+    changed[at]! ^= 1
+    assert.throws(() => vault.decrypt('p', 'r', changed), DecryptionError, `byte ${at}`)
+    assert.throws(
+      () => vault.decrypt('p', 'r', encrypted.subarray(0, at)),
+      DecryptionError,
+      `length ${at}`,
+    )
   }
-  assert.throws(() => vault.open('p', 'r', Buffer.concat([sealed, Buffer.from([0])])), SealError)
+  assert.throws(
+    () => vault.decrypt('p', 'r', Buffer.concat([encrypted, Buffer.from([0])])),
+    DecryptionError,
+  )
 })
 
-test('arbitrary bytes are refused, and never cost more than one error', () => {
+test('arbitrary bytes are rejected with a DecryptionError', () => {
   const vault = new Vault([OLD, NEW], random)
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (bytes, named) => {
-      const sealed = named ? Buffer.concat([headOf(keyIdOf(OLD)), bytes]) : bytes
-      assert.throws(() => vault.open('p', 'r', sealed), SealError)
+      const encrypted = named ? Buffer.concat([headOf(keyIdOf(OLD)), bytes]) : bytes
+      assert.throws(() => vault.decrypt('p', 'r', encrypted), DecryptionError)
     }),
   )
 })
 
-test('a value says which master secret sealed it, and not what that is', () => {
+test('a value names its master secret by id', () => {
   const vault = new Vault(OLD, random)
-  const sealed = vault.seal('p', 'r', 'plain')
-  assert.deepEqual(sealed.subarray(0, HEAD_BYTES), headOf(vault.keyId))
+  const encrypted = vault.encrypt('p', 'r', 'plain')
+  assert.deepEqual(encrypted.subarray(0, HEAD_BYTES), headOf(vault.keyId))
   assert.notEqual(keyIdOf(OLD), keyIdOf(NEW))
   assert.equal(Buffer.from(vault.keyId, 'hex').length, 8)
-  assert.throws(() => new Vault(NEW, random).open('p', 'r', sealed), SealError)
+  assert.throws(() => new Vault(NEW, random).decrypt('p', 'r', encrypted), DecryptionError)
 })
 
-test('values of earlier releases open, whatever their first byte is', () => {
+test('values without key ids decrypt, whatever their first byte is', () => {
   const vault = new Vault([NEW, OLD], random)
   const before = new Vault(OLD, random)
   for (let n = 0; n < 600; n++) {
-    const sealed = sealedBefore(before, 'p', `plain ${n}`)
-    assert.equal(vault.open('p', 'any row', sealed).toString(), `plain ${n}`)
+    const encrypted = encryptWithoutKeyId(before, 'p', `plain ${n}`)
+    assert.equal(vault.decrypt('p', 'any row', encrypted).toString(), `plain ${n}`)
   }
-  assert.throws(() => vault.open('q', 'any row', sealedBefore(before, 'p', 'x')), SealError)
+  assert.throws(
+    () => vault.decrypt('q', 'any row', encryptWithoutKeyId(before, 'p', 'x')),
+    DecryptionError,
+  )
 })
 
-test('with two master secrets both open; the active one seals', () => {
+test('both of two master secrets decrypt; the active one encrypts', () => {
   const [old, vault] = [new Vault(OLD, random), new Vault(OLD, random)]
-  vault.hold([NEW, OLD])
+  vault.addMasters([NEW, OLD])
   assert.equal(vault.keyId, keyIdOf(OLD))
-  const first = vault.seal('p', 'r', 'one')
-  assert.equal(old.open('p', 'r', first).toString(), 'one')
+  const first = vault.encrypt('p', 'r', 'one')
+  assert.equal(old.decrypt('p', 'r', first).toString(), 'one')
   vault.activate(keyIdOf(NEW))
-  const second = vault.seal('p', 'r', 'two')
+  const second = vault.encrypt('p', 'r', 'two')
   assert.deepEqual(second.subarray(0, HEAD_BYTES), headOf(keyIdOf(NEW)))
   assert.deepEqual(
-    [first, second].map((sealed) => vault.open('p', 'r', sealed).toString()),
+    [first, second].map((encrypted) => vault.decrypt('p', 'r', encrypted).toString()),
     ['one', 'two'],
   )
-  vault.dropOthers()
-  assert.throws(() => vault.open('p', 'r', first), SealError)
-  assert.equal(vault.open('p', 'r', second).toString(), 'two')
+  vault.dropInactive()
+  assert.throws(() => vault.decrypt('p', 'r', first), DecryptionError)
+  assert.equal(vault.decrypt('p', 'r', second).toString(), 'two')
 })
 
-test('without the active secret nothing is sealed', () => {
+test('without the active secret, encryption fails', () => {
   const vault = new Vault(OLD, random)
   vault.activate(keyIdOf(NEW))
-  assert.equal(vault.missing, keyIdOf(NEW))
-  assert.throws(() => vault.seal('p', 'r', 'x'), new Failure('storage_unavailable'))
-  vault.hold([NEW])
+  assert.equal(vault.missingKeyId, keyIdOf(NEW))
+  assert.throws(() => vault.encrypt('p', 'r', 'x'), new Failure('storage_unavailable'))
+  vault.addMasters([NEW])
   vault.activate(keyIdOf(NEW))
-  assert.equal(vault.missing, undefined)
-  vault.seal('p', 'r', 'x')
+  assert.equal(vault.missingKeyId, undefined)
+  vault.encrypt('p', 'r', 'x')
 })
 
-test('a value under an unknown key makes the vault look once for further secrets', () => {
+test('a value under an unknown key makes the vault reload its secrets once', () => {
   const vault = new Vault(OLD, random)
-  const sealed = new Vault(NEW, random).seal('p', 'r', 'x')
-  let looked = 0
+  const encrypted = new Vault(NEW, random).encrypt('p', 'r', 'x')
+  let reloads = 0
   vault.reload = () => {
-    looked++
-    vault.hold([NEW])
+    reloads++
+    vault.addMasters([NEW])
   }
-  assert.equal(vault.open('p', 'r', sealed).toString(), 'x')
-  assert.equal(vault.open('p', 'r', sealed).toString(), 'x')
-  assert.equal(looked, 1)
+  assert.equal(vault.decrypt('p', 'r', encrypted).toString(), 'x')
+  assert.equal(vault.decrypt('p', 'r', encrypted).toString(), 'x')
+  assert.equal(reloads, 1)
 })
 
-test('MAC keys follow the active secret, and older ones verify until they are dropped', () => {
+test('HMAC keys follow the active secret, and older keys verify until they are dropped', () => {
   const vault = new Vault(OLD, random)
   const keys = vault.macKeys('cursor')
   const old = keys.current
-  vault.hold([NEW])
+  vault.addMasters([NEW])
   vault.activate(keyIdOf(NEW))
   assert.ok(!keys.current.equals(old))
   assert.ok(keys.accepted[0]!.equals(keys.current) && keys.accepted[1]!.equals(old))
-  vault.dropOthers()
+  vault.dropInactive()
   assert.equal(keys.accepted.length, 1)
-  vault.acceptRetired('cursor', [old.export()])
+  vault.acceptRetiredKeys('cursor', [old.export()])
   assert.ok(keys.accepted.at(-1)!.equals(old))
   assert.equal(vault.macKeys('another purpose').accepted.length, 1)
 })

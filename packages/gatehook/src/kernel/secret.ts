@@ -1,10 +1,10 @@
 /**
- * Secrets at rest: keys derived from the master secret (HKDF, RFC 5869), one for each purpose, and
- * values encrypted with AES-256-GCM. An encrypted ("sealed") value opens in its own place only: the
- * purpose selects the key, and the id of the row is additional authenticated data.
+ * Encrypts secrets at rest with AES-256-GCM. Each purpose has its own key, derived from the master
+ * secret with HKDF (RFC 5869). The id of the row is additional authenticated data, so a value
+ * decrypts in its own row only.
  *
- * Form: format (1 byte, 1) ‖ key id (8) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Releases before key
- * ids wrote nonce ‖ ciphertext ‖ tag; those values open until a rotation has rewritten them.
+ * Format: version (1 byte, 1) ‖ key id (8) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Releases without
+ * key ids wrote nonce ‖ ciphertext ‖ tag; a rotation rewrites these values.
  */
 import {
   createCipheriv,
@@ -19,25 +19,25 @@ import type { Random } from './random.ts'
 
 const FORMAT = 1
 const KEY_ID_BYTES = 8
-/** Format and key id: the same for all values that one master secret has sealed. */
+/** Version and key id: equal for all values that one master secret has encrypted. */
 export const HEAD_BYTES = 1 + KEY_ID_BYTES
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** A sealed value was changed or moved, or its master secret is not held here. */
-export class SealError extends Error {
-  override readonly name = 'SealError'
+/** A value was changed or moved, or this node does not have its master secret. */
+export class DecryptionError extends Error {
+  override readonly name = 'DecryptionError'
 }
 
-/** The keys of one purpose for HMACs: `current` signs; each of `accepted` verifies. */
+/** The HMAC keys of one purpose: `current` signs; each of `accepted` verifies. */
 export interface MacKeys {
   readonly current: KeyObject
-  /** The current one first. */
+  /** The current key first. */
   readonly accepted: readonly KeyObject[]
 }
 
-/** One master secret with the keys derived from it. */
-class Master {
+/** A master secret with the keys derived from it. */
+class MasterSecret {
   readonly text: string
   /** Identifies the secret without revealing it: 8 bytes of HKDF output, as hex. */
   readonly id: string
@@ -53,7 +53,7 @@ class Master {
     this.head = headOf(this.id)
   }
 
-  /** The 256-bit key of a purpose. */
+  /** Returns the 256-bit key of a purpose. */
   key(purpose: string): KeyObject {
     let key = this.#keys.get(purpose)
     if (!key) {
@@ -65,87 +65,94 @@ class Master {
   }
 }
 
-/** The first bytes of every value that the master secret with this id has sealed. */
+/** Returns the first bytes of every value that the master secret with this id has encrypted. */
 export const headOf = (keyId: string): Buffer =>
   Buffer.concat([Buffer.from([FORMAT]), Buffer.from(keyId, 'hex')])
 
-/** Identifies a master secret. */
-export const keyIdOf = (master: string): string => new Master(master).id
+/** Returns the id of a master secret. */
+export const keyIdOf = (master: string): string => new MasterSecret(master).id
 
+/**
+ * Encrypts and decrypts with one or more master secrets; the active one encrypts.
+ *
+ * @example
+ * const vault = new Vault(masterSecret, systemRandom())
+ * const encrypted = vault.encrypt('totp', operatorId, totpSecret)
+ * vault.decrypt('totp', operatorId, encrypted)
+ */
 export class Vault {
   readonly #random: Random
-  /** The active one, which seals, first. */
-  #masters: readonly Master[]
-  /** The id of the secret that must seal but is not held. */
-  #missing: string | undefined
+  /** The active secret first. */
+  #masters: readonly MasterSecret[]
+  #missingKeyId: string | undefined
   #generation = 0
-  /** Keys of secrets that were rotated out, by purpose. */
+  /** Keys of master secrets that were rotated out, by purpose. */
   readonly #retired = new Map<string, readonly KeyObject[]>()
-  /** Called when a value does not open; may call `hold`. */
+  /** Called before a decryption fails; may call `addMasters`. */
   reload: () => void = () => {}
 
-  /** `master`: at least 32 characters (`GATEHOOK_SECRET_KEY`); the first of several seals. */
+  /** `master`: `GATEHOOK_SECRET_KEY`, at least 32 characters; the first of several is active. */
   constructor(master: string | readonly string[], random: Random) {
-    this.#masters = [master].flat().map((text) => new Master(text))
+    this.#masters = [master].flat().map((text) => new MasterSecret(text))
     this.#random = random
   }
 
-  /** The id of the master secret that seals. */
+  /** The id of the active master secret. */
   get keyId(): string {
     return this.#masters[0]!.id
   }
 
-  /** The ids of the master secrets held, the active one first. */
+  /** The ids of the master secrets of this vault, the active one first. */
   get keyIds(): readonly string[] {
     return this.#masters.map(({ id }) => id)
   }
 
-  /** The id of the secret this node should seal with and does not hold; `seal` then throws. */
-  get missing(): string | undefined {
-    return this.#missing
+  /** The id of the secret that must encrypt, if this node lacks it; `encrypt` then throws. */
+  get missingKeyId(): string | undefined {
+    return this.#missingKeyId
   }
 
-  /** Changes with the secrets held: values read before may no longer open. */
+  /** Changes with the master secrets: drop values that were decrypted before. */
   get generation(): number {
     return this.#generation
   }
 
-  /** The master secrets, the active one first: for another thread of this process. */
-  masters(): readonly string[] {
+  /** Returns the master secrets, the active one first, for another thread of this process. */
+  masterSecrets(): readonly string[] {
     return this.#masters.map(({ text }) => text)
   }
 
-  /** Adds master secrets that open values; which one seals does not change. */
-  hold(masters: readonly string[]): void {
+  /** Adds master secrets for decryption; the active one stays. */
+  addMasters(masters: readonly string[]): void {
     const ids = new Set(this.keyIds)
-    const added = masters.map((text) => new Master(text)).filter(({ id }) => !ids.has(id))
+    const added = masters.map((text) => new MasterSecret(text)).filter(({ id }) => !ids.has(id))
     if (added.length > 0) this.#change([...this.#masters, ...added])
   }
 
-  /** Makes the secret with this id the one that seals; without it, nothing is sealed. */
+  /** Makes the secret with this id the active one. Without that secret, `encrypt` throws. */
   activate(keyId: string): void {
     const active = this.#masters.find(({ id }) => id === keyId)
-    this.#missing = active ? undefined : keyId
+    this.#missingKeyId = active ? undefined : keyId
     if (!active || active === this.#masters[0]) return
     this.#change([active, ...this.#masters.filter((master) => master !== active)])
   }
 
-  /** Forgets every master secret but the active one. */
-  dropOthers(): void {
+  /** Removes every master secret except the active one. */
+  dropInactive(): void {
     if (this.#masters.length > 1) this.#change([this.#masters[0]!])
   }
 
-  #change(masters: readonly Master[]): void {
+  #change(masters: readonly MasterSecret[]): void {
     this.#masters = masters
     this.#generation++
   }
 
-  /** The key of a purpose under the active master secret. */
+  /** Returns the key of a purpose, derived from the active master secret. */
   key(purpose: string): KeyObject {
     return this.#masters[0]!.key(purpose)
   }
 
-  /** The keys of a purpose, as they are whenever they are read. */
+  /** Returns the HMAC keys of a purpose; each read reflects the current master secrets. */
   macKeys(purpose: string): MacKeys {
     const vault = this
     return {
@@ -159,82 +166,93 @@ export class Vault {
     }
   }
 
-  /** Sets the keys of a purpose that verify although their master secret was rotated out. */
-  acceptRetired(purpose: string, keys: readonly Uint8Array[]): void {
+  /** Sets the keys of a purpose that still verify after their master secret was rotated out. */
+  acceptRetiredKeys(purpose: string, keys: readonly Uint8Array[]): void {
     this.#retired.set(
       purpose,
       keys.map((bytes) => createSecretKey(bytes)),
     )
   }
 
-  /** Encrypts a value for one row. Throws `storage_unavailable` without the active secret. */
-  seal(purpose: string, row: string, plain: string | Uint8Array): Buffer {
-    if (this.#missing !== undefined) throw new Failure('storage_unavailable')
+  /**
+   * Encrypts a value for one row.
+   *
+   * @throws `storage_unavailable` without the active master secret.
+   */
+  encrypt(purpose: string, row: string, plain: string | Uint8Array): Buffer {
+    if (this.#missingKeyId !== undefined) throw new Failure('storage_unavailable')
     const master = this.#masters[0]!
     const nonce = this.#random.bytes(NONCE_BYTES)
-    const cipher = createCipheriv('aes-256-gcm', master.key(sealPurpose(purpose)), nonce)
+    const cipher = createCipheriv('aes-256-gcm', master.key(encryptionPurpose(purpose)), nonce)
     cipher.setAAD(bindingOf(master.head, row))
     const body = typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain)
     return Buffer.concat([master.head, nonce, body, cipher.final(), cipher.getAuthTag()])
   }
 
-  /** Throws `SealError` for a value of another purpose, row or master secret, or a changed one. */
-  open(purpose: string, row: string, sealed: Uint8Array): Buffer {
-    const opened = this.#attempt(purpose, row, sealed)
-    if (opened) return opened.plain
+  /**
+   * Decrypts a value.
+   *
+   * @throws {DecryptionError} The value is of another purpose, row or master secret, or was
+   *   changed.
+   */
+  decrypt(purpose: string, row: string, encrypted: Uint8Array): Buffer {
+    const decrypted = this.#tryDecrypt(purpose, row, encrypted)
+    if (decrypted) return decrypted.plain
     const { generation } = this
     this.reload()
-    const again = this.generation === generation ? undefined : this.#attempt(purpose, row, sealed)
-    if (again) return again.plain
-    throw new SealError(`The stored secret of ${purpose} ${row} cannot be decrypted.`)
+    const retried =
+      this.generation === generation ? undefined : this.#tryDecrypt(purpose, row, encrypted)
+    if (retried) return retried.plain
+    throw new DecryptionError(`The stored secret of ${purpose} ${row} cannot be decrypted.`)
   }
 
-  /** The id of the master secret that a value opens with; undefined: with none held here. */
-  keyIdOf(purpose: string, row: string, sealed: Uint8Array): string | undefined {
-    return this.#attempt(purpose, row, sealed)?.master.id
+  /** Returns the id of the master secret that decrypts a value; undefined if none does. */
+  findKeyId(purpose: string, row: string, encrypted: Uint8Array): string | undefined {
+    return this.#tryDecrypt(purpose, row, encrypted)?.master.id
   }
 
-  /** The key of a purpose under one of the secrets held, for when that is rotated out. */
-  keyUnder(keyId: string, purpose: string): KeyObject {
+  /** Returns the key of a purpose under one of the master secrets, to store it as a retired key. */
+  retiringKey(keyId: string, purpose: string): KeyObject {
     return this.#masters.find(({ id }) => id === keyId)!.key(purpose)
   }
 
-  #attempt(purpose: string, row: string, sealed: Uint8Array): Opened | undefined {
-    const head = Buffer.from(sealed.subarray(0, HEAD_BYTES))
+  #tryDecrypt(purpose: string, row: string, encrypted: Uint8Array): Decrypted | undefined {
+    const head = Buffer.from(encrypted.subarray(0, HEAD_BYTES))
     const named = this.#masters.find((master) => master.head.equals(head))
     if (named) {
-      const key = named.key(sealPurpose(purpose))
-      const plain = decrypt(key, sealed.subarray(HEAD_BYTES), bindingOf(named.head, row))
+      const key = named.key(encryptionPurpose(purpose))
+      const plain = decryptBytes(key, encrypted.subarray(HEAD_BYTES), bindingOf(named.head, row))
       return plain && { plain, master: named }
     }
     for (const master of this.#masters) {
-      const plain = decrypt(master.key(purpose), sealed, undefined)
+      const plain = decryptBytes(master.key(purpose), encrypted, undefined)
       if (plain) return { plain, master }
     }
     return undefined
   }
 }
 
-interface Opened {
+interface Decrypted {
   readonly plain: Buffer
-  readonly master: Master
+  readonly master: MasterSecret
 }
 
-const sealPurpose = (purpose: string): string => `seal ${purpose}`
+/** HMAC keys and encryption keys of one purpose differ. The text is part of the stored format. */
+const encryptionPurpose = (purpose: string): string => `seal ${purpose}`
 
-/** The head has a fixed length, so no two pairs have the same bytes. */
+/** The head has a fixed length, so the pair is unambiguous. */
 const bindingOf = (head: Buffer, row: string): Buffer => Buffer.concat([head, Buffer.from(row)])
 
-function decrypt(
+function decryptBytes(
   key: KeyObject,
-  sealed: Uint8Array,
+  encrypted: Uint8Array,
   binding: Buffer | undefined,
 ): Buffer | undefined {
-  if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE_BYTES))
+  if (encrypted.length < NONCE_BYTES + TAG_BYTES) return undefined
+  const decipher = createDecipheriv('aes-256-gcm', key, encrypted.subarray(0, NONCE_BYTES))
   if (binding) decipher.setAAD(binding)
-  decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES))
-  const body = decipher.update(sealed.subarray(NONCE_BYTES, sealed.length - TAG_BYTES))
+  decipher.setAuthTag(encrypted.subarray(encrypted.length - TAG_BYTES))
+  const body = decipher.update(encrypted.subarray(NONCE_BYTES, encrypted.length - TAG_BYTES))
   try {
     return Buffer.concat([body, decipher.final()])
   } catch {
@@ -242,5 +260,5 @@ function decrypt(
   }
 }
 
-/** SHA-256, as secrets with enough entropy of their own are stored (keys, refresh tokens). */
+/** Hashes a secret of at least 128 bits of entropy (keys, refresh tokens) for storage. */
 export const sha256 = (text: string): Buffer => hash('sha256', text, 'buffer')

@@ -56,7 +56,9 @@ export function createBrowsers(deps: BrowserDeps) {
   const unsealed = (page: Ticket['page'], text: string | undefined) => {
     let found: Ticket & { readonly whose: string; readonly until: number }
     try {
-      found = JSON.parse(vault.open(PURPOSE, page, Buffer.from(text ?? '', 'base64url')).toString())
+      found = JSON.parse(
+        vault.decrypt(PURPOSE, page, Buffer.from(text ?? '', 'base64url')).toString(),
+      )
     } catch {
       return undefined
     }
@@ -109,7 +111,7 @@ export function createBrowsers(deps: BrowserDeps) {
     ticket({ value }: Browser, ticket: Ticket): string {
       const whose = sha256(value).toString('base64url')
       const text = JSON.stringify({ ...ticket, whose, until: clock.now() + TICKET_MS })
-      return vault.seal(PURPOSE, ticket.page, text).toString('base64url')
+      return vault.encrypt(PURPOSE, ticket.page, text).toString('base64url')
     },
 
     /** Undefined for what is no ticket of ours for this page and browser, or is too old. */

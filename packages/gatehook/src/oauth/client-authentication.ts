@@ -2,10 +2,9 @@
  * Which client is calling, and whether it proved it (RFC 6749 §2.3): by Basic, in the body, or, for
  * a public client, by its name alone. Exactly one way.
  */
-import { parseAuthorization, parseClientBasic } from '../http/authorization.ts'
+import { BASIC_CHALLENGE, parseAuthorization, parseClientBasic } from '../http/authorization.ts'
 import type { Call } from '../http/call.ts'
 import { headerLines } from '../http/header.ts'
-import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type Client, holdsSecret } from './client.ts'
 import type { Parameters } from './form.ts'

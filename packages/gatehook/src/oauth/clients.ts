@@ -6,8 +6,9 @@ import { type AdminCaller, type Administration, customerId } from '../access/adm
 import { findMisplacedAdmin, holdCustomerScope, scopeSet } from '../access/grant-validation.ts'
 import { createSecretStore, readOverlapMs } from '../access/secret-store.ts'
 import { recordAudit } from '../audit/store.ts'
+import { randomBase62 } from '../kernel/base62.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import {
   bool,
   invalidMembers,
@@ -20,7 +21,7 @@ import {
   required,
   setOf,
 } from '../kernel/members.ts'
-import { base62, type Random } from '../kernel/random.ts'
+import type { Random } from '../kernel/random.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { GRANT_TYPES, PUBLIC_GRANT_TYPES } from './client.ts'
 import { clientRows, type ShownClient } from './client-collection.ts'
@@ -99,7 +100,7 @@ export async function createClient(
   const isPublic = wish.public ?? false
   const now = admin.clock.now()
   const row = {
-    client_id: timeOrderedId('client_', now, admin.random),
+    client_id: createTimeOrderedId('client_', now, admin.random),
     customer,
     mode: wish.mode ?? 'live',
     name: wish.name,
@@ -212,7 +213,7 @@ export async function rotateSecret(
   })
 }
 
-const newSecret = (random: Random): string => `gs_${base62(random, SECRET_CHARACTERS)}`
+const newSecret = (random: Random): string => `gs_${randomBase62(random, SECRET_CHARACTERS)}`
 
 /** What no client can be, whoever asks for it. */
 function refuseContradictions(row: Omit<store.ClientRow, 'scope'>): void {

@@ -5,10 +5,9 @@
 
 import { hash } from 'node:crypto'
 import type { CredentialVerifier } from '../access/authenticate.ts'
-import { parseBasic } from '../http/authorization.ts'
-import { rangesTest } from '../kernel/address.ts'
+import { BASIC_CHALLENGE, parseBasic } from '../http/authorization.ts'
+import { createRangeMatcher } from '../kernel/address.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
-import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { LookupCache } from '../kernel/lookup-cache.ts'
@@ -58,7 +57,7 @@ export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps)
   // digests, so plain SHA-256 behind the key will do; an HMAC object costs every request 8 µs.
   const secret = vault.key('basic').export().toString('base64')
   const pairs = new BoundedMap<string, Pair>(MAX_REMEMBERED)
-  const isAllowed = rangesTest(from)
+  const isAllowed = createRangeMatcher(from)
   const nameOf = (value: string): string => hash('sha256', secret + value, 'latin1')
 
   const pairOf = (name: string): Pair | undefined => {

@@ -8,7 +8,7 @@ import { actorOf, recordAudit } from '../audit/store.ts'
 import { type Answer, type Call, json, type Route, route, type Step } from '../http/call.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import { Failure } from '../kernel/failure.ts'
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import { optional, required } from '../kernel/members.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
@@ -103,7 +103,7 @@ function opening({ admin, judge, secondFactor }: ConsoleDeps) {
     const now = clock.now()
     const token = random.bytes(TOKEN_BYTES).toString('base64url')
     const row = {
-      ...{ id: timeOrderedId('ses_', now, random), operator, link, address: call.address },
+      ...{ id: createTimeOrderedId('ses_', now, random), operator, link, address: call.address },
       ...{ verified: Number(isVerified), created_at: now },
       ...{ expires_at: now + IDLE_MS, ends_at: now + SESSION_LIFE_MS },
     }

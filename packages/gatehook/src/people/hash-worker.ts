@@ -4,10 +4,10 @@
  */
 import { argon2Sync } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
-import { giveWay } from '../kernel/give-way.ts'
+import { lowerThreadPriority } from '../kernel/thread-priority.ts'
 import type { Derivation } from './hash-threads.ts'
 
-giveWay()
+lowerThreadPriority()
 parentPort!.on('message', ({ message, ...how }: Derivation) => {
   parentPort!.postMessage(argon2Sync('argon2id', { message, ...how }))
 })

@@ -5,7 +5,7 @@
 import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import { type Read, readMembers, required } from '../kernel/members.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -47,7 +47,7 @@ export async function createOperator(
   await refuseCommonPassword(wish.password, wish.email, '/password')
   const password = await hasher.hash(wish.password, hintName('operator', wish.email))
   const now = admin.clock.now()
-  const id = timeOrderedId('op_', now, admin.random)
+  const id = createTimeOrderedId('op_', now, admin.random)
   const { email } = wish
   const row = { id, email, folded: fold(email), password, disabled: 0, created_at: now }
   try {
@@ -137,7 +137,7 @@ export async function createConsoleLink(
   actor: Actor,
 ): Promise<ConsoleLink> {
   const now = admin.clock.now()
-  const id = timeOrderedId('lnk_', now, admin.random)
+  const id = createTimeOrderedId('lnk_', now, admin.random)
   const token = admin.random.bytes(TOKEN_BYTES).toString('base64url')
   const expires_at = now + LINK_LIFE_MS
   await admin.write(async (tx) => {

@@ -53,7 +53,7 @@ export interface SecondFactorDeps {
 export function createSecondFactor({ admin, vault, service }: SecondFactorDeps): SecondFactor {
   const { db, clock, random } = admin
   const opened = (id: string, sealed: Uint8Array): string =>
-    vault.open(store.TOTP_PURPOSE, id, sealed).toString()
+    vault.decrypt(store.TOTP_PURPOSE, id, sealed).toString()
   const locked = async (tx: Tx, id: string): Promise<store.OperatorRow> => {
     const row = await store.lockOperatorById(tx, id)
     if (row?.disabled !== 0) throw invalidCredentials()
@@ -74,7 +74,7 @@ export function createSecondFactor({ admin, vault, service }: SecondFactorDeps):
       db.write(async (tx) => {
         const row = await locked(tx, operator)
         const secret = newTotpSecret(random)
-        await store.setPendingTotp(tx, row.id, vault.seal(store.TOTP_PURPOSE, row.id, secret))
+        await store.setPendingTotp(tx, row.id, vault.encrypt(store.TOTP_PURPOSE, row.id, secret))
         const act = { actor, action: 'operator.second_factor_enrol', target: row.id }
         await recordAudit(tx, act, admin)
         return { secret, uri: totpUri(secret, service, row.email) }

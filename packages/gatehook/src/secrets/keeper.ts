@@ -31,7 +31,7 @@ export interface SecretKeeper {
 export function secretKeeper({ db, clock, vault, configured }: SecretKeeperDeps): SecretKeeper {
   let applied = ''
   let reloadedMs = Number.NEGATIVE_INFINITY
-  const reload = () => vault.hold(configured())
+  const reload = () => vault.addMasters(configured())
   vault.reload = () => {
     if (clock.elapsedMs() - reloadedMs < RELOAD_EVERY_MS) return
     reloadedMs = clock.elapsedMs()
@@ -40,12 +40,12 @@ export function secretKeeper({ db, clock, vault, configured }: SecretKeeperDeps)
   const apply = async (state: SecretState) => {
     if (!vault.keyIds.includes(state.key_id)) reload()
     vault.activate(state.key_id)
-    if (vault.missing !== undefined) return false
+    if (vault.missingKeyId !== undefined) return false
     // Before a rotation the newest secret is configured already, and is not the one that encrypts.
     const isNewest = keyIdOf(configured()[0]!) === state.key_id
     if (!state.rotation && isNewest) {
       await acceptRetiredKeys(db, vault, clock.now())
-      vault.dropOthers()
+      vault.dropInactive()
     }
     return true
   }

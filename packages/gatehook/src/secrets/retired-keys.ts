@@ -33,7 +33,7 @@ export async function retireKeys(
 ): Promise<void> {
   for (const { purpose, retentionMs } of purposes) {
     const row = encryptedRetiredKeys.rowOf([keyId, purpose])
-    const encrypted = vault.seal(PURPOSE, row, vault.keyUnder(keyId, purpose).export())
+    const encrypted = vault.encrypt(PURPOSE, row, vault.retiringKey(keyId, purpose).export())
     await tx.run(sql`INSERT INTO gh_retired_keys (key_id, purpose, sealed, expires_at)
       VALUES (${keyId}, ${purpose}, ${encrypted}, ${nowMs + retentionMs})
       ON CONFLICT (key_id, purpose) DO UPDATE
@@ -54,11 +54,11 @@ export async function acceptRetiredKeys(from: Reader, vault: Vault, nowMs: numbe
   const byPurpose = new Map<string, Buffer[]>()
   for (const { key_id, purpose, sealed } of rows) {
     const row = encryptedRetiredKeys.rowOf([key_id, purpose])
-    if (vault.keyIdOf(PURPOSE, row, sealed) === undefined) continue // tampered with
-    const key = vault.open(PURPOSE, row, sealed)
+    if (vault.findKeyId(PURPOSE, row, sealed) === undefined) continue // tampered with
+    const key = vault.decrypt(PURPOSE, row, sealed)
     byPurpose.set(purpose, [...(byPurpose.get(purpose) ?? []), key])
   }
-  for (const [purpose, keys] of byPurpose) vault.acceptRetired(purpose, keys)
+  for (const [purpose, keys] of byPurpose) vault.acceptRetiredKeys(purpose, keys)
 }
 
 export const purgeRetiredKeys = (db: Database, nowMs: number): Promise<number> =>

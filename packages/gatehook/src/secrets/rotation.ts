@@ -78,14 +78,14 @@ export async function rotateSecrets(
 ): Promise<RotationResult> {
   const { db, vault, configured } = deps
   const { state, resumed } = await db.write((tx) => begin(tx, deps, audit))
-  vault.hold(configured())
+  vault.addMasters(configured())
   vault.activate(state.key_id)
   if (state.rotation) await waitForNodes()
   const counts = await reencryptAll(deps, onProgress)
   if (state.rotation) {
     await db.write((tx) => finish(tx, deps, audit, counts))
     await acceptRetiredKeys(db, vault, deps.clock.now())
-    vault.dropOthers()
+    vault.dropInactive()
     if (deps.secretFile) removePreviousSecret(deps.secretFile)
   }
   const previousKeyId = state.rotation?.previous_key_id ?? null
@@ -200,10 +200,10 @@ async function reencryptBatch(
     const oldValue = await readValue(tx, column, key)
     if (!oldValue) return // the row was deleted
     const row = column.rowOf(key)
-    if (vault.keyIdOf(column.purpose, row, oldValue) === undefined) unreadable++
+    if (vault.findKeyId(column.purpose, row, oldValue) === undefined) unreadable++
     else {
-      const plain = vault.open(column.purpose, row, oldValue)
-      const newValue = vault.seal(column.purpose, row, plain)
+      const plain = vault.decrypt(column.purpose, row, oldValue)
+      const newValue = vault.encrypt(column.purpose, row, plain)
       if (await replaceValue(tx, column, key, oldValue, newValue)) values++
     }
   }

@@ -32,7 +32,7 @@ export function createState(
   rotation?: SecretState['rotation'],
 ): SecretState {
   const vault = new Vault(secret, random)
-  const check = vault.seal(CHECK, vault.keyId, CHECK_TEXT).toString('base64url')
+  const check = vault.encrypt(CHECK, vault.keyId, CHECK_TEXT).toString('base64url')
   return { key_id: vault.keyId, check, ...(rotation && { rotation }) }
 }
 
@@ -96,13 +96,13 @@ async function identifyBySample(
   if ((await db.columns(sample.table)).length === 0) return undefined
   const row = await findAnyValue(db, sample)
   if (!row) return undefined
-  const keyId = vault.keyIdOf(sample.purpose, sample.rowOf(row.key), row.value)
+  const keyId = vault.findKeyId(sample.purpose, sample.rowOf(row.key), row.value)
   if (keyId === undefined) throw createMismatch('under another one', vault, source)
   return keyId
 }
 
 function decryptsCheck(vault: Vault, { key_id, check }: SecretState): boolean {
-  return vault.keyIdOf(CHECK, key_id, Buffer.from(check, 'base64url')) === key_id
+  return vault.findKeyId(CHECK, key_id, Buffer.from(check, 'base64url')) === key_id
 }
 
 function createMismatch(under: string, vault: Vault, { file }: SecretSource): ConfigError {

@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { wallClock } from '../kernel/clock.ts'
-import { giveWay } from '../kernel/give-way.ts'
+import { lowerThreadPriority } from '../kernel/thread-priority.ts'
 import type { Statement } from './database.ts'
 import { Connection, patiently } from './sqlite-connection.ts'
 import { configureReader } from './sqlite-file.ts'
@@ -24,7 +24,7 @@ const CACHE_KIB = 4_096
 const { file } = workerData as { readonly file: string }
 const connection = new Connection(file, true)
 configureReader(connection, CACHE_KIB)
-giveWay()
+lowerThreadPriority()
 
 const perform = (command: WalkCommand): unknown => {
   if ('exec' in command) return connection.exec(command.exec)

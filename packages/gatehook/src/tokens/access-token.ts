@@ -4,9 +4,9 @@
  * a signature takes 29 µs there and 78 µs with jose's WebCrypto.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
-import { BEARER_CHALLENGE } from '../kernel/challenge.ts'
+import { BEARER_CHALLENGE } from '../http/authorization.ts'
 import { Failure } from '../kernel/failure.ts'
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import type { Random } from '../kernel/random.ts'
 import type { AccessTokenClaims, Grant, TokenResponse } from './api.ts'
 
@@ -82,7 +82,7 @@ export function draftAccessToken(
     aud: audience(),
     exp,
     iat,
-    jti: timeOrderedId('tok_', nowMs, random),
+    jti: createTimeOrderedId('tok_', nowMs, random),
     client_id: grant.clientId,
     scope,
     ...(session && { sid: session.id }),

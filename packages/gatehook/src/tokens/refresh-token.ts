@@ -24,7 +24,7 @@ const SUCCESSOR_PURPOSE = 'successor'
 const computeTag = (key: KeyObject, text: string): string =>
   createHmac('sha256', key).update(text).digest('base64url').slice(0, TAG_CHARACTERS)
 
-/** Creates a token for a session, whose id comes from `timeOrderedId('ses_', …)`. */
+/** Creates a token for a session, whose id comes from `createTimeOrderedId('ses_', …)`. */
 export function createRefreshToken(key: KeyObject, random: Random, sessionId: string): string {
   const secret = random.bytes(SECRET_BYTES).toString('base64url')
   const text = PREFIX + sessionId.slice(SESSION_PREFIX.length) + secret
@@ -85,11 +85,11 @@ export const encryptSuccessor = (
   sessionId: string,
   successor: string,
   random: Random,
-): Buffer => new Vault(token, random).seal(SUCCESSOR_PURPOSE, sessionId, successor)
+): Buffer => new Vault(token, random).encrypt(SUCCESSOR_PURPOSE, sessionId, successor)
 
 export const decryptSuccessor = (
   token: string,
   sessionId: string,
   encrypted: Uint8Array,
   random: Random,
-): string => new Vault(token, random).open(SUCCESSOR_PURPOSE, sessionId, encrypted).toString()
+): string => new Vault(token, random).decrypt(SUCCESSOR_PURPOSE, sessionId, encrypted).toString()

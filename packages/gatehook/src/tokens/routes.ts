@@ -3,10 +3,9 @@
  * set (§4.6).
  */
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
-import { parseAuthorization, parseClientBasic } from '../http/authorization.ts'
+import { BASIC_CHALLENGE, parseAuthorization, parseClientBasic } from '../http/authorization.ts'
 import { type Answer, type Call, json, noContent, type Route, route } from '../http/call.ts'
 import { headerLines } from '../http/header.ts'
-import { BASIC_CHALLENGE } from '../kernel/challenge.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Collection } from '../lists/collection.ts'

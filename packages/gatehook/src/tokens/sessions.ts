@@ -2,7 +2,7 @@
  * Opens, finds and revokes sessions (§4.2, §4.7). Each operation is one transaction; access tokens
  * are drafted in it and signed after the commit. Rotation is `refresh.ts`.
  */
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Tx } from '../storage/database.ts'
@@ -53,7 +53,7 @@ export function createSessions(deps: SessionDeps): Sessions {
     async openSession(grantOrFunction) {
       const key = await keys.findCurrentKey()
       const now = clock.now()
-      const id = timeOrderedId('ses_', now, random)
+      const id = createTimeOrderedId('ses_', now, random)
       const endsAt = now + lifetimes.absoluteMs
       const refreshToken = createRefreshToken(tagKeys.current, random, id)
       const draft = await db.write(async (tx) => {

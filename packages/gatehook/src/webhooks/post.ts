@@ -7,7 +7,7 @@ import { type SigningSecret, signatureHeaders } from '../deliveries/signature.ts
 import { envelope } from '../events/event.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import { targetProblem } from '../transport/address-guard.ts'
@@ -46,7 +46,7 @@ export async function postEvent(
 ): Promise<Posted> {
   const at = clock.now()
   const atS = Math.floor(at / 1000)
-  const eventId = timeOrderedId('evt_', at, random)
+  const eventId = createTimeOrderedId('evt_', at, random)
   const { type, object } = event
   const body = envelope({ id: eventId, type, created: atS, scope }, object)
   const deliveryId = options.deliveryId(eventId)

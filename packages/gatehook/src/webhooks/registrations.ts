@@ -12,7 +12,7 @@ import { json, noContent } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
-import { timeOrderedId } from '../kernel/id.ts'
+import { createTimeOrderedId } from '../kernel/id.ts'
 import { readMembers } from '../kernel/members.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
@@ -93,7 +93,7 @@ export function register(desk: Desk, call: Call): Promise<Answer> {
   refuseUnreadable(desk, principal, wish.events)
   const { scope } = principal
   const secret = newSigningSecret(random)
-  const id = timeOrderedId('wh_', clock.now(), random)
+  const id = createTimeOrderedId('wh_', clock.now(), random)
   const create = async (tx: Tx): Promise<Answer> => {
     const now = clock.now()
     await store.lockCustomer(tx, scope)

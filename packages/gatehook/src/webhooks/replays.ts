@@ -8,7 +8,7 @@ import { readableTypes } from '../events/event-access.ts'
 import { matchesAny } from '../events/event-pattern.ts'
 import { type Answer, type Call, json, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
-import { idFloor } from '../kernel/id.ts'
+import { lowestIdAt } from '../kernel/id.ts'
 import { instant, invalidMembers, optional, readMembers, required } from '../kernel/members.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { refuseUnreadable } from './authority.ts'
@@ -120,7 +120,7 @@ async function planOf(desk: Desk, call: Call, row: Registration, wish: Wish): Pr
   const types = typesOf(desk, call, row, wish)
   // Older events are about to be purged, or are already.
   const oldest = Math.max(0, since, kind === 'replay' ? clock.now() - RETENTION_MS : 0)
-  const position = idFloor(kind === 'replay' ? 'evt_' : 'dlv_', oldest)
+  const position = lowestIdAt(kind === 'replay' ? 'evt_' : 'dlv_', oldest)
   const newest = kind === 'replay' ? newestEventId(db, row.scope) : newestDeliveryId(db, row.no)
   const until = (await newest) ?? position
   const counting = { row, types: new Set(types), position, until }

@@ -1,7 +1,7 @@
 /** `POST /deliveries/{id}/resend` (§9.10): one delivery, once more. */
 import { RETENTION_MS } from '../deliveries/retry-schedule.ts'
 import { Failure } from '../kernel/failure.ts'
-import { idFloor } from '../kernel/id.ts'
+import { lowestIdAt } from '../kernel/id.ts'
 import type { Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 import { type Authority, receives } from './authority.ts'
@@ -53,7 +53,7 @@ const STATE = 3
 
 /** A younger event that is not stored never was: the delivery was a test (§9.3). */
 const eventGone = (eventId: string, now: number): string =>
-  eventId > idFloor('evt_', Math.max(0, now - RETENTION_MS))
+  eventId > lowestIdAt('evt_', Math.max(0, now - RETENTION_MS))
     ? 'This was a test delivery: no event was recorded for it, so it cannot be sent again. ' +
       'Send another test.'
     : 'The event of this delivery was purged.'

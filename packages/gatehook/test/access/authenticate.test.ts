@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
-import { formatKey } from '../../src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { openDesk, random } from './desk.ts'
 
@@ -38,7 +38,7 @@ eachMigrated('§3.1 what is refused, and with which challenge', async (db, t) =>
     ],
     [{ 'x-api-key': '' }, '403 invalid_api_key', undefined],
     [{ 'x-api-key': `${key}x` }, '403 invalid_api_key', undefined],
-    [{ 'x-api-key': formatKey(random, 'live') }, '403 invalid_api_key', undefined],
+    [{ 'x-api-key': generateApiKey(random, 'live') }, '403 invalid_api_key', undefined],
     [{ 'x-api-key': [key, key] }, '400 ambiguous_credentials', undefined],
     [{ 'x-api-key': key, authorization: `ApiKey ${key}` }, '400 ambiguous_credentials', undefined],
   ]
@@ -80,7 +80,7 @@ eachMigrated(
     // No moment passes but the one of expiry: the remembered answer is judged again.
     time.nowMs += 60_000
     const bodies = new Set<string>()
-    const wrong = [short.key, gone.key, far.key, 'nonsense', formatKey(random, 'test')]
+    const wrong = [short.key, gone.key, far.key, 'nonsense', generateApiKey(random, 'test')]
     for (const key of wrong) {
       const { status, body } = await ask(PATH, { key, from: '11.0.0.1' })
       assert.equal(status, 403)
@@ -94,7 +94,7 @@ test('any bytes as a key are a Failure, never another exception', async (t) => {
   const { verifier } = await openDesk(await databases[0]!.openMigrated(t), t)
   const wellFormed = fc
     .constantFrom('live', 'test')
-    .map((mode) => formatKey(random, mode as 'live'))
+    .map((mode) => generateApiKey(random, mode as 'live'))
   const any = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), wellFormed)
   const judged = async (key: string) => verifier.verify(key, '127.0.0.1')
   await fc.assert(

@@ -16,7 +16,7 @@ import type { Steps } from '../../src/http/exchange.ts'
 import { createFront } from '../../src/http/front.ts'
 import { createServer } from '../../src/http/server.ts'
 import { createPerform } from '../../src/idempotency/perform.ts'
-import { formatKey } from '../../src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { SettableClock, wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
@@ -106,7 +106,7 @@ export async function openDesk(
   const time = more.time ?? new HandClock()
   const verifier = createKeyVerifier({ db, clock: time.clock, log: quietLog })
   const admin = { ...administration(db, time), changed: verifier.forget }
-  const operator = more.operator ?? formatKey(random, 'live')
+  const operator = more.operator ?? generateApiKey(random, 'live')
   await performFirstRun(admin, { bootstrapKey: operator })
   const server = serverOf(db, admin, verifier, time)
   t.after(() => server.close())

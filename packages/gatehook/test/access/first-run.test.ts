@@ -5,7 +5,7 @@ import { databases, eachMigrated, freshUrl, openForTest } from '../../../../test
 import { keyTable } from '../../src/access/collections.ts'
 import { performFirstRun } from '../../src/access/first-run.ts'
 import { revokeKey } from '../../src/access/keys.ts'
-import { formatKey } from '../../src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
 import { sql } from '../../src/storage/sql.ts'
@@ -24,7 +24,7 @@ eachMigrated(
       bootstrapKey: 'none',
       testKey: undefined,
     })
-    const bootstrapKey = formatKey(random, 'live')
+    const bootstrapKey = generateApiKey(random, 'live')
     assert.equal((await performFirstRun(admin, { bootstrapKey })).bootstrapKey, 'created')
     const again = await performFirstRun(admin, { bootstrapKey })
     assert.deepEqual([again.created, again.bootstrapKey], [false, 'unused'])
@@ -32,7 +32,7 @@ eachMigrated(
     assert.equal((await ask('GET /admin/keys')).body.data.length, 1)
     const [only] = await keyTable.readAll(db)
     await revokeKey(admin, only!.id, by)
-    const late = await performFirstRun(admin, { bootstrapKey: formatKey(random, 'live') })
+    const late = await performFirstRun(admin, { bootstrapKey: generateApiKey(random, 'live') })
     assert.equal(late.bootstrapKey, 'unused', 'one existed, though it is revoked')
     assert.deepEqual(await keyTable.readAll(db), [])
   },
@@ -56,7 +56,7 @@ for (const database of databases) {
     const vault = new Vault('a master secret of enough characters', random)
     const starts = nodes.map(async (db) => {
       await migrateEngine(db, { clock: time.clock })
-      const bootstrapKey = formatKey(random, 'live') // each node was given another
+      const bootstrapKey = generateApiKey(random, 'live') // each node was given another
       const wishes = { bootstrapKey, testKeyScopes: ['things:read'] }
       const run = await performFirstRun(administration(db, time), wishes)
       return { run, kid: await ensureSigningKey(db, { vault, clock: time.clock }) }
@@ -87,9 +87,9 @@ eachMigrated('§4.6 the signing key is ES256, its private part sealed', async (d
   const members = `{"crv":"P-256","kty":"EC","x":"${shared.x}","y":"${shared.y}"}`
   assert.equal(kid, createHash('sha256').update(members).digest('base64url'))
   const sealed = Buffer.from(row!.sealed_private_jwk)
-  const { d, ...rest } = JSON.parse(vault.open(SIGNING_PURPOSE, kid, sealed).toString())
+  const { d, ...rest } = JSON.parse(vault.decrypt(SIGNING_PURPOSE, kid, sealed).toString())
   assert.deepEqual(rest, shared)
   assert.equal(Buffer.from(d, 'base64url').length, 32)
   assert(!sealed.includes(d))
-  assert.throws(() => vault.open('cursor', kid, sealed))
+  assert.throws(() => vault.decrypt('cursor', kid, sealed))
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { formatKey } from '../../src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { openDesk, random } from './desk.ts'
 
@@ -171,5 +171,5 @@ eachMigrated('a failed act leaves no line in the audit trail', async (db, t) => 
   await ask('PATCH /admin/customers/cus_nobody', { body: { name: 'x' } })
   await ask('POST /admin/keys', { body: { name: 'k', scopes: [], customer: 'cus_nobody' } })
   assert.equal(await total(), before)
-  assert.equal((await ask(PATH, { key: formatKey(random, 'live') })).status, 403)
+  assert.equal((await ask(PATH, { key: generateApiKey(random, 'live') })).status, 403)
 })

@@ -1,6 +1,6 @@
 /** CredentialVerifiers of a house that issued no token and knows no password. */
 import type { CredentialVerifier } from '../../src/access/authenticate.ts'
-import { BASIC_CHALLENGE, BEARER_CHALLENGE } from '../../src/kernel/challenge.ts'
+import { BASIC_CHALLENGE, BEARER_CHALLENGE } from '../../src/http/authorization.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 
 export const noBearer: CredentialVerifier = () => {

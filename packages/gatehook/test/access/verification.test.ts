@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
 import { createKeyVerifier } from '../../src/access/key-verifier.ts'
 import { revokeKey } from '../../src/access/keys.ts'
-import { formatKey } from '../../src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import type { Database, Row } from '../../src/storage/database.ts'
 import { administration, counting, HandClock, openDesk, random } from './desk.ts'
 
@@ -90,7 +90,7 @@ test('a look-up that began before a change is not remembered', async () => {
     write: () => Promise.resolve(0),
   } as unknown as Database
   const verifier = createKeyVerifier({ db: slow, clock: time.clock, log: quietLog })
-  const key = formatKey(random, 'live')
+  const key = generateApiKey(random, 'live')
   const before = verifier.verify(key, HERE)
   verifier.forget()
   const after = verifier.verify(key, HERE)
@@ -118,7 +118,7 @@ test('a database that does not answer ends remembered keys after a second', asyn
     write: () => Promise.reject(new Error('down')),
   } as unknown as Database
   const verifier = createKeyVerifier({ db: shaky, clock: time.clock, log: quietLog })
-  const key = formatKey(random, 'live')
+  const key = generateApiKey(random, 'live')
   await verifier.verify(key, HERE)
   up = false
   time.realMs += 999

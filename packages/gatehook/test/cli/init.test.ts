@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { formatKey } from '../../src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { emptyFolder, gatehook, serving } from './process.ts'
 
@@ -18,7 +18,7 @@ test('the project starts and answers, with the engine that runs it', async (t) =
   assert.equal(written.exit, 0, written.stderr)
   const project = join(cwd, 'My API')
   assert.equal(existsSync(join(project, 'node_modules')), false)
-  const key = formatKey(systemRandom(), 'live')
+  const key = generateApiKey(systemRandom(), 'live')
   const place = { cwd: project, env: { GATEHOOK_BOOTSTRAP_KEY: key } }
   const { url, kill, ended } = await serving(t, place, '--no-seed')
   const root = await fetch(`${url}/`, { headers: { accept: 'application/json' } })

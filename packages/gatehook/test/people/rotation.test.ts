@@ -11,7 +11,7 @@ import { NEW, NEW_ID, OLD, random } from '../secrets/rotation.ts'
 const who = { realm: 'person', username: 'ada', address: '192.0.2.1' } as const
 
 function rotate(vault: Vault): void {
-  vault.hold([NEW])
+  vault.addMasters([NEW])
   vault.activate(NEW_ID)
 }
 
@@ -43,15 +43,15 @@ eachMigrated('a client that signed in before a rotation is known after it', asyn
   const before = (await find()).known
   assert.ok(before)
   rotate(vault)
-  const old = vault.keyUnder(vault.keyIds[1]!, CLIENTS_PURPOSE)
+  const old = vault.retiringKey(vault.keyIds[1]!, CLIENTS_PURPOSE)
   assert.equal((await find()).known, before)
-  vault.dropOthers()
+  vault.dropInactive()
   assert.equal((await find()).known, undefined)
-  vault.acceptRetired(CLIENTS_PURPOSE, [old.export()])
+  vault.acceptRetiredKeys(CLIENTS_PURPOSE, [old.export()])
   const again = await find()
   assert.equal(again.known, before)
   await db.write(again.remember)
-  vault.acceptRetired(CLIENTS_PURPOSE, [])
+  vault.acceptRetiredKeys(CLIENTS_PURPOSE, [])
   const after = (await find()).known
   assert.ok(after && after !== before)
 })

@@ -33,7 +33,7 @@ const { parseBody } = await load('http/body.ts')
 const { readIdempotencyKey } = await load('idempotency/key.ts')
 const { parseToken } = await load('tokens/access-token.ts')
 const { parseSessionId } = await load('tokens/refresh-token.ts')
-const { parseKey } = await load('kernel/api-key-format.ts')
+const { parseApiKey } = await load('kernel/api-key-format.ts')
 const { decodeCursor } = await load('lists/cursor.ts')
 const { createVersionReader } = await load('versions/requested-version.ts')
 const { askedScopes } = await load('oauth/scope.ts')
@@ -41,7 +41,7 @@ const { matchesRedirect, whyNotRegistrable } = await load('oauth/redirect-uri.ts
 const { formOf } = await load('oauth/form.ts')
 const { clientCredential } = await load('oauth/client-authentication.ts')
 const { parseTime } = await load('kernel/time.ts')
-const { loggableUrl } = await load('kernel/log.ts')
+const { redactUrl } = await load('kernel/log.ts')
 const { readMembers } = await load('kernel/members.ts')
 const { verify } = await load('../../receiver/src/verify.ts')
 
@@ -146,7 +146,7 @@ const parsers: readonly Parser[] = [
   ),
   parser('an access token', HEADER, ['a.b.', 'eyJ'], parseToken),
   parser('a refresh token', HEADER, ['grt_'], (text) => parseSessionId(keys, text)),
-  parser('an API key', HEADER, ['gk_live_'], parseKey),
+  parser('an API key', HEADER, ['gk_live_'], parseApiKey),
   parser('a cursor', URL_BOUND, ['a'], (text) => decodeCursor(keys, 'b', text)),
   parser('a scope', BODY, ['a '], (text) => askedScopes(text, ['a'])),
   parser('a redirect URI', BODY, ['http://127.0.0.1:1', 'com.a.', 'https://a@'], (text) => {
@@ -163,7 +163,7 @@ const parsers: readonly Parser[] = [
   ),
   parser('unknown members', BODY / 4, [], (text) => readMembers(objectOf(text), {})),
   parser('an instant', BODY, ['2026-01-01T'], parseTime),
-  parser('a URL for the log', HEADER, ['/?api_key=', '/?%', 'gk_live_'], loggableUrl),
+  parser('a URL for the log', HEADER, ['/?api_key=', '/?%', 'gk_live_'], redactUrl),
   ...['x-hub-signature-256', 'gatehook-signature', 'webhook-signature'].map((name) =>
     parser(`${name} at a receiver`, HEADER, ['t=1,v1=', 'sha256=', 'v1,'], (text) =>
       verify({

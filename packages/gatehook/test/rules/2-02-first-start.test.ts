@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { formatKey } from '../../src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { emptyFolder, gatehook, serving } from '../cli/process.ts'
 
 test('without a terminal it logs JSON lines, and none of them holds a secret', async (t) => {
   const cwd = emptyFolder(t)
-  const key = formatKey(systemRandom(), 'live')
+  const key = generateApiKey(systemRandom(), 'live')
   const run = await serving(t, { cwd, env: { GATEHOOK_BOOTSTRAP_KEY: key } })
   const { url } = run
   assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)

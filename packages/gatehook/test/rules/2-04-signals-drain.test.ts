@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { formatKey } from '../../src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { emptyFolder, serving } from '../cli/process.ts'
 
@@ -29,7 +29,7 @@ async function withRequestInFlight(
   t: TestContext,
   meanwhile: (url: string, headers: Headers) => Promise<unknown> = async () => undefined,
 ) {
-  const key = formatKey(systemRandom(), 'live')
+  const key = generateApiKey(systemRandom(), 'live')
   const env = { GATEHOOK_BOOTSTRAP_KEY: key, GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
   const run = await serving(t, { cwd: emptyFolder(t), env }, '--no-seed')
   const headers = { 'x-api-key': key, 'content-type': 'application/json' }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
-import { SealError, Vault } from '../../src/kernel/secret.ts'
+import { DecryptionError, Vault } from '../../src/kernel/secret.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { encryptedSigningKeys } from '../../src/tokens/signing-key-store.ts'
 import { addSecret, liveSecrets } from '../../src/webhooks/registration-store.ts'
@@ -21,7 +21,7 @@ eachMigrated('the secret of one registration signs nothing for another', async (
   await db.write((tx) =>
     tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${foreign!.sealed} WHERE webhook_no = 1`),
   )
-  await assert.rejects(secretsOf({ clock, vault }, db, 1), SealError)
+  await assert.rejects(secretsOf({ clock, vault }, db, 1), DecryptionError)
   assert.deepEqual(await secretsOf({ clock, vault }, db, 2), [{ value: 'whsec_foreign' }])
 })
 
@@ -29,8 +29,11 @@ eachMigrated('a signing key opens for its own id', async (db, t) => {
   const { vault } = await openDesk(db, t)
   const row = (await db.get(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`))!
   const { purpose, rowOf } = encryptedSigningKeys
-  assert.ok(vault.open(purpose, rowOf([row.kid]), row.sealed_private_jwk).includes(row.kid))
-  assert.throws(() => vault.open(purpose, rowOf(['another']), row.sealed_private_jwk), SealError)
+  assert.ok(vault.decrypt(purpose, rowOf([row.kid]), row.sealed_private_jwk).includes(row.kid))
+  assert.throws(
+    () => vault.decrypt(purpose, rowOf(['another']), row.sealed_private_jwk),
+    DecryptionError,
+  )
 })
 
 eachService(

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
-import { formatKey } from '../../src/kernel/api-key-format.ts'
+import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { readState } from '../../src/secrets/state.ts'
 import { emptyFolder, gatehook, jsonOf, launched, type Place, serving } from '../cli/process.ts'
 import { NEW, NEW_ID, OLD, OLD_ID } from '../secrets/rotation.ts'
 
-const key = formatKey(systemRandom(), 'live')
+const key = generateApiKey(systemRandom(), 'live')
 
 /** A request that a node answers from an encrypted response when it is repeated. */
 async function createCustomer(url: string, name: string) {

@@ -119,7 +119,7 @@ each('an interrupted rotation goes on where it was', async (t, kind) => {
       const [scope, id] = [10 + (n % scopes), Buffer.from(`row ${n}`)]
       await claimRecord(tx, scope, id, Buffer.from('print'), 9e15, 0)
       const row = encryptedResponses.rowOf([scope, id])
-      await storeResponse(tx, scope, id, vault.seal('idempotency', row, `plain ${n}`), 9e15)
+      await storeResponse(tx, scope, id, vault.encrypt('idempotency', row, `plain ${n}`), 9e15)
     }
   })
   const total = await countUnder(app, OLD_ID)
@@ -148,7 +148,7 @@ each('an interrupted rotation goes on where it was', async (t, kind) => {
   const fresh = new Vault(NEW, random)
   const stored = await both.app.db.all(sql`SELECT scope, id, answer FROM gh_idempotency`)
   const texts = stored.map(({ scope, id, answer }) =>
-    fresh.open('idempotency', encryptedResponses.rowOf([scope, id]), answer).toString(),
+    fresh.decrypt('idempotency', encryptedResponses.rowOf([scope, id]), answer).toString(),
   )
   assert.equal(new Set(texts).size, rows)
   const audit = await both.app.db.all(sql`SELECT action, target FROM gh_audit

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import { eachService } from '../../../../test/rig/service.ts'
-import { formatKey, parseKey } from '../../src/kernel/api-key-format.ts'
+import { generateApiKey, parseApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -20,12 +20,12 @@ function checksum(text: string): string {
 
 test('§3.2 prefix, 32 random characters, 6 of checksum', () => {
   for (const mode of ['live', 'test'] as const) {
-    const key = formatKey(systemRandom(), mode)
+    const key = generateApiKey(systemRandom(), mode)
     assert.match(key, new RegExp(`^gk_${mode}_[0-9A-Za-z]{38}$`))
     assert.equal(key.slice(-6), checksum(key.slice(0, -6)))
     const at = key.length - 10
     const typo = key.slice(0, at) + (key[at] === 'a' ? 'b' : 'a') + key.slice(at + 1)
-    assert.equal(parseKey(typo), undefined)
+    assert.equal(parseApiKey(typo), undefined)
   }
 })
 
@@ -42,7 +42,13 @@ eachService('§3.2 sent in either header; anything wrong is 403', async ({ as, k
   const gone = await make({})
   assert.equal((await as(gone.key).get('/api/v2/users')).status, 200)
   assert.equal((await admin.delete(`/admin/keys/${gone.id}`)).status, 204)
-  for (const wrong of [far.key, gone.key, `${secret}x`, 'x', formatKey(systemRandom(), 'test')]) {
+  for (const wrong of [
+    far.key,
+    gone.key,
+    `${secret}x`,
+    'x',
+    generateApiKey(systemRandom(), 'test'),
+  ]) {
     const { status, body } = await as(wrong).get('/api/v2/users')
     assert.deepEqual([status, body.error], [403, 'invalid_api_key'])
   }

@@ -68,7 +68,7 @@ eachMigrated('§4.6 one new key at a time; the act is audited, the key sealed', 
   assert.deepEqual(more, [])
   const row = await db.get(sql`SELECT sealed_private_jwk FROM gh_signing_keys WHERE kid = ${kid}`)
   const sealed = Buffer.from(row!.sealed_private_jwk)
-  const { d } = JSON.parse(vault.open('signing', kid, sealed).toString())
+  const { d } = JSON.parse(vault.decrypt('signing', kid, sealed).toString())
   assert(!sealed.includes(d))
   time.pass(Date.parse(signs_from) - time.nowMs)
   await tokens.rotateSigningKey(actor)

@@ -64,13 +64,13 @@ export async function asBefore(db: Database, secret: string): Promise<void> {
   await db.write(async (tx) => {
     await tx.run(sql`DELETE FROM gh_settings WHERE name = 'master_secret'`)
     for (const row of await tx.all(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`)) {
-      const plain = vault.open('signing', row.kid, row.sealed_private_jwk)
+      const plain = vault.decrypt('signing', row.kid, row.sealed_private_jwk)
       const encrypted = encryptWithoutKeyId(secret, 'signing', plain)
       await tx.run(sql`UPDATE gh_signing_keys SET sealed_private_jwk = ${encrypted}
         WHERE kid = ${row.kid}`)
     }
     for (const row of await tx.all(sql`SELECT no, sealed FROM gh_webhook_secrets`)) {
-      const plain = vault.open('webhook secret', String(row.no), row.sealed)
+      const plain = vault.decrypt('webhook secret', String(row.no), row.sealed)
       const encrypted = encryptWithoutKeyId(secret, 'webhook secret', plain)
       await tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${encrypted} WHERE no = ${row.no}`)
     }

@@ -11,7 +11,7 @@ const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551
 /** Our own key, as only the server has it. */
 export async function ownKey({ db, vault }: Desk): Promise<{ kid: string; key: KeyObject }> {
   const row = (await db.get(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`))!
-  const jwk = JSON.parse(vault.open(SIGNING_PURPOSE, row.kid, row.sealed_private_jwk).toString())
+  const jwk = JSON.parse(vault.decrypt(SIGNING_PURPOSE, row.kid, row.sealed_private_jwk).toString())
   return { kid: row.kid, key: createPrivateKey({ format: 'jwk', key: jwk }) }
 }
 

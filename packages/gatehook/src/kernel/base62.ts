@@ -1,0 +1,29 @@
+/** Text in base62: the digits are in byte order, so equally long texts sort like their numbers. */
+import type { Random } from './random.ts'
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+/** The largest multiple of 62 in a byte. */
+const UNBIASED_BELOW = 248
+
+/** Encodes the low digits of a number, padded on the left with `0`. */
+export function encodeBase62(number: number, length: number): string {
+  let rest = number
+  let text = ''
+  for (let n = 0; n < length; n++) {
+    text = DIGITS[rest % 62] + text
+    rest = Math.floor(rest / 62)
+  }
+  return text
+}
+
+/** Returns `length` random characters, each equally likely. */
+export function randomBase62(random: Random, length: number): string {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of random.bytes(length - text.length + 8)) {
+      // Larger bytes are skipped: they would favor the first digits.
+      if (byte < UNBIASED_BELOW && text.length < length) text += DIGITS[byte % 62]
+    }
+  }
+  return text
+}
