@@ -18,30 +18,35 @@ const pages = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.m
 /** Folders that a path in a page may be relative to. */
 const BASES = ['.', `${ENGINE}/src`, ENGINE, `${ENGINE}/test/rules`, 'docs', 'docs/reference']
 
-/** Folders of this repository that no guide tells its reader to create. */
+const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+}).split('\n')
+const basenames = new Set(tracked.map((path) => path.split('/').at(-1)))
+
+/** A file such as `lists/plan.ts`; no glob, media type, route or URL. */
+const FILE = /^(?:[\w.-]+\/)+[\w.-]+\.(?:ts|js|cjs|md|json|sh|sql)$/
+const FOLDER = /^(?:[\w.-]+\/)+$/
+const RULE_TEST = /^\d+-\d+-[\w-]+\.test\.ts$/
+const BASENAME = /^[\w-]+(?:\.test)?\.ts$/
+
+/** First segments of paths that no guide tells its reader to create. */
 const ROOTS = new Set(['packages', 'docs', 'build', 'bench', 'spec'])
-/** First folders of the paths that other pages use. */
-const TOPS = new Set([
-  ...[...ROOTS, 'test', 'src', 'service', 'bin'],
-  ...execFileSync('git', ['ls-files', `${ENGINE}/src`], { cwd: root, encoding: 'utf8' })
-    .split('\n')
-    .map((path) => path.split('/')[3])
-    .filter((name) => name !== undefined && !name.includes('.')),
-])
 
-/** A path such as `lists/plan.ts` or `docs/reference/`; no glob, media type, route or URL. */
-const PATH = /^(?:[\w.-]+\/)+(?:[\w.-]+\.(?:ts|js|cjs|md|json|sh|sql))?$/
-const NAME = /^\d+-\d+-[\w-]+\.test\.ts$/
+/** Folders that builds create. */
+const OUTPUT = new Set(['dist', 'tarballs'])
 
-/** Names in backquotes; in ARCHITECTURE.md also those in diagrams. */
+const isGuide = (page: string): boolean => /^(docs\/guides|packages)\//.test(page)
+
+/** Paths in backquotes; in ARCHITECTURE.md also those in diagrams. */
 function pathsIn(page: string, text: string): string[] {
-  const prose = page === 'ARCHITECTURE.md' ? text : text.replace(/^```[\s\S]*?^```/gm, '')
-  const tops = page.startsWith('docs/guides/') ? ROOTS : TOPS
+  const prose = text.replace(/^```[\s\S]*?^```/gm, '')
   const quoted = [...prose.matchAll(/`([^`\s]+)`/g)].map(([, path]) => path!)
   const nodes = [...text.matchAll(/\["?([\w/-]+\.ts)</g)].map(([, path]) => path!)
-  return [...quoted, ...nodes].filter(
-    (path) => NAME.test(path) || (PATH.test(path) && tops.has(path.split('/')[0]!)),
-  )
+  const isNamed = isGuide(page)
+    ? (path: string) => ROOTS.has(path.split('/')[0]!) && (FILE.test(path) || FOLDER.test(path))
+    : (path: string) => FILE.test(path) || FOLDER.test(path) || RULE_TEST.test(path)
+  return [...quoted, ...nodes].filter((path) => isNamed(path) && !OUTPUT.has(path.split('/')[0]!))
 }
 
 for (const page of pages) {
@@ -59,4 +64,15 @@ test('the pages that describe the code name files', () => {
   for (const page of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/reference/asvs.md']) {
     assert.ok(pathsIn(page, readFileSync(join(root, page), 'utf8')).length > 5, page)
   }
+})
+
+test('ARCHITECTURE.md names modules and files that exist', () => {
+  const text = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8')
+  const names = [...text.matchAll(/`([^`\s]+)`/g)]
+    .map(([, name]) => name!)
+    .filter((name) => BASENAME.test(name))
+  assert.deepEqual(
+    names.filter((name) => !basenames.has(name)),
+    [],
+  )
 })
