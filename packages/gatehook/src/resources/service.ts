@@ -51,8 +51,13 @@ export interface MigrationOptions {
   readonly number: number
   /** A few words for the log: `note becomes memo`. */
   readonly name: string
-  /** The table it changes, as it is called before. Where there is none yet, nothing is run. */
-  readonly table: string
+  /**
+   * The table it changes, by its name before the change. A database without the table, such as a
+   * new one, gets it in today's shape and does not run the migration. A migration without `table`
+   * runs on every database, once the tables of all resources are up to date: for tables, indexes
+   * and views of your own.
+   */
+  readonly table?: string
   /**
    * Statements; `{int}`, `{real}` and `{text}` are the database's words. Two texts where they
    * differ.

@@ -145,6 +145,8 @@ const createIndex = (table: string, { name, columns, unique }: Index): string =>
 export interface Existing {
   readonly columns: readonly Column[]
   readonly indexes: readonly string[]
+  /** Columns that a start has added: the previous declaration, which lacks them, may run. */
+  readonly additions?: readonly string[]
 }
 
 export interface TablePlan {
@@ -173,7 +175,9 @@ export function planTable(definition: Definition, existing: Existing, dialect: D
     else refused.push(newColumn(table, name, sql))
   }
   for (const name of stored.keys()) {
-    if (name !== 'scope' && !Object.hasOwn(fields, name)) refused.push(goneColumn(table, name))
+    const isExpected = name === 'scope' || Object.hasOwn(fields, name)
+    if (isExpected || existing.additions?.includes(name)) continue
+    refused.push(goneColumn(table, name))
   }
   for (const index of indexes) {
     if (existing.indexes.includes(index.name)) continue

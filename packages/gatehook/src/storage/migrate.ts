@@ -1,78 +1,144 @@
-/** Brings the engine's tables to what this program needs. Resources' tables are `resources/`'s. */
+/**
+ * Migrates the engine's tables to the schema of this program. `resources/migrate.ts` migrates the
+ * tables of resources.
+ */
+import { hash } from 'node:crypto'
 import type { Clock } from '../kernel/clock.ts'
-import { type Database, type Dialect, type Reader, StorageError } from './database.ts'
+import { type Database, type Dialect, type Reader, StorageError, type Tx } from './database.ts'
 import { type Migration, migrations } from './migrations.ts'
 import { sql } from './sql.ts'
 
 export interface MigrateDeps {
   readonly clock: Clock
-  /** Told before each migration is applied. */
+  /** Called before each migration is applied. */
   readonly onProgress?: (migration: Migration) => void
   /** The engine's own by default. */
   readonly migrations?: readonly Migration[]
 }
 
-export interface Migrated {
+export interface MigrationResult {
   readonly applied: readonly Migration[]
-  /** The number of the last migration the database has. */
+  /** The number of the newest migration of this program. */
   readonly version: number
 }
 
+/** A migration as the database records it. */
+interface AppliedMigration {
+  readonly number: number
+  readonly name: string
+  /** `null` where a release without checksums applied it. */
+  readonly checksum: string | null
+  /** 1: releases that do not contain the migration can use the database. */
+  readonly additive: number | null
+}
+
 /**
- * Applies what is missing, all of it or nothing. Two processes may start at once: the second waits
- * and finds nothing to do. Throws `StorageError` when the database is of a newer program.
+ * Applies the missing migrations in one transaction. When two processes start at once, the second
+ * one waits and finds nothing to apply. Throws `StorageError` when a newer program has changed the
+ * schema in a way that this one cannot use, and when an applied migration was edited.
  */
-export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Migrated> {
-  const known = deps.migrations ?? migrations
+export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<MigrationResult> {
+  const available = deps.migrations ?? migrations
   const { int, text } = db.dialect.types
+  const columns = (await db.columns('gh_migrations')).map(({ name }) => name)
   let applied: Migration[] = []
   await db.migrate(async (tx, ddl) => {
-    await ddl(`CREATE TABLE IF NOT EXISTS gh_migrations (
-      number ${int} NOT NULL PRIMARY KEY, name ${text} NOT NULL, applied_at ${int} NOT NULL)`)
-    applied = missing(known, await numbersIn(tx))
+    await ddl(`CREATE TABLE IF NOT EXISTS gh_migrations (number ${int} NOT NULL PRIMARY KEY,
+      name ${text} NOT NULL, applied_at ${int} NOT NULL, checksum ${text}, additive ${int})`)
+    if (columns.length > 0 && !columns.includes('checksum')) {
+      await ddl(`ALTER TABLE gh_migrations ADD COLUMN checksum ${text}`)
+      await ddl(`ALTER TABLE gh_migrations ADD COLUMN additive ${int}`)
+    }
+    const recorded = await readApplied(tx)
+    applied = missingOf(available, recorded)
     for (const migration of applied) {
       deps.onProgress?.(migration)
       await ddl(inDialect(linesFor(db.name, migration.sql), db.dialect))
-      await tx.run(sql`INSERT INTO gh_migrations (number, name, applied_at)
-        VALUES (${migration.number}, ${migration.name}, ${deps.clock.now()})`)
+      await record(tx, migration, deps.clock.now())
     }
+    await addChecksums(tx, available, recorded)
   })
-  return { applied, version: known.at(-1)?.number ?? 0 }
+  return { applied, version: available.at(-1)?.number ?? 0 }
 }
 
-/** Migrations this program has and the database has not; nothing is changed. For `doctor`. */
+/**
+ * Returns the migrations that the database lacks, for `doctor` and `/readyz`; changes nothing.
+ * Throws the errors of `migrateEngine`.
+ */
 export async function pending(
   db: Database,
-  known: readonly Migration[] = migrations,
+  available: readonly Migration[] = migrations,
 ): Promise<Migration[]> {
-  const columns = await db.columns('gh_migrations')
-  return missing(known, columns.length === 0 ? [] : await numbersIn(db))
+  const columns = (await db.columns('gh_migrations')).map(({ name }) => name)
+  if (columns.length === 0) return [...available]
+  return missingOf(available, await readApplied(db, columns.includes('checksum')))
 }
 
-async function numbersIn(reader: Reader): Promise<number[]> {
-  const rows = await reader.arrays(sql`SELECT number FROM gh_migrations ORDER BY number`)
-  return rows.map((row) => Number(row[0]))
+/** Returns a checksum of the text of a migration; white space does not count. */
+export const migrationChecksum = (text: string): string =>
+  hash('sha256', text.trim().replace(/\s+/g, ' '))
+
+async function readApplied(reader: Reader, hasChecksums = true): Promise<AppliedMigration[]> {
+  const rows = hasChecksums
+    ? await reader.all(sql`SELECT number, name, checksum, additive FROM gh_migrations
+        ORDER BY number`)
+    : await reader.all(sql`SELECT number, name, NULL AS checksum, NULL AS additive
+        FROM gh_migrations ORDER BY number`)
+  return rows.map((row) => ({
+    ...(row as unknown as AppliedMigration),
+    number: Number(row.number),
+  }))
 }
 
-function missing(known: readonly Migration[], have: readonly number[]): Migration[] {
-  const newest = Math.max(0, ...known.map((migration) => migration.number))
-  const found = Math.max(0, ...have)
-  if (found > newest) {
+const record = (tx: Tx, { number, name, sql: text, additive }: Migration, now: number) =>
+  tx.run(sql`INSERT INTO gh_migrations (number, name, applied_at, checksum, additive)
+    VALUES (${number}, ${name}, ${now}, ${migrationChecksum(text)}, ${additive ? 1 : 0})`)
+
+/** Adds the checksums that an earlier release did not record. */
+async function addChecksums(
+  tx: Tx,
+  available: readonly Migration[],
+  recorded: readonly AppliedMigration[],
+): Promise<void> {
+  for (const { number } of recorded.filter(({ checksum }) => checksum === null)) {
+    const migration = available.find((candidate) => candidate.number === number)
+    if (!migration) continue
+    await tx.run(sql`UPDATE gh_migrations SET checksum = ${migrationChecksum(migration.sql)},
+      additive = ${migration.additive ? 1 : 0} WHERE number = ${number}`)
+  }
+}
+
+function missingOf(
+  available: readonly Migration[],
+  recorded: readonly AppliedMigration[],
+): Migration[] {
+  const newest = Math.max(0, ...available.map(({ number }) => number))
+  const byNumber = new Map(recorded.map((row) => [row.number, row]))
+  const unusable = recorded.find(({ number, additive }) => number > newest && additive !== 1)
+  if (unusable) {
     throw new StorageError(
-      `The database has version ${found} and this program knows ${newest}: it was used by a ` +
-        'newer Gatehook. Start that one, or restore the backup made before.',
+      `The database has version ${unusable.number} and this program knows ${newest}: it was used ` +
+        'by a newer Gatehook. Start that one, or restore the backup made before.',
     )
   }
-  return known.filter((migration) => !have.includes(migration.number))
+  for (const { number, name, sql: text } of available) {
+    const checksum = byNumber.get(number)?.checksum
+    if (checksum == null || checksum === migrationChecksum(text)) continue
+    throw new StorageError(
+      `Migration ${number} (${name}) was edited after this database applied it. Start the ` +
+        'release that applied it, or restore the backup made before.',
+    )
+  }
+  return available.filter(({ number }) => !byNumber.has(number))
 }
 
-/** A line that begins with `{postgres}` or `{sqlite}` is for that database only. */
+/** Returns the text without the lines that begin with the mark of the other database. */
 const linesFor = (name: Database['name'], text: string): string =>
   text.replace(/^\{(postgres|sqlite)\} *(.*)$/gm, (_, only: string, line: string) =>
     only === name ? line : '',
   )
 
-/** `{int}` and its like, in the words of the database. */
+/** Replaces `{int}` and the other type words by those of the database. */
 export function inDialect(text: string, dialect: Dialect): string {
   const { types, serial, txid } = dialect
   const words: Readonly<Record<string, string>> = { ...types, serial, txid }

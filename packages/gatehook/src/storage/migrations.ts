@@ -1,4 +1,7 @@
-/** The engine's migrations, in order; a number, once released, never changes its text. */
+/**
+ * The engine's migrations, in order. The text of a released migration never changes: databases
+ * store its checksum.
+ */
 import { foundations } from './migrations/0001-foundations.ts'
 import { tokens } from './migrations/0002-tokens.ts'
 import { people } from './migrations/0003-people.ts'
@@ -17,6 +20,11 @@ export interface Migration {
   readonly number: number
   readonly name: string
   readonly sql: string
+  /**
+   * Whether releases without the migration can use the database: it adds tables, indexes, and
+   * columns that are nullable or have a default. So a rollback to the previous release works.
+   */
+  readonly additive?: boolean
 }
 
 export const migrations: readonly Migration[] = [

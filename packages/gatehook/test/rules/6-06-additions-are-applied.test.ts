@@ -142,3 +142,82 @@ eachDatabase('a migration that fails changes nothing and is tried again', async 
     'migration 1 of the service: size becomes length',
   ])
 })
+
+eachDatabase('a migration that fails is named, with the message of the database', async (db) => {
+  await begun(db)
+  const broken = { ...rename, number: 2, sql: 'UPDATE nowhere SET x = 1' }
+  const renamed = { text: f.string(), length: f.int() }
+  await assert.rejects(start(db, notes(renamed, [rename, broken])), (error: Error) => {
+    assert.ok(error instanceof DeclarationError)
+    assert.match(error.message, /^Your migration 2 \(size becomes length\) failed: .*nowhere/)
+    return true
+  })
+})
+
+eachDatabase('a migration that was edited once applied is refused', async (db) => {
+  await begun(db)
+  const renamed = { text: f.string(), length: f.int() }
+  await start(db, notes(renamed, [rename]))
+  const spaced = { ...rename, sql: `\n ${String(rename.sql).replaceAll(' ', '  ')} ` }
+  assert.deepEqual(await start(db, notes(renamed, [spaced])), [], 'white space does not count')
+  const edited = { ...rename, sql: `${rename.sql}; UPDATE notes SET length = 0` }
+  await assert.rejects(start(db, notes(renamed, [edited])), /migration 1 .* was edited/)
+  assert.equal((await row(db))?.length, 7)
+})
+
+eachDatabase('a database without checksums gets them, and keeps its data', async (db) => {
+  await begun(db)
+  const renamed = notes({ text: f.string(), length: f.int() }, [rename])
+  await start(db, renamed)
+  await db.migrate((_tx, ddl) => ddl('ALTER TABLE gh_service_migrations DROP COLUMN checksum'))
+  assert.deepEqual(await start(db, renamed), [])
+  const [stored] = await db.all(sql`SELECT checksum FROM gh_service_migrations`)
+  assert.match(stored!.checksum, /^[0-9a-f]{64}$/)
+})
+
+eachDatabase('the previous declaration starts again after an addition', async (db) => {
+  await begun(db)
+  const more = { ...base, tag: f.string().default('x'), memo: f.string().nullable() }
+  await start(db, notes(more))
+  assert.deepEqual(await start(db, notes(base)), [])
+  await db.write((tx) => tx.run(sql`INSERT INTO notes (scope, text, size) VALUES (2, 'b', 8)`))
+  assert.deepEqual(await start(db, notes(more)), [])
+  const rows = await db.all(sql`SELECT text, tag, memo FROM notes ORDER BY id`)
+  assert.deepEqual(
+    rows.map((stored) => ({ ...stored })),
+    [
+      { text: 'a', tag: 'x', memo: null },
+      { text: 'b', tag: 'x', memo: null },
+    ],
+  )
+})
+
+const own: MigrationOptions = {
+  number: 3,
+  name: 'an archive',
+  sql: `CREATE TABLE archive (id {int} NOT NULL PRIMARY KEY, text {text});
+    CREATE INDEX notes_by_hand ON notes (text)`,
+}
+
+eachDatabase('own tables and indexes are the same, fresh or upgraded', async (db) => {
+  await begun(db)
+  const service = notes(today, [rename, retype, own])
+  await start(db, service)
+  const schema = async () => ({
+    archive: await db.columns('archive'),
+    notes: (await db.columns('notes')).toSorted((a, b) => a.name.localeCompare(b.name)),
+    indexes: await db.indexes('notes'),
+  })
+  const upgraded = await schema()
+  await db.migrate(async (_tx, ddl) => {
+    for (const table of ['archive', 'notes', 'gh_service_migrations']) {
+      await ddl(`DROP TABLE ${table}`)
+    }
+  })
+  assert.deepEqual(await start(db, service), [
+    'table notes made',
+    'migration 3 of the service: an archive',
+  ])
+  assert.deepEqual(await schema(), upgraded)
+  assert.deepEqual(await planService(db, service.definition), [])
+})

@@ -111,6 +111,37 @@ eachDatabase('the database of a newer program is refused and left alone', async 
   await assert.rejects(pending(db), { name: 'StorageError' })
 })
 
+eachDatabase('a release before an additive migration can use the database', async (db) => {
+  await migrateEngine(db, { clock, migrations: [...migrations, { ...EXTRA, additive: true }] })
+  assert.deepEqual(await migrateEngine(db, { clock }), { applied: [], version: last })
+  assert.deepEqual(await pending(db), [])
+  await db.write((tx) => writeSetting(tx, 'a', 1))
+})
+
+eachDatabase('a migration that was edited once applied is refused', async (db) => {
+  await migrateEngine(db, { clock, migrations: [...migrations, EXTRA] })
+  const edited = [...migrations, { ...EXTRA, sql: `${EXTRA.sql}; SELECT 1` }]
+  const refusal = {
+    name: 'StorageError',
+    message: new RegExp(`^Migration ${EXTRA.number} .*edited`),
+  }
+  await assert.rejects(migrateEngine(db, { clock, migrations: edited }), refusal)
+  await assert.rejects(pending(db, edited), refusal)
+})
+
+eachDatabase('a database without checksums gets them', async (db) => {
+  await migrateEngine(db, { clock })
+  await db.migrate(async (_tx, ddl) => {
+    await ddl('ALTER TABLE gh_migrations DROP COLUMN checksum')
+    await ddl('ALTER TABLE gh_migrations DROP COLUMN additive')
+  })
+  assert.deepEqual(await pending(db), [])
+  await migrateEngine(db, { clock })
+  const rows = await db.all(sql`SELECT checksum FROM gh_migrations`)
+  assert.equal(rows.length, migrations.length)
+  for (const { checksum } of rows) assert.match(checksum, /^[0-9a-f]{64}$/)
+})
+
 eachDatabase('statements prepared before a column was added go on working', async (db) => {
   await migrateEngine(db, { clock })
   const star = sql`SELECT * FROM gh_settings`
