@@ -91,7 +91,7 @@ const eventStreams: Attack = ({ port, noisyKeys }, signal) =>
   })
 
 /** A receiver on this machine: answers with a status, or never. */
-async function receiver(signal: AbortSignal, status: number | undefined): Promise<string> {
+export async function receiver(signal: AbortSignal, status: number | undefined): Promise<string> {
   const server = createServer((request, response) => {
     request.resume()
     const ping = request.headers['gatehook-event'] === 'webhook.ping'

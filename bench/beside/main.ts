@@ -169,6 +169,7 @@ const shown = ({ database, attack, quiet, beside }: AttackResult) => ({
   'refused of': `${beside.refused}/${beside.requests}`,
   'slowest login ms': beside.slowestLoginMs.toFixed(0),
   'refused logins': beside.refusedLogins,
+  'memory MB': `${quiet.allocatedMb.toFixed(0)} → ${beside.allocatedMb.toFixed(0)}`,
   'memory +MB': (beside.allocatedMb - quiet.allocatedMb).toFixed(0),
   'CPU %': `${quiet.cpuPercent.toFixed(0)} → ${beside.cpuPercent.toFixed(0)}`,
 })

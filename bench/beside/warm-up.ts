@@ -4,21 +4,26 @@
  */
 import { request } from 'node:http'
 import type { Server } from '../server.ts'
-import { HTTPS, type World } from './world.ts'
+import { receiver } from './attacks.ts'
+import { HTTPS, send, type World } from './world.ts'
 
 const CLIENTS = 8
-const WARM_MS = 5_000
+/** By count, so that a machine with other work warms up as well. */
+const REQUESTS = 4_000
 /** One request of so many is an event of this size, and one lists events. */
 const LARGE_EVERY = 16
 const LARGE_BYTES = 100_000
 
-/** The measured customer's clients send what they can; each request has a connection of its own. */
+/**
+ * The measured customer's clients send what they can, each request on a connection of its own. A
+ * receiver of the customer gets the events meanwhile.
+ */
 export async function warmUp(world: World, server: Server): Promise<void> {
   const { quietKeys, quietUserId } = world
   const order = { user_id: quietUserId, amount: 500, currency: 'EUR' }
   const event = { type: 'payment.succeeded', object: { text: 'x'.repeat(LARGE_BYTES) } }
   let n = 0
-  const send = (): Promise<void> => {
+  const sendNext = (): Promise<void> => {
     const key = quietKeys[n % quietKeys.length]!
     const kind = n++ % LARGE_EVERY
     if (kind === 0) return exchange(server, key, 'POST', '/events', event)
@@ -26,11 +31,16 @@ export async function warmUp(world: World, server: Server): Promise<void> {
     if (kind % 2 === 0) return exchange(server, key, 'POST', '/api/v2/orders', order)
     return exchange(server, key, 'GET', '/api/v2/orders?limit=100&sort=-amount')
   }
-  const until = performance.now() + WARM_MS
   const client = async () => {
-    while (performance.now() < until) await send()
+    while (n < REQUESTS) await sendNext()
   }
+  const control = new AbortController()
+  const url = await receiver(control.signal, 200)
+  const hook = { url, events: ['order.created', 'payment.succeeded'] }
+  const { id } = await send(server, quietKeys[0]!, 'POST', '/webhooks', hook)
   await Promise.all(Array.from({ length: CLIENTS }, client))
+  await send(server, quietKeys[0]!, 'DELETE', `/webhooks/${id}`)
+  control.abort()
 }
 
 function exchange({ url }: Server, key: string, method: string, path: string, body?: unknown) {
