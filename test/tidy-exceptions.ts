@@ -80,7 +80,6 @@ export const NOT_PLAIN: readonly string[] = [
   'test/browser/',
   'test/build/',
   'test/chaos/',
-  'test/docs/',
   'test/oauth/',
   'test/outside/',
   'test/rig/',

@@ -1,6 +1,6 @@
 /**
- * docs/guides/versions.md, the half on changing the API: the service it shows compiles and is
- * served in three versions; what it shows of `gatehook check` is what the command prints.
+ * Verifies docs/guides/versions.md on changing the API: its service compiles and is served in three
+ * versions, and its output of `gatehook check` is that of the command.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { filesOf } from './snippets.ts'
 
 const page = readFileSync(new URL('../../docs/guides/versions.md', import.meta.url), 'utf8')
 
-test('the service of three versions compiles, keeps the law, is what is said', async (t) => {
+test('the service of three versions compiles, and its shapes satisfy the invariant', async (t) => {
   const copy = copyOfService(t, { empty: true })
   const files = filesOf(page)
   assert.deepEqual(
@@ -36,11 +36,11 @@ test('the service of three versions compiles, keeps the law, is what is said', a
     'row.status as never',
   ])
   const { stderr } = await gatehook({ cwd: copy.folder }, 'openapi')
-  const told = /`(v2 would show [^`]*)`/.exec(page)?.[1]
-  assert.ok(told && stderr.includes(told), stderr)
+  const documentedError = /`(v2 would show [^`]*)`/.exec(page)?.[1]
+  assert.ok(documentedError && stderr.includes(documentedError), stderr)
 })
 
-test('what the gate says of a renamed field is what the page shows', async (t) => {
+test('the page quotes the findings of the gate for a renamed field', async (t) => {
   const copy = copyOfService(t)
   copy.edit(
     'resources/users.ts',

@@ -1,7 +1,6 @@
 /**
- * The README and the guides are done as a reader does them: the files they show are written, the
- * curl lines are run against the real service, and what they show of the answers has the answers'
- * shape.
+ * Follows the README and the guides as a reader does: writes their files, runs their curl commands
+ * against the real service, and compares the shape of the responses with the pages.
  */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -10,7 +9,7 @@ import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { freshFolder, gatehook, startService } from './process.ts'
-import { checkStep, run } from './shell.ts'
+import { checkStep, runSteps } from './shell.ts'
 import { filesOf, stepsOf } from './snippets.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -19,15 +18,15 @@ const referenceScopes = ['users:read', 'users:write', 'orders:read', 'orders:wri
 
 before(() => {
   const { error } = spawnSync('curl', ['--version'])
-  assert.equal(error, undefined, 'curl is not installed; the lines of the guides are run with it')
+  assert.equal(error, undefined, 'curl is not installed; the commands of the guides need it')
 })
 
 async function checkPage(t: TestContext, path: string, folder: string, scopes: readonly string[]) {
   const steps = stepsOf(read(path))
-  assert(steps.length > 0, `${path} has no curl line`)
+  assert(steps.length > 0, `${path} has no curl command`)
   const { url, key } = await startService(t, folder, scopes)
-  const answers = await run(t, steps, { URL: url, KEY: key })
-  for (const [at, step] of steps.entries()) checkStep(step, answers[at]!)
+  const responses = await runSteps(t, steps, { URL: url, KEY: key })
+  for (const [at, step] of steps.entries()) checkStep(step, responses[at]!)
 }
 
 function writeFiles(folder: string, page: string): void {
@@ -37,22 +36,22 @@ function writeFiles(folder: string, page: string): void {
   }
 }
 
-test('README.md: the curl lines answer as shown', async (t) => {
+test('README.md: the curl commands return the responses of the page', async (t) => {
   await checkPage(t, 'README.md', referenceService, referenceScopes)
 })
 
-test('README.md: the declaration is one', async (t) => {
+test('README.md: the declaration is valid', async (t) => {
   const folder = await freshFolder(t)
   writeFiles(folder, read('README.md'))
   const document = JSON.parse(await gatehook('openapi', '--dir', folder))
   assert.equal(typeof document.paths['/api/v1/books'], 'object')
 })
 
-test('docs/guides/lists.md: the curl lines answer as shown', async (t) => {
+test('docs/guides/lists.md: the curl commands return the responses of the page', async (t) => {
   await checkPage(t, 'docs/guides/lists.md', referenceService, referenceScopes)
 })
 
-test('docs/guides/first-api.md: the project it makes answers as shown', async (t) => {
+test('docs/guides/first-api.md: its project returns the responses of the page', async (t) => {
   const folder = join(await freshFolder(t), 'my-api')
   await gatehook('init', folder, '--no-pack')
   writeFiles(folder, read('docs/guides/first-api.md'))

@@ -1,4 +1,4 @@
-/** The real program as a process on a fresh SQLite file, for tests that do what a reader does. */
+/** Starts the real program on a new SQLite file, for tests that follow a page. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,19 +13,19 @@ import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 const MAIN = fileURLToPath(new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url))
 
 /** A test, or a file of tests. */
-type Ending = { after(ending: () => Promise<void>): void }
+type CleanupScope = { after(cleanup: () => Promise<void>): void }
 
-export async function freshFolder(t: Ending): Promise<string> {
+export async function freshFolder(t: CleanupScope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-docs-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** The environment without what would configure the program. */
+/** Returns the environment without the options of the program. */
 export const cleanEnv = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOOK_')))
 
-/** Runs `gatehook …` to its end; gives what it printed. */
+/** Runs `gatehook …` to its end and returns its output. */
 export async function gatehook(...args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...args], {
     env: cleanEnv(),
@@ -33,21 +33,21 @@ export async function gatehook(...args: string[]): Promise<string> {
   return stdout
 }
 
-export interface Running {
+export interface RunningService {
   readonly url: string
-  /** A key of the default customer's test mode, where the sample data is. */
+  /** A key of the default customer's test mode, which has the sample data. */
   readonly key: string
-  /** The operator's key. */
+  /** A key with the scope `admin`. */
   readonly admin: string
 }
 
-/** Starts the service of a folder, seeded; it ends with the test. */
+/** Starts the service of a folder with sample data, and stops it after the test. */
 export async function startService(
-  t: Ending,
+  t: CleanupScope,
   folder: string,
   scopes: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Promise<Running> {
+): Promise<RunningService> {
   const admin = generateApiKey(systemRandom(), 'live')
   const data = await freshFolder(t)
   const child = spawn(process.execPath, [MAIN, 'start', folder, '--port', '0'], {
@@ -64,7 +64,7 @@ export async function startService(
     child.kill('SIGTERM')
     await once(child, 'exit')
   })
-  const url = await listening(child)
+  const url = await waitUntilListening(child)
   const response = await fetch(`${url}/admin/keys`, {
     method: 'POST',
     headers: { 'x-api-key': admin, 'content-type': 'application/json' },
@@ -75,16 +75,16 @@ export async function startService(
   return { url, key, admin }
 }
 
-async function listening(child: ChildProcess): Promise<string> {
-  const said: string[] = []
-  child.stderr!.on('data', (chunk) => said.push(String(chunk)))
+async function waitUntilListening(child: ChildProcess): Promise<string> {
+  const output: string[] = []
+  child.stderr!.on('data', (chunk) => output.push(String(chunk)))
   for await (const line of createInterface({ input: child.stdout! })) {
-    said.push(line)
+    output.push(line)
     const { msg, url } = JSON.parse(line) as { msg?: string; url?: string }
     if (msg === 'listening') {
       child.stdout!.resume()
       return url!
     }
   }
-  throw new Error(`the service did not start:\n${said.join('\n')}`)
+  throw new Error(`the service did not start:\n${output.join('\n')}`)
 }

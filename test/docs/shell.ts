@@ -1,4 +1,4 @@
-/** A page's steps, run in a shell as a reader would; what is shown is compared with what came. */
+/** Runs the steps of a page in a shell, and compares the responses with the page. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { cleanEnv, freshFolder } from './process.ts'
-import { differences, promisedStatus, type Step } from './snippets.ts'
+import { differences, documentedStatus, type Step } from './snippets.ts'
 
 /**
- * Every call leaves its head and its body behind; `marks` says how many there were after each step.
+ * Stores head and body of every response; `marks` has the number of responses after each step.
  */
 const PRELUDE = `set -euo pipefail
 curl() {
@@ -20,18 +20,18 @@ curl() {
 mark() { find "$OUT" -name '*.head' | wc -l >> "$OUT/marks"; }
 `
 
-export interface Answer {
+export interface ShellResponse {
   readonly status: number
   readonly head: string
   readonly body: string
 }
 
-/** Runs a page's steps in one shell, so that variables live on; gives each step's answers. */
-export async function run(
+/** Runs the steps in one shell, which retains variables, and returns the responses of each. */
+export async function runSteps(
   t: TestContext,
   steps: readonly Step[],
   variables: Readonly<Record<string, string>>,
-): Promise<Answer[][]> {
+): Promise<ShellResponse[][]> {
   const out = await freshFolder(t)
   const script = PRELUDE + steps.map((step) => `${step.script}\nmark\n`).join('')
   const env = { ...cleanEnv(), OUT: out, ...variables }
@@ -39,27 +39,31 @@ export async function run(
   const ends = readFileSync(join(out, 'marks'), 'utf8').trim().split('\n').map(Number)
   return ends.map((end, at) =>
     Array.from({ length: end - (ends[at - 1] ?? 0) }, (_, n) =>
-      answerOf(join(out, String((ends[at - 1] ?? 0) + n).padStart(4, '0'))),
+      readResponse(join(out, String((ends[at - 1] ?? 0) + n).padStart(4, '0'))),
     ),
   )
 }
 
-function answerOf(path: string): Answer {
+function readResponse(path: string): ShellResponse {
   const head = readFileSync(`${path}.head`, 'utf8')
   // With `-i` curl writes the head before the body, too.
   const body = readFileSync(`${path}.body`, 'utf8').replace(head, '')
   return { status: Number(/^HTTP\/\S+ (\d+)/.exec(head)?.[1]), head, body }
 }
 
-/** Fails where an answer is not as the page shows it, whatever the values. */
-export function checkStep(step: Step, answers: readonly Answer[]): void {
-  const last = answers.at(-1)
+/** Fails if a response has another status, header or shape than the page; values may differ. */
+export function checkStep(step: Step, responses: readonly ShellResponse[]): void {
+  const last = responses.at(-1)
   assert(last, `no curl ran in:\n${step.script}`)
-  for (const answer of answers) {
-    const promised: number | undefined = answer === last ? promisedStatus(step.json) : undefined
+  for (const response of responses) {
+    const documented: number | undefined =
+      response === last ? documentedStatus(step.json) : undefined
     const fits: boolean =
-      promised === undefined ? /^2/.test(`${answer.status}`) : answer.status === promised
-    assert(fits, `${answer.status} instead of ${promised ?? '2xx'}:\n${step.script}${answer.body}`)
+      documented === undefined ? /^2/.test(`${response.status}`) : response.status === documented
+    assert(
+      fits,
+      `${response.status} instead of ${documented ?? '2xx'}:\n${step.script}${response.body}`,
+    )
   }
   for (const name of step.headers) {
     assert.match(last.head.toLowerCase(), new RegExp(`^${name}:`, 'm'), step.script)

@@ -1,24 +1,26 @@
-/** What holds the docs to the service can itself fail: each kind of lie is seen. */
+/** The comparison of pages with the service detects each kind of difference. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { differences, promisedStatus, stepsOf } from './snippets.ts'
+import { differences, documentedStatus, stepsOf } from './snippets.ts'
 
-const real = { data: [{ id: 1, note: null }], has_more: true }
+const actual = { data: [{ id: 1, note: null }], has_more: true }
 
-test('what fits has no differences, whatever the values', () => {
-  assert.deepEqual(differences({ data: [{ id: 7, note: null }], has_more: false }, real), [])
+test('an equal shape has no differences, whatever the values', () => {
+  assert.deepEqual(differences({ data: [{ id: 7, note: null }], has_more: false }, actual), [])
 })
 
-test('a member too many, one too few, another kind, an emptied list are told', () => {
-  assert.deepEqual(differences({ ...real, total: 1 }, real), ['/total is shown and is not there'])
-  assert.deepEqual(differences({ data: real.data }, real), ['/has_more is not shown'])
-  assert.deepEqual(differences({ ...real, has_more: 'yes' }, real), [
-    '/has_more is shown as string and is boolean',
+test('an additional, missing or other member and an empty list are differences', () => {
+  assert.deepEqual(differences({ ...actual, total: 1 }, actual), [
+    '/total is documented but absent',
   ])
-  assert.deepEqual(differences({ ...real, data: [] }, real), ['/data is shown empty'])
+  assert.deepEqual(differences({ data: actual.data }, actual), ['/has_more is not documented'])
+  assert.deepEqual(differences({ ...actual, has_more: 'yes' }, actual), [
+    '/has_more is documented as string and is boolean',
+  ])
+  assert.deepEqual(differences({ ...actual, data: [] }, actual), ['/data is documented as empty'])
 })
 
-test('a step is its curl lines and the answer behind them; other shell lines are none', () => {
+test('a step is a block with curl and the response after it', () => {
   const page = [
     '```sh\nnpm start\n```',
     '```sh\nKEY=x\ncurl "$URL/a"\n```',
@@ -28,6 +30,6 @@ test('a step is its curl lines and the answer behind them; other shell lines are
   const steps = stepsOf(page)
   const json = { error: 'not_found', status: 404 }
   assert.deepEqual(steps, [{ script: 'curl "$URL/a"\n', json, headers: ['etag'] }])
-  assert.equal(promisedStatus(steps[0]?.json), 404)
-  assert.equal(promisedStatus(real), undefined)
+  assert.equal(documentedStatus(steps[0]?.json), 404)
+  assert.equal(documentedStatus(actual), undefined)
 })

@@ -1,17 +1,17 @@
-/** Pages of the docs as their blocks; whether a shown answer has the shape of a real one. Pure. */
+/** Parses the fenced blocks of a page, and compares documented responses with actual ones. Pure. */
 
 export interface Block {
-  /** What stands after the three backticks. */
+  /** The word after the three backticks. */
   readonly language: string
   readonly text: string
 }
 
 function blocksOf(markdown: string): Block[] {
-  const found = markdown.matchAll(/^```([a-z]*)\n(.*?)^```$/gms)
-  return [...found].map(([, language, text]) => ({ language: language!, text: text! }))
+  const blocks = markdown.matchAll(/^```([a-z]*)\n(.*?)^```$/gms)
+  return [...blocks].map(([, language, text]) => ({ language: language!, text: text! }))
 }
 
-/** Lines to run in a shell, and what the page shows of the answer to the last of them. */
+/** Commands for a shell, and the documented response to the last of them. */
 export interface Step {
   readonly script: string
   readonly json: unknown
@@ -21,13 +21,13 @@ export interface Step {
 
 const ADDRESS = /^(URL|KEY|HOOK|ID)=/
 
-/** The `sh` blocks that call with curl, each with the `json` and `http` blocks right behind it. */
+/** Returns the `sh` blocks with curl, each with the `json` and `http` blocks that follow it. */
 export function stepsOf(markdown: string): Step[] {
   const steps: { script: string; json: unknown; headers: string[] }[] = []
   let current: (typeof steps)[number] | undefined
   for (const { language, text } of blocksOf(markdown)) {
     if (language === 'sh') {
-      // The reader's own address and key are the test's.
+      // The test supplies the address and the key of the reader.
       const lines = text.split('\n').filter((line) => !ADDRESS.test(line))
       const calls = /\bcurl\b/.test(lines.join('\n'))
       current = calls ? { script: lines.join('\n'), json: undefined, headers: [] } : undefined
@@ -42,7 +42,7 @@ export function stepsOf(markdown: string): Step[] {
   return steps
 }
 
-/** Files a page tells the reader to write: `ts` blocks that begin with a comment of their path. */
+/** Returns the files of a page: `ts` blocks that begin with a comment of their path. */
 export function filesOf(markdown: string): { path: string; text: string }[] {
   return blocksOf(markdown).flatMap(({ language, text }) => {
     const path = language === 'ts' ? /^\/\/ (\S+\.ts)\n/.exec(text)?.[1] : undefined
@@ -50,8 +50,8 @@ export function filesOf(markdown: string): { path: string; text: string }[] {
   })
 }
 
-/** The status a shown answer promises: what an error says of itself, else any success. */
-export function promisedStatus(json: unknown): number | undefined {
+/** Returns the status in a documented error; undefined for a success. */
+export function documentedStatus(json: unknown): number | undefined {
   const status = (json as { error?: unknown; status?: unknown } | undefined)?.status
   return typeof status === 'number' && status >= 400 ? status : undefined
 }
@@ -60,27 +60,31 @@ const kindOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 
 /**
- * How `shown` differs from `real`; empty where it fits. Members are the same on both sides and of
- * the same kinds; of an array the page may show fewer elements, but none where there are
- * some is a lie.
+ * Lists the differences between the shape of a documented and an actual response. Members and their
+ * kinds must be equal. A documented array may have fewer elements than the actual one, but must not
+ * be empty if the actual one has elements.
  */
-export function differences(shown: unknown, real: unknown, at = ''): string[] {
-  const [expected, found] = [kindOf(shown), kindOf(real)]
-  if (expected !== found) return [`${at || '/'} is shown as ${expected} and is ${found}`]
-  if (Array.isArray(shown) && Array.isArray(real)) {
-    if (shown.length > real.length) return [`${at} shows ${shown.length} of ${real.length}`]
-    if (shown.length === 0 && real.length > 0) return [`${at} is shown empty`]
-    return shown.flatMap((one, n) => differences(one, real[n], `${at}/${n}`))
+export function differences(documented: unknown, actual: unknown, at = ''): string[] {
+  const [expectedKind, actualKind] = [kindOf(documented), kindOf(actual)]
+  if (expectedKind !== actualKind) {
+    return [`${at || '/'} is documented as ${expectedKind} and is ${actualKind}`]
   }
-  if (expected !== 'object') return []
-  const [left, right] = [shown as Record<string, unknown>, real as Record<string, unknown>]
+  if (Array.isArray(documented) && Array.isArray(actual)) {
+    if (documented.length > actual.length) {
+      return [`${at} documents ${documented.length} of ${actual.length} elements`]
+    }
+    if (documented.length === 0 && actual.length > 0) return [`${at} is documented as empty`]
+    return documented.flatMap((element, n) => differences(element, actual[n], `${at}/${n}`))
+  }
+  if (expectedKind !== 'object') return []
+  const [left, right] = [documented as Record<string, unknown>, actual as Record<string, unknown>]
   const missing = Object.keys(right).filter((name) => !Object.hasOwn(left, name))
   return [
-    ...missing.map((name) => `${at}/${name} is not shown`),
+    ...missing.map((name) => `${at}/${name} is not documented`),
     ...Object.keys(left).flatMap((name) =>
       Object.hasOwn(right, name)
         ? differences(left[name], right[name], `${at}/${name}`)
-        : [`${at}/${name} is shown and is not there`],
+        : [`${at}/${name} is documented but absent`],
     ),
   ]
 }
