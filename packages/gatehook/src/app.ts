@@ -220,7 +220,8 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
   const signIn = { administration, record, perform, list, tokens, catalog }
   const { people, consoleSessions, hasher, devices } = assemblePeople(foundation, signIn)
   const verifiers: CredentialVerifiers = {
-    apikey: ({ value }, call) => prepared.keys.verify(value, call.address),
+    apikey: ({ value }, call) =>
+      foundation.processKeys?.get(value) ?? prepared.keys.verify(value, call.address),
     bearer: ({ value }) => tokens.verifyAccessToken(value),
     basic: people.basic,
   }

@@ -21,7 +21,7 @@ export const CALLERS = {
     means: 'loopback without a credential; from elsewhere a credential with the scope',
   },
   credential: {
-    kinds: ['key', 'client', 'person', 'application'],
+    kinds: ['key', 'client', 'person', 'application', 'cli'],
     means: 'every valid credential: key, client, person, third-party application',
   },
   account: {
@@ -29,7 +29,7 @@ export const CALLERS = {
     means: 'a person in a first-party session (login, Basic, or a client with `first_party: true`)',
   },
   administration: {
-    kinds: ['key', 'client', 'person', 'application', 'operator'],
+    kinds: ['key', 'client', 'person', 'application', 'operator', 'cli'],
     means: 'a credential with the scope, or an operator signed in to the console',
   },
   console: { kinds: ['operator'], means: 'an operator signed in to the console' },

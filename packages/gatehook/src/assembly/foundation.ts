@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import type { Endpoint, Route } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
+import type { Principal } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Service } from '../resources/service.ts'
@@ -30,6 +31,8 @@ export interface AppOptions {
   readonly seed?: boolean | 'first'
   /** Creates a test key on the first start and returns its text, which the operator sees once. */
   readonly testKey?: boolean
+  /** API keys that are valid in this process only: the command line sends them with `inject`. */
+  readonly processKeys?: ReadonlyMap<string, Principal>
   /** Receives a line for each step of the start that may take long: migrations, sample data. */
   readonly onProgress?: (line: string) => void
 }

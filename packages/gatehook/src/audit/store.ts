@@ -13,7 +13,7 @@ import type { AuditContent } from './chain.ts'
 
 /** The principal of an audit row: a credential's, an operator, the command line or the engine. */
 export interface AuditPrincipal {
-  readonly kind: Principal['kind'] | 'cli' | 'system' | 'anonymous'
+  readonly kind: Principal['kind'] | 'system' | 'anonymous'
   /** `Principal.subject`; the account name for `cli`, the part of the engine for `system`. */
   readonly id: string
   /** The name of the key, client, person or operator at that time. */

@@ -1,66 +1,96 @@
 /**
- * The API as a command calls it. With `--url` or `GATEHOOK_API_KEY`: a running node, over HTTP.
- * Without: the database this folder's configuration names, in this process, by the same handlers,
- * with a key lent for the length of the command.
+ * The HTTP API as commands call it. With `--url`, a request goes to a running node. Without it, the
+ * command opens the local installation without a port and sends the same request in its process.
  */
-
-import type { Administration } from '../access/administration.ts'
+import { userInfo } from 'node:os'
+import { customerId, DEFAULT_CUSTOMER } from '../access/administration.ts'
 import { createKey, revokeKey } from '../access/keys.ts'
+import { findCustomer } from '../access/store.ts'
 import type { App } from '../app.ts'
 import { publicUrlOf } from '../config/config.ts'
 import { environmentKey, readConfig } from '../config/environment.ts'
 import type { OptionName } from '../config/options.ts'
+import { formatKey } from '../kernel/api-key-format.ts'
+import { wallClock } from '../kernel/clock.ts'
+import { type Mode, type Principal, scopeOf } from '../kernel/principal.ts'
+import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
+import { scopesOf } from '../resources/scopes.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
-import type { CommandSpec, Input } from './command.ts'
-import { cliActor, cliCaller, engineOptions, withApp } from './engine.ts'
-
-import { serviceOf } from './load.ts'
-import { CommandError } from './mistake.ts'
-import { type Ask, messageOf, type Reply, remoteAsk } from './remote.ts'
-import { commandsWith } from './runner.ts'
-
-/** Options of every command that calls the API. */
-export const apiOptions: NonNullable<CommandSpec['options']> = [
-  ...engineOptions,
-  ['--url <URL>', 'a running node, with the key in GATEHOOK_API_KEY (default: this database)'],
-  ['--mode <MODE>', 'test (default) or live, where no key is given'],
-  ['--customer <ID>', 'whose data (default: default), where no key is given'],
-]
+import { type CommandSpec, commandsOn, type Input } from './command.ts'
+import { CommandError, EXIT, UsageError } from './errors.ts'
+import {
+  type ApiResponse,
+  type JsonBody,
+  messagesOf,
+  remoteSender,
+  type SendRequest,
+} from './http-client.ts'
+import { cliActor, cliCaller, installationOptions, type Opening, withApp } from './installation.ts'
+import { serviceOf } from './service-file.ts'
 
 export interface Api {
   readonly service: ServiceDefinition
-  /** The answer's body; throws a `CommandError` with what the API says where it refuses. */
-  call(method: string, path: string, body?: unknown): Promise<Reply['body']>
+  /** Resolves with the body of the response. Throws `ApiError`. */
+  request(method: string, path: string, body?: unknown): Promise<JsonBody>
+  /** Resolves with at most `max` rows of a list, page by page. */
+  list(path: string, max?: number): Promise<JsonBody[]>
+  /** The server's time in milliseconds; a test clock counts. */
+  now(): Promise<number>
 }
 
-const LOAN_MS = 24 * 3_600_000
-
-interface Loan {
-  readonly id: string
-  readonly key: string
-}
-
-/** The acts on keys, of which no receiver is told: a loan would be noise in what it shows. */
-const quietly = ({ administration: { record: _, ...silent } }: App): Administration => silent
-
-/** A key that only this command has. It ends by itself where the command cannot give it back. */
-async function lend(app: App, input: Input, scopes?: readonly string[]): Promise<Loan> {
-  const administration = quietly(app)
-  const all = [...administration.scopes].filter((scope) => scope !== 'admin')
-  const wish = {
-    name: 'gatehook command line',
-    scopes: scopes ?? all,
-    mode: input.options.mode ?? 'test',
-    customer: input.options.customer,
-    expires_at: isoTime(administration.clock.now() + LOAN_MS),
+/** The API rejected a request. */
+export class ApiError extends CommandError {
+  readonly response: ApiResponse
+  constructor(sentences: string | readonly string[], exit: number, response: ApiResponse) {
+    super(sentences, exit)
+    this.response = response
   }
-  return createKey(administration, wish, cliCaller())
 }
 
-const giveBack = (app: App, { id }: Loan) => revokeKey(quietly(app), id, { actor: cliActor() })
+const urlOption = [
+  '--url <URL>',
+  'a running node; the key is in GATEHOOK_API_KEY (default: the local database)',
+] as const
 
-/** Where a running node is, and the key for it that was given, if one was. */
+/** Options of commands on a customer's data. */
+export const customerOptions: NonNullable<CommandSpec['options']> = [
+  ...installationOptions,
+  urlOption,
+  ['--mode <MODE>', 'test (default) or live, without a key'],
+  ['--customer <ID>', 'the customer (default: default), without a key'],
+]
+
+/** Commands of administration, `/admin/…`. They are local unless `--url` names a node. */
+export const administration = commandsOn<Api, Opening>(
+  (input, use, opening) =>
+    input.options.url === undefined
+      ? withLocalApi(input, DEFAULT_CUSTOMER, 'live', use, opening)
+      : withRemoteApi(input, use),
+  { options: [...installationOptions, urlOption], config: ['databaseUrl'] },
+)
+
+/**
+ * Commands on the data of one customer. They are local unless `--url` or `GATEHOOK_API_KEY` is set.
+ *
+ * @param config - configuration flags of the node that `--help` lists
+ */
+export const customerCommands = (...config: readonly OptionName[]) =>
+  commandsOn<Api>(
+    (input, use) => {
+      const { url, mode = 'test', customer = DEFAULT_CUSTOMER } = input.options
+      if (url !== undefined || environmentKey() !== undefined) return withRemoteApi(input, use)
+      if (mode !== 'test' && mode !== 'live') throw invalidMode(mode)
+      return withLocalApi(input, customerId(String(customer)), mode, use)
+    },
+    { options: customerOptions, config: ['databaseUrl', 'host', 'port', ...config] },
+  )
+
+/** The error for a `--mode` that is neither `live` nor `test`. */
+export const invalidMode = (mode: unknown): UsageError =>
+  new UsageError(`--mode is "${mode}"; expected live or test.`)
+
+/** Returns the URL of a running node and the key of the environment. */
 export function nodeOf(input: Input): { url: string; key: string | undefined } {
   const config = readConfig(input.flags)
   const url = String(input.options.url ?? publicUrlOf(config, config.port)).replace(/\/+$/, '')
@@ -68,94 +98,161 @@ export function nodeOf(input: Input): { url: string; key: string | undefined } {
   return { url, key: environmentKey() }
 }
 
-/** A key for a running node: the one given, or one lent from the database both share. */
-export async function borrowKey(
-  input: Input,
-  scopesOf: (service: ServiceDefinition) => readonly string[],
-): Promise<{ key: string; giveBack: () => Promise<void> }> {
-  const { key } = nodeOf(input)
-  if (key !== undefined) return { key, giveBack: async () => undefined }
-  if (input.options.url !== undefined) throw new CommandError('Set GATEHOOK_API_KEY for --url.')
-  const loan = await withApp(input, (app) => lend(app, input, scopesOf(app.service)))
-  return { key: loan.key, giveBack: () => withApp(input, (app) => giveBack(app, loan)) }
-}
+const missingKey = () => new CommandError('Set GATEHOOK_API_KEY for --url.')
 
-/** Calls the API as long as `use` runs. */
-async function withApi<T>(input: Input, use: (api: Api) => Promise<T> | T): Promise<T> {
+async function withRemoteApi<T>(input: Input, use: (api: Api) => Promise<T>): Promise<T> {
   const { url, key } = nodeOf(input)
-  if (key !== undefined || input.options.url !== undefined) {
-    if (key === undefined) throw new CommandError('Set GATEHOOK_API_KEY for --url.')
-    const service = await serviceOf(input)
-    return use(apiOf(service.definition, remoteAsk(url, key)))
-  }
-  return withApp(input, async (app) => {
-    const loan = await lend(app, input)
-    try {
-      return await use(apiOf(app.service, localAsk(app, loan.key)))
-    } finally {
-      await giveBack(app, loan)
-    }
-  })
+  if (key === undefined) throw missingKey()
+  const { definition } = await serviceOf(input)
+  return use(apiOf(definition, remoteSender(url, key)))
 }
 
-/** Commands that call the API. `more`: what its node is configured by, for their help. */
-export const apiCommands = (...more: readonly OptionName[]) =>
-  commandsWith(withApi, {
-    options: apiOptions,
-    config: ['databaseUrl', 'host', 'port', ...more],
-  })
+/** Authenticates with a key that exists in this process only. */
+async function withLocalApi<T>(
+  input: Input,
+  customer: string,
+  mode: Mode,
+  use: (api: Api) => Promise<T>,
+  opening?: Opening,
+): Promise<T> {
+  const key = formatKey(systemRandom(), mode)
+  const processKeys = new Map<string, Principal>()
+  return withApp(
+    input,
+    async (app) => {
+      processKeys.set(key, await localPrincipal(app, customer, mode))
+      const config = readConfig(input.flags)
+      const { host } = new URL(publicUrlOf(config, config.port))
+      return use(apiOf(app.service, localSender(app, { host, 'x-api-key': key })))
+    },
+    { ...opening, processKeys },
+  )
+}
 
-function localAsk(app: App, key: string): Ask {
+/** Returns the account that runs the command, with all scopes. */
+async function localPrincipal(app: App, customer: string, mode: Mode): Promise<Principal> {
+  const row = await findCustomer(app.db, customer)
+  if (!row) throw new UsageError(`There is no customer ${customer}.`)
+  const { scopes } = app.administration
+  const subject = userInfo().username
+  return { customer, mode, scope: scopeOf(row.no, mode), kind: 'cli', subject, scopes }
+}
+
+function localSender(app: App, credential: Readonly<Record<string, string>>): SendRequest {
   return async (method, path, body) => {
-    const reply = await app.inject({
+    const hasBody = body !== undefined
+    const headers = { ...credential, ...(hasBody && { 'content-type': 'application/json' }) }
+    const { statusCode, body: text } = await app.inject({
       method: method as 'GET',
       url: path,
-      headers: {
-        host: 'localhost',
-        'x-api-key': key,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { payload: JSON.stringify(body) }),
+      headers,
+      ...(hasBody && { payload: JSON.stringify(body) }),
     })
-    return { status: reply.statusCode, body: reply.body === '' ? undefined : reply.json() }
+    return { status: statusCode, body: text === '' ? undefined : JSON.parse(text) }
   }
 }
 
-const thing: Readonly<Record<string, string>> = {
-  webhooks: 'registration',
-  deliveries: 'delivery',
-  events: 'event',
+/** Nouns by path, for the message of a 404. */
+const nouns: Readonly<Record<string, string>> = {
+  '/webhooks': 'registration',
+  '/deliveries': 'delivery',
+  '/events': 'event',
+  '/admin/keys': 'key',
+  '/admin/clients': 'client',
+  '/admin/customers': 'customer',
+  '/admin/users': 'person',
+  '/admin/versions': 'version',
 }
 
-/** What a 404 means to whoever typed an id. Rows of another customer or mode are a 404, too. */
-function missing(path: string): string {
-  const [, room = '', id] = path.split(/[/?]/)
-  if (thing[room] === undefined || !id) return `There is nothing at ${path}.`
-  return `There is no ${thing[room]} ${decodeURIComponent(id)} in this mode of this customer.`
+function notFoundMessage(path: string): string {
+  const [, collection = '', id] = /^((?:\/admin)?\/[^/?]+)(?:\/([^/?]+))?/.exec(path) ?? []
+  const noun = nouns[collection]
+  if (!noun || !id) return `There is nothing at ${path}.`
+  const scope = collection.startsWith('/admin') ? '' : ' in this mode of this customer'
+  return `There is no ${noun} ${decodeURIComponent(id)}${scope}.`
 }
 
-const apiOf = (service: ServiceDefinition, ask: Ask): Api => ({
-  service,
-  async call(method, path, body) {
-    const reply = await ask(method, path, body)
-    if (reply.status < 400) return reply.body
-    if (reply.status === 404) throw new CommandError(missing(path))
-    throw new CommandError(messageOf(reply.body, reply.status))
-  },
-})
-
-const PAGE = 100
-
-/** Rows of a list, at most `most`, page by page. */
-export async function listed(api: Api, path: string, most: number): Promise<Reply['body'][]> {
-  const rows: Reply['body'][] = []
-  let cursor: string | null = null
-  do {
-    const limit = `limit=${Math.min(PAGE, most - rows.length)}`
-    const query: string = cursor === null ? limit : `${limit}&cursor=${cursor}`
-    const page = await api.call('GET', `${path}${path.includes('?') ? '&' : '?'}${query}`)
-    rows.push(...page.data)
-    cursor = page.next_cursor
-  } while (cursor !== null && rows.length < most)
-  return rows
+function errorOf(path: string, response: ApiResponse): ApiError {
+  const { status, body } = response
+  if (status === 404) return new ApiError(notFoundMessage(path), EXIT.failed, response)
+  const messages = messagesOf(body, status)
+  const isAdministration = path.startsWith('/admin/')
+  const isUsage = isAdministration && (status === 400 || status === 422)
+  const sentences = isAdministration ? messages : messages[0]!
+  return new ApiError(sentences, isUsage ? EXIT.usage : EXIT.failed, response)
 }
+
+const PAGE_SIZE = 100
+
+function apiOf(service: ServiceDefinition, send: SendRequest): Api {
+  const request: Api['request'] = async (method, path, body) => {
+    const response = await send(method, path, body)
+    if (response.status >= 400) throw errorOf(path, response)
+    return response.body
+  }
+  return {
+    service,
+    request,
+    async list(path, max = Number.POSITIVE_INFINITY) {
+      const rows: JsonBody[] = []
+      let cursor: string | null = null
+      do {
+        const query = new URLSearchParams({ limit: String(Math.min(PAGE_SIZE, max - rows.length)) })
+        if (cursor !== null) query.set('cursor', cursor)
+        const page = await request('GET', `${path}${path.includes('?') ? '&' : '?'}${query}`)
+        rows.push(...page.data)
+        cursor = page.next_cursor
+      } while (cursor !== null && rows.length < max)
+      return rows
+    },
+    async now() {
+      const { status, body } = await send('GET', '/admin/clock')
+      return status === 200 ? Date.parse(body.now) : wallClock.now()
+    },
+  }
+}
+
+const LOAN_MS = 24 * 3_600_000
+
+/** A key of the database, for a running node that shares it. */
+interface BorrowedKey {
+  readonly key: string
+  /** Revokes the key. It expires after 24 h in any case. */
+  readonly giveBack: () => Promise<void>
+}
+
+/**
+ * Returns the key of the environment. Without one, creates a key in the database that the running
+ * node shares.
+ *
+ * @param neededScopes - the scopes of a created key
+ */
+export async function borrowKey(
+  input: Input,
+  neededScopes: (service: ServiceDefinition) => readonly string[],
+): Promise<BorrowedKey> {
+  const { key } = nodeOf(input)
+  if (key !== undefined) return { key, giveBack: async () => undefined }
+  if (input.options.url !== undefined) throw missingKey()
+  // Receivers are not notified of the key: such events would be noise in the output.
+  const silent = ({ administration: { record: _, ...sources } }: App) => sources
+  const created = await withApp(input, (app) => {
+    const sources = silent(app)
+    const body = {
+      name: 'gatehook command line',
+      scopes: neededScopes(app.service),
+      mode: input.options.mode ?? 'test',
+      customer: input.options.customer,
+      expires_at: isoTime(sources.clock.now() + LOAN_MS),
+    }
+    return createKey(sources, body, cliCaller())
+  })
+  return {
+    key: created.key,
+    giveBack: () =>
+      withApp(input, (app) => revokeKey(silent(app), created.id, { actor: cliActor() })),
+  }
+}
+
+/** Every scope that a credential of the service can hold. */
+export const declaredScopes = ({ service }: Api): Set<string> => scopesOf(service)

@@ -14,13 +14,13 @@ import {
   restoreSqlite,
   totalRows,
 } from '../storage/sqlite-backup.ts'
-import { databaseExists } from './checks.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { CommandError } from './mistake.ts'
+import { databaseExists } from './doctor-checks.ts'
+import { CommandError } from './errors.ts'
 import { bold, yellow } from './output.ts'
+import { packageVersion } from './own-package.ts'
 import { pgDumpAdvice } from './postgres-tools.ts'
 import { createProgress } from './progress.ts'
-import { packageVersion } from './version.ts'
 
 const number = (count: number): string => count.toLocaleString('en')
 

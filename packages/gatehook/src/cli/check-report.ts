@@ -1,4 +1,4 @@
-/** What `gatehook check` says, for people who see it for the first time. Pure. */
+/** The text of `gatehook check`, for a reader who sees it for the first time. Pure. */
 import type { Remedy, VersionCompatibility } from '../gate/compatibility.ts'
 import type { OperationFinding } from '../gate/finding.ts'
 import type { VersionCaller } from '../versions/store.ts'
@@ -6,11 +6,11 @@ import { alarm, bold, cyan, dim, green } from './output.ts'
 
 export interface Checked {
   readonly verdicts: readonly VersionCompatibility[]
-  /** Undefined where nothing breaks. */
+  /** Undefined if no change breaks a caller. */
   readonly mend: Remedy | undefined
-  /** What breaks still once the stubs stand in the declaration. */
+  /** Breaks that remain with the stubs in the declaration. */
   readonly remaining: readonly VersionCompatibility[]
-  /** Versions that are declared and not promised yet. */
+  /** Declared versions that the lock file does not contain. */
   readonly unlocked: readonly string[]
 }
 
@@ -19,30 +19,32 @@ export interface VersionCallers {
   readonly callers: readonly VersionCaller[]
 }
 
-interface Report extends Checked {
-  /** Undefined where no ledger can be read. */
+interface CheckReport extends Checked {
+  /** Undefined without a readable database. */
   readonly callers: readonly VersionCallers[] | undefined
-  /** The lock, as a path from here. */
+  /** Path of the lock file, relative to the working directory. */
   readonly file: string
   /** `YYYY-MM-DD`. */
   readonly today: string
-  readonly update: { readonly asked: boolean; readonly done: boolean }
+  /** `requested`: `--update` was given. `done`: the lock file was written. */
+  readonly update: { readonly requested: boolean; readonly done: boolean }
 }
 
-export function reportOf(report: Report): string {
+export function reportOf(report: CheckReport): string {
   const broken = report.verdicts.filter(({ breaks }) => breaks.length > 0)
-  return (broken.length > 0 ? refusal(report, broken) : fine(report)).join('\n')
+  return (broken.length > 0 ? breakLines(report, broken) : passLines(report)).join('\n')
 }
 
-function fine({ verdicts, unlocked, file, update }: Report): string[] {
-  const additions = together(verdicts, ({ additions }) => additions)
-  const held = verdicts.map(({ version }) => version)
+function passLines({ verdicts, unlocked, file, update }: CheckReport): string[] {
+  const additions = mergedFindings(verdicts, ({ additions }) => additions)
+  const locked = verdicts.map(({ version }) => version)
   const lines =
-    held.length > 0 ? [`${green('ok')} ${list(held)}: nothing that breaks a caller.`] : []
-  if (additions.length > 0) lines.push('', bold('New, and harmless:'), ...additions.flatMap(told))
+    locked.length > 0 ? [`${green('ok')} ${list(locked)}: no change breaks a caller.`] : []
+  if (additions.length > 0)
+    lines.push('', bold('New, and harmless:'), ...additions.flatMap(findingLines))
   if (update.done) {
-    const kept = list([...held, ...unlocked])
-    return [...lines, '', `Wrote ${bold(file)}: ${kept} as promised from now on. Commit it.`]
+    const promised = list([...locked, ...unlocked])
+    return [...lines, '', `Wrote ${bold(file)}: it now promises ${promised}. Commit it.`]
   }
   if (unlocked.length > 0) {
     const [are, they] = unlocked.length > 1 ? ['are', 'they'] : ['is', 'it']
@@ -52,91 +54,94 @@ function fine({ verdicts, unlocked, file, update }: Report): string[] {
     )
   }
   if (additions.length + unlocked.length > 0) {
-    lines.push(dim(`Once they are released: ${cyan('gatehook check --update')} writes them down.`))
+    lines.push(dim(`Once they are released: ${cyan('gatehook check --update')} adds them.`))
   }
   return lines
 }
 
-function refusal(report: Report, broken: readonly VersionCompatibility[]): string[] {
+function breakLines(report: CheckReport, broken: readonly VersionCompatibility[]): string[] {
   const { callers, file, update } = report
   const versions = list(broken.map(({ version }) => version))
   return [
     `${alarm('✗')} ${bold(`This change breaks programs that call ${versions}.`)}`,
     '',
-    ...together(broken, ({ breaks }) => breaks).flatMap(told),
+    ...mergedFindings(broken, ({ breaks }) => breaks).flatMap(findingLines),
     '',
     ...callerLines(callers),
-    ...mendLines(report, versions),
-    ...(update.asked ? ['', `${file} was not written: it holds what callers were promised.`] : []),
+    ...remedyLines(report, versions),
+    ...(update.requested
+      ? ['', `${file} was not written: it contains the promises to callers.`]
+      : []),
     '',
     dim(`A version that was never released may change: take its part out of ${file} first.`),
   ]
 }
 
-interface Line {
+interface MergedFinding {
   readonly sentence: string
   readonly versions: readonly string[]
   readonly operations: readonly string[]
 }
 
-const bare = (text: string) => text.replace(/\/api\/v\d+/g, '')
+const withoutVersion = (text: string) => text.replace(/\/api\/v\d+/g, '')
 
-/** The same sentence about several versions is told once. */
-function together(
+/** Merges equal sentences about several versions; the most frequent first. */
+function mergedFindings(
   verdicts: readonly VersionCompatibility[],
-  of: (one: VersionCompatibility) => readonly OperationFinding[],
-): Line[] {
+  of: (verdict: VersionCompatibility) => readonly OperationFinding[],
+): MergedFinding[] {
   const lines = new Map<string, { versions: string[]; operations: Set<string> }>()
   for (const verdict of verdicts) {
     for (const { sentence, operations } of of(verdict)) {
-      const key = bare(sentence)
+      const key = withoutVersion(sentence)
       if (!lines.has(key)) lines.set(key, { versions: [], operations: new Set() })
       const line = lines.get(key)!
       if (!line.versions.includes(verdict.version)) line.versions.push(verdict.version)
-      for (const one of operations) line.operations.add(bare(one))
+      for (const operation of operations) line.operations.add(withoutVersion(operation))
     }
   }
   return [...lines]
-    .map(([sentence, one]) => ({ ...one, sentence, operations: [...one.operations] }))
-    .sort((one, other) => other.operations.length - one.operations.length)
+    .map(([sentence, line]) => ({ ...line, sentence, operations: [...line.operations] }))
+    .sort((a, b) => b.operations.length - a.operations.length)
 }
 
-const OPERATIONS_SHOWN = 4
+const MAX_OPERATIONS = 4
 
-function told({ sentence, versions, operations }: Line): string[] {
-  const some = operations.slice(0, OPERATIONS_SHOWN).join(', ')
-  const more = operations.length - OPERATIONS_SHOWN
-  const named = operations.length === 1 && sentence.includes(some)
-  const where = named ? '' : more > 0 ? `${some} and ${more} more` : some
-  return [`  ${sentence}`, dim(`    ${versions.join(', ')}${where ? ` · ${where}` : ''}`)]
+function findingLines({ sentence, versions, operations }: MergedFinding): string[] {
+  const names = operations.slice(0, MAX_OPERATIONS).join(', ')
+  const more = operations.length - MAX_OPERATIONS
+  const isNamed = operations.length === 1 && sentence.includes(names)
+  const place = isNamed ? '' : more > 0 ? `${names} and ${more} more` : names
+  return [`  ${sentence}`, dim(`    ${versions.join(', ')}${place ? ` · ${place}` : ''}`)]
 }
 
-function callerLines(callers: Report['callers']): string[] {
-  if (!callers)
-    return [dim('Who calls them is not known here: there is no database with a ledger.'), '']
+function callerLines(callers: CheckReport['callers']): string[] {
+  if (!callers) return [dim('Callers are unknown: there is no database with usage counts.'), '']
   const lines = callers.flatMap(({ version, callers: all }) =>
     all.map(({ customer, name, count, last_at }) => {
-      const who = name ? `${name} (${customer})` : customer
+      const caller = name ? `${name} (${customer})` : customer
       const last = new Date(Number(last_at)).toISOString().slice(0, 10)
-      return `  ${version}  ${who}: ${count} calls, the last on ${last}`
+      return `  ${version}  ${caller}: ${count} requests, the last on ${last}`
     }),
   )
   return [
-    bold('Who calls them (last 30 days):'),
-    ...(lines.length > 0 ? lines : ['  nobody, as far as this database knows']),
+    bold('Callers (last 30 days):'),
+    ...(lines.length > 0 ? lines : ['  none in this database']),
     '',
   ]
 }
 
-function mendLines({ mend, remaining, today, verdicts }: Report, versions: string): string[] {
-  const left = together(remaining, ({ breaks }) => breaks)
+function remedyLines(
+  { mend, remaining, today, verdicts }: CheckReport,
+  versions: string,
+): string[] {
+  const left = mergedFindings(remaining, ({ breaks }) => breaks)
   if (!mend || mend.stubs.length === 0) {
     return [
       bold('What to do'),
       ...wrapped(
-        'No .before() can mend this: put it back as it was, or add the new beside the old. If a ' +
-          '.before() of a released version was edited: it stays as it is; a further one comes on ' +
-          'top.',
+        'No .before() can bridge this change: undo it, or add the new field beside the old one. ' +
+          'Never edit the .before() of a released version; add another one above it.',
       ),
     ]
   }
@@ -154,8 +159,8 @@ function mendLines({ mend, remaining, today, verdicts }: Report, versions: strin
   }
   const sql = stubs.flatMap((stub) => stub.sql)
   if (sql.length > 0) {
-    const how = 'Rows that exist need a migration in service({ migrations: […] }), with'
-    steps.push([how, '', ...code(sql.join('\n'))])
+    const instruction = 'Existing rows need a migration in service({ migrations: […] }), with'
+    steps.push([instruction, '', ...code(sql.join('\n'))])
   }
   const supported = verdicts.length > 1 && fresh
   const oldest = verdicts[0]!.version
@@ -163,20 +168,24 @@ function mendLines({ mend, remaining, today, verdicts }: Report, versions: strin
   return [
     bold('How to keep the promise'),
     ...wrapped(
-      `${versions} ${versions === base ? 'is' : 'are'} released: what they take and show stays. ` +
-        `A new shape is a new version, ${version}; .before() tells how callers of ${base} go on ` +
-        'seeing theirs. Say in `why` what they should know: it is their changelog.',
+      `${versions} ${versions === base ? 'is' : 'are'} released: requests and responses must not ` +
+        `change. A new shape is a new version, ${version}; .before() converts rows for callers ` +
+        `of ${base}. Write in \`why\` what those callers must know: it is their changelog.`,
     ),
     ...steps.flatMap((step, n) => ['', `  ${n + 1}. ${step[0]}`, ...step.slice(1).map(indented)]),
     '',
-    ...wrapped(`Then run ${cyan('gatehook check')} again; callers of ${versions} notice nothing.`),
+    ...wrapped(`Then rerun ${cyan('gatehook check')}; callers of ${versions} notice no change.`),
     ...(supported
       ? wrapped(
           `Two versions are supported at once: ${cyan(retire)} announces the end of ${oldest}.`,
         )
       : []),
     ...(left.length > 0
-      ? ['', bold('What no .before() can mend; put it back as it was:'), ...left.flatMap(told)]
+      ? [
+          '',
+          bold('Undo these changes; no .before() can bridge them:'),
+          ...left.flatMap(findingLines),
+        ]
       : []),
   ]
 }

@@ -1,6 +1,6 @@
 /**
- * `gatehook check`: the definitions against `api.lock.json` (§8.11). What a change means is judged
- * in `gate/`; how it is told is `check-report.ts`.
+ * `gatehook check`: compares the declaration with `api.lock.json` (§8.11). `gate/` classifies the
+ * differences; `check-report.ts` words them.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -23,15 +23,15 @@ import type { ServiceDefinition } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
 import { listVersionCallers } from '../versions/store.ts'
 import { type Checked, reportOf, type VersionCallers } from './check-report.ts'
-import { databaseExists } from './checks.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { findService, loadService } from './load.ts'
-import { CommandError, EXIT, UsageError } from './mistake.ts'
-import { catalogOf, writeOut } from './openapi.ts'
+import { databaseExists } from './doctor-checks.ts'
+import { CommandError, EXIT, UsageError } from './errors.ts'
+import { catalogOf, writeFile } from './openapi.ts'
+import { findService, loadService } from './service-file.ts'
 
 const LOCK_FILE = 'api.lock.json'
 
-/** What every version of a service promises now, oldest first. */
+/** Returns the current promises of each version, oldest version first. */
 export function promisesOf(service: ServiceDefinition): Map<string, VersionPromise> {
   const catalog = catalogOf(service)
   return new Map(
@@ -46,27 +46,30 @@ export function promisesOf(service: ServiceDefinition): Map<string, VersionPromi
   )
 }
 
-/** Compares a service with what it promised. Pure. */
+/** Compares a service with its lock file. Pure. */
 export function check(service: ServiceDefinition, lock: Lock): Checked {
   const declared = promisesOf(service)
   const verdicts = compareWithLock(lock, declared)
   const unlocked = [...declared.keys()].filter((name) => !Object.hasOwn(lock.versions, name))
   const broken = verdicts.some(({ breaks }) => breaks.length > 0)
   const mend = broken ? remedyFor(lock, declared) : undefined
-  const after = mend ? compareWithLock(lock, promisesOf(mended(service, mend))) : []
+  const after = mend ? compareWithLock(lock, promisesOf(withStubs(service, mend))) : []
   const remaining = after.filter(({ breaks }) => breaks.length > 0)
   return { verdicts, mend, remaining, unlocked }
 }
 
-/** The service as it would be with the stubs in it. */
-function mended(service: ServiceDefinition, { version, fresh, stubs }: Remedy): ServiceDefinition {
-  const resources = service.resources.map((one): Definition => {
-    const stub = stubs.find(({ resource }) => resource === one.name)
-    if (!stub) return one
+/** Returns the service with the suggested `.before()` stubs applied. */
+function withStubs(
+  service: ServiceDefinition,
+  { version, fresh, stubs }: Remedy,
+): ServiceDefinition {
+  const resources = service.resources.map((definition): Definition => {
+    const stub = stubs.find(({ resource }) => resource === definition.name)
+    if (!stub) return definition
     const { had, hadNot, renamed } = stub
     const change = { version, why: '', had, hadNot, renamed, up: () => ({}), down: () => ({}) }
-    const above = one.changes.filter((other) => other.version === version).length
-    return { ...one, changes: one.changes.toSpliced(above, 0, change) }
+    const above = definition.changes.filter((other) => other.version === version).length
+    return { ...definition, changes: definition.changes.toSpliced(above, 0, change) }
   })
   const versions = fresh
     ? [...service.versions, { name: version, released: '9999-12-31' }]
@@ -75,11 +78,11 @@ function mended(service: ServiceDefinition, { version, fresh, stubs }: Remedy): 
 }
 
 const DAY_MS = 86_400_000
-const LEDGER_DAYS = 30
+const USAGE_DAYS = 30
 const CALLERS_MAX = 10
 
-/** Who calls the versions; undefined where no ledger can be read here. Nothing is written. */
-async function usage(
+/** Returns the callers of the versions; undefined without a readable database. Writes nothing. */
+async function readCallers(
   input: Input,
   versions: readonly string[],
   clock: Clock,
@@ -91,17 +94,20 @@ async function usage(
     const db = await openDatabase(config.databaseUrl, { log })
     try {
       if ((await db.columns('gh_version_usage')).length === 0) return undefined
-      const since = clock.now() - LEDGER_DAYS * DAY_MS
-      const told: VersionCallers[] = []
+      const since = clock.now() - USAGE_DAYS * DAY_MS
+      const callers: VersionCallers[] = []
       for (const version of versions) {
-        told.push({ version, callers: await listVersionCallers(db, version, since, CALLERS_MAX) })
+        callers.push({
+          version,
+          callers: await listVersionCallers(db, version, since, CALLERS_MAX),
+        })
       }
-      return told
+      return callers
     } finally {
       await db.close()
     }
   } catch {
-    return undefined // the verdict does not hang on a database that is down
+    return undefined // the result of the check does not depend on the database
   }
 }
 
@@ -117,38 +123,38 @@ function lockIn(file: string): Lock | undefined {
 
 async function run(input: Input): Promise<number> {
   const { args, options, out } = input
-  const found = findService(String(args[0] ?? '.'))
-  if (!found.declared) {
-    const where = args[0] === undefined ? 'here' : `in ${args[0]}`
-    throw new UsageError(`There is no service.ts ${where}. Name its folder: gatehook check DIR`)
+  const serviceFile = findService(String(args[0] ?? '.'))
+  if (!serviceFile.isDeclared) {
+    const place = args[0] === undefined ? 'here' : `in ${args[0]}`
+    throw new UsageError(`There is no service.ts ${place}. Name its folder: gatehook check DIR`)
   }
-  const { definition } = await loadService(found)
-  const path = join(dirname(found.file), LOCK_FILE)
+  const { definition } = await loadService(serviceFile)
+  const path = join(dirname(serviceFile.path), LOCK_FILE)
   const file = relative(process.cwd(), path)
   const lock = lockIn(path)
   const update = options.update === true
   if (lock === undefined && !update) {
     throw new CommandError(
-      `${file} is not there: nothing was promised yet. Write it with --update and commit it.`,
+      `There is no ${file}: no version is promised yet. Write it with --update and commit it.`,
     )
   }
   const checked = check(definition, lock ?? { lock: 1, versions: {} })
   const broken = checked.verdicts.filter(({ breaks }) => breaks.length > 0)
   const callers =
     broken.length > 0
-      ? await usage(
+      ? await readCallers(
           input,
           broken.map(({ version }) => version),
           wallClock,
         )
       : undefined
   const write = update && broken.length === 0
-  if (write) writeOut(path, serializeLock(lockOf(promisesOf(definition))))
+  if (write) writeFile(path, serializeLock(lockOf(promisesOf(definition))))
   const today = new Date(wallClock.now()).toISOString().slice(0, 10)
   out.result({ lock: file, ok: broken.length === 0, updated: write, ...checked, callers }, () =>
-    reportOf({ ...checked, callers, file, today, update: { asked: update, done: write } }),
+    reportOf({ ...checked, callers, file, today, update: { requested: update, done: write } }),
   )
-  return broken.length === 0 ? EXIT.fine : EXIT.failed
+  return broken.length === 0 ? EXIT.ok : EXIT.failed
 }
 
 export const checkCommand: CommandSpec = {
@@ -156,8 +162,8 @@ export const checkCommand: CommandSpec = {
   summary: 'whether a change of the service breaks its callers',
   description:
     `Compares the service of DIR (default: this folder) with ${LOCK_FILE} beside it. Additions ` +
-    'pass; a break fails with exit 1, in words, with who calls the version and what mends it.',
-  options: [['--update', `write ${LOCK_FILE} anew; refused while something breaks`]],
+    'pass; a break fails with exit 1 and names the callers of the version and the remedy.',
+  options: [['--update', `rewrite ${LOCK_FILE}; fails while a change breaks callers`]],
   config: ['databaseUrl'],
   examples: [
     ['gatehook check', 'before a commit, and in CI'],

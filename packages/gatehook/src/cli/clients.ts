@@ -1,36 +1,41 @@
-/** `gatehook clients …` (§5.5): the acts of §13 on OAuth clients, by the same functions as HTTP. */
-import { clientRows } from '../oauth/client-collection.ts'
-import { createClient, deleteClient, type NewClient, rotateSecret } from '../oauth/clients.ts'
-import type { FamilySpec } from './command.ts'
-import { cliCaller, engine, FIRST, known } from './engine.ts'
-import { UsageError } from './mistake.ts'
+/** `gatehook clients …`: OAuth clients (§5.5, §13). */
+import type { NewClient } from '../oauth/clients.ts'
+import { administration, declaredScopes } from './api.ts'
+import {
+  filterOf,
+  filterOptions,
+  overlapOf,
+  overlapOption,
+  requireScopes,
+  words,
+} from './arguments.ts'
+import type { CommandFamily } from './command.ts'
+import { UsageError } from './errors.ts'
+import { BEFORE_FIRST_START } from './installation.ts'
 import { bold, dim } from './output.ts'
-import { checkScopes, isMeant, meantOptions, overlapOf, overlapOption, words } from './typed.ts'
 
-const shownOnce = ({ client_id, client_secret, name, mode }: NewClient, what: string) =>
-  `${what} ${bold(client_id)} (${name}, ${mode}). ${
+const secretText = (verb: string, { client_id, client_secret, name, mode }: NewClient) =>
+  `${verb} ${bold(client_id)} (${name}, ${mode}). ${
     client_secret === undefined
       ? 'It is public: it has no secret.\n'
-      : `The secret, shown this once:\n\n  ${bold(client_secret)}\n`
+      : `The secret, displayed only once:\n\n  ${bold(client_secret)}\n`
   }`
 
-const making = 'gatehook clients create --scope events:read'
+const pathOf = (id: unknown) => `/admin/clients/${encodeURIComponent(String(id))}`
+const createExample = 'gatehook clients create --scope events:read'
 
-export const clients: FamilySpec = {
+export const clients: CommandFamily = {
   name: 'clients',
   summary: 'OAuth clients: list, create, delete, rotate-secret',
   commands: [
-    engine.list({
+    administration.list({
       name: 'list',
-      summary: 'clients there are',
-      options: meantOptions,
-      examples: [['gatehook clients list', 'which applications may ask for tokens']],
-      rows:
-        (input) =>
-        async ({ db }) =>
-          (await clientRows.readAll(db)).filter(isMeant(input)),
-      none:
-        'No clients. Make one: ' +
+      summary: 'all clients',
+      options: filterOptions,
+      examples: [['gatehook clients list', 'which applications may request tokens']],
+      rows: (input) => (api) => api.list(`/admin/clients?sort=client_id&${filterOf(input)}`),
+      empty:
+        'No clients. Create one: ' +
         'gatehook clients create --name "My app" --redirect-uri https://…',
       columns: {
         client_id: (client) => client.client_id,
@@ -38,42 +43,42 @@ export const clients: FamilySpec = {
         customer: (client) => client.customer,
         mode: (client) => client.mode,
         kind: (client) => (client.public ? 'public' : 'secret'),
-        'returns to': (client) => client.redirect_uris.join(' ') || dim('nowhere'),
-        scopes: (client) => client.scopes.join(' '), // last: there may be many
+        'redirects to': (client) => client.redirect_uris.join(' ') || dim('none'),
+        scopes: (client) => client.scopes.join(' '), // last, because the list may be long
       },
     }),
-    engine.act({
+    administration.action({
       name: 'create',
-      summary: 'a new client; its secret is shown once',
+      summary: 'a new client; its secret is displayed once',
       options: [
-        ['--name <NAME>', 'what people are shown when they are asked'],
-        ['--redirect-uri <URIS...>', 'where it may be returned to, exactly'],
-        ['--scope <SCOPES...>', 'what it may ask for, separated by commas or spaces'],
+        ['--name <NAME>', 'the name on the consent page'],
+        ['--redirect-uri <URIS...>', 'redirect URIs, compared exactly'],
+        ['--scope <SCOPES...>', 'scopes it may request, separated by commas or spaces'],
         ['--public', 'an app in a browser or on a device: it has no secret'],
         ['--grant-type <TYPES...>', 'authorization_code, client_credentials, refresh_token'],
         [
           '--require-client-auth-on-refresh',
           'refreshing needs its secret, at /auth/refresh too (default, except for --public)',
         ],
-        ['--no-require-client-auth-on-refresh', '/auth/refresh accepts its tokens by themselves'],
+        ['--no-require-client-auth-on-refresh', '/auth/refresh needs its tokens only'],
         ['--first-party', 'your own app: its tokens reach sessions, consents and the password'],
-        ['--customer <ID>', 'whose it is (default: default)'],
+        ['--customer <ID>', 'its customer (default: default)'],
         ['--mode <MODE>', 'live (default) or test'],
       ],
       examples: [
-        [`${making} --name Shop --redirect-uri https://shop.example/callback`, 'a web application'],
+        [`${createExample} --name Shop --redirect-uri https://shop.example/callback`, 'a web app'],
         [
-          `${making} --name Desk --public --redirect-uri http://127.0.0.1/callback`,
-          'an app on a person’s machine; any port will do',
+          `${createExample} --name Desk --public --redirect-uri http://127.0.0.1/callback`,
+          'an app on a person’s machine; any port is accepted',
         ],
       ],
-      opening: FIRST,
+      opening: BEFORE_FIRST_START,
       act({ options: { name, redirectUri, scope, grantType, customer, mode, ...more } }) {
         if (!name) throw new UsageError('Give the client a name: --name "My app"')
-        return ({ oauth: { administration } }) => {
-          const scopes = words(scope)
-          checkScopes(scopes, administration.scopes, 'client', '--scope')
-          const wish = {
+        const scopes = words(scope)
+        return async (api): Promise<NewClient> => {
+          requireScopes(scopes, declaredScopes(api), 'client', '--scope')
+          return api.request('POST', '/admin/clients', {
             name,
             redirect_uris: words(redirectUri),
             scopes,
@@ -83,37 +88,35 @@ export const clients: FamilySpec = {
             first_party: more.firstParty === true,
             customer,
             mode,
-          }
-          return createClient(administration, wish, cliCaller())
+          })
         }
       },
-      said: (client) => shownOnce(client, 'Created'),
+      describe: (client) => secretText('Created', client),
     }),
-    engine.act({
+    administration.action({
       name: 'delete <CLIENT_ID>',
-      summary: 'ends a client and all its tokens',
-      examples: [['gatehook clients delete client_…', 'gone on every node within 2 seconds']],
+      summary: 'deletes a client and revokes its tokens',
+      examples: [['gatehook clients delete client_…', 'rejected on every node within 2 seconds']],
       act:
         ({ args: [id = ''] }) =>
-        async ({ oauth: { administration } }) => {
-          await known('client', id, deleteClient(administration, id, cliCaller()))
+        async (api) => {
+          await api.request('DELETE', pathOf(id))
           return { client_id: id, deleted: true }
         },
-      said: ({ client_id }) =>
-        `Deleted ${bold(client_id)}. Its tokens are refused within 2 seconds.`,
+      describe: ({ client_id }) =>
+        `Deleted ${bold(client_id)}. Every node rejects its tokens within 2 seconds.`,
     }),
-    engine.act({
+    administration.action({
       name: 'rotate-secret <CLIENT_ID>',
-      summary: 'a new secret beside the old one',
+      summary: 'a new secret beside the previous one',
       options: [overlapOption],
-      examples: [['gatehook clients rotate-secret client_… --overlap 1h', 'swap it in meanwhile']],
+      examples: [['gatehook clients rotate-secret client_… --overlap 1h', 'both work for an hour']],
       act(input) {
-        const [id = ''] = input.args
-        const wish = { overlap_seconds: overlapOf(input) }
-        return ({ oauth: { administration } }) =>
-          known('client', id, rotateSecret(administration, id, wish, cliCaller()))
+        const body = { overlap_seconds: overlapOf(input) }
+        const path = `${pathOf(input.args[0])}/rotate-secret`
+        return (api): Promise<NewClient> => api.request('POST', path, body)
       },
-      said: (client) => shownOnce(client, 'Rotated'),
+      describe: (client) => secretText('Rotated', client),
     }),
   ],
 }

@@ -1,23 +1,23 @@
-/** `gatehook clock`: the test clock (§12.6), read and set forward. */
+/** `gatehook clock`: reads the test clock and sets it forward (§12.6). */
 import { ConfigError } from '../config/config.ts'
+import type { ClockState } from '../system/clock.ts'
+import { ApiError, administration } from './api.ts'
+import { parseDuration } from './arguments.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { parseDuration } from './duration.ts'
-import { cliActor, engine } from './engine.ts'
-
-import { UsageError } from './mistake.ts'
+import { UsageError } from './errors.ts'
 import { bold, dim } from './output.ts'
 
-/** What `POST /admin/clock` would get; undefined: the clock is only read. */
-function wishOf(args: Input['args'], frozen: unknown): Record<string, unknown> | undefined {
+/** Returns the body of `POST /admin/clock`; undefined to read the clock only. */
+function clockChange(args: Input['args'], frozen: unknown): Record<string, unknown> | undefined {
   const [action, value] = args
   const freeze = frozen === undefined ? {} : { freeze: frozen }
   if (action === undefined) return frozen === undefined ? undefined : { advance_s: 0, ...freeze }
   if (value === undefined) {
-    throw new UsageError('Say how far or where to: clock advance 30d, clock set 2027-01-31')
+    throw new UsageError('Name a span or an instant: clock advance 30d, clock set 2027-01-31')
   }
   if (action === 'set') return { now: value, ...freeze }
   if (action !== 'advance') {
-    throw new UsageError(`"${action}" is not known; the clock takes advance and set.`)
+    throw new UsageError(`"${action}" is not an action; the clock takes advance and set.`)
   }
   const spanS = parseDuration(value)
   if (spanS === undefined) {
@@ -26,31 +26,35 @@ function wishOf(args: Input['args'], frozen: unknown): Record<string, unknown> |
   return { advance_s: spanS, ...freeze }
 }
 
-export const clock: CommandSpec = engine.act({
+export const clock: CommandSpec = administration.action({
   name: 'clock [ACTION] [VALUE]',
   summary: 'the test clock: read it, set it forward',
   description:
-    'Shows the time of a service that runs with GATEHOOK_TEST_CLOCK=1, or sets it forward. ' +
+    'Prints the time of a service that runs with GATEHOOK_TEST_CLOCK=1, or sets it forward. ' +
     'Running nodes follow within a second.',
   options: [
-    ['--freeze', 'time then stands still'],
-    ['--no-freeze', 'time then runs on'],
+    ['--freeze', 'stop the clock after the change'],
+    ['--no-freeze', 'let the clock run after the change'],
   ],
   config: ['testClock', 'databaseUrl'],
   examples: [
-    ['gatehook clock --test-clock', 'what time the service has'],
+    ['gatehook clock --test-clock', 'the time of the service'],
     ['gatehook clock advance 30d', 'jumps a month ahead'],
-    ['gatehook clock set 2027-01-31T12:00:00Z --freeze', 'jumps there and stands'],
+    ['gatehook clock set 2027-01-31T12:00:00Z --freeze', 'jumps there and stops'],
   ],
   act({ args, options: { freeze } }) {
-    const wish = wishOf(args, freeze)
-    return ({ clock }) => {
-      if (clock) return wish ? clock.set(wish, cliActor()) : clock.state()
-      throw new ConfigError([
-        'GATEHOOK_TEST_CLOCK is not 1, so the clock is the machine’s. Set it to 1 where the ' +
-          'service runs and here.',
-      ])
+    const change = clockChange(args, freeze)
+    return async (api): Promise<ClockState> => {
+      try {
+        return await api.request(change ? 'POST' : 'GET', '/admin/clock', change)
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.response.status !== 404) throw error
+        throw new ConfigError([
+          'GATEHOOK_TEST_CLOCK is not 1, so the clock is the machine’s. Set it to 1 where the ' +
+            'service runs and here.',
+        ])
+      }
     }
   },
-  said: ({ now, frozen }) => `${bold(now)}${frozen ? dim(' (frozen)') : ''}`,
+  describe: ({ now, frozen }) => `${bold(now)}${frozen ? dim(' (frozen)') : ''}`,
 })

@@ -1,16 +1,16 @@
 /**
- * What a command is, as data, and how commander is told: names, options, examples, and the flags of
- * the option table. The commands themselves are one file each beside this one.
+ * What a command is: names, options and examples as data, from which commander is configured. Also
+ * the two shapes that most commands have: one that acts, and one that lists rows.
  */
 import { Command, Option } from 'commander'
 import type { Flags } from '../config/config.ts'
 import { flagOf, type OptionName, optionList } from '../config/options.ts'
-import { bold, dim, type Output, processOutput } from './output.ts'
+import { bold, dim, type Output, processOutput, table } from './output.ts'
 
 export interface Input {
   readonly args: readonly (string | undefined)[]
   readonly options: Readonly<Record<string, unknown>>
-  /** Flags of the option table that were given. */
+  /** Values of configuration flags that were given. */
   readonly flags: Flags
   readonly out: Output
 }
@@ -19,53 +19,49 @@ export interface CommandSpec {
   /** Name and arguments: `start [DIR]`. */
   readonly name: string
   readonly summary: string
-  /** More than the summary, for `--help`. */
+  /** Replaces the summary in `--help`. */
   readonly description?: string
   readonly options?: readonly (readonly [flags: string, meaning: string])[]
   readonly examples: readonly (readonly [command: string, meaning: string])[]
-  /** What `--json` prints, where that is not one document. */
+  /** Output of `--json`, where it is not one document. */
   readonly json?: string
-  /** Which flags of the option table its help shows; all of them are taken. None without it. */
+  /** Configuration flags that `--help` lists. The command accepts all; without it, none. */
   readonly config?: 'all' | readonly OptionName[]
-  /** Resolves with the exit code, 0 when there is none. */
+  /** Resolves with the exit code; undefined is 0. */
   readonly run: (input: Input) => Promise<number | undefined> | number | undefined
 }
 
-/** A command but for what it does. */
-export type About = Omit<CommandSpec, 'run'>
+/** A command without its implementation. */
+export type CommandDescription = Omit<CommandSpec, 'run'>
 
 /** Commands of one noun: `keys list`, `keys create`. */
-export interface FamilySpec {
+export interface CommandFamily {
   readonly name: string
   readonly summary: string
   readonly commands: readonly CommandSpec[]
 }
 
-export type Finish = (exit: number) => void
-
-function addConfigFlags(command: Command, shown: CommandSpec['config']): void {
-  if (!shown) return
+function addConfigFlags(command: Command, listed: CommandSpec['config']): void {
+  if (!listed) return
   command.optionsGroup('Configuration (gatehook config prints where each value comes from):')
   for (const [name, row] of optionList) {
     const flag = flagOf(row)
     if (!flag) continue
     const takesValue = row.kind.name !== 'switch'
     const option = new Option(takesValue ? `${flag} <value>` : flag, row.sentence)
-    command.addOption(option.hideHelp(shown !== 'all' && !shown.includes(name)))
+    command.addOption(option.hideHelp(listed !== 'all' && !listed.includes(name)))
   }
 }
 
-const exampleText = (examples: CommandSpec['examples']) =>
-  examples.map(([command, meaning]) => `  ${command}\n    ${dim(meaning)}`).join('\n')
-
-function build(spec: CommandSpec, finish: Finish): Command {
+function commanderCommand(spec: CommandSpec, finish: (exit: number) => void): Command {
   const command = new Command(spec.name.split(' ')[0])
   for (const argument of spec.name.split(' ').slice(1)) command.argument(argument)
   command.summary(spec.summary).description(spec.description ?? spec.summary)
   for (const [flags, meaning] of spec.options ?? []) command.option(flags, meaning)
   command.option('--json', spec.json ?? 'print one JSON document')
   addConfigFlags(command, spec.config)
-  command.addHelpText('after', `\n${bold('Examples:')}\n${exampleText(spec.examples)}`)
+  const examples = spec.examples.map(([line, meaning]) => `  ${line}\n    ${dim(meaning)}`)
+  command.addHelpText('after', `\n${bold('Examples:')}\n${examples.join('\n')}`)
   command.action(async () => {
     const options = command.optsWithGlobals()
     const flags = Object.fromEntries(
@@ -77,14 +73,103 @@ function build(spec: CommandSpec, finish: Finish): Command {
   return command
 }
 
-/** Adds a command or a family of commands under `parent`. */
-export function addCommand(parent: Command, spec: CommandSpec | FamilySpec, finish: Finish): void {
+/** Adds a command or a family under `parent`. `finish` receives the exit code. */
+export function addCommand(
+  parent: Command,
+  spec: CommandSpec | CommandFamily,
+  finish: (exit: number) => void,
+): void {
   if (!('commands' in spec)) {
-    parent.addCommand(build(spec, finish))
+    parent.addCommand(commanderCommand(spec, finish))
     return
   }
   const family = new Command(spec.name).summary(spec.summary).description(spec.summary)
   family.helpCommand(false)
-  for (const each of spec.commands) addCommand(family, each, finish)
+  for (const member of spec.commands) addCommand(family, member, finish)
   parent.addCommand(family)
+}
+
+/** Opens the API or the installation, runs `use` with it, and closes it. */
+type OpenTarget<Target, Opening> = <T>(
+  input: Input,
+  use: (target: Target) => Promise<T>,
+  opening?: Opening,
+) => Promise<T>
+
+interface OpeningCommand<Opening> extends CommandDescription {
+  readonly opening?: Opening
+}
+
+/** A command that acts and reports the result. */
+export interface ActionSpec<Target, Opening, T> extends OpeningCommand<Opening> {
+  /** Reads arguments before the target opens (throws `UsageError`) and returns the action. */
+  readonly act: (input: Input) => (target: Target) => Promise<T> | T
+  /** The result as text for people; `--json` prints the result itself. */
+  readonly describe: (result: T, input: Input, target: Target) => Promise<string> | string
+  /** Exit code; 0 without it. */
+  readonly exit?: (result: T) => number
+}
+
+/** A command that lists rows: a table for people, `{data}` with `--json`. */
+export interface ListSpec<Target, Opening, Row> extends OpeningCommand<Opening> {
+  /** As `act` of an action. */
+  readonly rows: (input: Input) => (target: Target) => Promise<readonly Row[]> | readonly Row[]
+  /** Column title → cell. */
+  readonly columns: Readonly<Record<string, (row: Row) => string>>
+  /** Printed instead of an empty table. */
+  readonly empty?: string | ((input: Input) => string)
+}
+
+/**
+ * Returns the constructors of commands for one kind of target.
+ *
+ * @param open - opens the target of each command
+ * @param shared - options and configuration flags that all of these commands take
+ */
+export function commandsOn<Target, Opening = never>(
+  open: OpenTarget<Target, Opening>,
+  shared: Required<Pick<CommandSpec, 'options' | 'config'>>,
+) {
+  const action = <T>(spec: ActionSpec<Target, Opening, T>): CommandSpec => {
+    const { act, describe, exit, opening, options = [], ...description } = spec
+    return {
+      ...shared,
+      ...description,
+      options: [...shared.options, ...options],
+      async run(input) {
+        const perform = act(input)
+        const { result, text } = await open(
+          input,
+          async (target) => {
+            const result = await perform(target)
+            return { result, text: await describe(result, input, target) }
+          },
+          opening,
+        )
+        input.out.result(result, () => text)
+        return exit?.(result)
+      },
+    }
+  }
+  const list = <Row>(spec: ListSpec<Target, Opening, Row>): CommandSpec => {
+    const { rows, columns, empty, ...description } = spec
+    const [titles, cells] = [Object.keys(columns), Object.values(columns)]
+    const tableOf = (data: readonly Row[]) =>
+      table(
+        titles,
+        data.map((row) => cells.map((cell) => cell(row))),
+      )
+    return action({
+      ...description,
+      act(input) {
+        const read = rows(input)
+        return async (target) => ({ data: await read(target) })
+      },
+      describe({ data }, input) {
+        if (data.length > 0 || empty === undefined) return tableOf(data)
+        return typeof empty === 'string' ? empty : empty(input)
+      },
+    })
+  }
+  return { action, list }
 }

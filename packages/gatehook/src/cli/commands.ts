@@ -1,10 +1,10 @@
-/** The commands in one list, as `--help` has them. Each is a file of its own. */
+/** All commands, in the order of `--help`. */
 import { audit } from './audit.ts'
 import { backup, restore } from './backup.ts'
 import { checkCommand } from './check.ts'
 import { clients } from './clients.ts'
 import { clock } from './clock.ts'
-import type { CommandSpec, FamilySpec } from './command.ts'
+import type { CommandFamily, CommandSpec } from './command.ts'
 import { config } from './config.ts'
 import { customers } from './customers.ts'
 import { dev } from './dev.ts'
@@ -23,7 +23,7 @@ import { people } from './users.ts'
 import { versions } from './versions.ts'
 import { webhooks } from './webhooks.ts'
 
-export const commands: readonly (CommandSpec | FamilySpec)[] = [
+export const commands: readonly (CommandSpec | CommandFamily)[] = [
   start,
   dev,
   init,

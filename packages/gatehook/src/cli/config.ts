@@ -1,4 +1,4 @@
-/** `gatehook config`: every value and where it came from; secrets only as set or not. */
+/** `gatehook config`: every option with its value and source. Secrets are only `set`. */
 import { configurationPage, describeConfig } from '../config/describe.ts'
 import { readConfig } from '../config/environment.ts'
 import type { CommandSpec, Input } from './command.ts'
@@ -9,10 +9,9 @@ function run({ flags, options, out }: Input): undefined {
     process.stdout.write(configurationPage())
     return
   }
-  const read = readConfig(flags)
-  const rows = describeConfig(read)
-  const json = { values: rows, warnings: read.warnings }
-  out.result(json, () =>
+  const config = readConfig(flags)
+  const rows = describeConfig(config)
+  out.result({ values: rows, warnings: config.warnings }, () =>
     [
       table(
         ['variable', 'source', 'value'],
@@ -22,18 +21,18 @@ function run({ flags, options, out }: Input): undefined {
           row.value === null ? dim('not set') : row.value === '' ? dim('none') : row.value,
         ]),
       ),
-      ...read.warnings.map((warning) => `\n${warning}`),
+      ...config.warnings.map((warning) => `\n${warning}`),
     ].join('\n'),
   )
 }
 
 export const config: CommandSpec = {
   name: 'config',
-  summary: 'every option, its value and where it came from',
-  options: [['--markdown', 'print the reference of all options instead']],
+  summary: 'every option, its value and its source',
+  options: [['--markdown', 'print the reference of all options']],
   config: 'all',
   examples: [
-    ['gatehook config', 'what a start here and now would run with'],
+    ['gatehook config', 'the configuration of a start in this folder'],
     ['GATEHOOK_PORT=0 gatehook config --json', 'the same for programs'],
   ],
   run,

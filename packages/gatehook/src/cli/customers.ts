@@ -1,64 +1,59 @@
-/** `gatehook customers …`: the acts of §13 on customers, by the same functions as HTTP. */
-import { customerTable } from '../access/collections.ts'
-import { createCustomer, updateCustomer } from '../access/customers.ts'
-import type { About, FamilySpec } from './command.ts'
-import { cliActor, engine, FIRST, known } from './engine.ts'
+/** `gatehook customers …`: customers of the installation (§13). */
+import type { CustomerJson } from '../access/collections.ts'
+import { administration } from './api.ts'
+import type { CommandDescription, CommandFamily } from './command.ts'
+import { BEFORE_FIRST_START } from './installation.ts'
 import { bold, dim, yellow } from './output.ts'
 
-/** A command that suspends a customer or ends that; `said` before its name. */
-const suspending = (suspended: boolean, said: string, about: About) =>
-  engine.act({
-    ...about,
+/** A command that sets or clears `suspended`. */
+const suspension = (suspended: boolean, verb: string, description: CommandDescription) =>
+  administration.action({
+    ...description,
     act:
       ({ args: [id = ''] }) =>
-      ({ administration }) =>
-        known('customer', id, updateCustomer(administration, id, { suspended }, cliActor())),
-    said: ({ id, name }) => `${said} ${bold(id)} (${name}).`,
+      (api): Promise<CustomerJson> =>
+        api.request('PATCH', `/admin/customers/${encodeURIComponent(id)}`, { suspended }),
+    describe: ({ id, name }) => `${verb} ${bold(id)} (${name}).`,
   })
 
-export const customers: FamilySpec = {
+export const customers: CommandFamily = {
   name: 'customers',
   summary: 'customers: list, create, suspend, resume',
   commands: [
-    engine.list({
+    administration.list<CustomerJson>({
       name: 'list',
       summary: 'all customers',
       examples: [['gatehook customers list --json', 'for programs']],
-      rows:
-        () =>
-        ({ db }) =>
-          customerTable.readAll(db),
+      rows: () => (api) => api.list('/admin/customers?sort=id'),
       columns: {
-        id: (one) => one.id,
-        name: (one) => one.name,
-        state: (one) => (one.suspended ? yellow('suspended') : 'active'),
+        id: (customer) => customer.id,
+        name: (customer) => customer.name,
+        state: (customer) => (customer.suspended ? yellow('suspended') : 'active'),
         limits: ({ limits }) =>
           Object.keys(limits).length === 0 ? dim('as configured') : JSON.stringify(limits),
-        created: (one) => one.created_at,
+        created: (customer) => customer.created_at,
       },
     }),
-    engine.act({
+    administration.action({
       name: 'create <NAME>',
       summary: 'a new customer',
-      examples: [
-        ['gatehook customers create "Acme Ltd"', 'its id goes into keys create --customer'],
-      ],
-      opening: FIRST,
+      examples: [['gatehook customers create "Acme Ltd"', 'for keys create --customer ID']],
+      opening: BEFORE_FIRST_START,
       act:
         ({ args: [name] }) =>
-        ({ administration }) =>
-          createCustomer(administration, { name }, cliActor()),
-      said: ({ id, name }) => `Created ${bold(id)} (${name}).`,
+        (api): Promise<CustomerJson> =>
+          api.request('POST', '/admin/customers', { name }),
+      describe: ({ id, name }) => `Created ${bold(id)} (${name}).`,
     }),
-    suspending(true, 'Suspended', {
+    suspension(true, 'Suspended', {
       name: 'suspend <ID>',
-      summary: 'its credentials are refused, its deliveries wait',
-      examples: [['gatehook customers suspend cus_…', 'nothing is deleted']],
+      summary: 'rejects its credentials and holds its deliveries',
+      examples: [['gatehook customers suspend cus_…', 'deletes no data']],
     }),
-    suspending(false, 'Resumed', {
+    suspension(false, 'Resumed', {
       name: 'resume <ID>',
       summary: 'ends a suspension',
-      examples: [['gatehook customers resume cus_…', 'waiting deliveries go out']],
+      examples: [['gatehook customers resume cus_…', 'held deliveries are sent']],
     }),
   ],
 }

@@ -1,133 +1,139 @@
-/** `gatehook doctor`: every check of `checks.ts` in a table; exit 1 when one fails. */
+/** `gatehook doctor`: a table of the checks in `doctor-checks.ts`; exit 1 if one fails. */
 import { readConfig } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { openDatabase } from '../storage/open.ts'
-import type { Finding } from './checks.ts'
-import * as checks from './checks.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { engineOptions } from './engine.ts'
-import { findService, loadService } from './load.ts'
-import { EXIT, explain } from './mistake.ts'
+import type { CheckResult } from './doctor-checks.ts'
+import * as checks from './doctor-checks.ts'
+import { EXIT, reportOfError } from './errors.ts'
+import { installationOptions } from './installation.ts'
 import { alarm, dim, green, type Output, table, yellow } from './output.ts'
+import { findService, loadService } from './service-file.ts'
 
-const signs: Readonly<Record<Finding['state'], string>> = {
+const signs: Readonly<Record<CheckResult['state'], string>> = {
   ok: green('ok'),
   warn: yellow('warn'),
   fail: alarm('fail'),
 }
 
-type Findings = (Finding & { readonly check: string })[]
+type CheckResults = (CheckResult & { readonly check: string })[]
 
 /**
- * Adds a finding; what the check throws becomes one. The value of `look` where it did not throw.
+ * Runs a check and adds its result. An error becomes a failed result.
+ *
+ * @param hint - the remedy if `inspect` throws
+ * @returns the value of `inspect`; undefined if it throws
  */
-async function note<T>(
-  findings: Findings,
+async function runCheck<T>(
+  results: CheckResults,
   check: string,
-  look: () => Promise<T> | T,
-  finding: (value: T) => Finding,
+  inspect: () => Promise<T> | T,
+  resultOf: (value: T) => CheckResult,
   hint: string,
 ): Promise<T | undefined> {
   try {
-    const value = await look()
-    findings.push({ check, ...finding(value) })
+    const value = await inspect()
+    results.push({ check, ...resultOf(value) })
     return value
   } catch (error) {
-    const mistake = explain(error)
-    const detail = mistake ? mistake.sentences.join(' ') : (error as Error).message
-    findings.push({ check, ...checks.fail(detail, hint) })
+    const report = reportOfError(error)
+    const detail = report ? report.sentences.join(' ') : (error as Error).message
+    results.push({ check, ...checks.fail(detail, hint) })
     return undefined
   }
 }
 
-const same = (finding: Finding) => finding
+const unchanged = (result: CheckResult) => result
 
-async function examine({ flags, options }: Input): Promise<Findings> {
-  const findings: Findings = []
-  findings.push({ check: 'node', ...checks.nodeVersion(process.versions.node) })
-  const found = findService(String(options.dir ?? '.'))
-  const service = await note(
-    findings,
+async function runChecks({ flags, options }: Input): Promise<CheckResults> {
+  const results: CheckResults = []
+  results.push({ check: 'node', ...checks.nodeVersion(process.versions.node) })
+  const serviceFile = findService(String(options.dir ?? '.'))
+  const service = await runCheck(
+    results,
     'service',
-    () => loadService(found),
+    () => loadService(serviceFile),
     ({ definition }) => ({
       state: 'ok',
-      detail: found.declared
+      detail: serviceFile.isDeclared
         ? `${definition.name}: ${definition.resources.map(({ name }) => name).join(', ')}`
         : 'none declared here: the reference service',
     }),
-    'Correct the declaration; nothing starts without one that loads.',
+    'Correct the declaration: the service does not start without it.',
   )
-  const config = await note(
-    findings,
+  const config = await runCheck(
+    results,
     'configuration',
     () => readConfig(flags),
     ({ warnings }) =>
       warnings.length === 0
-        ? { state: 'ok', detail: 'every value fits' }
-        : { state: 'warn', detail: warnings.join(' '), hint: 'Unset it, if it was meant for us.' },
+        ? { state: 'ok', detail: 'every value is valid' }
+        : { state: 'warn', detail: warnings.join(' '), hint: 'Unset it, or correct its name.' },
     'All options: gatehook config --markdown',
   )
-  if (!config) return findings
-  const add = (check: string, look: () => Promise<Finding> | Finding, hint: string) =>
-    note(findings, check, look, same, hint)
-  await add('data folder', () => checks.dataWritable(config), 'Look at GATEHOOK_DATABASE_URL.')
-  await add('secret key', () => checks.secretMode(config), 'Look at the file secret.key.')
-  await add('port', () => checks.portFree(config), 'Look at GATEHOOK_HOST and GATEHOOK_PORT.')
-  const db = await openForLooking(findings, config)
+  if (!config) return results
+  const add = (check: string, inspect: () => Promise<CheckResult> | CheckResult, hint: string) =>
+    runCheck(results, check, inspect, unchanged, hint)
+  await add('data folder', () => checks.dataFolder(config), 'Check GATEHOOK_DATABASE_URL.')
+  await add('secret key', () => checks.secretFile(config), 'Check the file secret.key.')
+  await add('port', () => checks.port(config), 'Check GATEHOOK_HOST and GATEHOOK_PORT.')
+  const db = await openDatabaseCheck(results, config)
   try {
-    await examineStored(findings, config, db, service)
+    await checkDatabase(results, config, db, service)
   } finally {
     await db?.close()
   }
-  return findings
+  return results
 }
 
 type Config = ReturnType<typeof readConfig>
 
-async function openForLooking(findings: Findings, config: Config): Promise<Database | undefined> {
+async function openDatabaseCheck(
+  results: CheckResults,
+  config: Config,
+): Promise<Database | undefined> {
   if (!checks.databaseExists(config)) {
-    const detail = `${checks.databaseShown(config)} (the first start makes it)`
-    findings.push({ check: 'database', state: 'ok', detail })
+    const detail = `${checks.printableDatabaseUrl(config)} (the first start creates it)`
+    results.push({ check: 'database', state: 'ok', detail })
     return undefined
   }
-  return note(
-    findings,
+  return runCheck(
+    results,
     'database',
     () => openDatabase(config.databaseUrl, { log: createLog({ level: 'silent' }) }),
-    () => ({ state: 'ok', detail: checks.databaseShown(config) }),
+    () => ({ state: 'ok', detail: checks.printableDatabaseUrl(config) }),
     'Is it running, and may this user open it?',
   )
 }
 
-async function examineStored(
-  findings: Findings,
+async function checkDatabase(
+  results: CheckResults,
   config: Config,
   db: Database | undefined,
   service: Service | undefined,
 ): Promise<void> {
   const hint = 'Is it the database of this service?'
   if (db) {
-    await note(
-      findings,
+    await runCheck(
+      results,
       'master secret',
-      () => checks.secretFits(config, db),
-      same,
+      () => checks.masterSecret(config, db),
+      unchanged,
       'See docs/guides/master-secret.md',
     )
-    await note(findings, 'migrations', () => checks.migrationsDone(db, service), same, hint)
+    await runCheck(results, 'migrations', () => checks.migrations(db, service), unchanged, hint)
   }
-  await note(findings, 'clock', () => checks.clockSane(wallClock, config, db), same, hint)
+  await runCheck(results, 'clock', () => checks.clock(wallClock, config, db), unchanged, hint)
 }
 
-function show(findings: Findings, out: Output): void {
-  out.result({ checks: findings }, () =>
+function printResults(results: CheckResults, out: Output): void {
+  out.result({ checks: results }, () =>
     table(
-      ['check', 'state', 'what was found'],
-      findings.map(({ check, state, detail, hint }) => [
+      ['check', 'state', 'detail'],
+      results.map(({ check, state, detail, hint }) => [
         check,
         signs[state],
         hint ? `${detail}\n${' '.repeat(23)}${dim(`→ ${hint}`)}` : detail,
@@ -137,19 +143,19 @@ function show(findings: Findings, out: Output): void {
 }
 
 async function run(input: Input): Promise<number> {
-  const findings = await examine(input)
-  show(findings, input.out)
-  return findings.some(({ state }) => state === 'fail') ? EXIT.failed : EXIT.fine
+  const results = await runChecks(input)
+  printResults(results, input.out)
+  return results.some(({ state }) => state === 'fail') ? EXIT.failed : EXIT.ok
 }
 
 export const doctor: CommandSpec = {
   name: 'doctor',
-  summary: 'look for what would keep the service from working',
+  summary: 'find problems of this machine, the configuration and the database',
   description: 'Checks this machine, the configuration and the database. Changes nothing.',
-  options: engineOptions,
+  options: installationOptions,
   config: 'all',
   examples: [
-    ['gatehook doctor', 'exit 1 when something is wrong'],
+    ['gatehook doctor', 'exit 1 if a check fails'],
     ['gatehook doctor --json', 'for monitors'],
   ],
   run,

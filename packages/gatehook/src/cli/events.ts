@@ -1,40 +1,28 @@
-/** `gatehook events …`: what happened, by the calls of the API (§9.11). */
+/** `gatehook events …`: the events of a customer (§9.11). */
 import { isoTime } from '../kernel/time.ts'
-import { apiCommands, listed } from './api.ts'
-import type { FamilySpec } from './command.ts'
-import { UsageError } from './mistake.ts'
+import { customerCommands } from './api.ts'
+import { countOf, countOption } from './arguments.ts'
+import type { CommandFamily } from './command.ts'
 import { cyan } from './output.ts'
 
-const DEFAULT_COUNT = 50
-const MAX_COUNT = 10_000
+const { list, action } = customerCommands()
 
-function countOf(text: unknown): number {
-  if (text === undefined) return DEFAULT_COUNT
-  const count = /^\d{1,5}$/.test(String(text)) ? Number(text) : 0
-  if (count >= 1 && count <= MAX_COUNT) return count
-  throw new UsageError(`--count is "${text}"; expected 1 to ${MAX_COUNT}.`)
-}
-
-const api = apiCommands()
-
-export const events: FamilySpec = {
+export const events: CommandFamily = {
   name: 'events',
-  summary: 'what happened: list, show',
+  summary: 'events: list, show',
   commands: [
-    api.list({
+    list({
       name: 'list',
-      summary: 'the newest events, the newest first',
-      options: [
-        ['--type <TYPE>', 'only of this type'],
-        ['--count <N>', `how many (default ${DEFAULT_COUNT})`],
-      ],
+      summary: 'the newest events, newest first',
+      options: [['--type <TYPE>', 'only of this type'], countOption],
       examples: [['gatehook events list --count 5', 'the last five of test mode']],
-      rows({ options: { type, count } }) {
-        const most = countOf(count)
+      rows(input) {
+        const { type } = input.options
+        const count = countOf(input)
         const filter = type === undefined ? '' : `&type=${encodeURIComponent(String(type))}`
-        return (to) => listed(to, `/events?sort=-id${filter}`, most)
+        return (api) => api.list(`/events?sort=-id${filter}`, count)
       },
-      none: 'No events. Make one: gatehook trigger TYPE',
+      empty: 'No events. Create one: gatehook trigger TYPE',
       columns: {
         id: ({ id }) => id,
         type: ({ type }) => cyan(type),
@@ -42,15 +30,15 @@ export const events: FamilySpec = {
         object: ({ data }) => String(data.object.id ?? ''),
       },
     }),
-    api.act({
+    action({
       name: 'show <ID>',
       summary: 'one event, as receivers get it',
       examples: [['gatehook events show evt_…', 'its body']],
       act:
         ({ args: [id] }) =>
-        (to) =>
-          to.call('GET', `/events/${encodeURIComponent(String(id))}`),
-      said: (event) => JSON.stringify(event, null, 2),
+        (api) =>
+          api.request('GET', `/events/${encodeURIComponent(String(id))}`),
+      describe: (event) => JSON.stringify(event, null, 2),
     }),
   ],
 }

@@ -1,15 +1,15 @@
 /**
- * `gatehook init`: a small project to start from. Its service is a copy of the reference service,
- * so that there is one source; what surrounds it is `project-files.ts`.
+ * `gatehook init`: writes a small project. Its service is a copy of the reference service;
+ * `project-files.ts` has the other files.
  */
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { reasonOf } from '../config/file-errors.ts'
 import { makeFolder } from '../kernel/folder.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { CommandError, UsageError } from './mistake.ts'
+import { CommandError, UsageError } from './errors.ts'
 import { bold, cyan, dim } from './output.ts'
-import { PACKAGE, packEngine } from './pack-engine.ts'
+import { isPublished, nodeRange, PACKAGE, packageVersion, packOwnPackage } from './own-package.ts'
 import {
   json,
   type Project,
@@ -17,7 +17,6 @@ import {
   scriptsThatDiffer,
   surroundings,
 } from './project-files.ts'
-import { isPublished, nodeRange, packageVersion } from './version.ts'
 
 const TEMPLATE = join(PACKAGE, 'service')
 const VENDOR = 'vendor'
@@ -28,7 +27,7 @@ const npmName = (root: string) =>
     .replace(/[^a-z0-9-]+/g, '-')
     .replace(/^-+|-+$/g, '') || 'my-api'
 
-/** The `package.json` that is there; undefined where there is none. Throws a `UsageError`. */
+/** Reads the `package.json` of the folder; undefined without one. Throws `UsageError`. */
 function existingPackage(root: string): Readonly<Record<string, unknown>> | undefined {
   const file = join(root, 'package.json')
   if (!existsSync(file)) return undefined
@@ -44,53 +43,53 @@ function existingPackage(root: string): Readonly<Record<string, unknown>> | unde
   throw new UsageError(`${file} is not a JSON object.`)
 }
 
-/** The copy is the project's own from its first line on. */
+/** Renames the copied service and replaces its first comment. */
 function nameService(file: string, name: string): void {
   const text = readFileSync(file, 'utf8')
     .replace(
       /^\/\*\*.*\*\/\n/,
-      '/** What this API is made of; each resource is a file of its own. */\n',
+      '/** The resources and versions of this API; each resource has its own file. */\n',
     )
     .replace(/name: '.*'/, `name: '${name}'`)
   writeFileSync(file, text)
 }
 
-interface Written {
+interface WrittenProject {
   readonly root: string
   readonly name: string
   readonly files: readonly string[]
-  /** Files that were there and stayed as they were. */
-  readonly kept: readonly string[]
-  /** Scripts of `package.json` that stayed as they were. */
-  readonly keptScripts: readonly string[]
+  /** Existing files, left unchanged. */
+  readonly existingFiles: readonly string[]
+  /** Existing scripts of `package.json`, left unchanged. */
+  readonly existingScripts: readonly string[]
   readonly engine: string
 }
 
 /**
- * Nothing of the user's is overwritten. A folder with a `package.json` is a project to add to: its
- * other files stay, and only those of the service may not exist.
+ * Writes the project; it overwrites no file of the user. A folder with a `package.json` is an
+ * existing project: its files remain, and only files of the service must not exist.
  */
-function writeProject(root: string, pack: boolean): Written {
+function writeProject(root: string, pack: boolean): WrittenProject {
   const existing = existingPackage(root)
   const template = readdirSync(TEMPLATE).filter((name) => !/\.test\.ts$/.test(name))
   const name = typeof existing?.name === 'string' ? existing.name : npmName(root)
   const engine = pack ? `file:${VENDOR}/gatehook-${packageVersion}.tgz` : `^${packageVersion}`
   const project: Project = { name, engine, node: nodeRange }
   const files = Object.entries(surroundings(project))
-  const isThere = (path: string) => existsSync(join(root, path))
+  const isPresent = (path: string) => existsSync(join(root, path))
   const required = existing ? template : [...template, ...files.map(([path]) => path)]
-  const there = required.filter(isThere)
-  if (there.length > 0) {
+  const conflicts = required.filter(isPresent)
+  if (conflicts.length > 0) {
     throw new UsageError(
-      `${root} already has ${there.join(', ')}; nothing was written. Choose an empty folder.`,
+      `${root} already has ${conflicts.join(', ')}; nothing was written. Choose an empty folder.`,
     )
   }
-  const kept = files.map(([path]) => path).filter(isThere)
-  // First what may fail.
-  if (pack) packEngine(join(root, VENDOR))
+  const existingFiles = files.map(([path]) => path).filter(isPresent)
+  // First, because it may fail.
+  if (pack) packOwnPackage(join(root, VENDOR))
   for (const path of template) cpSync(join(TEMPLATE, path), join(root, path), { recursive: true })
   nameService(join(root, 'service.ts'), name)
-  const added = files.filter(([path]) => !kept.includes(path))
+  const added = files.filter(([path]) => !existingFiles.includes(path))
   for (const [path, text] of added) writeFileSync(join(root, path), text, { flag: 'wx' })
   writeFileSync(join(root, 'package.json'), json(packageJson(project, existing)))
   const vendor = pack ? [VENDOR] : []
@@ -99,24 +98,24 @@ function writeProject(root: string, pack: boolean): Written {
     root,
     name,
     files: written,
-    kept,
-    keptScripts: scriptsThatDiffer(existing ?? {}),
+    existingFiles,
+    existingScripts: scriptsThatDiffer(existing ?? {}),
     engine,
   }
 }
 
 function describe(
-  { root, name, files, kept, keptScripts, engine }: Written,
+  { root, name, files, existingFiles, existingScripts, engine }: WrittenProject,
   pack: boolean,
 ): string {
   const here = relative(process.cwd(), root)
   const install = `${here && `cd ${here} && `}npm install && npm run dev`
-  const stayed = [...kept, ...keptScripts.map((script) => `the script "${script}"`)]
+  const unchanged = [...existingFiles, ...existingScripts.map((script) => `the script "${script}"`)]
   return [
     `${bold(name)} is written:`,
     '',
     ...files.map((path) => `  ${dim('·')} ${path}`),
-    ...(stayed.length > 0 ? ['', `Left as they were: ${stayed.join(', ')}.`] : []),
+    ...(unchanged.length > 0 ? ['', `Left unchanged: ${unchanged.join(', ')}.`] : []),
     ...(pack
       ? [
           '',
@@ -126,10 +125,13 @@ function describe(
     '',
     'Next:',
     '',
-    `  ${cyan(`npx gatehook start ${here}`.trim())}   ${dim('at once, with this very Gatehook')}`,
+    `  ${cyan(`npx gatehook start ${here}`.trim())}   ${dim('at once, with this copy of Gatehook')}`,
     `  ${cyan(install)}   ${dim('as a project of its own')}`,
   ].join('\n')
 }
+
+/** Member of the JSON result. */
+const KEPT_FILES = 'kept'
 
 function run({ args, options, out }: Input): undefined {
   const root = resolve(args[0] ?? '.')
@@ -137,26 +139,32 @@ function run({ args, options, out }: Input): undefined {
   try {
     makeFolder(root)
   } catch (error) {
-    throw new CommandError(`${root} cannot be made: ${reasonOf(error)}.`)
+    throw new CommandError(`${root} cannot be created: ${reasonOf(error)}.`)
   }
-  const written = writeProject(root, pack)
-  const { files, kept, keptScripts } = written
-  out.result({ folder: root, files, kept, keptScripts }, () => describe(written, pack))
+  const project = writeProject(root, pack)
+  const { files, existingFiles, existingScripts } = project
+  const result = {
+    folder: root,
+    files,
+    [KEPT_FILES]: existingFiles,
+    keptScripts: existingScripts,
+  }
+  out.result(result, () => describe(project, pack))
 }
 
 export const init: CommandSpec = {
   name: 'init [DIR]',
   summary: 'write a small project to start from',
   description:
-    'Writes a project with the reference service into DIR (default: this folder). A package.json ' +
-    'that is there is merged with.',
+    'Writes a project with the reference service into DIR (default: this folder). Merges with an ' +
+    'existing package.json.',
   options: [
-    ['--pack', 'depend on a tarball of this Gatehook in vendor/ (default while unpublished)'],
+    ['--pack', 'depend on a tarball of this copy in vendor/ (default while unpublished)'],
     ['--no-pack', 'depend on the version of the registry'],
   ],
   examples: [
-    ['gatehook init my-api', 'makes the folder and writes the project'],
-    ['cd my-api && npm install && npm run dev', 'serves it, and again after each change'],
+    ['gatehook init my-api', 'creates the folder and writes the project'],
+    ['cd my-api && npm install && npm run dev', 'serves it, and restarts after each change'],
   ],
   run,
 }

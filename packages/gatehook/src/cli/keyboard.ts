@@ -1,15 +1,16 @@
-/**
- * Single keys while a command runs, and the signals that end it. Without a terminal: the signals.
- */
+/** Single keys and signals of a command that runs until it is stopped. */
 
-/** Runs `keys` as they are pressed; q, ctrl-C and signals abort `stop`. Gives what undoes it. */
+/**
+ * Calls the function of each pressed key. Aborts `stop` on q, Ctrl-C, SIGINT and SIGTERM. Returns a
+ * function that removes the listeners. Without a terminal, only signals are handled.
+ */
 export function onKeys(
   stop: AbortController,
   keys: Readonly<Record<string, () => unknown>>,
 ): () => void {
   const end = () => stop.abort()
   const { stdin } = process
-  const pressed = (text: string) => {
+  const onText = (text: string) => {
     for (const key of text) {
       if (key === 'q' || key === '\x03' || key === '\x04') end()
       else keys[key]?.()
@@ -19,13 +20,13 @@ export function onKeys(
   process.on('SIGTERM', end)
   if (stdin.isTTY) {
     stdin.setRawMode(true)
-    stdin.setEncoding('utf8').on('data', pressed)
+    stdin.setEncoding('utf8').on('data', onText)
   }
   return () => {
     process.off('SIGINT', end)
     process.off('SIGTERM', end)
     if (!stdin.isTTY) return
-    stdin.off('data', pressed)
+    stdin.off('data', onText)
     stdin.setRawMode(false)
     stdin.pause()
   }

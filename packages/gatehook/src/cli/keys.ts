@@ -1,38 +1,37 @@
-/** `gatehook keys …`: the acts of §13 on API keys, by the same functions as HTTP. */
-import { keyTable } from '../access/collections.ts'
-import { updateKey } from '../access/key-update.ts'
-import { createKey, type NewApiKey, revokeKey, rollKey } from '../access/keys.ts'
-import type { FamilySpec } from './command.ts'
-import { cliActor, cliCaller, engine, FIRST, known } from './engine.ts'
-import { UsageError } from './mistake.ts'
-import { bold, dim } from './output.ts'
+/** `gatehook keys …`: API keys (§3.2, §13), and the keys that sign access tokens. */
+import type { ApiKeyJson } from '../access/collections.ts'
+import type { NewApiKey } from '../access/keys.ts'
+import { administration, declaredScopes } from './api.ts'
 import {
-  checkScopes,
+  filterOf,
+  filterOptions,
   instantOf,
-  isMeant,
-  meantOptions,
   overlapOf,
   overlapOption,
+  requireScopes,
   words,
-} from './typed.ts'
+} from './arguments.ts'
+import type { CommandFamily } from './command.ts'
+import { UsageError } from './errors.ts'
+import { BEFORE_FIRST_START, cliActor, installation } from './installation.ts'
+import { bold, dim } from './output.ts'
 
-const shownOnce = ({ id, name, mode, key }: NewApiKey, what: string) =>
-  `${what} ${bold(id)} (${name}, ${mode}). The key, shown this once:\n\n  ${bold(key)}\n`
+const secretText = (verb: string, { id, name, mode, key }: NewApiKey) =>
+  `${verb} ${bold(id)} (${name}, ${mode}). The key, displayed only once:\n\n  ${bold(key)}\n`
 
-export const keys: FamilySpec = {
+const pathOf = (id: unknown) => `/admin/keys/${encodeURIComponent(String(id))}`
+
+export const keys: CommandFamily = {
   name: 'keys',
   summary: 'API keys: list, create, update, revoke, roll; the keys that sign tokens',
   commands: [
-    engine.list({
+    administration.list<ApiKeyJson>({
       name: 'list',
       summary: 'keys that are not revoked',
-      options: meantOptions,
-      examples: [['gatehook keys list --mode live', 'who may act on live data']],
-      rows:
-        (input) =>
-        async ({ db }) =>
-          (await keyTable.readAll(db)).filter(isMeant(input)),
-      none: 'No keys. Make one: gatehook keys create --name mine --scopes admin',
+      options: filterOptions,
+      examples: [['gatehook keys list --mode live', 'keys of live data']],
+      rows: (input) => (api) => api.list(`/admin/keys?sort=id&${filterOf(input)}`),
+      empty: 'No keys. Create one: gatehook keys create --name mine --scopes admin',
       columns: {
         id: (key) => key.id,
         name: (key) => key.name,
@@ -41,116 +40,116 @@ export const keys: FamilySpec = {
         key: (key) => key.hint,
         expires: (key) => key.expires_at ?? dim('never'),
         'last used': (key) => key.last_used_at ?? dim('never'),
-        scopes: (key) => key.scopes.join(' '), // last: there may be many
+        scopes: (key) => key.scopes.join(' '), // last, because the list may be long
       },
     }),
-    engine.act({
+    administration.action({
       name: 'create',
-      summary: 'a new key, shown once',
+      summary: 'a new key, displayed once',
       options: [
-        ['--name <NAME>', 'what it is for'],
-        ['--scopes <SCOPES...>', 'what it may do, separated by commas or spaces'],
-        ['--customer <ID>', 'whose it is (default: default)'],
+        ['--name <NAME>', 'its purpose'],
+        ['--scopes <SCOPES...>', 'its scopes, separated by commas or spaces'],
+        ['--customer <ID>', 'its customer (default: default)'],
         ['--mode <MODE>', 'live (default) or test'],
         ['--expires <WHEN>', 'an instant, or a span from now: 90d'],
-        ['--cidrs <RANGES...>', 'only from these addresses'],
-        ['--pin <VERSION>', 'the API version it gets when it names none'],
+        ['--cidrs <RANGES...>', 'accepted only from these addresses'],
+        ['--pin <VERSION>', 'the API version of requests that name none'],
       ],
       examples: [
         ['gatehook keys create --name Operator --scopes admin', 'a key for /admin'],
-        ['gatehook keys create --name CI --mode test --scopes events:read --expires 30d', 'a loan'],
+        [
+          'gatehook keys create --name CI --mode test --scopes events:read --expires 30d',
+          'a key that expires',
+        ],
       ],
-      opening: FIRST,
-      act({ options: { name, customer, mode, expires, cidrs, pin, ...more } }) {
+      opening: BEFORE_FIRST_START,
+      act({ options: { name, customer, mode, expires, cidrs, pin, scopes: scopeText } }) {
         if (!name) throw new UsageError('Give the key a name: --name "Billing service"')
-        return ({ administration }) => {
-          const scopes = words(more.scopes)
-          checkScopes(scopes, administration.scopes, 'key', '--scopes')
-          const wish = {
+        const scopes = words(scopeText)
+        return async (api): Promise<NewApiKey> => {
+          requireScopes(scopes, declaredScopes(api), 'key', '--scopes')
+          return api.request('POST', '/admin/keys', {
             name,
             scopes,
             customer,
             mode,
-            expires_at: instantOf(expires, administration),
+            expires_at: await instantOf(expires, api.now),
             cidrs: cidrs === undefined ? undefined : words(cidrs),
             api_version: pin,
-          }
-          return createKey(administration, wish, cliCaller())
+          })
         }
       },
-      said: (key) => shownOnce(key, 'Created'),
+      describe: (key) => secretText('Created', key),
     }),
-    engine.act({
+    administration.action({
       name: 'update <ID>',
-      summary: 'other scopes, addresses or expiry, at once',
+      summary: 'changes scopes, addresses or expiry, at once',
       options: [
-        ['--scopes <SCOPES...>', 'what it may do from now on'],
-        ['--cidrs <RANGES...>', 'only from these addresses'],
-        ['--any-address', 'from every address'],
+        ['--scopes <SCOPES...>', 'its new scopes'],
+        ['--cidrs <RANGES...>', 'accepted only from these addresses'],
+        ['--any-address', 'accepted from every address'],
         ['--expires <WHEN>', 'an instant, or a span from now: 90d; never'],
       ],
       examples: [
-        ['gatehook keys update key_… --scopes events:read', 'it reads events, and no more'],
-        ['gatehook keys update key_… --expires 1d', 'it ends tomorrow'],
+        ['gatehook keys update key_… --scopes events:read', 'leaves it the scope events:read'],
+        ['gatehook keys update key_… --expires 1d', 'it expires tomorrow'],
       ],
-      act({ args: [id = ''], options: { scopes, cidrs, anyAddress, expires } }) {
+      act({ args: [id], options: { scopes: scopeText, cidrs, anyAddress, expires } }) {
         if (cidrs !== undefined && anyAddress === true) {
           throw new UsageError('Give --cidrs or --any-address, not both.')
         }
-        return ({ administration }) => {
-          const wish = {
-            scopes: scopes === undefined ? undefined : words(scopes),
+        if ([scopeText, cidrs, anyAddress, expires].every((value) => value === undefined)) {
+          throw new UsageError('Name what changes: --scopes, --cidrs, --any-address, --expires.')
+        }
+        const scopes = scopeText === undefined ? undefined : words(scopeText)
+        return async (api): Promise<ApiKeyJson> => {
+          if (scopes) requireScopes(scopes, declaredScopes(api), 'key', '--scopes')
+          return api.request('PATCH', pathOf(id), {
+            scopes,
             cidrs: anyAddress === true ? [] : cidrs === undefined ? undefined : words(cidrs),
-            expires_at: expires === 'never' ? null : instantOf(expires, administration),
-          }
-          if (Object.values(wish).every((value) => value === undefined)) {
-            throw new UsageError('Name what changes: --scopes, --cidrs, --any-address, --expires.')
-          }
-          if (wish.scopes) checkScopes(wish.scopes, administration.scopes, 'key', '--scopes')
-          const by = { actor: cliActor(), reach: 'all' } as const
-          return known('key', id, updateKey(administration, id, wish, by))
+            expires_at: expires === 'never' ? null : await instantOf(expires, api.now),
+          })
         }
       },
-      said: ({ id, scopes, cidrs, expires_at }) =>
+      describe: ({ id, scopes, cidrs, expires_at }) =>
         `Updated ${bold(id)}: scopes ${scopes.join(' ') || 'none'}; ` +
         `addresses ${cidrs.join(' ') || 'all'}; expires ${expires_at ?? 'never'}.`,
     }),
-    engine.act({
+    administration.action({
       name: 'revoke <ID>',
-      summary: 'ends a key at once',
-      examples: [['gatehook keys revoke key_…', 'refused on every node within 2 seconds']],
+      summary: 'revokes a key at once',
+      examples: [['gatehook keys revoke key_…', 'rejected on every node within 2 seconds']],
       act:
         ({ args: [id = ''] }) =>
-        async ({ administration }) => {
-          await known('key', id, revokeKey(administration, id, cliCaller()))
+        async (api) => {
+          await api.request('DELETE', pathOf(id))
           return { id, revoked: true }
         },
-      said: ({ id }) => `Revoked ${bold(id)}. It is refused within 2 seconds.`,
+      describe: ({ id }) => `Revoked ${bold(id)}. Every node rejects it within 2 seconds.`,
     }),
-    engine.act({
+    administration.action({
       name: 'roll <ID>',
       summary: 'a new secret under the same id',
       options: [overlapOption],
-      examples: [['gatehook keys roll key_… --overlap 1h', 'swap it in within the hour']],
+      examples: [['gatehook keys roll key_… --overlap 1h', 'both secrets work for an hour']],
       act(input) {
-        const [id = ''] = input.args
-        const wish = { overlap_seconds: overlapOf(input) }
-        return ({ administration }) =>
-          known('key', id, rollKey(administration, id, wish, cliCaller()))
+        const body = { overlap_seconds: overlapOf(input) }
+        const path = `${pathOf(input.args[0])}/roll`
+        return (api): Promise<NewApiKey> => api.request('POST', path, body)
       },
-      said: (key) => shownOnce(key, 'Rolled'),
+      describe: (key) => secretText('Rolled', key),
     }),
-    engine.act({
+    installation.action({
       name: 'rotate-signing',
-      summary: 'a new key to sign access tokens, published some minutes before it signs',
-      examples: [['gatehook keys rotate-signing', 'done by itself every 90 days']],
+      summary: 'a new key that signs access tokens, published some minutes before it signs',
+      examples: [['gatehook keys rotate-signing', 'the engine does so every 90 days']],
       act:
         () =>
         ({ tokens }) =>
           tokens.rotateSigningKey(cliActor()),
-      said: ({ kid, signs_from }) =>
+      describe: ({ kid, signs_from }) =>
         `Published the signing key ${bold(kid)}. It signs from ${signs_from}; ` +
-        'tokens of the old one stay good until they expire.',
+        'tokens of the previous key stay valid until they expire.',
     }),
   ],
 }

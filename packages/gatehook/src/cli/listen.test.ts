@@ -28,7 +28,7 @@ test('a target may be a port, a host with a path, or a URL', () => {
   for (const given of unusable) assert.throws(() => forwardTarget(given), /is no URL to send to/)
 })
 
-test('the local secret is made once, for this user only', (t) => {
+test('the local secret is generated once, readable by its user only', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-listen-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'data', 'listen.secret')

@@ -1,6 +1,6 @@
 /**
- * `gatehook listen`: events of a running node as they happen, forwarded to a receiver on the
- * developer's machine, signed as webhooks are (§9.11). Nothing is registered and nothing is stored.
+ * `gatehook listen`: prints events of a running node, and forwards them to a receiver on the
+ * developer's machine, signed as webhooks are (§9.11). It creates no registration.
  */
 import { readConfig } from '../config/environment.ts'
 import { type SigningSecret, signatureHeaders } from '../deliveries/signature.ts'
@@ -12,17 +12,17 @@ import { eventScopesOf } from '../resources/event-types.ts'
 import { targetProblem } from '../transport/address-guard.ts'
 import type { Outcome, Send } from '../transport/attempt.ts'
 import { isDelivered } from '../transport/attempt.ts'
-import { apiOptions, borrowKey, nodeOf } from './api.ts'
+import { borrowKey, customerOptions, nodeOf } from './api.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { type FollowedEvent, followEvents } from './follow.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { type FollowedEvent, followEvents } from './event-follower.ts'
+import { messagesOf, remoteSender } from './http-client.ts'
 import { onKeys } from './keyboard.ts'
 import { localSecret, localSecretFile } from './local-secret.ts'
-import { CommandError, UsageError } from './mistake.ts'
 import { alarm, bold, cyan, dim, green, type Output, yellow } from './output.ts'
-import { messageOf, remoteAsk } from './remote.ts'
-import { packageVersion } from './version.ts'
+import { packageVersion } from './own-package.ts'
 
-/** `3000`, `localhost:3000/hook` and URLs alike. */
+/** Returns the URL of `--forward-to`: a port, `host:port/path` or a URL. Throws `UsageError`. */
 export function forwardTarget(text: unknown): string | undefined {
   if (text === undefined) return undefined
   const given = String(text)
@@ -31,7 +31,7 @@ export function forwardTarget(text: unknown): string | undefined {
     : /^[a-z][a-z\d+.-]*:\/\//i.test(given)
       ? given
       : `http://${given}`
-  // What no registration could have is not sent to either: no event would ever arrive.
+  // The same URLs as for registrations.
   if (targetProblem(url, true) !== undefined) {
     throw new UsageError(
       `--forward-to "${given}" is no URL to send to; try http://127.0.0.1:3000/webhooks.`,
@@ -40,24 +40,28 @@ export function forwardTarget(text: unknown): string | undefined {
   return url
 }
 
-interface Sent {
+interface ForwardedEvent {
   readonly event: FollowedEvent
   readonly deliveryId: string
   attempt: number
 }
 
-interface Forwarding {
+interface Forwarder {
+  /** Undefined to print events only. */
   readonly to: string | undefined
   readonly secret: SigningSecret
   readonly send: Send
   readonly out: Output
 }
 
-/** Sends an event on, or only shows it, and says how that went. */
-async function forward({ to, secret, send, out }: Forwarding, sent: Sent): Promise<void> {
-  const { event, deliveryId } = sent
+/** Forwards an event, and prints it with the result. */
+async function forward(
+  { to, secret, send, out }: Forwarder,
+  forwarded: ForwardedEvent,
+): Promise<void> {
+  const { event, deliveryId } = forwarded
   const { type } = JSON.parse(event.data) as { type: string }
-  sent.attempt++
+  forwarded.attempt++
   let outcome: Outcome | undefined
   if (to !== undefined) {
     const headers = signatureHeaders({
@@ -65,17 +69,21 @@ async function forward({ to, secret, send, out }: Forwarding, sent: Sent): Promi
       id: event.id,
       type,
       deliveryId,
-      attempt: sent.attempt,
+      attempt: forwarded.attempt,
       atS: Math.floor(wallClock.now() / 1000),
       body: event.data,
       userAgent: `Gatehook-Webhooks/${packageVersion}`,
     })
     outcome = await send({ url: to, body: event.data, headers })
   }
-  out.entry(entryOf(sent, type, outcome), () => lineOf(sent, type, outcome))
+  out.entry(entryOf(forwarded, type, outcome), () => lineOf(forwarded, type, outcome))
 }
 
-const entryOf = ({ event, deliveryId, attempt }: Sent, type: string, outcome?: Outcome) => ({
+const entryOf = (
+  { event, deliveryId, attempt }: ForwardedEvent,
+  type: string,
+  outcome?: Outcome,
+) => ({
   event_id: event.id,
   type,
   at: isoTime(wallClock.now()),
@@ -92,27 +100,27 @@ const entryOf = ({ event, deliveryId, attempt }: Sent, type: string, outcome?: O
 
 const TYPE_COLUMNS = 24
 
-function lineOf({ event, attempt }: Sent, type: string, outcome?: Outcome): string {
+function lineOf({ event, attempt }: ForwardedEvent, type: string, outcome?: Outcome): string {
   const time = dim(isoTime(wallClock.now()).slice(11, 19))
   const head = `${time}  ${cyan(type.padEnd(TYPE_COLUMNS))}  ${event.id}`
   if (!outcome) return head
-  const again = attempt > 1 ? dim(`  again (${attempt})`) : ''
-  const took = `${String(outcome.durationMs).padStart(5)} ms`
+  const attemptText = attempt > 1 ? dim(`  attempt ${attempt}`) : ''
+  const duration = `${String(outcome.durationMs).padStart(5)} ms`
   if (outcome.kind === 'failed') {
-    return `${head}  ${alarm('---')}  ${took}  ${alarm(outcome.message)}${again}`
+    return `${head}  ${alarm('---')}  ${duration}  ${alarm(outcome.message)}${attemptText}`
   }
   const paint = isDelivered(outcome) ? green : outcome.status >= 500 ? alarm : yellow
-  return `${head}  ${paint(String(outcome.status))}  ${took}${again}`
+  return `${head}  ${paint(String(outcome.status))}  ${duration}${attemptText}`
 }
 
-function introduce(input: Input, url: string, { to, secret, out }: Forwarding): void {
+function printIntroduction(input: Input, url: string, { to, secret, out }: Forwarder): void {
   const listening = { url, forward_to: to ?? null, secret: secret.value }
   out.entry({ listening }, () =>
     [
       `Listening to ${bold(url)}${to ? `, forwarding to ${bold(to)}` : ''}.`,
-      to ? `Signed with ${bold(secret.value)} ${dim('(the same every time)')}` : undefined,
+      to ? `Signed with ${bold(secret.value)} ${dim('(the same for each run)')}` : undefined,
       input.out.terminal && process.stdin.isTTY
-        ? dim(to ? 'r sends the last one again, q ends.' : 'q ends.')
+        ? dim(to ? 'r resends the last event, q ends.' : 'q ends.')
         : undefined,
       '',
     ]
@@ -121,17 +129,17 @@ function introduce(input: Input, url: string, { to, secret, out }: Forwarding): 
   )
 }
 
-/** Before the first event there ever was. */
-const BEGINNING = `evt_${'0'.repeat(22)}`
+/** An id before every event. */
+const SMALLEST_ID = `evt_${'0'.repeat(22)}`
 
 /**
- * The newest event there is. Starting behind it instead of "now" leaves no gap where the connection
- * breaks before the first event came.
+ * Returns the id of the newest event. A stream from there has no gap if the connection is lost
+ * before its first event.
  */
-async function newestEvent(url: string, key: string): Promise<string> {
-  const { status, body } = await remoteAsk(url, key)('GET', '/events?sort=-id&limit=1&fields=id')
-  if (status !== 200) throw new CommandError(messageOf(body, status))
-  return body.data[0]?.id ?? BEGINNING
+async function newestEventId(url: string, key: string): Promise<string> {
+  const { status, body } = await remoteSender(url, key)('GET', '/events?sort=-id&limit=1&fields=id')
+  if (status !== 200) throw new CommandError(messagesOf(body, status)[0]!)
+  return body.data[0]?.id ?? SMALLEST_ID
 }
 
 async function run(input: Input): Promise<undefined> {
@@ -140,7 +148,7 @@ async function run(input: Input): Promise<undefined> {
   const config = readConfig(input.flags)
   const random = systemRandom()
   const { url } = nodeOf(input)
-  // Loaded when needed: the other commands open no sockets.
+  // Loaded here: the other commands open no sockets.
   const { createTransport } = await import('../transport/transport.ts')
   const transport = createTransport({
     clock: wallClock,
@@ -148,42 +156,42 @@ async function run(input: Input): Promise<undefined> {
     timeoutMs: config.webhookTimeoutMs,
   })
   const secret = { value: localSecret(localSecretFile(config), random) }
-  const forwarding: Forwarding = { to, secret, send: transport.send, out }
-  let loan = await borrowKey(input, eventScopesOf)
-  let last: Sent | undefined
-  let running = Promise.resolve()
-  /** One after the other: what the keyboard asks for, too. */
-  const inTurn = (sent: Sent) => {
-    running = running.then(() => forward(forwarding, sent))
-    return running
+  const forwarder: Forwarder = { to, secret, send: transport.send, out }
+  let borrowed = await borrowKey(input, eventScopesOf)
+  let last: ForwardedEvent | undefined
+  let queue = Promise.resolve()
+  /** Forwards one event at a time, those that a key resends included. */
+  const enqueue = (event: ForwardedEvent) => {
+    queue = queue.then(() => forward(forwarder, event))
+    return queue
   }
   const stop = new AbortController()
-  const release = onKeys(stop, { r: () => last && to && inTurn(last) })
+  const release = onKeys(stop, { r: () => last && to && enqueue(last) })
   try {
-    const after = options.after ?? (await newestEvent(url, loan.key))
-    introduce(input, url, forwarding)
+    const after = options.after ?? (await newestEventId(url, borrowed.key))
+    printIntroduction(input, url, forwarder)
     await followEvents({
       url,
       types: options.events === undefined ? undefined : String(options.events),
       after: String(after),
       async key(renew) {
-        if (renew) loan = await borrowKey(input, eventScopesOf)
-        return loan.key
+        if (renew) borrowed = await borrowKey(input, eventScopesOf)
+        return borrowed.key
       },
       connected: () => out.progress(dim('connected')),
-      lost: (why, againMs) =>
-        out.progress(yellow(`${why.replace(/\.$/, '')}; again in ${againMs / 1000} s`)),
+      lost: (reason, retryMs) =>
+        out.progress(yellow(`${reason.replace(/\.$/, '')}; retry in ${retryMs / 1000} s`)),
       handle(event) {
         const deliveryId = createTimeOrderedId('dlv_', wallClock.now(), random)
         last = { event, deliveryId, attempt: 0 }
-        return inTurn(last)
+        return enqueue(last)
       },
       signal: stop.signal,
     })
   } finally {
     release()
     transport.close()
-    await loan.giveBack().catch(() => undefined) // it ends by itself
+    await borrowed.giveBack().catch(() => undefined) // it expires in any case
   }
 }
 
@@ -191,11 +199,11 @@ export const listen: CommandSpec = {
   name: 'listen',
   summary: 'events of a running node, forwarded to a receiver on this machine',
   description:
-    'Shows events as they happen and sends each on, signed as webhooks are, with a secret of ' +
-    'this machine. Where the connection breaks, it goes on behind the last event.',
+    'Prints events as they occur and forwards each, signed as webhooks are, with a secret of ' +
+    'this machine. After a lost connection, it continues behind the last event.',
   options: [
-    ...apiOptions,
-    ['--forward-to <URL>', 'where each event is POSTed: a URL, host:port/path, or a port'],
+    ...customerOptions,
+    ['--forward-to <URL>', 'the receiver of each event: a URL, host:port/path, or a port'],
     ['--events <TYPES>', 'only these: thing.*,other.created'],
     ['--after <EVENT>', 'start behind this event instead of now'],
   ],

@@ -1,6 +1,6 @@
 /**
- * The secret with which `listen` signs: made once and kept, so that a receiver under development is
- * told it once. It is worth nothing but on this machine, and is not the secret of any registration.
+ * The secret with which `listen` signs. It is generated once and stored, so that a receiver under
+ * development is configured once. No registration uses it.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -9,33 +9,36 @@ import type { Config } from '../config/config.ts'
 import { dataFolder } from '../config/environment.ts'
 import { makeFolder } from '../kernel/folder.ts'
 import type { Random } from '../kernel/random.ts'
-import { CommandError } from './mistake.ts'
+import { CommandError } from './errors.ts'
 
 const FILE = 'listen.secret'
 const SECRET_BYTES = 32
-const FORM = /^whsec_[A-Za-z0-9+/]{43}=$/
+const FORMAT = /^whsec_[A-Za-z0-9+/]{43}=$/
 
-/** In the data folder on SQLite, else in `~/.gatehook`; mode 0600. */
+/** Returns its path: in the data folder on SQLite, otherwise in `~/.gatehook`. */
 export const localSecretFile = (config: Config): string =>
   join(dataFolder(config) ?? join(homedir(), '.gatehook'), FILE)
 
-/** The secret of `file`, made there on first use. Throws a `CommandError` where it cannot be. */
+/**
+ * Returns the secret of `file`. Generates it on first use, with mode 0600. Throws `CommandError` if
+ * the file cannot be read or written.
+ */
 export function localSecret(file: string, random: Random): string {
   try {
     makeFolder(dirname(file))
-    make(file, random)
+    createFile(file, random)
     const text = readFileSync(file, 'utf8').trim()
-    if (FORM.test(text)) return text
+    if (FORMAT.test(text)) return text
   } catch (error) {
     throw new CommandError(`${file} cannot be used: ${(error as Error).message}.`)
   }
-  throw new CommandError(`${file} holds no secret. Delete it, and a new one is made.`)
+  throw new CommandError(`${file} holds no secret. Delete it; the next run generates another one.`)
 }
 
-function make(file: string, random: Random): void {
+function createFile(file: string, random: Random): void {
   let fd: number
   try {
-    fd = openSync(file, 'wx', 0o600) // only one of several that start at once makes it
+    fd = openSync(file, 'wx', 0o600) // of several commands that start at once, one creates it
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     throw error

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `gatehook`, the process: the commands are `program.ts`, loaded once what is compiled is kept.
- * `bin/gatehook.cjs` begins here with 14 MB less: that one need not be stripped of types.
+ * Entry point of the process. It enables the compile cache before it loads the program, so that no
+ * thread loads the type stripper (14 MB).
  */
 import '../../bin/compile-cache.cjs'
 

@@ -1,6 +1,6 @@
-/** `gatehook migrate` and `gatehook seed`: what a start does first, without starting. */
+/** `gatehook migrate` and `gatehook seed`: the first steps of a start, without serving. */
 import type { CommandSpec, Input } from './command.ts'
-import { engine, engineOptions, withApp } from './engine.ts'
+import { installation, installationOptions, withApp } from './installation.ts'
 
 async function runMigrate(input: Input): Promise<undefined> {
   const lines: string[] = []
@@ -21,24 +21,24 @@ export const migrate: CommandSpec = {
   name: 'migrate',
   summary: 'bring the database up to date, without starting',
   description:
-    'Applies what is missing: tables of the engine, and what the declaration added. A change ' +
-    'that is more than an addition is refused with a sentence, here as at start.',
-  options: engineOptions,
+    'Applies pending migrations of the engine and additions of the declaration. A change that ' +
+    'is not an addition is an error, as it is at start.',
+  options: installationOptions,
   config: ['databaseUrl'],
   examples: [['gatehook migrate', 'before nodes of a new release start']],
   run: runMigrate,
 }
 
-export const seed: CommandSpec = engine.act({
+export const seed: CommandSpec = installation.action({
   name: 'seed',
-  summary: 'sample data in test mode, where there is none yet',
+  summary: 'sample data in test mode, for empty collections',
   description: 'Fills empty collections of the default customer, test mode, with declared samples.',
   examples: [['gatehook seed', 'after a start with --no-seed']],
   opening: { migrates: true, seed: true },
   act:
     () =>
     ({ seeded }) => ({ rows: seeded }),
-  said({ rows }) {
+  describe({ rows }) {
     const total = Object.values(rows).reduce((sum, count) => sum + count, 0)
     return total === 0
       ? 'There are rows already; nothing was added.'

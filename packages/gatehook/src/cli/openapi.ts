@@ -1,4 +1,4 @@
-/** `gatehook openapi`: the OpenAPI document of a version, made from the declaration alone. */
+/** `gatehook openapi`: generates the OpenAPI document of a version from the declaration alone. */
 import { writeFileSync } from 'node:fs'
 import { readConfig } from '../config/environment.ts'
 import { reasonOf } from '../config/file-errors.ts'
@@ -7,12 +7,12 @@ import { type Catalog, createCatalog } from '../resources/catalog.ts'
 import { openApiDocument } from '../resources/openapi.ts'
 import type { Service, ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { engineOptions } from './engine.ts'
-import { serviceOf } from './load.ts'
-import { CommandError, UsageError } from './mistake.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { installationOptions } from './installation.ts'
 import { bold } from './output.ts'
+import { serviceOf } from './service-file.ts'
 
-/** Shapes and schemas of a service; nothing is stored by it. */
+/** Returns the shapes and schemas of a service, without a database. */
 export const catalogOf = (definition: ServiceDefinition): Catalog =>
   createCatalog(definition, {
     clock: wallClock,
@@ -20,8 +20,8 @@ export const catalogOf = (definition: ServiceDefinition): Catalog =>
     counterSlots: 1,
   })
 
-/** Throws a `CommandError` where it cannot be written. */
-export function writeOut(file: string, text: string): void {
+/** Writes a file. Throws `CommandError` if that fails. */
+export function writeFile(file: string, text: string): void {
   try {
     writeFileSync(file, text)
   } catch (error) {
@@ -29,9 +29,9 @@ export function writeOut(file: string, text: string): void {
   }
 }
 
-function documentOf({ definition }: Service, wanted: unknown) {
+function documentOf({ definition }: Service, requestedVersion: unknown) {
   const catalog = catalogOf(definition)
-  const version = String(wanted ?? catalog.newest)
+  const version = String(requestedVersion ?? catalog.newest)
   if (!catalog.versions.includes(version)) {
     throw new UsageError(
       `There is no version ${version}; there are ${catalog.versions.join(', ')}.`,
@@ -44,31 +44,31 @@ async function run(input: Input): Promise<undefined> {
   const { options, out, flags } = input
   const service = await serviceOf(input)
   const { publicUrl } = readConfig(flags)
-  const made = documentOf(service, options.version)
-  const document = publicUrl ? { ...made, servers: [{ url: publicUrl }] } : made
+  const document = documentOf(service, options.version)
+  if (publicUrl) Object.assign(document, { servers: [{ url: publicUrl }] })
   const text = `${JSON.stringify(document, null, 2)}\n`
   if (options.out === undefined) {
     process.stdout.write(text)
     return
   }
   const file = String(options.out)
-  writeOut(file, text)
+  writeFile(file, text)
   out.result({ file }, () => `Wrote ${bold(file)}.`)
 }
 
 export const openapi: CommandSpec = {
   name: 'openapi',
   summary: 'the OpenAPI document of a version',
-  description: 'Prints the document the service would serve. Neither database nor port is touched.',
+  description: 'Prints the document that the service serves. Uses no database and no port.',
   options: [
-    ...engineOptions,
+    ...installationOptions,
     ['--version <VERSION>', 'which version (default: the newest)'],
-    ['--out <FILE>', 'write it there instead of printing it'],
+    ['--out <FILE>', 'write the document to this file'],
   ],
   config: ['publicUrl'],
   examples: [
     ['gatehook openapi --version v1 --out openapi-v1.json', 'for generators and reviews'],
-    ['gatehook openapi | jq .paths', 'what callers can do'],
+    ['gatehook openapi | jq .paths', 'the operations'],
   ],
   run,
 }

@@ -1,4 +1,4 @@
-/** `gatehook operators …`: who may use the console (§12.2). */
+/** `gatehook operators …`: the people who may use the console (§12.2). No endpoint manages them. */
 import { publicUrlOf } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { operatorRows } from '../people/collection.ts'
@@ -10,27 +10,29 @@ import {
   setOperatorPassword,
 } from '../people/operators.ts'
 import { resetSecondFactor } from '../people/second-factor.ts'
-import type { About, FamilySpec } from './command.ts'
-import { cliActor, engine, FIRST, known } from './engine.ts'
+import type { CommandDescription, CommandFamily } from './command.ts'
+import { BEFORE_FIRST_START, cliActor, installation, requireFound } from './installation.ts'
 import { bold, yellow } from './output.ts'
-import { PASSWORD_FROM, readPassword } from './secret-input.ts'
+import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
 
-/** A command that disables an operator or ends that; `said` before its e-mail. */
-const disabling = (disabled: boolean, said: string, about: About) =>
-  engine.act({
-    ...about,
+/** A command that disables or enables an operator. */
+const disabling = (disabled: boolean, verb: string, description: CommandDescription) =>
+  installation.action({
+    ...description,
     act:
       ({ args: [email = ''] }) =>
-      ({ administration }) =>
-        known('operator', email, setOperatorDisabled(administration, email, disabled, cliActor())),
-    said: ({ email }) => `${said} ${bold(email)}.`,
+      ({ administration }) => {
+        const change = setOperatorDisabled(administration, email, disabled, cliActor())
+        return requireFound('operator', email, change)
+      },
+    describe: ({ email }) => `${verb} ${bold(email)}.`,
   })
 
-export const operators: FamilySpec = {
+export const operators: CommandFamily = {
   name: 'operators',
-  summary: 'who uses the console: accounts, links, sessions, second factors',
+  summary: 'operators of the console: accounts, links, sessions, second factors',
   commands: [
-    engine.list({
+    installation.list({
       name: 'list',
       summary: 'all operators',
       examples: [['gatehook operators list --json', 'for programs']],
@@ -38,61 +40,62 @@ export const operators: FamilySpec = {
         () =>
         ({ db }) =>
           operatorRows.readAll(db),
-      none: 'There are no operators. Make one: gatehook operators create you@example.com',
+      empty: 'There are no operators. Create one: gatehook operators create you@example.com',
       columns: {
-        id: (one) => one.id,
-        email: (one) => one.email,
-        state: (one) => (one.disabled ? yellow('disabled') : 'active'),
-        created: (one) => one.created_at,
+        id: (operator) => operator.id,
+        email: (operator) => operator.email,
+        state: (operator) => (operator.disabled ? yellow('disabled') : 'active'),
+        created: (operator) => operator.created_at,
       },
     }),
-    engine.act({
+    installation.action({
       name: 'create <EMAIL>',
-      summary: `a new operator; ${PASSWORD_FROM}`,
-      examples: [['gatehook operators create you@example.com', 'asks for the password']],
-      opening: FIRST,
+      summary: `a new operator; ${PASSWORD_SOURCE}`,
+      examples: [['gatehook operators create you@example.com', 'prompts for the password']],
+      opening: BEFORE_FIRST_START,
       act:
         ({ args: [email = ''] }) =>
         async ({ administration, hasher }) => {
-          const wish = { email, password: await readPassword(email) }
-          return createOperator(administration, hasher, wish, cliActor())
+          const body = { email, password: await readPassword(email) }
+          return createOperator(administration, hasher, body, cliActor())
         },
-      said: ({ email }) => `Created the operator ${bold(email)}.`,
+      describe: ({ email }) => `Created the operator ${bold(email)}.`,
     }),
-    engine.act({
+    installation.action({
       name: 'password <EMAIL>',
-      summary: `a new password, which ends sessions; ${PASSWORD_FROM}`,
-      examples: [['gatehook operators password you@example.com < secret', 'asks nobody']],
+      summary: `a new password, which ends sessions; ${PASSWORD_SOURCE}`,
+      examples: [['gatehook operators password you@example.com < secret', 'without a prompt']],
       act:
         ({ args: [email = ''] }) =>
         async ({ administration, hasher }) => {
-          const wish = { password: await readPassword(email) }
-          const act = setOperatorPassword(administration, hasher, email, wish, cliActor())
-          return known('operator', email, act)
+          const body = { password: await readPassword(email) }
+          const change = setOperatorPassword(administration, hasher, email, body, cliActor())
+          return requireFound('operator', email, change)
         },
-      said: (_, { args: [email = ''] }) => `Changed. The sessions of ${bold(email)} have ended.`,
+      describe: (_, { args: [email = ''] }) =>
+        `Changed. The sessions of ${bold(email)} have ended.`,
     }),
     disabling(true, 'Disabled', {
       name: 'disable <EMAIL>',
-      summary: 'ends their sessions; they cannot sign in',
+      summary: 'ends the sessions; the operator cannot sign in',
       examples: [['gatehook operators disable you@example.com', 'at once, on every node']],
     }),
     disabling(false, 'Enabled', {
       name: 'enable <EMAIL>',
-      summary: 'they can sign in again',
-      examples: [['gatehook operators enable you@example.com', 'with the password they had']],
+      summary: 'the operator can sign in',
+      examples: [['gatehook operators enable you@example.com', 'with the same password']],
     }),
-    engine.act({
+    installation.action({
       name: 'reset-second-factor <EMAIL>',
-      summary: 'for who lost the device: they enrol anew at the next sign-in; sessions end',
+      summary: 'for a lost device: the next sign-in enrols another one; sessions end',
       examples: [['gatehook operators reset-second-factor you@example.com', 'then send a link']],
       act:
         ({ args: [email = ''] }) =>
         ({ administration }) =>
-          known('operator', email, resetSecondFactor(administration, email, cliActor())),
-      said: ({ email }) => `Removed the second factor of ${bold(email)}.`,
+          requireFound('operator', email, resetSecondFactor(administration, email, cliActor())),
+      describe: ({ email }) => `Removed the second factor of ${bold(email)}.`,
     }),
-    engine.list({
+    installation.list({
       name: 'sessions',
       summary: 'sessions of the console',
       examples: [['gatehook operators sessions --json', 'for programs']],
@@ -100,39 +103,40 @@ export const operators: FamilySpec = {
         () =>
         ({ db }) =>
           operatorSessionRows.readAll(db),
-      none: 'No operator is signed in.',
+      empty: 'No operator is signed in.',
       columns: {
-        id: (one) => one.id,
-        operator: (one) => one.operator ?? 'by link',
-        address: (one) => one.address,
-        used: (one) => one.last_used_at,
-        expires: (one) => one.expires_at,
+        id: (session) => session.id,
+        operator: (session) => session.operator ?? 'by link',
+        address: (session) => session.address,
+        used: (session) => session.last_used_at,
+        expires: (session) => session.expires_at,
       },
     }),
-    engine.act({
+    installation.action({
       name: 'end-session <ID>',
       summary: 'ends a session of the console at once',
-      examples: [['gatehook operators end-session ses_01k9', 'as `operators sessions` lists it']],
+      examples: [['gatehook operators end-session ses_01k9', 'an id of `operators sessions`']],
       act:
         ({ args: [id = ''] }) =>
         ({ administration }) =>
-          known('session', id, endOperatorSession(administration, id, cliActor())),
-      said: ({ id }) => `Ended ${id}.`,
+          requireFound('session', id, endOperatorSession(administration, id, cliActor())),
+      describe: ({ id }) => `Ended ${id}.`,
     }),
-    engine.act({
+    installation.action({
       name: 'link [EMAIL]',
       summary: 'a link that opens the console once, within 30 minutes',
       config: ['databaseUrl', 'publicUrl', 'host', 'port'],
-      examples: [['gatehook operators link you@example.com', 'for who forgot the password']],
+      examples: [['gatehook operators link you@example.com', 'for a lost password']],
       act({ args: [email], flags }) {
         const config = readConfig(flags)
         return async ({ administration }) => {
-          const act = createConsoleLink(administration, email, cliActor())
-          const { path, expires_at } = await known('operator', email ?? '', act)
+          const link = createConsoleLink(administration, email, cliActor())
+          const { path, expires_at } = await requireFound('operator', email ?? '', link)
           return { url: `${publicUrlOf(config, config.port)}${path}`, expires_at }
         }
       },
-      said: ({ url, expires_at }) => `Opens the console once, until ${expires_at}:\n\n  ${url}\n`,
+      describe: ({ url, expires_at }) =>
+        `Opens the console once, until ${expires_at}:\n\n  ${url}\n`,
     }),
   ],
 }

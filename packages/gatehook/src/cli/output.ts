@@ -1,39 +1,36 @@
 /**
- * What a command prints: tables and lines for people, one JSON document with `--json`. Results go
- * to standard output, progress and mistakes to standard error.
+ * The output of a command: tables and lines for people, one JSON document with `--json`. Results go
+ * to standard output, progress and errors to standard error.
  */
 import { styleText } from 'node:util'
 
 export interface Output {
   readonly json: boolean
-  /** Whether a person reads standard output. */
+  /** Whether standard output is a terminal. */
   readonly terminal: boolean
   readonly columns: number
-  /** The result: `human` is asked only where no JSON is wanted. */
+  /** Prints the result. `human` is called without `--json` only. */
   result(value: unknown, human: () => string): void
-  /** One of results that come one by one: a line each, with `--json` a JSON document each. */
+  /** Prints one of several results: a line, or with `--json` a JSON document. */
   entry(value: unknown, human: () => string): void
-  /** A line for people, silent with `--json`. */
-  line(text?: string): void
-  /** Progress, on standard error. */
+  /** Prints a line to standard error; silent with `--json`. */
   progress(text: string): void
-  /** What went wrong, on standard error. */
-  mistake(sentences: readonly string[], exit: number): void
+  /** Prints sentences to standard error. */
+  error(sentences: readonly string[], exit: number): void
 }
 
 const NARROW = 80
 
 export function processOutput(json: boolean): Output {
-  const say = (text: string) => process.stdout.write(`${text}\n`)
+  const print = (text: string) => process.stdout.write(`${text}\n`)
   return {
     json,
     terminal: process.stdout.isTTY === true,
     columns: process.stdout.columns ?? NARROW,
-    result: (value, human) => say(json ? JSON.stringify(value, null, 2) : human()),
-    entry: (value, human) => say(json ? JSON.stringify(value) : human()),
-    line: (text = '') => void (json || say(text)),
+    result: (value, human) => print(json ? JSON.stringify(value, null, 2) : human()),
+    entry: (value, human) => print(json ? JSON.stringify(value) : human()),
     progress: (text) => void (json || process.stderr.write(`${text}\n`)),
-    mistake(sentences, exit) {
+    error(sentences, exit) {
       const text = json
         ? JSON.stringify({ error: sentences.join('\n'), exit })
         : sentences.map((sentence) => `${red('error')} ${sentence}`).join('\n')
@@ -42,7 +39,7 @@ export function processOutput(json: boolean): Output {
   }
 }
 
-/** `styleText` asks the stream itself: no colours off a terminal, with NO_COLOR or a dumb one. */
+/** `styleText` adds no colours off a terminal, with NO_COLOR or on a dumb terminal. */
 const style = (format: Parameters<typeof styleText>[0], stream: NodeJS.WriteStream) => {
   return (text: string) => styleText(format, text, { stream })
 }
@@ -59,13 +56,13 @@ const COLOUR = /\x1b\[[0-9;]*m/g
 const width = (text: string) => text.replace(COLOUR, '').length
 const pad = (text: string, to: number) => text + ' '.repeat(Math.max(0, to - width(text)))
 
-/** Aligned columns under a dim head; the last column is not padded. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((title, n) => Math.max(title.length, ...rows.map((r) => width(r[n]!))))
+/** Returns aligned columns under dim titles. The last column is not padded. */
+export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = titles.map((title, n) => Math.max(title.length, ...rows.map((r) => width(r[n]!))))
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, n) => (n === cells.length - 1 ? cell : pad(cell, widths[n]!)))
       .join('  ')
       .trimEnd()
-  return [dim(line(head)), ...rows.map(line)].join('\n')
+  return [dim(line(titles)), ...rows.map(line)].join('\n')
 }

@@ -1,18 +1,18 @@
-/** A command line becomes a command that runs, and how the process ends. */
+/** Runs a command line and sets the exit code of the process. */
 import { Command, CommanderError } from 'commander'
-import { addCommand, type CommandSpec, type FamilySpec } from './command.ts'
-import { EXIT, explain } from './mistake.ts'
+import { addCommand, type CommandFamily, type CommandSpec } from './command.ts'
+import { EXIT, reportOfError } from './errors.ts'
 import { processOutput } from './output.ts'
+import { packageVersion } from './own-package.ts'
 import { start } from './start.ts'
-import { packageVersion } from './version.ts'
 
-type Specs = readonly (CommandSpec | FamilySpec)[]
+type CommandList = readonly (CommandSpec | CommandFamily)[]
 
-/** A service is not to keep, as long as it runs, what it never calls: the others are 6 MB. */
-const specsFor = async (word: string | undefined): Promise<Specs> =>
+/** `start` loads no other command: a running service would hold 6 MB of unused code. */
+const commandsFor = async (word: string | undefined): Promise<CommandList> =>
   word === 'start' ? [start] : (await import('./commands.ts')).commands
 
-function program(specs: Specs): Command {
+function createProgram(specs: CommandList): Command {
   const root = new Command('gatehook')
     .description('The public-API platform in a box: keys, lists, events, versions.')
     .version(packageVersion, '--version', 'print the version')
@@ -21,7 +21,7 @@ function program(specs: Specs): Command {
     .enablePositionalOptions() // or `openapi --version v1` would print the program's version
     .addHelpText(
       'after',
-      '\nExamples:\n  gatehook start                 serve what ./service.ts declares\n' +
+      '\nExamples:\n  gatehook start                 serve the API of ./service.ts\n' +
         '  gatehook init my-api           write a small project to start from\n' +
         '  gatehook keys create --help    every command explains itself',
     )
@@ -29,37 +29,37 @@ function program(specs: Specs): Command {
     process.exitCode = exit
   }
   for (const spec of specs) addCommand(root, spec, finish)
-  quietly(root)
+  throwErrors(root)
   return root
 }
 
-/** Commander throws instead of ending the process, and leaves telling the mistake to us. */
-function quietly(command: Command): void {
+/** Configures commander to throw instead of printing an error and ending the process. */
+function throwErrors(command: Command): void {
   command.exitOverride().configureOutput({ outputError: () => undefined })
-  for (const each of command.commands) quietly(each)
+  for (const subcommand of command.commands) throwErrors(subcommand)
 }
 
-const isNamed = (word: string | undefined) => (spec: CommandSpec | FamilySpec) =>
+const isNamed = (word: string | undefined) => (spec: CommandSpec | CommandFamily) =>
   spec.name.split(' ')[0] === word
 
-/** The words of a command line that name a command: `keys revoke `, `keys `, or nothing. */
-function named([first, second]: readonly string[], specs: Specs): string {
+/** Returns the command's name in a command line: `keys revoke `, `keys ` or an empty string. */
+function commandName([first, second]: readonly string[], specs: CommandList): string {
   const spec = specs.find(isNamed(first))
   if (!spec) return ''
-  const within = 'commands' in spec && spec.commands.some(isNamed(second))
-  return within ? `${first} ${second} ` : `${first} `
+  const hasSubcommand = 'commands' in spec && spec.commands.some(isNamed(second))
+  return hasSubcommand ? `${first} ${second} ` : `${first} `
 }
 
-/** Help and version were asked for; anything else commander throws is a wrong command line. */
-function ended(error: unknown, argv: readonly string[], specs: Specs): number {
+/** Prints an error and returns the exit code. Commander also throws for --help and --version. */
+function reportError(error: unknown, argv: readonly string[], specs: CommandList): number {
   const out = processOutput(argv.includes('--json'))
   if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return EXIT.fine
-    if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone: it was shown
+    if (error.exitCode === 0) return EXIT.ok
+    if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone: commander printed its help
     const [sentence = '', hint = ''] = error.message.replace(/^error: /, '').split('\n')
-    out.mistake(
+    out.error(
       [
-        [sentence, hint, `See: gatehook ${named(argv, specs)}--help`]
+        [sentence, hint, `See: gatehook ${commandName(argv, specs)}--help`]
           .filter(Boolean)
           .join('\n      '),
       ],
@@ -67,27 +67,31 @@ function ended(error: unknown, argv: readonly string[], specs: Specs): number {
     )
     return EXIT.usage
   }
-  const mistake = explain(error)
-  if (mistake) {
-    out.mistake(mistake.sentences, mistake.exit)
-    return mistake.exit
+  const report = reportOfError(error)
+  if (report) {
+    out.error(report.sentences, report.exit)
+    return report.exit
   }
-  out.mistake([`This is a bug in Gatehook ${packageVersion}; please report it:`], EXIT.failed)
+  out.error([`This is a bug in Gatehook ${packageVersion}; please report it:`], EXIT.failed)
   process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
   return EXIT.failed
 }
 
-/** Runs a command line, without the program's name; what it ended with is `process.exitCode`. */
+/**
+ * Runs a command line and sets `process.exitCode`.
+ *
+ * @param argv - the arguments, without the names of Node and of the program
+ */
 export async function run(argv: readonly string[]): Promise<void> {
-  // `gatehook config | head` closes the pipe early; that is no mistake of anybody's.
+  // `gatehook config | head` closes the pipe early: not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(EXIT.fine)
+    if (error.code === 'EPIPE') process.exit(EXIT.ok)
     throw error
   })
-  const specs = await specsFor(argv[0])
+  const specs = await commandsFor(argv[0])
   try {
-    await program(specs).parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' })
+    await createProgram(specs).parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' })
   } catch (error) {
-    process.exitCode = ended(error, argv, specs)
+    process.exitCode = reportError(error, argv, specs)
   }
 }

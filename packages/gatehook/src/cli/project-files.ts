@@ -1,18 +1,18 @@
 /**
- * The files `gatehook init` writes around a service: texts, and a `package.json` merged with one
- * that is there. Pure; `init.ts` reads and writes.
+ * The files that `gatehook init` writes beside the service: texts, and a `package.json` merged with
+ * an existing one. Pure; `init.ts` reads and writes files.
  */
 
 export interface Project {
-  /** As npm allows it. */
+  /** A valid npm name. */
   readonly name: string
-  /** What `dependencies` says of the engine: a version range, or a tarball in `vendor/`. */
+  /** The dependency `gatehook`: a version range, or a tarball in `vendor/`. */
   readonly engine: string
-  /** The engine's own range of Node versions. */
+  /** The engine's range of Node versions. */
   readonly node: string
 }
 
-type Members = Readonly<Record<string, unknown>>
+type JsonObject = Readonly<Record<string, unknown>>
 
 export const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
@@ -24,16 +24,16 @@ const scripts = {
   check: 'gatehook check',
 }
 
-const membersOf = (value: unknown): Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {}
+const membersOf = (value: unknown): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 
 /**
- * The project's `package.json`. What an existing one says stays, except `type` and the engine; Node
- * is optional, so that an image that brings its own leaves it out.
+ * Returns the project's `package.json`. Existing members win, except `type` and the engine. Node is
+ * an optional dependency, so that an image with its own Node can omit it.
  */
-export function packageJson({ name, engine, node }: Project, existing?: Members): Members {
-  const merged = (member: string, ours: Members, forced: Members = {}) => ({
-    [member]: { ...ours, ...membersOf(existing?.[member]), ...forced },
+export function packageJson({ name, engine, node }: Project, existing?: JsonObject): JsonObject {
+  const merged = (member: string, defaults: JsonObject, forced: JsonObject = {}) => ({
+    [member]: { ...defaults, ...membersOf(existing?.[member]), ...forced },
   })
   return {
     ...(existing ?? { name, version: '0.1.0', private: true }),
@@ -47,11 +47,11 @@ export function packageJson({ name, engine, node }: Project, existing?: Members)
   }
 }
 
-/** Scripts of ours that an existing `package.json` has with another text: those stay. */
-export const scriptsThatDiffer = (existing: Members): string[] => {
-  const theirs = membersOf(existing.scripts)
+/** Names the scripts that an existing `package.json` defines otherwise. */
+export const scriptsThatDiffer = (existing: JsonObject): string[] => {
+  const own = membersOf(existing.scripts)
   return Object.entries(scripts)
-    .filter(([name, text]) => theirs[name] !== undefined && theirs[name] !== text)
+    .filter(([name, text]) => own[name] !== undefined && own[name] !== text)
     .map(([name]) => name)
 }
 
@@ -81,8 +81,8 @@ npm install
 npm start         # http://127.0.0.1:8787, data in ./data
 npm run dev       # the same, restarted when a source file changes
 npm test          # npm run check, then your tests
-npm run types     # a mistake in a declaration is a compile error
-npm run check     # what breaks callers, against api.lock.json
+npm run types     # an error in a declaration is a compile error
+npm run check     # finds changes that break callers, against api.lock.json
 \`\`\`
 
 The first start prints a test key and a request to try. \`npx gatehook --help\` lists the other
@@ -96,7 +96,7 @@ const gitignore = 'node_modules/\n/data/\n'
 
 const dockerignore = 'node_modules\ndata\n.git\n'
 
-const serviceTest = `/** Calls the service as its clients do: a database of its own, no port. */
+const serviceTest = `/** Calls the service as its clients do, with its own database and no port. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type App, openApp } from 'gatehook/app'
@@ -133,10 +133,10 @@ const PROBE =
   "require('node:http').get('http://127.0.0.1:8787/readyz', (answer) => " +
   "process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"
 
-/** A tarball must be in the image before `npm ci` reads the lock file. */
+/** `npm ci` needs the tarball before it reads the lock file. */
 const dockerfile = ({
   engine,
-}: Project) => `# The project without Node of its own: the image brings it.
+}: Project) => `# The project without the npm package of Node: the image contains Node.
 FROM node:26-slim AS install
 WORKDIR /app
 COPY package.json package-lock.json* ./
@@ -193,7 +193,7 @@ volumes:
   caddy:
 `
 
-/** Path inside the project → text, apart from the service and `package.json`. */
+/** Returns path → text of each file, without the service and `package.json`. */
 export const surroundings = (project: Project): Readonly<Record<string, string>> => ({
   'tsconfig.json': tsconfig,
   'README.md': readme(project),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { f } from '../resources/fields.ts'
 import { resource } from '../resources/resource.ts'
 import { service } from '../resources/service.ts'
-import { changeOf, type Plan, planFor, triggerable } from './sample-event.ts'
+import { changeOf, type EventPlan, planFor, triggerable } from './sample-event.ts'
 
 const things = resource('things', {
   fields: {
@@ -20,7 +20,7 @@ const things = resource('things', {
   .sample((n) => ({ name: `thing ${n}`, size: n % 2 }))
   .action('cut', { scope: 'things:write', from: ['new'], to: 'cut' })
   .action('glue', { scope: 'things:write', from: ['cut'], to: 'glued', emits: 'thing.glued' })
-  .action('mend', { scope: 'things:write', from: ['lost'], to: 'new', emits: 'thing.mended' })
+  .action('restore', { scope: 'things:write', from: ['lost'], to: 'new', emits: 'thing.restored' })
   .action('finish', {
     scope: 'things:write',
     from: ['cut', 'glued'],
@@ -36,36 +36,36 @@ const { definition } = service({
   externalEvents: ['payment.made'],
 })
 
-const way = (plan: Plan | undefined) =>
+const actionsOf = (plan: EventPlan | undefined) =>
   plan?.kind === 'row'
     ? [...plan.actions.map(({ name }) => name), plan.ending ?? 'end']
     : plan?.kind
 
-test('the shortest way through the states leads to the event', () => {
-  const ways: Record<string, unknown> = {
+test('the plan takes the shortest path through the states', () => {
+  const expectedActions: Record<string, unknown> = {
     'thing.created': ['end'],
     'thing.updated': ['update'],
     'thing.glued': ['cut', 'glue', 'end'],
     'thing.done': ['cut', 'finish', 'end'],
     'thing.poked': ['poke', 'end'],
-    'thing.mended': undefined, // no way leads to `lost`
-    'payment.made': 'posted',
-    'thing.unheard': undefined,
+    'thing.restored': undefined, // no action leads to `lost`
+    'payment.made': 'external',
+    'thing.other': undefined,
   }
-  for (const [type, expected] of Object.entries(ways)) {
-    assert.deepEqual(way(planFor(definition, type)), expected, type)
+  for (const [type, expected] of Object.entries(expectedActions)) {
+    assert.deepEqual(actionsOf(planFor(definition, type)), expected, type)
   }
   assert.deepEqual(triggerable(definition), [
     'thing.created',
     'thing.updated',
     'thing.glued',
-    'thing.mended',
+    'thing.restored',
     'thing.done',
     'thing.poked',
     'payment.made',
   ])
 })
 
-test('an update changes something that may be the same elsewhere', () => {
+test('an update changes a field that is not unique', () => {
   assert.deepEqual(changeOf(things.definition, 0), { size: 1 })
 })

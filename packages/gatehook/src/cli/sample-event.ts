@@ -1,22 +1,23 @@
 /**
- * How an event of a type is made to happen: the calls of the API that lead to it, worked out from
- * the declaration. Nothing is faked: rows are made and go their way through the states.
+ * Plans the API requests that lead to an event of a type, from the declaration: a row is created
+ * and passes through its states by actions.
  */
 import type { ActionDefinition, AnyRow, Definition } from '../resources/resource.ts'
 import { STATE_FIELD } from '../resources/resource.ts'
 import { externalTypes, type ServiceDefinition } from '../resources/service.ts'
 
-export type Plan =
-  | { readonly kind: 'posted' }
+export type EventPlan =
+  /** `POST /events`. */
+  | { readonly kind: 'external' }
   | {
       readonly kind: 'row'
       readonly resource: Definition
-      /** Actions on a new row, in order; the last one may be what emits. */
+      /** Actions on a new row, in order. The last one may emit the event. */
       readonly actions: readonly ActionDefinition[]
       readonly ending: 'update' | 'delete' | undefined
     }
 
-/** Types that `trigger` can make happen. */
+/** Lists the event types that `trigger` can cause. */
 export const triggerable = ({ resources, externalEvents }: ServiceDefinition): string[] => [
   ...resources.flatMap(({ events, actions }) => [
     ...events,
@@ -25,47 +26,49 @@ export const triggerable = ({ resources, externalEvents }: ServiceDefinition): s
   ...externalEvents.map(({ type }) => type),
 ]
 
-/** Undefined for a type nothing in the declaration leads to. */
-export function planFor(service: ServiceDefinition, type: string): Plan | undefined {
-  if (externalTypes(service).includes(type)) return { kind: 'posted' }
+/** Returns the plan for a type; undefined if no request leads to it. */
+export function planFor(service: ServiceDefinition, type: string): EventPlan | undefined {
+  if (externalTypes(service).includes(type)) return { kind: 'external' }
   for (const resource of service.resources) {
     if (resource.events.includes(type)) {
-      const what = type.slice(type.lastIndexOf('.') + 1)
-      const ending = what === 'updated' ? 'update' : what === 'deleted' ? 'delete' : undefined
+      const verb = type.slice(type.lastIndexOf('.') + 1)
+      const ending = verb === 'updated' ? 'update' : verb === 'deleted' ? 'delete' : undefined
       return { kind: 'row', resource, actions: [], ending }
     }
-    const actions = wayTo(resource, (action) => action.emits === type)
+    const actions = shortestPath(resource, (action) => action.emits === type)
     if (actions) return { kind: 'row', resource, actions, ending: undefined }
   }
   return undefined
 }
 
-/** The shortest way from a new row to an action: breadth first through the states. */
-function wayTo(
+/** Finds the shortest path from a new row to an action, breadth first through the states. */
+function shortestPath(
   { actions, fields }: Definition,
-  wanted: (action: ActionDefinition) => boolean,
+  isTarget: (action: ActionDefinition) => boolean,
 ): ActionDefinition[] | undefined {
   const start = fields[STATE_FIELD]?.default as string | undefined
-  const seen = new Set([start])
-  let ways: { state: string | undefined; way: ActionDefinition[] }[] = [{ state: start, way: [] }]
-  while (ways.length > 0) {
-    const next: typeof ways = []
-    for (const { state, way } of ways) {
-      const open = actions.filter(({ from }) => !from || from.includes(state!))
-      const last = open.find(wanted)
-      if (last) return [...way, last]
-      for (const action of open) {
-        if (action.to === undefined || seen.has(action.to)) continue
-        seen.add(action.to)
-        next.push({ state: action.to, way: [...way, action] })
+  const visited = new Set([start])
+  let paths: { state: string | undefined; path: ActionDefinition[] }[] = [
+    { state: start, path: [] },
+  ]
+  while (paths.length > 0) {
+    const longer: typeof paths = []
+    for (const { state, path } of paths) {
+      const allowed = actions.filter(({ from }) => !from || from.includes(state!))
+      const last = allowed.find(isTarget)
+      if (last) return [...path, last]
+      for (const action of allowed) {
+        if (action.to === undefined || visited.has(action.to)) continue
+        visited.add(action.to)
+        longer.push({ state: action.to, path: [...path, action] })
       }
     }
-    ways = next
+    paths = longer
   }
   return undefined
 }
 
-/** The defaults of an action's input; what has none is left out. */
+/** Returns the default values of an action's input. */
 export const inputOf = ({ input }: ActionDefinition): AnyRow =>
   Object.fromEntries(
     Object.entries(input).flatMap(([name, { default: value }]) =>
@@ -73,9 +76,7 @@ export const inputOf = ({ input }: ActionDefinition): AnyRow =>
     ),
   )
 
-/**
- * A field that differs between two samples, with its other value: a change that changes something.
- */
+/** Returns a patch with a field that differs between sample `n` and the next; `{}` if none does. */
 export function changeOf({ sample, fields }: Definition, n: number): AnyRow {
   const [before, after] = [sample?.(n) ?? {}, sample?.(n + 1) ?? {}]
   for (const name of Object.keys(after)) {

@@ -1,57 +1,57 @@
-/** `gatehook secrets …`: the master secret that encrypts what is stored (§2.6 note 2, §13). */
+/** `gatehook secrets …`: the master secret that encrypts stored secrets (§2.6 note 2, §13). */
 import { setTimeout as delay } from 'node:timers/promises'
 import { recordAudit } from '../audit/store.ts'
 import { FOLLOW_EVERY_MS } from '../secrets/keeper.ts'
-import type { FamilySpec } from './command.ts'
-import { cliActor, engine } from './engine.ts'
-import { EXIT } from './mistake.ts'
+import type { CommandFamily } from './command.ts'
+import { EXIT } from './errors.ts'
+import { cliActor, installation } from './installation.ts'
 import { bold, dim, table, yellow } from './output.ts'
 
-/** Every node has read once more which secret encrypts; one look may be late. */
-const SETTLE_MS = 3 * FOLLOW_EVERY_MS
+/** Nodes poll the key id every `FOLLOW_EVERY_MS`; allows for two late polls. */
+const PROPAGATION_MS = 3 * FOLLOW_EVERY_MS
 
 const number = (count: number): string => count.toLocaleString('en')
 
-export const secrets: FamilySpec = {
+export const secrets: CommandFamily = {
   name: 'secrets',
-  summary: 'the master secret that encrypts what is stored: rotate it, show what it encrypts',
+  summary: 'the master secret that encrypts stored values: rotate it, count the values',
   commands: [
-    engine.act({
+    installation.action({
       name: 'rotate',
       summary: 'encrypt everything under a new master secret',
       description:
         'On SQLite, generates a new secret.key; the previous one stays beside it until the ' +
         'rotation has finished. With GATEHOOK_SECRET_KEY set, and on PostgreSQL, takes the new ' +
         'secret from GATEHOOK_SECRET_KEY and the old one from GATEHOOK_SECRET_KEY_PREVIOUS; ' +
-        'restart every node with both first. Nodes go on serving. When it is interrupted, run ' +
-        'it again: it goes on where it was.',
+        'restart every node with both first. Nodes continue to serve. After an interruption, ' +
+        'run it once more: it continues where it stopped.',
       examples: [
-        ['gatehook secrets rotate', 'SQLite: while the service runs, or not'],
+        ['gatehook secrets rotate', 'SQLite: the service may run'],
         [
           'GATEHOOK_SECRET_KEY=NEW GATEHOOK_SECRET_KEY_PREVIOUS=OLD gatehook secrets rotate',
-          'PostgreSQL: once every node was started with both',
+          'PostgreSQL: after every node started with both',
         ],
       ],
       act({ out }) {
         return (app) => {
           const actor = cliActor()
-          let shown = 0
+          let reported = 0
           return app.secrets.rotate({
             audit: (tx, action, target, detail) =>
               recordAudit(tx, { actor, action, target, detail }, app.administration),
             waitForNodes: async () => {
               out.progress('The new secret encrypts; waiting for nodes to use it.')
-              await delay(SETTLE_MS)
+              await delay(PROPAGATION_MS)
             },
             onProgress(done) {
-              if (done - shown < 1_000) return
-              shown = done
+              if (done - reported < 1_000) return
+              reported = done
               out.progress(`${number(done)} values encrypted`)
             },
           })
         }
       },
-      said: ({ key_id, previous_key_id, resumed, values, unreadable }) =>
+      describe: ({ key_id, previous_key_id, resumed, values, unreadable }) =>
         [
           previous_key_id === null
             ? `Key ${bold(key_id)} encrypts this database already; unset ` +
@@ -62,21 +62,21 @@ export const secrets: FamilySpec = {
             ? [yellow(`${number(unreadable)} values could not be decrypted and were left alone.`)]
             : []),
         ].join('\n'),
-      exit: ({ unreadable }) => (unreadable > 0 ? EXIT.failed : EXIT.fine),
+      exit: ({ unreadable }) => (unreadable > 0 ? EXIT.failed : EXIT.ok),
     }),
-    engine.act({
+    installation.action({
       name: 'status',
       summary: 'how many values are encrypted under which key',
-      examples: [['gatehook secrets status', 'how far a rotation is']],
+      examples: [['gatehook secrets status', 'the progress of a rotation']],
       act:
         () =>
         ({ secrets }) =>
           secrets.status(),
-      said: ({ key_id, rotation, values }) =>
+      describe: ({ key_id, rotation, values }) =>
         [
           rotation
             ? `A rotation from key ${rotation.previous_key_id} to ${bold(key_id)} began at ` +
-              `${rotation.started_at}. It goes on with: gatehook secrets rotate`
+              `${rotation.started_at}. To continue: gatehook secrets rotate`
             : `Key ${bold(key_id)} encrypts.`,
           '',
           table(

@@ -7,7 +7,7 @@ const stream =
   'retry: 1000\n\n: still here\n\nid: evt_1\ndata: {"a":1}\n\n' +
   'id: evt_2\r\ndata:x\r\ndata: y\r\n\r\ndata: last\r\rid'
 
-test('events are read, whatever ends the lines; comments and retries are none', () => {
+test('lines end in LF, CRLF or CR; comments and retries are not events', () => {
   assert.deepEqual(eventReader()(stream), [
     { id: 'evt_1', data: '{"a":1}' },
     { id: 'evt_2', data: 'x\ny' },
@@ -15,21 +15,21 @@ test('events are read, whatever ends the lines; comments and retries are none', 
   ])
 })
 
-test('it does not matter where the text is cut', () => {
+test('chunks may be cut anywhere', () => {
   const whole = eventReader()(stream)
   fc.assert(
     fc.property(fc.array(fc.nat(stream.length), { maxLength: 20 }), (cuts) => {
-      const take = eventReader()
+      const parse = eventReader()
       const at = [0, ...cuts.sort((a, b) => a - b), stream.length]
       const pieces = at.slice(1).map((end, n) => stream.slice(at[n], end))
-      assert.deepEqual(pieces.flatMap(take), whole)
+      assert.deepEqual(pieces.flatMap(parse), whole)
     }),
   )
 })
 
-test('an event without an end fills no memory', () => {
-  const take = eventReader()
+test('an event without an end is rejected', () => {
+  const parse = eventReader()
   assert.throws(() => {
-    for (let n = 0; n < 20; n++) take('data: '.padEnd(100_000, 'a'))
+    for (let n = 0; n < 20; n++) parse('data: '.padEnd(100_000, 'a'))
   }, /without an end/)
 })

@@ -5,24 +5,24 @@ export interface ServerSentEvent {
   readonly data: string
 }
 
-/** Longer than any event is (§9.11), and short enough that a wrong server fills no memory. */
+/** Longer than any event (§9.11); bounds the memory that a faulty server can fill. */
 const MAX_CHARACTERS = 1_048_576
 
-/** Takes text as it comes, in pieces cut anywhere; gives the events that are whole. */
+/** Returns a parser: it takes chunks of text, cut anywhere, and returns the complete events. */
 export function eventReader(): (text: string) => ServerSentEvent[] {
   let rest = ''
   let id: string | undefined
   let data: string[] = []
   return (text) => {
-    const found: ServerSentEvent[] = []
+    const events: ServerSentEvent[] = []
     rest += text
-    // A CR at the very end may be the first half of a line end.
+    // A CR at the end of the text may be the first half of a CRLF.
     const lines = rest.split(/\r\n|\n|\r(?!$)/)
     rest = lines.pop()!
     if (rest.length > MAX_CHARACTERS) throw new Error('an event without an end')
     for (const line of lines) {
       if (line === '') {
-        if (data.length > 0) found.push({ id, data: data.join('\n') })
+        if (data.length > 0) events.push({ id, data: data.join('\n') })
         data = []
         continue
       }
@@ -32,6 +32,6 @@ export function eventReader(): (text: string) => ServerSentEvent[] {
       if (name === 'id' && !value.includes('\0')) id = value
       else if (name === 'data') data.push(value)
     }
-    return found
+    return events
   }
 }

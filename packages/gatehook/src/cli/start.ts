@@ -1,19 +1,19 @@
-/** `gatehook start`: serves until a signal; the second signal does not wait (§2.4). */
+/** `gatehook start`: serves until a signal. A second signal ends it without draining (§2.4). */
 import type { App } from '../app.ts'
 import { type Config, withoutPassword } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog, type Log } from '../kernel/log.ts'
-import { portError } from './checks.ts'
 import type { CommandSpec, Input } from './command.ts'
-import { type Found, findService, loadService } from './load.ts'
-import { UsageError } from './mistake.ts'
+import { portError } from './doctor-checks.ts'
+import { UsageError } from './errors.ts'
+import { packageVersion } from './own-package.ts'
+import { findService, loadService, type ServiceFile } from './service-file.ts'
 import { terminalStream } from './terminal-log.ts'
-import { packageVersion } from './version.ts'
 import { welcomeText } from './welcome.ts'
 
 const ROLES = ['api', 'delivery'] as const
-/** Signal → exit code when it comes a second time: 128 and the signal's number. */
+/** Signal → exit code of a second signal: 128 plus its number. */
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -22,38 +22,38 @@ function rolesOf(text: unknown): readonly string[] {
   const roles = text === undefined ? ROLES : String(text).split(',')
   const unknown = roles.find((role) => !ROLES.includes(role as (typeof ROLES)[number]))
   if (unknown === undefined) return roles
-  throw new UsageError(`--role "${unknown}" is not known; roles are ${ROLES.join(' and ')}.`)
+  throw new UsageError(`--role "${unknown}" is not a role; roles are ${ROLES.join(' and ')}.`)
 }
 
-/** Resolves when the service has drained after the first signal. */
-async function untilSignal(app: App, log: Log): Promise<void> {
-  // A node that opens no port has nothing else that keeps the process.
-  const alive = setInterval(() => undefined, LONGEST_TIMER_MS)
+/** Waits for the first signal, then drains and closes the service. */
+async function serveUntilSignal(app: App, log: Log): Promise<void> {
+  // Without a port, only this timer keeps the process alive.
+  const keepAlive = setInterval(() => undefined, LONGEST_TIMER_MS)
   const signal = await new Promise<string>((resolve) => {
-    let first = true
+    let isFirst = true
     for (const [name, exit] of Object.entries(SIGNALS)) {
       process.on(name, () => {
-        if (!first) process.exit(exit)
-        first = false
+        if (!isFirst) process.exit(exit)
+        isFirst = false
         resolve(name)
       })
     }
   })
-  clearInterval(alive)
+  clearInterval(keepAlive)
   log.info({ signal }, 'draining')
   await app.drain()
   await app.close()
   log.info('stopped')
 }
 
-interface Up {
+interface RunningService {
   readonly app: App
   readonly config: Config
-  readonly found: Found
+  readonly serviceFile: ServiceFile
   readonly url: string
 }
 
-function greet({ app, config, found, url }: Up, columns: number): void {
+function printWelcome({ app, config, serviceFile, url }: RunningService, columns: number): void {
   const text = welcomeText({
     version: packageVersion,
     url,
@@ -61,14 +61,14 @@ function greet({ app, config, found, url }: Up, columns: number): void {
     versions: [...app.versions].reverse(),
     collection: app.service.resources[0]?.name,
     startedMs: Math.round(wallClock.elapsedMs()),
-    reference: !found.declared,
+    isReference: !serviceFile.isDeclared,
     testKey: app.firstRun.testKey,
     columns,
   })
   process.stdout.write(`${text}\n`)
 }
 
-function warnOf(config: Config, log: Log): void {
+function logWarnings(config: Config, log: Log): void {
   for (const warning of config.warnings) log.warn(warning)
   if (config.webhookAllowPrivate) {
     log.warn(
@@ -81,17 +81,17 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
   const roles = rolesOf(options.role)
   const serves = roles.includes('api')
   const config = readConfig(flags)
-  // Without the API there are probes and metrics; the usual port may be that of the node beside it.
+  // A delivery node serves probes and metrics, but not on the default port: a node beside it may.
   const listens = serves || config.sources.port !== 'default'
-  const found = findService(args[0] ?? '.')
-  const service = await loadService(found)
-  // Before anything is made: a test key of a first start that then fails would never be seen.
-  const taken = listens ? await portError(config) : undefined
-  if (taken) throw taken
-  const friendly = out.terminal && !out.json
+  const serviceFile = findService(args[0] ?? '.')
+  const service = await loadService(serviceFile)
+  // Before the database exists: a first start that failed later would never display its test key.
+  const listenError = listens ? await portError(config) : undefined
+  if (listenError) throw listenError
+  const isInteractive = out.terminal && !out.json
   const { logLevel: level } = config
-  const log = createLog(friendly ? { level, destination: terminalStream } : { level })
-  warnOf(config, log)
+  const log = createLog(isInteractive ? { level, destination: terminalStream } : { level })
+  logWarnings(config, log)
   const { openApp } = await import('../app.ts')
   const app = await openApp({
     config,
@@ -101,14 +101,14 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
     serves,
     delivers: roles.includes('delivery'),
     seed: options.seed !== false && 'first',
-    testKey: friendly,
+    testKey: isInteractive,
     onProgress: (line) => log.info(line),
   })
   try {
     if (listens) {
       const { url, port } = await app.listen()
       log.info({ url, port, pid: process.pid, version: packageVersion }, 'listening')
-      if (friendly && serves) greet({ app, config, found, url }, out.columns)
+      if (isInteractive && serves) printWelcome({ app, config, serviceFile, url }, out.columns)
     }
     if (!listens) await app.work()
     if (!serves) log.info({ pid: process.pid, version: packageVersion }, 'working')
@@ -117,16 +117,16 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
     await app.close()
     throw error
   }
-  await untilSignal(app, log)
+  await serveUntilSignal(app, log)
   log.flush?.()
 }
 
 export const start: CommandSpec = {
   name: 'start [DIR]',
-  summary: 'serve what DIR/service.ts declares',
+  summary: 'serve the API that DIR/service.ts declares',
   description:
-    'Serves the API that service.ts (or .js, .mjs) in DIR declares; where there is none, the ' +
-    'reference service. DIR is this folder unless named.',
+    'Serves the API that service.ts (or .js, .mjs) in DIR declares. Without such a file, serves ' +
+    'the reference service. DIR is by default this folder.',
   options: [
     ['--role <ROLES>', 'api, delivery, or both (default: api,delivery)'],
     ['--no-seed', 'no sample data on the first start'],

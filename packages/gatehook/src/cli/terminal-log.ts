@@ -1,7 +1,4 @@
-/**
- * The log for a person: the JSON lines of `kernel/log.ts` as short ones. Off a terminal JSON
- * stays.
- */
+/** The log at a terminal: the JSON lines of `kernel/log.ts` in a short form. */
 import { alarm, dim, yellow } from './output.ts'
 
 const paint: Readonly<Record<string, (text: string) => string>> = {
@@ -10,7 +7,7 @@ const paint: Readonly<Record<string, (text: string) => string>> = {
   fatal: alarm,
 }
 
-/** `10:31:02 warn the message {more}`; a line that is not JSON stays as it is. */
+/** Returns `10:31:02 warn the message key=value`; a line that is not JSON is unchanged. */
 export function terminalLine(json: string): string {
   let line: Record<string, unknown>
   try {
@@ -21,17 +18,17 @@ export function terminalLine(json: string): string {
   const { level, time, msg, ...more } = line
   const name = String(level)
   const clock = String(time).slice(11, 19)
-  const rest = Object.entries(more).map(([key, value]) => `${key}=${shown(value)}`)
-  const said = [String(msg ?? ''), rest.length > 0 && dim(rest.join(' '))].filter(Boolean).join(' ')
-  return `${dim(clock)} ${(paint[name] ?? dim)(name.padEnd(5))} ${said}`
+  const rest = Object.entries(more).map(([key, value]) => `${key}=${textOf(value)}`)
+  const text = [String(msg ?? ''), rest.length > 0 && dim(rest.join(' '))].filter(Boolean).join(' ')
+  return `${dim(clock)} ${(paint[name] ?? dim)(name.padEnd(5))} ${text}`
 }
 
-const shown = (value: unknown) => {
+const textOf = (value: unknown) => {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return /\s/.test(text) && typeof value === 'string' ? JSON.stringify(text) : text
 }
 
-/** Where pino writes when a person watches. */
+/** The destination of pino at a terminal. */
 export const terminalStream = {
   write: (line: string) => void process.stdout.write(`${terminalLine(line.trimEnd())}\n`),
 }

@@ -1,116 +1,114 @@
-/** `gatehook trigger TYPE`: an event really happens, by the calls of the API that lead to it. */
+/** `gatehook trigger TYPE`: causes an event by the API requests that lead to it. */
 import { closest } from '../config/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
 import type { AnyRow, Definition } from '../resources/resource.ts'
-import { type Api, apiCommands } from './api.ts'
+import { type Api, customerCommands } from './api.ts'
 import type { CommandSpec } from './command.ts'
-import { CommandError, UsageError } from './mistake.ts'
+import { CommandError, UsageError } from './errors.ts'
 import { bold, dim } from './output.ts'
-import { changeOf, inputOf, type Plan, planFor, triggerable } from './sample-event.ts'
+import { changeOf, type EventPlan, inputOf, planFor, triggerable } from './sample-event.ts'
 
-/** Members of `--data`, a JSON object. */
+/** Parses `--data`, a JSON object. */
 function dataOf(text: unknown): AnyRow {
   if (text === undefined) return {}
   try {
     const value: unknown = JSON.parse(String(text))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch {
-    // told below
+    // the same error as for a JSON value of another type
   }
   throw new UsageError('--data is no JSON object. Quote it: --data \'{"amount": 4900}\'')
 }
 
-interface Making {
+interface Trigger {
   readonly api: Api
   readonly version: string
-  /** Which sample: any number, so that unique fields differ from what is there. */
-  readonly n: number
+  /** Number of the sample: random, so that unique fields differ from existing rows. */
+  readonly sampleNo: number
 }
 
-const collection = ({ version }: Making, { name }: Definition) => `/api/${version}/${name}`
+const collectionPath = ({ version }: Trigger, { name }: Definition) => `/api/${version}/${name}`
 
-/** A new row from the declaration's sample, with a row for each reference it needs. */
-async function makeRow(making: Making, resource: Definition, data: AnyRow): Promise<AnyRow> {
-  const { api, n } = making
+/** Creates a row from the declared sample, and a row for each required reference. */
+async function createRow(trigger: Trigger, resource: Definition, data: AnyRow): Promise<AnyRow> {
+  const { api, sampleNo } = trigger
   if (resource.access.create === false) {
-    throw new CommandError(`Rows of ${resource.name} cannot be made by the API.`)
+    throw new CommandError(`The API cannot create rows of ${resource.name}.`)
   }
-  const body: AnyRow = { ...resource.sample?.(n), ...data }
+  const body: AnyRow = { ...resource.sample?.(sampleNo), ...data }
   for (const [field, { target, nullable }] of Object.entries(resource.fields)) {
     if (!target || body[field] !== undefined || nullable) continue
-    body[field] = await referenced(making, target)
+    body[field] = await referenceTo(trigger, target)
   }
-  return api.call('POST', collection(making, resource), body)
+  return api.request('POST', collectionPath(trigger, resource), body)
 }
 
-async function referenced(making: Making, target: string): Promise<unknown> {
-  const resource = making.api.service.resources.find(({ name }) => name === target)!
-  const path = `${collection(making, resource)}?limit=1`
-  const [row] = (await making.api.call('GET', path)).data
-  return (row ?? (await makeRow(making, resource, {}))).id
+/** Returns the id of an existing row, or of a new one where the collection is empty. */
+async function referenceTo(trigger: Trigger, target: string): Promise<unknown> {
+  const resource = trigger.api.service.resources.find(({ name }) => name === target)!
+  const [row] = await trigger.api.list(collectionPath(trigger, resource), 1)
+  return (row ?? (await createRow(trigger, resource, {}))).id
 }
 
-/** Gives the row whose event it was. */
-async function perform(
-  making: Making,
-  { resource, actions, ending }: Extract<Plan, { kind: 'row' }>,
+/** Carries out the plan and returns the row of the event. */
+async function carryOut(
+  trigger: Trigger,
+  { resource, actions, ending }: Extract<EventPlan, { kind: 'row' }>,
   data: AnyRow,
 ): Promise<AnyRow> {
-  const { api, n } = making
-  const row = await makeRow(making, resource, data)
-  const path = `${collection(making, resource)}/${row.id}`
-  for (const action of actions) await api.call('POST', `${path}/${action.name}`, inputOf(action))
-  if (ending === 'update') await api.call('PATCH', path, changeOf(resource, n))
-  if (ending === 'delete') await api.call('DELETE', path)
+  const { api, sampleNo } = trigger
+  const row = await createRow(trigger, resource, data)
+  const path = `${collectionPath(trigger, resource)}/${row.id}`
+  for (const action of actions) await api.request('POST', `${path}/${action.name}`, inputOf(action))
+  if (ending === 'update') await api.request('PATCH', path, changeOf(resource, sampleNo))
+  if (ending === 'delete') await api.request('DELETE', path)
   return row
 }
 
-/** The newest event of the type about the object. */
-async function eventOf({ api }: Making, type: string, objectId: unknown) {
-  const path = `/events?type=${encodeURIComponent(type)}&sort=-id&limit=20`
-  const { data } = await api.call('GET', path)
-  return data.find((one: AnyRow) => one.data.object.id === objectId) ?? data[0]
+/** Returns the newest event of the type about the object. */
+async function eventOf({ api }: Trigger, type: string, objectId: unknown) {
+  const rows = await api.list(`/events?type=${encodeURIComponent(type)}&sort=-id`, 20)
+  return rows.find((event) => event.data.object.id === objectId) ?? rows[0]
 }
 
-async function trigger(making: Making, type: string, data: AnyRow) {
-  const { api } = making
+async function causeEvent(trigger: Trigger, type: string, data: AnyRow) {
+  const { api } = trigger
   const plan = planFor(api.service, type)
   if (!plan) throw unknownType(api, type)
-  if (plan.kind === 'row') return eventOf(making, type, (await perform(making, plan, data)).id)
+  if (plan.kind === 'row') return eventOf(trigger, type, (await carryOut(trigger, plan, data)).id)
   const status = type.slice(type.lastIndexOf('.') + 1)
-  const object = Object.keys(data).length > 0 ? data : { id: `sample_${making.n}`, status }
-  return api.call('POST', '/events', { type, object })
+  const isSample = Object.keys(data).length === 0
+  const object = isSample ? { id: `sample_${trigger.sampleNo}`, status } : data
+  return api.request('POST', '/events', { type, object })
 }
 
 function unknownType({ service }: Api, type: string): UsageError {
-  const known = triggerable(service)
-  const meant = closest(type, known)
+  const types = triggerable(service)
+  const suggestion = closest(type, types)
   return new UsageError(
     `There is no event "${type}" to trigger. ` +
-      (meant ? `Did you mean ${meant}?` : `There are: ${known.join(' ')}`),
+      (suggestion ? `Did you mean ${suggestion}?` : `There are: ${types.join(' ')}`),
   )
 }
 
-const about = ({ data }: AnyRow): string => `id ${data.object.id}`
-
-export const triggerCommand: CommandSpec = apiCommands().act({
+export const triggerCommand: CommandSpec = customerCommands().action({
   name: 'trigger <TYPE>',
-  summary: 'make an event happen, to see it arrive',
+  summary: 'cause an event, to see it arrive',
   description:
-    'Makes a sample row and takes it through the actions that lead to the event, by the API: ' +
-    'what follows from it, webhooks included, is real. External events are recorded with a sample.',
+    'Creates a sample row and performs the actions that lead to the event, through the API: its ' +
+    'effects, webhooks included, are real. External events are recorded with a sample.',
   options: [['--data <JSON>', 'fields of the row, or the object of the event']],
   examples: [
-    ['gatehook trigger order.paid', 'a new one is made and paid, in test mode'],
-    ['gatehook trigger order.created --data \'{"amount": 4900}\'', 'with what you need'],
+    ['gatehook trigger order.paid', 'creates one and pays it, in test mode'],
+    ['gatehook trigger order.created --data \'{"amount": 4900}\'', 'with a field of your choice'],
   ],
   act({ args: [type = ''], options }) {
     const data = dataOf(options.data)
-    const n = systemRandom().bytes(4).readUInt32BE()
-    return (to) => {
-      const version = to.service.versions.at(-1)!.name
-      return trigger({ api: to, version, n }, type, data)
+    const sampleNo = systemRandom().bytes(4).readUInt32BE()
+    return (api) => {
+      const version = api.service.versions.at(-1)!.name
+      return causeEvent({ api, version, sampleNo }, type, data)
     }
   },
-  said: (event) => `${bold(event.type)}  ${event.id}  ${dim(about(event))}`,
+  describe: ({ type, id, data }) => `${bold(type)}  ${id}  ${dim(`id ${data.object.id}`)}`,
 })

@@ -1,70 +1,64 @@
-/** `gatehook users …`: the acts of §13 on the people who sign in, as HTTP does them. */
-import type { App } from '../app.ts'
-import { patchPerson, setPassword } from '../people/acts.ts'
-import { accountRows } from '../people/collection.ts'
-import { createPerson } from '../people/creation.ts'
-import type { ActDeps } from '../people/credential.ts'
-import { findById, findByName } from '../people/store.ts'
+/** `gatehook users …`: the people who sign in (§13). */
+import type { Account } from '../people/collection.ts'
 import { fold } from '../people/username.ts'
-import type { About, FamilySpec, Input } from './command.ts'
-import { cliCaller, engine, FIRST, known } from './engine.ts'
-import { CommandError, UsageError } from './mistake.ts'
+import type { Definition } from '../resources/resource.ts'
+import { type Api, administration, invalidMode } from './api.ts'
+import { words } from './arguments.ts'
+import type { CommandDescription, CommandFamily, Input } from './command.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { BEFORE_FIRST_START } from './installation.ts'
 import { bold, dim, yellow } from './output.ts'
-import { PASSWORD_FROM, readPassword } from './secret-input.ts'
-import { words } from './typed.ts'
+import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
 
-/** What the acts take, where somebody signs in to the service at all. */
-function actsOf({ people }: App): ActDeps {
-  if (people.acts) return people.acts
+/** Returns the resource whose rows sign in. Throws `CommandError` if the service has none. */
+function signInResource({ service }: Api): Definition {
+  const resource = service.resources.find(({ signsIn }) => signsIn)
+  if (resource) return resource
   throw new CommandError('No resource of this service signs in: none declares .signsIn().')
 }
 
-/** The mode that was named, if one was. */
-function modeOf({ options: { mode } }: Input): unknown {
+/** Reads `--mode`; undefined for both modes. */
+function modeOf({ options: { mode } }: Input): string | undefined {
   if (mode === undefined || mode === 'live' || mode === 'test') return mode
-  throw new UsageError(`--mode is "${mode}"; expected live or test.`)
+  throw invalidMode(mode)
 }
 
 /**
- * `7`, or the sign-in name: both are one person's in the whole service. A mode that is named has to
- * be the person's.
+ * Returns the id of the person with an id or a sign-in name. Throws `CommandError` for an unknown
+ * name, and for a person of the other mode.
  */
-async function idOf(app: App, text: string, mode: unknown): Promise<number> {
-  const { resource } = actsOf(app).directory
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : undefined
-  if (id !== undefined && mode === undefined) return id
-  const account = await (id === undefined
-    ? findByName(app.db, resource, fold(text))
-    : findById(app.db, resource, id))
+async function personId(api: Api, text: string, mode: string | undefined): Promise<number> {
+  signInResource(api)
+  const isId = /^[1-9]\d{0,15}$/.test(text)
+  if (isId && mode === undefined) return Number(text)
+  const filter = isId ? { id: text } : { 'username[in]': `${text},${fold(text)}` }
+  const [account] = await api.list(`/admin/users?${new URLSearchParams(filter)}`, 1)
   if (!account) throw new CommandError(`Nobody signs in as ${text}.`)
   if (mode === undefined || account.mode === mode) return account.id
   throw new CommandError(`${text} signs in to ${account.mode} data, not to ${mode}.`)
 }
 
-/** `amount=5` is a number where the field is one; text stays text. */
-function fieldsOf(app: App, pairs: readonly string[]): Record<string, unknown> {
-  const { resource } = actsOf(app).directory
-  const { fields } = app.service.resources.find((one) => one.name === resource)!
+/** Parses `name=value` pairs: JSON where the field is not text. */
+function rowOf({ fields }: Definition, pairs: readonly string[]): Record<string, unknown> {
   const entries = pairs.map((pair) => {
     const at = pair.indexOf('=')
     if (at < 1) throw new UsageError(`"${pair}" is no field; write name=value.`)
     const [name, text] = [pair.slice(0, at), pair.slice(at + 1)]
-    const plain = /^(string|email|url|currency|oneOf|time)$/.test(fields[name]?.kind ?? 'string')
-    return [name, plain ? text : jsonValue(text)]
+    const isText = /^(string|email|url|currency|oneOf|time)$/.test(fields[name]?.kind ?? 'string')
+    return [name, isText ? text : jsonOrText(text)]
   })
   return Object.fromEntries(entries)
 }
 
-function jsonValue(text: string): unknown {
+function jsonOrText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return text // refused by the field, in its own words
+    return text // the API rejects it with a message of the field
   }
 }
 
-/** What of role and scopes was named. */
-function wished({ options: { role, scopes } }: Input): Record<string, unknown> {
+function accessChange({ options: { role, scopes } }: Input): Record<string, unknown> {
   if (role === undefined && scopes === undefined) {
     throw new UsageError('Say what changes: --role or --scopes.')
   }
@@ -74,125 +68,127 @@ function wished({ options: { role, scopes } }: Input): Record<string, unknown> {
   }
 }
 
+const pathOf = (id: number, suffix = '') => `/admin/users/${id}${suffix}`
+
 const modeOption = ['--mode <MODE>', 'only of live or test (default: either)'] as const
-const roleOption = ['--role <ROLE>', 'what they are, as tokens say it'] as const
+const roleOption = ['--role <ROLE>', 'the role in their tokens'] as const
 const scopesOption = [
   '--scopes <SCOPES...>',
-  'what they may do (default: all but other’s)',
+  'their scopes (default: all except those on rows of others)',
 ] as const
 
-/** A command that changes a person by `change`; `said` before its id. */
-const changing = (
-  change: (input: Input) => Record<string, unknown>,
-  said: string,
-  { options = [], ...about }: About,
+/** A command that sends `PATCH /admin/users/{id}`. */
+const change = (
+  changeOf: (input: Input) => Record<string, unknown>,
+  verb: string,
+  { options = [], ...description }: CommandDescription,
 ) =>
-  engine.act({
-    ...about,
+  administration.action({
+    ...description,
     options: [modeOption, ...options],
     act(input) {
-      const [whose = ''] = input.args
+      const [person = ''] = input.args
       const mode = modeOf(input)
-      return async (app) => {
-        const id = await idOf(app, whose, mode)
-        const act = patchPerson(app.administration, actsOf(app), id, change(input), cliCaller())
-        return known('person', whose, act)
-      }
+      const body = changeOf(input)
+      return async (api) => api.request('PATCH', pathOf(await personId(api, person, mode)), body)
     },
-    said: ({ id }) => `${said} ${bold(String(id))}.`,
+    describe: ({ id }) => `${verb} ${bold(String(id))}.`,
   })
 
-export const people: FamilySpec = {
+export const people: CommandFamily = {
   name: 'users',
   summary: 'people who sign in: list, create, password, update, disable, enable',
   commands: [
-    engine.list({
+    administration.list<Account>({
       name: 'list',
-      summary: 'who can sign in',
+      summary: 'people who can sign in',
       options: [modeOption],
       examples: [['gatehook users list --json', 'for programs']],
       rows(input) {
         const mode = modeOf(input)
-        return async (app) => {
-          const all = await accountRows(actsOf(app).directory.resource).readAll(app.db)
-          return all.filter((one) => mode === undefined || one.mode === mode)
+        return async (api) => {
+          signInResource(api)
+          return api.list(`/admin/users?sort=id${mode === undefined ? '' : `&mode=${mode}`}`)
         }
       },
-      none: 'Nobody can sign in yet. Let somebody: gatehook users create --help',
+      empty: 'No person can sign in yet. Create one: gatehook users create --help',
       columns: {
-        id: (one) => String(one.id),
-        'signs in as': (one) => one.username,
-        customer: (one) => one.customer,
-        mode: (one) => one.mode,
-        state: (one) => (one.disabled ? yellow('disabled') : 'active'),
-        role: (one) => one.role ?? dim('none'),
-        scopes: (one) => one.scopes.join(' '), // last: there may be many
+        id: (account) => String(account.id),
+        'signs in as': (account) => account.username,
+        customer: (account) => account.customer,
+        mode: (account) => account.mode,
+        state: (account) => (account.disabled ? yellow('disabled') : 'active'),
+        role: (account) => account.role ?? dim('none'),
+        scopes: (account) => account.scopes.join(' '), // last, because the list may be long
       },
     }),
-    engine.act({
+    administration.action({
       name: 'create <FIELDS...>',
-      summary: `a new person; ${PASSWORD_FROM}`,
+      summary: `a new person; ${PASSWORD_SOURCE}`,
       options: [
         roleOption,
         scopesOption,
-        ['--customer <ID>', 'whose person it is (default: default)'],
+        ['--customer <ID>', 'their customer (default: default)'],
         ['--mode <MODE>', 'live (default) or test'],
       ],
       examples: [
-        ['gatehook users create name=Ada email=ada@example.com', 'asks for the password'],
-        ['gatehook users create name=Bo email=bo@example.com --mode test < secret', 'asks nobody'],
+        ['gatehook users create name=Ada email=ada@example.com', 'prompts for the password'],
+        [
+          'gatehook users create name=Bo email=bo@example.com --mode test < secret',
+          'without a prompt',
+        ],
       ],
-      opening: FIRST,
+      opening: BEFORE_FIRST_START,
       act:
         ({ args: [pairs], options: { role, customer, mode, scopes } }) =>
-        async (app) => {
-          const acts = actsOf(app)
-          const fields = fieldsOf(app, [pairs ?? []].flat())
-          const name = String(fields[acts.directory.username] ?? 'the new account')
-          const wish = {
+        async (api) => {
+          const resource = signInResource(api)
+          const row = rowOf(resource, [pairs ?? []].flat())
+          const name = String(row[resource.signsIn!.username] ?? 'the new account')
+          return api.request('POST', '/admin/users', {
+            ...row,
             role,
             customer,
             mode,
             scopes: scopes === undefined ? undefined : words(scopes),
             password: await readPassword(name),
-          }
-          return createPerson(app.administration, acts, { ...fields, ...wish }, cliCaller())
+          })
         },
-      said: ({ id }) => `Created ${bold(String(id))}, who can sign in now.`,
+      describe: ({ id }) => `Created ${bold(String(id))}, who can sign in now.`,
     }),
-    engine.act({
-      name: 'password <WHO>',
-      summary: `a new password by id or sign-in name, which ends sessions; ${PASSWORD_FROM}`,
+    administration.action({
+      name: 'password <PERSON>',
+      summary: `a new password by id or sign-in name, which ends sessions; ${PASSWORD_SOURCE}`,
       options: [modeOption],
       examples: [['gatehook users password ada@example.com', 'signed out within 2 seconds']],
       act(input) {
-        const [whose = ''] = input.args
+        const [person = ''] = input.args
         const mode = modeOf(input)
-        return async (app) => {
-          const id = await idOf(app, whose, mode)
-          const body = { password: await readPassword(whose) }
-          const act = setPassword(app.administration, actsOf(app), id, body, cliCaller())
-          await known('person', whose, act)
+        return async (api) => {
+          const id = await personId(api, person, mode)
+          const password = await readPassword(person)
+          await api.request('PUT', pathOf(id, '/password'), { password })
           return { id }
         }
       },
-      said: (_, { args: [whose = ''] }) => `Changed. The sessions of ${bold(whose)} have ended.`,
+      describe: (_, { args: [person = ''] }) =>
+        `Changed. The sessions of ${bold(person)} have ended.`,
     }),
-    changing(wished, 'Changed', {
-      name: 'update <WHO>',
-      summary: 'another role, other scopes',
+    change(accessChange, 'Changed', {
+      name: 'update <PERSON>',
+      summary: 'changes role or scopes',
       options: [roleOption, scopesOption],
-      examples: [['gatehook users update ada@example.com --role none', 'takes the role away']],
+      examples: [['gatehook users update ada@example.com --role none', 'removes the role']],
     }),
-    changing(() => ({ disabled: true }), 'Disabled', {
-      name: 'disable <WHO>',
-      summary: 'they cannot sign in, and their sessions end',
-      examples: [['gatehook users disable 7', 'nothing is deleted']],
+    change(() => ({ disabled: true }), 'Disabled', {
+      name: 'disable <PERSON>',
+      summary: 'ends their sessions; they cannot sign in',
+      examples: [['gatehook users disable 7', 'deletes no data']],
     }),
-    changing(() => ({ disabled: false }), 'Enabled', {
-      name: 'enable <WHO>',
-      summary: 'they can sign in again',
-      examples: [['gatehook users enable ada@example.com', 'with the password they had']],
+    change(() => ({ disabled: false }), 'Enabled', {
+      name: 'enable <PERSON>',
+      summary: 'they can sign in',
+      examples: [['gatehook users enable ada@example.com', 'with the same password']],
     }),
   ],
 }

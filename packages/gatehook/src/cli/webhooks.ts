@@ -1,40 +1,38 @@
-/** `gatehook webhooks …`: registrations and their deliveries, by the calls of the API (§9). */
-
+/** `gatehook webhooks …`: registrations and their deliveries (§9). */
 import { matchesAny } from '../events/event-pattern.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
-import type { AnyRow } from '../resources/resource.ts'
-import { type Api, apiCommands, listed } from './api.ts'
-import type { About, FamilySpec } from './command.ts'
-import { parseDuration } from './duration.ts'
-import { UsageError } from './mistake.ts'
+import { type Api, customerCommands } from './api.ts'
+import { overlapOf, overlapOption, parseDuration, words } from './arguments.ts'
+import type { CommandDescription, CommandFamily } from './command.ts'
+import { UsageError } from './errors.ts'
+import type { JsonBody } from './http-client.ts'
 import { alarm, bold, dim, green, yellow } from './output.ts'
 import { triggerable } from './sample-event.ts'
-import { overlapOf, overlapOption, words } from './typed.ts'
 
-const LIST_MAX = 1000
-const SHOWN_DELIVERIES = 50
+const MAX_REGISTRATIONS = 1000
+const MAX_DELIVERIES = 50
 
-const at = (id: unknown, more = '') => `/webhooks/${encodeURIComponent(String(id))}${more}`
+const pathOf = (id: unknown, suffix = '') => `/webhooks/${encodeURIComponent(String(id))}${suffix}`
 
-const withSecret = (row: AnyRow, what: string) =>
-  `${what} ${bold(row.id)} (${row.url}). The secret, shown this once:\n\n  ${bold(row.secret)}\n`
+const secretText = (verb: string, { id, url, secret }: JsonBody) =>
+  `${verb} ${bold(id)} (${url}). The secret, displayed only once:\n\n  ${bold(secret)}\n`
 
-/** The first type of event that a registration asks for. */
-async function typeFor(to: Api, id: unknown): Promise<string | undefined> {
-  const { events } = await to.call('GET', at(id))
-  return triggerable(to.service).find((type) => matchesAny(events, type))
+/** Returns the first triggerable type that the registration subscribes to. */
+async function sampleType(api: Api, id: unknown): Promise<string | undefined> {
+  const { events } = await api.request('GET', pathOf(id))
+  return triggerable(api.service).find((type) => matchesAny(events, type))
 }
 
-const stateOf = (state: string) =>
+const stateText = (state: string) =>
   state === 'delivered' ? green(state) : state === 'pending' ? state : yellow(state)
 
-const lastOf = ({ attempts }: AnyRow): string => {
-  const last = attempts.at(-1)
-  return last ? String(last.status ?? last.error ?? '') : ''
+const lastAttempt = ({ attempts }: JsonBody): string => {
+  const attempt = attempts.at(-1)
+  return attempt ? String(attempt.status ?? attempt.error ?? '') : ''
 }
 
-/** An instant as it is, a span counted back from now. */
+/** Reads `--since`: an instant, or a span back from now. */
 function sinceOf(text: unknown): string {
   if (text === undefined) throw new UsageError('Say since when: --since 2h, or an instant.')
   const spanS = parseDuration(String(text))
@@ -43,39 +41,42 @@ function sinceOf(text: unknown): string {
   throw new UsageError(`--since is "${text}"; expected a span such as 2h, or an instant.`)
 }
 
-const api = apiCommands('webhookAllowPrivate')
+const { list, action } = customerCommands('webhookAllowPrivate')
 
-/** A command that sends a registration once more what there was since an instant. */
-const again = (what: 'recover' | 'replay', { options = [], ...about }: Omit<About, 'name'>) =>
-  api.act({
-    ...about,
-    name: `${what} <ID>`,
+/** A command that resends events since an instant. */
+const resendSince = (
+  operation: 'recover' | 'replay',
+  { options = [], ...description }: Omit<CommandDescription, 'name'>,
+) =>
+  action({
+    ...description,
+    name: `${operation} <ID>`,
     options: [['--since <WHEN>', 'a span back from now (2h), or an instant'], ...options],
     act({ args: [id], options: { since, events } }) {
-      const wish = {
+      const body = {
         since: sinceOf(since),
         ...(events !== undefined && { event_types: words(events) }),
       }
-      return async (to) => {
-        const { count } = await to.call('POST', at(id, `/${what}`), wish)
+      return async (api) => {
+        const { count } = await api.request('POST', pathOf(id, `/${operation}`), body)
         return { count }
       }
     },
-    said: ({ count }) => `${bold(String(count))} deliveries go out.`,
+    describe: ({ count }) => `${bold(String(count))} deliveries are queued.`,
   })
 
-const making = 'gatehook webhooks create https://example.com/hook --events "*"'
+const createExample = 'gatehook webhooks create https://example.com/hook --events "*"'
 
-export const webhooks: FamilySpec = {
+export const webhooks: CommandFamily = {
   name: 'webhooks',
   summary: 'webhook registrations and their deliveries',
   commands: [
-    api.list({
+    list({
       name: 'list',
       summary: 'all registrations',
       examples: [['gatehook webhooks list --mode live', 'of live data']],
-      rows: () => (to) => listed(to, '/webhooks', LIST_MAX),
-      none: `No registrations. Make one: ${making}`,
+      rows: () => (api) => api.list('/webhooks', MAX_REGISTRATIONS),
+      empty: `No registrations. Create one: ${createExample}`,
       columns: {
         id: (row) => row.id,
         state: (row) => (row.active ? green('active') : alarm(row.disabled_reason ?? 'off')),
@@ -84,115 +85,118 @@ export const webhooks: FamilySpec = {
         url: (row) => row.url,
       },
     }),
-    api.act({
+    action({
       name: 'create <URL>',
-      summary: 'a new registration; its secret is shown once',
+      summary: 'a new registration; its secret is displayed once',
       options: [
         ['--events <TYPES>', 'types, patterns or "*", separated by commas'],
-        ['--description <TEXT>', 'what it is for'],
-        ['--pin <VERSION>', 'the API version its events are in (default: the newest)'],
+        ['--description <TEXT>', 'its purpose'],
+        ['--pin <VERSION>', 'the API version of its events (default: the newest)'],
       ],
-      examples: [[making, 'everything']],
+      examples: [[createExample, 'all events']],
       act({ args: [url], options: { events, description, pin } }) {
-        if (events === undefined) throw new UsageError('Say what it gets: --events "*", or types.')
-        const wish = {
+        if (events === undefined) throw new UsageError('Name its events: --events "*", or types.')
+        const body = {
           url,
           events: words(events),
           ...(description !== undefined && { description }),
           ...(pin !== undefined && { api_version: pin }),
         }
-        return (to) => to.call('POST', '/webhooks', wish)
+        return (api) => api.request('POST', '/webhooks', body)
       },
-      said: (row) => withSecret(row, 'Created'),
+      describe: (row) => secretText('Created', row),
     }),
-    api.act({
+    action({
       name: 'delete <ID>',
-      summary: 'ends a registration; what waits for it fails',
-      examples: [['gatehook webhooks delete wh_…', 'its log stays for 30 days']],
+      summary: 'deletes a registration; its pending deliveries fail',
+      examples: [['gatehook webhooks delete wh_…', 'its log remains for 30 days']],
       act:
         ({ args: [id] }) =>
-        async (to) => {
-          await to.call('DELETE', at(id))
+        async (api) => {
+          await api.request('DELETE', pathOf(id))
           return { id, deleted: true }
         },
-      said: ({ id }) => `Deleted ${bold(String(id))}.`,
+      describe: ({ id }) => `Deleted ${bold(String(id))}.`,
     }),
-    api.act({
+    action({
       name: 'activate <ID>',
-      summary: 'switches one on again that was switched off',
-      examples: [['gatehook webhooks activate wh_…', 'the receiver is verified first']],
+      summary: 'enables a disabled registration',
+      examples: [['gatehook webhooks activate wh_…', 'verifies the receiver first']],
       act:
         ({ args: [id] }) =>
-        (to) =>
-          to.call('PATCH', at(id), { active: true }),
-      said: (row) => `${bold(row.id)} is active; what waited goes out.`,
+        (api) =>
+          api.request('PATCH', pathOf(id), { active: true }),
+      describe: (row) => `${bold(row.id)} is active; held deliveries are sent.`,
     }),
-    api.act({
+    action({
       name: 'test <ID>',
-      summary: 'one attempt of a sample event, now',
-      options: [['--type <TYPE>', 'which event (default: one it asks for)']],
-      examples: [['gatehook webhooks test wh_…', 'exit 1 where it is not delivered']],
+      summary: 'one attempt with a sample event, now',
+      options: [['--type <TYPE>', 'the type of the event (default: a subscribed one)']],
+      examples: [['gatehook webhooks test wh_…', 'exit 1 if it is not delivered']],
       act:
         ({ args: [id], options: { type } }) =>
-        async (to) =>
-          to.call('POST', at(id, '/test'), { event_type: type ?? (await typeFor(to, id)) }),
-      said: ({ delivered, response_status: status, duration_ms: ms, error }) =>
+        async (api) => {
+          const event_type = type ?? (await sampleType(api, id))
+          return api.request('POST', pathOf(id, '/test'), { event_type })
+        },
+      describe: ({ delivered, response_status: status, duration_ms: ms, error }) =>
         delivered
           ? `${green('delivered')}: ${status} in ${ms} ms`
-          : `${alarm('not delivered')}: ${error ?? `the answer was ${status}`} after ${ms} ms`,
+          : `${alarm('not delivered')}: ${error ?? `the receiver responded with ${status}`} ` +
+            `after ${ms} ms`,
       exit: ({ delivered }) => (delivered ? 0 : 1),
     }),
-    api.act({
+    action({
       name: 'rotate <ID>',
-      summary: 'a new secret, shown once; both sign until the overlap ends',
-      options: [overlapOption, ['--force', 'drop the oldest where two old ones are still good']],
-      examples: [['gatehook webhooks rotate wh_… --overlap 1h', 'swap it in within the hour']],
+      summary: 'a new secret, displayed once; both sign until the overlap ends',
+      options: [overlapOption, ['--force', 'drop the oldest of two valid previous secrets']],
+      examples: [['gatehook webhooks rotate wh_… --overlap 1h', 'both sign for an hour']],
       act(input) {
         const overlapS = overlapOf(input)
-        const wish = {
+        const body = {
           ...(overlapS !== undefined && { overlap_seconds: overlapS }),
           ...(input.options.force === true && { force: true }),
         }
-        return (to) => to.call('POST', at(input.args[0], '/rotate-secret'), wish)
+        return (api) => api.request('POST', pathOf(input.args[0], '/rotate-secret'), body)
       },
-      said: (row) => withSecret(row, 'Rotated the secret of'),
+      describe: (row) => secretText('Rotated the secret of', row),
     }),
-    api.list({
+    list({
       name: 'deliveries <ID>',
-      summary: 'what was sent and what waits, the newest first',
+      summary: 'the deliveries of a registration, newest first',
       options: [['--state <STATE>', 'pending, delivered, failed, exhausted, paused']],
-      examples: [['gatehook webhooks deliveries wh_… --state failed', 'what went wrong']],
+      examples: [['gatehook webhooks deliveries wh_… --state failed', 'only failed ones']],
       rows({ args: [id], options: { state } }) {
-        const path = at(id, `/deliveries?sort=-id${state ? `&state=${state}` : ''}`)
-        return (to) => listed(to, path, SHOWN_DELIVERIES)
+        const path = pathOf(id, `/deliveries?sort=-id${state ? `&state=${state}` : ''}`)
+        return (api) => api.list(path, MAX_DELIVERIES)
       },
-      none: 'No deliveries.',
+      empty: 'No deliveries.',
       columns: {
         id: (row) => row.id,
-        state: (row) => stateOf(row.state),
+        state: (row) => stateText(row.state),
         event: (row) => row.event_type,
         attempts: (row) => String(row.attempts.length),
-        last: lastOf,
+        last: lastAttempt,
         next: (row) => row.next_attempt_at ?? dim('-'),
         created: (row) => row.created_at,
       },
     }),
-    api.act({
+    action({
       name: 'resend <DELIVERY>',
-      summary: 'one delivery again',
-      examples: [['gatehook webhooks resend dlv_…', 'whatever became of it']],
+      summary: 'resends one delivery',
+      examples: [['gatehook webhooks resend dlv_…', 'in any state']],
       act:
         ({ args: [id] }) =>
-        (to) =>
-          to.call('POST', `/deliveries/${encodeURIComponent(String(id))}/resend`),
-      said: (row) => `${bold(row.id)} goes out again.`,
+        (api) =>
+          api.request('POST', `/deliveries/${encodeURIComponent(String(id))}/resend`),
+      describe: (row) => `${bold(row.id)} is queued.`,
     }),
-    again('recover', {
-      summary: 'all that failed since then, again',
+    resendSince('recover', {
+      summary: 'resends deliveries that failed since an instant',
       examples: [['gatehook webhooks recover wh_… --since 2h', 'after an outage']],
     }),
-    again('replay', {
-      summary: 'all that happened since then, again',
+    resendSince('replay', {
+      summary: 'resends all events since an instant',
       options: [['--events <TYPES>', 'only these types']],
       examples: [['gatehook webhooks replay wh_… --since 2026-11-01', 'rebuild a copy']],
     }),

@@ -1,4 +1,4 @@
-/** What a newcomer sees: only links that answer, and a line to paste that works at any width. */
+/** The text of a first start: links, test key, a curl line for any width. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { terminalLine } from './terminal-log.ts'
@@ -11,19 +11,19 @@ const first: Welcome = {
   versions: ['v2', 'v1'],
   collection: 'notes',
   startedMs: 120,
-  reference: true,
+  isReference: true,
   testKey: `gk_test_${'x'.repeat(38)}`,
   columns: 80,
 }
 
 const plain = (at: Welcome) => welcomeText(at).replace(/\x1b\[[0-9;]*m/g, '')
 
-test('the first start shows links, the test key and a request with it', () => {
+test('the first start prints links, the test key and a request with it', () => {
   const text = plain(first)
   for (const link of ['/', '/openapi/v2.json', '/openapi/v1.json', '/healthz']) {
     assert.ok(text.includes(`${first.url}${link}\n`), link)
   }
-  assert.match(text, /shown this once:\n\n {4}gk_test_x{38}\n/)
+  assert.match(text, /displayed only once:\n\n {4}gk_test_x{38}\n/)
   assert.match(text, /gatehook init my-api/)
 })
 
@@ -35,12 +35,12 @@ test('the curl line fits a narrow terminal, broken where the shell allows it', (
   assert.doesNotMatch(curl({ ...first, columns: 160 }), /\n/)
 })
 
-test('a later start shows no key, and a declared service is not told to declare one', () => {
-  const text = plain({ ...first, testKey: undefined, reference: false })
+test('a later start prints no key, a declared service no advice to declare one', () => {
+  const text = plain({ ...first, testKey: undefined, isReference: false })
   assert.doesNotMatch(text, /gk_test_|curl|init|reference/)
 })
 
-test('on a terminal a log line is short; what is not JSON stays', () => {
+test('at a terminal a log line is short; other lines are unchanged', () => {
   const json =
     '{"level":"warn","time":"2026-11-21T01:38:24.000Z","url":"http://a","msg":"two words"}'
   const line = terminalLine(json).replace(/\x1b\[[0-9;]*m/g, '')

@@ -1,22 +1,19 @@
-/**
- * What a person sees when the service is up: links, the test key on the first start, what to try.
- * Pure.
- */
+/** The text for a person when the service is up: links, test key, first steps. Pure. */
 import { bold, cyan, dim, green } from './output.ts'
 
 export interface Welcome {
   readonly version: string
   readonly url: string
-  /** Where data is kept, as the person wrote it. */
+  /** The database URL, without a password. */
   readonly database: string
   /** Newest first. */
   readonly versions: readonly string[]
-  /** Collection whose list makes the example. */
+  /** Collection of the example request. */
   readonly collection: string | undefined
   readonly startedMs: number
-  /** True where no folder declared a service, so that the reference service runs. */
-  readonly reference: boolean
-  /** Made by this start; a later one shows none. */
+  /** Whether the reference service runs, because the folder declares none. */
+  readonly isReference: boolean
+  /** Of a first start. */
   readonly testKey: string | undefined
   readonly columns: number
 }
@@ -29,8 +26,8 @@ function tree(rows: readonly (readonly [label: string, value: string])[]): strin
   })
 }
 
-/** On one line where it fits; a long one breaks where the shell lets it. */
-function curl(key: string, url: string, columns: number): string[] {
+/** Returns one line if it fits, otherwise two lines joined for the shell. */
+function curlLines(key: string, url: string, columns: number): string[] {
   const [header, target] = [`curl -H 'X-API-Key: ${key}'`, `'${url}'`]
   if (header.length + target.length + 5 <= columns) return [`    ${cyan(`${header} ${target}`)}`]
   return [`    ${cyan(`${header} \\`)}`, `      ${cyan(target)}`]
@@ -40,28 +37,28 @@ function firstSteps(at: Welcome, key: string, newest: string): string[] {
   const path = at.collection
     ? `/api/${newest}/${at.collection}?limit=3`
     : `/api/${newest}/protected`
-  const shown = ['', '  Your test key, shown this once:', '', `    ${bold(key)}`]
-  return [...shown, '', '  Try it:', '', ...curl(key, at.url + path, at.columns)]
+  const keyLines = ['', '  Your test key, displayed only once:', '', `    ${bold(key)}`]
+  return [...keyLines, '', '  Try it:', '', ...curlLines(key, at.url + path, at.columns)]
 }
 
-function next(at: Welcome): string[] {
-  const steps: [command: string, what: string][] = at.reference
+function nextSteps(at: Welcome): string[] {
+  const steps: [command: string, meaning: string][] = at.isReference
     ? [['npx gatehook init my-api', 'declare resources of your own']]
     : []
   steps.push(
-    ['npx gatehook keys list', 'who may call'],
-    ['npx gatehook doctor', 'is everything well?'],
+    ['npx gatehook keys list', 'the API keys'],
+    ['npx gatehook doctor', 'checks this installation'],
   )
   const width = Math.max(...steps.map(([command]) => command.length))
   return [
     '',
     '  Next:',
     '',
-    ...steps.map(([command, what]) => `    ${cyan(command.padEnd(width))}   ${dim(what)}`),
+    ...steps.map(([command, meaning]) => `    ${cyan(command.padEnd(width))}   ${dim(meaning)}`),
   ]
 }
 
-/** Every link in it answers, and the curl line works as it stands. */
+/** Returns the text. Its links work, and its curl line can be pasted. */
 export function welcomeText(at: Welcome): string {
   const newest = at.versions[0] ?? 'v1'
   const links: [string, string][] = [
@@ -76,11 +73,11 @@ export function welcomeText(at: Welcome): string {
   return [
     '',
     `  ${green('●')} ${bold('Gatehook')} ${dim(at.version)} is up ${dim(`(${at.startedMs} ms)`)}`,
-    ...(at.reference ? [dim('    the reference service, for no service.ts was found here')] : []),
+    ...(at.isReference ? [dim('    the reference service: this folder has no service.ts')] : []),
     '',
     ...tree(links),
     ...(at.testKey ? firstSteps(at, at.testKey, newest) : []),
-    ...next(at),
+    ...nextSteps(at),
     '',
     dim('  Ctrl+C stops it; requests in flight are finished first.'),
     '',

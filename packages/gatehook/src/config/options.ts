@@ -215,7 +215,7 @@ export const options = {
 export const commandVariables: readonly (readonly [name: string, sentence: string])[] = [
   [
     'GATEHOOK_API_KEY',
-    'The key with which `webhooks`, `events`, `trigger` and `listen` call a node.',
+    'The key of commands with `--url`; `webhooks`, `events`, `trigger`, `listen` use it in any case.',
   ],
 ]
 

@@ -9,7 +9,8 @@ export interface Principal {
   readonly mode: Mode
   /** Customer and mode as one integer, the first column of every row and index. */
   readonly scope: Scope
-  readonly kind: 'key' | 'client' | 'person' | 'operator'
+  /** `cli`: the command line, in its own process. */
+  readonly kind: 'key' | 'client' | 'person' | 'operator' | 'cli'
   /** Set for a person's token that a third-party client holds (§4.5). */
   readonly thirdParty?: true
   /** The id of a key or client, or the row id of a person, as a string (§3.7). */

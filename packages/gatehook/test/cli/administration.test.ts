@@ -1,16 +1,16 @@
-/** customers, migrate, doctor and openapi, each in a folder of its own. */
+/** `customers`, `migrate`, `doctor` and `openapi`, each in its own folder. */
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder, gatehook, jsonOf, serving } from './process.ts'
 
-test('customers are made, suspended and resumed', async (t) => {
+test('customers are created, suspended and resumed', async (t) => {
   const place = { cwd: emptyFolder(t) }
   const acme = await jsonOf(place, 'customers', 'create', 'Acme Ltd')
   assert.equal((await jsonOf(place, 'customers', 'suspend', acme.id)).suspended, true)
-  const shown = await gatehook(place, 'customers', 'list')
-  assert.match(shown.stdout, new RegExp(`${acme.id} +Acme Ltd +suspended`))
+  const list = await gatehook(place, 'customers', 'list')
+  assert.match(list.stdout, new RegExp(`${acme.id} +Acme Ltd +suspended`))
   assert.equal((await jsonOf(place, 'customers', 'resume', acme.id)).suspended, false)
   const unknown = await gatehook(place, 'customers', 'suspend', 'cus_none')
   assert.match(unknown.stderr, /There is no customer cus_none\./)
@@ -46,7 +46,7 @@ test('a command in the wrong folder adds no tables to another service’s databa
   assert.equal((await gatehook(place, 'keys', 'list')).exit, 0)
 })
 
-test('a pending migration of the service is named, not the table that is there', async (t) => {
+test('a pending migration of the service is named, not the existing table', async (t) => {
   const cwd = emptyFolder(t)
   writeFileSync(join(cwd, 'service.ts'), otherService)
   await gatehook({ cwd }, 'migrate')
@@ -58,7 +58,7 @@ test('a pending migration of the service is named, not the table that is there',
   assert.match(refused.stderr, /The database lacks migration 1 trim texts of table notes\. /)
 })
 
-test('where there is no database, what reads or changes one makes none', async (t) => {
+test('commands do not create a missing database', async (t) => {
   const cwd = emptyFolder(t)
   for (const args of [
     ['keys', 'list'],
@@ -71,12 +71,12 @@ test('where there is no database, what reads or changes one makes none', async (
   assert.equal(existsSync(join(cwd, 'data')), false)
 })
 
-test('doctor finds what is wrong and changes nothing', async (t) => {
+test('doctor reports problems and changes nothing', async (t) => {
   const cwd = emptyFolder(t)
   const place = { cwd, env: { GATEHOOK_PORT: '0' } }
   const fresh = await jsonOf(place, 'doctor')
   assert.deepEqual(
-    fresh.checks.filter((one: { state: string }) => one.state !== 'ok'),
+    fresh.checks.filter(({ state }: { state: string }) => state !== 'ok'),
     [],
   )
   assert.equal(existsSync(join(cwd, 'data')), false)
@@ -92,7 +92,7 @@ test('doctor finds what is wrong and changes nothing', async (t) => {
   assert.match(broken.stdout, /configuration +fail +GATEHOOK_PORT is "x"/)
 })
 
-test('openapi is what the service serves, without a database', async (t) => {
+test('openapi prints the served document, without a database', async (t) => {
   const cwd = emptyFolder(t)
   const base = 'https://api.example.com'
   const args = ['--version', 'v1', '--out', 'v1.json', '--public-url', base]
@@ -102,4 +102,35 @@ test('openapi is what the service serves, without a database', async (t) => {
   const { url } = await serving(t, { cwd, env: { GATEHOOK_PUBLIC_URL: base } }, '--no-seed')
   const served = await fetch(`${url}/openapi/v1.json`, { headers: { host: 'api.example.com' } })
   assert.deepEqual(written, await served.json())
+})
+
+test('with --url, administration goes to a running node', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const { url } = await serving(t, place, '--no-seed')
+  const { key } = await jsonOf(place, 'keys', 'create', '--name', 'admin', '--scopes', 'admin')
+  const remote = { cwd: emptyFolder(t), env: { GATEHOOK_API_KEY: key } }
+  const created = await jsonOf(remote, 'customers', 'create', 'Remote Ltd', '--url', url)
+  const { data } = await jsonOf(place, 'customers', 'list')
+  assert.deepEqual(
+    data.filter((row: { id: string }) => row.id === created.id),
+    [created],
+  )
+  const versions = await jsonOf(remote, 'versions', 'list', '--url', url)
+  assert.deepEqual(versions, await jsonOf(place, 'versions', 'list'))
+  const invalid = await gatehook(remote, 'customers', 'suspend', 'default', '--url', url)
+  assert.equal(invalid.exit, 2)
+  const keyless = await gatehook(place, 'keys', 'list', '--url', url)
+  assert.deepEqual([keyless.exit, /GATEHOOK_API_KEY/.test(keyless.stderr)], [1, true])
+  assert.equal(existsSync(join(remote.cwd, 'data')), false)
+})
+
+test('a local command leaves no key and one audit row, whatever the request limit is', async (t) => {
+  const place = { cwd: emptyFolder(t), env: { GATEHOOK_RATE_LIMIT: '1/60' } }
+  await gatehook(place, 'migrate')
+  const { id } = await jsonOf(place, 'customers', 'create', 'Acme Ltd')
+  for (let n = 0; n < 2; n++) assert.equal((await gatehook(place, 'keys', 'list')).exit, 0)
+  const { data } = await jsonOf(place, 'audit', 'list')
+  const [row] = data.filter((entry: { action: string }) => entry.action.startsWith('customer.'))
+  assert.deepEqual([row.target, row.principal.kind], [id, 'cli'])
+  assert.equal(data.filter(({ action }: { action: string }) => action.startsWith('key.')).length, 0)
 })

@@ -1,4 +1,4 @@
-/** `gatehook dev` restarts the service after each change, however an editor saves. */
+/** `gatehook dev` restarts the service after each change of a source file. */
 import assert from 'node:assert/strict'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const nameAt = async (url: unknown) => {
   return ((await response.json()) as { name: string }).name
 }
 
-test('each change restarts the service, also one that replaces the file', async (t) => {
+test('each change restarts the service, a replaced file included', async (t) => {
   const cwd = emptyFolder(t)
   const file = join(cwd, 'service.ts')
   const save = (name: string) => {
@@ -31,12 +31,12 @@ test('each change restarts the service, also one that replaces the file', async 
   }
   save('First')
   const run = launched(t, { cwd }, 'dev', '--port', '0')
-  const seen = new Set<unknown>()
+  const pids = new Set<unknown>()
   const listening = () =>
     run
-      .line((line) => line.msg === 'listening' && !seen.has(line.pid))
+      .line((line) => line.msg === 'listening' && !pids.has(line.pid))
       .then((line) => {
-        seen.add(line.pid)
+        pids.add(line.pid)
         return line.url
       })
   assert.equal(await nameAt(await listening()), 'First')
@@ -52,10 +52,10 @@ test('each change restarts the service, also one that replaces the file', async 
   mkdirSync(join(cwd, 'resources'))
   run.kill('SIGTERM')
   assert.equal((await run.ended).exit, 0)
-  await assert.rejects(fetch(`${url}/`), 'the service ended with it')
+  await assert.rejects(fetch(`${url}/`), 'the service ended too')
 })
 
-test('a folder that declares nothing is refused', async (t) => {
+test('a folder without a declaration is a usage error', async (t) => {
   const { exit, stderr } = await gatehook({ cwd: emptyFolder(t) }, 'dev')
   assert.equal(exit, 2)
   assert.match(stderr, /There is no service\.ts in /)

@@ -1,22 +1,26 @@
-/** What goes wrong outside of us: one sentence with what to do, the right exit code, no stack. */
+/** Expected errors: one sentence with the remedy, an exit code, no stack. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Ended, emptyFolder, gatehook } from './process.ts'
+import { emptyFolder, gatehook, type ProcessResult } from './process.ts'
 
-function assertSentence({ exit, stdout, stderr }: Ended, expected: number, sentence: RegExp) {
+function assertSentence(
+  { exit, stdout, stderr }: ProcessResult,
+  expected: number,
+  sentence: RegExp,
+) {
   assert.match(stderr, sentence)
   assert.equal(exit, expected)
   assert.doesNotMatch(stderr + stdout, /\n\s+at |bug/)
 }
 
-test('a port in use, and nothing is made', async (t) => {
-  const taken = createServer().listen(0, '127.0.0.1')
-  t.after(() => taken.close())
-  await new Promise((resolve) => taken.once('listening', resolve))
-  const { port } = taken.address() as AddressInfo
+test('a port in use; no database is created', async (t) => {
+  const holder = createServer().listen(0, '127.0.0.1')
+  t.after(() => holder.close())
+  await new Promise((resolve) => holder.once('listening', resolve))
+  const { port } = holder.address() as AddressInfo
   const cwd = emptyFolder(t)
   const ended = await gatehook({ cwd }, 'start', '--port', String(port))
   assertSentence(ended, 1, new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is in use\\. .*--port 0`))
@@ -29,15 +33,19 @@ test('an address no interface has', async (t) => {
   assertSentence(ended, 78, /No interface of this machine has the address 192\.0\.2\.1/)
 })
 
-test('a data folder that cannot be made', async (t) => {
+test('a data folder that cannot be created', async (t) => {
   for (const place of ['/proc/gatehook/g.db', join(emptyFolder(t), 'file', 'g.db')]) {
     if (!place.startsWith('/proc')) writeFileSync(join(place, '..'), '')
     const args = ['start', '--port', '0', '--database-url', `sqlite:${place}`]
-    assertSentence(await gatehook({ cwd: emptyFolder(t) }, ...args), 78, /cannot be (made|used): /)
+    assertSentence(
+      await gatehook({ cwd: emptyFolder(t) }, ...args),
+      78,
+      /cannot be (created|made|used): /,
+    )
   }
 })
 
-test('a file that is no database', async (t) => {
+test('a file that is not a database', async (t) => {
   const cwd = emptyFolder(t)
   writeFileSync(
     join(cwd, 'g.db'),
@@ -47,7 +55,7 @@ test('a file that is no database', async (t) => {
   assertSentence(await gatehook({ cwd }, ...args), 78, /g\.db cannot be opened: it is not a SQLite/)
 })
 
-test('a database that does not answer is not a matter of configuration', async (t) => {
+test('an unreachable database is not a configuration error', async (t) => {
   const closed = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => closed.once('listening', resolve))
   const { port } = closed.address() as AddressInfo
@@ -66,7 +74,7 @@ const declarations: [title: string, text: string, sentence: RegExp][] = [
   ['a missing name', "import { nope } from 'gatehook'\n", /service\.ts:1: .*export named 'nope'/],
   ['a missing package', "import 'no-such-thing'\n", /no-such-thing.* Run npm install in /],
   ['a throw', "\n\nthrow new Error('not today')\n", /service\.ts:3: not today/],
-  ['nothing exported', 'export const x = 1\n', /service\.ts exports no service\. Let it end with/],
+  ['nothing exported', 'export const x = 1\n', /service\.ts exports no service\. Its last line/],
   [
     'members that plain JavaScript left out',
     "import { f, resource, service } from 'gatehook'\n\n" +
@@ -88,7 +96,7 @@ const declarations: [title: string, text: string, sentence: RegExp][] = [
 ]
 
 for (const [title, text, sentence] of declarations) {
-  test(`a declaration with ${title} is told with its file and line`, async (t) => {
+  test(`a declaration with ${title} is reported with its file and line`, async (t) => {
     const cwd = emptyFolder(t)
     mkdirSync(join(cwd, 'api'))
     writeFileSync(join(cwd, 'api', 'service.ts'), text)

@@ -1,4 +1,4 @@
-/** `init` writes a project that starts at once, in a folder where nothing is installed. */
+/** `init` writes a project that starts at once, before dependencies are installed. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { emptyFolder, gatehook, serving } from './process.ts'
 
 const ENGINE = fileURLToPath(new URL('../..', import.meta.url))
 
-test('the project starts and answers, with the engine that runs it', async (t) => {
+test('the project starts with the running engine', async (t) => {
   const cwd = emptyFolder(t)
   const written = await gatehook({ cwd }, 'init', 'My API', '--no-pack')
   assert.equal(written.exit, 0, written.stderr)
@@ -22,7 +22,7 @@ test('the project starts and answers, with the engine that runs it', async (t) =
   const place = { cwd: project, env: { GATEHOOK_BOOTSTRAP_KEY: key } }
   const { url, kill, ended } = await serving(t, place, '--no-seed')
   const root = await fetch(`${url}/`, { headers: { accept: 'application/json' } })
-  assert.match(await root.text(), /my-api/, 'its own service, not the reference')
+  assert.match(await root.text(), /my-api/, 'its own service, not the reference service')
   const declared = JSON.parse((await gatehook(place, 'openapi')).stdout)
   const list = Object.keys(declared.paths).find(
     (path) => declared.paths[path].post && /^\/api\/v2\/\w+$/.test(path),
@@ -34,7 +34,7 @@ test('the project starts and answers, with the engine that runs it', async (t) =
   assert.equal((await ended).exit, 0)
 })
 
-test('package.json runs what init promises', async (t) => {
+test('package.json has the scripts', async (t) => {
   const cwd = emptyFolder(t)
   await gatehook({ cwd }, 'init', 'api', '--no-pack')
   const read = (name: string) => readFileSync(join(cwd, 'api', name), 'utf8')
@@ -52,7 +52,7 @@ test('package.json runs what init promises', async (t) => {
   assert.match(read('README.md'), /^# api\n/)
 })
 
-test('an unpublished version travels in the project, and init says so', async (t) => {
+test('an unpublished version is packed into the project', async (t) => {
   const cwd = emptyFolder(t)
   const { exit, stdout, stderr } = await gatehook({ cwd }, 'init', 'api')
   assert.equal(exit, 0, stderr)
@@ -65,7 +65,7 @@ test('an unpublished version travels in the project, and init says so', async (t
   assert.match(read('compose.yaml'), /^ {4}build: \.$/m)
 })
 
-test('its own test passes once the engine is installed', async (t) => {
+test('its test passes when the engine is installed', async (t) => {
   const cwd = emptyFolder(t)
   await gatehook({ cwd }, 'init', '--no-pack')
   mkdirSync(join(cwd, 'node_modules'))
@@ -75,16 +75,16 @@ test('its own test passes once the engine is installed', async (t) => {
   assert.match(stdout, /pass 2\n/)
 })
 
-test('a folder with a package.json is added to, and what is there stays', async (t) => {
+test('init adds to a folder with a package.json and changes no other file', async (t) => {
   const cwd = emptyFolder(t)
-  const theirs = {
+  const existing = {
     name: 'mine',
     version: '3.2.1',
     type: 'commonjs',
     scripts: { test: 'jest', lint: 'eslint .' },
     dependencies: { left: '1.0.0' },
   }
-  writeFileSync(join(cwd, 'package.json'), JSON.stringify(theirs))
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify(existing))
   writeFileSync(join(cwd, 'README.md'), 'mine')
   const { exit, stdout, stderr } = await gatehook({ cwd }, 'init', '--no-pack')
   assert.equal(exit, 0, stderr)
@@ -95,14 +95,14 @@ test('a folder with a package.json is added to, and what is there stays', async 
   assert.deepEqual(Object.keys(merged.dependencies), ['left', 'gatehook'])
   assert.equal(merged.private, undefined)
   assert.equal(readFileSync(join(cwd, 'README.md'), 'utf8'), 'mine')
-  assert.match(stdout, /Left as they were: README\.md, the script "test"\./)
+  assert.match(stdout, /Left unchanged: README\.md, the script "test"\./)
   assert.match(readFileSync(join(cwd, 'service.ts'), 'utf8'), /name: 'mine'/)
   const again = await gatehook({ cwd }, 'init', '--no-pack')
   assert.equal(again.exit, 2)
   assert.match(again.stderr, /already has .*service\.ts; nothing was written/)
 })
 
-test('a package.json that cannot be read is refused, and nothing is written', async (t) => {
+test('an unreadable package.json is a usage error, and no file is written', async (t) => {
   for (const text of ['{', '[]', 'null']) {
     const cwd = emptyFolder(t)
     writeFileSync(join(cwd, 'package.json'), text)
@@ -113,7 +113,7 @@ test('a package.json that cannot be read is refused, and nothing is written', as
   }
 })
 
-test('nothing is overwritten, and nothing is written beside it', async (t) => {
+test('no file is overwritten, and no other file is written', async (t) => {
   const cwd = emptyFolder(t)
   writeFileSync(join(cwd, 'README.md'), 'mine')
   const { exit, stderr } = await gatehook({ cwd }, 'init')

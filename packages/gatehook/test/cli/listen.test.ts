@@ -1,4 +1,4 @@
-/** `listen` and `trigger` in real processes: an event happens, and a receiver has it, verified. */
+/** `listen` and `trigger` in real processes: an event reaches a receiver that verifies it. */
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -14,8 +14,8 @@ interface Received {
   readonly scheme: string
 }
 
-/** The receiver kit behind node:http; `secrets` are known once `listen` has said its own. */
-async function kit(t: TestContext, secrets: string[]) {
+/** Starts a receiver. The caller adds to `secrets` the secret that `listen` prints. */
+async function startReceiver(t: TestContext, secrets: string[]) {
   const received: Received[] = []
   const server = createServer((request, response) => {
     const handle = nodeReceiver({
@@ -30,9 +30,9 @@ async function kit(t: TestContext, secrets: string[]) {
   return { received, to: `127.0.0.1:${port}/hook` }
 }
 
-const typed = (type: string) => (line: Record<string, unknown>) => line.type === type
+const hasType = (type: string) => (line: Record<string, unknown>) => line.type === type
 
-async function here(t: TestContext) {
+async function openPlace(t: TestContext) {
   const place: Place = { cwd: emptyFolder(t) }
   const node = await serving(t, place, '--no-seed')
   const port = new URL(node.url).port
@@ -44,10 +44,10 @@ async function here(t: TestContext) {
   return { place, node, port, listening }
 }
 
-test('an event that is triggered arrives, signed with the local secret', async (t) => {
-  const { place, listening } = await here(t)
+test('a triggered event arrives, signed with the local secret', async (t) => {
+  const { place, listening } = await openPlace(t)
   const secrets: string[] = []
-  const { received, to } = await kit(t, secrets)
+  const { received, to } = await startReceiver(t, secrets)
   const listen = await listening('--forward-to', to)
   const { secret } = listen
   secrets.push(secret)
@@ -57,53 +57,53 @@ test('an event that is triggered arrives, signed with the local secret', async (
 
   const event = await jsonOf(place, 'trigger', 'order.paid')
   assert.deepEqual([event.type, event.data.object.status], ['order.paid', 'paid'])
-  const line = await listen.line(typed('order.paid'))
+  const line = await listen.line(hasType('order.paid'))
   assert.deepEqual(
     [line.event_id, line.response_status, line.delivered, line.attempt, line.error, line.event],
     [event.id, 200, true, 1, null, event],
   )
   assert.deepEqual(received.at(-1), { id: event.id, type: 'order.paid', scheme: 'B' })
   const types = received.map(({ type }) => type)
-  assert.deepEqual(types, ['user.created', 'order.created', 'order.paid'], 'and nothing else')
+  assert.deepEqual(types, ['user.created', 'order.created', 'order.paid'], 'no other events')
 
   listen.kill('SIGINT')
   assert.equal((await listen.ended).exit, 0)
   const keys = await jsonOf(place, 'keys', 'list')
-  assert.deepEqual(keys.data, [], 'what was lent was given back')
+  assert.deepEqual(keys.data, [], 'the borrowed key is revoked')
   assert.equal((await listening()).secret, secret)
 })
 
-test('nothing is missed while the node is away', async (t) => {
-  const { place, node, port, listening } = await here(t)
+test('a restart of the node loses no event', async (t) => {
+  const { place, node, port, listening } = await openPlace(t)
   const listen = await listening('--events', 'user.*')
   await jsonOf(place, 'trigger', 'user.created')
-  await listen.line(typed('user.created'))
+  await listen.line(hasType('user.created'))
   node.kill('SIGKILL')
   await node.ended
   await jsonOf(place, 'trigger', 'user.updated')
   launched(t, place, 'start', '--port', port)
-  await listen.line(typed('user.updated'))
+  await listen.line(hasType('user.updated'))
   const types = listen.lines.slice(1).map(({ type }) => type)
   assert.deepEqual(types, ['user.created', 'user.created', 'user.updated'])
 })
 
-test('a receiver that is down or refuses is told of, and the rest goes on', async (t) => {
-  const { place, listening } = await here(t)
-  const { to } = await kit(t, ['whsec_another'])
+test('failed deliveries are printed, and later events follow', async (t) => {
+  const { place, listening } = await openPlace(t)
+  const { to } = await startReceiver(t, ['whsec_another'])
   const listen = await listening('--forward-to', to)
   await jsonOf(place, 'trigger', 'payment.succeeded', '--data', '{"id":"pay_1"}')
-  const line = await listen.line(typed('payment.succeeded'))
+  const line = await listen.line(hasType('payment.succeeded'))
   assert.deepEqual([line.response_status, line.delivered], [400, false])
-  const deaf = await listening('--forward-to', 'http://127.0.0.1:9/')
+  const unreachable = await listening('--forward-to', 'http://127.0.0.1:9/')
   await jsonOf(place, 'trigger', 'payment.succeeded')
-  const { response_status, error } = await deaf.line(typed('payment.succeeded'))
+  const { response_status, error } = await unreachable.line(hasType('payment.succeeded'))
   assert.deepEqual([response_status, error], [null, 'the connection was refused'])
 })
 
-test('what cannot be is said in a sentence', async (t) => {
-  const { place, port } = await here(t)
-  const near = await gatehook(place, 'trigger', 'order.payed')
-  assert.deepEqual([near.exit, /Did you mean order\.paid\?/.test(near.stderr)], [2, true])
+test('invalid input is reported in a sentence', async (t) => {
+  const { place, port } = await openPlace(t)
+  const typo = await gatehook(place, 'trigger', 'order.payed')
+  assert.deepEqual([typo.exit, /Did you mean order\.paid\?/.test(typo.stderr)], [2, true])
   const data = await gatehook(place, 'trigger', 'order.paid', '--data', '[]')
   assert.deepEqual([data.exit, /--data is no JSON object/.test(data.stderr)], [2, true])
   const wrong = await gatehook(place, 'trigger', 'order.created', '--data', '{"amount":0}')
@@ -111,6 +111,9 @@ test('what cannot be is said in a sentence', async (t) => {
   const foreign = { ...place, env: { GATEHOOK_API_KEY: `gk_test_${'x'.repeat(32)}` } }
   const refused = await gatehook(foreign, 'listen', '--port', port)
   assert.deepEqual([refused.exit, /API key/.test(refused.stderr)], [1, true])
-  const nobody = await gatehook(place, 'listen', '--port', '9')
-  assert.deepEqual([nobody.exit, /No node answers at .*:9/.test(nobody.stderr)], [1, true])
+  const unreachable = await gatehook(place, 'listen', '--port', '9')
+  assert.deepEqual(
+    [unreachable.exit, /No node answers at .*:9/.test(unreachable.stderr)],
+    [1, true],
+  )
 })

@@ -1,7 +1,4 @@
-/**
- * Runs the real command line in real processes: one that ends, or one that serves until it is
- * told.
- */
+/** Runs the command line in processes: one that ends, or one that serves until it is stopped. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,11 +13,11 @@ const MAIN = fileURLToPath(new URL('../../bin/gatehook.cjs', import.meta.url))
 export interface Place {
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
-  /** What it reads on standard input; nothing without it. */
+  /** Standard input; empty without it. */
   readonly input?: string
 }
 
-export interface Ended {
+export interface ProcessResult {
   readonly exit: number | null
   readonly stdout: string
   readonly stderr: string
@@ -28,7 +25,7 @@ export interface Ended {
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
-/** An empty folder that goes with the test. */
+/** Creates an empty folder that the test removes at its end. */
 export function emptyFolder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'gatehook-cli-'))
   t.after(() => rmSync(path, { recursive: true, force: true }))
@@ -36,17 +33,17 @@ export function emptyFolder(t: TestContext): string {
 }
 
 const { PATH = '', NODE_COMPILE_CACHE } = process.env
-/** Without the cache, a start takes three times as long. */
+/** Without the compile cache, a start takes three times as long. */
 const INHERITED = { PATH, ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
 
-/** Only what is given: a developer's own GATEHOOK_ variables stay out. */
+/** Starts the process with `env` only, without a developer's GATEHOOK_ variables. */
 function launch(args: readonly string[], { cwd, env, input }: Place): Child {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
     env: { ...INHERITED, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  child.stdin.on('error', () => undefined) // it may end without having read
+  child.stdin.on('error', () => undefined) // it may end before it reads
   child.stdin.end(input)
   return child
 }
@@ -61,7 +58,7 @@ const exitOf = (child: Child) =>
   new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
 
 /** Runs a command to its end. */
-export async function gatehook(place: Place, ...args: string[]): Promise<Ended> {
+export async function gatehook(place: Place, ...args: string[]): Promise<ProcessResult> {
   const child = launch(args, place)
   const [exit, stdout, stderr] = await Promise.all([
     exitOf(child),
@@ -71,7 +68,7 @@ export async function gatehook(place: Place, ...args: string[]): Promise<Ended> 
   return { exit, stdout, stderr }
 }
 
-/** Runs a command with `--json` and gives what it printed; throws when it did not end with 0. */
+/** Runs a command with `--json` and returns its output. Throws if the exit code is not 0. */
 export async function jsonOf(place: Place, ...args: string[]) {
   const { exit, stdout, stderr } = await gatehook(place, ...args, '--json')
   if (exit !== 0) throw new Error(`exit ${exit}: ${stderr}`)
@@ -83,24 +80,24 @@ type Line = Record<string, unknown>
 export interface Running {
   /** Lines of standard output so far, parsed. */
   readonly lines: readonly Line[]
-  /** The first line that is `wanted`; throws what was printed when the process ends before. */
-  line(wanted: (line: Line) => boolean): Promise<Line>
+  /** Resolves with the first matching line. Rejects with the output if the process ends first. */
+  line(matches: (line: Line) => boolean): Promise<Line>
   readonly kill: (signal: NodeJS.Signals) => void
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<ProcessResult>
 }
 
-/** A process that goes on until it is told; killed when the test ends. */
+/** Starts a process that runs until `kill`. The test kills it at its end. */
 export function launched(t: TestContext, place: Place, ...args: string[]): Running {
   const child = launch(args, place)
   t.after(() => void child.kill('SIGKILL'))
   const stderr = textOf(child.stderr)
   const lines: Line[] = []
   const texts: string[] = []
-  const waiting = new Set<() => void>()
+  const searches = new Set<() => void>()
   createInterface({ input: child.stdout }).on('line', (text) => {
     texts.push(text)
     lines.push(JSON.parse(text))
-    for (const look of waiting) look()
+    for (const search of searches) search()
   })
   const ended = exitOf(child).then(async (exit) => ({
     exit,
@@ -111,14 +108,14 @@ export function launched(t: TestContext, place: Place, ...args: string[]): Runni
     lines,
     ended,
     kill: (signal) => void child.kill(signal),
-    line: (wanted) =>
+    line: (matches) =>
       new Promise((resolve, reject) => {
-        const look = () => {
-          const found = lines.find(wanted)
-          if (found) resolve(found)
+        const search = () => {
+          const match = lines.find(matches)
+          if (match) resolve(match)
         }
-        waiting.add(look)
-        look()
+        searches.add(search)
+        search()
         ended.then((end) => reject(new Error(`ended before:\n${end.stdout}\n${end.stderr}`)))
       }),
   }

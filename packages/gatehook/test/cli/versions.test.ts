@@ -1,4 +1,4 @@
-/** `gatehook versions …` in a folder of its own, beside a service that runs there. */
+/** `gatehook versions …` beside a running service. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
@@ -11,13 +11,13 @@ test('a version is deprecated, browned out, retired; a running node follows', as
   assert.equal(short.exit, 1)
   assert.match(short.stderr, /at least 6 calendar months .* --force/)
   const guide = 'https://docs.example.com/v2'
-  const wish = ['--sunset', '2040-01-01', '--guide', guide]
-  const told = await jsonOf(place, 'versions', 'deprecate', 'v1', ...wish)
-  assert.deepEqual([told.state, told.migration_guide], ['deprecated', guide])
+  const options = ['--sunset', '2040-01-01', '--guide', guide]
+  const version = await jsonOf(place, 'versions', 'deprecate', 'v1', ...options)
+  assert.deepEqual([version.state, version.migration_guide], ['deprecated', guide])
   const list = await gatehook(place, 'versions', 'list')
   assert.match(list.stdout, /v1 +deprecated +2025-06-01 +\d{4}-\d\d-\d\d +2040-01-01 +v2/)
-  const off = ['--start', '2039-01-01T10:00:00Z', '--for', '1h']
-  const { brownouts } = await jsonOf(place, 'versions', 'brownout', 'v1', ...off)
+  const hour = ['--start', '2039-01-01T10:00:00Z', '--for', '1h']
+  const { brownouts } = await jsonOf(place, 'versions', 'brownout', 'v1', ...hour)
   assert.deepEqual(brownouts, [
     { start: '2039-01-01T10:00:00.000Z', end: '2039-01-01T11:00:00.000Z' },
   ])
@@ -25,7 +25,11 @@ test('a version is deprecated, browned out, retired; a running node follows', as
   assert.deepEqual(cleared.brownouts, [])
   assert.equal((await gatehook(place, 'versions', 'retire', 'v1')).exit, 1)
   const retired = await jsonOf(place, 'versions', 'retire', 'v1', '--force')
-  assert.deepEqual(await jsonOf(place, 'versions', 'retire', 'v1'), retired, 'the day stays')
+  assert.deepEqual(
+    await jsonOf(place, 'versions', 'retire', 'v1'),
+    retired,
+    'the instant does not change',
+  )
   await eventually(
     () => fetch(`${url}/api/v1/users`),
     ({ status }) => status === 410,
@@ -33,22 +37,22 @@ test('a version is deprecated, browned out, retired; a running node follows', as
   )
 })
 
-test('usage is what running nodes have stored', async (t) => {
+test('usage lists the counts that running nodes stored', async (t) => {
   const place = { cwd: emptyFolder(t) }
   const { url, kill, ended } = await serving(t, place)
-  const nobody = await gatehook(place, 'versions', 'usage', 'v2')
-  assert.equal(nobody.stdout, 'Nobody has called v2.\n')
+  const unused = await gatehook(place, 'versions', 'usage', 'v2')
+  assert.equal(unused.stdout, 'There are no requests to v2.\n')
   await fetch(`${url}/api/v1/users/7`)
   kill('SIGTERM')
   await ended
   const [use] = (await jsonOf(place, 'versions', 'usage', 'v1')).data
   const { customer, method, route, count } = use
   assert.deepEqual([customer, method, route, count], ['anonymous', 'GET', '/users/{id}', 1])
-  const shown = await gatehook(place, 'versions', 'usage', 'v1')
-  assert.match(shown.stdout, /anonymous +- +1 +\S+Z +GET \/users\/\{id\}\n$/)
+  const list = await gatehook(place, 'versions', 'usage', 'v1')
+  assert.match(list.stdout, /anonymous +- +1 +\S+Z +GET \/users\/\{id\}\n$/)
 })
 
-test('mistakes are told with what helps', async (t) => {
+test('errors name the remedy', async (t) => {
   const place = { cwd: emptyFolder(t) }
   await gatehook(place, 'migrate')
   const unknown = await gatehook(place, 'versions', 'usage', 'v9')

@@ -1,11 +1,11 @@
-/** `webhooks` and `events` in real processes, on a database that no node has open. */
+/** `webhooks` and `events` in real processes, on a database that no node uses. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { emptyFolder, gatehook, jsonOf, serving } from './process.ts'
 
-async function hook(t: TestContext) {
+async function startReceiver(t: TestContext) {
   const types: unknown[] = []
   let status = 200
   const server = createServer((request, response) => {
@@ -14,57 +14,61 @@ async function hook(t: TestContext) {
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
-  const answer = (with_: number) => {
-    status = with_
+  const respondWith = (code: number) => {
+    status = code
   }
-  return { types, answer, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` }
+  return {
+    types,
+    respondWith,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+  }
 }
 
 const env = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' }
 
-test('a registration is made, tried, rotated, replayed and deleted', async (t) => {
+test('a registration is created, tested, rotated, replayed and deleted', async (t) => {
   const place = { cwd: emptyFolder(t), env }
   await gatehook(place, 'migrate')
-  const { url, types, answer } = await hook(t)
-  const made = await jsonOf(place, 'webhooks', 'create', url, '--events', 'order.*')
-  assert.match(made.secret, /^whsec_/)
+  const { url, types, respondWith } = await startReceiver(t)
+  const created = await jsonOf(place, 'webhooks', 'create', url, '--events', 'order.*')
+  assert.match(created.secret, /^whsec_/)
   const { data } = await jsonOf(place, 'webhooks', 'list')
   assert.deepEqual(
-    data.map((one: { id: string; secret?: string }) => [one.id, one.secret]),
-    [[made.id, undefined]],
+    data.map(({ id, secret }: { id: string; secret?: string }) => [id, secret]),
+    [[created.id, undefined]],
   )
-  const tried = await jsonOf(place, 'webhooks', 'test', made.id)
-  assert.deepEqual([tried.delivered, types], [true, ['webhook.ping', 'order.created']])
-  answer(500)
-  const failing = await gatehook(place, 'webhooks', 'test', made.id, '--type', 'order.paid')
+  const tested = await jsonOf(place, 'webhooks', 'test', created.id)
+  assert.deepEqual([tested.delivered, types], [true, ['webhook.ping', 'order.created']])
+  respondWith(500)
+  const failing = await gatehook(place, 'webhooks', 'test', created.id, '--type', 'order.paid')
   assert.equal(failing.exit, 1)
   assert.match(failing.stdout, /^not delivered: .*500/)
-  const rotated = await jsonOf(place, 'webhooks', 'rotate', made.id, '--overlap', '1h')
-  assert.notEqual(rotated.secret, made.secret)
+  const rotated = await jsonOf(place, 'webhooks', 'rotate', created.id, '--overlap', '1h')
+  assert.notEqual(rotated.secret, created.secret)
   await jsonOf(place, 'trigger', 'order.paid')
-  const log = (await jsonOf(place, 'webhooks', 'deliveries', made.id, '--state', 'pending')).data
+  const log = (await jsonOf(place, 'webhooks', 'deliveries', created.id, '--state', 'pending')).data
   assert.deepEqual(
-    log.map((one: { event_type: string }) => one.event_type),
+    log.map(({ event_type }: { event_type: string }) => event_type),
     ['order.paid', 'order.created'],
   )
-  const again = await jsonOf(place, 'webhooks', 'resend', log[0].id)
-  assert.deepEqual([again.id, again.state], [log[0].id, 'pending'])
-  assert.deepEqual(await jsonOf(place, 'webhooks', 'delete', made.id), {
-    id: made.id,
+  const resent = await jsonOf(place, 'webhooks', 'resend', log[0].id)
+  assert.deepEqual([resent.id, resent.state], [log[0].id, 'pending'])
+  assert.deepEqual(await jsonOf(place, 'webhooks', 'delete', created.id), {
+    id: created.id,
     deleted: true,
   })
-  const gone = await gatehook(place, 'webhooks', 'test', made.id)
+  const gone = await gatehook(place, 'webhooks', 'test', created.id)
   assert.deepEqual([gone.exit, /There is no registration wh_/.test(gone.stderr)], [1, true])
   assert.match((await gatehook(place, 'webhooks', 'list')).stdout, /^No registrations\./)
 })
 
-test('events are listed, the newest first, and shown; with a key, of a running node', async (t) => {
+test('events are listed, newest first, and printed; with a key, of a running node', async (t) => {
   const place = { cwd: emptyFolder(t) }
   const node = await serving(t, place, '--no-seed')
   const paid = await jsonOf(place, 'trigger', 'order.paid')
   const { data } = await jsonOf(place, 'events', 'list', '--count', '2')
   assert.deepEqual(
-    data.map((one: { type: string }) => one.type),
+    data.map(({ type }: { type: string }) => type),
     ['order.paid', 'order.created'],
   )
   assert.deepEqual(await jsonOf(place, 'events', 'show', paid.id), paid)

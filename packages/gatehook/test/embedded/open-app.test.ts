@@ -1,4 +1,4 @@
-/** `gatehook/app`: what a project's own tests call. Both the reference service and the failures. */
+/** `gatehook/app`, which the tests of a project call. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ test('openApp serves without a socket and leaves nothing behind', async () => {
     assert.equal(data.length, 1)
 
     const body = { user_id: data[0]?.id, amount: 100, currency: 'EUR' }
-    const headers = { 'x-api-key': key, 'idempotency-key': 'one' }
+    const headers = { 'x-api-key': key, 'idempotency-key': 'order-1' }
     const created = await app.request('/api/v2/orders', { method: 'POST', headers, body })
     assert.equal(created.status, 201)
 

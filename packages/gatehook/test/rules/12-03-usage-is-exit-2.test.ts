@@ -16,10 +16,10 @@ const wrong: [args: string[], sentence: RegExp][] = [
   [['keys', 'revoke'], /missing required argument 'ID'\s+See: gatehook keys revoke --help/],
   [['start', 'one', 'two'], /too many arguments/],
   [['start', '/no/such/folder'], /There is no folder \/no\/such\/folder\./],
-  [['start', '--role', 'api,web'], /--role "web" is not known; roles are api and delivery\./],
+  [['start', '--role', 'api,web'], /--role "web" is not a role; roles are api and delivery\./],
   [['openapi', '--version', 'v9'], /There is no version v9; there are v1, v2\./],
   [['clock', 'advance', 'soon'], /"soon" is no span of time; expected one such as 30d/],
-  [['clock', 'rewind', '1d'], /"rewind" is not known/],
+  [['clock', 'rewind', '1d'], /"rewind" is not an action/],
 ]
 
 for (const [args, sentence] of wrong) {

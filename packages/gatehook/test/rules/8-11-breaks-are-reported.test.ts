@@ -94,7 +94,7 @@ test('what no .before() can mend is said to be so', async (t) => {
   const { exit, stdout } = await check(copy)
   assert.equal(exit, 1)
   assert.match(stdout, /POST \/orders\/\{id\}\/ship needs the scope orders:ship instead of/)
-  assert.match(stdout, /No \.before\(\) can mend this/)
+  assert.match(stdout, /No \.before\(\) can bridge this change/)
 })
 
 test('without a lock, or with one that is no lock, it says what to do', async (t) => {

@@ -18,7 +18,7 @@ test('nothing that the reference service promised is broken', () => {
   const lock = parseLock(readFileSync(path, 'utf8'), file)
   const checked = check(api.definition, lock)
   const today = new Date().toISOString().slice(0, 10)
-  const update = { asked: false, done: false }
+  const update = { requested: false, done: false }
   const report = reportOf({ ...checked, callers: undefined, file, today, update })
   const breaks = checked.verdicts.flatMap((one) => one.breaks)
   assert.ok(breaks.length === 0, `\n${stripVTControlCharacters(report)}\n`)

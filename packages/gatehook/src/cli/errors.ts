@@ -1,6 +1,6 @@
 /**
- * Errors, as the person at the terminal reads them: a sentence and what to do, never a stack for
- * what was to be expected. Exit codes: 1 it did not work, 2 usage, 78 configuration.
+ * Errors as sentences for the person at the terminal: the problem and the remedy, without a stack
+ * for expected errors. Exit codes: 1 failed or findings, 2 usage, 78 configuration.
  */
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../config/config.ts'
@@ -8,21 +8,28 @@ import { Failure } from '../kernel/failure.ts'
 import { DeclarationError } from '../resources/fields.ts'
 import { StorageError } from '../storage/database.ts'
 
-export const EXIT = { fine: 0, failed: 1, usage: 2, configuration: 78 } as const
+export const EXIT = { ok: 0, failed: 1, usage: 2, configuration: 78 } as const
 
-export interface Mistake {
+export interface ErrorReport {
   readonly sentences: readonly string[]
   readonly exit: number
 }
 
-/** Thrown by commands for what the person typed. */
+/** The command line is invalid. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Thrown for what cannot be done, where the sentence says it all. */
+/** The command cannot be carried out. The sentences are complete. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
+  readonly sentences: readonly string[]
+  readonly exit: number
+  constructor(sentences: string | readonly string[], exit: number = EXIT.failed) {
+    super([sentences].flat().join('\n'))
+    this.sentences = [sentences].flat()
+    this.exit = exit
+  }
 }
 
 /** The file that declares the service does not load. */
@@ -36,10 +43,10 @@ type Errno = NodeJS.ErrnoException & {
   readonly port?: number
 }
 
-/** Errors of the network pass by themselves; a supervisor may try again, so they are not 78. */
-const PASSING = /^(ECONN|ETIMEDOUT|EHOST|ENET|EAI_|EPIPE|57P0)/
+/** Network errors are transient: a supervisor may retry, so they are not 78. */
+const TRANSIENT = /^(ECONN|ETIMEDOUT|EHOST|ENET|EAI_|EPIPE|57P0)/
 
-const listening: Readonly<Record<string, (e: Errno) => Mistake>> = {
+const listenErrors: Readonly<Record<string, (e: Errno) => ErrorReport>> = {
   EADDRINUSE: (e) => ({
     sentences: [
       `Port ${e.port} on ${e.address} is in use. Stop the process that holds it, or choose ` +
@@ -56,47 +63,44 @@ const listening: Readonly<Record<string, (e: Errno) => Mistake>> = {
     exit: EXIT.configuration,
   }),
   ENOTFOUND: (e) => ({
-    sentences: [`No address is known for ${e.hostname} (GATEHOOK_HOST).`],
+    sentences: [`There is no address for ${e.hostname} (GATEHOOK_HOST).`],
     exit: EXIT.configuration,
   }),
 }
 
-/** What `listen` of node fails at. */
-const LISTENING: ReadonlySet<unknown> = new Set(['listen', 'bind', 'getaddrinfo'])
+/** System calls of `listen` in Node. */
+const LISTEN_CALLS: ReadonlySet<unknown> = new Set(['listen', 'bind', 'getaddrinfo'])
 
-/** Undefined when the error is a bug: then the stack is what helps. */
-export function explain(error: unknown): Mistake | undefined {
+/** Returns sentences and exit code of an expected error; undefined for a bug. */
+export function reportOfError(error: unknown): ErrorReport | undefined {
   if (error instanceof ConfigError) {
     return { sentences: error.mistakes, exit: EXIT.configuration }
   }
   if (error instanceof UsageError) return { sentences: [error.message], exit: EXIT.usage }
-  if (error instanceof CommandError) return { sentences: [error.message], exit: EXIT.failed }
+  if (error instanceof CommandError) return error
   if (error instanceof ServiceError || error instanceof DeclarationError) {
     return { sentences: error.message.split('\n'), exit: EXIT.configuration }
   }
   if (error instanceof StorageError) {
     const code = (error.cause as Errno | undefined)?.code ?? ''
-    const exit = PASSING.test(code) ? EXIT.failed : EXIT.configuration
+    const exit = TRANSIENT.test(code) ? EXIT.failed : EXIT.configuration
     return { sentences: [`${error.message} (GATEHOOK_DATABASE_URL)`], exit }
   }
-  if (error instanceof Failure) return explainFailure(error)
+  if (error instanceof Failure) return reportOfFailure(error)
   const errno = error as Errno
-  if (LISTENING.has(errno?.syscall)) {
-    return listening[errno.code ?? '']?.(errno)
-  }
-  return undefined
+  return LISTEN_CALLS.has(errno?.syscall) ? listenErrors[errno.code ?? '']?.(errno) : undefined
 }
 
-function explainFailure(failure: Failure): Mistake | undefined {
+function reportOfFailure(failure: Failure): ErrorReport | undefined {
   if (failure.status === 500) return undefined
-  // `/scopes/0` and `is not a scope` are one sentence together.
+  // `/scopes/0` and `is not a scope` form one sentence.
   const details = (failure.errors ?? []).map(({ pointer, parameter, message }) =>
     `${(pointer ?? parameter ?? '').replace(/^\//, '')} ${message}`.trim(),
   )
-  const wrongInput = failure.status === 400 || failure.status === 422
+  const isInvalidInput = failure.status === 400 || failure.status === 422
   return {
     sentences: details.length > 0 ? details : [failure.message],
-    exit: wrongInput ? EXIT.usage : EXIT.failed,
+    exit: isInvalidInput ? EXIT.usage : EXIT.failed,
   }
 }
 
@@ -104,12 +108,10 @@ const ENGINE = new URL('../', import.meta.url).href
 const FRAME = /(?:\(|at (?:async )?)(file:\/\/[^\s)]+?):(\d+)(?::\d+)?\)?$/
 const HEAD = /^(?:file:\/\/)?(\/\S.*|[A-Za-z]:[\\/].*):(\d+)$/
 
-/**
- * `file:line` of the nearest line that is not ours or Node's; undefined when the stack names none.
- */
-export function placeIn(error: Error): string | undefined {
+/** Returns `file:line` of the innermost stack frame outside the engine and Node. */
+export function locationOf(error: Error): string | undefined {
   const lines = (error.stack ?? '').split('\n')
-  // Syntax errors tell the place on their first line, in front of the message.
+  // Syntax errors name the location on their first line, before the message.
   const head = HEAD.exec(lines[0] ?? '')
   if (head) return `${decodeURI(head[1]!)}:${head[2]}`
   for (const line of lines) {

@@ -1,20 +1,18 @@
-/**
- * Expected errors become sentences and exit codes; what is unexpected stays a bug with its stack.
- */
+/** Expected errors have sentences and exit codes; a bug has its stack. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../config/config.ts'
 import { Failure } from '../kernel/failure.ts'
 import { DeclarationError } from '../resources/fields.ts'
 import { StorageError } from '../storage/database.ts'
-import { CommandError, explain, placeIn, ServiceError, UsageError } from './mistake.ts'
+import { CommandError, locationOf, reportOfError, ServiceError, UsageError } from './errors.ts'
 
 const errno = (more: object) => Object.assign(new Error('listen'), { syscall: 'listen', ...more })
 const lost = (code: string) => new StorageError('It is away.', { cause: { code } })
 
 const rows: [error: unknown, exit: number, sentences: string | RegExp][] = [
   [new ConfigError(['one', 'two']), 78, 'one|two'],
-  [new UsageError('so not'), 2, 'so not'],
+  [new UsageError('wrong'), 2, 'wrong'],
   [new CommandError('cannot'), 1, 'cannot'],
   [new ServiceError('a\nb'), 78, 'a|b'],
   [new DeclarationError('a\nb'), 78, 'a|b'],
@@ -36,27 +34,27 @@ const rows: [error: unknown, exit: number, sentences: string | RegExp][] = [
 
 for (const [error, exit, sentences] of rows) {
   test(`${(error as Error).constructor.name} → ${exit}: ${sentences}`, () => {
-    const mistake = explain(error)
-    assert.equal(mistake?.exit, exit)
-    const told = mistake.sentences.join('|')
-    if (typeof sentences === 'string') assert.equal(told, sentences)
-    else assert.match(told, sentences)
+    const report = reportOfError(error)
+    assert.equal(report?.exit, exit)
+    const text = report.sentences.join('|')
+    if (typeof sentences === 'string') assert.equal(text, sentences)
+    else assert.match(text, sentences)
   })
 }
 
-test('a bug is not explained away', () => {
+test('a bug has no report', () => {
   for (const bug of [new TypeError('x'), new Failure('internal_error'), undefined, 'text']) {
-    assert.equal(explain(bug), undefined)
+    assert.equal(reportOfError(bug), undefined)
   }
 })
 
-test('the place is the nearest line that is not ours', () => {
+test('the location is the innermost line outside the engine', () => {
   const engine = new URL('../resources/fields.ts', import.meta.url).href
   const error = new Error('no')
   error.stack = `Error: no\n  at f (${engine}:1:60)\n  at file:///srv/my%20api/service.ts:3:24\n`
-  assert.equal(placeIn(error), '/srv/my api/service.ts:3')
+  assert.equal(locationOf(error), '/srv/my api/service.ts:3')
   error.stack = '/srv/api/service.ts:2\nexport {{\n\nSyntaxError: no\n    at node:internal:1:2'
-  assert.equal(placeIn(error), '/srv/api/service.ts:2')
+  assert.equal(locationOf(error), '/srv/api/service.ts:2')
   error.stack = 'Error: no\n    at node:internal/modules:1:2'
-  assert.equal(placeIn(error), undefined)
+  assert.equal(locationOf(error), undefined)
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { nodeVersion } from './checks.ts'
+import { nodeVersion } from './doctor-checks.ts'
 
-test('doctor reports what the running Node is worth', () => {
+test('doctor classifies the Node version', () => {
   const cases = [
     ['22.20.0', 'fail'],
     ['24.6.9', 'fail'],
@@ -17,12 +17,12 @@ test('doctor reports what the running Node is worth', () => {
   assert.match(nodeVersion('20.19.0').detail, /^20\.19\.0; Gatehook needs 24\.7 or newer$/)
 })
 
-test('doctor and the package name the same least Node', () => {
+test('doctor and package.json name the same minimum Node version', () => {
   const { engines } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   )
-  const least = engines.node.replace('>=', '')
-  assert.notEqual(nodeVersion(`${least}.0`).state, 'fail')
-  const [major, minor] = least.split('.').map(Number)
+  const minimum = engines.node.replace('>=', '')
+  assert.notEqual(nodeVersion(`${minimum}.0`).state, 'fail')
+  const [major, minor] = minimum.split('.').map(Number)
   assert.equal(nodeVersion(`${major}.${minor - 1}.99`).state, 'fail')
 })

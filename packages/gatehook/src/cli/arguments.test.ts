@@ -1,7 +1,7 @@
-/** Spans as people type them. */
+/** Spans of time as arguments. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseDuration } from './duration.ts'
+import { parseDuration } from './arguments.ts'
 
 const rows: [text: string, seconds: number | undefined][] = [
   ['90s', 90],

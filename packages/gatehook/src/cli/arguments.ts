@@ -1,0 +1,102 @@
+/**
+ * Command-line arguments as values: lists of words, spans and instants, scopes. Throws `UsageError`
+ * for text that is not valid. Pure.
+ */
+import { closest } from '../config/closest.ts'
+import { isoTime } from '../kernel/time.ts'
+import type { CommandSpec, Input } from './command.ts'
+import { UsageError } from './errors.ts'
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
+const SPAN = /^(?:\d{1,9}[smhdw])+$/
+
+/** Parses `30d`, `1h30m`, `90s` to seconds; undefined if the text is not a span. */
+export function parseDuration(text: string): number | undefined {
+  if (!SPAN.test(text)) return undefined
+  let seconds = 0
+  for (const [, count, unit] of text.matchAll(/(\d+)([smhdw])/g)) {
+    seconds += Number(count) * SECONDS[unit!]!
+  }
+  return Number.isSafeInteger(seconds) ? seconds : undefined
+}
+
+/** Splits at commas and spaces; a repeated option adds to the list. */
+export const words = (value: unknown): string[] =>
+  [value ?? []].flat().flatMap((text) =>
+    String(text)
+      .split(/[,\s]+/)
+      .filter(Boolean),
+  )
+
+export const overlapOption = [
+  '--overlap <SPAN>',
+  'how long the previous secret stays valid (default 24h)',
+] as const
+
+/** Reads `--overlap` as seconds; undefined without the option. */
+export function overlapOf({ options: { overlap } }: Input): number | undefined {
+  if (overlap === undefined) return undefined
+  const spanS = parseDuration(String(overlap))
+  if (spanS !== undefined) return spanS
+  throw new UsageError(`--overlap is "${overlap}"; expected a span such as 24h, 30m or 0s.`)
+}
+
+const DEFAULT_COUNT = 50
+const MAX_COUNT = 10_000
+
+export const countOption = ['--count <N>', `how many (default ${DEFAULT_COUNT})`] as const
+
+/** Reads `--count`: 1 to 10,000. */
+export function countOf({ options: { count } }: Input): number {
+  if (count === undefined) return DEFAULT_COUNT
+  const value = /^\d{1,5}$/.test(String(count)) ? Number(count) : 0
+  if (value >= 1 && value <= MAX_COUNT) return value
+  throw new UsageError(`--count is "${count}"; expected 1 to ${MAX_COUNT}.`)
+}
+
+/** Returns a date or instant unchanged, and a span as the instant that long after `now()`. */
+export async function instantOf(
+  text: unknown,
+  now: () => Promise<number>,
+): Promise<string | undefined> {
+  if (text === undefined) return undefined
+  const spanS = parseDuration(String(text))
+  return spanS === undefined ? String(text) : isoTime((await now()) + spanS * 1000)
+}
+
+export const filterOptions: NonNullable<CommandSpec['options']> = [
+  ['--customer <ID>', 'only of this customer'],
+  ['--mode <MODE>', 'only live or test'],
+]
+
+/** Returns the query of a list that `--customer` and `--mode` filter. */
+export function filterOf({ options: { customer, mode } }: Input): string {
+  const filters = Object.entries({ customer, mode }).filter(([, value]) => value !== undefined)
+  return new URLSearchParams(filters as [string, string][]).toString()
+}
+
+/**
+ * Throws `UsageError` for an empty list of scopes and for an unknown scope.
+ *
+ * @param holder - the noun in the message: `key`, `client`
+ * @param option - the option that takes the scopes
+ */
+export function requireScopes(
+  scopes: readonly string[],
+  declaredScopes: ReadonlySet<string>,
+  holder: string,
+  option: string,
+): void {
+  const unknown = scopes.find((scope) => !declaredScopes.has(scope))
+  if (scopes.length > 0 && unknown === undefined) return
+  const all = [...declaredScopes].sort()
+  const list = all.join(' ')
+  if (unknown === undefined) {
+    throw new UsageError(`Say what the ${holder} may do: ${option}, of ${list}`)
+  }
+  const suggestion = closest(unknown, all)
+  throw new UsageError(
+    `There is no scope "${unknown}". ` +
+      (suggestion ? `Did you mean ${suggestion}?` : `Scopes: ${list}`),
+  )
+}

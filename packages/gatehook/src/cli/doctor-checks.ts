@@ -1,0 +1,155 @@
+/**
+ * The checks of `gatehook doctor`, one function each. They create no file and apply no migration. A
+ * check returns its result; it throws only for unexpected errors.
+ */
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname } from 'node:path'
+import { checkMasterSecret } from '../assembly/secrets.ts'
+import { type Config, databaseAddress, withoutPassword } from '../config/config.ts'
+import { dataFolder as dataFolderOf, secretFile as secretFileOf } from '../config/environment.ts'
+import { reasonOf } from '../config/file-errors.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { isoTime } from '../kernel/time.ts'
+import { planService, wanting } from '../resources/migrate.ts'
+import type { Service } from '../resources/service.ts'
+import type { Database } from '../storage/database.ts'
+import { pending } from '../storage/migrate.ts'
+import { sql } from '../storage/sql.ts'
+
+export interface CheckResult {
+  readonly state: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+  /** The remedy. */
+  readonly hint?: string
+}
+
+const ok = (detail: string): CheckResult => ({ state: 'ok', detail })
+const warn = (detail: string, hint: string): CheckResult => ({ state: 'warn', detail, hint })
+export const fail = (detail: string, hint: string): CheckResult => ({ state: 'fail', detail, hint })
+
+/** `engines` of the package: the first version with `crypto.argon2`. */
+const MIN_NODE = [24, 7] as const
+/** The version of development, tests and benchmarks. */
+const RECOMMENDED_NODE = 26
+
+/** Checks the Node version against the minimum and the recommended one. */
+export function nodeVersion(version: string): CheckResult {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [minMajor, minMinor] = MIN_NODE
+  const hint = `npm install node@${RECOMMENDED_NODE} adds it to this project.`
+  if (major < minMajor || (major === minMajor && minor < minMinor)) {
+    return fail(`${version}; Gatehook needs ${MIN_NODE.join('.')} or newer`, hint)
+  }
+  if (major >= RECOMMENDED_NODE) return ok(version)
+  return warn(`${version} works; Node ${RECOMMENDED_NODE} is recommended`, hint)
+}
+
+/** Returns the nearest existing ancestor of a folder. */
+function existingAncestor(folder: string): string {
+  let path = folder
+  while (!existsSync(path) && dirname(path) !== path) path = dirname(path)
+  return path
+}
+
+/** Checks that the data folder can be created and written. */
+export function dataFolder(config: Config): CheckResult {
+  const folder = dataFolderOf(config)
+  if (folder === undefined) return ok('not needed on PostgreSQL')
+  const ancestor = existingAncestor(folder)
+  const hint = 'Give this user access, or name another folder in GATEHOOK_DATABASE_URL.'
+  try {
+    if (!statSync(ancestor).isDirectory()) return fail(`${ancestor} is not a folder`, hint)
+    accessSync(ancestor, constants.W_OK | constants.X_OK)
+    return ok(ancestor === folder ? folder : `${folder} (the first start creates it)`)
+  } catch (error) {
+    return fail(`${ancestor}: ${reasonOf(error)}`, hint)
+  }
+}
+
+const OTHER_USERS = 0o077
+
+/** Checks that no other user can read `secret.key`. */
+export function secretFile(config: Config): CheckResult {
+  const file = secretFileOf(config)
+  if (file === undefined) return ok('from GATEHOOK_SECRET_KEY')
+  if (!existsSync(file)) return ok('none yet')
+  const mode = statSync(file).mode & 0o777
+  return (mode & OTHER_USERS) === 0
+    ? ok(`${file}, this user only`)
+    : fail(`${file} has mode ${mode.toString(8)}: others can read it`, `chmod 600 ${file}`)
+}
+
+/** Returns whether the database exists. Opening a missing SQLite file would create it. */
+export function databaseExists(config: Config): boolean {
+  const address = databaseAddress(config.databaseUrl)
+  return address.kind === 'postgres' || existsSync(address.file)
+}
+
+/** Checks that the master secret decrypts this database. Generates none. */
+export async function masterSecret(config: Config, db: Database): Promise<CheckResult> {
+  await checkMasterSecret(db, config)
+  return ok('fits the database')
+}
+
+export const printableDatabaseUrl = (config: Config): string => withoutPassword(config.databaseUrl)
+
+/** Checks for pending migrations, and for changes that need a reviewed one. */
+export async function migrations(db: Database, service: Service | undefined): Promise<CheckResult> {
+  const engine = (await pending(db)).map(({ number, name }) => `${number} ${name}`)
+  const tables = service ? await planService(db, service.definition) : []
+  const rejected = tables.flatMap(({ plan }) => plan.refused)
+  if (rejected.length > 0) {
+    return fail(rejected.join('; '), 'This needs a reviewed migration; a start fails as well.')
+  }
+  const waiting = [...engine, ...tables.flatMap(wanting)]
+  return waiting.length === 0
+    ? ok('none pending')
+    : warn(`pending: ${waiting.join(', ')}`, 'The next start applies them, or: gatehook migrate')
+}
+
+/** Returns the error of `listen`; undefined if the port is free. */
+export function portError({ host, port }: Config): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', resolve)
+    probe.listen({ host, port }, () => probe.close(() => resolve(undefined)))
+  })
+}
+
+/** Checks that the service can listen on its port. */
+export async function port(config: Config): Promise<CheckResult> {
+  const { host, port: number } = config
+  const error = await portError(config)
+  if (!error) return ok(number === 0 ? 'any free one' : `${number} is free`)
+  return error.code === 'EADDRINUSE'
+    ? warn(`${number} is in use`, 'Fine if that is Gatehook; otherwise use another: --port 0')
+    : fail(
+        `${host} port ${number}: ${error.code}`,
+        'Choose another GATEHOOK_HOST or GATEHOOK_PORT.',
+      )
+}
+
+/** A clock before this instant is wrong: this program did not exist. */
+const EARLIEST_MS = Date.UTC(2026, 0, 1)
+const TOLERANCE_MS = 60_000
+
+/** Compares the machine's clock with the newest audit row. A test clock may be ahead of it. */
+export async function clock(
+  machineClock: Clock,
+  config: Config,
+  db: Database | undefined,
+): Promise<CheckResult> {
+  const now = machineClock.now()
+  const hint = 'Set the clock of this machine (NTP): keys, tokens and versions expire by it.'
+  if (now < EARLIEST_MS) return fail(`it is ${isoTime(now)}`, hint)
+  if (config.testClock) return ok(`${isoTime(now)}; GATEHOOK_TEST_CLOCK is on`)
+  const stored = db && (await db.columns('gh_audit')).length > 0
+  const last = stored
+    ? await db.get(sql`SELECT at FROM gh_audit ORDER BY position DESC LIMIT 1`)
+    : undefined
+  if (last && last.at > now + TOLERANCE_MS) {
+    return warn(`it is ${isoTime(now)}, the last audit row is of ${isoTime(last.at)}`, hint)
+  }
+  return ok(isoTime(now))
+}

@@ -1,0 +1,95 @@
+/**
+ * Requests of the command line to a running node. The only file of the CLI that opens connections;
+ * `api.ts` chooses the node and the key.
+ */
+import { CommandError } from './errors.ts'
+
+/** A JSON body of the API. */
+// biome-ignore lint/suspicious/noExplicitAny: each command reads the members of its own endpoint
+export type JsonBody = any
+
+export interface ApiResponse {
+  readonly status: number
+  readonly body: JsonBody
+}
+
+/** Sends a request and reads the whole response. */
+export type SendRequest = (method: string, path: string, body?: unknown) => Promise<ApiResponse>
+
+const TIMEOUT_MS = 60_000
+
+/** Returns a sender that authenticates with `key`. It throws `CommandError` if no node responds. */
+export function remoteSender(url: string, key: string): SendRequest {
+  return async (method, path, body) => {
+    const response = await fetchFrom(url, path, {
+      method,
+      headers: {
+        'x-api-key': key,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    return { status: response.status, body: jsonOrUndefined(await response.text()) }
+  }
+}
+
+export interface OpenedStream {
+  readonly status: number
+  readonly retryAfterS: number | undefined
+  /** The API's message if the status is not 200. */
+  readonly message: string
+  /** Chunks of text; undefined if the status is not 200. */
+  readonly text: AsyncIterable<string> | undefined
+}
+
+/** Opens a response that does not end. Throws `CommandError` if no node responds. */
+export async function openStream(
+  url: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<OpenedStream> {
+  const response = await fetchFrom(url, path, { headers, redirect: 'error', signal })
+  const { status } = response
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
+  const retryAfterS = Number.isNaN(retryAfter) ? undefined : retryAfter
+  if (status === 200 && response.body) {
+    const text = response.body.pipeThrough(new TextDecoderStream())
+    return { status, retryAfterS, message: '', text: text as AsyncIterable<string> }
+  }
+  const [message = ''] = messagesOf(jsonOrUndefined(await response.text()), status)
+  return { status, retryAfterS, message, text: undefined }
+}
+
+/** Returns the sentences of an error response, one for each invalid member. */
+export function messagesOf(body: JsonBody, status: number): string[] {
+  const errors: JsonBody[] = body?.errors ?? []
+  if (errors.length === 0) return [body?.message ?? `The API responded with ${status}.`]
+  // `/scopes/0` and `is not a scope` form one sentence.
+  return errors.map(({ pointer, parameter, message }) =>
+    `${String(pointer ?? parameter ?? '').replace(/^\//, '')} ${message}`.trim(),
+  )
+}
+
+async function fetchFrom(url: string, path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url + path, init)
+  } catch (error) {
+    if (init.signal?.aborted) throw error
+    const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code
+    throw new CommandError(
+      `No node answers at ${url}${code ? ` (${code})` : ''}. Start one: gatehook start. ` +
+        'For another machine: --url URL.',
+    )
+  }
+}
+
+function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * The local installation, opened for a command: no port, no background work, no sample data unless
+ * requested. Commands use it directly where no endpoint exists; the others go through `api.ts`.
+ */
+import { userInfo } from 'node:os'
+import { resolve } from 'node:path'
+import { DEFAULT_CUSTOMER } from '../access/administration.ts'
+import type { App, AppOptions } from '../app.ts'
+import { type Config, databaseAddress } from '../config/config.ts'
+import { readConfig } from '../config/environment.ts'
+import { Failure } from '../kernel/failure.ts'
+import { createLog, type Log } from '../kernel/log.ts'
+import { planService, wanting } from '../resources/migrate.ts'
+import type { Service } from '../resources/service.ts'
+import type { Database } from '../storage/database.ts'
+import { pending } from '../storage/migrate.ts'
+import { migrations } from '../storage/migrations.ts'
+import { openDatabase } from '../storage/open.ts'
+import { type CommandSpec, commandsOn, type Input } from './command.ts'
+import { databaseExists, printableDatabaseUrl } from './doctor-checks.ts'
+import { CommandError } from './errors.ts'
+import { packageVersion } from './own-package.ts'
+import { serviceOf } from './service-file.ts'
+
+/** The actor of audit rows: the account that runs the command. */
+export const cliActor = () => ({ kind: 'cli', id: userInfo().username }) as const
+
+/** The actor, and the customer where none is named. */
+export const cliCaller = () => ({ actor: cliActor(), customer: DEFAULT_CUSTOMER })
+
+/** Options of every command that opens the installation. */
+export const installationOptions: NonNullable<CommandSpec['options']> = [
+  ['--dir <DIR>', 'folder of service.ts (default: this folder)'],
+]
+
+export interface Opening {
+  /** Applies migrations to a database in use. Other commands leave that to start and migrate. */
+  readonly migrates?: boolean
+  readonly seed?: boolean
+  /** Creates a missing SQLite database: the command may precede the first start. */
+  readonly creates?: boolean
+  readonly processKeys?: AppOptions['processKeys']
+}
+
+/** For commands that create a key, a client, a person or an operator before the first start. */
+export const BEFORE_FIRST_START: Opening = { creates: true }
+
+/** Opens the app, runs `use`, and closes the app in any case. Throws what `openApp` throws. */
+export async function withApp<T>(
+  input: Input,
+  use: (app: App) => Promise<T> | T,
+  { migrates = false, seed = false, creates = migrates, processKeys }: Opening = {},
+): Promise<T> {
+  const config = readConfig(input.flags)
+  const service = await serviceOf(input)
+  // Standard output is for the result.
+  const destination = { write: (line: string) => void process.stderr.write(line) }
+  const log = createLog({ level: 'warn', destination })
+  if (!creates) requireDatabase(config)
+  if (!migrates) await requireOwnTables(config, service, log)
+  // Loaded here, so that --help and config start without the server's modules.
+  const { openApp } = await import('../app.ts')
+  const app = await openApp({
+    config: { ...config, rateLimit: null },
+    service,
+    log,
+    seed,
+    onProgress: input.out.progress,
+    release: packageVersion,
+    ...(processKeys && { processKeys }),
+  })
+  try {
+    return await use(app)
+  } finally {
+    await app.close()
+  }
+}
+
+/** Commands without an endpoint, which use the local installation. */
+export const installation = commandsOn(withApp, {
+  options: installationOptions,
+  config: ['databaseUrl'],
+})
+
+/** Opening creates the file: in the wrong folder, `keys list` would report that no keys exist. */
+function requireDatabase(config: Config): void {
+  if (databaseExists(config)) return
+  const address = databaseAddress(config.databaseUrl)
+  const file = address.kind === 'sqlite' ? resolve(address.file) : printableDatabaseUrl(config)
+  throw new CommandError(
+    `There is no database at ${file}. Start the service here first (gatehook start), run this ` +
+      'in the folder where it was started, or name its file: --database-url sqlite:FILE',
+  )
+}
+
+/**
+ * Throws if a database in use lacks tables of the service. Opening applies migrations: in the wrong
+ * folder, `keys list` would create another service's tables.
+ */
+async function requireOwnTables(config: Config, service: Service, log: Log): Promise<void> {
+  if (!databaseExists(config)) return
+  const db = await openDatabase(config.databaseUrl, { log })
+  try {
+    const missing = await missingFrom(db, service)
+    if (missing.length === 0) return
+    throw new CommandError(
+      `The database lacks ${missing.join(', ')}. If it belongs to a service in another folder, ` +
+        'name that folder: --dir DIR. If it belongs to this one: gatehook migrate',
+    )
+  } finally {
+    await db.close()
+  }
+}
+
+/** Lists migrations and tables that a database in use lacks; empty for a new database. */
+async function missingFrom(db: Database, service: Service): Promise<string[]> {
+  const engine = await pending(db)
+  if (engine.length === migrations.length) return []
+  const tables = await planService(db, service.definition)
+  return [...engine.map(({ name }) => `migration ${name}`), ...tables.flatMap(wanting)]
+}
+
+/** Replaces `not_found` by a sentence that names the object. */
+export async function requireFound<T>(noun: string, id: string, result: Promise<T>): Promise<T> {
+  try {
+    return await result
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'not_found') throw error
+    throw new CommandError(`There is no ${noun} ${id}.`)
+  }
+}

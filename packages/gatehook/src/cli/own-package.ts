@@ -1,0 +1,39 @@
+/**
+ * This copy of Gatehook as a package: its version, and a tarball for a project whose dependency is
+ * not in the registry. An installed package is packed unchanged; a checkout is compiled first.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { makeFolder } from '../kernel/folder.ts'
+import { CommandError } from './errors.ts'
+
+/** Folder of the package: `bin/`, `service/`, and `src/` or `dist/`. */
+export const PACKAGE: string = realpathSync(fileURLToPath(new URL('../../', import.meta.url)))
+const CHECKOUT_PACK = join(PACKAGE, '..', '..', 'build', 'pack.ts')
+const NPM = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+
+const manifest = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'))
+
+export const packageVersion: string = manifest.version
+/** The Node versions it runs on: `>=24.7`. */
+export const nodeRange: string = manifest.engines.node
+/** Whether `npm publish` packed this copy, so that the registry has its version. */
+export const isPublished: boolean = manifest.publishedBy !== undefined
+
+/** Writes the tarball into `folder` and returns its name. Throws `CommandError`. */
+export function packOwnPackage(folder: string): string {
+  makeFolder(folder)
+  const isCheckout = existsSync(join(PACKAGE, 'src'))
+  const [program, args] = isCheckout
+    ? [process.execPath, [CHECKOUT_PACK, 'gatehook', '--out', folder]]
+    : [NPM, ['pack', '--silent', '--ignore-scripts', '--pack-destination', folder]]
+  try {
+    execFileSync(program, args, { cwd: PACKAGE, stdio: ['ignore', 'pipe', 'pipe'] })
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: Buffer }
+    throw new CommandError(`Gatehook cannot be packed: ${stderr?.toString().trim() || message}`)
+  }
+  return `gatehook-${packageVersion}.tgz`
+}
