@@ -144,7 +144,7 @@ const doors: readonly [what: string, pattern: RegExp, ...files: string[]][] = [
     'outbound sockets',
     /\bfetch\(|from 'undici'|\bhttps?\.request\(|net\.connect\(|tls\.connect\(/,
     'transport/transport.ts',
-    'cli/remote.ts', // in a process of its own, as a client of the engine
+    'cli/http-client.ts', // in a process of its own, as a client of the engine
   ],
 ]
 test('one file each touches the world', () => {

@@ -1,6 +1,6 @@
 /**
- * `gatehook/app`: a service as a running application inside another program, above all inside a
- * test. Requests need no socket. What an application consists of is `app.ts`.
+ * `gatehook/app`: a service as an application inside another program, for example a test. Requests
+ * need no socket. `app.ts` composes the application.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,7 @@ export interface RequestOptions {
   /** Default: GET. */
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** An object is sent as JSON. */
+  /** A string is sent unchanged, any other value as JSON. */
   readonly body?: unknown
 }
 
@@ -39,21 +39,23 @@ export interface KeyOptions {
   readonly mode?: 'live' | 'test'
 }
 
-export interface App {
+interface EmbeddedApp {
   /**
    * Sends a request without a socket: `await app.request('/api/v1/books')`. Responses that never
    * end (event streams) need `listen`.
    */
   request(path: string, options?: RequestOptions): Promise<Response>
-  /** Creates an API key of the default customer and returns its text. */
+  /** Creates an API key of the default customer and returns its plaintext. */
   createKey(options?: KeyOptions): Promise<string>
   /** The OpenAPI document of a version. */
   openapi(version: string): unknown
   /** Starts background work, webhook deliveries included, and serves on a port. */
   listen(): Promise<{ readonly url: string; readonly port: number }>
-  /** Finishes requests in flight, then closes everything. */
+  /** Finishes requests in flight, then closes sockets and the database. */
   close(): Promise<void>
 }
+
+export type { EmbeddedApp as App }
 
 /** Statuses whose responses have no body; `Response` rejects one. */
 const BODILESS = new Set([204, 205, 304])
@@ -61,8 +63,18 @@ const BODILESS = new Set([204, 205, 304])
 /**
  * Opens the database, applies migrations and returns the application. Throws `ConfigError`,
  * `StorageError` or `DeclarationError` with sentences for the operator.
+ *
+ * @example
+ * const app = await openApp({ service: api, seed: true })
+ * const key = await app.createKey()
+ * const response = await app.request('/api/v1/books', { headers: { 'x-api-key': key } })
+ * await app.close()
  */
-export async function openApp({ service, env = {}, seed = false }: OpenOptions): Promise<App> {
+export async function openApp({
+  service,
+  env = {},
+  seed = false,
+}: OpenOptions): Promise<EmbeddedApp> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-'))
   const removeFolder = () => rmSync(folder, { recursive: true, force: true })
   try {
@@ -87,7 +99,7 @@ export async function openApp({ service, env = {}, seed = false }: OpenOptions):
           body: { name: 'openApp', mode, scopes: scopes ?? all },
         })
         const created = (await response.json()) as { key: string; message: string }
-        if (!response.ok) throw new Error(`no key was created: ${created.message}`)
+        if (!response.ok) throw new Error(`POST /admin/keys failed: ${created.message}`)
         return created.key
       },
       openapi: engine.openapi,
@@ -105,7 +117,7 @@ export async function openApp({ service, env = {}, seed = false }: OpenOptions):
 
 type Engine = Awaited<ReturnType<typeof openEngine>>
 
-function requestOf(engine: Engine): App['request'] {
+function requestOf(engine: Engine): EmbeddedApp['request'] {
   return async (url, { method = 'GET', headers = {}, body } = {}) => {
     const payload = typeof body === 'string' || body === undefined ? body : JSON.stringify(body)
     const reply = await engine.inject({
@@ -119,7 +131,7 @@ function requestOf(engine: Engine): App['request'] {
       ...(payload !== undefined && { payload }),
     })
     const lines = Object.entries(reply.headers).flatMap(([name, value]) =>
-      [value ?? []].flat().map((one): [string, string] => [name, String(one)]),
+      [value ?? []].flat().map((line): [string, string] => [name, String(line)]),
     )
     const { statusCode: status, rawPayload } = reply
     return new Response(BODILESS.has(status) ? null : new Uint8Array(rawPayload), {

@@ -138,7 +138,7 @@ function remedyLines(
   const left = mergedFindings(remaining, ({ breaks }) => breaks)
   if (!mend || mend.stubs.length === 0) {
     return [
-      bold('What to do'),
+      bold('Remedy'),
       ...wrapped(
         'No .before() can bridge this change: undo it, or add the new field beside the old one. ' +
           'Never edit the .before() of a released version; add another one above it.',

@@ -110,7 +110,7 @@ export const clients: CommandFamily = {
       name: 'rotate-secret <CLIENT_ID>',
       summary: 'a new secret beside the previous one',
       options: [overlapOption],
-      examples: [['gatehook clients rotate-secret client_… --overlap 1h', 'both work for an hour']],
+      examples: [['gatehook clients rotate-secret client_… --overlap 1h', 'both are valid']],
       act(input) {
         const body = { overlap_seconds: overlapOf(input) }
         const path = `${pathOf(input.args[0])}/rotate-secret`

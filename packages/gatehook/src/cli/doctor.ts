@@ -1,4 +1,5 @@
 /** `gatehook doctor`: a table of the checks in `doctor-checks.ts`; exit 1 if one fails. */
+import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
@@ -88,8 +89,6 @@ async function runChecks({ flags, options }: Input): Promise<CheckResults> {
   }
   return results
 }
-
-type Config = ReturnType<typeof readConfig>
 
 async function openDatabaseCheck(
   results: CheckResults,

@@ -125,7 +125,7 @@ function describe(
     '',
     'Next:',
     '',
-    `  ${cyan(`npx gatehook start ${here}`.trim())}   ${dim('at once, with this copy of Gatehook')}`,
+    `  ${cyan(`npx gatehook start ${here}`.trim())}   ${dim('at once, without npm install')}`,
     `  ${cyan(install)}   ${dim('as a project of its own')}`,
   ].join('\n')
 }

@@ -1,4 +1,4 @@
-/** `gatehook operators …`: the people who may use the console (§12.2). No endpoint manages them. */
+/** `gatehook operators …`: operators of the console (§12.2), which no endpoint manages. */
 import { publicUrlOf } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { operatorRows } from '../people/collection.ts'

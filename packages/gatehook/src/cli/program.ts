@@ -55,7 +55,7 @@ function reportError(error: unknown, argv: readonly string[], specs: CommandList
   const out = processOutput(argv.includes('--json'))
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.ok
-    if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone: commander printed its help
+    if (error.code === 'commander.help') return EXIT.usage // `gatehook keys` alone
     const [sentence = '', hint = ''] = error.message.replace(/^error: /, '').split('\n')
     out.error(
       [

@@ -53,7 +53,7 @@ function resolveToEngine(): void {
 
 let isResolving = false
 
-/** Loads the declaration. Each line of its `ServiceError` names the file and, if known, the line. */
+/** Loads the declaration. Each sentence of its `ServiceError` names the file and the line. */
 export async function loadService({ path }: ServiceFile): Promise<Service> {
   if (!isResolving) resolveToEngine()
   isResolving = true

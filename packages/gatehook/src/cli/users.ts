@@ -33,7 +33,7 @@ async function personId(api: Api, text: string, mode: string | undefined): Promi
   if (isId && mode === undefined) return Number(text)
   const filter = isId ? { id: text } : { 'username[in]': `${text},${fold(text)}` }
   const [account] = await api.list(`/admin/users?${new URLSearchParams(filter)}`, 1)
-  if (!account) throw new CommandError(`Nobody signs in as ${text}.`)
+  if (!account) throw new CommandError(`No person signs in as ${text}.`)
   if (mode === undefined || account.mode === mode) return account.id
   throw new CommandError(`${text} signs in to ${account.mode} data, not to ${mode}.`)
 }

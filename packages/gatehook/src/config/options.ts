@@ -215,7 +215,7 @@ export const options = {
 export const commandVariables: readonly (readonly [name: string, sentence: string])[] = [
   [
     'GATEHOOK_API_KEY',
-    'The key of commands with `--url`; `webhooks`, `events`, `trigger`, `listen` use it in any case.',
+    'The key of commands with `--url`. `webhooks`, `events`, `trigger`, `listen` always use it.',
   ],
 ]
 

@@ -55,10 +55,10 @@ test('a backup is readable by its owner alone and holds no master secret', async
   const { url, kill, ended } = await serving(t, place)
   assert.ok(url)
   const file = join(folder, 'b.gatehook')
-  const shown = await jsonOf(place, 'backup', file)
+  const report = await jsonOf(place, 'backup', file)
   kill('SIGTERM')
   await ended
-  assert.equal(shown.master_secret, 'not included')
+  assert.equal(report.master_secret, 'not included')
   assert.equal(statSync(file).mode & 0o777, 0o600)
   const secret = readFileSync(join(folder, 'data', 'secret.key'), 'utf8').trim()
   const database = join(folder, 'plain.db')

@@ -37,11 +37,7 @@ test('a data folder that cannot be created', async (t) => {
   for (const place of ['/proc/gatehook/g.db', join(emptyFolder(t), 'file', 'g.db')]) {
     if (!place.startsWith('/proc')) writeFileSync(join(place, '..'), '')
     const args = ['start', '--port', '0', '--database-url', `sqlite:${place}`]
-    assertSentence(
-      await gatehook({ cwd: emptyFolder(t) }, ...args),
-      78,
-      /cannot be (created|made|used): /,
-    )
+    assertSentence(await gatehook({ cwd: emptyFolder(t) }, ...args), 78, /cannot be \w+: /)
   }
 })
 

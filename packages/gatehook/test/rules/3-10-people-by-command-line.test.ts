@@ -48,7 +48,7 @@ test('what is wrong is said, and nothing is made', async (t) => {
     ['correct horse', ['create', 'name=Ada'], 2, /email is required/],
     ['correct horse', ['create', 'Ada'], 2, /"Ada" is no field; write name=value/],
     ['correct horse', ['create', ...fields, '--scopes', 'x:y'], 2, /scopes.*not a known scope/],
-    ['correct horse', ['password', 'nobody@example.com'], 1, /Nobody signs in as nobody@/],
+    ['correct horse', ['password', 'nobody@example.com'], 1, /No person signs in as nobody@/],
     ['correct horse', ['password', '77'], 1, /There is no person 77/],
     ['', ['disable', '77', '--mode', 'sandbox'], 2, /expected live or test/],
     ['', ['update', '1'], 2, /--role or --scopes/],
