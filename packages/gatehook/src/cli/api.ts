@@ -10,7 +10,7 @@ import type { App } from '../app.ts'
 import { publicUrlOf } from '../config/config.ts'
 import { environmentKey, readConfig } from '../config/environment.ts'
 import type { OptionName } from '../config/options.ts'
-import { formatKey } from '../kernel/api-key-format.ts'
+import { generateApiKey } from '../kernel/api-key-format.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { type Mode, type Principal, scopeOf } from '../kernel/principal.ts'
 import { systemRandom } from '../kernel/random.ts'
@@ -115,7 +115,7 @@ async function withLocalApi<T>(
   use: (api: Api) => Promise<T>,
   opening?: Opening,
 ): Promise<T> {
-  const key = formatKey(systemRandom(), mode)
+  const key = generateApiKey(systemRandom(), mode)
   const processKeys = new Map<string, Principal>()
   return withApp(
     input,
