@@ -223,10 +223,10 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
     apikey: ({ value }, call) =>
       foundation.processKeys?.get(value) ?? prepared.keys.verify(value, call.address),
     bearer: ({ value }) => tokens.verifyAccessToken(value),
-    basic: people.basic,
+    basic: people.verifyBasic,
   }
   // These hash no password: Basic credentials pass only if they were verified a short while ago.
-  const cheapVerifiers: CredentialVerifiers = { ...verifiers, basic: people.known }
+  const cheapVerifiers: CredentialVerifiers = { ...verifiers, basic: people.verifyCachedBasic }
   const identifyCaller = identify(cheapVerifiers)
   const oauth = createOauth({
     administration,
@@ -263,8 +263,8 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
     livingVersion: versioning.servedSuccessor,
     wakeDeliveries: deliveries.wake,
     revokeSessionsOfPerson: tokens.revokeSessionsOfPerson,
-    evictPerson: people.forget,
-    findPerson: people.person,
+    evictPerson: people.evict,
+    findPerson: people.findPerson,
   })
   await makers.fillScopes()
   return {

@@ -5,10 +5,11 @@ import { Query } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
 import { credentialOf } from './credential.ts'
 
-const read = (headers: readonly string[], search = '') => {
+const describe = (headers: readonly string[], search = '') => {
   try {
-    const found = credentialOf({ rawHeaders: headers, query: Query.parse(search) })
-    return found ? `${found.scheme} ${found.value}${found.inUrl ? ' in URL' : ''}` : 'none'
+    const credential = credentialOf({ rawHeaders: headers, query: Query.parse(search) })
+    if (!credential) return 'none'
+    return `${credential.scheme} ${credential.value}${credential.inUrl ? ' in URL' : ''}`
   } catch (error) {
     assert(error instanceof Failure)
     return error.code
@@ -35,7 +36,7 @@ const table: readonly [headers: readonly string[], search: string, expected: str
   [[A, 'Digest x'], '', 'unauthorized'],
   [[A, 'gk_live_x'], '', 'unauthorized'],
   [[A, 'constructor x'], '', 'unauthorized'],
-  // Two, even equal ones.
+  // Two credentials, also equal ones.
   [[X, 'k', X, 'k'], '', 'ambiguous_credentials'],
   [[X, 'k, k'], '', 'ambiguous_credentials'],
   [[A, 'ApiKey k', A, 'ApiKey k'], '', 'ambiguous_credentials'],
@@ -51,16 +52,16 @@ const table: readonly [headers: readonly string[], search: string, expected: str
 
 for (const [headers, search, expected] of table) {
   test(`${headers.join(': ')} ?${search} → ${expected}`, () => {
-    assert.equal(read(headers, search), expected)
+    assert.equal(describe(headers, search), expected)
   })
 }
 
-test('any bytes in any header give a credential, none, or a Failure', () => {
+test('any bytes in any header yield a credential, none, or a Failure', () => {
   const bytes = fc.string({ unit: 'binary', maxLength: 60 })
   const name = fc.constantFrom('authorization', 'AUTHORIZATION', 'x-api-key', 'X-Api-Key', 'host')
   fc.assert(
     fc.property(fc.array(fc.tuple(name, bytes), { maxLength: 4 }), (headers) => {
-      read(headers.flat())
+      describe(headers.flat())
     }),
   )
 })

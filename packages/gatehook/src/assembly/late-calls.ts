@@ -21,7 +21,7 @@ export interface LateCalls {
   readonly revokeSessionsOfPerson: Tokens['revokeSessionsOfPerson']
   /** Evicts a person whose row has changed from this node's cache. */
   evictPerson(id: number): void
-  readonly findPerson: People['person']
+  readonly findPerson: People['findPerson']
 }
 
 /** Returns functions that throw until `bind` has received their implementations. */

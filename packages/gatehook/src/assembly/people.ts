@@ -4,10 +4,10 @@ import type { RecordEvent } from '../events/store.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
 import { type ConsoleSessions, createConsoleSessions } from '../people/console-session.ts'
+import { createCredentialSync } from '../people/credential-sync.ts'
 import { createDevices, type Devices } from '../people/devices.ts'
-import { createHooks } from '../people/hooks.ts'
 import { createHasher, type Hasher } from '../people/password.ts'
-import { createPeople, createSignIn, type People } from '../people/people.ts'
+import { createPeople, createSignInVerifier, type People } from '../people/people.ts'
 import { createRecognizedClients } from '../people/recognized-clients.ts'
 import { createSecondFactor } from '../people/second-factor.ts'
 import type { Catalog } from '../resources/catalog.ts'
@@ -45,7 +45,10 @@ export function assemblePeople(
   const devices = createDevices(vault, random)
   const recognizedClients = createRecognizedClients(db, clock, vault)
   const directory = directoryOf(catalog)
-  const judge = createSignIn({ admin, vault, hasher, record, directory }, recognizedClients)
+  const verifyPassword = createSignInVerifier(
+    { admin, vault, hasher, record, directory },
+    recognizedClients,
+  )
   const people = createPeople(
     {
       admin,
@@ -60,9 +63,9 @@ export function assemblePeople(
       directory,
       claims: service.claims,
       defaultScopes: personScopesOf(service),
-      basicFrom: config.basicAllowedCidrs,
+      basicAllowedCidrs: config.basicAllowedCidrs,
     },
-    judge,
+    verifyPassword,
     recognizedClients,
   )
   const secondFactor = createSecondFactor({ admin, vault, service: service.name })
@@ -72,7 +75,7 @@ export function assemblePeople(
     perform,
     hasher,
     secondFactor,
-    judge,
+    verifyPassword,
     devices,
   })
   return { people, consoleSessions, hasher, devices }
@@ -93,11 +96,11 @@ export function assembleCredentials(
   const definition = signingIn(resources)
   if (!definition) return undefined
   const { name: resource, signsIn } = definition
-  return createHooks({
+  return createCredentialSync({
     resource,
     username: signsIn!.username,
     tokens: { revokeSessionsOfPerson },
-    forget: evictPerson,
+    evict: evictPerson,
     clock,
     random,
     trail,

@@ -8,7 +8,7 @@ import { encryptedResponses } from '../idempotency/store.ts'
 import { type Random, systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
 import { DEVICE_PURPOSE } from '../people/devices.ts'
-import { sealedPendingTotp, sealedTotp } from '../people/operator-store.ts'
+import { encryptedPendingTotp, encryptedTotp } from '../people/operator-store.ts'
 import { CLIENT_LIFE_MS, CLIENTS_PURPOSE } from '../people/recognized-clients.ts'
 import { THROTTLE_PURPOSE, WINDOW_MS } from '../people/throttle.ts'
 import { findAnyValue } from '../secrets/encrypted-columns.ts'
@@ -36,8 +36,8 @@ export const sealedColumns: readonly SealedColumn[] = [
   encryptedResponses,
   encryptedRetiredKeys,
   encryptedAuditKeys,
-  sealedTotp,
-  sealedPendingTotp,
+  encryptedTotp,
+  encryptedPendingTotp,
 ]
 
 /**

@@ -1,8 +1,8 @@
 /** `gatehook operators …`: operators of the console (§12.2), which no endpoint manages. */
 import { publicUrlOf } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
-import { operatorRows } from '../people/collection.ts'
-import { endOperatorSession, operatorSessionRows } from '../people/operator-sessions.ts'
+import { operatorTable } from '../people/collection.ts'
+import { endOperatorSession, operatorSessionTable } from '../people/operator-sessions.ts'
 import {
   createConsoleLink,
   createOperator,
@@ -39,7 +39,7 @@ export const operators: CommandFamily = {
       rows:
         () =>
         ({ db }) =>
-          operatorRows.readAll(db),
+          operatorTable.readAll(db),
       empty: 'There are no operators. Create one: gatehook operators create you@example.com',
       columns: {
         id: (operator) => operator.id,
@@ -102,7 +102,7 @@ export const operators: CommandFamily = {
       rows:
         () =>
         ({ db }) =>
-          operatorSessionRows.readAll(db),
+          operatorSessionTable.readAll(db),
       empty: 'No operator is signed in.',
       columns: {
         id: (session) => session.id,

@@ -1,6 +1,6 @@
 /** `gatehook users …`: the people who sign in (§13). */
-import type { Account } from '../people/collection.ts'
-import { fold } from '../people/username.ts'
+import type { AccountJson } from '../people/collection.ts'
+import { foldName } from '../people/username.ts'
 import type { Definition } from '../resources/resource.ts'
 import { type Api, administration, invalidMode } from './api.ts'
 import { words } from './arguments.ts'
@@ -31,7 +31,7 @@ async function personId(api: Api, text: string, mode: string | undefined): Promi
   signInResource(api)
   const isId = /^[1-9]\d{0,15}$/.test(text)
   if (isId && mode === undefined) return Number(text)
-  const filter = isId ? { id: text } : { 'username[in]': `${text},${fold(text)}` }
+  const filter = isId ? { id: text } : { 'username[in]': `${text},${foldName(text)}` }
   const [account] = await api.list(`/admin/users?${new URLSearchParams(filter)}`, 1)
   if (!account) throw new CommandError(`No person signs in as ${text}.`)
   if (mode === undefined || account.mode === mode) return account.id
@@ -99,7 +99,7 @@ export const people: CommandFamily = {
   name: 'users',
   summary: 'people who sign in: list, create, password, update, disable, enable',
   commands: [
-    administration.list<Account>({
+    administration.list<AccountJson>({
       name: 'list',
       summary: 'people who can sign in',
       options: [modeOption],

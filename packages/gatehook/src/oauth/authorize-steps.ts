@@ -6,8 +6,8 @@ import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import type { Answer, Call } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Devices } from '../people/devices.ts'
+import type { SignInApi } from '../people/login.ts'
 import type { Person } from '../people/person.ts'
-import type { Questions } from '../people/questions.ts'
 import type { Database } from '../storage/database.ts'
 import {
   type AuthorizationRequest,
@@ -33,7 +33,7 @@ export interface AuthorizeDeps extends AuditContext {
   readonly db: Database
   readonly clients: KnownClients
   readonly browsers: Browsers
-  readonly people: Questions
+  readonly people: SignInApi
   readonly devices: Devices
   /** As people know the API. */
   readonly service: string

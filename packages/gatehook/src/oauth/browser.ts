@@ -9,8 +9,8 @@ import type { Call } from '../http/call.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { sha256, type Vault } from '../kernel/secret.ts'
+import type { SignInApi } from '../people/login.ts'
 import type { Person } from '../people/person.ts'
-import type { Questions } from '../people/questions.ts'
 import type { Database, Row, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 
@@ -42,7 +42,7 @@ export interface Ticket {
 export interface BrowserDeps extends AuditContext {
   readonly db: Database
   readonly vault: Vault
-  readonly people: Pick<Questions, 'person'>
+  readonly people: Pick<SignInApi, 'findPerson'>
 }
 
 export type Browsers = ReturnType<typeof createBrowsers>
@@ -75,7 +75,7 @@ export function createBrowsers(deps: BrowserDeps) {
     async signedIn({ value }: Browser): Promise<Person | undefined> {
       const row = await db.get<SignInRow>(sql`SELECT scope, subject, revision FROM gh_sign_ins
         WHERE hash = ${sha256(value)} AND expires_at > ${clock.now()}`)
-      const person = row && (await people.person(db, row.scope as Scope, row.subject))
+      const person = row && (await people.findPerson(db, row.scope as Scope, row.subject))
       return person?.revision === row?.revision ? person : undefined
     },
 

@@ -5,7 +5,7 @@
 import { type Actor, type AuditContext, recordAudit } from '../audit/store.ts'
 import { Failure } from '../kernel/failure.ts'
 import { sha256 } from '../kernel/secret.ts'
-import type { Questions } from '../people/questions.ts'
+import type { SignInApi } from '../people/login.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import type { Grant, TokenResponse, Tokens } from '../tokens/api.ts'
 import type { Client, GrantType } from './client.ts'
@@ -19,7 +19,7 @@ import { askedScopes, common } from './scope.ts'
 export interface GrantDeps extends AuditContext {
   readonly db: Database
   readonly tokens: Tokens
-  readonly people: Questions
+  readonly people: SignInApi
 }
 
 /** A token request by a client that proved itself. */

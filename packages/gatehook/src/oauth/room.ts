@@ -6,7 +6,7 @@ import type { Perform } from '../idempotency/perform.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Devices } from '../people/devices.ts'
-import type { Questions } from '../people/questions.ts'
+import type { SignInApi } from '../people/login.ts'
 import type { Database, Reader } from '../storage/database.ts'
 import type { ClientPermissions, TokenClient, Tokens } from '../tokens/api.ts'
 import { authorizeRoutes } from './authorize-routes.ts'
@@ -29,7 +29,7 @@ export interface OauthDeps {
   readonly clients: KnownClients
   readonly tokens: Tokens
   readonly devices: Devices
-  readonly people: Questions
+  readonly people: SignInApi
   readonly identify: Identify
   readonly vault: Vault
   readonly list: Lister

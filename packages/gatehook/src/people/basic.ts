@@ -1,8 +1,7 @@
 /**
- * Basic credentials (§3.4, RFC 7617). A verified pair is remembered for five minutes as a keyed
- * hash, and used while the account is the one it was.
+ * Basic authentication (§3.4, RFC 7617). A verified pair is cached for five minutes as a keyed
+ * hash, and is valid while the account is unchanged.
  */
-
 import { hash } from 'node:crypto'
 import type { CredentialVerifier } from '../access/authenticate.ts'
 import { BASIC_CHALLENGE, parseBasic } from '../http/authorization.ts'
@@ -15,24 +14,23 @@ import type { Principal } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import { invalidCredentials } from './username.ts'
 
-const REMEMBERED_MS = 5 * 60_000
-const MAX_REMEMBERED = 10_000
+const CACHE_LIFE_MS = 5 * 60_000
+const MAX_CACHED_PAIRS = 10_000
 
-/** An account as it is now, and whom it makes of who has its password. */
-export interface Standing {
+/** The current account and the principal that Basic authentication yields. */
+export interface BasicAccount {
   readonly principal: Principal
   readonly revision: number
-  /** Throws when it may not be used at this moment. */
-  readonly check: () => void
+  readonly suspended: boolean
 }
 
 export interface BasicDeps {
   readonly vault: Vault
   readonly clock: Clock
-  /** Addresses it is taken from. */
-  readonly from: readonly string[]
-  readonly accounts: LookupCache<number, Standing>
-  /** Judges the pair: which account it opens, and as of which revision. */
+  /** The address ranges from which Basic is accepted. */
+  readonly allowedRanges: readonly string[]
+  readonly accounts: LookupCache<number, BasicAccount>
+  /** Verifies a pair; returns the account and the revision whose password was verified. */
   readonly signIn: (
     username: string,
     password: string,
@@ -40,89 +38,93 @@ export interface BasicDeps {
   ) => Promise<{ readonly id: number; readonly revision: number }>
 }
 
-export interface Basic {
+export interface BasicVerifiers {
   readonly verify: CredentialVerifier
-  /** `verify` for who is remembered, hashing no password; refuses others. */
-  readonly known: CredentialVerifier
+  /** Verifies cached pairs only, without hashing a password; rejects all others. */
+  readonly verifyCached: CredentialVerifier
 }
 
-interface Pair {
+interface CachedPair {
   readonly id: number
   readonly revision: number
-  readonly untilMs: number
+  readonly expiresMs: number
 }
 
-export function createBasic({ vault, clock, from, accounts, signIn }: BasicDeps): Basic {
-  // Keyed, so that memory that leaks holds no hash of a password to try. Nobody is shown these
-  // digests, so plain SHA-256 behind the key will do; an HMAC object costs every request 8 µs.
-  const secret = vault.key('basic').export().toString('base64')
-  const pairs = new BoundedMap<string, Pair>(MAX_REMEMBERED)
-  const isAllowed = createRangeMatcher(from)
-  const nameOf = (value: string): string => hash('sha256', secret + value, 'latin1')
+const rejection = () => invalidCredentials(BASIC_CHALLENGE)
 
-  const pairOf = (name: string): Pair | undefined => {
+/** Creates the verifiers of Basic credentials. */
+export function createBasic(deps: BasicDeps): BasicVerifiers {
+  const { vault, clock, allowedRanges, accounts, signIn } = deps
+  // The key keeps leaked memory from containing a hash to guess passwords against. No client sees
+  // the digests, so a SHA-256 with the key in front suffices; an HMAC takes 8 µs per request.
+  const key = vault.key('basic').export().toString('base64')
+  const pairs = new BoundedMap<string, CachedPair>(MAX_CACHED_PAIRS)
+  const isAllowed = createRangeMatcher(allowedRanges)
+  const digest = (value: string): string => hash('sha256', key + value, 'latin1')
+
+  const findPair = (name: string): CachedPair | undefined => {
     const pair = pairs.get(name)
-    if (pair && pair.untilMs > clock.elapsedMs()) return pair
+    if (pair && pair.expiresMs > clock.elapsedMs()) return pair
     pairs.delete(name)
     return undefined
   }
-  const remember = (name: string, pair: Omit<Pair, 'untilMs'>): void => {
-    pairs.set(name, { ...pair, untilMs: clock.elapsedMs() + REMEMBERED_MS })
+  /** Returns the principal while the account has the revision that was verified. */
+  const toPrincipal = (
+    revision: number,
+    account: BasicAccount | undefined,
+  ): Principal | undefined => {
+    if (account?.revision !== revision) return undefined
+    if (account.suspended) throw new Failure('customer_suspended')
+    return account.principal
   }
-  /** The principal while the account is the one that was verified. */
-  const standing = (pair: Pair, now: Standing | undefined): Principal | undefined => {
-    if (now?.revision !== pair.revision) return undefined
-    now.check()
-    return now.principal
-  }
-  const verified = async (name: string, value: string, address: string): Promise<Principal> => {
-    const pair = parseBasic(value)
-    if (!pair) throw invalidCredentials(BASIC_CHALLENGE)
-    const { username, password } = pair
+  const verifyPassword = async (
+    name: string,
+    value: string,
+    address: string,
+  ): Promise<Principal> => {
+    const sentPair = parseBasic(value)
+    if (!sentPair) throw rejection()
+    const { username, password } = sentPair
     try {
-      const account = await signIn(username, password, address)
-      remember(name, account)
-      // What was read a moment ago may be of before the change that made this pair good.
-      accounts.evict(account.id)
-      const principal = standing(pairOf(name)!, await accounts.get(account.id))
+      const { id, revision } = await signIn(username, password, address)
+      pairs.set(name, { id, revision, expiresMs: clock.elapsedMs() + CACHE_LIFE_MS })
+      // The cached account may be older than the change that set this password.
+      accounts.evict(id)
+      const principal = toPrincipal(revision, await accounts.get(id))
       if (principal) return principal
     } catch (error) {
-      throw challenged(error)
+      // The challenge names the scheme of the request (§3.1).
+      const isRejection = error instanceof Failure && error.code === 'invalid_credentials'
+      throw isRejection ? rejection() : error
     }
-    throw invalidCredentials(BASIC_CHALLENGE)
+    throw rejection()
   }
 
   return {
     verify({ value }, { address }) {
-      if (!isAllowed(address)) throw invalidCredentials(BASIC_CHALLENGE)
-      const name = nameOf(value)
-      const pair = pairOf(name)
-      if (!pair) return verified(name, value, address)
-      const judge = (now: Standing | undefined): Principal | Promise<Principal> => {
-        const principal = standing(pair, now)
+      if (!isAllowed(address)) throw rejection()
+      const name = digest(value)
+      const pair = findPair(name)
+      if (!pair) return verifyPassword(name, value, address)
+      const accept = (account: BasicAccount | undefined): Principal | Promise<Principal> => {
+        const principal = toPrincipal(pair.revision, account)
         if (principal) return principal
         pairs.delete(name)
-        return verified(name, value, address)
+        return verifyPassword(name, value, address)
       }
-      const now = accounts.get(pair.id)
-      return now instanceof Promise ? now.then(judge) : judge(now)
+      const account = accounts.get(pair.id)
+      return account instanceof Promise ? account.then(accept) : accept(account)
     },
-    known({ value }, { address }) {
-      const pair = isAllowed(address) ? pairOf(nameOf(value)) : undefined
-      if (!pair) throw invalidCredentials(BASIC_CHALLENGE)
-      const judge = (now: Standing | undefined): Principal => {
-        const principal = standing(pair, now)
+    verifyCached({ value }, { address }) {
+      const pair = isAllowed(address) ? findPair(digest(value)) : undefined
+      if (!pair) throw rejection()
+      const accept = (account: BasicAccount | undefined): Principal => {
+        const principal = toPrincipal(pair.revision, account)
         if (principal) return principal
-        throw invalidCredentials(BASIC_CHALLENGE)
+        throw rejection()
       }
-      const now = accounts.get(pair.id)
-      return now instanceof Promise ? now.then(judge) : judge(now)
+      const account = accounts.get(pair.id)
+      return account instanceof Promise ? account.then(accept) : accept(account)
     },
   }
 }
-
-/** A wrong pair is answered with the challenge of the scheme it was sent in (§3.1). */
-const challenged = (error: unknown): unknown =>
-  error instanceof Failure && error.code === 'invalid_credentials'
-    ? invalidCredentials(BASIC_CHALLENGE)
-    : error

@@ -1,8 +1,8 @@
-/** Those who can sign in, and operators, as they are listed and shown. */
+/** The tables of people who can sign in, and of operators. */
 import { type AdminTable, createAdminTable } from '../access/admin-table.ts'
 
-/** What lets a person sign in, without its row. */
-export interface Account {
+/** The credential of a person, without its row. */
+export interface AccountJson {
   readonly id: number
   readonly username: string
   readonly role: string | null
@@ -13,9 +13,9 @@ export interface Account {
   readonly created_at: string
 }
 
-/** `resource`: a declared name, never request data. */
-export const accountRows = (resource: string): AdminTable<Account> =>
-  createAdminTable<Account>(
+/** Returns the table of people; `resource` is a declared name, never request data. */
+export const accountTable = (resource: string): AdminTable<AccountJson> =>
+  createAdminTable<AccountJson>(
     {
       name: 'people',
       table: 'gh_people',
@@ -37,15 +37,15 @@ export const accountRows = (resource: string): AdminTable<Account> =>
     '/admin/users',
   )
 
-export interface Operator {
+export interface OperatorJson {
   readonly id: string
   readonly email: string
   readonly disabled: boolean
   readonly created_at: string
 }
 
-/** Listed by the command line alone. */
-export const operatorRows = createAdminTable<Operator>(
+/** Only the command line lists operators. */
+export const operatorTable = createAdminTable<OperatorJson>(
   {
     name: 'operators',
     table: 'gh_operators',

@@ -1,6 +1,7 @@
 /**
- * Sessions of the console (§12.2): a link or a password is exchanged for a cookie, and the cookie
- * stands for its operator under `/admin`, where the request shows that it comes from our own page.
+ * Sessions of the console (§12.2). A one-time link, or a password with a second factor, is
+ * exchanged for a cookie. Under `/admin` the cookie authenticates its operator, for requests of the
+ * console's own pages only.
  */
 import type { AdminDeps } from '../access/admin-operations.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
@@ -14,32 +15,32 @@ import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Tx } from '../storage/database.ts'
-import { authMembers, text } from './auth-members.ts'
+import { anyText, readAuthBody } from './auth-body.ts'
 import type { Devices } from './devices.ts'
+import type { VerifyPassword } from './login.ts'
 import { operatorSessionRoutes } from './operator-sessions.ts'
 import * as store from './operator-store.ts'
 import { createOperator } from './operators.ts'
 import type { Hasher } from './password.ts'
 import type { SignInClient } from './recognized-clients.ts'
 import type { SecondFactor } from './second-factor.ts'
-import type { Judge } from './sign-in.ts'
 import { invalidCredentials } from './username.ts'
 
 const SESSION_LIFE_MS = 12 * 3_600_000
-/** A session that is not used for this long has ended. */
+/** A session ends after this time without a request. */
 const IDLE_MS = 30 * 60_000
 /** The use of a session is written at most this often. */
 const REFRESH_MS = 60_000
 const TOKEN_BYTES = 32
-const NAME = 'gatehook_console'
-/** What a browser forgets when an operator signs out; the device cookie stays (§3.8). */
-const LEFT_BEHIND = '"cache", "storage"'
-/** Sent by the console's own script; no form and no foreign page can send it unasked. */
-export const CONSOLE_HEADER = 'x-gatehook-console'
+const COOKIE_NAME = 'gatehook_console'
+/** The data that a browser clears at sign-out; the device cookie remains (§3.8). */
+const CLEARED_DATA = '"cache", "storage"'
+/** Sent by the console's own script. Forms and other origins cannot send it without CORS. */
+const CONSOLE_HEADER = 'x-gatehook-console'
 
 export interface ConsoleSessions {
   readonly routes: readonly Route[]
-  /** Before `next`, the step that asks for a credential. */
+  /** Wraps the step that authenticates with credentials: a session's cookie takes its place. */
   guard(next: Step): Step
   readonly chores: Readonly<Record<string, () => Promise<number>>>
 }
@@ -48,132 +49,154 @@ export interface ConsoleDeps extends AdminDeps {
   readonly admin: Administration
   readonly hasher: Hasher
   readonly secondFactor: SecondFactor
-  readonly judge: Judge
+  readonly verifyPassword: VerifyPassword
   readonly devices: Devices
 }
 
-const members = {
-  token: optional(text),
-  email: optional(text),
-  password: optional(text),
-  code: optional(text),
+const signInMembers = {
+  token: optional(anyText),
+  email: optional(anyText),
+  password: optional(anyText),
+  code: optional(anyText),
 }
-const codeMembers = { code: required(text) }
-
-const tokenIn = (call: Call): string | undefined => readCookie(call, NAME)
+const codeMembers = { code: required(anyText) }
 
 const sessionCookie = (call: Call, value: string, lifeMs: number): string =>
-  setCookie(call, { name: NAME, value, sameSite: 'strict', maxAgeS: Math.floor(lifeMs / 1000) })
+  setCookie(call, {
+    name: COOKIE_NAME,
+    value,
+    sameSite: 'strict',
+    maxAgeS: Math.floor(lifeMs / 1000),
+  })
 
 const isSafe = ({ method }: Call): boolean => method === 'GET' || method === 'HEAD'
 
-const foreign = () =>
-  new Failure('forbidden', 'A session of the console is good in the console’s own pages only.')
+const foreignRequest = () =>
+  new Failure('forbidden', 'A session of the console is valid in the console’s own pages only.')
 
-/** What a browser says about where a request comes from, as far as it says anything. */
-function refuseForeign(call: Call): void {
+/** Throws 403 where the browser reports another origin; a client may report none. */
+function rejectForeignOrigin(call: Call): void {
   const { origin, 'sec-fetch-site': site } = call.headers
-  const own = `${call.secure ? 'https' : 'http'}://${call.host}`.toLowerCase()
-  if (origin !== undefined && origin.toLowerCase() !== own) throw foreign()
+  const ownOrigin = `${call.secure ? 'https' : 'http'}://${call.host}`.toLowerCase()
+  if (origin !== undefined && origin.toLowerCase() !== ownOrigin) throw foreignRequest()
   if (site === undefined || site === 'same-origin') return
-  if (site !== 'none' || !isSafe(call)) throw foreign()
+  if (site !== 'none' || !isSafe(call)) throw foreignRequest()
 }
 
-/** Cross-site forgery ends here, that of a neighbouring subdomain included. */
+/** Throws 403 for cross-site request forgery, also from a sibling subdomain. */
 function requireOwnPage(call: Call): void {
-  refuseForeign(call)
-  const told = call.headers[CONSOLE_HEADER] !== undefined
-  const seen = isSafe(call) && call.headers['sec-fetch-site'] !== undefined
-  if (!told && !seen) throw foreign()
+  rejectForeignOrigin(call)
+  const hasConsoleHeader = call.headers[CONSOLE_HEADER] !== undefined
+  const isReportedRead = isSafe(call) && call.headers['sec-fetch-site'] !== undefined
+  if (!hasConsoleHeader && !isReportedRead) throw foreignRequest()
 }
 
-const carriesCredential = ({ headers, query }: Call): boolean =>
+const hasCredential = ({ headers, query }: Call): boolean =>
   headers.authorization !== undefined || 'x-api-key' in headers || query.has('api_key')
 
-/** How a session begins: by a link, once, or by a password and a code. */
-function opening({ admin, judge, secondFactor }: ConsoleDeps) {
+interface ConsoleSignIn {
+  readonly operator: string | null
+  readonly link: string | null
+  readonly email?: string
+  readonly isVerified: boolean
+}
+
+/** Creates the two ways to open a session: a one-time link, or a password and a code. */
+function createSignIn({ admin, verifyPassword, secondFactor }: ConsoleDeps) {
   const { db, clock, random } = admin
-  const open = async (
-    tx: Tx,
-    call: Call,
-    by: { readonly operator: string | null; readonly link: string | null; readonly email?: string },
-    isVerified: boolean,
-  ) => {
-    const { operator, link } = by
+  const openSession = async (tx: Tx, call: Call, session: ConsoleSignIn) => {
+    const { operator, link, email, isVerified } = session
     const now = clock.now()
     const token = random.bytes(TOKEN_BYTES).toString('base64url')
     const row = {
-      ...{ id: createTimeOrderedId('ses_', now, random), operator, link, address: call.address },
-      ...{ verified: Number(isVerified), created_at: now },
-      ...{ expires_at: now + IDLE_MS, ends_at: now + SESSION_LIFE_MS },
+      id: createTimeOrderedId('ses_', now, random),
+      operator,
+      link,
+      address: call.address,
+      verified: Number(isVerified),
+      created_at: now,
+      expires_at: now + IDLE_MS,
+      ends_at: now + SESSION_LIFE_MS,
     }
-    // The browser has one session: the cookie of the one before is replaced.
-    const before = tokenIn(call)
-    const ended = before === undefined ? undefined : await store.takeSession(tx, sha256(before))
+    // A browser has one session: the new cookie replaces the previous one.
+    const previousToken = readCookie(call, COOKIE_NAME)
+    const previous =
+      previousToken === undefined ? undefined : await store.takeSession(tx, sha256(previousToken))
     await store.insertSession(tx, { ...row, hash: sha256(token) })
-    const name = by.email === undefined ? {} : { name: by.email }
+    const name = email === undefined ? {} : { name: email }
     const actor = actorOf(call, { kind: 'operator', id: operator ?? link!, ...name })
-    const also = ended && { ended: ended.id }
-    const detail = { link, session: row.id, verified: isVerified, ...also }
+    const detail = {
+      link,
+      session: row.id,
+      verified: isVerified,
+      ...(previous && { ended: previous.id }),
+    }
     await recordAudit(tx, { actor, action: 'operator.sign_in', target: actor.id, detail }, admin)
     return { ...row, token }
   }
 
-  const byLink = (call: Call, token: string) =>
+  const signInByLink = (call: Call, token: string) =>
     db.write(async (tx) => {
       const link = await store.takeLink(tx, sha256(token), clock.now())
       if (!link) {
-        const message = 'The link was used before or is too old: gatehook operators link.'
+        const message = 'The link was used before or has expired: gatehook operators link.'
         throw new Failure('invalid_credentials', message)
       }
-      return open(tx, call, { operator: link.operator, link: link.id }, true)
+      const { operator, id } = link
+      return openSession(tx, call, { operator, link: id, isVerified: true })
     })
 
-  const byPassword = async (
+  const signInByPassword = async (
     call: Call,
     client: SignInClient,
     { email, password, code }: { email: string; password: string; code: string | undefined },
   ) => {
     let isVerified = false
-    const operators = {
+    const accounts = {
       realm: 'operator' as const,
-      find: (folded: string) => store.findOperator(db, folded),
-      async confirm({ id, email: name }: store.OperatorRow) {
+      find: (foldedName: string) => store.findOperator(db, foldedName),
+      async verifySecondFactor({ id, email: name }: store.OperatorRow) {
         const actor = actorOf(call, { kind: 'operator', id, name })
         isVerified = await secondFactor.verify(id, code, actor)
       },
     }
-    const judged = await judge(operators, email, password, client)
+    const operator = await verifyPassword(accounts, email, password, client)
     return db.write(async (tx) => {
-      const now = await store.lockOperator(tx, judged.folded)
-      if (now?.password !== judged.password || now.disabled !== 0) throw invalidCredentials()
-      const by = { operator: judged.id, link: null, email: judged.email }
-      return open(tx, call, by, isVerified)
+      const current = await store.lockOperator(tx, operator.folded)
+      if (current?.password !== operator.password || current.disabled !== 0) {
+        throw invalidCredentials()
+      }
+      return openSession(tx, call, {
+        operator: operator.id,
+        link: null,
+        email: operator.email,
+        isVerified,
+      })
     })
   }
 
-  return { byLink, byPassword }
+  return { signInByLink, signInByPassword }
 }
 
-/** The session of a call that `guard` has let through. Throws 401. */
-type Present = (call: Call) => Promise<store.SessionRow>
+/** Returns the session of a request that passed `guard`. Throws 401. */
+type RequireSession = (call: Call) => Promise<store.ConsoleSessionRow>
 
-/** What a session may do for its own operator: be it, and enrol its second factor. */
-function ownRoutes(deps: ConsoleDeps, present: Present): Route[] {
+/** Routes in which a session creates its operator and enrols the operator's second factor. */
+function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Route[] {
   const { admin, secondFactor, hasher } = deps
   const { random } = admin
-  /** Gives the session a new token: one that was seen before opens nothing more. */
-  const raised = (call: Call, session: store.SessionRow) => {
+  /** Replaces the session's token when the session gains authority: an older token is invalid. */
+  const elevation = (call: Call, session: store.ConsoleSessionRow) => {
     const token = random.bytes(TOKEN_BYTES).toString('base64url')
     return {
       cookies: [sessionCookie(call, token, SESSION_LIFE_MS)],
-      raise: async (tx: Tx, operator: string): Promise<void> => {
-        await store.raiseSession(tx, session.id, operator, sha256(token))
+      elevate: async (tx: Tx, operator: string): Promise<void> => {
+        await store.elevateSession(tx, session.id, operator, sha256(token))
       },
     }
   }
-  const own = async (call: Call) => {
-    const session = await present(call)
+  const requireOperator = async (call: Call) => {
+    const session = await requireSession(call)
     if (session.operator === null) {
       throw new Failure('invalid_state', 'Create the operator first: /console/session/operator.')
     }
@@ -185,33 +208,33 @@ function ownRoutes(deps: ConsoleDeps, present: Present): Route[] {
   }
 
   const create = async (call: Call): Promise<Answer> => {
-    const session = await present(call)
+    const session = await requireSession(call)
     if (session.operator !== null) {
       throw new Failure('invalid_state', 'The session has its operator already.')
     }
-    const { cookies, raise } = raised(call, session)
-    const tie = (tx: Tx, id: string) => raise(tx, id)
-    const made = await createOperator(admin, hasher, call.body, actorOf(call), tie)
-    return { ...json(201, made), cookies }
+    const { cookies, elevate } = elevation(call, session)
+    const operator = await createOperator(admin, hasher, call.body, actorOf(call), elevate)
+    return { ...json(201, operator), cookies }
   }
 
   const enrol = async (call: Call): Promise<Answer> => {
-    const { operator } = await own(call)
+    const { operator } = await requireOperator(call)
     const enrolment = await secondFactor.enrol(operator, actorOf(call))
     return { ...json(200, enrolment, { 'cache-control': 'no-store' }), secret: true }
   }
 
   const confirm = async (call: Call): Promise<Answer> => {
-    const { code } = authMembers(call.body, codeMembers)
-    const { session, operator } = await own(call)
-    const { cookies, raise } = raised(call, session)
-    const also = async (tx: Tx) => {
-      await raise(tx, operator)
-      await store.dropOtherSessions(tx, operator, session.id)
+    const { code } = readAuthBody(call.body, codeMembers)
+    const { session, operator } = await requireOperator(call)
+    const { cookies, elevate } = elevation(call, session)
+    const endOtherSessions = async (tx: Tx) => {
+      await elevate(tx, operator)
+      await store.deleteOtherSessions(tx, operator, session.id)
     }
-    const recovery_codes = await secondFactor.confirm(operator, code, actorOf(call), also)
-    const shown = json(200, { recovery_codes }, { 'cache-control': 'no-store' })
-    return { ...shown, cookies, secret: true }
+    const actor = actorOf(call)
+    const recovery_codes = await secondFactor.confirm(operator, code, actor, endOtherSessions)
+    const answer = json(200, { recovery_codes }, { 'cache-control': 'no-store' })
+    return { ...answer, cookies, secret: true }
   }
 
   return [
@@ -225,62 +248,77 @@ function ownRoutes(deps: ConsoleDeps, present: Present): Route[] {
   ]
 }
 
-/** As `/console/session` shows a session. */
-const shownSession = (row: Pick<store.SessionRow, 'operator' | 'verified' | 'expires_at'>) => ({
+/** Returns the JSON form of a session at `/console/session`. */
+const toJson = (row: Pick<store.ConsoleSessionRow, 'operator' | 'verified' | 'expires_at'>) => ({
   operator: row.operator,
   expires_at: isoTime(row.expires_at),
   second_factor: row.verified === 0 ? 'enrolment_required' : 'verified',
 })
 
+/** An operator acts for the installation: live, for the default customer (§13). */
+const toPrincipal = (row: store.ConsoleSessionRow): Principal => ({
+  customer: DEFAULT_CUSTOMER,
+  mode: 'live',
+  scope: scopeOf(row.customer_no, 'live'),
+  kind: 'operator',
+  subject: row.operator ?? row.link!,
+  ...(row.email !== null && { name: row.email }),
+  scopes: new Set([ADMIN_SCOPE]),
+})
+
 export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
-  const { db, clock } = deps.admin
-  const { byLink, byPassword } = opening(deps)
-  const find = (token: string) =>
+  const { admin, devices } = deps
+  const { db, clock } = admin
+  const { signInByLink, signInByPassword } = createSignIn(deps)
+  const findSession = (token: string) =>
     store.findSession(db, sha256(token), DEFAULT_CUSTOMER, clock.now())
 
   const signIn = async (call: Call): Promise<Answer> => {
-    refuseForeign(call)
-    const { token, email, password, code } = authMembers(call.body, members)
-    const withPassword = email !== undefined && password !== undefined
-    if (withPassword === (token !== undefined)) {
+    rejectForeignOrigin(call)
+    const { token, email, password, code } = readAuthBody(call.body, signInMembers)
+    const hasPassword = email !== undefined && password !== undefined
+    if (hasPassword === (token !== undefined)) {
       throw new Failure('invalid_request', 'Send a token, or an email and a password.')
     }
-    const client = deps.devices.pageClientOf(call)
-    const session = withPassword
-      ? await byPassword(call, client, { email, password, code })
-      : await byLink(call, token!)
-    const cookies = [
-      sessionCookie(call, session.token, SESSION_LIFE_MS),
-      ...(withPassword ? [client.cookie] : []),
-    ]
-    const shown = json(201, shownSession(session), { 'cache-control': 'no-store' })
-    return { ...shown, cookies, secret: true }
+    const client = devices.pageClientOf(call)
+    const session = hasPassword
+      ? await signInByPassword(call, client, { email, password, code })
+      : await signInByLink(call, token!)
+    const cookies = [sessionCookie(call, session.token, SESSION_LIFE_MS)]
+    if (hasPassword) cookies.push(client.cookie)
+    const answer = json(201, toJson(session), { 'cache-control': 'no-store' })
+    return { ...answer, cookies, secret: true }
   }
 
-  const present: Present = async (call) => {
-    const token = tokenIn(call)
-    const row = token === undefined ? undefined : await find(token)
+  const requireSession: RequireSession = async (call) => {
+    const token = readCookie(call, COOKIE_NAME)
+    const row = token === undefined ? undefined : await findSession(token)
     if (!row) throw new Failure('unauthorized')
     return row
   }
 
   const show = async (call: Call): Promise<Answer> => {
-    const row = await present(call)
-    return json(200, { ...shownSession(row), email: row.email, ends_at: isoTime(row.ends_at) })
+    const row = await requireSession(call)
+    return json(200, { ...toJson(row), email: row.email, ends_at: isoTime(row.ends_at) })
   }
 
   const signOut = async (call: Call): Promise<Answer> => {
-    const token = tokenIn(call)
+    const token = readCookie(call, COOKIE_NAME)
     if (token !== undefined) {
       requireOwnPage(call)
-      await db.write((tx) => signOutOf(tx, deps.admin, call, token))
+      await db.write(async (tx) => {
+        const row = await store.takeSession(tx, sha256(token))
+        if (!row) return
+        const actor = actorOf(call, { kind: 'operator', id: row.operator ?? row.link! })
+        await recordAudit(tx, { actor, action: 'operator.sign_out', target: row.id }, admin)
+      })
     }
-    const headers = { 'clear-site-data': LEFT_BEHIND }
+    const headers = { 'clear-site-data': CLEARED_DATA }
     return { status: 204, headers, cookies: [sessionCookie(call, '', 0)] }
   }
 
-  /** Each use within `IDLE_MS` of the one before keeps the session, until `ends_at`. */
-  const refresh = async (row: store.SessionRow): Promise<void> => {
+  /** Extends the session by `IDLE_MS`, at most until `ends_at`. */
+  const refresh = async (row: store.ConsoleSessionRow): Promise<void> => {
     const now = clock.now()
     if (now - row.last_used_at < REFRESH_MS) return
     const expires_at = Math.min(now + IDLE_MS, row.ends_at)
@@ -292,46 +330,28 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
       route('/console/session', {
         POST: { body: 'required', handle: signIn },
         GET: { handle: show },
-        // Also for who is signed out already.
+        // Unauthenticated: also for a browser whose session has ended.
         DELETE: { handle: signOut },
       }),
-      ...ownRoutes(deps, present),
-      ...operatorSessionRoutes(deps.admin, deps),
+      ...enrolmentRoutes(deps, requireSession),
+      ...operatorSessionRoutes(admin, deps),
     ],
     guard: (next) => (call) => {
-      const token = call.kind === 'admin' && !carriesCredential(call) ? tokenIn(call) : undefined
-      const asked = call.operation && call.operation.authenticated !== false
-      if (token === undefined || !asked) return next(call)
+      const token =
+        call.kind === 'admin' && !hasCredential(call) ? readCookie(call, COOKIE_NAME) : undefined
+      const needsPrincipal = call.operation && call.operation.authenticated !== false
+      if (token === undefined || !needsPrincipal) return next(call)
       requireOwnPage(call)
-      return find(token).then(async (row) => {
+      return findSession(token).then(async (row) => {
         if (!row) return next(call)
         if (row.verified === 0 && !call.route.startsWith('/console/session')) {
           throw new Failure('second_factor_required')
         }
         await refresh(row)
-        call.principal = operatorOf(row)
+        call.principal = toPrincipal(row)
         return undefined
       })
     },
     chores: { console: () => store.purgeConsole(db, clock.now()) },
   }
 }
-
-async function signOutOf(tx: Tx, admin: Administration, call: Call, token: string): Promise<void> {
-  const row = await store.takeSession(tx, sha256(token))
-  if (!row) return
-  const actor = actorOf(call, { kind: 'operator', id: row.operator ?? row.link! })
-  const act = { actor, action: 'operator.sign_out', target: row.id }
-  await recordAudit(tx, act, admin)
-}
-
-/** An operator acts for the installation: live, of the operator's own customer (§13). */
-const operatorOf = (row: store.SessionRow): Principal => ({
-  customer: DEFAULT_CUSTOMER,
-  mode: 'live',
-  scope: scopeOf(row.customer_no, 'live'),
-  kind: 'operator',
-  subject: row.operator ?? row.link!,
-  ...(row.email !== null && { name: row.email }),
-  scopes: new Set([ADMIN_SCOPE]),
-})

@@ -1,6 +1,6 @@
 /**
- * The device cookie: identifies a browser that has signed in at one of our pages (§3.8). It opens
- * nothing. Its id is signed, so that a client cannot invent one.
+ * The device cookie: identifies a browser that has signed in at a page of this server (§3.8). It
+ * grants no access. Its id is signed, so that a client cannot forge one.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Call } from '../http/call.ts'
@@ -9,23 +9,23 @@ import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { SignInClient } from './recognized-clients.ts'
 
-/** The keys that sign ids. */
+/** The purpose of the keys that sign ids. */
 export const DEVICE_PURPOSE = 'device'
 const NAME = 'gatehook_device'
 const ID_BYTES = 16
-/** The longest that browsers keep a cookie (RFC 6265bis §5.5). */
+/** The longest lifetime that browsers accept (RFC 6265bis §5.5). */
 const MAX_AGE_S = 400 * 86_400
-const FORM = /^([\w-]{22})\.([\w-]{43})$/
+const SIGNED_ID = /^([\w-]{22})\.([\w-]{43})$/
 
-/** The client of a sign-in at a page, and the cookie to set when it succeeds. */
+/** The client of a sign-in at a page, and the cookie to set after a successful one. */
 export interface PageClient extends SignInClient {
   readonly cookie: string
 }
 
 export interface Devices {
-  /** The client of a call: its address, and its device where the cookie is valid. */
+  /** Returns the client of a request: its address, and its device if the cookie is valid. */
   clientOf(call: Call): SignInClient
-  /** The same for a sign-in page; a browser without a device gets a new one. */
+  /** Returns the same for a sign-in page; a browser without a device gets a new one. */
   pageClientOf(call: Call): PageClient
 }
 
@@ -34,10 +34,10 @@ export function createDevices(vault: Vault, random: Random): Devices {
   const tagOf = (id: string, key = keys.current): Buffer =>
     createHmac('sha256', key).update(id).digest()
   const deviceOf = (call: Call): string | undefined => {
-    const [, id, tag] = FORM.exec(readCookie(call, NAME) ?? '') ?? []
+    const [, id, tag] = SIGNED_ID.exec(readCookie(call, NAME) ?? '') ?? []
     if (id === undefined) return undefined
-    const sent = Buffer.from(tag!, 'base64url')
-    return keys.accepted.some((key) => timingSafeEqual(sent, tagOf(id, key))) ? id : undefined
+    const sentTag = Buffer.from(tag!, 'base64url')
+    return keys.accepted.some((key) => timingSafeEqual(sentTag, tagOf(id, key))) ? id : undefined
   }
   const cookieOf = (call: Call, id: string): string =>
     setCookie(call, {

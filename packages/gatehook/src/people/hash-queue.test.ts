@@ -1,25 +1,25 @@
-/** The order in which passwords are hashed, with a hand-driven hasher. */
+/** The order in which passwords are hashed, with a hasher that the test drives. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../kernel/failure.ts'
-import { createHashQueue, type HashTurn } from './hash-queue.ts'
+import { createHashQueue, type HashPriority } from './hash-queue.ts'
 
-/** One thread; `finish` ends the running hash. What was started and rejected is listed by name. */
-function bench(waitingMax?: number) {
+/** One thread; `finish` ends the running hash. `started` and `rejected` list names. */
+function openQueue(maxWaiting?: number) {
   const time = { ms: 0 }
-  const max = waitingMax === undefined ? {} : { waitingMax }
-  const queue = createHashQueue({ atOnce: 1, elapsedMs: () => time.ms, ...max })
+  const options = maxWaiting === undefined ? {} : { maxWaiting }
+  const queue = createHashQueue({ concurrency: 1, elapsedMs: () => time.ms, ...options })
   const started: string[] = []
   const rejected: string[] = []
   let running: PromiseWithResolvers<void> | undefined
-  const add = (name: string, turn: Partial<HashTurn> = {}): void => {
+  const add = (name: string, priority: Partial<HashPriority> = {}): void => {
     const work = () => {
       started.push(name)
       running = Promise.withResolvers<void>()
       return running.promise
     }
-    const whole = { rank: 1, account: name, address: name, ...turn }
-    queue.run(whole, work).catch((error: unknown) => {
+    const fullPriority = { rank: 1, account: name, address: name, ...priority }
+    queue.run(fullPriority, work).catch((error: unknown) => {
       assert.ok(error instanceof Failure && error.code === 'overloaded')
       rejected.push(name)
     })
@@ -39,8 +39,8 @@ function bench(waitingMax?: number) {
   return { time, started, rejected, add, settle, finish, finishAll }
 }
 
-test('lower ranks go first, those of rank 0 in their order, others newest first', async () => {
-  const { add, started, finishAll } = bench()
+test('lower ranks go first; rank 0 is served oldest first, others newest first', async () => {
+  const { add, started, finishAll } = openQueue()
   add('running')
   for (const [name, rank] of [
     ['a', 2],
@@ -55,8 +55,8 @@ test('lower ranks go first, those of rank 0 in their order, others newest first'
   assert.deepEqual(started, ['running', 'c', 'e', 'd', 'b', 'a'])
 })
 
-test('an account and an address take turns with the others', async () => {
-  const { add, started, finishAll } = bench()
+test('an account and an address alternate with the others', async () => {
+  const { add, started, finishAll } = openQueue()
   add('running')
   for (let n = 0; n < 3; n++) add(`account ${n}`, { account: 'victim', address: `a${n}` })
   for (let n = 0; n < 3; n++) add(`address ${n}`, { address: '192.0.2.1' })
@@ -67,8 +67,8 @@ test('an account and an address take turns with the others', async () => {
   assert.deepEqual(started.slice(4, 6).toSorted(), ['account 1', 'address 1'])
 })
 
-test('a full queue rejects the last in order, which may be the new one', async () => {
-  const { add, rejected, settle, started, finishAll } = bench(2)
+test('a full queue rejects the last password in order, which may be the new one', async () => {
+  const { add, rejected, settle, started, finishAll } = openQueue(2)
   add('running')
   add('guess 1', { rank: 5 })
   add('guess 2', { rank: 3 })
@@ -82,8 +82,8 @@ test('a full queue rejects the last in order, which may be the new one', async (
   assert.deepEqual(started, ['running', 'likely', 'guess 2'])
 })
 
-test('a guess that waited ten seconds is rejected; a likely password is not', async () => {
-  const { add, rejected, finish, time, started } = bench()
+test('a guess that waits for ten seconds is rejected; a likely password is not', async () => {
+  const { add, rejected, finish, time, started } = openQueue()
   add('running')
   add('guess')
   add('likely', { rank: 0 })

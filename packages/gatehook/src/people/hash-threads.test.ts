@@ -1,12 +1,12 @@
-/** Threads that hash: what they give, how they give way, what becomes of one that falls over. */
+/** Hash threads: their result, their priority, and the replacement of a thread that ends. */
 import assert from 'node:assert/strict'
 import { argon2Sync } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { test } from 'node:test'
-import { hashThreads } from './hash-threads.ts'
+import { createHashThreads } from './hash-threads.ts'
 
-const asked = {
+const derivation = {
   message: 'correct horse',
   nonce: Buffer.alloc(16, 7),
   parallelism: 1,
@@ -15,39 +15,42 @@ const asked = {
   passes: 1,
 }
 
-test('a thread derives what argon2 does, one after the other or beside another', async () => {
-  const derive = hashThreads()
-  const made = await Promise.all([derive(asked), derive({ ...asked, message: 'other' })])
-  assert.deepEqual(made[0], argon2Sync('argon2id', asked))
-  assert.deepEqual(await derive({ ...asked, message: 'other' }), made[1])
+test('a thread returns the result of argon2, alone and beside another thread', async () => {
+  const derive = createHashThreads()
+  const hashes = await Promise.all([
+    derive(derivation),
+    derive({ ...derivation, message: 'other' }),
+  ])
+  assert.deepEqual(hashes[0], argon2Sync('argon2id', derivation))
+  assert.deepEqual(await derive({ ...derivation, message: 'other' }), hashes[1])
 })
 
-test('what argon2 refuses is refused, and the next is derived by a new thread', async () => {
-  const derive = hashThreads()
-  await assert.rejects(derive({ ...asked, passes: 0 }), /passes/)
-  assert.deepEqual(await derive(asked), argon2Sync('argon2id', asked))
+test('after an error of argon2, a new thread hashes the next password', async () => {
+  const derive = createHashThreads()
+  await assert.rejects(derive({ ...derivation, passes: 0 }), /passes/)
+  assert.deepEqual(await derive(derivation), argon2Sync('argon2id', derivation))
 })
 
-test('one that is being ended for its idleness gets no more work', async (t) => {
+test('a thread that is ending after its idle time gets no more work', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const derive = hashThreads()
-  await derive(asked)
+  const derive = createHashThreads()
+  await derive(derivation)
   t.mock.timers.tick(5 * 60_000)
-  assert.deepEqual(await derive(asked), argon2Sync('argon2id', asked))
+  assert.deepEqual(await derive(derivation), argon2Sync('argon2id', derivation))
 })
 
-/** Nice values of the threads of this process: field 19 of `stat`, the name's blanks apart. */
-const priorities = () =>
+/** Returns the nice values of the threads of this process: field 19 of `stat`. */
+const threadPriorities = () =>
   readdirSync('/proc/self/task').map((id) => {
     const stat = readFileSync(`/proc/self/task/${id}/stat`, 'utf8')
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16])
   })
 
-test('on Linux it gives way to the rest of the process', {
+test('on Linux a hash thread has a lower priority than the other threads', {
   skip: process.platform !== 'linux',
 }, async () => {
   const before = getPriority()
-  await hashThreads()(asked)
+  await createHashThreads()(derivation)
   assert.equal(getPriority(), before)
-  assert.ok(Math.max(...priorities()) > before, priorities().join())
+  assert.ok(Math.max(...threadPriorities()) > before, threadPriorities().join())
 })

@@ -1,66 +1,67 @@
 /**
- * Threads of our own that hash passwords (`hash-worker.ts`), not libuv's: those have the priority
- * of the thread that serves requests, and bring its commits to the disk. Started when needed, ended
- * when nobody signs in for a while. How many work at once is said in `password.ts`.
+ * Threads that hash passwords (`hash-worker.ts`). Libuv's threads have the priority of the thread
+ * that serves requests, and write its commits to the disk. A thread is started when one is needed,
+ * and ends after 5 min without work. `password.ts` bounds how many work at once.
  */
 import type { Argon2Parameters } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 
-/** What argon2 is asked for, as it travels to the thread. */
+/** The parameters of argon2, as they are sent to the thread. */
 export type Derivation = Argon2Parameters & { readonly message: string }
 
-export type Derive = (asked: Derivation) => Promise<Buffer>
+export type Derive = (derivation: Derivation) => Promise<Buffer>
 
-/** A thread holds some 35 MB, which are given back; to start one takes two hashes’ time. */
+/** An idle thread holds about 35 MB; starting one takes as long as two hashes. */
 const IDLE_MS = 5 * 60_000
-/** Its heap holds a message at a time; what argon2 itself takes is not in it. */
+/** The heap of a thread; the memory of argon2 is outside of it. */
 const LIMITS = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 }
 
-interface Thread {
+interface HashThread {
   readonly worker: Worker
-  /** Who waits for it. */
+  /** The hash in progress. */
   job?: PromiseWithResolvers<Buffer> | undefined
   idle?: NodeJS.Timeout
 }
 
-/** Gives what derives; a thread is started where none is free. */
-export function hashThreads(): Derive {
-  const free = new Set<Thread>()
+/** Creates the function that hashes on an idle thread, or on a new one. */
+export function createHashThreads(): Derive {
+  const idleThreads = new Set<HashThread>()
 
-  const rest = (thread: Thread) => {
-    thread.worker.unref() // one that waits for work keeps no program from its end
+  const release = (thread: HashThread) => {
+    thread.worker.unref() // an idle thread must not keep the process alive
     thread.idle = setTimeout(() => {
-      free.delete(thread) // before its end, which comes some turns later
+      idleThreads.delete(thread) // before it exits, which takes some event loop turns
       void thread.worker.terminate()
     }, IDLE_MS).unref()
-    free.add(thread)
+    idleThreads.add(thread)
   }
-  const started = (): Thread => {
+  const startThread = (): HashThread => {
     // Published as .js, run from the source as .ts.
     const file = import.meta.url.replace(/hash-threads(\.\w+)$/, 'hash-worker$1')
     const worker = new Worker(new URL(file), { resourceLimits: LIMITS })
-    const thread: Thread = { worker }
+    const thread: HashThread = { worker }
     worker.on('message', (hash: Uint8Array) => {
       const { job } = thread
-      rest(thread)
+      release(thread)
       job!.resolve(Buffer.from(hash))
     })
     worker.on('error', (error) => thread.job?.reject(error))
     worker.on('exit', () => {
-      free.delete(thread)
+      idleThreads.delete(thread)
       thread.job?.reject(new Error('a thread that hashes passwords ended'))
     })
     return thread
   }
 
-  return (asked) => {
-    const [thread = started()] = free
-    free.delete(thread)
+  return (derivation) => {
+    const [thread = startThread()] = idleThreads
+    idleThreads.delete(thread)
     clearTimeout(thread.idle)
     thread.job = Promise.withResolvers<Buffer>()
     thread.worker.ref()
-    // Small buffers are parts of one large one, all of which would travel.
-    thread.worker.postMessage({ ...asked, nonce: new Uint8Array(asked.nonce as Uint8Array) })
+    // A small buffer is a view of a large pool, which a message would copy as a whole.
+    const nonce = new Uint8Array(derivation.nonce as Uint8Array)
+    thread.worker.postMessage({ ...derivation, nonce })
     return thread.job.promise
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A thread that does nothing but hash passwords, one after the other, and gives way to whoever else
- * wants its core. How many there are, and who waits for them: `hash-threads.ts`.
+ * The thread that hashes passwords, one after the other, at a lower priority than the threads that
+ * serve requests. `hash-threads.ts` starts it.
  */
 import { argon2Sync } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
@@ -8,6 +8,6 @@ import { lowerThreadPriority } from '../kernel/thread-priority.ts'
 import type { Derivation } from './hash-threads.ts'
 
 lowerThreadPriority()
-parentPort!.on('message', ({ message, ...how }: Derivation) => {
-  parentPort!.postMessage(argon2Sync('argon2id', { message, ...how }))
+parentPort!.on('message', (derivation: Derivation) => {
+  parentPort!.postMessage(argon2Sync('argon2id', derivation))
 })

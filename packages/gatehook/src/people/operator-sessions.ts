@@ -1,4 +1,4 @@
-/** Sessions of operators: listed and ended, over HTTP and by the command line (§13). */
+/** Lists and ends the sessions of operators, for HTTP and the command line (§13). */
 import { type AdminDeps, adminOperations } from '../access/admin-operations.ts'
 import { type AdminTable, createAdminTable } from '../access/admin-table.ts'
 import type { Administration } from '../access/administration.ts'
@@ -7,20 +7,20 @@ import { noContent, type Route, route } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import * as store from './operator-store.ts'
 
-export interface OperatorSession {
+export interface OperatorSessionJson {
   readonly id: string
   /** Null in the session of a link without an operator. */
   readonly operator: string | null
   readonly address: string
-  /** Whether the second factor was given, or the session was opened by a link. */
+  /** Whether a second factor was verified, or a link opened the session. */
   readonly verified: boolean
   readonly created_at: string
   readonly last_used_at: string
-  /** Earlier when it is not used until then. */
+  /** The end of the session unless it is used before. */
   readonly expires_at: string
 }
 
-export const operatorSessionRows: AdminTable<OperatorSession> = createAdminTable(
+export const operatorSessionTable: AdminTable<OperatorSessionJson> = createAdminTable(
   {
     name: 'operator_sessions',
     table: 'gh_console_sessions',
@@ -39,14 +39,14 @@ export const operatorSessionRows: AdminTable<OperatorSession> = createAdminTable
   '/admin/operator-sessions',
 )
 
-/** Throws 404. */
+/** Ends a session. Throws 404. */
 export const endOperatorSession = (
   admin: Administration,
   id: string,
   actor: Actor,
 ): Promise<{ readonly id: string }> =>
   admin.write(async (tx) => {
-    if ((await store.dropSessionById(tx, id)) === 0) throw new Failure('not_found')
+    if ((await store.deleteSessionById(tx, id)) === 0) throw new Failure('not_found')
     await recordAudit(tx, { actor, action: 'operator.session_end', target: id }, admin)
     return { id }
   })
@@ -54,11 +54,11 @@ export const endOperatorSession = (
 export function operatorSessionRoutes(admin: Administration, deps: AdminDeps): Route[] {
   const { list, change } = adminOperations(admin, deps)
   return [
-    route('/admin/operator-sessions', { GET: list(operatorSessionRows) }),
+    route('/admin/operator-sessions', { GET: list(operatorSessionTable) }),
     route('/admin/operator-sessions/:id', {
       DELETE: change(
         'none',
-        (within, { params }, { actor }) => endOperatorSession(within, params.id ?? '', actor),
+        (admin, { params }, { actor }) => endOperatorSession(admin, params.id ?? '', actor),
         noContent,
       ),
     }),

@@ -1,4 +1,4 @@
-/** SQL of operators, their one-time links and their sessions. Who may do what is decided above. */
+/** SQL of operators, their one-time links and their sessions. */
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
 import type { SealedColumn } from '../storage/sealed-column.ts'
 import { sql } from '../storage/sql.ts'
@@ -10,9 +10,9 @@ export interface OperatorRow extends Row {
   readonly password: string
   readonly disabled: number
   readonly created_at: number
-  /** Sealed for the row's id; null: no second factor. */
+  /** Encrypted for the row's id; null without a second factor. */
   readonly totp: Uint8Array | null
-  /** Sealed; not confirmed with a code yet. */
+  /** Encrypted; not confirmed with a code yet. */
   readonly totp_pending: Uint8Array | null
   /** The step of the last code that was used. */
   readonly totp_step: number
@@ -20,7 +20,7 @@ export interface OperatorRow extends Row {
 
 export const TOTP_PURPOSE = 'operator-totp'
 
-const sealed = (column: string): SealedColumn => ({
+const encryptedColumn = (column: string): SealedColumn => ({
   purpose: TOTP_PURPOSE,
   table: 'gh_operators',
   column,
@@ -28,12 +28,12 @@ const sealed = (column: string): SealedColumn => ({
   rowOf: ([id]) => String(id),
 })
 
-export const sealedTotp = sealed('totp')
-export const sealedPendingTotp = sealed('totp_pending')
+export const encryptedTotp = encryptedColumn('totp')
+export const encryptedPendingTotp = encryptedColumn('totp_pending')
 
 export const EMAIL_INDEX = 'gh_operators_folded'
 
-const byName = (folded: string) =>
+const byFoldedEmail = (folded: string) =>
   sql`SELECT id, email, folded, password, disabled, created_at, totp, totp_pending, totp_step
     FROM gh_operators WHERE folded = ${folded}`
 
@@ -41,8 +41,9 @@ export const lockOperatorById = (tx: Tx, id: string) =>
   tx.lock<OperatorRow>(sql`SELECT id, email, folded, password, disabled, created_at, totp,
     totp_pending, totp_step FROM gh_operators WHERE id = ${id}`)
 
-export const findOperator = (from: Reader, folded: string) => from.get<OperatorRow>(byName(folded))
-export const lockOperator = (tx: Tx, folded: string) => tx.lock<OperatorRow>(byName(folded))
+export const findOperator = (from: Reader, folded: string) =>
+  from.get<OperatorRow>(byFoldedEmail(folded))
+export const lockOperator = (tx: Tx, folded: string) => tx.lock<OperatorRow>(byFoldedEmail(folded))
 
 type NewOperator = Omit<OperatorRow, 'totp' | 'totp_pending' | 'totp_step'>
 
@@ -59,8 +60,9 @@ export const updateOperator = (
     WHERE id = ${id}`)
 
 export const isEnrolled = async (from: Reader, id: string): Promise<boolean> =>
-  (await from.get(sql`SELECT 1 AS one FROM gh_operators WHERE id = ${id} AND totp IS NOT NULL`)) !==
-  undefined
+  (await from.get(
+    sql`SELECT 1 AS enrolled FROM gh_operators WHERE id = ${id} AND totp IS NOT NULL`,
+  )) !== undefined
 
 export const setPendingTotp = (tx: Tx, id: string, secret: Uint8Array | null) =>
   tx.run(sql`UPDATE gh_operators SET totp_pending = ${secret} WHERE id = ${id}`)
@@ -80,7 +82,7 @@ export async function replaceRecoveryCodes(tx: Tx, id: string, hashes: readonly 
   }
 }
 
-/** Whether the code was there; it is gone. */
+/** Deletes a recovery code; returns false where there is no such code. */
 export const takeRecoveryCode = async (tx: Tx, id: string, hash: Uint8Array): Promise<boolean> =>
   (await tx.run(sql`DELETE FROM gh_operator_recovery_codes
     WHERE operator = ${id} AND hash = ${hash}`)) > 0
@@ -92,7 +94,7 @@ export async function removeTotp(tx: Tx, id: string): Promise<void> {
 
 export interface LinkRow extends Row {
   readonly id: string
-  /** Whose session it opens; null: of nobody yet, to make the first operators. */
+  /** The operator whose session it opens; null for the session that creates operators. */
   readonly operator: string | null
 }
 
@@ -100,33 +102,36 @@ export const insertLink = (tx: Tx, row: LinkRow & { hash: Uint8Array; expires_at
   tx.run(sql`INSERT INTO gh_console_links (hash, id, operator, expires_at)
     VALUES (${row.hash}, ${row.id}, ${row.operator}, ${row.expires_at})`)
 
-/** One of those who come with the same link gets it, and it is gone. */
+/** Deletes a valid link and returns it: of concurrent requests with one link, one gets it. */
 export const takeLink = (tx: Tx, hash: Uint8Array, now: number) =>
   tx.get<LinkRow>(sql`DELETE FROM gh_console_links WHERE hash = ${hash} AND expires_at > ${now}
     RETURNING id, operator`)
 
-export const dropLinks = (tx: Tx, operator: string) =>
+export const deleteLinks = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_links WHERE operator = ${operator}`)
 
-export interface SessionRow extends Row {
+export interface ConsoleSessionRow extends Row {
   readonly operator: string | null
-  /** The link it came from, where it is nobody's. */
+  /** The link that opened a session without an operator. */
   readonly link: string | null
   readonly email: string | null
   readonly id: string
-  /** 0 until the second factor was given or enrolled. */
+  /** 0 until the second factor is verified or enrolled. */
   readonly verified: number
   readonly last_used_at: number
-  /** When it ends unless it is used. */
+  /** The end of the session unless it is used before. */
   readonly expires_at: number
-  /** When it ends in any case. */
+  /** The end of the session in any case. */
   readonly ends_at: number
   readonly customer_no: number
 }
 
 export const insertSession = (
   tx: Tx,
-  row: Pick<SessionRow, 'id' | 'operator' | 'link' | 'verified' | 'expires_at' | 'ends_at'> & {
+  row: Pick<
+    ConsoleSessionRow,
+    'id' | 'operator' | 'link' | 'verified' | 'expires_at' | 'ends_at'
+  > & {
     readonly address: string
     readonly hash: Uint8Array
     readonly created_at: number
@@ -137,29 +142,29 @@ export const insertSession = (
     VALUES (${row.hash}, ${row.id}, ${row.operator}, ${row.link}, ${row.address}, ${row.verified},
             ${row.created_at}, ${row.created_at}, ${row.expires_at}, ${row.ends_at})`)
 
-/** The session goes on; it was used just now. */
+/** Extends a session. */
 export const refreshSession = (
   tx: Tx,
-  { id, expires_at, last_used_at }: Pick<SessionRow, 'id' | 'expires_at' | 'last_used_at'>,
+  { id, expires_at, last_used_at }: Pick<ConsoleSessionRow, 'id' | 'expires_at' | 'last_used_at'>,
 ) =>
   tx.run(sql`UPDATE gh_console_sessions SET expires_at = ${expires_at},
     last_used_at = ${last_used_at} WHERE id = ${id}`)
 
-/** The session is of this operator, verified, and known by another token from now on. */
-export const raiseSession = (tx: Tx, id: string, operator: string, hash: Uint8Array) =>
+/** Makes a session a verified one of the operator, under a new token. */
+export const elevateSession = (tx: Tx, id: string, operator: string, hash: Uint8Array) =>
   tx.run(sql`UPDATE gh_console_sessions SET operator = ${operator}, verified = 1, hash = ${hash}
     WHERE id = ${id}`)
 
-export const dropOtherSessions = (tx: Tx, operator: string, id: string) =>
+export const deleteOtherSessions = (tx: Tx, operator: string, id: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator} AND id <> ${id}`)
 
-/** How many there were. */
-export const dropSessionById = (tx: Tx, id: string) =>
+/** Returns the number of deleted sessions: 0 or 1. */
+export const deleteSessionById = (tx: Tx, id: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE id = ${id}`)
 
-/** A session that is good now, of an operator who is not disabled. */
+/** Returns a session that is not expired and whose operator is not disabled. */
 export const findSession = (from: Reader, hash: Uint8Array, customer: string, now: number) =>
-  from.get<SessionRow>(sql`SELECT s.id, s.operator, s.link, o.email, s.verified,
+  from.get<ConsoleSessionRow>(sql`SELECT s.id, s.operator, s.link, o.email, s.verified,
       s.last_used_at, s.expires_at, s.ends_at, c.no AS customer_no
     FROM gh_console_sessions s
     JOIN gh_customers c ON c.id = ${customer}
@@ -167,16 +172,16 @@ export const findSession = (from: Reader, hash: Uint8Array, customer: string, no
     WHERE s.hash = ${hash} AND s.expires_at > ${now}
       AND (s.operator IS NULL OR o.disabled = 0)`)
 
-/** Ends the session, and gives it where there was one. */
+/** Deletes a session and returns it; undefined where there is none. */
 export const takeSession = (tx: Tx, hash: Uint8Array) =>
-  tx.get<Pick<SessionRow, 'id' | 'operator' | 'link'>>(
+  tx.get<Pick<ConsoleSessionRow, 'id' | 'operator' | 'link'>>(
     sql`DELETE FROM gh_console_sessions WHERE hash = ${hash} RETURNING id, operator, link`,
   )
 
-export const dropSessions = (tx: Tx, operator: string) =>
+export const deleteSessions = (tx: Tx, operator: string) =>
   tx.run(sql`DELETE FROM gh_console_sessions WHERE operator = ${operator}`)
 
-/** Links and sessions that are over. */
+/** Deletes expired links and sessions, and returns their number. */
 export const purgeConsole = (db: Database, now: number): Promise<number> =>
   db.write(
     async (tx) =>

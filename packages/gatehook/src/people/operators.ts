@@ -1,6 +1,6 @@
 /**
- * What is done to operators, the engine's own people (§12.2): made, disabled, given a password or
- * a one-time link. Each act is one transaction with its line in the audit trail.
+ * Administration of operators, the users of the console (§12.2): create, disable, set a password,
+ * create a one-time link. Each change is one transaction that also records its audit row.
  */
 import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
@@ -10,126 +10,125 @@ import { type Read, readMembers, required } from '../kernel/members.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
-import { type Operator, operatorRows } from './collection.ts'
+import { type OperatorJson, operatorTable } from './collection.ts'
+import { hashAccount } from './login.ts'
 import * as store from './operator-store.ts'
 import type { Hasher } from './password.ts'
-import { MIN_LENGTH, newPassword, refuseCommonPassword } from './password-policy.ts'
-import { hintName } from './sign-in.ts'
-import { fold } from './username.ts'
+import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
+import { foldName } from './username.ts'
 
 const EMAIL_MAX = 254
 const TOKEN_BYTES = 32
 const LINK_LIFE_MS = 30 * 60_000
 
-const { toJson: show } = operatorRows
-
-const address: Read<string> = (value, wrong) =>
+const emailAddress: Read<string> = (value, wrong) =>
   typeof value === 'string' && value.length <= EMAIL_MAX && /^[^\s@]+@[^\s@]+$/.test(value)
     ? value
     : wrong('must be an e-mail address')
 
 const password = required(newPassword(MIN_LENGTH.operator))
-const creation = { email: required(address), password }
-const passwordChange = { password }
+const creationMembers = { email: required(emailAddress), password }
+const passwordMembers = { password }
 
 /**
- * From `{email, password}`; `also` runs in the same transaction. Throws 422, 409 `conflict` for an
- * e-mail somebody has.
+ * Creates an operator from `{email, password}`; `work` runs in the same transaction. Throws 422,
+ * 409 `conflict` for an e-mail address in use.
  */
 export async function createOperator(
   admin: Administration,
   hasher: Hasher,
   input: unknown,
   actor: Actor,
-  also?: (tx: Tx, id: string) => Promise<void>,
-): Promise<Operator> {
-  const wish = readMembers(input, creation)
-  await refuseCommonPassword(wish.password, wish.email, '/password')
-  const password = await hasher.hash(wish.password, hintName('operator', wish.email))
+  work?: (tx: Tx, id: string) => Promise<void>,
+): Promise<OperatorJson> {
+  const body = readMembers(input, creationMembers)
+  const { email } = body
+  await rejectCommonPassword(body.password, email, '/password')
+  const password = await hasher.hash(body.password, hashAccount('operator', email))
   const now = admin.clock.now()
   const id = createTimeOrderedId('op_', now, admin.random)
-  const { email } = wish
-  const row = { id, email, folded: fold(email), password, disabled: 0, created_at: now }
+  const row = { id, email, folded: foldName(email), password, disabled: 0, created_at: now }
   try {
     await admin.write(async (tx) => {
       await store.insertOperator(tx, row)
-      const act = { actor, action: 'operator.create', target: id, detail: { email } }
-      await recordAudit(tx, act, admin)
-      await also?.(tx, id)
+      const entry = { actor, action: 'operator.create', target: id, detail: { email } }
+      await recordAudit(tx, entry, admin)
+      await work?.(tx, id)
     })
   } catch (error) {
     if (!(error instanceof ConstraintError) || error.index !== store.EMAIL_INDEX) throw error
     throw new Failure('conflict', `There is an operator ${email} already.`)
   }
-  return show(row)
+  return operatorTable.toJson(row)
 }
 
-/** What all acts on one operator share; throws 404. */
-const acting = (
+/** Runs a change of one operator and records it. Throws 404. */
+const changeOperator = (
   admin: Administration,
   email: string,
   action: string,
   actor: Actor,
-  act: (tx: Tx, row: store.OperatorRow) => Promise<store.OperatorRow>,
-): Promise<Operator> =>
+  change: (tx: Tx, row: store.OperatorRow) => Promise<store.OperatorRow>,
+): Promise<OperatorJson> =>
   admin.write(async (tx) => {
-    const row = await store.lockOperator(tx, fold(email))
+    const row = await store.lockOperator(tx, foldName(email))
     if (!row) throw new Failure('not_found')
-    const after = await act(tx, row)
+    const updatedRow = await change(tx, row)
     await recordAudit(tx, { actor, action, target: row.id }, admin)
-    return show(after)
+    return operatorTable.toJson(updatedRow)
   })
 
-/** Sessions and links end with what opened them. */
-async function shutOut(tx: Tx, { id }: store.OperatorRow): Promise<void> {
-  await store.dropSessions(tx, id)
-  await store.dropLinks(tx, id)
+/** Ends all sessions of an operator and deletes its links. */
+async function endAccess(tx: Tx, { id }: store.OperatorRow): Promise<void> {
+  await store.deleteSessions(tx, id)
+  await store.deleteLinks(tx, id)
 }
 
-/** Throws 404. */
+/** Disables or enables an operator; the sessions of a disabled one end. Throws 404. */
 export const setOperatorDisabled = (
   admin: Administration,
   email: string,
   disabled: boolean,
   actor: Actor,
-): Promise<Operator> => {
+): Promise<OperatorJson> => {
   const action = disabled ? 'operator.disable' : 'operator.enable'
-  return acting(admin, email, action, actor, async (tx, row) => {
-    const after = { ...row, disabled: Number(disabled) }
-    await store.updateOperator(tx, after)
-    if (disabled) await shutOut(tx, row)
-    return after
+  return changeOperator(admin, email, action, actor, async (tx, row) => {
+    const updatedRow = { ...row, disabled: Number(disabled) }
+    await store.updateOperator(tx, updatedRow)
+    if (disabled) await endAccess(tx, row)
+    return updatedRow
   })
 }
 
-/** From `{password}`; the operator's sessions end. Throws 404, 422. */
+/** Sets a password from `{password}`; the operator's sessions end. Throws 404, 422. */
 export async function setOperatorPassword(
   admin: Administration,
   hasher: Hasher,
   email: string,
   input: unknown,
   actor: Actor,
-): Promise<Operator> {
-  const wish = readMembers(input, passwordChange)
-  await refuseCommonPassword(wish.password, email, '/password')
-  if (!(await store.findOperator(admin.db, fold(email)))) throw new Failure('not_found')
-  const password = await hasher.hash(wish.password, hintName('operator', email))
-  return acting(admin, email, 'operator.password', actor, async (tx, row) => {
+): Promise<OperatorJson> {
+  const body = readMembers(input, passwordMembers)
+  await rejectCommonPassword(body.password, email, '/password')
+  if (!(await store.findOperator(admin.db, foldName(email)))) throw new Failure('not_found')
+  const password = await hasher.hash(body.password, hashAccount('operator', email))
+  return changeOperator(admin, email, 'operator.password', actor, async (tx, row) => {
     await store.updateOperator(tx, { ...row, password })
-    await shutOut(tx, row)
+    await endAccess(tx, row)
     return row
   })
 }
 
 export interface ConsoleLink {
-  /** Where it leads; the secret stands in the fragment, which no server is sent. */
+  /** The secret is in the fragment, which browsers do not send to a server. */
   readonly path: string
   readonly expires_at: string
 }
 
 /**
- * A link that opens the console once, within 30 minutes: as the operator named, or, without one,
- * as the operator of the first start. Throws 404, 409 `invalid_state` for a disabled operator.
+ * Creates a link that opens the console once, within 30 minutes, as the operator of `email`.
+ * Without an e-mail address it opens the session that creates the first operators. Throws 404, 409
+ * `invalid_state` for a disabled operator.
  */
 export async function createConsoleLink(
   admin: Administration,
@@ -141,7 +140,7 @@ export async function createConsoleLink(
   const token = admin.random.bytes(TOKEN_BYTES).toString('base64url')
   const expires_at = now + LINK_LIFE_MS
   await admin.write(async (tx) => {
-    const row = email === undefined ? undefined : await store.lockOperator(tx, fold(email))
+    const row = email === undefined ? undefined : await store.lockOperator(tx, foldName(email))
     if (email !== undefined && !row) throw new Failure('not_found')
     if (row && row.disabled !== 0) {
       throw new Failure('invalid_state', 'The operator is disabled.')

@@ -1,20 +1,21 @@
 /**
- * Remembers 16 bits of each password that this process verified or stored, so that the hash queue
- * can prefer a password that is probably correct. A hint never replaces the hash. It lives in
- * memory only, under a key of this process: nothing at rest makes a guess cheaper.
+ * Stores 16 bits of each password that this process verified or stored, so that the hash queue can
+ * prefer a password that is probably correct. A hint never replaces the hash. Hints exist in memory
+ * only, under a key of this process: no stored data makes a guess cheaper.
  */
 
 import { createHmac } from 'node:crypto'
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Random } from '../kernel/random.ts'
 
-/** Accounts; the least recently used one leaves. About 10 MB. */
+/** Accounts; about 10 MB. */
 const HINTS_MAX = 50_000
 const KEY_BYTES = 32
 
 export interface PasswordHints {
+  /** Stores the hint of a password. */
   learn(account: string, password: string): void
-  /** True for the password that was learned last; for another one in 1 of 65,536 cases. */
+  /** Returns true for the last password learned, and for 1 of 65,536 others. */
   isLikely(account: string, password: string): boolean
 }
 

@@ -1,28 +1,28 @@
 /**
- * Rules for new passwords (§3.9): length, no common password, no sign-in name inside. Stored
- * passwords stay valid. The list of common passwords ships in `@zxcvbn-ts/language-common`
- * (MIT); it is loaded when the first password is set, and costs about 1 MB from then on.
+ * Rules for new passwords (§3.9): a minimum length, no common password, no sign-in name inside.
+ * Stored passwords stay valid. The list of common passwords is part of
+ * `@zxcvbn-ts/language-common` (MIT). It is loaded with the first new password, and takes 1 MB.
  */
 import type { FieldError } from '../kernel/failure.ts'
 import { invalidMembers, type Read } from '../kernel/members.ts'
-import { fold, PASSWORD_MAX_BYTES, passwordText } from './username.ts'
+import { foldName, normalizePassword, PASSWORD_MAX_BYTES } from './username.ts'
 
 /** Minimum length in Unicode code points. */
 export const MIN_LENGTH = { person: 8, operator: 12 } as const
 
-/** Shorter passwords are too short for everybody, so the list holds longer ones only. */
+/** The list contains passwords of at least the minimum length of people. */
 const COMMON_PASSWORDS = 10_000
-/** A shorter local part (`al@example.com`) occurs in many good passwords by chance. */
+/** A shorter local part (`al@example.com`) occurs in strong passwords by chance. */
 const LOCAL_PART_MIN = 4
-/** The same for sign-in names. */
+/** A shorter sign-in name does, too. */
 const NAME_MIN = 3
 
-/** A new password of at least `min` characters, as it is hashed. */
+/** Reads a new password of at least `min` characters, in the form that is hashed. */
 export const newPassword =
   (min: number): Read<string> =>
   (value, wrong) => {
     if (typeof value !== 'string') return wrong('must be a string')
-    const text = passwordText(value)
+    const text = normalizePassword(value)
     if (text === undefined) {
       const rule = 'must be valid text without control characters'
       return wrong(`${rule}, at most ${PASSWORD_MAX_BYTES} bytes`)
@@ -39,7 +39,7 @@ async function loadCommonPasswords(): Promise<ReadonlySet<string>> {
   return new Set(usable.slice(0, COMMON_PASSWORDS))
 }
 
-/** Whether the password contains the name, or the local part of an e-mail address. */
+/** Returns whether a password contains the name, or the local part of an e-mail address. */
 function containsName(password: string, name: string): boolean {
   const [local = '', domain] = name.split('@')
   const isLongLocal = domain !== undefined && local.length >= LOCAL_PART_MIN
@@ -49,15 +49,15 @@ function containsName(password: string, name: string): boolean {
   )
 }
 
-/** What is wrong with a new password of this sign-in name; undefined when it may be used. */
-export async function passwordError(
+/** Returns the error of a new password; undefined where it is acceptable. */
+export async function findPasswordError(
   password: string,
   name: string,
   pointer: string,
 ): Promise<FieldError | undefined> {
   const code = 'password_too_common'
-  const folded = fold(password)
-  if (containsName(folded, fold(name))) {
+  const folded = foldName(password)
+  if (containsName(folded, foldName(name))) {
     return { pointer, code, message: 'must not contain the sign-in name' }
   }
   commonPasswords ??= loadCommonPasswords()
@@ -66,12 +66,12 @@ export async function passwordError(
     : undefined
 }
 
-/** Throws `validation_failed` with `passwordError`. */
-export async function refuseCommonPassword(
+/** Throws 422 `validation_failed` for a password that contains the name, or is common. */
+export async function rejectCommonPassword(
   password: string,
   name: string,
   pointer: string,
 ): Promise<void> {
-  const error = await passwordError(password, name, pointer)
+  const error = await findPasswordError(password, name, pointer)
   if (error) throw invalidMembers([error])
 }

@@ -7,9 +7,9 @@ import { createHasher, type Hasher } from './password.ts'
 
 const random = systemRandom()
 const clock = { elapsedMs: () => 0 }
-const turn = { rank: 1, account: 'ada', address: '192.0.2.1' }
+const priority = { rank: 1, account: 'ada', address: '192.0.2.1' }
 const verifyWith = (hasher: Hasher, password: string, stored: string | undefined) =>
-  hasher.inTurn(turn, (verify) => verify(password, stored))
+  hasher.runInTurn(priority, (verifyHash) => verifyHash(password, stored))
 
 test('§3.9 a password is stored as argon2id with 19 MiB, two passes and one lane', async () => {
   const stored = await createHasher({ random, clock }).hash('correct horse', 'ada')
@@ -26,19 +26,16 @@ test('§3.9 a password is stored as argon2id with 19 MiB, two passes and one lan
   assert.equal(derived.toString('base64').replace(/=+$/, ''), hash)
 })
 
-test('the same password is never stored twice the same; only itself verifies', async () => {
+test('a password has a new salt each time, and only the same password verifies', async () => {
   const hasher = createHasher({ random, clock })
-  const [one, other] = [
-    await hasher.hash('correct horse', 'ada'),
-    await hasher.hash('correct horse', 'ada'),
-  ]
-  assert.notEqual(one, other)
-  assert.equal(await verifyWith(hasher, 'correct horse', one), true)
-  assert.equal(await verifyWith(hasher, 'correct horsE', one), false)
-  assert.equal(await verifyWith(hasher, '', one), false)
+  const stored = await hasher.hash('correct horse', 'ada')
+  assert.notEqual(stored, await hasher.hash('correct horse', 'ada'))
+  assert.equal(await verifyWith(hasher, 'correct horse', stored), true)
+  assert.equal(await verifyWith(hasher, 'correct horsE', stored), false)
+  assert.equal(await verifyWith(hasher, '', stored), false)
 })
 
-test('a hash made with other parameters is verified with those', async () => {
+test('a hash with another cost is verified with that cost', async () => {
   const salt = Buffer.alloc(16, 7)
   const parameters = { nonce: salt, parallelism: 1, tagLength: 32, memory: 64, passes: 1 }
   const derived = argon2Sync('argon2id', { ...parameters, message: 'old one' })
@@ -49,26 +46,26 @@ test('a hash made with other parameters is verified with those', async () => {
   assert.equal(await verifyWith(hasher, 'new one', stored), false)
 })
 
-test('nobody’s account verifies nothing, and takes the work of somebody’s', async () => {
-  const hasher = createHasher({ random, clock, atOnce: 1, waitingMax: 0 })
-  const nobodys = verifyWith(hasher, 'correct horse', undefined)
-  await assert.rejects(verifyWith(hasher, 'x', undefined), Failure, 'the one place is taken by it')
-  assert.equal(await nobodys, false)
+test('an unknown account is hashed like an existing one, and never verifies', async () => {
+  const hasher = createHasher({ random, clock, concurrency: 1, maxWaiting: 0 })
+  const unknown = verifyWith(hasher, 'correct horse', undefined)
+  await assert.rejects(verifyWith(hasher, 'x', undefined), Failure, 'it occupies the only thread')
+  assert.equal(await unknown, false)
 })
 
-test('§3.9 at most two are hashed at once, some wait, the rest are told to come back', async () => {
-  const hasher = createHasher({ random, clock, atOnce: 2, waitingMax: 3 })
-  const asked = Array.from({ length: 7 }, () => hasher.hash('correct horse', 'ada'))
-  const settled = await Promise.allSettled(asked)
-  const refused = settled.filter((one) => one.status === 'rejected').map((one) => one.reason)
-  assert.equal(refused.length, 2)
-  for (const failure of refused) {
+test('§3.9 at most two are hashed at once, some wait, and the others are 503', async () => {
+  const hasher = createHasher({ random, clock, concurrency: 2, maxWaiting: 3 })
+  const hashes = Array.from({ length: 7 }, () => hasher.hash('correct horse', 'ada'))
+  const results = await Promise.allSettled(hashes)
+  const failures = results.filter(({ status }) => status === 'rejected')
+  assert.equal(failures.length, 2)
+  for (const { reason: failure } of failures as PromiseRejectedResult[]) {
     assert.deepEqual([failure.code, failure.status], ['overloaded', 503])
     assert.match(failure.headers['retry-after'], /^\d+$/)
   }
   assert.match(
     await hasher.hash('correct horse', 'ada'),
     /^\$argon2id/,
-    'all places are free again',
+    'the threads are free again',
   )
 })

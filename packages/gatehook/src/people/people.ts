@@ -1,8 +1,7 @@
 /**
- * The people of a service: who signs in, who they are, what other rooms ask about them. Without a
- * resource that `.signsIn()` nobody does, and there are no paths for it.
+ * The people of a service: their sign-in, Basic authentication and administration. A service in
+ * which no resource calls `.signsIn()` has no people and none of these paths.
  */
-
 import type { Administration } from '../access/administration.ts'
 import type { CredentialVerifier } from '../access/authenticate.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
@@ -12,35 +11,38 @@ import type { Route } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { createBackgroundTasks } from '../kernel/background.ts'
 import type { Log } from '../kernel/log.ts'
-import type { LookupCache } from '../kernel/lookup-cache.ts'
 import { createLookupCache } from '../kernel/lookup-cache.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
-import type { Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
-import { type Basic, createBasic, type Standing } from './basic.ts'
-import type { ActDeps } from './credential.ts'
+import { type BasicAccount, createBasic } from './basic.ts'
 import type { Devices } from './devices.ts'
+import {
+  createPasswordVerifier,
+  createSignInApi,
+  peopleAccounts,
+  type SignInApi,
+  type VerifyPassword,
+} from './login.ts'
 import type { Hasher } from './password.ts'
-import { type ClaimsHook, type Directory, principalOf, refuseSuspended } from './person.ts'
-import { createQuestions, judging, type Questions } from './questions.ts'
+import { type ClaimsHook, type Directory, toPrincipal } from './person.ts'
+import type { PersonContext } from './person-administration.ts'
 import type { RecognizedClients } from './recognized-clients.ts'
 import { personRoutes, signInRoutes } from './routes.ts'
-import { createJudge, type Judge } from './sign-in.ts'
 import * as store from './store.ts'
-import { createThrottle, purgeThrottle, type Refusal } from './throttle.ts'
+import { createThrottle, purgeThrottle, type ThrottleDeps } from './throttle.ts'
 import { invalidCredentials } from './username.ts'
 
-export interface People extends Questions {
-  /** §3.4. */
-  readonly basic: CredentialVerifier
-  /** Whom a Basic credential proved lately: hashes nothing, asks nobody; throws for others. */
-  readonly known: CredentialVerifier
-  /** What the acts of this room take; undefined where nobody signs in. */
-  readonly acts: ActDeps | undefined
-  /** A row that signs in changed on this node. */
-  readonly forget: (id: number) => void
+export interface People extends SignInApi {
+  /** Verifies Basic credentials (§3.4). */
+  readonly verifyBasic: CredentialVerifier
+  /** Verifies cached Basic credentials only, without hashing a password; rejects all others. */
+  readonly verifyCachedBasic: CredentialVerifier
+  /** The dependencies of the administration of people; undefined where no resource signs in. */
+  readonly context: PersonContext | undefined
+  /** Evicts the cached verifications of a person. */
+  readonly evict: (id: number) => void
   readonly routes: readonly Route[]
   readonly chores: Readonly<Record<string, () => Promise<number>>>
   stop(): Promise<void>
@@ -61,31 +63,39 @@ export interface PeopleDeps {
   readonly claims: ClaimsHook | undefined
   readonly defaultScopes: readonly string[]
   /** `GATEHOOK_BASIC_ALLOWED_CIDRS`. */
-  readonly basicFrom: readonly string[]
+  readonly basicAllowedCidrs: readonly string[]
 }
 
-/** Judges passwords, and tells the trail and the webhooks where somebody is refused (§3.8). */
-export function createSignIn(
-  {
-    admin,
-    vault,
-    hasher,
-    record,
-    directory,
-  }: Pick<PeopleDeps, 'admin' | 'vault' | 'hasher' | 'record' | 'directory'>,
+export type SignInVerifierDeps = Pick<
+  PeopleDeps,
+  'admin' | 'vault' | 'hasher' | 'record' | 'directory'
+>
+
+/** The member of audit rows and events that names the limit. */
+const LIMIT_MEMBER = 'by'
+
+/**
+ * Creates the verifier of the passwords of people and operators. The throttle records each limit
+ * that is reached as an audit row, and as an event of the person's customer (§3.8).
+ */
+export function createSignInVerifier(
+  { admin, vault, hasher, record, directory }: SignInVerifierDeps,
   recognizedClients: RecognizedClients,
-): Judge {
-  const tell = async (tx: Tx, { by, realm, username, address, retryAfterS }: Refusal) => {
+): VerifyPassword {
+  const { db, clock } = admin
+  const report: ThrottleDeps['report'] = async (tx, throttled) => {
+    const { realm, username, address, limit, retryAfterS } = throttled
     const account =
       directory && realm === 'person'
         ? await store.findByName(tx, directory.resource, username)
         : undefined
-    // Names nobody has are not written down: what was typed there may be a password.
-    const target = by === 'address' ? address : account ? String(account.id) : 'unknown'
-    const detail = { by, realm, address, retry_after_s: retryAfterS }
+    // An unknown name is not stored: it may be a password typed into the wrong field.
+    const accountTarget = account ? String(account.id) : 'unknown'
+    const target = limit === 'address' ? address : accountTarget
+    const detail = { [LIMIT_MEMBER]: limit, realm, address, retry_after_s: retryAfterS }
     const actor: Actor = { kind: 'system', id: 'throttle', address }
     await recordAudit(tx, { actor, action: 'login.throttled', target, detail }, admin)
-    if (!account || by !== 'account') return
+    if (!account || limit !== 'account') return
     const object = { id: account.id, username: account.username, ...detail }
     await record(tx, account.scope as Scope, {
       type: 'login.throttled',
@@ -94,82 +104,76 @@ export function createSignIn(
       object: JSON.stringify(object),
     })
   }
-  const { db, clock } = admin
-  const throttle = createThrottle({ db, clock, vault, tell })
-  return createJudge({ vault, clock, hasher, throttle, recognizedClients })
+  const throttle = createThrottle({ db, clock, vault, report })
+  return createPasswordVerifier({ vault, clock, hasher, throttle, recognizedClients })
 }
 
 export function createPeople(
   deps: PeopleDeps,
-  judge: Judge,
+  verifyPassword: VerifyPassword,
   recognizedClients: RecognizedClients,
 ): People {
-  const { db, clock } = deps.admin
+  const { admin, vault, directory, claims } = deps
+  const { db, clock } = admin
   const chores = {
     throttle: () => purgeThrottle(db, clock.now()),
     'recognized clients': () => recognizedClients.purge(),
   }
-  if (!deps.directory) return { ...nobody(), chores }
-  const { directory } = deps
+  if (!directory) return { ...withoutPeople(), chores }
   const background = createBackgroundTasks(deps.log)
   const accounts = createLookupCache({
-    load: async (id: number): Promise<Standing | undefined> => {
+    load: async (id: number): Promise<BasicAccount | undefined> => {
       const row = await store.findById(db, directory.resource, id)
       if (row?.disabled !== 0) return undefined
-      const [principal, check] = [principalOf(row), () => refuseSuspended(row)]
-      return { principal, revision: row.revision, check }
+      const { revision, suspended } = row
+      return { principal: toPrincipal(row), revision, suspended: suspended !== 0 }
     },
     clock,
     runInBackground: (work) => background.add(work, 'looking up a person failed'),
   })
-  const acts: ActDeps = { ...deps, directory, changed: accounts.evict }
-  const asked = createQuestions(deps.admin, acts, judge, deps.claims)
-  const basic = basicOf(deps, accounts, directory, judge)
-  const routeDeps = { ...deps, people: asked, acts }
+  const { hasher, tokens, defaultScopes, devices, list, perform } = deps
+  const context = { directory, hasher, tokens, defaultScopes, evict: accounts.evict }
+  const signInApi = createSignInApi(db, directory, verifyPassword, claims)
+  const basicAccounts = peopleAccounts(db, directory.resource)
+  const basic = createBasic({
+    vault,
+    clock,
+    allowedRanges: deps.basicAllowedCidrs,
+    accounts,
+    signIn: (username, password, address) =>
+      verifyPassword(basicAccounts, username, password, { address }),
+  })
   return {
-    ...asked,
-    basic: basic.verify,
-    known: basic.known,
-    acts,
-    forget: accounts.evict,
-    routes: [...signInRoutes(routeDeps), ...personRoutes(routeDeps)],
+    ...signInApi,
+    verifyBasic: basic.verify,
+    verifyCachedBasic: basic.verifyCached,
+    context,
+    evict: accounts.evict,
+    routes: [
+      ...signInRoutes({ admin, people: signInApi, devices, tokens, verifyPassword, context }),
+      ...personRoutes(admin, context, { list, perform }),
+    ],
     chores,
     stop: background.idle,
   }
 }
 
-function basicOf(
-  { admin, vault, basicFrom }: PeopleDeps,
-  accounts: LookupCache<number, Standing>,
-  { resource }: Directory,
-  judge: Judge,
-): Basic {
-  const how = judging(admin.db, resource)
-  return createBasic({
-    vault,
-    clock: admin.clock,
-    from: basicFrom,
-    accounts,
-    signIn: (username, password, address) => judge(how, username, password, { address }),
-  })
-}
-
-/** Nobody has a password, so none is right. */
-function nobody(): Omit<People, 'chores'> {
-  const refuse = () => {
+/** Returns the interface of a service without people: every password is wrong. */
+function withoutPeople(): Omit<People, 'chores'> {
+  const rejectPassword = () => {
     throw invalidCredentials()
   }
+  const rejectBasic = () => {
+    throw invalidCredentials(BASIC_CHALLENGE)
+  }
   return {
-    signIn: async () => refuse(),
-    confirm: async () => refuse(),
-    person: async () => undefined,
-    changeOwnPassword: async () => refuse(),
-    basic() {
-      throw invalidCredentials(BASIC_CHALLENGE)
-    },
-    known: refuse,
-    acts: undefined,
-    forget: () => undefined,
+    signIn: async () => rejectPassword(),
+    confirm: async () => rejectPassword(),
+    findPerson: async () => undefined,
+    verifyBasic: rejectBasic,
+    verifyCachedBasic: rejectBasic,
+    context: undefined,
+    evict: () => undefined,
     routes: [],
     stop: async () => undefined,
   }

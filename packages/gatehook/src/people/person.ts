@@ -1,9 +1,8 @@
 /**
- * A person: a row that signs in, with what is kept beside it. What is needed of the rows
- * themselves is said here and given by the resource that `.signsIn()` names. Pure.
+ * A person: a row that signs in, with its credential. The resource that `.signsIn()` names provides
+ * its rows as a `Directory`. Pure.
  */
 import { parseRequestRates } from '../access/customers.ts'
-import { Failure } from '../kernel/failure.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { AccountRow, CredentialRow } from './store.ts'
@@ -19,41 +18,42 @@ export interface Person {
   readonly name: string | undefined
   readonly role: string | undefined
   readonly scopes: readonly string[]
-  /** For tokens: `name`, `role`, and what the service's hook adds. */
+  /** The claims of tokens: `name`, `role`, and those of the service's hook. */
   readonly claims: Readonly<Record<string, unknown>>
-  /** What was known when the password was judged; see `People.confirm`. */
+  /** The revision of the credential whose password was verified; see `SignInApi.confirm`. */
   readonly revision: number
 }
 
-export type AnyRow = Readonly<Record<string, unknown>>
+export type DirectoryRow = Readonly<Record<string, unknown>>
 
 /** The rows of the resource whose rows sign in. */
 export interface Directory {
   readonly resource: string
   /** The field that is the sign-in name. */
   readonly username: string
-  /** Its fields: a member of the same name in a body is the row's, too. */
+  /** The fields of the resource: a body's member of that name belongs to the row, too. */
   readonly fields: readonly string[]
-  /** A body's members as a row's values. Throws `validation_failed`. */
-  values(body: AnyRow): AnyRow
-  /** By the resource's own way: checks, references, events. */
-  create(tx: Tx, scope: Scope, values: AnyRow): Promise<AnyRow>
-  find(reader: Reader, scope: Scope, id: number): Promise<AnyRow | undefined>
-  /** Whose row it is: ids of a resource are unique in the installation. */
+  /** Returns a body's members as the values of a row. Throws `validation_failed`. */
+  values(body: DirectoryRow): DirectoryRow
+  /** Creates a row as the resource does: with checks, references and events. */
+  create(tx: Tx, scope: Scope, values: DirectoryRow): Promise<DirectoryRow>
+  find(reader: Reader, scope: Scope, id: number): Promise<DirectoryRow | undefined>
+  /** Returns the scope of a row; ids of a resource are unique in the installation. */
   scopeOf(reader: Reader, id: number): Promise<Scope | undefined>
-  /** The row as callers of the newest version see it. */
-  show(row: AnyRow): AnyRow
+  /** Returns the row in the JSON form of the newest version. */
+  show(row: DirectoryRow): DirectoryRow
 }
 
-/** What a service's own hook says of a person in its tokens (§4.1). */
+/** The hook of a service that adds claims to a person's tokens (§4.1). */
 export type ClaimsHook = (
-  person: Omit<Person, 'claims' | 'revision'> & { readonly row: AnyRow },
+  person: Omit<Person, 'claims' | 'revision'> & { readonly row: DirectoryRow },
 ) => Readonly<Record<string, unknown>>
 
-export const scopesOf = (row: { readonly scopes: string }): readonly string[] =>
+export const parseScopes = (row: { readonly scopes: string }): readonly string[] =>
   JSON.parse(row.scopes) as string[]
 
-export function principalOf(row: AccountRow): Principal {
+/** Returns the principal that Basic authentication yields. */
+export function toPrincipal(row: AccountRow): Principal {
   return {
     customer: row.customer,
     mode: row.mode,
@@ -61,41 +61,39 @@ export function principalOf(row: AccountRow): Principal {
     kind: 'person',
     subject: String(row.id),
     name: row.username,
-    scopes: new Set(scopesOf(row)),
+    scopes: new Set(parseScopes(row)),
     ...parseRequestRates(row.limits),
   }
 }
 
-/** Undefined where the row itself is gone. */
-export async function personOf(
+/** Loads the person of a credential; undefined where the row was deleted. */
+export async function loadPerson(
   reader: Reader,
-  account: CredentialRow,
+  credential: CredentialRow,
   directory: Directory,
   hook: ClaimsHook | undefined,
 ): Promise<Person | undefined> {
-  const scope = account.scope as Scope
-  const row = await directory.find(reader, scope, account.id)
+  const scope = credential.scope as Scope
+  const row = await directory.find(reader, scope, credential.id)
   if (!row) return undefined
   const name = typeof row.name === 'string' ? row.name : undefined
-  const role = account.role ?? undefined
+  const role = credential.role ?? undefined
   const person = {
     scope,
-    customer: account.customer,
-    mode: account.mode,
-    id: account.id,
-    subject: String(account.id),
-    username: account.username,
+    customer: credential.customer,
+    mode: credential.mode,
+    id: credential.id,
+    subject: String(credential.id),
+    username: credential.username,
     name,
     role,
-    scopes: scopesOf(account),
+    scopes: parseScopes(credential),
   }
-  const own = { ...(name !== undefined && { name }), ...(role !== undefined && { role }) }
-  // The hook adds; what the engine says of a person it does not change.
-  const claims = { ...hook?.({ ...person, row }), ...own }
-  return { ...person, claims, revision: account.revision }
-}
-
-/** Throws `customer_suspended`. */
-export function refuseSuspended({ suspended }: Pick<AccountRow, 'suspended'>): void {
-  if (suspended !== 0) throw new Failure('customer_suspended')
+  const claims = {
+    ...hook?.({ ...person, row }),
+    // The hook cannot replace these.
+    ...(name !== undefined && { name }),
+    ...(role !== undefined && { role }),
+  }
+  return { ...person, claims, revision: credential.revision }
 }

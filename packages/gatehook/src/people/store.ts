@@ -1,10 +1,10 @@
-/** SQL of credentials: name, password, role and scopes beside the row that signs in. */
+/** SQL of credentials: sign-in name, password hash, role and scopes of a row that signs in. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
 import { fixed, sql } from '../storage/sql.ts'
 
 export interface CredentialRow extends Row {
   readonly resource: string
-  /** Of the row. */
+  /** The id of the row. */
   readonly id: number
   readonly scope: number
   readonly customer: string
@@ -15,18 +15,18 @@ export interface CredentialRow extends Row {
   readonly role: string | null
   readonly scopes: string
   readonly disabled: number
-  /** Changes with everything that says who the person is and what it may do. */
+  /** Changes with the name, the password, the role, the scopes and `disabled`. */
   readonly revision: number
   readonly created_at: number
 }
 
-/** With what its customer says about it. */
+/** A credential with the columns of its customer. */
 export interface AccountRow extends CredentialRow {
   readonly suspended: number
   readonly limits: string
 }
 
-/** The one unique index a sign-in name can break. */
+/** The unique index of sign-in names. */
 export const USERNAME_INDEX = 'gh_people_folded'
 
 const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.username, p.folded,
@@ -41,13 +41,13 @@ export const findByName = (from: Reader, resource: string, folded: string) =>
 export const findById = (from: Reader, resource: string, id: number) =>
   from.get<AccountRow>(byId([resource, id]))
 
-const one = fixed(
+const credential = fixed(
   `SELECT resource, id, scope, customer, mode, username, folded, password, role, scopes,
    disabled, revision, created_at FROM gh_people WHERE resource = ? AND id = ?`,
 )
 
 export const lockCredential = (tx: Tx, resource: string, id: number) =>
-  tx.lock<CredentialRow>(one([resource, id]))
+  tx.lock<CredentialRow>(credential([resource, id]))
 
 export const insertCredential = (tx: Tx, row: Omit<CredentialRow, 'revision' | 'disabled'>) =>
   tx.run(sql`INSERT INTO gh_people (resource, id, scope, customer, mode, username, folded,
@@ -72,10 +72,10 @@ export const rename = (
     revision = revision + 1
     WHERE resource = ${row.resource} AND id = ${row.id} AND username <> ${row.username}`)
 
-/** How many there were: none, or one. */
+/** Deletes a credential; returns 0 where there is none. */
 export const removeCredential = (tx: Tx, resource: string, id: number) =>
   tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)
 
-/** The id of a customer by its number. */
-export const customerOf = async (from: Reader, no: number): Promise<string | undefined> =>
+/** Returns the id of a customer by its number. */
+export const findCustomerId = async (from: Reader, no: number): Promise<string | undefined> =>
   (await from.get<{ id: string }>(sql`SELECT id FROM gh_customers WHERE no = ${no}`))?.id

@@ -1,11 +1,11 @@
 /**
- * Counts failed passwords (§3.8): 10 per account and 100 per address in a sliding 5 minutes. A
- * client that is known for the account has a count of its own instead, so that others cannot
- * lock it out.
+ * Limits failed passwords (§3.8): 10 per account and 100 per address in a sliding window of 5 min.
+ * A client that the account recognizes has a counter of its own instead: other clients cannot lock
+ * it out.
  *
  * `check` rejects before the password waits for a thread, and counts nothing. `begin` counts the
- * attempt as failed just before it is hashed, in one transaction that waits for its neighbours: no
- * number of concurrent attempts, on any number of nodes, gets more than the limit hashed.
+ * attempt as failed just before it is hashed, in a transaction that locks the counters: concurrent
+ * attempts, on any number of nodes, get at most the limit of passwords hashed.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { addressBlock } from '../kernel/address.ts'
@@ -15,232 +15,261 @@ import type { Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 
-/** The keys of names. */
+/** The purpose of the keys that hash names. */
 export const THROTTLE_PURPOSE = 'throttle'
 
 export const WINDOW_MS = 5 * 60_000
 const LIMITS = { account: 10, address: 100, client: 10 } as const
-/** Instants stored for a subject whose limit does not apply; the oldest leave. */
-const STORED_MAX = 200
+/** Attempts stored for a counter without a limit; the oldest are evicted. */
+const MAX_ATTEMPTS = 200
 
-export interface Who {
-  /** Of people, or of operators: the same name may be both. */
+type CounterKind = keyof typeof LIMITS
+
+/** Identifies an attempt: its account and its client. */
+export interface AttemptIdentity {
+  /** People and operators may have the same name. */
   readonly realm: 'person' | 'operator'
   /** Folded. */
   readonly username: string
   readonly address: string
-  /** `Acquaintance.known`. */
-  readonly known?: string | undefined
+  /** `ClientRecognition.clientKey`. */
+  readonly clientKey?: string | undefined
 }
 
 /** A limit that was reached; reported once until the next attempt is allowed. */
-export interface Refusal extends Omit<Who, 'known'> {
-  readonly by: keyof typeof LIMITS
+export interface ThrottleReport extends Omit<AttemptIdentity, 'clientKey'> {
+  readonly limit: CounterKind
   readonly retryAfterS: number
 }
 
-/** An attempt that counts as failed unless it is reported as succeeded or withdrawn. */
-export interface Attempt {
-  readonly subjects: readonly Subject[]
+/** An attempt that counts as failed until it succeeds or is withdrawn. */
+export interface PasswordAttempt {
+  readonly counters: readonly Counter[]
   readonly at: number
 }
 
-/** What the counts say before an attempt. */
-export interface Standing {
+/** The counters before an attempt. */
+export interface ThrottleStatus {
   /** Recent failures of the account and of the address together. */
   readonly failures: number
-  /** A person's known client used up its own count: it may go on, slowly (`sign-in.ts`). */
+  /** Whether a person's recognized client reached its limit: it is slowed down (`login.ts`). */
   readonly isExhausted: boolean
 }
 
 export interface Throttle {
-  /** Throws `rate_limited` with `Retry-After`. */
-  check(who: Who): Promise<Standing>
-  /** Throws `rate_limited` with `Retry-After`. */
-  begin(who: Who): Promise<Attempt>
+  /** Returns the counters. Throws `rate_limited` with `Retry-After`. */
+  check(identity: AttemptIdentity): Promise<ThrottleStatus>
+  /** Counts an attempt as failed. Throws `rate_limited` with `Retry-After`. */
+  begin(identity: AttemptIdentity): Promise<PasswordAttempt>
   /**
-   * The password was right: the counts of account and client are cleared, the address's loses this
-   * attempt. `also` runs in the same transaction.
+   * Clears the counters of account and client, and removes the attempt from the address's. `work`
+   * runs in the same transaction.
    */
-  succeeded(attempt: Attempt, also?: (tx: Tx) => Promise<void>): Promise<void>
-  /** The password was not verified. */
-  withdrawn(attempt: Attempt): Promise<void>
+  recordSuccess(attempt: PasswordAttempt, work?: (tx: Tx) => Promise<void>): Promise<void>
+  /** Removes an attempt whose password was not verified. */
+  withdraw(attempt: PasswordAttempt): Promise<void>
 }
 
 export interface ThrottleDeps {
   readonly db: Database
   readonly clock: Clock
   readonly vault: Vault
-  /** In the transaction that stores the refusal. */
-  readonly tell: (tx: Tx, refusal: Refusal) => Promise<void>
+  /** Called in the transaction that stores the report. */
+  readonly report: (tx: Tx, report: ThrottleReport) => Promise<void>
 }
 
-interface Subject {
+interface Counter {
   readonly name: string
-  /** Its names under keys of before a rotation of the master secret: they count, too. */
-  readonly older?: readonly string[]
-  readonly by: keyof typeof LIMITS
+  /** Its names under keys from before a rotation of the master secret, which also count. */
+  readonly olderNames?: readonly string[]
+  readonly kind: CounterKind
   readonly limit: number
 }
 
-interface Count extends Row {
+interface CounterRow extends Row {
   readonly attempts: string
   readonly told_until: number
 }
 
-const find = fixed('SELECT attempts, told_until FROM gh_throttle WHERE subject = ?')
-/** The next transaction for the same subject waits here until this one ends. */
-const take = fixed(
+const selectCounter = fixed('SELECT attempts, told_until FROM gh_throttle WHERE subject = ?')
+/** Locks the counter until the transaction ends. */
+const lockCounter = fixed(
   `INSERT INTO gh_throttle (subject, expires_at) VALUES (?, ?)
    ON CONFLICT (subject) DO UPDATE SET expires_at = excluded.expires_at
    RETURNING attempts, told_until`,
 )
-const put = fixed('UPDATE gh_throttle SET attempts = ? WHERE subject = ?')
-const told = fixed('UPDATE gh_throttle SET told_until = ? WHERE subject = ?')
-const clear = fixed('DELETE FROM gh_throttle WHERE subject = ?')
-const purge = fixed('DELETE FROM gh_throttle WHERE expires_at <= ?')
+const updateAttempts = fixed('UPDATE gh_throttle SET attempts = ? WHERE subject = ?')
+const updateReport = fixed('UPDATE gh_throttle SET told_until = ? WHERE subject = ?')
+const deleteCounter = fixed('DELETE FROM gh_throttle WHERE subject = ?')
+const deleteExpired = fixed('DELETE FROM gh_throttle WHERE expires_at <= ?')
 
+/** Deletes counters without recent attempts and returns their number. */
 export const purgeThrottle = (db: Database, nowMs: number): Promise<number> =>
-  db.write((tx) => tx.run(purge([nowMs])))
+  db.write((tx) => tx.run(deleteExpired([nowMs])))
 
-const recent = (row: Count | undefined, now: number): number[] =>
+const recentAttempts = (row: CounterRow | undefined, now: number): number[] =>
   (JSON.parse(row?.attempts ?? '[]') as number[]).filter((at) => at > now - WINDOW_MS)
 
-/** Milliseconds until one more is allowed; 0: now. */
-const waitMs = (attempts: readonly number[], limit: number, now: number): number =>
+/** Returns the milliseconds until the next attempt is allowed. */
+const waitMsOf = (attempts: readonly number[], limit: number, now: number): number =>
   attempts.length < limit ? 0 : attempts[attempts.length - limit]! + WINDOW_MS - now
 
-const refusalOf = ({ known: _, ...who }: Who, { by }: Subject, wait: number): Refusal => ({
-  ...who,
-  by,
-  retryAfterS: Math.max(1, Math.ceil(wait / 1000)),
+const createReport = (
+  { realm, username, address }: AttemptIdentity,
+  { kind }: Counter,
+  waitMs: number,
+): ThrottleReport => ({
+  realm,
+  username,
+  address,
+  limit: kind,
+  retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)),
 })
 
-const rejected = ({ retryAfterS }: Refusal): Failure => tooManyFailures(retryAfterS)
-
+/** Returns the 429 `rate_limited` of too many failed passwords. */
 export const tooManyFailures = (retryAfterS: number): Failure =>
-  new Failure('rate_limited', 'Too many failed attempts. Wait and try again.', {
+  new Failure('rate_limited', 'Too many failed attempts. Wait, then retry.', {
     headers: { 'retry-after': String(retryAfterS) },
   })
 
-/** The attempts of a subject, oldest first: its own, and those under its older names. */
-async function allAttempts(
+/** Returns the attempts of a counter and of its older names, oldest first. */
+async function withOlderAttempts(
   reader: Reader,
-  { older = [] }: Subject,
-  own: readonly number[],
+  { olderNames = [] }: Counter,
+  attempts: readonly number[],
   now: number,
 ): Promise<readonly number[]> {
-  if (older.length === 0) return own
-  const attempts = [...own]
-  for (const name of older) attempts.push(...recent(await reader.get<Count>(find([name])), now))
-  return attempts.sort((a, b) => a - b)
+  if (olderNames.length === 0) return attempts
+  const allAttempts = [...attempts]
+  for (const name of olderNames) {
+    const row = await reader.get<CounterRow>(selectCounter([name]))
+    allAttempts.push(...recentAttempts(row, now))
+  }
+  return allAttempts.sort((a, b) => a - b)
 }
 
-/** Counts the attempt, or gives what refuses it. */
-const count = (
-  { db, tell }: ThrottleDeps,
-  who: Who,
-  subjects: readonly Subject[],
+/** Counts an attempt; returns the report of a limit that rejects it. */
+const countAttempt = (
+  { db, report }: ThrottleDeps,
+  identity: AttemptIdentity,
+  counters: readonly Counter[],
   now: number,
-): Promise<Refusal | undefined> =>
+): Promise<ThrottleReport | undefined> =>
   db.write(async (tx) => {
-    const rows: number[][] = []
-    for (const subject of subjects) {
-      const row = (await tx.get<Count>(take([subject.name, now + WINDOW_MS])))!
-      const attempts = recent(row, now)
-      const all = await allAttempts(tx, subject, attempts, now)
-      const wait = waitMs(all, subject.limit, now)
-      if (wait > 0) {
-        const refusal = refusalOf(who, subject, wait)
-        if (row.told_until <= now) await tell(tx, refusal)
-        await tx.run(told([now + wait, subject.name]))
-        return refusal
+    const attemptsOf: number[][] = []
+    for (const counter of counters) {
+      const row = (await tx.get<CounterRow>(lockCounter([counter.name, now + WINDOW_MS])))!
+      const attempts = recentAttempts(row, now)
+      const allAttempts = await withOlderAttempts(tx, counter, attempts, now)
+      const waitMs = waitMsOf(allAttempts, counter.limit, now)
+      if (waitMs > 0) {
+        const limitReport = createReport(identity, counter, waitMs)
+        if (row.told_until <= now) await report(tx, limitReport)
+        await tx.run(updateReport([now + waitMs, counter.name]))
+        return limitReport
       }
-      rows.push(attempts)
+      attemptsOf.push(attempts)
     }
-    for (const [index, { name }] of subjects.entries()) {
-      await tx.run(put([JSON.stringify([...rows[index]!, now].slice(-STORED_MAX)), name]))
+    for (const [index, { name }] of counters.entries()) {
+      const attempts = [...attemptsOf[index]!, now].slice(-MAX_ATTEMPTS)
+      await tx.run(updateAttempts([JSON.stringify(attempts), name]))
     }
     return undefined
   })
 
-async function takeBack(tx: Tx, { name }: Subject, at: number, now: number): Promise<void> {
-  const attempts = recent(await tx.get<Count>(take([name, now + WINDOW_MS])), now)
-  const place = attempts.indexOf(at)
-  if (place >= 0) attempts.splice(place, 1)
-  await tx.run(put([JSON.stringify(attempts), name]))
+async function removeAttempt(tx: Tx, { name }: Counter, at: number, now: number): Promise<void> {
+  const row = await tx.get<CounterRow>(lockCounter([name, now + WINDOW_MS]))
+  const attempts = recentAttempts(row, now)
+  const index = attempts.indexOf(at)
+  if (index >= 0) attempts.splice(index, 1)
+  await tx.run(updateAttempts([JSON.stringify(attempts), name]))
 }
 
-/** What is counted, in the order in which every transaction takes the rows. */
-function subjectsOf(vault: Vault, { realm, username, address, known }: Who): readonly Subject[] {
-  // What is typed as a name may be a password by mistake: it is not stored in the clear.
-  const nameUnder = (key: KeyObject) =>
+/** Returns the counters of an attempt, in the order in which every transaction locks them. */
+function countersOf(vault: Vault, identity: AttemptIdentity): readonly Counter[] {
+  const { realm, username, address, clientKey } = identity
+  // Users type passwords into the name field by mistake, so names are stored as keyed hashes.
+  const hashName = (key: KeyObject) =>
     `${realm}:${createHmac('sha256', key).update(username).digest('base64url')}`
-  const [name, ...older] = vault.macKeys(THROTTLE_PURPOSE).accepted.map(nameUnder)
-  const ofOthers = (by: 'account' | 'address') => (known === undefined ? LIMITS[by] : Infinity)
-  const ofAccount = { name: name!, older, limit: ofOthers('account') }
-  const account = { ...ofAccount, by: 'account' } as const
-  const block = `address:${addressBlock(address)}`
-  const place = { name: block, by: 'address', limit: ofOthers('address') } as const
-  if (known === undefined) return [account, place]
-  const limit = realm === 'person' ? Infinity : LIMITS.client
-  return [account, place, { name: `client:${known}`, by: 'client', limit }]
+  const [name, ...olderNames] = vault.macKeys(THROTTLE_PURPOSE).accepted.map(hashName)
+  const isRecognized = clientKey !== undefined
+  const accountLimit = isRecognized ? Infinity : LIMITS.account
+  const addressLimit = isRecognized ? Infinity : LIMITS.address
+  const counters: Counter[] = [
+    { name: name!, olderNames, kind: 'account', limit: accountLimit },
+    { name: `address:${addressBlock(address)}`, kind: 'address', limit: addressLimit },
+  ]
+  if (isRecognized) {
+    const limit = realm === 'person' ? Infinity : LIMITS.client
+    counters.push({ name: `client:${clientKey}`, kind: 'client', limit })
+  }
+  return counters
 }
 
-/** Reads the counts; a refusal that is stored already costs no write, however often it is tried. */
-async function read(reader: Reader, who: Who, subjects: readonly Subject[], now: number) {
-  let refusal: Refusal | undefined
+/** Reads the counters; a rejection that is stored already costs no write. */
+async function readCounters(
+  reader: Reader,
+  identity: AttemptIdentity,
+  counters: readonly Counter[],
+  now: number,
+) {
+  let report: ThrottleReport | undefined
   let isReported = false
   let failures = 0
   let isExhausted = false
-  for (const subject of subjects) {
-    const row = await reader.get<Count>(find([subject.name]))
-    const attempts = await allAttempts(reader, subject, recent(row, now), now)
-    const wait = waitMs(attempts, subject.limit, now)
-    if (wait > 0 && !refusal) {
-      refusal = refusalOf(who, subject, wait)
+  for (const counter of counters) {
+    const row = await reader.get<CounterRow>(selectCounter([counter.name]))
+    const attempts = await withOlderAttempts(reader, counter, recentAttempts(row, now), now)
+    const waitMs = waitMsOf(attempts, counter.limit, now)
+    if (waitMs > 0 && !report) {
+      report = createReport(identity, counter, waitMs)
       isReported = row !== undefined && row.told_until > now
     }
-    if (subject.by === 'client') isExhausted = attempts.length >= LIMITS.client
+    if (counter.kind === 'client') isExhausted = attempts.length >= LIMITS.client
     else failures += attempts.length
   }
-  return { refusal, isReported, failures, isExhausted }
+  return { report, isReported, status: { failures, isExhausted } }
 }
 
+/** Creates the throttle of failed passwords. */
 export function createThrottle(deps: ThrottleDeps): Throttle {
   const { db, clock, vault } = deps
-  const begin = async (who: Who): Promise<Attempt> => {
+  const begin = async (identity: AttemptIdentity): Promise<PasswordAttempt> => {
     const at = clock.now()
-    const subjects = subjectsOf(vault, who)
-    const refusal = await count(deps, who, subjects, at)
-    if (refusal) throw rejected(refusal)
-    return { subjects, at }
+    const counters = countersOf(vault, identity)
+    const report = await countAttempt(deps, identity, counters, at)
+    if (report) throw tooManyFailures(report.retryAfterS)
+    return { counters, at }
   }
-  const withdrawn = ({ subjects, at }: Attempt): Promise<void> =>
+  const withdraw = ({ counters, at }: PasswordAttempt): Promise<void> =>
     db.write(async (tx) => {
-      for (const subject of subjects) await takeBack(tx, subject, at, clock.now())
+      for (const counter of counters) await removeAttempt(tx, counter, at, clock.now())
     })
   return {
     begin,
-    withdrawn,
-    async check(who) {
+    withdraw,
+    async check(identity) {
       const now = clock.now()
-      const subjects = subjectsOf(vault, who)
-      const { refusal, isReported, ...standing } = await read(db, who, subjects, now)
-      if (!refusal) return standing
-      if (isReported) throw rejected(refusal)
-      // Stores the refusal; the window may have moved meanwhile.
-      await withdrawn(await begin(who))
-      return standing
+      const counters = countersOf(vault, identity)
+      const { report, isReported, status } = await readCounters(db, identity, counters, now)
+      if (!report) return status
+      if (isReported) throw tooManyFailures(report.retryAfterS)
+      // Stores the report; the window may have moved meanwhile.
+      await withdraw(await begin(identity))
+      return status
     },
-    async succeeded({ subjects, at }, also) {
+    async recordSuccess({ counters, at }, work) {
       await db.write(async (tx) => {
-        for (const subject of subjects) {
-          if (subject.by === 'address') await takeBack(tx, subject, at, clock.now())
-          else
-            for (const name of [subject.name, ...(subject.older ?? [])]) await tx.run(clear([name]))
+        for (const counter of counters) {
+          if (counter.kind === 'address') {
+            await removeAttempt(tx, counter, at, clock.now())
+            continue
+          }
+          for (const name of [counter.name, ...(counter.olderNames ?? [])]) {
+            await tx.run(deleteCounter([name]))
+          }
         }
-        await also?.(tx)
+        await work?.(tx)
       })
     },
   }

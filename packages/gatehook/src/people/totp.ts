@@ -1,6 +1,6 @@
 /**
- * The second factor of operators: time-based codes (RFC 6238, six digits, 30 s) and recovery codes.
- * Pure; what is stored of them is `second-factor.ts`.
+ * Generates and verifies time-based codes (RFC 6238, six digits, 30 s) and recovery codes. Pure;
+ * `second-factor.ts` stores them.
  */
 import { Secret, TOTP } from 'otpauth'
 import type { Random } from '../kernel/random.ts'
@@ -9,28 +9,30 @@ const PERIOD_S = 30
 const DIGITS = 6
 /** RFC 4226 §4 recommends 160 bits. */
 const SECRET_BYTES = 20
-/** Steps before and after the present one whose codes are accepted. */
+/** Steps before and after the current one whose codes are accepted. */
 const WINDOW = 1
-export const RECOVERY_CODES = 10
-/** 160 bits: a plain hash of one cannot be reversed by trying. */
+const RECOVERY_CODES = 10
+/** 160 bits: a plain hash cannot be reversed by brute force. */
 const RECOVERY_BYTES = 20
 
 const totpOf = (secret: string, issuer = '', label = ''): TOTP =>
   new TOTP({ secret: Secret.fromBase32(secret), issuer, label, digits: DIGITS, period: PERIOD_S })
 
-/** A new secret, in base32. */
-export const newTotpSecret = (random: Random): string =>
+/** Returns a new secret in base32. */
+export const generateTotpSecret = (random: Random): string =>
   new Secret({ buffer: new Uint8Array(random.bytes(SECRET_BYTES)).buffer }).base32
 
-/** What authenticator apps read: `otpauth://totp/…`. */
+/** Returns the `otpauth://totp/…` URI that authenticator apps scan. */
 export const totpUri = (secret: string, issuer: string, account: string): string =>
   totpOf(secret, issuer, account).toString()
 
 /**
- * The step (30 s since 1970) whose code was sent; undefined for a wrong code, and for one of
- * `lastStep` or before: a code is accepted once.
+ * Returns the step of a code, in units of 30 s since 1970. Returns undefined for a wrong code, and
+ * for a step up to `lastStep`: a code is accepted once.
+ *
+ * @see RFC 6238 §5.2
  */
-export function stepOfCode(
+export function findCodeStep(
   secret: string,
   code: string,
   nowMs: number,
@@ -43,18 +45,18 @@ export function stepOfCode(
   return step > lastStep ? step : undefined
 }
 
-/** Codes for an operator who has lost the device: eight groups as in `abcd-efgh-…`. */
-export const newRecoveryCodes = (random: Random): string[] =>
+/** Returns codes for an operator who has lost the device: eight groups as in `abcd-efgh-…`. */
+export const generateRecoveryCodes = (random: Random): string[] =>
   Array.from({ length: RECOVERY_CODES }, () => {
     const buffer = new Uint8Array(random.bytes(RECOVERY_BYTES)).buffer
     return new Secret({ buffer }).base32.toLowerCase().match(/.{4}/g)!.join('-')
   })
 
 /**
- * A recovery code as it is hashed; undefined for what cannot be one. Codes were half as long once,
- * and those of that time stay valid.
+ * Returns a recovery code in the form that is hashed; undefined for a malformed code. Older
+ * releases issued codes of half the length, which stay valid.
  */
-export function recoveryText(code: string): string | undefined {
+export function normalizeRecoveryCode(code: string): string | undefined {
   const text = code.toLowerCase().replaceAll(/[\s-]/g, '')
   return /^(?:[a-z2-7]{16}){1,2}$/.test(text) ? text : undefined
 }

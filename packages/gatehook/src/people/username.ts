@@ -1,25 +1,25 @@
-/**
- * Sign-in names and passwords as they are compared. Pure; what they open is said elsewhere.
- */
+/** Normalizes sign-in names and passwords before they are compared or hashed. Pure. */
 import { Failure } from '../kernel/failure.ts'
 
-/** UTF-8 bytes: longer ones only cost time. */
+/** The longest password, in bytes of UTF-8. */
 export const PASSWORD_MAX_BYTES = 1024
 
-/** One form for all spellings of a sign-in name: without case, and composed (Unicode NFC). */
-export const fold = (username: string): string =>
+/** Returns one form for all spellings of a sign-in name: lower case and composed (Unicode NFC). */
+export const foldName = (username: string): string =>
   username.normalize('NFC').toLowerCase().normalize('NFC')
 
 /**
- * The bytes of a password that count: composed, so that the keyboard of another system gives the
- * same (RFC 8265 §4.2). Undefined for what can be nobody's password.
+ * Returns the composed form of a password, which is the same on every keyboard. Returns undefined
+ * for a text that cannot be a password: too long, malformed, or with control characters.
+ *
+ * @see RFC 8265 §4.2
  */
-export function passwordText(password: string): string | undefined {
+export function normalizePassword(password: string): string | undefined {
   if (!password.isWellFormed() || /[\x00-\x1f\x7f]/.test(password)) return undefined
   const text = password.normalize('NFC')
   return Buffer.byteLength(text) <= PASSWORD_MAX_BYTES ? text : undefined
 }
 
-/** One and the same for an unknown name, a wrong password and a disabled account (§3.8). */
+/** Returns the same 401 for an unknown name, a wrong password and a disabled account (§3.8). */
 export const invalidCredentials = (challenge = 'Bearer'): Failure =>
   new Failure('invalid_credentials', undefined, { headers: { 'www-authenticate': challenge } })

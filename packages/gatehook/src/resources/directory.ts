@@ -1,5 +1,5 @@
 /** The rows that sign in, as `people/` asks for them: the resource that `.signsIn()` names. */
-import type { AnyRow, Directory } from '../people/person.ts'
+import type { Directory, DirectoryRow } from '../people/person.ts'
 import { fixed } from '../storage/sql.ts'
 import type { Catalog } from './catalog.ts'
 import { wholeScope } from './ownership.ts'
@@ -31,6 +31,6 @@ export function directoryOf(catalog: Catalog): Directory | undefined {
     async scopeOf(reader, id) {
       return (await reader.get(owner([id])))?.scope
     },
-    show: (row) => JSON.parse(rows.newest.encode(row)) as AnyRow,
+    show: (row) => JSON.parse(rows.newest.encode(row)) as DirectoryRow,
   }
 }

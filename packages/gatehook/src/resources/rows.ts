@@ -65,13 +65,13 @@ export interface Credentials {
    * `fields` of the row changed; `username` is its sign-in name now. Throws `conflict` where
    * another row signs in with it.
    */
-  changed(
+  rename(
     tx: Tx,
     target: CredentialTarget,
     fields: readonly string[],
     username: unknown,
   ): Promise<void>
-  removed(tx: Tx, target: CredentialTarget): Promise<void>
+  remove(tx: Tx, target: CredentialTarget): Promise<void>
 }
 
 export interface RowDeps {
@@ -136,7 +136,7 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
         }
       }
       await store.remove(tx, reach.scope, id)
-      await deps.credentials?.removed(tx, held)
+      await deps.credentials?.remove(tx, held)
       await counted(tx, reach, row, -1)
       await told(tx, reach, eventFor('deleted'), row)
     },
@@ -202,7 +202,7 @@ function stepsOf(definition: Definition, newest: Shape, store: RowStore, deps: R
       checks.rules(after)
       await checks.references(tx, reach, values)
       await checks.unique(() => store.update(tx, reach.scope, row.id as number, values))
-      if (named.length > 0) await credentials?.changed(tx, held, named, after[username!])
+      if (named.length > 0) await credentials?.rename(tx, held, named, after[username!])
       return after
     },
     counted: (tx: Tx, { scope }: RowReach, row: AnyRow, by: 1 | -1) =>

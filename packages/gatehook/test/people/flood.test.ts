@@ -1,48 +1,50 @@
 /**
- * §3.8 simulated: floods of guesses beside correct logins, with counts in memory, a hasher that
- * takes 25 ms of simulated time, and a clock that moves only here. The counts on both databases are
- * `throttle.test.ts`, a flood on a running service is `3-08-floods.test.ts`.
+ * §3.8 simulated: floods of guesses beside correct logins, with counters in memory, a hasher that
+ * takes 25 ms of simulated time, and a clock that only the test advances. `throttle.test.ts` tests
+ * the counters on both databases, `3-08-floods.test.ts` a flood on a running service.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressBlock } from '../../src/kernel/address.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { Vault } from '../../src/kernel/secret.ts'
+import { createPasswordVerifier, hashAccount, type VerifyPassword } from '../../src/people/login.ts'
 import { createHasher, type Hasher } from '../../src/people/password.ts'
 import type { RecognizedClients } from '../../src/people/recognized-clients.ts'
-import { createJudge, hintName, type Judge } from '../../src/people/sign-in.ts'
-import { type Throttle, tooManyFailures, type Who } from '../../src/people/throttle.ts'
+import { type AttemptIdentity, type Throttle, tooManyFailures } from '../../src/people/throttle.ts'
 import { HandClock, random } from '../access/desk.ts'
 
 const HASH_MS = 25
-const AT_ONCE = 2
+const CONCURRENCY = 2
 const MAX_DELAY_MS = 2000
 
-/** The hash of a password here is the password, padded. */
-const derivedOf = (message: string): Buffer => Buffer.from(message.padEnd(32).slice(0, 32))
+/** Returns the hash of a password in this test: the password, padded. */
+const fakeHash = (message: string): Buffer => Buffer.from(message.padEnd(32).slice(0, 32))
 
-/** The counts of §3.8 for less than five minutes: nothing leaves the window. */
+/** The counters of §3.8 for a test of less than five minutes: no attempt leaves the window. */
 function memoryThrottle(): Throttle {
   const failures = new Map<string, number>()
   const countOf = (name: string) => failures.get(name) ?? 0
-  const standing = ({ username, address, known }: Who) => {
-    const [ofAccount, ofAddress] = [countOf(username), countOf(addressBlock(address))]
-    if (known === undefined && (ofAccount >= 10 || ofAddress >= 100)) throw tooManyFailures(300)
-    const isExhausted = known !== undefined && countOf(known) >= 10
-    return { failures: ofAccount + ofAddress, isExhausted }
+  const checkLimits = ({ username, address, clientKey }: AttemptIdentity) => {
+    const [accountCount, addressCount] = [countOf(username), countOf(addressBlock(address))]
+    const isRecognized = clientKey !== undefined
+    if (!isRecognized && (accountCount >= 10 || addressCount >= 100)) throw tooManyFailures(300)
+    const isExhausted = isRecognized && countOf(clientKey) >= 10
+    return { failures: accountCount + addressCount, isExhausted }
   }
   return {
-    check: async (who) => standing(who),
-    async begin(who) {
-      standing(who)
-      const names = [who.username, addressBlock(who.address), who.known ?? 'nothing']
+    check: async (identity) => checkLimits(identity),
+    async begin(identity) {
+      checkLimits(identity)
+      const { username, address, clientKey = 'unrecognized' } = identity
+      const names = [username, addressBlock(address), clientKey]
       for (const name of names) failures.set(name, countOf(name) + 1)
-      return { subjects: names.map((name) => ({ name, by: 'client', limit: 10 })), at: 0 }
+      return { counters: names.map((name) => ({ name, kind: 'client', limit: 10 })), at: 0 }
     },
-    async succeeded({ subjects: [account] }) {
+    async recordSuccess({ counters: [account] }) {
       failures.delete(account!.name)
     },
-    async withdrawn() {},
+    async withdraw() {},
   }
 }
 
@@ -50,29 +52,30 @@ function memoryThrottle(): Throttle {
 const HOME = '203.0.113.1'
 const recognizedClients: RecognizedClients = {
   find: async (_, account, { address }) => ({
-    known: account?.id === 'ada' && address === HOME ? 'ada at home' : undefined,
+    clientKey: account?.id === 'ada' && address === HOME ? 'ada at home' : undefined,
     remember: async () => undefined,
   }),
   purge: async () => 0,
 }
 
-function stage() {
+function openSimulation() {
   const time = new HandClock()
   const { clock } = time
   const vault = new Vault('a master secret of enough characters', random)
   const running = new Map<() => void, number>()
-  const hashed: string[] = []
+  const hashedTexts: string[] = []
   const hasher = createHasher({
     random,
     clock,
-    atOnce: AT_ONCE,
+    concurrency: CONCURRENCY,
     derive: ({ message }) =>
       new Promise((resolve) => {
-        hashed.push(message)
-        running.set(() => resolve(derivedOf(message)), time.realMs + HASH_MS)
+        hashedTexts.push(message)
+        running.set(() => resolve(fakeHash(message)), time.realMs + HASH_MS)
       }),
   })
-  const judge = createJudge({ vault, clock, hasher, throttle: memoryThrottle(), recognizedClients })
+  const throttle = memoryThrottle()
+  const verify = createPasswordVerifier({ vault, clock, hasher, throttle, recognizedClients })
   const pass = async (ms: number) => {
     for (const endMs = time.realMs + ms; time.realMs < endMs; ) {
       await new Promise((resolve) => setImmediate(resolve))
@@ -81,30 +84,34 @@ function stage() {
     }
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { time, hasher, judge, hashed, pass }
+  return { time, hasher, verify, hashedTexts, pass }
 }
 
-/** People whose passwords are `right NAME`, as `gh_people` would have them. */
-async function peopleOf(hasher: Hasher, names: readonly string[], pass: (ms: number) => unknown) {
+/** Returns accounts with the passwords `right NAME`, as `gh_people` stores them. */
+async function createAccounts(
+  hasher: Hasher,
+  names: readonly string[],
+  pass: (ms: number) => unknown,
+) {
   const accounts = new Map<string, { id: string; password: string; disabled: number }>()
   for (const name of names) {
-    const hash = hasher.hash(`right ${name}`, hintName('person', name))
+    const hash = hasher.hash(`right ${name}`, hashAccount('person', name))
     await pass(HASH_MS + 1)
     accounts.set(name, { id: name, password: await hash, disabled: 0 })
   }
   return { realm: 'person' as const, find: async (name: string) => accounts.get(name) }
 }
 
-/** Signs in, and gives how it ended and after how many simulated milliseconds. */
+/** Signs in; returns the outcome and the simulated duration. */
 async function attempt(
-  judge: Judge,
-  how: Parameters<Judge>[0],
+  verify: VerifyPassword,
+  accounts: Parameters<VerifyPassword>[0],
   time: HandClock,
   [name, password, address]: readonly [name: string, password: string, address: string],
 ) {
   const startMs = time.realMs
   try {
-    await judge(how, name, password, { address })
+    await verify(accounts, name, password, { address })
     return { outcome: 'signed in', tookMs: time.realMs - startMs }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
@@ -114,20 +121,20 @@ async function attempt(
 
 interface Flood {
   readonly name: string
-  /** The account and the address of the nth guess. */
+  /** Returns the account and the address of the nth guess. */
   readonly guess: (n: number) => readonly [account: string, address: string]
 }
 
 const floods: readonly Flood[] = [
   { name: 'one account, many addresses', guess: (n) => ['ada', `198.51.${n >> 8}.${n & 255}`] },
-  { name: 'many accounts, one address', guess: (n) => [`nobody ${n}`, '198.51.100.1'] },
+  { name: 'many accounts, one address', guess: (n) => [`unknown ${n}`, '198.51.100.1'] },
   {
     name: 'many accounts, one IPv6 /64',
-    guess: (n) => [`nobody ${n}`, `2001:db8::${n.toString(16)}`],
+    guess: (n) => [`unknown ${n}`, `2001:db8::${n.toString(16)}`],
   },
   {
     name: 'many accounts, many addresses',
-    guess: (n) => [`nobody ${n}`, `198.51.${n >> 8}.${n & 255}`],
+    guess: (n) => [`unknown ${n}`, `198.51.${n >> 8}.${n & 255}`],
   },
   {
     name: 'real accounts, many addresses',
@@ -137,21 +144,21 @@ const floods: readonly Flood[] = [
 
 for (const { name, guess } of floods) {
   test(`a correct login takes at most 2 s beside a flood: ${name}`, async () => {
-    const { time, hasher, judge, pass, hashed } = stage()
+    const { time, hasher, verify, pass, hashedTexts } = openSimulation()
     const names = Array.from({ length: 8 }, (_, n) => `person ${n}`)
-    const how = await peopleOf(hasher, [...names, 'ada'], pass)
+    const accounts = await createAccounts(hasher, [...names, 'ada'], pass)
     const guesses: Promise<{ outcome: string }>[] = []
     const logins: Promise<{ outcome: string; tookMs: number }>[] = []
     for (let n = 0; n < 600; n++) {
       const [account, address] = guess(n)
-      guesses.push(attempt(judge, how, time, [account, `wrong ${n}`, address]))
+      guesses.push(attempt(verify, accounts, time, [account, `wrong ${n}`, address]))
       if (n === 400) {
-        logins.push(attempt(judge, how, time, ['ada', 'right ada', HOME]))
-        // Others come from new addresses; guesses on their own accounts may have locked those.
+        logins.push(attempt(verify, accounts, time, ['ada', 'right ada', HOME]))
+        // The others sign in from new addresses; guesses may have locked their accounts.
         if (name !== 'real accounts, many addresses') {
           for (const [at, person] of names.entries()) {
             const newcomer = [person, `right ${person}`, `203.0.113.${10 + at}`] as const
-            logins.push(attempt(judge, how, time, newcomer))
+            logins.push(attempt(verify, accounts, time, newcomer))
           }
         }
       }
@@ -165,25 +172,25 @@ for (const { name, guess } of floods) {
     const outcomes = new Set((await Promise.all(guesses)).map(({ outcome }) => outcome))
     assert.ok(!outcomes.has('signed in'))
     if (name === 'one account, many addresses') {
-      // Ten, and ten more once the correct login has cleared the account's count.
-      assert.ok(hashed.filter((text) => text.startsWith('wrong')).length <= 20)
+      // Ten, and ten more after the correct login has cleared the account's counter.
+      assert.ok(hashedTexts.filter((text) => text.startsWith('wrong')).length <= 20)
     }
-    if (/one (address|IPv6)/.test(name)) {
-      const count = hashed.filter((text) => text.startsWith('wrong')).length
+    if (name.includes('one address') || name.includes('one IPv6')) {
+      const count = hashedTexts.filter((text) => text.startsWith('wrong')).length
       assert.ok(count <= 100, `${count} guesses were hashed`)
     }
   })
 }
 
-test('an unknown name and a wrong password wait alike', async () => {
-  const { time, hasher, judge, pass } = stage()
-  const how = await peopleOf(hasher, ['ada'], pass)
-  const timesOf = async (name: string, net: number) => {
+test('an unknown name and a wrong password take the same time', async () => {
+  const { time, hasher, verify, pass } = openSimulation()
+  const accounts = await createAccounts(hasher, ['ada'], pass)
+  const attemptAll = async (name: string, net: number) => {
     const all = Array.from({ length: 20 }, (_, n) =>
-      attempt(judge, how, time, [name, `wrong ${n}`, `198.51.${net}.${n}`]),
+      attempt(verify, accounts, time, [name, `wrong ${n}`, `198.51.${net}.${n}`]),
     )
     await pass(3000)
     return (await Promise.all(all)).map(({ outcome, tookMs }) => `${outcome} ${tookMs}`)
   }
-  assert.deepEqual(await timesOf('ada', 0), await timesOf('nobody', 1))
+  assert.deepEqual(await attemptAll('ada', 0), await attemptAll('unknown', 1))
 })

@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { basicOf, mailOf, PASSWORD } from './rig.ts'
 
-test('§12.7 no password, token or cookie is in any line of the log', async (t) => {
+test('§12.7 no log line contains a password, a token or a key', async (t) => {
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
   const config = loadConfig({
@@ -20,8 +20,8 @@ test('§12.7 no password, token or cookie is in any line of the log', async (t) 
   const app = await openApp({ config, service: api, log })
   t.after(() => app.close())
   const caller = { actor: { kind: 'system', id: 'test' } as const, customer: 'default' }
-  const wish = { name: 'k', scopes: ['admin'] }
-  const { key } = await createKey(app.administration, wish, caller)
+  const input = { name: 'k', scopes: ['admin'] }
+  const { key } = await createKey(app.administration, input, caller)
   const send = (method: 'GET' | 'POST', url: string, headers: object, payload?: object) =>
     app.inject({
       method,

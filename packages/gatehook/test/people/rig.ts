@@ -1,4 +1,4 @@
-/** People of a whole app: made by the operator, signed in by password or login. */
+/** Creates the people of a test service, and signs them in with Basic or login. */
 import assert from 'node:assert/strict'
 import type { Caller, Reply, TestApp } from '../../../../test/rig/service.ts'
 
@@ -11,15 +11,15 @@ export const basicOf = (username: string, password: string = PASSWORD) => ({
 export const bearerOf = (token: string) => ({ authorization: `Bearer ${token}` })
 
 export interface Signing {
-  /** Calls with a key of scope `admin`. */
+  /** Sends requests with a key of scope `admin`. */
   readonly operator: Caller
-  /** Calls without a credential. */
+  /** Sends requests without a credential. */
   readonly anybody: Caller
-  /** Makes a person in test mode of the default customer; fails the test where it is refused. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+  /** Creates a person in test mode of the default customer; the test fails if it is rejected. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of any shape
   make(name: string, more?: Record<string, unknown>): Promise<any>
   login(username: string, password?: string): Promise<Reply>
-  /** The access token of a login. */
+  /** Returns the access token of a login. */
   token(username: string, password?: string): Promise<string>
 }
 
@@ -36,14 +36,14 @@ export async function signing(service: TestApp): Promise<Signing> {
     login,
     async make(name, more = {}) {
       const fields = { name, email: mailOf(name), password: PASSWORD, mode: 'test' }
-      const made = await operator.post('/admin/users', { ...fields, ...more })
-      assert.equal(made.status, 201, made.text)
-      return made.body
+      const created = await operator.post('/admin/users', { ...fields, ...more })
+      assert.equal(created.status, 201, created.text)
+      return created.body
     },
     async token(username, password) {
-      const issued = await login(username, password)
-      assert.equal(issued.status, 200, issued.text)
-      return issued.body.access_token
+      const response = await login(username, password)
+      assert.equal(response.status, 200, response.text)
+      return response.body.access_token
     },
   }
 }

@@ -1,13 +1,13 @@
-/** Bodies of the paths where one signs in: strict, and what is wrong with them is 400 (§4.4). */
+/** Reads the bodies of `/auth/*` and of the console's sign-in (§4.4). */
 import { Failure } from '../kernel/failure.ts'
 import { type Members, type Read, readMembers, type ValuesOf } from '../kernel/members.ts'
 
-/** Any text: whether it is right is not told by its form. */
-export const text: Read<string> = (value, wrong) =>
+/** Reads any string: a malformed password is rejected like a wrong one. */
+export const anyText: Read<string> = (value, wrong) =>
   typeof value === 'string' ? value : wrong('must be a string')
 
-/** On `/auth/*` what is missing or mistyped is 400 `invalid_request` (§4.4). */
-export function authMembers<M extends Members>(input: unknown, members: M): ValuesOf<M> {
+/** Returns the members of a body. Throws 400 `invalid_request` for missing or mistyped members. */
+export function readAuthBody<M extends Members>(input: unknown, members: M): ValuesOf<M> {
   try {
     return readMembers(input, members)
   } catch (error) {

@@ -1,0 +1,278 @@
+/**
+ * Login with a name and a password, in the order in which it happens (§3.8, §4.3):
+ *
+ * 1. `login` reads the body of `POST /auth/login` and identifies the client.
+ * 2. The throttle rejects an account or an address with too many failures.
+ * 3. The password waits for a hashing thread. The throttle records the attempt, then it is hashed.
+ * 4. An operator of the console also gives a second factor.
+ * 5. `login` opens a session, records its audit row and returns the tokens.
+ *
+ * Basic credentials, the sign-in page of OAuth and the console share steps 2 to 4.
+ */
+import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Administration } from '../access/administration.ts'
+import { actorOf, recordAudit } from '../audit/store.ts'
+import { type Answer, type Call, json } from '../http/call.ts'
+import { addressBlock } from '../kernel/address.ts'
+import { BoundedMap } from '../kernel/bounded-map.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Failure } from '../kernel/failure.ts'
+import { required } from '../kernel/members.ts'
+import type { Scope } from '../kernel/principal.ts'
+import type { Vault } from '../kernel/secret.ts'
+import type { Reader, Tx } from '../storage/database.ts'
+import { LOGIN_CLIENT_ID, type Tokens } from '../tokens/api.ts'
+import { anyText, readAuthBody } from './auth-body.ts'
+import type { Devices } from './devices.ts'
+import type { Hasher } from './password.ts'
+import { type ClaimsHook, type Directory, loadPerson, type Person } from './person.ts'
+import type { ClientAccount, RecognizedClients, SignInClient } from './recognized-clients.ts'
+import * as store from './store.ts'
+import { type AttemptIdentity, type Throttle, tooManyFailures } from './throttle.ts'
+import { foldName, invalidCredentials, normalizePassword } from './username.ts'
+
+export interface LoginDeps {
+  readonly admin: Administration
+  readonly people: SignInApi
+  readonly devices: Devices
+  readonly tokens: Pick<Tokens, 'openSession'>
+}
+
+const loginMembers = { username: required(anyText), password: required(anyText) }
+
+/** Responses with tokens must not be cached (RFC 6749 §5.1). */
+const noStore = { 'cache-control': 'no-store', pragma: 'no-cache' }
+
+/** Handles `POST /auth/login`. */
+export async function login(
+  call: Call,
+  { admin, people, devices, tokens }: LoginDeps,
+): Promise<Answer> {
+  const { username, password } = readAuthBody(call.body, loginMembers)
+  const person = await people.signIn(username, password, devices.clientOf(call))
+  const session = await tokens.openSession(async (tx, session_id) => {
+    const current = await people.confirm(tx, person)
+    const { scope, customer, mode, subject, name, scopes, claims } = current
+    const actor = actorOf(call, { kind: 'person', id: subject, name })
+    const detail = { session_id, customer, mode }
+    await recordAudit(tx, { actor, action: 'person.login', target: subject, detail }, admin)
+    return { scope, customer, mode, clientId: LOGIN_CLIENT_ID, subject, scopes, claims }
+  })
+  const { customer, mode, subject } = person
+  call.identified = { kind: 'person', subject, clientId: LOGIN_CLIENT_ID, customer, mode }
+  return { ...json(200, session, noStore), secret: true }
+}
+
+/** The sign-in of people, as login, Basic and OAuth use it. */
+export interface SignInApi {
+  /**
+   * Returns the person of a name and a password. Throws `invalid_credentials`, `rate_limited`,
+   * `overloaded`, `customer_suspended`.
+   */
+  signIn(username: string, password: string, client: SignInClient): Promise<Person>
+  /**
+   * Locks a person for the transaction that grants a session or a code. Throws
+   * `invalid_credentials` where password, name, role or scopes changed since `signIn`.
+   */
+  confirm(tx: Tx, person: Pick<Person, 'id' | 'revision'>): Promise<Person>
+  /** Returns a person, and whether its customer is suspended; undefined if deleted or disabled. */
+  findPerson(
+    reader: Reader,
+    scope: Scope,
+    subject: string,
+  ): Promise<(Person & { readonly suspended: boolean }) | undefined>
+}
+
+/** Creates the sign-in of people; `claims` is the hook of the service. */
+export function createSignInApi(
+  db: Administration['db'],
+  directory: Directory,
+  verifyPassword: VerifyPassword,
+  claims: ClaimsHook | undefined,
+): SignInApi {
+  const { resource } = directory
+  const accounts = peopleAccounts(db, resource)
+  return {
+    async signIn(username, password, client) {
+      const account = await verifyPassword(accounts, username, password, client)
+      if (account.suspended !== 0) throw new Failure('customer_suspended')
+      const person = await loadPerson(db, account, directory, claims)
+      if (!person) throw invalidCredentials()
+      return person
+    },
+    async confirm(tx, { id, revision }) {
+      const credential = await store.lockCredential(tx, resource, id)
+      if (credential?.revision !== revision || credential.disabled !== 0) throw invalidCredentials()
+      const person = await loadPerson(tx, credential, directory, claims)
+      if (!person) throw invalidCredentials()
+      return person
+    },
+    async findPerson(reader, scope, subject) {
+      const account = await store.findById(reader, resource, Number(subject))
+      if (account?.disabled !== 0 || account.scope !== scope) return undefined
+      const person = await loadPerson(reader, account, directory, claims)
+      return person && { ...person, suspended: account.suspended !== 0 }
+    },
+  }
+}
+
+export interface StoredAccount extends ClientAccount {
+  readonly disabled: number
+}
+
+/** The accounts against which a password is verified. */
+export interface AccountSource<A extends StoredAccount> {
+  readonly realm: AttemptIdentity['realm']
+  readonly find: (foldedName: string) => Promise<A | undefined>
+  /**
+   * Verifies the second factor. The attempt counts as failed for `invalid_credentials`; for any
+   * other failure it does not count.
+   */
+  readonly verifySecondFactor?: (account: A) => Promise<void>
+}
+
+/** Returns the accounts of people. */
+export const peopleAccounts = (
+  db: Administration['db'],
+  resource: string,
+): AccountSource<store.AccountRow> => ({
+  realm: 'person',
+  find: (foldedName) => store.findByName(db, resource, foldedName),
+})
+
+/**
+ * Returns the account of a name and a password. Throws `rate_limited`, `overloaded`, and the same
+ * `invalid_credentials` for an unknown name, a wrong password and a disabled account.
+ */
+export type VerifyPassword = <A extends StoredAccount>(
+  accounts: AccountSource<A>,
+  username: string,
+  password: string,
+  client: SignInClient,
+) => Promise<A>
+
+export interface PasswordVerifierDeps {
+  readonly vault: Vault
+  readonly clock: Pick<Clock, 'elapsedMs'>
+  readonly hasher: Hasher
+  readonly throttle: Throttle
+  readonly recognizedClients: RecognizedClients
+}
+
+/** Returns the name of an account in the hash queue and in the hints of `Hasher`. */
+export const hashAccount = (realm: AttemptIdentity['realm'], username: string): string =>
+  `${realm}:${foldName(username)}`
+
+const isInvalidCredentials = (error: unknown): boolean =>
+  error instanceof Failure && error.code === 'invalid_credentials'
+
+/** Creates the function that verifies passwords: throttle, hash, second factor. */
+export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPassword {
+  const { vault, hasher, throttle, recognizedClients } = deps
+  const key = vault.key('sign-in')
+  const pendingVerifications = new Map<string, Promise<StoredAccount>>()
+  const slowDown = createSlowdown(deps.clock)
+
+  const verify = async <A extends StoredAccount>(
+    accounts: AccountSource<A>,
+    identity: AttemptIdentity,
+    password: string | undefined,
+    client: SignInClient,
+  ): Promise<A> => {
+    const { realm, username, address } = identity
+    const account = await accounts.find(username)
+    const { clientKey, remember } = await recognizedClients.find(realm, account, client)
+
+    // Throttle: rejects before the password waits for a thread.
+    const attemptIdentity = { realm, username, address, clientKey }
+    const { failures, isExhausted } = await throttle.check(attemptIdentity)
+    if (isExhausted) await slowDown(clientKey!)
+
+    // Hash: also for an unknown name, so that it takes as long.
+    const accountName = hashAccount(realm, username)
+    const isPreferred =
+      (clientKey !== undefined && !isExhausted) ||
+      (password !== undefined && hasher.isLikely(accountName, password))
+    const rank = isPreferred ? 0 : 1 + failures
+    const priority = { rank, account: accountName, address: addressBlock(address) }
+    const { attempt, isCorrect } = await hasher.runInTurn(priority, async (verifyHash) => {
+      const attempt = await throttle.begin(attemptIdentity)
+      try {
+        const isMatch = await verifyHash(password ?? '', account?.password)
+        return { attempt, isCorrect: isMatch && password !== undefined }
+      } catch (error) {
+        await throttle.withdraw(attempt)
+        throw error
+      }
+    })
+    if (!account || !isCorrect || account.disabled !== 0) {
+      throw isExhausted ? tooManyFailures(Math.ceil(SLOWDOWN_MS / 1000)) : invalidCredentials()
+    }
+
+    // Second factor.
+    try {
+      await accounts.verifySecondFactor?.(account)
+    } catch (error) {
+      if (!isInvalidCredentials(error)) await throttle.withdraw(attempt)
+      throw error
+    }
+
+    hasher.learn(accountName, password!)
+    await throttle.recordSuccess(attempt, remember)
+    return account
+  }
+
+  return async <A extends StoredAccount>(
+    accounts: AccountSource<A>,
+    username: string,
+    password: string,
+    client: SignInClient,
+  ): Promise<A> => {
+    const { realm, verifySecondFactor } = accounts
+    const { address, device } = client
+    const identity = { realm, username: foldName(username), address }
+    const text = normalizePassword(password)
+    if (verifySecondFactor) return verify(accounts, identity, text, client)
+    // A program that starts may send the same password many times at once: it is hashed once, and
+    // the other requests do not count as failed attempts meanwhile.
+    const guess = JSON.stringify([realm, identity.username, password, address, device])
+    const guessKey = createHmac('sha256', key).update(guess).digest('latin1')
+    const pending = pendingVerifications.get(guessKey)
+    if (!pending) {
+      const verification = verify(accounts, identity, text, client).finally(() =>
+        pendingVerifications.delete(guessKey),
+      )
+      pendingVerifications.set(guessKey, verification)
+      return verification
+    }
+    try {
+      return (await pending) as A
+    } catch (error) {
+      // Each of the requests counts when the password was wrong.
+      if (isInvalidCredentials(error)) await throttle.begin(identity)
+      throw error
+    }
+  }
+}
+
+/** The interval between two guesses of a recognized client that reached its limit. */
+const SLOWDOWN_MS = 1500
+/** Slowed clients that are stored at one time; the oldest is evicted. */
+const MAX_SLOWED_CLIENTS = 10_000
+
+/**
+ * Slows down a recognized client that reached its limit, instead of locking it out (§3.8): one
+ * guess in 1.5 s, and one that waits. The returned function resolves when the guess may continue,
+ * and throws `rate_limited` for a third one.
+ */
+function createSlowdown(clock: Pick<Clock, 'elapsedMs'>): (clientKey: string) => Promise<void> {
+  const nextGuessMs = new BoundedMap<string, number>(MAX_SLOWED_CLIENTS)
+  return async (clientKey) => {
+    const now = clock.elapsedMs()
+    const atMs = Math.max(nextGuessMs.get(clientKey) ?? 0, now)
+    if (atMs - now > SLOWDOWN_MS) throw tooManyFailures(Math.ceil((atMs - now) / 1000))
+    nextGuessMs.set(clientKey, atMs + SLOWDOWN_MS)
+    if (atMs > now) await sleep(atMs - now)
+  }
+}
