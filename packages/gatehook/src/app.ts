@@ -59,6 +59,7 @@ import type { ServiceDefinition } from './resources/service.ts'
 import { bindRoutes, type Permission, permissionsOf } from './route-table.ts'
 import type { Database } from './storage/database.ts'
 import { openDatabase } from './storage/open.ts'
+import { checkServer } from './storage/server-check.ts'
 import type { ClockKeeper } from './system/clock.ts'
 import type { Tokens } from './tokens/api.ts'
 import { listVersionChanges } from './versions/declaration.ts'
@@ -119,6 +120,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const address = { publicUrl: publicUrlOf(config, config.port) }
   const publicUrl = () => address.publicUrl
   try {
+    if (!options.clock) await checkServer(db, wallClock, log)
     const vault = await openVault(db, config, random)
     return await compose({ ...options, random, clock, vault, db, publicUrl }, address)
   } catch (error) {
@@ -135,7 +137,6 @@ async function compose(
   const foundation: Foundation = { ...base, trail: prepared.trail }
   const { config, log, db } = foundation
   const lifecycle = { isDraining: false }
-
   const secrets = await assembleSecrets(foundation)
   const modules = await composeModules(foundation, prepared)
   const system = assembleSystem(foundation, prepared, {
@@ -152,7 +153,6 @@ async function compose(
   const endpoints = [...bindRoutes(routes), ...declared]
   const server = composeServer(foundation, prepared, modules, endpoints, metrics.observe)
   const work = createBackgroundWork(log, foundation.clock, components)
-
   return {
     db,
     service: prepared.service,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { redactUrl } from './log.ts'
+import { createLog, redactUrl } from './log.ts'
 
 test('the values of secret parameters are removed, in any spelling of their names', () => {
   const cases: [string, string][] = [
@@ -32,4 +32,23 @@ test('the values of body members sent in a URL are removed', () => {
     const mark = secret.slice(0, secret.indexOf('_') + 1)
     assert.equal(redactUrl(`/events/${secret}?at=${secret}`), `/events/${mark}...?at=${mark}...`)
   }
+})
+
+test('a cause is logged with its message and those below it, without the values of a row', () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'info', destination: { write: (line) => lines.push(line) } })
+  const full = Object.assign(new Error('No space left on device'), { code: 'ENOSPC' })
+  const failed = Object.assign(new Error('write failed', { cause: full }), {
+    detail: 'Key (email)=(ada@example.com) already exists.',
+  })
+  log.error({ detail: failed }, 'detail')
+  log.info({ detail: 'a sentence' }, 'detail')
+  const [first, second] = lines.map((line) => JSON.parse(line))
+  assert.equal(first.detail.message, 'write failed')
+  assert.deepEqual(
+    [first.detail.cause.code, first.detail.cause.message],
+    ['ENOSPC', 'No space left on device'],
+  )
+  assert.ok(!lines[0]!.includes('ada@example.com'))
+  assert.equal(second.detail, 'a sentence')
 })

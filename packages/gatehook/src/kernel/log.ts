@@ -34,6 +34,7 @@ export function createLog(options: LogOptions): Log {
       base: null,
       timestamp: (): string => `,"time":"${isoTime(wallClock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
+      serializers: { detail: describeCause },
       redact: {
         paths: REDACTED.flatMap((name) => [name, `*.${name}`, `headers["${name}"]`]),
         censor: '[redacted]',
@@ -41,6 +42,20 @@ export function createLog(options: LogOptions): Log {
     },
     options.destination ?? standardOutput(),
   )
+}
+
+const CAUSES_MAX = 3
+
+/**
+ * Returns an error with its message, which JSON leaves out, and those of its causes. Other members,
+ * which may hold values of a row (PostgreSQL), stay out. Other values are returned as they are.
+ */
+export function describeCause(detail: unknown, depth = 0): unknown {
+  if (!(detail instanceof Error)) return detail
+  const { name, message, stack, cause } = detail
+  const { code } = detail as NodeJS.ErrnoException
+  const hasCause = cause !== undefined && depth < CAUSES_MAX
+  return { name, code, message, stack, ...(hasCause && { cause: describeCause(cause, depth + 1) }) }
 }
 
 /** A busy service writes about 200 lines at once, because each write uses the thread pool. */
