@@ -212,11 +212,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     [
       ['12.1', 'OpenAPI, probes, metrics, `/`.', part('`/docs`')],
       ['12.2', 'Console and portal.', part('the pages; operators and their sessions are built')],
-      [
-        '12.3',
-        'The command line; `--json` everywhere; exit codes.',
-        part('`backup`, `restore`, `move`, `conform`'),
-      ],
+      ['12.3', 'The command line; `--json` everywhere; exit codes.', part('`move`, `conform`')],
       ['12.4', 'The typed client.'],
       ['12.5', '`gatehook conform`.', LATER],
       ['12.6', 'The test clock.'],
