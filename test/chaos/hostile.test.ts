@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { hostile } from '../../packages/gatehook/test/transport/hostile.ts'
-import { answer, receiver } from '../../packages/gatehook/test/transport/receivers.ts'
+import { createReceiver, response } from '../../packages/gatehook/test/transport/receivers.ts'
 import { openHook, pay, register, settled } from '../../packages/gatehook/test/webhooks/hook.ts'
 import { eachService } from '../rig/service.ts'
 
@@ -28,15 +28,15 @@ eachService(
   async (service, t) => {
     const polite = await openHook(t)
     const good = (await register(service, polite)).body
-    const bad: { does: string; gives: number | string; id: string }[] = []
-    for (const { does, gives, behaviour } of hostile) {
-      const { url } = await receiver(t, (socket, _, request) => {
-        if (/gatehook-event: webhook\.ping/i.test(request)) socket.write(answer(''))
+    const bad: { does: string; expected: number | string; id: string }[] = []
+    for (const { does, expected, behaviour } of hostile) {
+      const { url } = await createReceiver(t, (socket, _, request) => {
+        if (/gatehook-event: webhook\.ping/i.test(request)) socket.write(response(''))
         else behaviour(socket)
       })
       const made = await register(service, { url })
       assert.equal(made.status, 201, does)
-      bad.push({ does, gives, id: made.body.id })
+      bad.push({ does, expected, id: made.body.id })
     }
     await service.app.work()
     for (let n = 0; n < EVENTS; n++) await pay(service, n)
@@ -46,15 +46,15 @@ eachService(
       delivered.map(({ state, attempts }) => [state, attempts.length]),
       delivered.map(() => ['delivered', 1]),
     )
-    for (const { does, gives, id } of bad) {
+    for (const { does, expected, id } of bad) {
       const log = await settled(service, id)
       assert.equal(log.length, EVENTS, does)
       for (const { state, attempts } of log) {
-        const wanted = gives === 200 ? ['delivered', 1] : ['exhausted', 2]
+        const wanted = expected === 200 ? ['delivered', 1] : ['exhausted', 2]
         assert.deepEqual([state, attempts.length], wanted, does)
         for (const { status, error, response_body: body } of attempts as Attempt[]) {
-          assert.equal(status, typeof gives === 'number' ? gives : null, does)
-          assert.equal(error === null, typeof gives === 'number', does)
+          assert.equal(status, typeof expected === 'number' ? expected : null, does)
+          assert.equal(error === null, typeof expected === 'number', does)
           assert.ok((body ?? '').length <= 16_384, does)
         }
       }

@@ -16,7 +16,7 @@ import { signingIn } from '../resources/directory.ts'
 import type { EventTypes } from '../resources/event-types.ts'
 import type { Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
-import { lateTransport } from '../transport/late-transport.ts'
+import { createLazyTransport } from '../transport/lazy-transport.ts'
 import type { CurrentScopes } from '../webhooks/authority.ts'
 import { createMakers, type Makers } from '../webhooks/makers.ts'
 import { createPostLimits } from '../webhooks/post-limits.ts'
@@ -43,7 +43,7 @@ export function assembleWebhooks(
 ): Component {
   const { render, newest, versions } = catalog
   const allowPrivate = config.webhookAllowPrivate
-  const transport = lateTransport({
+  const transport = createLazyTransport({
     clock,
     allowPrivate,
     timeoutMs: config.webhookTimeoutMs,

@@ -9,9 +9,9 @@ import { createTimeOrderedId } from '../kernel/id.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import { eventScopesOf } from '../resources/event-types.ts'
-import { targetProblem } from '../transport/address-guard.ts'
 import type { Outcome, Send } from '../transport/attempt.ts'
 import { isDelivered } from '../transport/attempt.ts'
+import { findTargetProblem } from '../transport/target.ts'
 import { borrowKey, customerOptions, nodeOf } from './api.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -32,7 +32,7 @@ export function forwardTarget(text: unknown): string | undefined {
       ? given
       : `http://${given}`
   // The same URLs as for registrations.
-  if (targetProblem(url, true) !== undefined) {
+  if (findTargetProblem(url, true) !== undefined) {
     throw new UsageError(
       `--forward-to "${given}" is no URL to send to; try http://127.0.0.1:3000/webhooks.`,
     )

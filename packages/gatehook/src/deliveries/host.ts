@@ -12,7 +12,7 @@ import { Vault } from '../kernel/secret.ts'
 import { followSecrets, secretKeeper } from '../secrets/keeper.ts'
 import { openDatabase } from '../storage/open.ts'
 import { clockFollower, followClock } from '../system/clock.ts'
-import { lateTransport } from '../transport/late-transport.ts'
+import { createLazyTransport } from '../transport/lazy-transport.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
 import { DeliveryEngine } from './engine.ts'
 import { engineStore } from './engine-store.ts'
@@ -85,7 +85,7 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   const secrets = secretKeeper({ db, clock, vault, configured })
   await secrets.follow()
   const stopSecrets = followSecrets(secrets, log)
-  const transport = lateTransport({ ...settings, clock })
+  const transport = createLazyTransport({ ...settings, clock })
   if (settings.ca !== undefined) await transport.open()
   let wake = (_nos: readonly number[]) => {}
   let nudge = () => {}

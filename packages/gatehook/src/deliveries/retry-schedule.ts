@@ -2,7 +2,7 @@
  * The retry schedule (§9.6): maps the outcome of an attempt to the next state of its delivery and
  * the hold of its endpoint. Pure; time and randomness are arguments.
  */
-import { isDelivered, type Outcome, retryAfterMs } from '../transport/attempt.ts'
+import { isDelivered, type Outcome, parseRetryAfterMs } from '../transport/attempt.ts'
 import type { StoredState } from './delivery.ts'
 
 const HOUR_MS = 3_600_000
@@ -46,7 +46,8 @@ export function decideRetry(
   if (isDelivered(outcome)) return { state: 'delivered', nextAt: null }
   const status = outcome.kind === 'answered' ? outcome.status : undefined
   if (status === GONE) return { state: 'failed', nextAt: null, isGone: true }
-  const retryMs = outcome.kind === 'answered' ? retryAfterMs(outcome.retryAfter, now) : undefined
+  const retryMs =
+    outcome.kind === 'answered' ? parseRetryAfterMs(outcome.retryAfter, now) : undefined
   const defaultMs = status !== undefined && BUSY.has(status) ? DEFAULT_HOLD_MS : undefined
   const holdMs = retryMs === undefined ? defaultMs : Math.min(retryMs, RETRY_AFTER_MAX_MS)
   const hold = holdMs ? { parkedUntil: now + holdMs } : {}

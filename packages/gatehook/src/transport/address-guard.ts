@@ -1,7 +1,4 @@
-/**
- * Which addresses a receiver may have (§9.9): one table, judged on the address dialled. Pure; who
- * looks names up and dials is `transport.ts`.
- */
+/** The table of addresses that receivers must not have (§9.9), applied when one is dialed. Pure. */
 import { BlockList, isIP } from 'node:net'
 
 export type AddressKind =
@@ -21,24 +18,22 @@ export type AddressKind =
   | 'teredo'
   | 'not_an_address'
 
-/**
- * What `GATEHOOK_WEBHOOK_ALLOW_PRIVATE` opens: this machine and this network, nothing that bridges.
- */
+/** `GATEHOOK_WEBHOOK_ALLOW_PRIVATE` allows this machine and its network, but no gateways. */
 const ALLOWED_IN_PRIVATE: ReadonlySet<AddressKind> = new Set(['loopback', 'private', 'shared'])
 
 /**
- * The first range an address lies in decides, so exceptions stand before what holds them. From the
- * IANA registries of special-purpose addresses, and the places where clouds keep their metadata.
+ * The first matching range decides, so exceptions precede the ranges that contain them. From the
+ * IANA registries of special-purpose addresses and the metadata addresses of cloud providers.
  */
-export const REFUSED: readonly (readonly [range: string, kind: AddressKind])[] = [
+export const BLOCKED_RANGES: readonly (readonly [range: string, kind: AddressKind])[] = [
   ['169.254.169.254/32', 'metadata'], // AWS, Google, Azure and most others
   ['169.254.170.0/24', 'metadata'], // credentials of AWS containers
   ['100.100.100.200/32', 'metadata'], // Alibaba, inside the shared space
-  ['168.63.129.16/32', 'metadata'], // Azure's own host, a public address
-  ['192.0.0.192/32', 'metadata'], // Oracle, the old one
+  ['168.63.129.16/32', 'metadata'], // Azure, a public address
+  ['192.0.0.192/32', 'metadata'], // Oracle, former address
   ['fd00:ec2::/32', 'metadata'], // AWS
   ['fd20:ce::/32', 'metadata'], // Google
-  ['0.0.0.0/8', 'unspecified'], // Linux takes 0.0.0.0 for this machine
+  ['0.0.0.0/8', 'unspecified'], // on Linux, 0.0.0.0 is this machine
   ['10.0.0.0/8', 'private'],
   ['100.64.0.0/10', 'shared'], // RFC 6598: carriers, and overlay networks
   ['127.0.0.0/8', 'loopback'],
@@ -56,7 +51,7 @@ export const REFUSED: readonly (readonly [range: string, kind: AddressKind])[] =
   ['240.0.0.0/4', 'reserved'],
   ['::/128', 'unspecified'],
   ['::1/128', 'loopback'],
-  ['::ffff:0:0/96', 'mapped'], // an IPv4 address in disguise: none of ours is written so
+  ['::ffff:0:0/96', 'mapped'], // IPv4 mapped into IPv6
   ['::ffff:0:0:0/96', 'mapped'], // RFC 2765, the same for translators
   ['64:ff9b::/96', 'nat64'],
   ['64:ff9b:1::/48', 'nat64'], // RFC 8215
@@ -67,15 +62,15 @@ export const REFUSED: readonly (readonly [range: string, kind: AddressKind])[] =
   ['3fff::/20', 'documentation'], // RFC 9637
   ['fc00::/7', 'private'], // unique local, RFC 4193
   ['fe80::/10', 'link_local'],
-  ['fec0::/10', 'link_local'], // site-local, RFC 3879: deprecated, not gone
+  ['fec0::/10', 'link_local'], // site-local, deprecated by RFC 3879
   ['ff00::/8', 'multicast'],
-  // Only 2000::/3 is given out for global use.
+  // Only 2000::/3 is assigned for global use.
   ['::/3', 'reserved'],
   ['4000::/2', 'reserved'],
   ['8000::/1', 'reserved'],
 ]
 
-const rows = REFUSED.map(([range, kind]) => {
+const rows = BLOCKED_RANGES.map(([range, kind]) => {
   const [address = '', bits] = range.split('/')
   const family = familyOf(isIP(address))
   const list = new BlockList()
@@ -83,8 +78,8 @@ const rows = REFUSED.map(([range, kind]) => {
   return { list, family, kind }
 })
 
-/** What an address is that nobody outside may make us dial; undefined for a public one. */
-export function addressKind(address: string): AddressKind | undefined {
+/** Returns the kind of a blocked address; undefined for a public one. */
+export function classifyAddress(address: string): AddressKind | undefined {
   const zone = address.indexOf('%')
   const bare = zone < 0 ? address : address.slice(0, zone)
   const version = isIP(bare)
@@ -93,38 +88,12 @@ export function addressKind(address: string): AddressKind | undefined {
   return rows.find((row) => row.family === family && row.list.check(bare, family))?.kind
 }
 
-/** Whether an address may be dialled. Only an address is: a name is looked up first. */
+/** Returns whether an address may be dialed; false for a host name. */
 export function isDialable(address: string, allowPrivate: boolean): boolean {
-  const kind = addressKind(address)
+  const kind = classifyAddress(address)
   return kind === undefined || (allowPrivate && ALLOWED_IN_PRIVATE.has(kind))
 }
 
 function familyOf(version: number): 'ipv4' | 'ipv6' {
   return version === 4 ? 'ipv4' : 'ipv6'
 }
-
-export type TargetProblem = 'invalid' | 'not_https' | 'credentials' | 'fragment' | 'address'
-
-const MAX_URL_CHARACTERS = 2048
-
-/**
- * What is wrong with a receiver's URL as far as it can be seen without asking anybody: `address`
- * for a host that is an address we do not dial, in whatever spelling (`0x7f.1`, `[::ffff:7f00:1]`),
- * or a name that is this machine by definition.
- */
-export function targetProblem(text: string, allowPrivate: boolean): TargetProblem | undefined {
-  const url = text.length <= MAX_URL_CHARACTERS ? URL.parse(text) : null
-  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'invalid'
-  if (url.protocol === 'http:' && !allowPrivate) return 'not_https'
-  // Empty ones (`//@host`) are none to URL.
-  const authority = /^[^:]*:[\\/]*([^\\/?#]*)/.exec(text)?.[1] ?? ''
-  if (authority.includes('@')) return 'credentials'
-  if (text.includes('#')) return 'fragment' // an empty one is none to URL
-  const host = hostOf(url)
-  if (isIP(host) !== 0) return isDialable(host, allowPrivate) ? undefined : 'address'
-  const local = /(^|\.)localhost\.?$/.test(host)
-  return local && !allowPrivate ? 'address' : undefined
-}
-
-/** The host without the brackets of IPv6. */
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isDelivered, type Outcome, retryAfterMs } from './attempt.ts'
+import { isDelivered, type Outcome, parseRetryAfterMs } from './attempt.ts'
 
 const NOW = Date.UTC(2026, 10, 21, 12)
 
-test('Retry-After is whole seconds or an HTTP date, and nothing else', () => {
+test('Retry-After is whole seconds or an HTTP date', () => {
   const cases: readonly (readonly [string | undefined, number | undefined])[] = [
     ['0', 0],
     ['120', 120_000],
     [' 7 ', 7_000],
     ['99999999999', 99_999_999_999_000],
-    ['9'.repeat(400), Number.POSITIVE_INFINITY], // as long as we let it
+    ['9'.repeat(400), Number.POSITIVE_INFINITY], // without an upper bound
     ['Sat, 21 Nov 2026 12:00:30 GMT', 30_000],
     ['Saturday, 21-Nov-26 12:00:30 GMT', 30_000],
     ['Sat Nov 21 12:00:30 2026', 30_000],
-    ['Sat, 21 Nov 2026 11:00:00 GMT', 0], // has passed
+    ['Sat, 21 Nov 2026 11:00:00 GMT', 0], // in the past
     [undefined, undefined],
     ['', undefined],
     ['-1', undefined],
@@ -26,11 +26,11 @@ test('Retry-After is whole seconds or an HTTP date, and nothing else', () => {
     ['Sat, 99 Nov 2026 12:00:30 GMT', undefined],
   ]
   for (const [text, expected] of cases) {
-    assert.equal(retryAfterMs(text, NOW), expected, String(text))
+    assert.equal(parseRetryAfterMs(text, NOW), expected, String(text))
   }
 })
 
-test('delivered is 2xx and nothing else', () => {
+test('a delivered attempt has a 2xx response', () => {
   const of = (status: number): Outcome => ({
     kind: 'answered',
     status,

@@ -1,22 +1,22 @@
 /**
- * One attempt: what is sent and what came of it, as data (§9.5, §9.6). Pure words; the sockets are
- * in `transport.ts`, and what an outcome means for the delivery is the engine's.
+ * The request and the outcome of one attempt, as data (§9.5, §9.6). Pure: `transport.ts` opens the
+ * sockets, and the delivery engine interprets the outcome.
  */
 
 export interface AttemptRequest {
-  /** `http:` or `https:`; judged anew on every attempt. */
+  /** `http:` or `https:`; the transport validates it at every attempt. */
   readonly url: string
   /** The bytes that were signed. */
   readonly body: Uint8Array | string
-  /** Names as they go on the wire. */
+  /** Names as they are sent. */
   readonly headers: Record<string, string>
-  /** For the whole attempt, connecting and the answer's body included; default the transport's. */
+  /** For the whole attempt, from connecting to the end of the body; default: the transport's. */
   readonly timeoutMs?: number | undefined
 }
 
 /**
- * Sends once and always resolves. An aborted `signal` ends it with reason `aborted`: whether the
- * receiver has got it, nobody knows.
+ * Sends one request; always resolves. An aborted `signal` ends the attempt with reason `aborted`,
+ * and the receiver may have received the request.
  */
 export type Send = (request: AttemptRequest, signal?: AbortSignal) => Promise<Outcome>
 
@@ -24,25 +24,25 @@ export interface Answered {
   readonly kind: 'answered'
   /** 200 to 599; redirects are not followed. */
   readonly status: number
-  /** Names in lower case; the first ones where there are many. */
+  /** Names in lower case; headers beyond 4 KiB are dropped. */
   readonly headers: Readonly<Record<string, string>>
   /** The first 16 KiB, as UTF-8. */
   readonly body: string
   readonly durationMs: number
-  /** As the receiver wrote it: seconds or an HTTP date; see `retryAfterMs`. */
+  /** The header as sent: seconds or an HTTP date; see `parseRetryAfterMs`. */
   readonly retryAfter?: string
 }
 
 /**
- * - `timeout`: no whole answer within the time, wherever it was lost.
- * - `dns`: the host has no address.
+ * - `timeout`: no complete response within the time limit.
+ * - `dns`: the host name has no address.
  * - `refused`, `unreachable`: no connection.
- * - `reset`: the connection ended before an answer.
- * - `tls`: no trust in the receiver's certificate, or no TLS there.
- * - `blocked`: the address is one we do not dial (§9.9); no connection was made.
- * - `too_large`: more or longer headers than are read.
- * - `protocol`: not HTTP/1.1 as it is written.
- * - `aborted`: we ended it ourselves.
+ * - `reset`: the connection ended before a response.
+ * - `tls`: the receiver's certificate is not trusted, or the receiver does not use TLS.
+ * - `blocked`: the address is not allowed (§9.9); no connection was opened.
+ * - `too_large`: too many or too long headers.
+ * - `protocol`: the response is not valid HTTP/1.1.
+ * - `aborted`: the sender ended the attempt.
  */
 export type FailureReason =
   | 'timeout'
@@ -59,7 +59,7 @@ export type FailureReason =
 export interface Unanswered {
   readonly kind: 'failed'
   readonly reason: FailureReason
-  /** For the delivery log: coarse, so that it tells nothing of the network we stand in. */
+  /** For the delivery log, which customers read: it reveals nothing about the sender's network. */
   readonly message: string
   readonly durationMs: number
 }
@@ -70,15 +70,18 @@ export const isDelivered = (outcome: Outcome): boolean =>
   outcome.kind === 'answered' && outcome.status >= 200 && outcome.status < 300
 
 /**
- * How long a `Retry-After` asks to wait from `nowMs`, in milliseconds, never below 0; undefined
- * when it is neither whole seconds nor an HTTP date (RFC 9110 §10.2.3). The bound is the caller's.
+ * Parses `Retry-After`.
+ *
+ * @returns Milliseconds to wait from `nowMs`, at least 0 and without an upper bound; undefined for
+ *   text that is neither whole seconds nor an HTTP date.
+ * @see RFC 9110 §10.2.3
  */
-export function retryAfterMs(text: string | undefined, nowMs: number): number | undefined {
+export function parseRetryAfterMs(text: string | undefined, nowMs: number): number | undefined {
   const value = text?.trim() ?? ''
   if (/^\d+$/.test(value)) return Number(value) * 1000
-  // Date.parse takes much that is no HTTP date, `2` and `May` among it.
+  // Date.parse accepts other texts as well, for example `2` and `May`.
   if (!/^[A-Z][a-z]{2,8},? .*(GMT|\d{4})$/.test(value)) return undefined
-  // The form of asctime names no zone; to Date.parse it would be ours.
+  // The asctime format has no zone, and Date.parse would use the local one.
   const atMs = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`)
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs)
 }

@@ -4,12 +4,19 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { guardedLookup, type HostAddress, hostsFile, nameServers } from './resolve-host.ts'
+import {
+  createDnsResolver,
+  createGuardedLookup,
+  type HostAddress,
+  readHostsFile,
+} from './resolve-host.ts'
 
 const A = 1
 const AAAA = 28
 
-/** A name server that knows these; it says of others that there are none (RFC 1035 §4.1). */
+/**
+ * Starts a name server for a zone; other names do not exist (RFC 1035 §4.1). Returns a resolver.
+ */
 async function nameServer(t: TestContext, zone: Readonly<Record<string, readonly string[]>>) {
   const socket = createSocket('udp4')
   socket.on('message', (question, from) => {
@@ -19,13 +26,15 @@ async function nameServer(t: TestContext, zone: Readonly<Record<string, readonly
       labels.push(question.toString('latin1', end + 1, end + 1 + question[end]!))
       end += question[end]! + 1
     }
-    const asked = question.subarray(12, end + 5)
+    const section = question.subarray(12, end + 5)
     const type = question.readUInt16BE(end + 1)
-    const known = zone[labels.join('.')]
-    const answers = (known ?? []).filter((one) => one.includes(':') === (type === AAAA))
+    const zoneAddresses = zone[labels.join('.')]
+    const answers = (zoneAddresses ?? []).filter(
+      (address) => address.includes(':') === (type === AAAA),
+    )
     const head = Buffer.alloc(12)
     question.copy(head, 0, 0, 2)
-    head.writeUInt16BE(known ? 0x8180 : 0x8183, 2)
+    head.writeUInt16BE(zoneAddresses ? 0x8180 : 0x8183, 2)
     head.writeUInt16BE(1, 4)
     head.writeUInt16BE(answers.length, 6)
     const records = answers.map((address) => {
@@ -37,14 +46,14 @@ async function nameServer(t: TestContext, zone: Readonly<Record<string, readonly
       record.writeUInt16BE(data.length, 10)
       return Buffer.concat([record, data])
     })
-    socket.send(Buffer.concat([head, asked, ...records]), from.port, from.address)
+    socket.send(Buffer.concat([head, section, ...records]), from.port, from.address)
   })
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
   t.after(() => socket.close())
-  return nameServers([`127.0.0.1:${socket.address().port}`])
+  return createDnsResolver([`127.0.0.1:${socket.address().port}`])
 }
 
-/** IPv6 ones written in full. */
+/** IPv6 addresses must have all eight groups. */
 const bytesOf = (address: string): Buffer =>
   address.includes(':')
     ? Buffer.from(
@@ -58,7 +67,7 @@ const bytesOf = (address: string): Buffer =>
 
 const six = '2606:4700:0:0:0:0:0:1111'
 
-test('name servers are asked for both families, IPv4 comes first', async (t) => {
+test('name servers are queried for both families; IPv4 addresses come first', async (t) => {
   const resolve = await nameServer(t, {
     'both.test': [six, '192.0.2.1', '192.0.2.2'],
     'six.test': [six],
@@ -71,15 +80,15 @@ test('name servers are asked for both families, IPv4 comes first', async (t) => 
   await assert.rejects(resolve('unknown.test'))
 })
 
-test('a name in the hosts file leads where it says, before a server is asked', async (t) => {
+test('names of the hosts file resolve without a query', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-hosts-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'hosts')
-  const resolve = nameServers(['127.0.0.1:1'], hostsFile(path))
+  const resolve = createDnsResolver(['127.0.0.1:1'], readHostsFile(path))
   await assert.rejects(resolve('inner.test'))
   writeFileSync(
     path,
-    '# ours\n::1 inner.test\n127.0.0.1\tlocalhost Inner.test # here\nnonsense x.test\n',
+    '# comment\n::1 inner.test\n127.0.0.1\tlocalhost Inner.test # here\nnonsense x.test\n',
   )
   const addresses = async (host: string) => (await resolve(host)).map(({ address }) => address)
   assert.deepEqual(await addresses('inner.TEST.'), ['127.0.0.1', '::1'])
@@ -89,32 +98,32 @@ test('a name in the hosts file leads where it says, before a server is asked', a
   assert.deepEqual(await addresses('inner.test'), ['10.0.0.1'])
 })
 
-const code = (lookup: ReturnType<typeof guardedLookup>, all: boolean) =>
+const code = (lookup: ReturnType<typeof createGuardedLookup>, all: boolean) =>
   new Promise((resolve) =>
-    lookup('host.test', { all }, (error, found) =>
-      resolve(error ? (error as NodeJS.ErrnoException).code : found),
+    lookup('host.test', { all }, (error, addresses) =>
+      resolve(error ? (error as NodeJS.ErrnoException).code : addresses),
     ),
   )
 
-test('a lookup gives what may be dialled, and says why there is nothing', async () => {
-  const found = (...addresses: string[]) =>
-    guardedLookup(
+test('a lookup yields allowed addresses only, or the code of a reason', async () => {
+  const lookupOf = (...addresses: string[]) =>
+    createGuardedLookup(
       async () => addresses.map((address): HostAddress => ({ address, family: 4 })),
       (address) => address.startsWith('1.'),
     )
-  const good = found('2.2.2.2', '1.1.1.1', '1.0.0.1')
+  const good = lookupOf('2.2.2.2', '1.1.1.1', '1.0.0.1')
   assert.equal(await code(good, false), '1.1.1.1')
   assert.deepEqual(await code(good, true), [
     { address: '1.1.1.1', family: 4 },
     { address: '1.0.0.1', family: 4 },
   ])
-  assert.equal(await code(found('2.2.2.2'), true), 'GATEHOOK_BLOCKED')
-  assert.equal(await code(found(), true), 'GATEHOOK_DNS')
-  const broken = guardedLookup(
+  assert.equal(await code(lookupOf('2.2.2.2'), true), 'GATEHOOK_BLOCKED')
+  assert.equal(await code(lookupOf(), true), 'GATEHOOK_DNS')
+  const broken = createGuardedLookup(
     () => Promise.reject(new Error('SERVFAIL')),
     () => true,
   )
   assert.equal(await code(broken, true), 'GATEHOOK_DNS')
-  const many = found(...Array.from({ length: 100 }, (_, n) => `1.1.1.${n}`))
+  const many = lookupOf(...Array.from({ length: 100 }, (_, n) => `1.1.1.${n}`))
   assert.equal(((await code(many, true)) as unknown[]).length, 8)
 })

@@ -1,22 +1,45 @@
-/** A receiver's URL taken apart and judged, once for its many attempts. */
+/** Validates and parses the URLs of receivers (§9.9). Pure; addresses are checked when dialed. */
+import { isIP } from 'node:net'
 import { BoundedMap } from '../kernel/bounded-map.ts'
-import { type TargetProblem, targetProblem } from './address-guard.ts'
+import { isDialable } from './address-guard.ts'
 
-export interface Target {
+export type TargetProblem = 'invalid' | 'not_https' | 'credentials' | 'fragment' | 'address'
+
+/** A receiver's URL. */
+export interface WebhookTarget {
   readonly problem: TargetProblem | undefined
   readonly origin: string
   /** With the query. */
   readonly path: string
 }
 
-const TARGETS_MAX = 1_000
+const MAX_URL_CHARACTERS = 2048
+const MAX_CACHED_TARGETS = 1_000
 
-/** What is judged here follows from the text alone; the address is judged when it is dialled. */
-export function targetReader(allowPrivate: boolean): (url: string) => Target {
-  const kept = new BoundedMap<string, Target>(TARGETS_MAX)
+/**
+ * Returns the problem of a receiver's URL, as far as its text shows. `address`: the host is an
+ * address that must not be dialed, in any spelling (`0x7f.1`, `[::ffff:7f00:1]`), or `localhost`.
+ */
+export function findTargetProblem(text: string, allowPrivate: boolean): TargetProblem | undefined {
+  const url = text.length <= MAX_URL_CHARACTERS ? URL.parse(text) : null
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) return 'invalid'
+  if (url.protocol === 'http:' && !allowPrivate) return 'not_https'
+  // `URL` drops empty credentials (`//@host`) and empty fragments, so check the text.
+  const authority = /^[^:]*:[\\/]*([^\\/?#]*)/.exec(text)?.[1] ?? ''
+  if (authority.includes('@')) return 'credentials'
+  if (text.includes('#')) return 'fragment'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(host) !== 0) return isDialable(host, allowPrivate) ? undefined : 'address'
+  const isLocal = /(^|\.)localhost\.?$/.test(host)
+  return isLocal && !allowPrivate ? 'address' : undefined
+}
+
+/** Returns a function that parses a URL; it caches the latest targets. */
+export function createTargetParser(allowPrivate: boolean): (url: string) => WebhookTarget {
+  const targets = new BoundedMap<string, WebhookTarget>(MAX_CACHED_TARGETS)
   return (text) =>
-    kept.getOrCreate(text, () => {
-      const problem = targetProblem(text, allowPrivate)
+    targets.getOrCreate(text, () => {
+      const problem = findTargetProblem(text, allowPrivate)
       const url = problem === undefined ? new URL(text) : undefined
       return { problem, origin: url?.origin ?? '', path: url ? url.pathname + url.search : '' }
     })

@@ -1,122 +1,141 @@
 /**
- * The door to receivers: one POST over a socket whose address was judged when it was dialled, and
- * an answer of which everything is bounded (§9.5, §9.6, §9.9). The only file that opens
- * connections; when to try again is the engine's.
+ * Sends POST requests to receivers. It checks each address when it is dialed and bounds every part
+ * of a response (§9.5, §9.6, §9.9). The only file that opens outbound connections; the delivery
+ * engine schedules retries.
  */
 import { isIP, type Socket } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { buildConnector, Client } from 'undici'
 import type { Clock } from '../kernel/clock.ts'
 import { isDialable } from './address-guard.ts'
-import { guardAnswers } from './answer-bytes.ts'
 import type { Outcome, Send } from './attempt.ts'
-import { type Done, Exchange, failed, type Line, type Result } from './exchange.ts'
-import { keepConnections } from './keep-alive.ts'
-import { guardedLookup, nameServers, type ResolveHost, systemNames } from './resolve-host.ts'
-import { CODE, coded, diagnosis } from './socket-error.ts'
-import { targetReader } from './target.ts'
+import { createConnectionPool } from './connection-pool.ts'
+import {
+  type ClientConnection,
+  type ExchangeResult,
+  failed,
+  type OnExchangeEnd,
+  PostExchange,
+} from './post-exchange.ts'
+import {
+  createDnsResolver,
+  createGuardedLookup,
+  type ResolveHost,
+  resolveBySystem,
+} from './resolve-host.ts'
+import { guardResponses } from './response-guard.ts'
+import { CODE, createCodedError, describeFailure } from './socket-error.ts'
+import { createTargetParser } from './target.ts'
 
 export interface TransportOptions {
   readonly clock: Pick<Clock, 'elapsedMs'>
   /** `GATEHOOK_WEBHOOK_ALLOW_PRIVATE`. */
   readonly allowPrivate: boolean
-  /** `GATEHOOK_WEBHOOK_TIMEOUT_MS`, for attempts that name no other. */
+  /** `GATEHOOK_WEBHOOK_TIMEOUT_MS`, for attempts without a timeout of their own. */
   readonly timeoutMs: number
-  /** PEM of authorities trusted beside the usual ones (`GATEHOOK_WEBHOOK_CA`). */
+  /** PEM of additional trusted authorities (`GATEHOOK_WEBHOOK_CA`). */
   readonly ca?: string | undefined
-  /** Default: the name servers; with `allowPrivate` the system's way. */
+  /** Default: the name servers; with `allowPrivate`, the system's resolver. */
   readonly resolve?: ResolveHost | undefined
 }
 
 export interface Transport {
   readonly send: Send
-  /** Sockets open or being opened, and how many of them wait for a next attempt. */
+  /** Returns the number of open or connecting sockets, and how many of them are idle. */
   connections(): { open: number; idle: number }
-  /** Ends what runs as `aborted`. */
+  /** Ends all attempts as `aborted`. */
   close(): void
 }
 
 export const LIMITS = {
-  /** Of the answer's body, for the log. */
-  keptBodyBytes: 16 * 1024,
-  /** A longer body is cut; the status stands. */
+  /** Bytes of the response body that the outcome contains. */
+  loggedBodyBytes: 16 * 1024,
+  /** A longer response body is cut; its status counts. */
   bodyBytes: 64 * 1024,
   headerBytes: 16 * 1024,
   headerCount: 100,
-  /** Of headers, for the log. */
-  keptHeaderCharacters: 4 * 1024,
-  /** Interim answers (1xx) before the real one. */
-  interimAnswers: 16,
-  /** All bytes of one answer, its framing included. */
-  answerBytes: 256 * 1024,
-  /** Before the next address of the name is tried. */
+  /** Characters of response headers that the outcome contains. */
+  loggedHeaderCharacters: 4 * 1024,
+  /** Interim responses (1xx) before the final one. */
+  interimResponses: 16,
+  /** All bytes of a response, including its framing. */
+  responseBytes: 256 * 1024,
+  /** Time before the next address of the name is tried. */
   addressMs: 2_000,
   idleMs: 10_000,
   maxIdle: 512,
   maxIdlePerOrigin: 128,
 } as const
 
+/**
+ * Creates a transport with its own connection pool.
+ *
+ * @example
+ * const transport = createTransport({ clock: wallClock, allowPrivate: false, timeoutMs: 15_000 })
+ * const outcome = await transport.send({ url, headers, body })
+ */
 export function createTransport(options: TransportOptions): Transport {
   const { clock, allowPrivate } = options
-  const connect = guardedConnector(options)
-  const target = targetReader(allowPrivate)
-  const lines = keepConnections<Line>(
-    (origin) => openLine(origin, connect, (line) => lines.lost(line)),
+  const connect = createGuardedConnector(options)
+  const parseTarget = createTargetParser(allowPrivate)
+  const pool = createConnectionPool<ClientConnection>(
+    (origin) => openConnection(origin, connect, (connection) => pool.onEnded(connection)),
     LIMITS,
   )
 
-  let closed = false
+  let isClosed = false
 
   const send: Send = (request, signal) =>
     new Promise<Outcome>((resolve) => {
       const startedMs = clock.elapsedMs()
-      let line: Line | undefined
-      let [again, ended] = [false, false]
-      const finish = (result: Result) => {
-        if (ended) return
-        ended = true
+      let connection: ClientConnection | undefined
+      let isResent = false
+      let hasEnded = false
+      const finish = (result: ExchangeResult) => {
+        if (hasEnded) return
+        hasEnded = true
         clearTimeout(timer)
         signal?.removeEventListener('abort', abort)
         resolve(outcomeOf(result, Math.round(clock.elapsedMs() - startedMs)))
       }
-      /** The answer came too late or is not wanted: nobody may find its rest on the socket. */
+      /** Drops the connection, so that no later request receives the rest of this response. */
       const stop = (reason: 'timeout' | 'aborted') => {
-        finish(failed(diagnosis(reason)))
-        if (line) lines.drop(line)
+        finish(failed(describeFailure(reason)))
+        if (connection) pool.drop(connection)
       }
       const abort = () => stop('aborted')
       const timer = setTimeout(stop, request.timeoutMs ?? options.timeoutMs, 'timeout')
       signal?.addEventListener('abort', abort)
-      if (closed || signal?.aborted) return abort()
-      const { problem, origin, path } = target(request.url)
-      if (problem) return finish(failed(diagnosis('blocked')))
+      if (isClosed || signal?.aborted) return abort()
+      const { problem, origin, path } = parseTarget(request.url)
+      if (problem) return finish(failed(describeFailure('blocked')))
 
-      const run = (on: Line): void => {
-        line = on
-        new Exchange(on, LIMITS, done).start(path, request)
+      const sendOn = (acquired: ClientConnection): void => {
+        connection = acquired
+        new PostExchange(acquired, LIMITS, onEnd).start(path, request)
       }
-      const done: Done = (on, result, reusable) => {
-        if (reusable) lines.giveBack(on)
-        else lines.drop(on)
+      const onEnd: OnExchangeEnd = (used, result, isReusable) => {
+        if (isReusable) pool.release(used)
+        else pool.drop(used)
         if (result !== 'stale') return finish(result)
-        if (again || ended || closed) return finish(failed(diagnosis('reset')))
-        again = true
-        run(lines.open(origin))
+        if (isResent || hasEnded || isClosed) return finish(failed(describeFailure('reset')))
+        isResent = true
+        sendOn(pool.open(origin))
       }
-      run(lines.take(origin))
+      sendOn(pool.acquire(origin))
     })
 
   return {
     send,
-    connections: () => ({ open: lines.size, idle: lines.idle }),
+    connections: () => ({ open: pool.size, idle: pool.idle }),
     close() {
-      closed = true
-      lines.close()
+      isClosed = true
+      pool.close()
     },
   }
 }
 
-function outcomeOf(result: Result, durationMs: number): Outcome {
+function outcomeOf(result: ExchangeResult, durationMs: number): Outcome {
   if (result.kind === 'failed') return { ...result, durationMs }
   const { kind, status, headers, body } = result
   const retryAfter = headers['retry-after']
@@ -125,17 +144,21 @@ function outcomeOf(result: Result, durationMs: number): Outcome {
 }
 
 type Connect = (
-  to: buildConnector.Options,
+  target: buildConnector.Options,
   callback: (error: Error | null, socket: Socket | null) => void,
 ) => Socket | undefined
 
-function openLine(origin: string, connect: Connect, lost: (line: Line) => void): Line {
+function openConnection(
+  origin: string,
+  connect: Connect,
+  onEnded: (connection: ClientConnection) => void,
+): ClientConnection {
   const client = new Client(origin, {
-    connect: (to, callback) => {
-      line.served = 0
-      line.socket = connect(to, (error, socket) => {
+    connect: (target, callback) => {
+      connection.requestCount = 0
+      connection.socket = connect(target, (error, socket) => {
         if (!socket) return callback(error!, null)
-        line.answers = guardAnswers(socket, LIMITS)
+        connection.guard = guardResponses(socket, LIMITS)
         callback(null, socket)
       })
     },
@@ -143,54 +166,54 @@ function openLine(origin: string, connect: Connect, lost: (line: Line) => void):
     maxHeaderSize: LIMITS.headerBytes,
     keepAliveTimeout: LIMITS.idleMs,
     keepAliveMaxTimeout: LIMITS.idleMs,
-    // One limit for the whole attempt, ours: undici's begin anew with each byte of a trickle.
+    // `send` limits the whole attempt; undici's timeouts restart at every byte.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
-  client.on('disconnect', () => lost(line))
-  const line: Line = {
+  client.on('disconnect', () => onEnded(connection))
+  const connection: ClientConnection = {
     origin,
     client,
-    served: 0,
+    requestCount: 0,
     socket: undefined,
-    answers: undefined,
+    guard: undefined,
     destroy() {
       client.destroy().catch(() => undefined)
-      line.socket?.destroy() // it may still be connecting, of which the client knows nothing
+      connection.socket?.destroy() // the client does not know a socket that is still connecting
     },
   }
-  return line
+  return connection
 }
 
-/** Connects to addresses that may be dialled, and to no other; with TLS it verifies. */
-function guardedConnector({ allowPrivate, ca, resolve }: TransportOptions): Connect {
-  const judge = (address: string) => isDialable(address, allowPrivate)
-  const names = resolve ?? (allowPrivate ? systemNames : nameServers())
+/** Returns a connector that dials allowed addresses only and verifies certificates. */
+function createGuardedConnector({ allowPrivate, ca, resolve }: TransportOptions): Connect {
+  const isAllowed = (address: string) => isDialable(address, allowPrivate)
+  const resolveHost = resolve ?? (allowPrivate ? resolveBySystem : createDnsResolver())
   const authorities = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }
   const dial = buildConnector({
-    lookup: guardedLookup(names, judge),
-    // Read once: for every connection anew it costs milliseconds.
+    lookup: createGuardedLookup(resolveHost, isAllowed),
+    // Created once: it costs milliseconds.
     secureContext: createSecureContext(authorities),
-    rejectUnauthorized: true, // whatever NODE_TLS_REJECT_UNAUTHORIZED says
+    rejectUnauthorized: true, // regardless of NODE_TLS_REJECT_UNAUTHORIZED
     allowH2: false,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: LIMITS.addressMs,
-    timeout: 0, // the attempt has one
-  }) as (...of: Parameters<buildConnector.connector>) => Socket
-  return (to, callback) => {
-    // An address needs no lookup, so nobody would have judged it.
-    if (isIP(to.hostname) !== 0 && !judge(to.hostname)) {
-      queueMicrotask(() => callback(coded(CODE.blocked), null))
+    timeout: 0, // `send` has a timeout
+  }) as (...parameters: Parameters<buildConnector.connector>) => Socket
+  return (target, callback) => {
+    // The lookup does not run for an address, so check it here.
+    if (isIP(target.hostname) !== 0 && !isAllowed(target.hostname)) {
+      queueMicrotask(() => callback(createCodedError(CODE.blocked), null))
       return undefined
     }
-    return dial(to, (...[error, socket]) => {
+    return dial(target, (...[error, socket]) => {
       if (error) return callback(error, null)
-      // Belt and braces: the address that really answers.
-      if (socket.remoteAddress === undefined || judge(socket.remoteAddress)) {
+      // A second check, of the address that accepted the connection.
+      if (socket.remoteAddress === undefined || isAllowed(socket.remoteAddress)) {
         return callback(null, socket)
       }
       socket.destroy()
-      callback(coded(CODE.blocked), null)
+      callback(createCodedError(CODE.blocked), null)
     })
   }
 }

@@ -10,8 +10,8 @@ import { Failure } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
-import { targetProblem } from '../transport/address-guard.ts'
 import type { Outcome, Send, Unanswered } from '../transport/attempt.ts'
+import { findTargetProblem } from '../transport/target.ts'
 
 export interface PostDeps {
   readonly clock: Clock
@@ -67,7 +67,7 @@ export async function verifyReceiver(
   registrationId: string,
   permit: () => Promise<void>,
 ): Promise<void> {
-  if (targetProblem(receiver.url, deps.allowPrivate) === 'address') throw notAllowed()
+  if (findTargetProblem(receiver.url, deps.allowPrivate) === 'address') throw notAllowed()
   await permit()
   const object = JSON.stringify({ id: registrationId, status: 'verifying', url: receiver.url })
   const { outcome } = await postEvent(

@@ -10,7 +10,7 @@ import type { Scope } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Value } from '../storage/database.ts'
-import { type TargetProblem, targetProblem } from '../transport/address-guard.ts'
+import { findTargetProblem, type TargetProblem } from '../transport/target.ts'
 
 export interface Registration {
   readonly no: number
@@ -61,7 +61,7 @@ const sentences: Readonly<Record<TargetProblem, string>> = {
 
 /** Whether a URL leads to this machine or network, as far as its text says. */
 const isNear = (text: string): boolean =>
-  targetProblem(text.replace(/^http:/i, 'https:'), false) === 'address'
+  findTargetProblem(text.replace(/^http:/i, 'https:'), false) === 'address'
 
 /** Text that is a URL. Where it leads is judged when it is verified: another failure. */
 const target =
@@ -70,7 +70,7 @@ const target =
     const text = line(MAX_URL)(value, wrong)
     if (text === undefined) return undefined
     // The URL standard trims and drops white space: what is shown would not be what is called.
-    const problem = /\s/.test(text) ? 'invalid' : targetProblem(text, allowPrivate)
+    const problem = /\s/.test(text) ? 'invalid' : findTargetProblem(text, allowPrivate)
     if (problem === undefined || problem === 'address') return text
     return wrong(problem === 'not_https' && isNear(text) ? DEVELOPMENT : sentences[problem])
   }

@@ -2,77 +2,87 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LIMITS } from '../../src/transport/transport.ts'
-import { answer, receiver, short, transport } from '../transport/receivers.ts'
+import {
+  createReceiver,
+  createTestTransport,
+  response,
+  statusOrReason,
+} from '../transport/receivers.ts'
 
 const at = (address: string) => ({ address, family: address.includes(':') ? 6 : 4 }) as const
 
 test('a name that turns to 127.0.0.1 after it was registered is not dialled', async (t) => {
-  const { port, sockets } = await receiver(t, (socket) => socket.write(answer('')), { tls: 'good' })
+  const { port, sockets } = await createReceiver(t, (socket) => socket.write(response('')), {
+    tls: 'good',
+  })
   let address = '192.0.2.1'
   let asked = 0
   const resolve = async () => {
     asked++
     return [at(address)]
   }
-  const { post } = transport(t, { allowPrivate: false, resolve })
+  const { post } = createTestTransport(t, { allowPrivate: false, resolve })
   for (const turned of ['127.0.0.1', '::1', '::ffff:127.0.0.1', '10.0.0.1', '169.254.169.254']) {
     address = turned
-    assert.equal(short(await post(`https://rebound.test:${port}/`)), 'blocked', turned)
+    assert.equal(statusOrReason(await post(`https://rebound.test:${port}/`)), 'blocked', turned)
   }
   assert.deepEqual([asked, sockets.length], [5, 0])
 })
 
 test('a connection that was good does not vouch for the next one', async (t) => {
-  const { port, sockets } = await receiver(t, (socket) =>
-    socket.end(answer('', 200, ['Connection: close'])),
+  const { port, sockets } = await createReceiver(t, (socket) =>
+    socket.end(response('', 200, ['Connection: close'])),
   )
   const addresses = ['127.0.0.1', '169.254.169.254']
-  const { post } = transport(t, { resolve: async () => [at(addresses.shift()!)] })
+  const { post } = createTestTransport(t, { resolve: async () => [at(addresses.shift()!)] })
   const url = `http://rebound.test:${port}/`
-  assert.deepEqual([short(await post(url)), short(await post(url))], [200, 'blocked'])
+  assert.deepEqual(
+    [statusOrReason(await post(url)), statusOrReason(await post(url))],
+    [200, 'blocked'],
+  )
   assert.equal(sockets.length, 1)
 })
 
 test('of a name with good and bad addresses only the good ones are dialled', async (t) => {
-  const { port, sockets } = await receiver(t, (socket) => socket.write(answer('')))
+  const { port, sockets } = await createReceiver(t, (socket) => socket.write(response('')))
   const resolve = async () => [at('169.254.169.254'), at('::ffff:127.0.0.1'), at('127.0.0.1')]
-  const { post } = transport(t, { resolve })
-  assert.equal(short(await post(`http://mixed.test:${port}/`)), 200)
+  const { post } = createTestTransport(t, { resolve })
+  assert.equal(statusOrReason(await post(`http://mixed.test:${port}/`)), 200)
   assert.equal(sockets.length, 1)
 })
 
 test('an address in the URL needs no lookup and is judged all the same', async (t) => {
-  const { port, sockets } = await receiver(t, (socket) => socket.write(answer('')))
+  const { port, sockets } = await createReceiver(t, (socket) => socket.write(response('')))
   const resolve = () => assert.fail('an address is not looked up')
-  const strict = transport(t, { allowPrivate: false, resolve })
+  const strict = createTestTransport(t, { allowPrivate: false, resolve })
   for (const host of ['127.0.0.1', '127.1', '0x7f.1', '2130706433', '[::1]', '[::ffff:7f00:1]']) {
-    assert.equal(short(await strict.post(`https://${host}:${port}/`)), 'blocked', host)
+    assert.equal(statusOrReason(await strict.post(`https://${host}:${port}/`)), 'blocked', host)
   }
-  assert.equal(short(await strict.post(`http://127.0.0.1:${port}/`)), 'blocked', 'http')
-  const open = transport(t, { resolve })
+  assert.equal(statusOrReason(await strict.post(`http://127.0.0.1:${port}/`)), 'blocked', 'http')
+  const open = createTestTransport(t, { resolve })
   for (const host of ['169.254.169.254', '[fe80::1]', '0.0.0.0', '[::]', '[::ffff:7f00:1]']) {
-    assert.equal(short(await open.post(`http://${host}:${port}/`)), 'blocked', host)
+    assert.equal(statusOrReason(await open.post(`http://${host}:${port}/`)), 'blocked', host)
   }
   assert.equal(sockets.length, 0)
-  assert.equal(short(await open.post(`http://127.1:${port}/`)), 200)
+  assert.equal(statusOrReason(await open.post(`http://127.1:${port}/`)), 200)
 })
 
 test('a redirect to a place nobody may reach is not followed', async (t) => {
-  const inner = await receiver(t, (socket) => socket.write(answer('secret')))
+  const inner = await createReceiver(t, (socket) => socket.write(response('secret')))
   for (const status of [301, 302, 303, 307, 308]) {
-    const { url } = await receiver(t, (socket) =>
-      socket.write(answer('', status, [`Location: ${inner.url}`])),
+    const { url } = await createReceiver(t, (socket) =>
+      socket.write(response('', status, [`Location: ${inner.url}`])),
     )
-    assert.equal(short(await transport(t).post(url)), status)
+    assert.equal(statusOrReason(await createTestTransport(t).post(url)), status)
   }
   assert.equal(inner.sockets.length, 0)
 })
 
 test('of a body 16 KiB are kept, and past 64 KiB the connection ends', async (t) => {
-  const { url, sockets } = await receiver(t, (socket, _, request) =>
-    socket.write(answer('a'.repeat(request.endsWith('more') ? 64 * 1024 + 1 : 64 * 1024))),
+  const { url, sockets } = await createReceiver(t, (socket, _, request) =>
+    socket.write(response('a'.repeat(request.endsWith('more') ? 64 * 1024 + 1 : 64 * 1024))),
   )
-  const { post, connections } = transport(t)
+  const { post, connections } = createTestTransport(t)
   const whole = await post(url, 'whole')
   assert.deepEqual(connections(), { open: 1, idle: 1 })
   const cut = await post(url, 'more')
@@ -87,13 +97,13 @@ test('of a body 16 KiB are kept, and past 64 KiB the connection ends', async (t)
 test('headers are bounded in number and size', async (t) => {
   const lines = (count: number, length: number) =>
     Array.from({ length: count }, (_, n) => `x-${n}: ${'a'.repeat(length)}`)
-  const { url } = await receiver(t, (socket, _, request) => {
+  const { url } = await createReceiver(t, (socket, _, request) => {
     const [count, length] = request.split('\r\n\r\n')[1]!.split('x').map(Number)
-    socket.write(answer('', 200, lines(count!, length!)))
+    socket.write(response('', 200, lines(count!, length!)))
   })
-  const { post } = transport(t)
-  assert.equal(short(await post(url, `${LIMITS.headerCount - 1}x1`)), 200)
-  assert.equal(short(await post(url, `${LIMITS.headerCount}x1`)), 'too_large')
-  assert.equal(short(await post(url, '10x1000')), 200)
-  assert.equal(short(await post(url, '10x2000')), 'too_large')
+  const { post } = createTestTransport(t)
+  assert.equal(statusOrReason(await post(url, `${LIMITS.headerCount - 1}x1`)), 200)
+  assert.equal(statusOrReason(await post(url, `${LIMITS.headerCount}x1`)), 'too_large')
+  assert.equal(statusOrReason(await post(url, '10x1000')), 200)
+  assert.equal(statusOrReason(await post(url, '10x2000')), 'too_large')
 })

@@ -1,8 +1,8 @@
-/** What hostile receivers do with a whole request, and what an attempt is to make of each. */
+/** The behavior of hostile receivers, and the expected outcome of each attempt. */
 import type { Socket } from 'node:net'
-import { answer } from './receivers.ts'
+import { response } from './receivers.ts'
 
-/** Writes `text` again and again, as fast as it is taken. */
+/** Writes `text` repeatedly, as fast as the client reads. */
 function flood(socket: Socket, text: string): void {
   const more = () => {
     while (!socket.destroyed && socket.write(text)) {}
@@ -11,7 +11,7 @@ function flood(socket: Socket, text: string): void {
   more()
 }
 
-/** Writes one byte at a time, and never enough. */
+/** Writes a byte every 10 ms, without end. */
 function trickle(socket: Socket, byte: string): void {
   const timer = setInterval(() => socket.write(byte), 10)
   socket.on('close', () => clearInterval(timer))
@@ -20,20 +20,22 @@ function trickle(socket: Socket, byte: string): void {
 export interface Hostile {
   readonly does: string
   readonly behaviour: (socket: Socket) => void
-  readonly gives: number | string
-  /** Of the kept body; undefined: it is not looked at. */
-  readonly kept?: number
-  readonly brief?: boolean
+  /** The expected status, or the reason of the failure. */
+  readonly expected: number | string
+  /** The expected length of the logged body. */
+  readonly loggedLength?: number
+  /** With a timeout of 150 ms. */
+  readonly isShort?: boolean
 }
 
 const head = (lines: readonly string[]) => ['HTTP/1.1 200 OK', ...lines, '', ''].join('\r\n')
 
 export const hostile: readonly Hostile[] = [
-  { does: 'accepts and says nothing', behaviour: () => {}, gives: 'timeout', brief: true },
+  { does: 'accepts and sends nothing', behaviour: () => {}, expected: 'timeout', isShort: true },
   {
     does: 'sends its status line byte by byte',
     behaviour: (socket) => trickle(socket, 'H'),
-    gives: 'protocol',
+    expected: 'protocol',
   },
   {
     does: 'sends headers without end, slowly',
@@ -41,58 +43,58 @@ export const hostile: readonly Hostile[] = [
       socket.write('HTTP/1.1 200 OK\r\nX-Slow: ')
       trickle(socket, 'a')
     },
-    gives: 'timeout',
-    brief: true,
+    expected: 'timeout',
+    isShort: true,
   },
   {
-    does: 'sends its body byte by byte: the status came, the time-out decides',
+    does: 'sends its body byte by byte, after the status',
     behaviour: (socket) => {
       socket.write(head(['Content-Length: 100000']))
       trickle(socket, 'a')
     },
-    gives: 'timeout',
-    brief: true,
+    expected: 'timeout',
+    isShort: true,
   },
-  { does: 'resets', behaviour: (socket) => socket.resetAndDestroy(), gives: 'reset' },
-  { does: 'ends without an answer', behaviour: (socket) => socket.end(), gives: 'reset' },
+  { does: 'resets', behaviour: (socket) => socket.resetAndDestroy(), expected: 'reset' },
+  { does: 'ends without a response', behaviour: (socket) => socket.end(), expected: 'reset' },
   {
-    does: 'answers with a body without end',
+    does: 'sends a body without end',
     behaviour: (socket) => {
       socket.write(head(['Transfer-Encoding: chunked']))
       flood(socket, `4000\r\n${'a'.repeat(0x4000)}\r\n`)
     },
-    gives: 200,
-    kept: 16_384,
+    expected: 200,
+    loggedLength: 16_384,
   },
   {
-    does: 'answers without a length and does not stop',
+    does: 'sends a body without length or end',
     behaviour: (socket) => {
       socket.write(head(['Connection: close']))
       flood(socket, 'a'.repeat(10_000))
     },
-    gives: 200,
-    kept: 16_384,
+    expected: 200,
+    loggedLength: 16_384,
   },
   {
-    does: 'announces a terabyte and sends it',
+    does: 'sends a body of a terabyte',
     behaviour: (socket) => {
       socket.write(head([`Content-Length: ${10 ** 12}`]))
       flood(socket, 'a'.repeat(10_000))
     },
-    gives: 200,
-    kept: 16_384,
+    expected: 200,
+    loggedLength: 16_384,
   },
   {
-    does: 'answers 60 KiB, which is read to its end',
-    behaviour: (socket) => socket.write(answer('a'.repeat(60_000))),
-    gives: 200,
-    kept: 16_384,
+    does: 'sends 60 KiB',
+    behaviour: (socket) => socket.write(response('a'.repeat(60_000))),
+    expected: 200,
+    loggedLength: 16_384,
   },
   {
-    does: 'sends less body than announced and ends',
+    does: 'sends a shorter body than announced and ends',
     behaviour: (socket) => socket.end(`${head(['Content-Length: 10'])}abc`),
-    gives: 200,
-    kept: 3,
+    expected: 200,
+    loggedLength: 3,
   },
   {
     does: 'resets in the middle of the body',
@@ -101,23 +103,23 @@ export const hostile: readonly Hostile[] = [
         setImmediate(() => socket.resetAndDestroy()),
       )
     },
-    gives: 200,
+    expected: 200,
   },
   {
-    does: 'says two lengths',
+    does: 'sends two lengths',
     behaviour: (socket) => socket.write(`${head(['Content-Length: 3', 'Content-Length: 4'])}abc`),
-    gives: 'protocol',
+    expected: 'protocol',
   },
   {
-    does: 'says a length that is none',
+    does: 'sends a negative length',
     behaviour: (socket) => socket.write(`${head(['Content-Length: -1'])}abc`),
-    gives: 'protocol',
+    expected: 'protocol',
   },
   {
-    does: 'sends a chunk size that is none',
+    does: 'sends a malformed chunk size',
     behaviour: (socket) => socket.write(`${head(['Transfer-Encoding: chunked'])}zz\r\nabc\r\n`),
-    gives: 200,
-    kept: 0,
+    expected: 200,
+    loggedLength: 0,
   },
   {
     does: 'sends chunk extensions without end',
@@ -125,8 +127,8 @@ export const hostile: readonly Hostile[] = [
       socket.write(`${head(['Transfer-Encoding: chunked'])}1;`)
       flood(socket, 'a=b;'.repeat(2_500))
     },
-    gives: 200,
-    kept: 0,
+    expected: 200,
+    loggedLength: 0,
   },
   {
     does: 'sends trailers without end',
@@ -134,13 +136,13 @@ export const hostile: readonly Hostile[] = [
       socket.write(`${head(['Transfer-Encoding: chunked'])}1\r\na\r\n0\r\n`)
       flood(socket, 'X-Trailer: aaaaaaaaaa\r\n'.repeat(100))
     },
-    gives: 200,
-    kept: 1,
+    expected: 200,
+    loggedLength: 1,
   },
   {
     does: 'sends one header of a megabyte',
     behaviour: (socket) => socket.write(head([`X-Bomb: ${'a'.repeat(1_000_000)}`])),
-    gives: 'too_large',
+    expected: 'too_large',
   },
   {
     does: 'sends headers without end, fast',
@@ -148,15 +150,15 @@ export const hostile: readonly Hostile[] = [
       socket.write('HTTP/1.1 200 OK\r\n')
       flood(socket, 'X-Bomb: aaaaaaaaaa\r\n'.repeat(100))
     },
-    gives: 'too_large',
+    expected: 'too_large',
   },
   {
     does: 'sends a thousand small headers',
     behaviour: (socket) => socket.write(head(Array.from({ length: 1000 }, (_, n) => `x${n}: 1`))),
-    gives: 'too_large',
+    expected: 'too_large',
   },
   {
-    does: 'sends headers named after the parts of an object',
+    does: 'sends headers named like members of Object.prototype',
     behaviour: (socket) =>
       socket.write(
         head([
@@ -167,8 +169,8 @@ export const hostile: readonly Hostile[] = [
           'Content-Length: 0',
         ]),
       ),
-    gives: 200,
-    kept: 0,
+    expected: 200,
+    loggedLength: 0,
   },
   {
     does: 'sends a status line without end',
@@ -176,47 +178,47 @@ export const hostile: readonly Hostile[] = [
       socket.write('HTTP/1.1 200 ')
       flood(socket, 'a'.repeat(10_000))
     },
-    gives: 'too_large',
+    expected: 'too_large',
   },
   {
     does: 'sends empty lines without end',
     behaviour: (socket) => flood(socket, '\r\n'.repeat(5_000)),
-    gives: 'too_large',
+    expected: 'too_large',
   },
   {
-    does: 'says 103 once, then answers',
-    behaviour: (socket) => socket.write(`HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\n${answer('ok')}`),
-    gives: 200,
-    kept: 2,
+    does: 'sends 103 once, then responds',
+    behaviour: (socket) => socket.write(`HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\n${response('ok')}`),
+    expected: 200,
+    loggedLength: 2,
   },
   {
-    does: 'says 103 without end',
+    does: 'sends 103 without end',
     behaviour: (socket) => flood(socket, 'HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\n'.repeat(100)),
-    gives: 'protocol',
+    expected: 'protocol',
   },
   {
-    does: 'says 100, though nobody asked, then answers',
-    behaviour: (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${answer('ok')}`),
-    gives: 200,
-    kept: 2,
+    does: 'sends an unrequested 100, then responds',
+    behaviour: (socket) => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${response('ok')}`),
+    expected: 200,
+    loggedLength: 2,
   },
   {
-    does: 'says 100 twice, a byte at a time, then 103, then answers',
+    does: 'sends 100 twice, byte by byte, then 103, then responds',
     behaviour: (socket) => {
       socket.setNoDelay()
       const hundred = 'HTTP/1.1 100 Continue\r\nX-A: b\r\n\r\n'
-      const text = `${hundred}${hundred}HTTP/1.1 103 Early\r\n\r\n${answer('ok')}`
+      const text = `${hundred}${hundred}HTTP/1.1 103 Early\r\n\r\n${response('ok')}`
       const next = (at: number) =>
         socket.write(text[at]!, () => at + 1 < text.length && setImmediate(next, at + 1))
       next(0)
     },
-    gives: 200,
-    kept: 2,
+    expected: 200,
+    loggedLength: 2,
   },
   {
     does: 'begins a 100 and ends',
     behaviour: (socket) => socket.end('HTTP/1.1 100 Cont'),
-    gives: 'reset',
+    expected: 'reset',
   },
   {
     does: 'begins a 100 without end',
@@ -224,42 +226,42 @@ export const hostile: readonly Hostile[] = [
       socket.write('HTTP/1.1 100 Continue\r\nX-A: ')
       flood(socket, 'a'.repeat(10_000))
     },
-    gives: 'too_large',
+    expected: 'too_large',
   },
   {
-    does: 'says 100 without end',
+    does: 'sends 100 without end',
     behaviour: (socket) => flood(socket, 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)),
-    gives: 'protocol',
+    expected: 'protocol',
   },
   {
-    does: 'says 102 slowly and never more',
+    does: 'sends 102 slowly, without end',
     behaviour: (socket) => {
       const timer = setInterval(() => socket.write('HTTP/1.1 102 Wait\r\n\r\n'), 20)
       socket.on('close', () => clearInterval(timer))
     },
-    gives: 'timeout',
-    brief: true,
+    expected: 'timeout',
+    isShort: true,
   },
   {
     does: 'switches protocols',
     behaviour: (socket) =>
       socket.write('HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'),
-    gives: 'protocol',
+    expected: 'protocol',
   },
   {
-    does: 'speaks something else',
+    does: 'speaks another protocol',
     behaviour: (socket) => socket.write('220 mail.example.com ESMTP\r\n'),
-    gives: 'protocol',
+    expected: 'protocol',
   },
   {
     does: 'speaks HTTP/2',
     behaviour: (socket) => socket.write(Buffer.from('00000404000000000000000300000064', 'hex')),
-    gives: 'protocol',
+    expected: 'protocol',
   },
   {
-    does: 'answers with bytes that are no text',
-    behaviour: (socket) => socket.write(answer('\0\x01\x02')),
-    gives: 200,
-    kept: 3,
+    does: 'sends control characters',
+    behaviour: (socket) => socket.write(response('\0\x01\x02')),
+    expected: 200,
+    loggedLength: 3,
   },
 ]

@@ -1,4 +1,4 @@
-/** Receivers over real sockets, polite and hostile, and a transport to meet them. */
+/** Receivers on real sockets, and a transport that sends to them. */
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -9,17 +9,17 @@ import { createTransport, type TransportOptions } from '../../src/transport/tran
 export interface Receiver {
   readonly port: number
   readonly url: string
-  /** Sockets accepted so far, the ended ones too. */
+  /** All accepted sockets, in order. */
   readonly sockets: readonly Socket[]
-  /** Requests whose body had arrived, as text, in order. */
+  /** All complete requests as text, in order. */
   readonly requests: readonly string[]
   close(): Promise<void>
 }
 
-/** What to do with a whole request; `n` counts those of one socket from 1. */
+/** Handles a complete request; `n` counts the requests of one socket from 1. */
 export type Behaviour = (socket: Socket, n: number, request: string) => void
 
-export const answer = (body: string, status = 200, more: readonly string[] = []): string =>
+export const response = (body: string, status = 200, more: readonly string[] = []): string =>
   [`HTTP/1.1 ${status} Some`, `Content-Length: ${Buffer.byteLength(body)}`, ...more, '', body].join(
     '\r\n',
   )
@@ -28,19 +28,19 @@ export interface ReceiverOptions {
   /** Name of a certificate in `fixtures/tls/receivers`. */
   readonly tls?: 'good' | 'other' | 'expired' | 'self-signed' | undefined
   readonly port?: number
-  /** Written as soon as somebody connects. */
+  /** Sent as soon as a client connects. */
   readonly greeting?: string
 }
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url))
 
-/** The authority of `good`, `other` and `expired`. */
+/** The authority that signed `good`, `other` and `expired`. */
 export const authority = fixture('receivers/authority.crt').toString()
 
-export async function receiver(
+export async function createReceiver(
   t: TestContext,
   behaviour: Behaviour,
-  { tls, port: wanted = 0, greeting }: ReceiverOptions = {},
+  { tls, port: fixedPort = 0, greeting }: ReceiverOptions = {},
 ): Promise<Receiver> {
   const sockets: Socket[] = []
   const requests: string[] = []
@@ -66,7 +66,7 @@ export async function receiver(
     ? createTlsServer({ key: fixture(`${pair}.key`), cert: fixture(`${pair}.crt`) }, serve)
     : createServer(serve)
   server.on('tlsClientError', () => undefined)
-  await new Promise<void>((resolve) => server.listen(wanted, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(fixedPort, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const close = () => {
     for (const socket of sockets) socket.destroy()
@@ -77,15 +77,15 @@ export async function receiver(
   return { port, url, sockets, requests, close }
 }
 
-export function transport(t: TestContext, options: Partial<TransportOptions> = {}) {
+export function createTestTransport(t: TestContext, options: Partial<TransportOptions> = {}) {
   const clock = { elapsedMs: () => performance.now() }
-  const made = createTransport({ clock, allowPrivate: true, timeoutMs: 5_000, ...options })
-  t.after(() => made.close())
+  const created = createTransport({ clock, allowPrivate: true, timeoutMs: 5_000, ...options })
+  t.after(() => created.close())
   const post = (url: string, body = '{}', timeoutMs?: number): Promise<Outcome> =>
-    made.send({ url, body, headers: { 'Content-Type': 'application/json' }, timeoutMs })
-  return { ...made, post }
+    created.send({ url, body, headers: { 'Content-Type': 'application/json' }, timeoutMs })
+  return { ...created, post }
 }
 
-/** `200` or the reason, for short assertions. */
-export const short = (outcome: Outcome): number | string =>
+/** Returns the status of a response, or the reason of a failure. */
+export const statusOrReason = (outcome: Outcome): number | string =>
   outcome.kind === 'answered' ? outcome.status : outcome.reason

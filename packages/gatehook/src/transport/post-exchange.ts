@@ -1,0 +1,167 @@
+/** Sends one request on one connection and reads its response, within bounds (§9.9). */
+import type { Socket } from 'node:net'
+import type { AttemptRequest } from './attempt.ts'
+import type { PooledConnection } from './connection-pool.ts'
+import type { ResponseGuard, ResponseGuardLimits } from './response-guard.ts'
+import { type Diagnosis, describeFailure, diagnose } from './socket-error.ts'
+
+/** The part of undici's client that this file uses; `transport.ts` creates it. */
+interface HttpClient {
+  dispatch(
+    request: {
+      path: string
+      method: 'POST'
+      headers: Record<string, string>
+      body: AttemptRequest['body']
+    },
+    handler: PostExchange,
+  ): boolean
+}
+
+interface ResponseController {
+  readonly rawHeaders?: unknown
+}
+
+export interface ClientConnection extends PooledConnection {
+  readonly client: HttpClient
+  /** Requests written on the current socket. */
+  requestCount: number
+  socket: Socket | undefined
+  guard: ResponseGuard | undefined
+}
+
+export interface ExchangeLimits extends ResponseGuardLimits {
+  /** Bytes of the response body that the outcome contains. */
+  readonly loggedBodyBytes: number
+  /** A longer response body is cut; its status counts. */
+  readonly bodyBytes: number
+  readonly headerCount: number
+  /** Characters of response headers that the outcome contains. */
+  readonly loggedHeaderCharacters: number
+}
+
+export type ExchangeResult =
+  | { kind: 'answered'; status: number; headers: Record<string, string>; body: string }
+  | ({ kind: 'failed' } & Diagnosis)
+
+export const failed = (diagnosis: Diagnosis): ExchangeResult => ({ kind: 'failed', ...diagnosis })
+
+/**
+ * Receives the end of an exchange. `stale`: the receiver had closed the idle connection before it
+ * could read the request.
+ */
+export type OnExchangeEnd = (
+  connection: ClientConnection,
+  result: ExchangeResult | 'stale',
+  isReusable: boolean,
+) => void
+
+/** A handler for undici's `dispatch`. */
+export class PostExchange {
+  readonly #connection: ClientConnection
+  readonly #limits: ExchangeLimits
+  readonly #onEnd: OnExchangeEnd
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+  #status = 0
+  #interim = 0
+  #headers: Record<string, string> = {}
+  #isReused = false
+  #hasEnded = false
+
+  /** Calls `onEnd` once. */
+  constructor(connection: ClientConnection, limits: ExchangeLimits, onEnd: OnExchangeEnd) {
+    this.#connection = connection
+    this.#limits = limits
+    this.#onEnd = onEnd
+  }
+
+  start(path: string, { headers, body }: AttemptRequest): void {
+    this.#connection.client.dispatch({ path, method: 'POST', headers, body }, this)
+  }
+
+  onRequestStart(): void {
+    const connection = this.#connection
+    this.#isReused = connection.requestCount > 0
+    connection.requestCount++
+    connection.guard?.begin()
+  }
+
+  onResponseStart(
+    { rawHeaders }: ResponseController,
+    status: number,
+    headers: Readonly<Record<string, string | string[] | undefined>>,
+  ): void {
+    const { interimResponses, headerCount, loggedHeaderCharacters } = this.#limits
+    if (status < 200) {
+      if (++this.#interim > interimResponses) this.#end(failed(describeFailure('protocol')))
+      return
+    }
+    const count = Array.isArray(rawHeaders) ? rawHeaders.length / 2 : 0
+    if (count > headerCount) {
+      this.#end(failed(describeFailure('too_large')))
+      return
+    }
+    this.#status = status
+    this.#headers = limitHeaders(headers, loggedHeaderCharacters)
+  }
+
+  onResponseData(_: ResponseController, chunk: Buffer): void {
+    const { loggedBodyBytes, bodyBytes } = this.#limits
+    const space = loggedBodyBytes - this.#bytes
+    if (space > 0) this.#chunks.push(chunk.length > space ? chunk.subarray(0, space) : chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes > bodyBytes) this.#end(this.#response())
+  }
+
+  onResponseEnd(): void {
+    this.#end(this.#response(), true)
+  }
+
+  onResponseError(_: ResponseController, error: unknown): void {
+    // The status decides (§9.6), even if the body is incomplete.
+    this.#end(this.#status === 0 ? this.#failure(error) : this.#response())
+  }
+
+  #failure(error: unknown): ExchangeResult | 'stale' {
+    const diagnosis = diagnose(error)
+    const isStale =
+      diagnosis.reason === 'reset' && this.#isReused && !this.#connection.guard?.hasBegun
+    return isStale ? 'stale' : failed(diagnosis)
+  }
+
+  #response(): ExchangeResult {
+    const [first = NO_BYTES, ...more] = this.#chunks
+    const bytes = more.length === 0 ? first : Buffer.concat(this.#chunks)
+    const body = bytes.toString('utf8')
+    return { kind: 'answered', status: this.#status, headers: this.#headers, body }
+  }
+
+  #end(result: ExchangeResult | 'stale', isReusable = false): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#onEnd(this.#connection, result, isReusable)
+  }
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** Returns the headers that fit into `maxCharacters`, each as one text. */
+function limitHeaders(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  maxCharacters: number,
+): Record<string, string> {
+  const limited: Record<string, string> = {}
+  let space = maxCharacters
+  for (const name in headers) {
+    const value = headers[name] ?? ''
+    const text = Array.isArray(value) ? value.join(', ') : value
+    space -= name.length + text.length
+    if (space < 0) continue
+    // An assignment to `__proto__` would set the prototype.
+    if (name === '__proto__')
+      Object.defineProperty(limited, name, { value: text, enumerable: true })
+    else limited[name] = text
+  }
+  return limited
+}
