@@ -7,6 +7,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { type Database, type Dialect, type Reader, StorageError, type Tx } from './database.ts'
 import { type Migration, migrations } from './migrations.ts'
 import { sql } from './sql.ts'
+import { alignTransactionEpoch } from './transaction-epoch.ts'
 
 export interface MigrateDeps {
   readonly clock: Clock
@@ -57,6 +58,7 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
       await record(tx, migration, deps.clock.now())
     }
     await addChecksums(tx, available, recorded)
+    if (db.name === 'postgres' && isComplete(available)) await alignTransactionEpoch(tx, ddl)
   })
   return { applied, version: available.at(-1)?.number ?? 0 }
 }
@@ -77,6 +79,10 @@ export async function pending(
 /** Returns a checksum of the text of a migration; white space does not count. */
 export const migrationChecksum = (text: string): string =>
   hash('sha256', text.trim().replace(/\s+/g, ' '))
+
+/** Whether the engine's own tables are there; tests migrate step by step. */
+const isComplete = (available: readonly Migration[]) =>
+  migrations.every((migration) => available.includes(migration))
 
 async function readApplied(reader: Reader, hasChecksums = true): Promise<AppliedMigration[]> {
   const rows = hasChecksums

@@ -15,6 +15,7 @@ import { signInProtection } from './migrations/0010-sign-in-protection.ts'
 import { secrets } from './migrations/0011-secrets.ts'
 import { lists } from './migrations/0013-lists.ts'
 import { firstPartyClients } from './migrations/0014-first-party-clients.ts'
+import { transactionEpoch } from './migrations/0015-transaction-epoch.ts'
 
 export interface Migration {
   readonly number: number
@@ -41,4 +42,5 @@ export const migrations: readonly Migration[] = [
   { number: 11, name: 'secrets', sql: secrets },
   { number: 13, name: 'lists', sql: lists },
   { number: 14, name: 'first-party clients', sql: firstPartyClients },
+  { number: 15, name: 'transaction epoch', sql: transactionEpoch, additive: true },
 ]

@@ -1,0 +1,48 @@
+/** Positions of the event feed outlive a dump and a restore on another PostgreSQL server. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases } from '../../../../test/rig/databases.ts'
+import { createFeed, type Place } from '../../src/events/feed.ts'
+import { createRecorder } from '../../src/events/store.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
+import { scopeOf } from '../../src/kernel/principal.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { migrateEngine } from '../../src/storage/migrate.ts'
+import { sql } from '../../src/storage/sql.ts'
+
+const scope = scopeOf(1, 'test')
+const postgres = databases.find(({ name }) => name === 'postgres')!
+/** Transactions that the old server was ahead of the new one. */
+const AHEAD = 1_000_000_000
+
+test('a reader resumes behind its event where transaction ids begin anew', async (t) => {
+  const db = await postgres.openMigrated(t)
+  const record = createRecorder({
+    clock: wallClock,
+    random: systemRandom(),
+    shape: 'v1',
+    sinks: [],
+  })
+  const add = (n: number) => {
+    const event = { type: 't.x', collection: undefined, objectId: n, object: `{"id":${n}}` }
+    return db.write((tx) => record(tx, scope, event))
+  }
+  const feed = createFeed(db)
+  // A transaction that another test has open on the server delays the feed.
+  const idsAfter = async (place: Place, count: number): Promise<number[]> => {
+    const { rows } = await feed.after(scope, place)
+    if (rows.length < count) return idsAfter(place, count)
+    return rows.map((row) => JSON.parse(row[6] as string).id)
+  }
+  const [, second] = [await add(1), await add(2), await add(3)]
+  await db.write((tx) => tx.run(sql`UPDATE gh_events SET txid = txid + ${AHEAD}`))
+  await migrateEngine(db, { clock: wallClock })
+  const end = await feed.end()
+  await add(4)
+  assert.deepEqual(await idsAfter((await feed.placeOf(scope, second.id))!, 2), [3, 4])
+  assert.deepEqual(await idsAfter(end, 1), [4])
+  const epoch = async () => (await db.get(sql`SELECT gh_txid_epoch() AS epoch`))!.epoch
+  const moved = await epoch()
+  await migrateEngine(db, { clock: wallClock })
+  assert.equal(await epoch(), moved, 'a start on the same server moves nothing')
+})
