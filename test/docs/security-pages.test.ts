@@ -1,7 +1,7 @@
 /**
  * `docs/reference/asvs.md`, `docs/security.md` and `SECURITY.md`: each requirement of OWASP ASVS
- * 5.0.0 is listed once, the counts are right, and every cited rule exists. `paths.test.ts`
- * verifies the cited files.
+ * 5.0.0 is listed once, the counts are right, and every cited rule exists.
+ * `test/tidy-paths.test.ts` verifies the cited files.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

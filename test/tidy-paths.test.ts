@@ -1,28 +1,25 @@
-/** Every file or folder of this repository that a page names exists. */
+/** Every file of this repository that a page names, and every target of a link, exists. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 
-const root = join(import.meta.dirname, '../..')
+const root = join(import.meta.dirname, '..')
 const ENGINE = 'packages/gatehook'
-
-const pages = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.md'], {
-  cwd: root,
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((path) => /^([A-Z]+\.md|docs\/.*|packages\/[\w-]+\/README\.md)$/.test(path))
-
-/** Folders that a path in a page may be relative to. */
-const BASES = ['.', `${ENGINE}/src`, ENGINE, `${ENGINE}/test/rules`, 'docs', 'docs/reference']
 
 const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   cwd: root,
   encoding: 'utf8',
-}).split('\n')
+})
+  .split('\n')
+  .filter((path) => path !== '' && existsSync(join(root, path)))
 const basenames = new Set(tracked.map((path) => path.split('/').at(-1)))
+const markdown = tracked.filter((path) => path.endsWith('.md'))
+const pages = markdown.filter((path) => /^([A-Z]+\.md|docs\/|packages\/[^/]+\/README)/.test(path))
+
+/** Folders that a path in a page may be relative to. */
+const BASES = ['.', `${ENGINE}/src`, ENGINE, `${ENGINE}/test/rules`, 'docs', 'docs/reference']
 
 /** A file such as `lists/plan.ts`; no glob, media type, route or URL. */
 const FILE = /^(?:[\w.-]+\/)+[\w.-]+\.(?:ts|js|cjs|md|json|sh|sql)$/
@@ -75,4 +72,29 @@ test('ARCHITECTURE.md names modules and files that exist', () => {
     names.filter((name) => !basenames.has(name)),
     [],
   )
+})
+
+/** The anchors of a page, as GitHub derives them from its headings. */
+const anchorsOf = (page: string): readonly string[] =>
+  [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  )
+
+const LINK = /\]\((?!https?:)([^)\s#]*)(?:#([^)\s]+))?[^)]*\)/g
+
+test('every link between pages leads to a file, and to a heading of it', () => {
+  const broken = markdown.flatMap((name) => {
+    const page = join(root, name)
+    return [...readFileSync(page, 'utf8').matchAll(LINK)]
+      .filter(([, path, anchor]) => {
+        const target = path === '' ? page : join(dirname(page), path!)
+        if (!existsSync(target)) return true
+        return anchor !== undefined && !anchorsOf(target).includes(anchor)
+      })
+      .map(([link]) => `${name}: ${link}`)
+  })
+  assert.deepEqual(broken, [])
 })
