@@ -41,7 +41,6 @@ export const NOT_PLAIN: readonly string[] = [
   'packages/gatehook/src/tokens/',
   'packages/gatehook/src/versions/routes.ts',
   'packages/gatehook/src/webhooks/',
-  'packages/gatehook/test/access/',
   'packages/gatehook/test/deliveries/',
   'packages/gatehook/test/events/',
   'packages/gatehook/test/fixtures/',

@@ -21,7 +21,7 @@ const INSECURE = {
   message: 'Logs and histories record an API key in a URL. Send it in the header X-API-Key.',
 } as const
 
-export interface AuthenticateOptions {
+interface AuthenticateOptions {
   readonly verifiers: CredentialVerifiers
   /** Returns the base of absolute links without a final slash, once the service listens. */
   readonly publicUrl: () => string

@@ -6,7 +6,7 @@ import { parseAuthorization } from '../http/authorization.ts'
 import type { Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 
-export interface CrossSiteOptions {
+interface CrossSiteOptions {
   /** Returns the base of absolute links, once the service listens. */
   readonly publicUrl: () => string
   /** Returns whether CORS permits pages of an origin to send credentials. */

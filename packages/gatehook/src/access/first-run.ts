@@ -11,7 +11,7 @@ import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from './administra
 import { writeKey } from './keys.ts'
 import * as store from './store.ts'
 
-export interface FirstRunOptions {
+interface FirstRunOptions {
   /** `GATEHOOK_BOOTSTRAP_KEY`, validated by the configuration. */
   readonly bootstrapKey?: string | null | undefined
   /** The scopes of the test key to create; undefined creates none. */

@@ -24,7 +24,7 @@ import { missingScope } from './scopes.ts'
 import * as store from './store.ts'
 
 /** The keys that a principal may update: its customer's in its mode, or all with `admin`. */
-export type KeyReach = 'all' | { readonly customer: string; readonly mode: Mode }
+type KeyReach = 'all' | { readonly customer: string; readonly mode: Mode }
 
 export const keyReachOf = ({ scopes, customer, mode }: Principal): KeyReach =>
   scopes.has(ADMIN_SCOPE) ? 'all' : { customer, mode }

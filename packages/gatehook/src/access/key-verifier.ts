@@ -40,7 +40,7 @@ interface CachedKey {
   lastUsedAt: number
 }
 
-export interface KeyVerifierDeps {
+interface KeyVerifierDeps {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log

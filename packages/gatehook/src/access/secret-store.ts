@@ -21,7 +21,7 @@ export function readOverlapMs(input: unknown): number {
   return (overlap_seconds ?? DEFAULT_OVERLAP_S) * 1000
 }
 
-export interface SecretStore {
+interface SecretStore {
   add(tx: Tx, owner: string, secret: string, nowMs: number): Promise<number>
   /**
    * Adds a secret; older ones expire after the overlap, at once for 0. Throws 409 `limit_reached`
@@ -32,7 +32,7 @@ export interface SecretStore {
   deleteAll(tx: Tx, owner: string): Promise<number>
 }
 
-export interface SecretStoreOptions {
+interface SecretStoreOptions {
   readonly table: string
   /** The column that holds the id of the owner. */
   readonly ownerColumn: string

@@ -2,7 +2,7 @@
 import type { Reader, Row, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 
-export interface CustomerRow extends Row {
+interface CustomerRow extends Row {
   readonly no: number
   readonly id: string
   readonly name: string

@@ -2,7 +2,7 @@
  * Lists every action of the audit trail with the kind of its target. `docs/reference/audit.md` is
  * generated from it, and a test performs each action.
  */
-export interface AuditAction {
+interface AuditAction {
   /** The kind of object that `target` identifies. */
   readonly target: string
   /** Describes the operation. */

@@ -9,7 +9,7 @@ import { authenticateEnd, type ChainDeps, ChainError } from './chain-writer.ts'
 
 const PAGE_ROWS = 1000
 
-export interface BrokenRow {
+interface BrokenRow {
   /** Null where the row itself is missing. */
   readonly id: string | null
   readonly seq: number

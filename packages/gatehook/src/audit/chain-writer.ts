@@ -39,7 +39,7 @@ export const signEnd = (key: ChainKey, name: EndName, end: ChainEnd): store.Stor
   return { seq, hash, untaggedThrough, mac: key.endMac(name, end) }
 }
 
-export interface AppendResult {
+interface AppendResult {
   readonly rows: number
   /** Ids of appended rows whose tag is missing or wrong. */
   readonly suspectIds: readonly string[]

@@ -1,8 +1,7 @@
-/** Lists the audit trail: `GET /admin/audit` and `gatehook audit`. */
+/** Lists the audit trail (`GET /admin/audit`). */
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
-import type { Reader, Value } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import type { Value } from '../storage/database.ts'
 
 export const auditCollection: Collection = {
   name: 'audit',
@@ -58,40 +57,4 @@ const cells = cellView(
 export const auditView: View = {
   ...cells,
   item: (row, options) => cells.item(withPrincipal(row), options),
-}
-
-/** An audit row as the API returns it. */
-export interface ListedAuditRow {
-  readonly id: string
-  readonly at: string
-  readonly principal: {
-    readonly kind: string
-    readonly id: string
-    readonly name: string | null
-  }
-  readonly action: string
-  readonly target: string
-  readonly address: string | null
-  readonly request_id: string | null
-  readonly detail: Readonly<Record<string, unknown>>
-  readonly seq: number | null
-  readonly hash: string | null
-  readonly previous_hash: string | null
-}
-
-type AuditFilter = { readonly [name in 'action' | 'target' | 'actor_id']?: string | undefined }
-
-/** Returns up to `limit` rows that match, the newest first. */
-export async function listNewestAuditRows(
-  from: Reader,
-  filter: AuditFilter,
-  limit: number,
-): Promise<ListedAuditRow[]> {
-  const conditions = Object.entries(filter).filter(([, value]) => value !== undefined)
-  const where = conditions.map(([name]) => `${name} = ?`).join(' AND ') || '1 = 1'
-  const select = fixed(
-    `SELECT ${columns.join(', ')} FROM gh_audit WHERE ${where} ORDER BY id DESC LIMIT ?`,
-  )
-  const rows = await from.arrays(select([...conditions.map(([, value]) => value), limit]))
-  return rows.map((row) => JSON.parse(auditView.item(row, {})) as ListedAuditRow)
 }

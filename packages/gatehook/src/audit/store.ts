@@ -12,7 +12,7 @@ import { fixed } from '../storage/sql.ts'
 import type { AuditContent } from './chain.ts'
 
 /** The principal of an audit row: a credential's, an operator, the command line or the engine. */
-export interface AuditPrincipal {
+interface AuditPrincipal {
   readonly kind: Principal['kind'] | 'system' | 'anonymous'
   /** `Principal.subject`; the account name for `cli`, the part of the engine for `system`. */
   readonly id: string
@@ -28,7 +28,7 @@ export interface Actor extends AuditPrincipal {
   readonly requestId?: string | undefined
 }
 
-export interface AuditEntry {
+interface AuditEntry {
   readonly actor: Actor
   /** The operation: `key.create`, `customer.update`. */
   readonly action: string

@@ -30,7 +30,7 @@ export interface AuditTrail extends AuditSigner {
   stop(): Promise<void>
 }
 
-export interface AuditTrailDeps extends Omit<AuditContext, 'trail'> {
+interface AuditTrailDeps extends Omit<AuditContext, 'trail'> {
   readonly db: Database
   readonly vault: Vault
   readonly log: Log

@@ -24,7 +24,7 @@ export interface BasicAccount {
   readonly suspended: boolean
 }
 
-export interface BasicDeps {
+interface BasicDeps {
   readonly vault: Vault
   readonly clock: Clock
   /** The address ranges from which Basic is accepted. */
@@ -38,7 +38,7 @@ export interface BasicDeps {
   ) => Promise<{ readonly id: number; readonly revision: number }>
 }
 
-export interface BasicVerifiers {
+interface BasicVerifiers {
   readonly verify: CredentialVerifier
   /** Verifies cached pairs only, without hashing a password; rejects all others. */
   readonly verifyCached: CredentialVerifier

@@ -45,7 +45,7 @@ export interface ConsoleSessions {
   readonly chores: Readonly<Record<string, () => Promise<number>>>
 }
 
-export interface ConsoleDeps extends AdminDeps {
+interface ConsoleDeps extends AdminDeps {
   readonly admin: Administration
   readonly hasher: Hasher
   readonly secondFactor: SecondFactor

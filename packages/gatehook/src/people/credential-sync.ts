@@ -15,14 +15,14 @@ import * as store from './store.ts'
 import { foldName } from './username.ts'
 
 /** A row that signs in, and the principal that changes it; undefined for the engine itself. */
-export interface CredentialRowChange {
+interface CredentialRowChange {
   readonly scope: Scope
   readonly id: number
   readonly principal: Principal | undefined
   readonly actor: Actor | undefined
 }
 
-export interface CredentialSync {
+interface CredentialSync {
   /**
    * Called before the row is renamed, gets another e-mail address or is deleted. Throws 403
    * `insufficient_scope` where the credential has `admin` or an account scope and the principal
@@ -43,7 +43,7 @@ export interface CredentialSync {
   remove(tx: Tx, target: CredentialRowChange): Promise<void>
 }
 
-export interface CredentialSyncDeps extends AuditContext {
+interface CredentialSyncDeps extends AuditContext {
   readonly resource: string
   /** The field that is the sign-in name. */
   readonly username: string

@@ -18,7 +18,7 @@ const MAX_AGE_S = 400 * 86_400
 const SIGNED_ID = /^([\w-]{22})\.([\w-]{43})$/
 
 /** The client of a sign-in at a page, and the cookie to set after a successful one. */
-export interface PageClient extends SignInClient {
+interface PageClient extends SignInClient {
   readonly cookie: string
 }
 

@@ -22,14 +22,14 @@ export interface HashPriority {
   readonly address: string
 }
 
-export interface HashQueueOptions {
+interface HashQueueOptions {
   /** How many passwords are hashed at the same time. */
   readonly concurrency: number
   readonly maxWaiting?: number
   readonly elapsedMs: () => number
 }
 
-export interface HashQueue {
+interface HashQueue {
   /** Runs `work` when it is its turn. Throws `overloaded` where a full queue rejects it. */
   run<T>(priority: HashPriority, work: () => Promise<T>): Promise<T>
 }

@@ -117,12 +117,12 @@ export function createSignInApi(
   }
 }
 
-export interface StoredAccount extends ClientAccount {
+interface StoredAccount extends ClientAccount {
   readonly disabled: number
 }
 
 /** The accounts against which a password is verified. */
-export interface AccountSource<A extends StoredAccount> {
+interface AccountSource<A extends StoredAccount> {
   readonly realm: AttemptIdentity['realm']
   readonly find: (foldedName: string) => Promise<A | undefined>
   /**
@@ -152,7 +152,7 @@ export type VerifyPassword = <A extends StoredAccount>(
   client: SignInClient,
 ) => Promise<A>
 
-export interface PasswordVerifierDeps {
+interface PasswordVerifierDeps {
   readonly vault: Vault
   readonly clock: Pick<Clock, 'elapsedMs'>
   readonly hasher: Hasher

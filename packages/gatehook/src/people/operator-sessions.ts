@@ -7,7 +7,7 @@ import { noContent, type Route, route } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import * as store from './operator-store.ts'
 
-export interface OperatorSessionJson {
+interface OperatorSessionJson {
   readonly id: string
   /** Null in the session of a link without an operator. */
   readonly operator: string | null

@@ -92,7 +92,7 @@ export async function removeTotp(tx: Tx, id: string): Promise<void> {
   await replaceRecoveryCodes(tx, id, [])
 }
 
-export interface LinkRow extends Row {
+interface LinkRow extends Row {
   readonly id: string
   /** The operator whose session it opens; null for the session that creates operators. */
   readonly operator: string | null

@@ -119,7 +119,7 @@ export async function setOperatorPassword(
   })
 }
 
-export interface ConsoleLink {
+interface ConsoleLink {
   /** The secret is in the fragment, which browsers do not send to a server. */
   readonly path: string
   readonly expires_at: string

@@ -12,7 +12,7 @@ import type { Random } from '../kernel/random.ts'
 const HINTS_MAX = 50_000
 const KEY_BYTES = 32
 
-export interface PasswordHints {
+interface PasswordHints {
   /** Stores the hint of a password. */
   learn(account: string, password: string): void
   /** Returns true for the last password learned, and for 1 of 65,536 others. */

@@ -33,9 +33,9 @@ export interface Hasher {
   isLikely(account: string, password: string): boolean
 }
 
-export type VerifyHash = (password: string, stored: string | undefined) => Promise<boolean>
+type VerifyHash = (password: string, stored: string | undefined) => Promise<boolean>
 
-export interface HasherOptions {
+interface HasherOptions {
   readonly random: Random
   readonly clock: Pick<Clock, 'elapsedMs'>
   /** Default 2, or 1 on a machine with two cores: the other core serves requests. */

@@ -27,7 +27,6 @@ import {
 } from './login.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, toPrincipal } from './person.ts'
-import type { PersonContext } from './person-administration.ts'
 import type { RecognizedClients } from './recognized-clients.ts'
 import { personRoutes, signInRoutes } from './routes.ts'
 import * as store from './store.ts'
@@ -39,8 +38,6 @@ export interface People extends SignInApi {
   readonly verifyBasic: CredentialVerifier
   /** Verifies cached Basic credentials only, without hashing a password; rejects all others. */
   readonly verifyCachedBasic: CredentialVerifier
-  /** The dependencies of the administration of people; undefined where no resource signs in. */
-  readonly context: PersonContext | undefined
   /** Evicts the cached verifications of a person. */
   readonly evict: (id: number) => void
   readonly routes: readonly Route[]
@@ -48,7 +45,7 @@ export interface People extends SignInApi {
   stop(): Promise<void>
 }
 
-export interface PeopleDeps {
+interface PeopleDeps {
   readonly admin: Administration
   readonly vault: Vault
   readonly log: Log
@@ -66,10 +63,7 @@ export interface PeopleDeps {
   readonly basicAllowedCidrs: readonly string[]
 }
 
-export type SignInVerifierDeps = Pick<
-  PeopleDeps,
-  'admin' | 'vault' | 'hasher' | 'record' | 'directory'
->
+type SignInVerifierDeps = Pick<PeopleDeps, 'admin' | 'vault' | 'hasher' | 'record' | 'directory'>
 
 /** The member of audit rows and events that names the limit. */
 const LIMIT_MEMBER = 'by'
@@ -147,7 +141,6 @@ export function createPeople(
     ...signInApi,
     verifyBasic: basic.verify,
     verifyCachedBasic: basic.verifyCached,
-    context,
     evict: accounts.evict,
     routes: [
       ...signInRoutes({ admin, people: signInApi, devices, tokens, verifyPassword, context }),
@@ -172,7 +165,6 @@ function withoutPeople(): Omit<People, 'chores'> {
     findPerson: async () => undefined,
     verifyBasic: rejectBasic,
     verifyCachedBasic: rejectBasic,
-    context: undefined,
     evict: () => undefined,
     routes: [],
     stop: async () => undefined,

@@ -54,7 +54,7 @@ export interface PersonContext {
 }
 
 /** A person as `/admin` returns it: the row with its credential. */
-export type PersonJson = DirectoryRow & {
+type PersonJson = DirectoryRow & {
   readonly id: number
   readonly role: string | null
   readonly scopes: readonly string[]

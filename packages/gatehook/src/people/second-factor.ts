@@ -17,7 +17,7 @@ import {
 } from './totp.ts'
 import { foldName, invalidCredentials } from './username.ts'
 
-export interface Enrolment {
+interface Enrolment {
   /** Base32, for an operator who types it. */
   readonly secret: string
   /** For the QR code that an authenticator app scans. */
@@ -46,7 +46,7 @@ export interface SecondFactor {
   verify(operator: string, code: string | undefined, actor: Actor): Promise<boolean>
 }
 
-export interface SecondFactorDeps {
+interface SecondFactorDeps {
   readonly admin: Administration
   readonly vault: Vault
   /** The service's name, which the authenticator app displays. */

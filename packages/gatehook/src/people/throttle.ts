@@ -43,13 +43,13 @@ export interface ThrottleReport extends Omit<AttemptIdentity, 'clientKey'> {
 }
 
 /** An attempt that counts as failed until it succeeds or is withdrawn. */
-export interface PasswordAttempt {
+interface PasswordAttempt {
   readonly counters: readonly Counter[]
   readonly at: number
 }
 
 /** The counters before an attempt. */
-export interface ThrottleStatus {
+interface ThrottleStatus {
   /** Recent failures of the account and of the address together. */
   readonly failures: number
   /** Whether a person's recognized client reached its limit: it is slowed down (`login.ts`). */

@@ -4,31 +4,31 @@ import fc from 'fast-check'
 import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import { openDesk, random } from './desk.ts'
+import { openTestNode, random } from './test-node.ts'
 
 const PATH = 'GET /api/protected'
 
-eachMigrated('§3.7 a key says who it is, however it is sent', async (db, t) => {
-  const { ask, make } = await openDesk(db, t)
-  const { id, key } = await make({})
-  const ways = [{ 'x-api-key': key }, { authorization: `ApiKey ${key}` }]
-  for (const headers of [...ways, { authorization: `apikey   ${key}` }]) {
-    const { status, body } = await ask(PATH, { key: undefined, headers })
+eachMigrated('§3.7 /protected returns the id of a key, sent in any header', async (db, t) => {
+  const { send, createKey } = await openTestNode(db, t)
+  const { id, key } = await createKey({})
+  const credentials = [{ 'x-api-key': key }, { authorization: `ApiKey ${key}` }]
+  for (const headers of [...credentials, { authorization: `apikey   ${key}` }]) {
+    const { status, body } = await send(PATH, { key: undefined, headers })
     assert.deepEqual([status, body], [200, { status: 'ok', user: id }])
   }
-  const { status, body } = await ask(`${PATH}?api_key=${key}`, { key: undefined })
+  const { status, body } = await send(`${PATH}?api_key=${key}`, { key: undefined })
   assert.deepEqual([status, body.user], [200, id])
 })
 
-eachMigrated('§3.1 what is refused, and with which challenge', async (db, t) => {
-  const { ask, make } = await openDesk(db, t)
-  const { key } = await make({})
+eachMigrated('§3.1 each rejected credential has its status, code and challenge', async (db, t) => {
+  const { send, createKey } = await openTestNode(db, t)
+  const { key } = await createKey({})
   const metadata = 'https://api.example.test/.well-known/oauth-protected-resource'
-  const all = `ApiKey, Bearer resource_metadata="${metadata}"`
-  const known: [Record<string, string | string[]>, string, string | undefined][] = [
-    [{}, '401 unauthorized', all],
-    [{ authorization: '' }, '401 unauthorized', all],
-    [{ authorization: 'Digest x' }, '401 unauthorized', all],
+  const challengeOfAll = `ApiKey, Bearer resource_metadata="${metadata}"`
+  const cases: [Record<string, string | string[]>, string, string | undefined][] = [
+    [{}, '401 unauthorized', challengeOfAll],
+    [{ authorization: '' }, '401 unauthorized', challengeOfAll],
+    [{ authorization: 'Digest x' }, '401 unauthorized', challengeOfAll],
     [{ authorization: 'Bearer x' }, '401 invalid_token', 'Bearer error="invalid_token"'],
     [{ authorization: `Bearer ${key}` }, '401 invalid_token', 'Bearer error="invalid_token"'],
     [
@@ -42,65 +42,68 @@ eachMigrated('§3.1 what is refused, and with which challenge', async (db, t) =>
     [{ 'x-api-key': [key, key] }, '400 ambiguous_credentials', undefined],
     [{ 'x-api-key': key, authorization: `ApiKey ${key}` }, '400 ambiguous_credentials', undefined],
   ]
-  for (const [headers, expected, challenge] of known) {
-    const reply = await ask(PATH, { key: undefined, headers })
+  for (const [headers, expected, challenge] of cases) {
+    const reply = await send(PATH, { key: undefined, headers })
     assert.equal(`${reply.status} ${reply.body.error}`, expected, JSON.stringify(headers))
     assert.equal(reply.headers['www-authenticate'], challenge)
   }
-  const inUrl = await ask(`${PATH}?access_token=x`, { key })
+  const inUrl = await send(`${PATH}?access_token=x`, { key })
   assert.equal(`${inUrl.status} ${inUrl.body.error}`, '400 token_in_url')
 })
 
-eachMigrated('§3.6 a missing scope is named; admin implies every scope', async (db, t) => {
-  const { ask, make, operator } = await openDesk(db, t)
-  const { key: reader } = await make({ scopes: ['things:read'] })
-  const { key: other } = await make({ scopes: ['things:write', 'events:read'] })
-  assert.equal((await ask('GET /things', { key: reader })).status, 204)
-  assert.equal((await ask('GET /things', { key: operator })).status, 204)
-  const { status, body } = await ask('GET /things', { key: other })
+eachMigrated('§3.6 the error names the missing scope; admin implies every scope', async (db, t) => {
+  const { send, createKey, operator } = await openTestNode(db, t)
+  const { key: reader } = await createKey({ scopes: ['things:read'] })
+  const { key: other } = await createKey({ scopes: ['things:write', 'events:read'] })
+  assert.equal((await send('GET /things', { key: reader })).status, 204)
+  assert.equal((await send('GET /things', { key: operator })).status, 204)
+  const { status, body } = await send('GET /things', { key: other })
   assert.deepEqual([status, body.error], [403, 'insufficient_scope'])
   assert.match(body.message, /things:read/)
-  assert.equal((await ask('GET /admin/keys', { key: reader })).body.error, 'insufficient_scope')
+  assert.equal((await send('GET /admin/keys', { key: reader })).body.error, 'insufficient_scope')
 })
 
-eachMigrated(
-  'a wrong, expired, revoked or foreign key is one and the same answer',
-  async (db, t) => {
-    const { ask, make, time } = await openDesk(db, t)
-    const expires_at = new Date(time.nowMs + 60_000).toISOString()
-    const [short, gone, far] = [
-      await make({ expires_at }),
-      await make({}),
-      await make({ cidrs: ['10.0.0.0/8', '2001:db8::/32'] }),
-    ]
-    assert.equal((await ask(PATH, { key: short.key })).status, 200)
-    assert.equal((await ask(PATH, { key: far.key, from: '10.9.9.9' })).status, 200)
-    assert.equal((await ask(PATH, { key: far.key, from: '2001:db8::1' })).status, 200)
-    await ask(`DELETE /admin/keys/${gone.id}`)
-    // No moment passes but the one of expiry: the remembered answer is judged again.
-    time.nowMs += 60_000
-    const bodies = new Set<string>()
-    const wrong = [short.key, gone.key, far.key, 'nonsense', generateApiKey(random, 'test')]
-    for (const key of wrong) {
-      const { status, body } = await ask(PATH, { key, from: '11.0.0.1' })
-      assert.equal(status, 403)
-      bodies.add(JSON.stringify({ ...body, request_id: '' }))
-    }
-    assert.equal(bodies.size, 1, [...bodies].join('\n'))
-  },
-)
+eachMigrated('a wrong, expired, revoked or foreign key has the same response', async (db, t) => {
+  const { send, createKey, time } = await openTestNode(db, t)
+  const expires_at = new Date(time.nowMs + 60_000).toISOString()
+  const [expiring, revoked, restricted] = [
+    await createKey({ expires_at }),
+    await createKey({}),
+    await createKey({ cidrs: ['10.0.0.0/8', '2001:db8::/32'] }),
+  ]
+  assert.equal((await send(PATH, { key: expiring.key })).status, 200)
+  assert.equal((await send(PATH, { key: restricted.key, from: '10.9.9.9' })).status, 200)
+  assert.equal((await send(PATH, { key: restricted.key, from: '2001:db8::1' })).status, 200)
+  await send(`DELETE /admin/keys/${revoked.id}`)
+  // Only the date advances: the cached key is validated again.
+  time.nowMs += 60_000
+  const bodies = new Set<string>()
+  const invalidKeys = [
+    expiring.key,
+    revoked.key,
+    restricted.key,
+    'nonsense',
+    generateApiKey(random, 'test'),
+  ]
+  for (const key of invalidKeys) {
+    const { status, body } = await send(PATH, { key, from: '11.0.0.1' })
+    assert.equal(status, 403)
+    bodies.add(JSON.stringify({ ...body, request_id: '' }))
+  }
+  assert.equal(bodies.size, 1, [...bodies].join('\n'))
+})
 
-test('any bytes as a key are a Failure, never another exception', async (t) => {
-  const { verifier } = await openDesk(await databases[0]!.openMigrated(t), t)
+test('any bytes as a key are an invalid_api_key', async (t) => {
+  const { verifier } = await openTestNode(await databases[0]!.openMigrated(t), t)
   const wellFormed = fc
     .constantFrom('live', 'test')
     .map((mode) => generateApiKey(random, mode as 'live'))
-  const any = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), wellFormed)
-  const judged = async (key: string) => verifier.verify(key, '127.0.0.1')
+  const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), wellFormed)
+  const verify = async (key: string) => verifier.verify(key, '127.0.0.1')
   await fc.assert(
-    fc.asyncProperty(any, async (key) => {
+    fc.asyncProperty(anyText, async (key) => {
       await assert.rejects(
-        judged(key),
+        verify(key),
         (error) => error instanceof Failure && error.code === 'invalid_api_key',
       )
     }),

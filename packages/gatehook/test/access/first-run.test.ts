@@ -11,14 +11,14 @@ import { migrateEngine } from '../../src/storage/migrate.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { SIGNING_PURPOSE } from '../../src/tokens/signing-key-store.ts'
 import { ensureSigningKey } from '../../src/tokens/signing-keys.ts'
-import { administration, HandClock, openDesk, random } from './desk.ts'
+import { administration, ManualClock, openTestNode, random } from './test-node.ts'
 
-const by = { actor: { kind: 'cli', id: 'test' } } as const
+const caller = { actor: { kind: 'cli', id: 'test' } } as const
 
 eachMigrated(
-  '§2.6 the bootstrap key is taken once, if no admin key ever existed',
+  '§2.6 the bootstrap key is stored once, if no admin key existed before',
   async (db, t) => {
-    const admin = administration(db, new HandClock())
+    const admin = administration(db, new ManualClock())
     assert.deepEqual(await performFirstRun(admin, {}), {
       created: true,
       bootstrapKey: 'none',
@@ -26,20 +26,20 @@ eachMigrated(
     })
     const bootstrapKey = generateApiKey(random, 'live')
     assert.equal((await performFirstRun(admin, { bootstrapKey })).bootstrapKey, 'created')
-    const again = await performFirstRun(admin, { bootstrapKey })
-    assert.deepEqual([again.created, again.bootstrapKey], [false, 'unused'])
-    const { ask } = await openDesk(db, t, { operator: bootstrapKey })
-    assert.equal((await ask('GET /admin/keys')).body.data.length, 1)
-    const [only] = await keyTable.readAll(db)
-    await revokeKey(admin, only!.id, by)
-    const late = await performFirstRun(admin, { bootstrapKey: generateApiKey(random, 'live') })
-    assert.equal(late.bootstrapKey, 'unused', 'one existed, though it is revoked')
+    const secondRun = await performFirstRun(admin, { bootstrapKey })
+    assert.deepEqual([secondRun.created, secondRun.bootstrapKey], [false, 'unused'])
+    const { send } = await openTestNode(db, t, { operator: bootstrapKey })
+    assert.equal((await send('GET /admin/keys')).body.data.length, 1)
+    const [key] = await keyTable.readAll(db)
+    await revokeKey(admin, key!.id, caller)
+    const laterRun = await performFirstRun(admin, { bootstrapKey: generateApiKey(random, 'live') })
+    assert.equal(laterRun.bootstrapKey, 'unused', 'a revoked key existed')
     assert.deepEqual(await keyTable.readAll(db), [])
   },
 )
 
-eachMigrated('a test key to try with is made when wished for, once', async (db) => {
-  const admin = administration(db, new HandClock())
+eachMigrated('a requested test key is created once', async (db) => {
+  const admin = administration(db, new ManualClock())
   const testKeyScopes = ['things:read']
   const { testKey } = await performFirstRun(admin, { testKeyScopes })
   assert.match(testKey ?? '', /^gk_test_/)
@@ -49,16 +49,16 @@ eachMigrated('a test key to try with is made when wished for, once', async (db) 
 })
 
 for (const database of databases) {
-  test(`two first starts at once leave one of each [${database.name}]`, async (t) => {
+  test(`two concurrent first starts create each object once [${database.name}]`, async (t) => {
     const url = await freshUrl(t, database.name)
     const nodes = await Promise.all([openForTest(t, url), openForTest(t, url)])
-    const time = new HandClock()
+    const time = new ManualClock()
     const vault = new Vault('a master secret of enough characters', random)
     const starts = nodes.map(async (db) => {
       await migrateEngine(db, { clock: time.clock })
-      const bootstrapKey = generateApiKey(random, 'live') // each node was given another
-      const wishes = { bootstrapKey, testKeyScopes: ['things:read'] }
-      const run = await performFirstRun(administration(db, time), wishes)
+      const bootstrapKey = generateApiKey(random, 'live') // each node has another one
+      const options = { bootstrapKey, testKeyScopes: ['things:read'] }
+      const run = await performFirstRun(administration(db, time), options)
       return { run, kid: await ensureSigningKey(db, { vault, clock: time.clock }) }
     })
     const [a, b] = await Promise.all(starts)
@@ -72,24 +72,24 @@ for (const database of databases) {
   })
 }
 
-eachMigrated('§4.6 the signing key is ES256, its private part sealed', async (db) => {
+eachMigrated('§4.6 the signing key is ES256, and its private part is encrypted', async (db) => {
   const vault = new Vault('a master secret of enough characters', random)
-  const { clock } = new HandClock()
+  const { clock } = new ManualClock()
   const kid = await ensureSigningKey(db, { vault, clock })
   assert.equal(await ensureSigningKey(db, { vault, clock }), kid)
   const [row] = await db.all(sql`SELECT * FROM gh_signing_keys`)
-  const shared = JSON.parse(row!.public_jwk)
+  const publicJwk = JSON.parse(row!.public_jwk)
   assert.deepEqual(
-    [shared.kty, shared.crv, shared.alg, shared.use, shared.kid, shared.d],
-    [...['EC', 'P-256', 'ES256', 'sig', kid], undefined],
+    [publicJwk.kty, publicJwk.crv, publicJwk.alg, publicJwk.use, publicJwk.kid, publicJwk.d],
+    ['EC', 'P-256', 'ES256', 'sig', kid, undefined],
   )
   // RFC 7638 §3: these members, in this order, without white space.
-  const members = `{"crv":"P-256","kty":"EC","x":"${shared.x}","y":"${shared.y}"}`
+  const members = `{"crv":"P-256","kty":"EC","x":"${publicJwk.x}","y":"${publicJwk.y}"}`
   assert.equal(kid, createHash('sha256').update(members).digest('base64url'))
-  const sealed = Buffer.from(row!.sealed_private_jwk)
-  const { d, ...rest } = JSON.parse(vault.decrypt(SIGNING_PURPOSE, kid, sealed).toString())
-  assert.deepEqual(rest, shared)
+  const encryptedKey = Buffer.from(row!.sealed_private_jwk)
+  const { d, ...rest } = JSON.parse(vault.decrypt(SIGNING_PURPOSE, kid, encryptedKey).toString())
+  assert.deepEqual(rest, publicJwk)
   assert.equal(Buffer.from(d, 'base64url').length, 32)
-  assert(!sealed.includes(d))
-  assert.throws(() => vault.decrypt('cursor', kid, sealed))
+  assert(!encryptedKey.includes(d))
+  assert.throws(() => vault.decrypt('cursor', kid, encryptedKey))
 })

@@ -1,5 +1,5 @@
 /**
- * A customer with one of everything, and callers of every kind: its own, and those of another
+ * A customer with one object of each type, and callers of every kind: its own, and those of another
  * customer, of the other mode and of another person. For `permissions.test.ts`.
  */
 import assert from 'node:assert/strict'
@@ -28,7 +28,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
 export type World = Awaited<ReturnType<typeof openWorld>>
 
-/** The world, and functions that make further callers of the customer `shop` or of others. */
+/** Opens a service with the customers `shop` and `other`, and functions that create callers. */
 export async function openWorld(t: TestContext, kind: Kind) {
   const place = await openPlace(t, kind, { env: ENV })
   const { app, admin, anybody, makeClient, makePerson } = place
@@ -37,18 +37,18 @@ export async function openWorld(t: TestContext, kind: Kind) {
     (caller: Caller, headers: Record<string, string> = {}): Send =>
     (method, path, body) =>
       caller.send(method, path, body, headers)
-  const created = async (path: string, body: unknown) => {
+  const create = async (path: string, body: unknown) => {
     const reply = await admin.post(path, body)
     assert.equal(reply.status, 201, reply.text)
     return reply.body
   }
-  const key = async (customer: string, granted = scopes, mode = 'live') => {
-    const made = await created('/admin/keys', { name: 'key', scopes: granted, customer, mode })
-    return { id: made.id as string, send: sendWith(anybody, { 'x-api-key': made.key }) }
+  const key = async (customer: string, keyScopes = scopes, mode = 'live') => {
+    const newKey = await create('/admin/keys', { name: 'key', scopes: keyScopes, customer, mode })
+    return { id: newKey.id as string, send: sendWith(anybody, { 'x-api-key': newKey.key }) }
   }
   const clientToken = async (client: Client, scope?: readonly string[]) => {
-    const asked = { grant_type: 'client_credentials', ...(scope && { scope: scope.join(' ') }) }
-    const reply = await form(anybody, '/oauth/token', asked, basicOf(client))
+    const grant = { grant_type: 'client_credentials', ...(scope && { scope: scope.join(' ') }) }
+    const reply = await form(anybody, '/oauth/token', grant, basicOf(client))
     assert.equal(reply.status, 200, reply.text)
     return sendWith(anybody, bearer(reply.body.access_token))
   }
@@ -63,12 +63,23 @@ export async function openWorld(t: TestContext, kind: Kind) {
     assert.equal(reply.status, 200, reply.text)
     return sendWith(anybody, bearer(reply.body.access_token))
   }
-  const shop: string = (await created('/admin/customers', { name: 'Shop' })).id
-  const other: string = (await created('/admin/customers', { name: 'Other' })).id
+  const shop: string = (await create('/admin/customers', { name: 'Shop' })).id
+  const other: string = (await create('/admin/customers', { name: 'Other' })).id
   return {
-    ...{ app, admin, anybody, scopes, shop, other },
-    ...{ key, clientToken, login, application, makeClient, makePerson, sendWith },
-    /** One of everything that the customer `shop` has in live mode. */
+    app,
+    admin,
+    anybody,
+    scopes,
+    shop,
+    other,
+    key,
+    clientToken,
+    login,
+    application,
+    makeClient,
+    makePerson,
+    sendWith,
+    /** Creates one object of each type in live mode of the customer `shop`. */
     async fill() {
       const own = await key(shop)
       const person = await makePerson({ customer: shop })
@@ -103,24 +114,24 @@ export async function openWorld(t: TestContext, kind: Kind) {
   }
 }
 
-/** A body that the operation accepts, so that a refusal has no other cause. */
+/** Bodies that the operations accept: a rejection has no other cause. */
 const BODIES: Readonly<Record<string, unknown>> = {
-  'PATCH /webhooks/:id': { description: 'taken' },
+  'PATCH /webhooks/:id': { description: 'changed' },
   'POST /webhooks/:id/test': { event_type: 'order.created' },
   'POST /webhooks/:id/recover': { since: '2026-01-01T00:00:00Z' },
   'POST /webhooks/:id/replay': { since: '2026-01-01T00:00:00Z' },
-  'PATCH /api/users/:id': { name: 'taken' },
-  'PATCH /api/orders/:id': { note: 'taken' },
+  'PATCH /api/users/:id': { name: 'changed' },
+  'PATCH /api/orders/:id': { note: 'changed' },
   'PATCH /admin/keys/:id': { scopes: [] },
 }
 
 export const bodyFor = ({ method, path }: Permission): unknown => BODIES[`${method} ${path}`]
 
-/** The path of a row with an id in place of its parameter; `ids` by the path before it. */
+/** Returns the path of a row with an id for its parameter; `ids` are by the path before it. */
 export function pathOf({ path }: Permission, ids: Readonly<Record<string, string>>): string {
   const versioned = (text: string) => text.replace(/^\/api\//, '/api/v2/')
   const [before, after] = path.split(/\/:\w+/) as [string, string?]
   if (after === undefined) return versioned(path)
-  assert.ok(ids[before], `permission-world.ts names no id for ${path}`)
+  assert.ok(ids[before], `permission-world.ts has no id for ${path}`)
   return versioned(`${before}/${ids[before]}${after}`)
 }

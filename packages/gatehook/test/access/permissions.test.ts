@@ -1,6 +1,6 @@
 /**
- * Every endpoint × every kind of caller: only those of its row in `route-table.ts` reach it, with
- * its scope (§3.6, §4.5), and nothing of another customer, mode or owner (§1.1, §6.7).
+ * Every endpoint × every kind of caller: only the kinds of its row in `route-table.ts` reach it,
+ * with its scope (§3.6, §4.5), and no object of another customer, mode or owner (§1.1, §6.7).
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,39 +10,39 @@ import type { CallerKind } from '../../src/kernel/principal.ts'
 import { bindRoutes, CALLERS, engineRoutes, type Permission } from '../../src/route-table.ts'
 import { bodyFor, openWorld, pathOf, type Send, type World } from './permission-world.ts'
 
-const named = ({ method, path }: Permission): string => `${method} ${path}`
+const nameOf = ({ method, path }: Permission): string => `${method} ${path}`
 
-test('a route without a row stops the start', () => {
+test('a route without a row prevents the start', () => {
   const unlisted = route('/secrets', { GET: { handle: noContent } })
   assert.throws(() => bindRoutes([unlisted]), /no row for GET \/secrets/)
 })
 
 test('every row has a handler', async (t) => {
   const world = await openWorld(t, 'sqlite')
-  const implemented = new Set(world.app.permissions.map(named))
+  const implemented = new Set(world.app.permissions.map(nameOf))
   const documents = (path: string) => path.replace(':document', 'v1.json')
   const missing = engineRoutes.filter(
-    (row) => !implemented.has(named({ ...row, path: documents(row.path) })),
+    (row) => !implemented.has(nameOf({ ...row, path: documents(row.path) })),
   )
-  assert.deepEqual(missing.map(named), [])
+  assert.deepEqual(missing.map(nameOf), [])
 })
 
-test('every path under /admin needs a scope, every account path a first-party person', () => {
+test('a path under /admin requires a scope, an account path a first-party person', () => {
   for (const row of engineRoutes) {
     if (row.path.startsWith('/admin/')) {
-      assert.equal(row.callers, 'administration', named(row))
-      assert.ok(row.scope === 'admin' || row.scope === 'keys:write', named(row))
+      assert.equal(row.callers, 'administration', nameOf(row))
+      assert.ok(row.scope === 'admin' || row.scope === 'keys:write', nameOf(row))
     }
     if (/^\/auth\/(sessions|consents|logout-all|password)/.test(row.path)) {
-      assert.equal(row.callers, 'account', named(row))
+      assert.equal(row.callers, 'account', nameOf(row))
     }
-    const changes = row.method !== 'GET'
-    if (changes) assert.notEqual(row.callers, 'anyone', `${named(row)} changes something`)
+    if (row.method !== 'GET')
+      assert.notEqual(row.callers, 'anyone', `${nameOf(row)} changes something`)
   }
 })
 
-/** Callers of the customer `shop` with every scope, by kind. */
-async function callersOf(world: World): Promise<ReadonlyMap<CallerKind, Send>> {
+/** Creates callers of the customer `shop` with every scope, by kind. */
+async function createCallers(world: World): Promise<ReadonlyMap<CallerKind, Send>> {
   const { shop, scopes, makeClient, makePerson } = world
   const person = await makePerson({ customer: shop, scopes })
   const client = await makeClient({ customer: shop, scopes })
@@ -54,30 +54,30 @@ async function callersOf(world: World): Promise<ReadonlyMap<CallerKind, Send>> {
   ])
 }
 
-/** Ids that no row has: a caller that is let in finds nothing and changes nothing. */
+/** Ids without a row: an accepted request reads and changes nothing. */
 const NO_IDS = new Proxy<Record<string, string>>({}, { get: () => '999999999' })
 
-/** Rows that the pipeline guards, by what it says to a caller of the wrong kind. */
-const guarded = (rows: readonly Permission[]) =>
+/** Returns the rows whose callers the pipeline restricts. */
+const restricted = (rows: readonly Permission[]) =>
   rows.filter(({ callers }) => CALLERS[callers].kinds !== undefined)
 
 for (const { name } of databases) {
   test(`a caller of a kind that the row does not name is rejected [${name}]`, async (t) => {
     const world = await openWorld(t, name)
-    const callers = await callersOf(world)
-    const rows = guarded(world.app.permissions)
+    const callers = await createCallers(world)
+    const rows = restricted(world.app.permissions)
     const last = rows.filter((row) => row.path === '/auth/logout-all') // it ends the sessions
-    for (const row of [...rows.filter((one) => !last.includes(one)), ...last]) {
+    for (const row of [...rows.filter((row) => !last.includes(row)), ...last]) {
       const path = pathOf(row, NO_IDS)
-      // A stream of events that is let in does not end.
-      const endless = row.path === '/events/stream'
+      // An accepted event stream does not end.
+      const isEndless = row.path === '/events/stream'
       const kinds: readonly CallerKind[] = CALLERS[row.callers].kinds!
-      const without = await world.anybody.send(row.method, path, bodyFor(row))
-      assert.equal(without.status, 401, `${named(row)} without a credential`)
+      const unauthenticated = await world.anybody.send(row.method, path, bodyFor(row))
+      assert.equal(unauthenticated.status, 401, `${nameOf(row)} without a credential`)
       for (const [kind, send] of callers) {
-        if (endless && kinds.includes(kind)) continue
+        if (isEndless && kinds.includes(kind)) continue
         const { status, body } = await send(row.method, path, bodyFor(row))
-        const text = `${named(row)} as ${kind}: ${status} ${body?.error}`
+        const text = `${nameOf(row)} as ${kind}: ${status} ${body?.error}`
         if (kinds.includes(kind) && row.scope !== 'admin') {
           assert.ok(status !== 401 && status !== 403 && status < 500, text)
         } else {
@@ -91,18 +91,18 @@ for (const { name } of databases) {
     const world = await openWorld(t, name)
     const { shop, scopes, makeClient, makePerson } = world
     const client = await makeClient({ customer: shop, scopes })
-    const rows = guarded(world.app.permissions).filter(({ scope }) => scope !== undefined)
+    const rows = restricted(world.app.permissions).filter(({ scope }) => scope !== undefined)
     for (const scope of new Set(rows.map((row) => row.scope!))) {
-      const rest = scopes.filter((one) => one !== scope)
+      const rest = scopes.filter((name) => name !== scope)
       const callers: Readonly<Record<string, Send>> = {
         key: (await world.key(shop, rest)).send,
         client: await world.clientToken(client, rest),
         person: await world.login(await makePerson({ customer: shop, scopes: rest })),
       }
-      for (const row of rows.filter((one) => one.scope === scope)) {
+      for (const row of rows.filter((row) => row.scope === scope)) {
         for (const [kind, send] of Object.entries(callers)) {
           const { status, body } = await send(row.method, pathOf(row, NO_IDS), bodyFor(row))
-          const text = `${named(row)} as ${kind}`
+          const text = `${nameOf(row)} as ${kind}`
           assert.deepEqual([status, body?.error], [403, 'insufficient_scope'], text)
           assert.ok(body.message.includes(scope), `${text}: ${body.message}`)
         }
@@ -110,7 +110,7 @@ for (const { name } of databases) {
     }
   })
 
-  test(`what is another's is 404, is in no list and stays as it was [${name}]`, async (t) => {
+  test(`objects of others are 404, in no list, and unchanged [${name}]`, async (t) => {
     const world = await openWorld(t, name)
     const { shop, other, scopes, makeClient, makePerson } = world
     const { own, owner, ids } = await world.fill()
@@ -122,17 +122,17 @@ for (const { name } of databases) {
         await world.clientToken(await makeClient({ customer: other, scopes })),
       ],
       ['a person of another customer', await world.login(await makePerson({ customer: other }))],
-      // Another person of the same customer: what belongs to a person.
+      // Another person of the same customer: objects that belong to a person.
       [
         'another person',
         await world.login(await makePerson({ customer: shop })),
         /^\/(api\/(users|orders)|auth)\//,
       ],
     ]
-    const mine = Object.entries(ids).filter(([before]) => !before.startsWith('/admin/'))
+    const ownIds = Object.entries(ids).filter(([before]) => !before.startsWith('/admin/'))
     const state = () =>
       Promise.all(
-        mine.map(async ([before, id]) => {
+        ownIds.map(async ([before, id]) => {
           if (before === '/auth/consents') return (await owner('GET', before)).text
           const send = before.startsWith('/auth/') ? owner : own.send
           const path = `${before.replace(/^\/api\//, '/api/v2/')}/${id}`
@@ -143,21 +143,21 @@ for (const { name } of databases) {
       )
     const before = await state()
     for (const row of world.app.permissions) {
-      const declared = row.callers === 'credential' || row.callers === 'account'
-      if (!declared || row.path === '/api/protected' || row.path === '/events/stream') continue
-      const single = row.path.includes(':')
-      if (!single && row.method !== 'GET') continue
-      for (const [who, send, only] of foreign) {
-        if (only && !only.test(`${row.path}/`)) continue
+      const isIsolated = row.callers === 'credential' || row.callers === 'account'
+      if (!isIsolated || row.path === '/api/protected' || row.path === '/events/stream') continue
+      const isSingle = row.path.includes(':')
+      if (!isSingle && row.method !== 'GET') continue
+      for (const [caller, send, pathPattern] of foreign) {
+        if (pathPattern && !pathPattern.test(`${row.path}/`)) continue
         const reply = await send(row.method, pathOf(row, ids), bodyFor(row))
-        const text = `${named(row)} as ${who}: ${reply.text}`
-        if (single) assert.ok(reply.status === 404 || reply.status === 403, text)
-        if (single && reply.status === 403) {
+        const text = `${nameOf(row)} as ${caller}: ${reply.text}`
+        if (isSingle) assert.ok(reply.status === 404 || reply.status === 403, text)
+        if (isSingle && reply.status === 403) {
           assert.match(reply.body.error, /insufficient_scope|first_party_required|forbidden/, text)
         }
-        const listed = mine.filter(([, id]) => reply.text.includes(`"id":${JSON.stringify(id)}`))
-        const numbered = mine.filter(([, id]) => reply.text.includes(`"id":${id},`))
-        assert.deepEqual([...listed, ...numbered], [], text)
+        const textIds = ownIds.filter(([, id]) => reply.text.includes(`"id":${JSON.stringify(id)}`))
+        const numericIds = ownIds.filter(([, id]) => reply.text.includes(`"id":${id},`))
+        assert.deepEqual([...textIds, ...numericIds], [], text)
       }
     }
     assert.deepEqual(await state(), before)

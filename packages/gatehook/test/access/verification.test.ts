@@ -5,73 +5,77 @@ import { createKeyVerifier } from '../../src/access/key-verifier.ts'
 import { revokeKey } from '../../src/access/keys.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import type { Database, Row } from '../../src/storage/database.ts'
-import { administration, counting, HandClock, openDesk, random } from './desk.ts'
+import { administration, countLookups, ManualClock, openTestNode, random } from './test-node.ts'
 
 const PATH = 'GET /api/protected'
 const HERE = '127.0.0.1'
 
-eachMigrated('a busy key costs no request a look-up', async (db, t) => {
-  const { make, time } = await openDesk(db, t)
-  const { id, key } = await make({})
-  const watched = counting(db)
-  const verifier = createKeyVerifier({ db: watched.db, clock: time.clock, log: quietLog })
-  const many = await Promise.all(Array.from({ length: 20 }, () => verifier.verify(key, HERE)))
-  assert.equal(watched.lookUps(), 1, 'those who come together share one look-up')
-  assert.equal(many[7]?.subject, id)
+eachMigrated('requests with a cached key wait for no lookup', async (db, t) => {
+  const { createKey, time } = await openTestNode(db, t)
+  const { id, key } = await createKey({})
+  const { db: countingDb, lookups } = countLookups(db)
+  const verifier = createKeyVerifier({ db: countingDb, clock: time.clock, log: quietLog })
+  const principals = await Promise.all(Array.from({ length: 20 }, () => verifier.verify(key, HERE)))
+  assert.equal(lookups(), 1, 'concurrent requests share one lookup')
+  assert.equal(principals[7]?.subject, id)
   time.realMs += 399
   assert(!(verifier.verify(key, HERE) instanceof Promise))
-  assert.equal(watched.lookUps(), 1)
+  assert.equal(lookups(), 1)
   for (let round = 2; round < 6; round++) {
     time.realMs += 600
-    assert(!(verifier.verify(key, HERE) instanceof Promise), 'answered from memory')
+    assert(!(verifier.verify(key, HERE) instanceof Promise), 'from the cache')
     await verifier.idle()
-    assert.equal(watched.lookUps(), round, 'and looked up again beside it')
+    assert.equal(lookups(), round, 'refreshed in the background')
   }
   time.realMs += 1000
-  assert(verifier.verify(key, HERE) instanceof Promise, 'a second old: not used any more')
+  assert(verifier.verify(key, HERE) instanceof Promise, 'after a second the cached key is not used')
   await verifier.idle()
 })
 
-eachMigrated('§3.10 a change on one node acts on the others within a second', async (db, t) => {
-  const time = new HandClock()
-  const here = await openDesk(db, t, { time })
-  const there = await openDesk(db, t, { time, operator: here.operator })
-  const { body: customer } = await here.ask('POST /admin/customers', { body: { name: 'c' } })
+eachMigrated('§3.10 the other nodes apply a change within a second', async (db, t) => {
+  const time = new ManualClock()
+  const node = await openTestNode(db, t, { time })
+  const otherNode = await openTestNode(db, t, { time, operator: node.operator })
+  const { body: customer } = await node.send('POST /admin/customers', { body: { name: 'c' } })
   const changes: [expected: string, line: (id: string) => string, body?: object][] = [
     ['invalid_api_key', (id) => `DELETE /admin/keys/${id}`],
     ['invalid_api_key', (id) => `POST /admin/keys/${id}/roll`, { overlap_seconds: 0 }],
     ['customer_suspended', () => `PATCH /admin/customers/${customer.id}`, { suspended: true }],
   ]
   for (const [expected, line, body] of changes) {
-    const { id, key } = await here.make({ customer: customer.id })
-    for (const node of [here, there]) assert.equal((await node.ask(PATH, { key })).status, 200)
-    const changed = await here.ask(line(id), body ? { body } : {})
-    assert([200, 204].includes(changed.status))
-    assert.equal((await here.ask(PATH, { key })).body.error, expected, 'at once where it was made')
+    const { id, key } = await node.createKey({ customer: customer.id })
+    for (const each of [node, otherNode]) assert.equal((await each.send(PATH, { key })).status, 200)
+    const reply = await node.send(line(id), body ? { body } : {})
+    assert([200, 204].includes(reply.status))
+    assert.equal(
+      (await node.send(PATH, { key })).body.error,
+      expected,
+      'at once on the node of the change',
+    )
     time.pass(1000)
-    const late = await there.ask(PATH, { key })
+    const late = await otherNode.send(PATH, { key })
     assert.deepEqual([late.status, late.body.error], [403, expected])
   }
 })
 
-eachMigrated('the last use is noted once a minute, over all nodes', async (db, t) => {
-  const time = new HandClock()
-  const nodes = [await openDesk(db, t, { time })]
-  nodes.push(await openDesk(db, t, { time, operator: nodes[0]!.operator }))
-  const { id, key } = await nodes[0]!.make({})
-  const shown = async () => (await nodes[0]!.ask(`GET /admin/keys/${id}`)).body.last_used_at
-  assert.equal(await shown(), null)
+eachMigrated('the last use is stored once a minute, by one of all nodes', async (db, t) => {
+  const time = new ManualClock()
+  const nodes = [await openTestNode(db, t, { time })]
+  nodes.push(await openTestNode(db, t, { time, operator: nodes[0]!.operator }))
+  const { id, key } = await nodes[0]!.createKey({})
+  const lastUse = async () => (await nodes[0]!.send(`GET /admin/keys/${id}`)).body.last_used_at
+  assert.equal(await lastUse(), null)
   const first = new Date(time.nowMs).toISOString()
   for (let second = 0; second < 59; second += 5) {
-    for (const node of nodes) await node.ask(PATH, { key })
-    assert.equal(await shown(), first)
+    for (const node of nodes) await node.send(PATH, { key })
+    assert.equal(await lastUse(), first)
     time.pass(5000)
   }
-  await nodes[1]!.ask(PATH, { key })
-  assert.equal(await shown(), new Date(Date.parse(first) + 60_000).toISOString())
+  await nodes[1]!.send(PATH, { key })
+  assert.equal(await lastUse(), new Date(Date.parse(first) + 60_000).toISOString())
 })
 
-/** What the database says of a good key. */
+/** The database row of a valid key. */
 const row = {
   id: 'key_1',
   scope: 3,
@@ -82,11 +86,11 @@ const row = {
   suspended: 0,
 }
 
-test('a look-up that began before a change is not remembered', async () => {
-  const time = new HandClock()
-  const answers: ((row: Row | undefined) => void)[] = []
+test('a lookup that began before a change is not cached', async () => {
+  const time = new ManualClock()
+  const lookups: ((row: Row | undefined) => void)[] = []
   const slow = {
-    get: () => new Promise((resolve) => answers.push(resolve)),
+    get: () => new Promise((resolve) => lookups.push(resolve)),
     write: () => Promise.resolve(0),
   } as unknown as Database
   const verifier = createKeyVerifier({ db: slow, clock: time.clock, log: quietLog })
@@ -94,33 +98,33 @@ test('a look-up that began before a change is not remembered', async () => {
   const before = verifier.verify(key, HERE)
   verifier.forget()
   const after = verifier.verify(key, HERE)
-  assert.equal(answers.length, 2, 'the later caller does not wait for the earlier look-up')
-  answers[1]!(undefined)
+  assert.equal(lookups.length, 2, 'the later request does not wait for the earlier lookup')
+  lookups[1]!(undefined)
   await assert.rejects(async () => after, { code: 'invalid_api_key' })
-  answers[0]!({ ...row, expires_at: null, secret_expires_at: null })
+  lookups[0]!({ ...row, expires_at: null, secret_expires_at: null })
   assert.equal((await before).subject, 'key_1')
   const later = verifier.verify(key, HERE)
   assert.equal(
-    answers.length,
+    lookups.length,
     3,
-    'what came late is right for the one who waited, and for nobody else',
+    'the result of the earlier lookup is returned to its own request only',
   )
-  answers[2]!(undefined)
+  lookups[2]!(undefined)
   await assert.rejects(async () => later, { code: 'invalid_api_key' })
   await verifier.idle()
 })
 
-test('a database that does not answer ends remembered keys after a second', async () => {
-  const time = new HandClock()
-  let up = true
-  const shaky = {
-    get: () => (up ? Promise.resolve(row) : Promise.reject(new Error('down'))),
+test('cached keys are valid for a second while the database fails', async () => {
+  const time = new ManualClock()
+  let isUp = true
+  const failingDb = {
+    get: () => (isUp ? Promise.resolve(row) : Promise.reject(new Error('down'))),
     write: () => Promise.reject(new Error('down')),
   } as unknown as Database
-  const verifier = createKeyVerifier({ db: shaky, clock: time.clock, log: quietLog })
+  const verifier = createKeyVerifier({ db: failingDb, clock: time.clock, log: quietLog })
   const key = generateApiKey(random, 'live')
   await verifier.verify(key, HERE)
-  up = false
+  isUp = false
   time.realMs += 999
   assert.equal((await verifier.verify(key, HERE)).subject, 'key_1')
   time.realMs += 1
@@ -128,11 +132,14 @@ test('a database that does not answer ends remembered keys after a second', asyn
   await verifier.idle()
 })
 
-eachMigrated('revoking twice at the same moment: one finds it, one does not', async (db, t) => {
-  const { make, time } = await openDesk(db, t)
-  const { id } = await make({})
-  const by = { actor: { kind: 'cli', id: 'test' } } as const
+eachMigrated('of two concurrent revocations of a key, one is 404', async (db, t) => {
+  const { createKey, time } = await openTestNode(db, t)
+  const { id } = await createKey({})
+  const caller = { actor: { kind: 'cli', id: 'test' } } as const
   const admin = administration(db, time)
-  const both = await Promise.allSettled([revokeKey(admin, id, by), revokeKey(admin, id, by)])
-  assert.deepEqual(both.map((each) => each.status).sort(), ['fulfilled', 'rejected'])
+  const results = await Promise.allSettled([
+    revokeKey(admin, id, caller),
+    revokeKey(admin, id, caller),
+  ])
+  assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
 })

@@ -10,7 +10,7 @@ import { nodeLeases } from '../../src/deliveries/leases.ts'
 import { longestWaitMs } from '../../src/deliveries/retry-schedule.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { Vault } from '../../src/kernel/secret.ts'
-import { HandClock } from '../access/desk.ts'
+import { ManualClock } from '../access/test-node.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 const YEAR_MS = 365 * 86_400_000
@@ -25,7 +25,7 @@ test('the longest wait is a day, or the longest delay of the schedule with its j
 
 for (const kind of ['sqlite', 'postgres'] as const) {
   test(`deliveries that a fast clock postponed are due once it is correct [${kind}]`, async (t) => {
-    const time = new HandClock()
+    const time = new ManualClock()
     const { clock } = time
     time.nowMs += YEAR_MS
     const url = await freshUrl(t, kind)

@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import * as store from '../../src/oauth/client-store.ts'
 import { knownClients } from '../../src/oauth/known-clients.ts'
-import { HandClock } from '../access/desk.ts'
+import { ManualClock } from '../access/test-node.ts'
 import { openPlace } from './rig.ts'
 
 for (const { name } of databases) {
   test(`what a transaction sees is not remembered, what was committed is [${name}]`, async (t) => {
     const place = await openPlace(t, name)
     const { db } = place.app
-    const { clock } = new HandClock()
+    const { clock } = new ManualClock()
     const clients = knownClients({ db, clock })
     const id = place.client.client_id
     const gone = new Error('rolled back')

@@ -7,11 +7,11 @@ import { systemRandom } from '../../src/kernel/random.ts'
 import { sha256 } from '../../src/kernel/secret.ts'
 import { purgeSignIns } from '../../src/oauth/browser.ts'
 import { findCode, issueCode, purgeCodes } from '../../src/oauth/codes.ts'
-import { HandClock } from '../access/desk.ts'
+import { ManualClock } from '../access/test-node.ts'
 import { agree, authorizePath, openBrowser, openPlace } from './rig.ts'
 
 eachMigrated('a code is remembered for a day after its end', async (db) => {
-  const time = new HandClock()
+  const time = new ManualClock()
   const grant = {
     clientId: 'client_x',
     scope: 3 as Scope,

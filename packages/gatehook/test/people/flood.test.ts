@@ -12,7 +12,7 @@ import { createPasswordVerifier, hashAccount, type VerifyPassword } from '../../
 import { createHasher, type Hasher } from '../../src/people/password.ts'
 import type { RecognizedClients } from '../../src/people/recognized-clients.ts'
 import { type AttemptIdentity, type Throttle, tooManyFailures } from '../../src/people/throttle.ts'
-import { HandClock, random } from '../access/desk.ts'
+import { ManualClock, random } from '../access/test-node.ts'
 
 const HASH_MS = 25
 const CONCURRENCY = 2
@@ -59,7 +59,7 @@ const recognizedClients: RecognizedClients = {
 }
 
 function openSimulation() {
-  const time = new HandClock()
+  const time = new ManualClock()
   const { clock } = time
   const vault = new Vault('a master secret of enough characters', random)
   const running = new Map<() => void, number>()
@@ -106,7 +106,7 @@ async function createAccounts(
 async function attempt(
   verify: VerifyPassword,
   accounts: Parameters<VerifyPassword>[0],
-  time: HandClock,
+  time: ManualClock,
   [name, password, address]: readonly [name: string, password: string, address: string],
 ) {
   const startMs = time.realMs

@@ -5,7 +5,7 @@ import { Failure } from '../../src/kernel/failure.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { CLIENTS_PURPOSE, createRecognizedClients } from '../../src/people/recognized-clients.ts'
 import { createThrottle } from '../../src/people/throttle.ts'
-import { HandClock } from '../access/desk.ts'
+import { ManualClock } from '../access/test-node.ts'
 import { NEW, NEW_ID, OLD, random } from '../secrets/rotation.ts'
 
 const identity = { realm: 'person', username: 'ada', address: '192.0.2.1' } as const
@@ -17,7 +17,7 @@ function rotate(vault: Vault): void {
 
 eachMigrated('failed attempts from before a rotation count after it', async (db) => {
   const vault = new Vault(OLD, random)
-  const { clock } = new HandClock()
+  const { clock } = new ManualClock()
   const throttle = createThrottle({ db, clock, vault, report: async () => {} })
   for (let n = 0; n < 6; n++) await throttle.begin(identity)
   rotate(vault)
@@ -33,7 +33,7 @@ eachMigrated('failed attempts from before a rotation count after it', async (db)
 
 eachMigrated('a client that signed in before a rotation is recognized after it', async (db) => {
   const vault = new Vault(OLD, random)
-  const { clock } = new HandClock()
+  const { clock } = new ManualClock()
   const clients = createRecognizedClients(db, clock, vault)
   const account = { id: 7, password: 'a hash' }
   const find = () => clients.find('person', account, { address: '192.0.2.1' })

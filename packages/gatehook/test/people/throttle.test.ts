@@ -9,7 +9,7 @@ import {
   type ThrottleReport,
 } from '../../src/people/throttle.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { HandClock, random } from '../access/desk.ts'
+import { ManualClock, random } from '../access/test-node.ts'
 
 const MINUTE_MS = 60_000
 const attemptOf = (username: string, address = '192.0.2.1') => ({
@@ -19,7 +19,7 @@ const attemptOf = (username: string, address = '192.0.2.1') => ({
 })
 
 function openThrottles(db: Database) {
-  const time = new HandClock()
+  const time = new ManualClock()
   const vault = new Vault('a master secret of enough characters', random)
   const reports: ThrottleReport[] = []
   const report: ThrottleDeps['report'] = async (_tx, throttled) => void reports.push(throttled)

@@ -4,7 +4,7 @@ import type { Actor } from '../../src/audit/store.ts'
 import type { Statement } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { clockKeeper } from '../../src/system/clock.ts'
-import { HandClock, openDesk, random, trail } from '../access/desk.ts'
+import { ManualClock, openTestNode, random, trail } from '../access/test-node.ts'
 
 const HOUR_MS = 3_600_000
 const actor: Actor = { kind: 'cli', id: 'test' }
@@ -13,10 +13,10 @@ const iso = (ms: number) => new Date(ms).toISOString()
 eachMigrated(
   '§12.6 the clock jumps forward and ticks on, or stands while frozen',
   async (db, t) => {
-    const { ask, time } = await openDesk(db, t)
+    const { send, time } = await openTestNode(db, t)
     const start = time.nowMs
-    const set = async (body: object) => (await ask('POST /admin/clock', { body })).body
-    const state = async () => (await ask('GET /admin/clock')).body
+    const set = async (body: object) => (await send('POST /admin/clock', { body })).body
+    const state = async () => (await send('GET /admin/clock')).body
     assert.deepEqual(await state(), { now: iso(start), frozen: false })
     assert.deepEqual(await set({ advance_s: 3600 }), { now: iso(start + HOUR_MS), frozen: false })
     time.pass(1000)
@@ -34,9 +34,9 @@ eachMigrated(
 )
 
 eachMigrated('what moves the clock back or says nothing is refused', async (db, t) => {
-  const { ask, time } = await openDesk(db, t)
+  const { send, time } = await openTestNode(db, t)
   const refused = async (body: unknown) => {
-    const reply = await ask('POST /admin/clock', { body })
+    const reply = await send('POST /admin/clock', { body })
     return `${reply.status} ${reply.body.error}`
   }
   for (const body of [{ now: iso(time.nowMs - 1) }, { now: '2020-01-01' }, { advance_s: -1 }]) {
@@ -48,14 +48,14 @@ eachMigrated('what moves the clock back or says nothing is refused', async (db, 
   for (const body of [...wrong, both, { advance_s: far * 10 }, { colour: 1 }]) {
     assert.equal(await refused(body), '422 validation_failed', JSON.stringify(body))
   }
-  assert.equal((await ask('GET /admin/clock')).body.now, iso(time.nowMs))
-  assert.equal((await ask('GET /admin/clock', { key: undefined })).status, 401)
-  const { body } = await ask('GET /admin/audit?action=clock.set')
+  assert.equal((await send('GET /admin/clock')).body.now, iso(time.nowMs))
+  assert.equal((await send('GET /admin/clock', { key: undefined })).status, 401)
+  const { body } = await send('GET /admin/audit?action=clock.set')
   assert.deepEqual(body.data, [], 'nothing was done, nothing is audited')
 })
 
 eachMigrated('other nodes follow, and two changes at once both count', async (db) => {
-  const [here, there] = [new HandClock(), new HandClock()]
+  const [here, there] = [new ManualClock(), new ManualClock()]
   const start = here.nowMs
   const a = clockKeeper({ db, clock: here.clock, random, trail })
   const b = clockKeeper({ db, clock: there.clock, random, trail })
@@ -69,7 +69,7 @@ eachMigrated('other nodes follow, and two changes at once both count', async (db
 })
 
 eachMigrated('a look that began before a change does not turn time back', async (db) => {
-  const time = new HandClock()
+  const time = new ManualClock()
   const start = time.nowMs
   let open = () => {}
   const gate = new Promise<void>((resolve) => {
@@ -98,10 +98,10 @@ eachMigrated('a look that began before a change does not turn time back', async 
 })
 
 eachMigrated('a key expires by the test clock', async (db, t) => {
-  const { ask, make, time } = await openDesk(db, t)
-  const { key } = await make({ expires_at: iso(time.nowMs + HOUR_MS) })
-  const status = async () => (await ask('GET /api/protected', { key })).status
+  const { send, createKey, time } = await openTestNode(db, t)
+  const { key } = await createKey({ expires_at: iso(time.nowMs + HOUR_MS) })
+  const status = async () => (await send('GET /api/protected', { key })).status
   assert.equal(await status(), 200)
-  await ask('POST /admin/clock', { body: { advance_s: 3600 } })
+  await send('POST /admin/clock', { body: { advance_s: 3600 } })
   assert.equal(await status(), 403)
 })

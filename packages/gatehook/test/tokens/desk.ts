@@ -27,8 +27,8 @@ import type {
 } from '../../src/tokens/api.ts'
 import { ensureSigningKey } from '../../src/tokens/signing-keys.ts'
 import { createTokens } from '../../src/tokens/tokens.ts'
-import { HandClock, random, trail } from '../access/desk.ts'
-import { noBasic } from '../access/nobody.ts'
+import { noBasic } from '../access/no-verifiers.ts'
+import { ManualClock, random, trail } from '../access/test-node.ts'
 
 export const ISSUER = 'https://api.example.test'
 export const CUSTOMER = 'cus_default'
@@ -76,7 +76,7 @@ export interface Asked {
 export interface Desk {
   readonly tokens: Tokens & { tick(): Promise<void> }
   readonly vault: Vault
-  readonly time: HandClock
+  readonly time: ManualClock
   readonly world: World
   readonly db: Database
   ask(line: string, asked?: Asked): Promise<Reply>
@@ -86,7 +86,7 @@ export interface Desk {
 }
 
 export interface DeskOptions {
-  readonly time?: HandClock
+  readonly time?: ManualClock
   readonly world?: World
   readonly lives?: Partial<TokenLifetimes>
   /** Called in front of the look-up of a customer. */
@@ -107,7 +107,7 @@ export async function openDesk(
   t: TestContext,
   options: DeskOptions = {},
 ): Promise<Desk> {
-  const time = options.time ?? new HandClock()
+  const time = options.time ?? new ManualClock()
   const facts = options.world ?? world()
   const vault = new Vault('a master secret of enough characters', random)
   const { clock } = time
@@ -185,7 +185,7 @@ const key = (): Principal => ({
   scopes: new Set(['admin']),
 })
 
-function serverOf(tokens: Tokens, time: HandClock, issuer: string) {
+function serverOf(tokens: Tokens, time: ManualClock, issuer: string) {
   const guard = authenticate({
     verifiers: {
       apikey: key,

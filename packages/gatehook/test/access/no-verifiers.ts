@@ -1,4 +1,4 @@
-/** CredentialVerifiers of a house that issued no token and knows no password. */
+/** Verifiers of an installation without tokens and without people: they reject everything. */
 import type { CredentialVerifier } from '../../src/access/authenticate.ts'
 import { BASIC_CHALLENGE, BEARER_CHALLENGE } from '../../src/http/authorization.ts'
 import { Failure } from '../../src/kernel/failure.ts'

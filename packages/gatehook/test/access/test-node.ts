@@ -1,6 +1,4 @@
-/**
- * A small Gatehook for tests of this room: routes, authentication, lists, and a time set by hand.
- */
+/** A small node for tests of access/: routes, authentication, lists, and a manual clock. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { quietLog } from '../../../../test/rig/databases.ts'
@@ -25,12 +23,12 @@ import { bindRoutes } from '../../src/route-table.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { clockKeeper } from '../../src/system/clock.ts'
 import { auditRoute, clockRoute } from '../../src/system/routes.ts'
-import { noBasic, noBearer } from './nobody.ts'
+import { noBasic, noBearer } from './no-verifiers.ts'
 
 export const random = systemRandom()
 
-/** Time that only moves when told: `nowMs` is the date, `elapsedMs` what has passed. */
-export class HandClock {
+/** A clock that only the test advances: `nowMs` is the date, `realMs` the elapsed time. */
+export class ManualClock {
   nowMs = Date.UTC(2026, 10, 21)
   realMs = 0
   readonly clock = new SettableClock({ now: () => this.nowMs, elapsedMs: () => this.realMs })
@@ -41,10 +39,10 @@ export class HandClock {
   }
 }
 
-/** Tags audit rows; the chain is tested with a whole app. */
+/** Tags audit rows without a chain; tests of whole apps cover the chain. */
 export const trail = signerWith(chainKey(Buffer.alloc(32)))
 
-export const administration = (db: Database, time: HandClock): Administration => ({
+export const administration = (db: Database, time: ManualClock): Administration => ({
   db,
   write: db.write,
   random,
@@ -55,10 +53,10 @@ export const administration = (db: Database, time: HandClock): Administration =>
   changed: () => undefined,
 })
 
-/** The same database; `lookUps` counts single-row reads, as a verification makes one of. */
-export function counting(db: Database): { db: Database; lookUps: () => number } {
+/** Returns the database and the number of its single-row reads; a verification needs one. */
+export function countLookups(db: Database): { db: Database; lookups: () => number } {
   let count = 0
-  const counted = new Proxy(db, {
+  const proxy = new Proxy(db, {
     get(target, name) {
       const value = Reflect.get(target, name, target)
       if (typeof value !== 'function') return value
@@ -66,71 +64,76 @@ export function counting(db: Database): { db: Database; lookUps: () => number } 
       return value.bind(target)
     },
   })
-  return { db: counted, lookUps: () => count }
+  return { db: proxy, lookups: () => count }
 }
 
 export interface Reply {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every path
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of any path
   readonly body: any
   readonly headers: Record<string, unknown>
 }
 
-export interface Asked {
+export interface RequestOptions {
   readonly key?: string | undefined
   readonly headers?: Record<string, string | string[]>
   readonly body?: unknown
   readonly from?: string
 }
 
-export type Ask = (line: string, asked?: Asked) => Promise<Reply>
+export type SendRequest = (line: string, options?: RequestOptions) => Promise<Reply>
 
-export interface Desk {
+export interface TestNode {
   readonly admin: Administration
   readonly verifier: KeyVerifier
-  readonly time: HandClock
+  readonly time: ManualClock
   /** The operator's key. */
   readonly operator: string
-  /** `ask('POST /admin/keys', {body})`, as the operator unless another key is named. */
-  readonly ask: Ask
-  /** Makes a key and gives it; fails the test when it was refused. */
-  readonly make: (body: Record<string, unknown>) => Promise<{ id: string; key: string }>
+  /** `send('POST /admin/keys', {body})` uses the operator's key unless `key` is set. */
+  readonly send: SendRequest
+  /** Creates a key; the test fails if the request is rejected. */
+  readonly createKey: (body: Record<string, unknown>) => Promise<{ id: string; key: string }>
 }
 
 /** Opens a node on `db`; several on one database are several nodes. */
-export async function openDesk(
+export async function openTestNode(
   db: Database,
   t: TestContext,
-  more: { time?: HandClock; operator?: string } = {},
-): Promise<Desk> {
-  const time = more.time ?? new HandClock()
+  options: { time?: ManualClock; operator?: string } = {},
+): Promise<TestNode> {
+  const time = options.time ?? new ManualClock()
   const verifier = createKeyVerifier({ db, clock: time.clock, log: quietLog })
   const admin = { ...administration(db, time), changed: verifier.forget }
-  const operator = more.operator ?? generateApiKey(random, 'live')
+  const operator = options.operator ?? generateApiKey(random, 'live')
   await performFirstRun(admin, { bootstrapKey: operator })
-  const server = serverOf(db, admin, verifier, time)
+  const server = createTestServer(db, admin, verifier, time)
   t.after(() => server.close())
 
-  const ask: Ask = async (line, asked = {}) => {
+  const send: SendRequest = async (line, options = {}) => {
     const [method, url] = line.split(' ') as ['GET', string]
-    const key = 'key' in asked ? asked.key : operator
-    const headers = { ...asked.headers, ...(key === undefined ? {} : { 'x-api-key': key }) }
-    const body = asked.body === undefined ? {} : { payload: asked.body as object }
-    const from = asked.from === undefined ? {} : { remoteAddress: asked.from }
+    const key = 'key' in options ? options.key : operator
+    const headers = { ...options.headers, ...(key === undefined ? {} : { 'x-api-key': key }) }
+    const body = options.body === undefined ? {} : { payload: options.body as object }
+    const from = options.from === undefined ? {} : { remoteAddress: options.from }
     const reply = await server.inject({ method, url, headers, ...body, ...from })
     await verifier.idle()
-    const shown = reply.body === '' ? undefined : JSON.parse(reply.body)
-    return { status: reply.statusCode, body: shown, headers: reply.headers }
+    const json = reply.body === '' ? undefined : JSON.parse(reply.body)
+    return { status: reply.statusCode, body: json, headers: reply.headers }
   }
-  const make: Desk['make'] = async (body) => {
-    const reply = await ask('POST /admin/keys', { body: { name: 'k', scopes: [], ...body } })
+  const createKey: TestNode['createKey'] = async (body) => {
+    const reply = await send('POST /admin/keys', { body: { name: 'k', scopes: [], ...body } })
     assert.equal(reply.status, 201, JSON.stringify(reply.body))
     return reply.body
   }
-  return { admin, verifier, time, operator, ask, make }
+  return { admin, verifier, time, operator, send, createKey }
 }
 
-function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, time: HandClock) {
+function createTestServer(
+  db: Database,
+  admin: Administration,
+  verifier: KeyVerifier,
+  time: ManualClock,
+) {
   const vault = new Vault('a master secret of enough characters', random)
   const publicUrl = () => 'https://api.example.test'
   const list = createLister({
@@ -142,8 +145,8 @@ function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, ti
   const apikey = ({ value }: { value: string }, { address }: { address: string }) =>
     verifier.verify(value, address)
   const verifiers = { apikey, bearer: noBearer, basic: noBasic }
-  const guard = authenticate({ verifiers, publicUrl, onUse: verifier.recordUse })
-  const guarded: Steps = { head: [guard, authorize], body: [], out: [] }
+  const authenticateStep = authenticate({ verifiers, publicUrl, onUse: verifier.recordUse })
+  const steps: Steps = { head: [authenticateStep, authorize], body: [], out: [] }
   const things: Endpoint = {
     kind: 'root',
     path: '/things',
@@ -163,14 +166,14 @@ function serverOf(db: Database, admin: Administration, verifier: KeyVerifier, ti
       things,
     ],
     pipeline: {
-      probe: guarded,
-      public: guarded,
-      api: guarded,
-      root: guarded,
-      admin: guarded,
-      oauth: guarded,
-      page: guarded,
-      unknown: guarded,
+      probe: steps,
+      public: steps,
+      api: steps,
+      root: steps,
+      admin: steps,
+      oauth: steps,
+      page: steps,
+      unknown: steps,
     },
     log: quietLog,
     clock: wallClock,
