@@ -17,7 +17,7 @@ const client = createClient({
 })
 const orders = client.collection<Order, NewOrder>('orders')
 
-// A lost answer is asked for again under the same idempotency key: never two orders.
+// After a lost response the client retries with the same idempotency key: never two orders.
 const order = await orders.create({ user_id: 1, amount: 1999, currency: 'EUR' })
 console.log(`order ${order.id} is ${order.status}`)
 
@@ -26,7 +26,7 @@ console.log(`order ${paid.id} is ${paid.status}`)
 
 let total = 0
 for await (const { amount } of orders.list({ status: 'paid', id: { gte: order.id } })) {
-  total += amount // page after page, fetched as you go
+  total += amount // fetches page after page
 }
 console.log(`paid: ${total}`)
 

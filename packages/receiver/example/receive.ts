@@ -1,15 +1,15 @@
 import { receiver, sign, type WebhookEvent } from 'gatehook-receiver'
 
-const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' // shown once, when you registered the URL
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' // returned once, at registration
 
 const handle = receiver({
-  secrets: [secret], // while you rotate: [newSecret, oldSecret]
+  secrets: [secret], // during a rotation: [newSecret, oldSecret]
   onEvent: async (event: WebhookEvent<{ id: number; status: string }>) => {
     console.log(`${event.type}: order ${event.data.object.id} is ${event.data.object.status}`)
   },
 })
 
-// In a test of yours, sign a body as Gatehook does and call the handler:
+// In a test, sign a body as Gatehook does, and call the handler:
 const body = JSON.stringify({
   id: 'evt_1',
   type: 'order.paid',
