@@ -62,7 +62,7 @@ export function assembleWebhooks(
     wake,
     rate: rate ? { limit: rate.limit, windowMs: rate.windowS * 1000 } : undefined,
   })
-  const desk = {
+  const webhookContext = {
     db,
     clock,
     random,
@@ -81,7 +81,11 @@ export function assembleWebhooks(
     replayStarted: replays.nudge,
   }
   return {
-    routes: webhookRoutes({ desk, list, tests: { render, effective: livingVersion } }),
+    routes: webhookRoutes({
+      context: webhookContext,
+      list,
+      renderer: { render, effective: livingVersion },
+    }),
     chores: {
       ...retention(db, clock),
       postponed: () => repairPostponed(db, clock, longestWaitMs(config.webhookScheduleS)),

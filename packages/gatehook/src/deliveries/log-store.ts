@@ -3,6 +3,7 @@
  * for resend, recover and replay. `engine-store.ts` has the SQL of attempts, `outbox.ts` that of
  * new events.
  */
+import type { EventHead } from '../events/store.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { fixed, join, raw, sql } from '../storage/sql.ts'
@@ -93,13 +94,6 @@ export interface QueueTarget {
   readonly scope: Scope
   readonly tag: string
   readonly api_version: string
-}
-
-export interface EventHead {
-  readonly id: string
-  readonly type: string
-  /** Unix seconds. */
-  readonly created: number
 }
 
 /**

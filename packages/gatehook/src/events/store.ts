@@ -1,16 +1,14 @@
-/** SQL of events. Recording happens in the transaction of what happened (§6.5), never after it. */
+/** SQL of events. The change that an event describes and the event commit together (§6.5). */
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createIdSequence } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
-import type { Tx } from '../storage/database.ts'
+import type { Reader, Tx } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 import { EVENT_MAX_BYTES, type NewEvent, type StoredEvent } from './event.ts'
 
-/**
- * Called in the event's own transaction: what must happen with it, happens with it or not at all.
- */
+/** Called with each event in its transaction: its effects commit with the event or not at all. */
 export type Sink = (tx: Tx, event: StoredEvent) => Promise<void>
 
 export type RecordEvent = (tx: Tx, scope: Scope, event: NewEvent) => Promise<StoredEvent>
@@ -23,16 +21,16 @@ const insert = fixed(
 export interface RecorderOptions {
   readonly clock: Clock
   readonly random: Random
-  /** The newest version, whose shape objects are recorded in. */
+  /** The newest version: the shape of recorded objects. */
   readonly shape: string
   readonly sinks: readonly Sink[]
 }
 
-/** Throws `payload_too_large` for an object beyond 256 KiB (§9.12). */
+/** Creates the recorder. It throws `payload_too_large` for an object beyond 256 KiB (§9.12). */
 export function createRecorder({ clock, random, shape, sinks }: RecorderOptions): RecordEvent {
   const nextId = createIdSequence('evt_', random)
   return async (tx, scope, event) => {
-    // UTF-8 takes at most three bytes a UTF-16 unit: most objects need no counting.
+    // UTF-8 takes at most three bytes per UTF-16 unit: most objects need no count.
     const large = event.object.length * 3 > EVENT_MAX_BYTES
     if (large && Buffer.byteLength(event.object) > EVENT_MAX_BYTES) {
       throw new Failure('payload_too_large', 'The event of this change would exceed 256 KiB.')
@@ -61,3 +59,30 @@ export function createRecorder({ clock, random, shape, sinks }: RecorderOptions)
     return stored
   }
 }
+
+const newestId = fixed('SELECT max(id) AS id FROM gh_events WHERE scope = ?')
+
+export const findNewestEventId = async (from: Reader, scope: Scope): Promise<string | undefined> =>
+  (await from.get<{ id: string | null }>(newestId([scope])))?.id ?? undefined
+
+export type EventHead = Pick<StoredEvent, 'id' | 'type' | 'created'>
+
+const page = fixed(`SELECT id, type, created FROM gh_events
+  WHERE scope = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`)
+
+/** Reads events from `after`, exclusive, to `until`, in the order of ids. */
+export const readEventPage = (
+  from: Reader,
+  scope: Scope,
+  range: { readonly after: string; readonly until: string; readonly limit: number },
+) => from.all<EventHead>(page([scope, range.after, range.until, range.limit]))
+
+type EventRow = Omit<StoredEvent, 'collection' | 'objectId'> & {
+  readonly collection: string | null
+}
+
+const byId = fixed(`SELECT scope, id, type, created, collection, shape, object FROM gh_events
+  WHERE scope = ? AND id = ?`)
+
+export const findEvent = (from: Reader, scope: Scope, id: string) =>
+  from.get<EventRow>(byId([scope, id]))

@@ -1,6 +1,7 @@
 /**
- * Which events a caller and a registration may read (§9.1, §9.14). A registration receives what
- * the scopes of its maker cover; a caller changes where they go only if its own scopes cover them.
+ * Which events a caller and a registration may read (§9.1, §9.14). A registration receives the
+ * types that its maker's scopes cover. A caller changes where events go only if its own scopes
+ * cover them.
  */
 import type { EventAccess } from '../events/event-access.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -8,11 +9,11 @@ import type { Principal } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
 import { eventsOf, type Registration, scopesOf } from './registration.ts'
 
-/** `client_id` of tokens that login issues: no third party stands between. */
+/** The `client_id` of tokens that login issues, without a third party. */
 const FIRST_PARTY = 'gatehook'
 const WRITE = 'webhooks:write'
 
-/** The scopes a principal holds now, read in the transaction; undefined: it was removed. */
+/** Reads the scopes that a principal holds now, in the transaction; undefined: it was removed. */
 export type CurrentScopes = (
   tx: Tx,
   principal: Principal,
@@ -23,43 +24,50 @@ export interface Authority {
   readonly currentScopes: CurrentScopes
 }
 
-/** What a registration stores of its maker. */
+/** The columns of a registration that describe its maker. */
 export type Maker = Pick<Registration, 'scopes' | 'subject' | 'client_id'>
 
-const lacks = (scope: string, type: string) =>
+/** Whether scopes permit to make and to keep registrations. */
+export const mayWrite = (scopes: ReadonlySet<string>): boolean =>
+  scopes.has(WRITE) || scopes.has('admin')
+
+const missingScope = (scope: string, type: string) =>
   new Failure(
     'insufficient_scope',
     `The credential lacks the scope ${scope}, which events of type ${type} require.`,
   )
 
-/** Throws 403 for a type that the caller may not read. */
-export function refuseUnreadable(
+/** Throws 403 if a pattern names a type that the caller may not read. */
+export function requireReadable(
   { types }: Pick<Authority, 'types'>,
   principal: Principal,
   patterns: readonly string[],
 ): void {
   const type = types.uncovered(types.readScopesOf(principal), patterns)
-  if (type !== undefined) throw lacks(types.scopeOf(type, principal.kind), type)
+  if (type !== undefined) throw missingScope(types.scopeOf(type, principal.kind), type)
 }
 
-/** Throws 403 where the registration receives a type that the caller may not read. */
-export function refuseForeign(
+/** Throws 403 if the registration receives a type that the caller may not read. */
+export function requireReadableRegistration(
   { types }: Pick<Authority, 'types'>,
   principal: Principal,
   row: Registration,
 ): void {
-  const own = new Set(scopesOf(row))
-  const type = types.beyond(types.readScopesOf(principal), own, eventsOf(row))
-  if (type !== undefined) throw lacks(types.scopeOf(type, principal.kind), type)
+  const registrationScopes = new Set(scopesOf(row))
+  const type = types.beyond(types.readScopesOf(principal), registrationScopes, eventsOf(row))
+  if (type !== undefined) throw missingScope(types.scopeOf(type, principal.kind), type)
 }
 
-/** Whether a registration may receive a type. */
-export const receives = ({ types }: Pick<Authority, 'types'>, row: Registration, type: string) =>
-  types.covers(new Set(scopesOf(row)), type)
+/** Whether the scopes of a registration cover a type. */
+export const canReceive = (
+  { types }: Pick<Authority, 'types'>,
+  row: Registration,
+  type: string,
+): boolean => types.covers(new Set(scopesOf(row)), type)
 
 /**
- * The caller as the maker of a registration, with the scopes it holds at this moment. Throws 403
- * where they were taken away since the request began.
+ * Returns the caller as the maker of a registration, with the scopes that it holds in this
+ * transaction. Throws 403 if it lost a required scope since the request began.
  */
 export async function makerOf(
   { types, currentScopes }: Authority,
@@ -68,16 +76,16 @@ export async function makerOf(
   patterns: readonly string[],
 ): Promise<Maker> {
   const current = await currentScopes(tx, principal)
-  const held = [...principal.scopes].filter((scope) => current?.has(scope))
-  const now = { ...principal, scopes: new Set(held) }
-  if (!now.scopes.has(WRITE) && !now.scopes.has('admin')) {
+  const scopes = new Set([...principal.scopes].filter((scope) => current?.has(scope)))
+  const currentPrincipal = { ...principal, scopes }
+  if (!mayWrite(scopes)) {
     throw new Failure('insufficient_scope', `The credential lacks the scope ${WRITE}.`)
   }
-  refuseUnreadable({ types }, now, patterns)
+  requireReadable({ types }, currentPrincipal, patterns)
   const { kind, subject, clientId } = principal
   const client = kind === 'client' ? subject : clientId === FIRST_PARTY ? undefined : clientId
   return {
-    scopes: JSON.stringify([...types.readScopesOf(now)]),
+    scopes: JSON.stringify([...types.readScopesOf(currentPrincipal)]),
     subject: kind === 'person' ? subject : null,
     client_id: client ?? null,
   }

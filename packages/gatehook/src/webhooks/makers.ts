@@ -1,8 +1,8 @@
 /**
- * Registrations end with the authority of their makers (§9.14). A person that is disabled, deleted
- * or without `webhooks:write`, and an application that is deleted or whose consent is revoked,
- * leave registrations that are switched off; narrowed scopes narrow what a registration receives.
- * All of it happens in the transaction of the change.
+ * Registrations follow the authority of their makers (§9.14). When a person is disabled, deleted or
+ * loses `webhooks:write`, or an application is deleted or its consent revoked, their registrations
+ * become inactive. A maker's narrower scopes narrow its registrations. All of it happens in the
+ * transaction of the change.
  */
 import { type AuditContext, recordAudit } from '../audit/store.ts'
 import { saveTopics } from '../deliveries/outbox.ts'
@@ -10,12 +10,13 @@ import type { EventAccess } from '../events/event-access.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import type { Database, Tx } from '../storage/database.ts'
+import { mayWrite } from './authority.ts'
 import { eventsOf, type Registration, scopesOf } from './registration.ts'
 import * as store from './registration-store.ts'
 
 export const CREATOR_REMOVED = 'creator_removed'
 
-/** Scopes of a person or a client as stored; undefined: disabled or deleted. */
+/** Reads the stored scopes of a person or a client; undefined: disabled or deleted. */
 type StoredScopes = (tx: Tx, id: string) => Promise<ReadonlySet<string> | undefined>
 
 export interface MakerDeps extends AuditContext {
@@ -28,51 +29,53 @@ export interface MakerDeps extends AuditContext {
 }
 
 export interface Makers {
-  /** The person changed, or is gone. */
+  /** To be called when a person was changed, disabled or deleted. */
   personChanged(tx: Tx, scope: Scope, subject: string): Promise<void>
-  /** The person took back what the client was allowed. */
+  /** To be called when a person revoked the consent to a client. */
   consentEnded(tx: Tx, scope: Scope, subject: string, clientId: string): Promise<void>
   clientChanged(tx: Tx, clientId: string): Promise<void>
-  /** Stores scopes of registrations that have none: an older program made them. */
+  /** Stores the scopes of registrations from releases that stored none; returns how many. */
   fillScopes(): Promise<number>
 }
 
 export function createMakers(deps: MakerDeps): Makers {
   const { db, types, personScopes, clientScopes } = deps
-  const review = async (
+  const reviewRegistrations = async (
     tx: Tx,
     rows: readonly Registration[],
     kind: Principal['kind'],
     scopes: ReadonlySet<string> | undefined,
   ) => {
-    const acts = scopes && (scopes.has('webhooks:write') || scopes.has('admin'))
     for (const row of rows) {
-      if (acts) await narrow(deps, tx, row, types.readScopesOf({ kind, scopes }))
-      else await switchOff(deps, tx, row)
+      if (!scopes || !mayWrite(scopes)) await disable(deps, tx, row)
+      else await narrowScopes(deps, tx, row, types.readScopesOf({ kind, scopes }))
     }
   }
   return {
     async personChanged(tx, scope, subject) {
       const rows = await store.registrationsOfPerson(tx, scope, subject)
-      if (rows.length > 0) await review(tx, rows, 'person', await personScopes(tx, subject))
+      if (rows.length === 0) return
+      await reviewRegistrations(tx, rows, 'person', await personScopes(tx, subject))
     },
     async consentEnded(tx, scope, subject, clientId) {
       const rows = await store.registrationsOfPerson(tx, scope, subject)
-      for (const row of rows) if (row.client_id === clientId) await switchOff(deps, tx, row)
+      for (const row of rows) if (row.client_id === clientId) await disable(deps, tx, row)
     },
     async clientChanged(tx, clientId) {
       const rows = await store.registrationsOfClient(tx, clientId)
       if (rows.length === 0) return
       const scopes = await clientScopes(tx, clientId)
-      await review(tx, rows.filter(byClient), 'client', scopes)
-      await review(tx, rows.filter(byPerson), 'person', scopes)
+      const ofPersons = rows.filter(({ subject }) => subject !== null)
+      const ofClient = rows.filter(({ subject }) => subject === null)
+      await reviewRegistrations(tx, ofClient, 'client', scopes)
+      await reviewRegistrations(tx, ofPersons, 'person', scopes)
     },
     async fillScopes() {
       let count = 0
       for (;;) {
         const filled = await db.write(async (tx) => {
           const rows = await store.registrationsWithoutScopes(tx)
-          for (const row of rows) await fill(deps, tx, row)
+          for (const row of rows) await fillScopesOf(deps, tx, row)
           if (rows.length === 0) await store.fillTopicScopes(tx)
           return rows.length
         })
@@ -83,11 +86,8 @@ export function createMakers(deps: MakerDeps): Makers {
   }
 }
 
-const byPerson = ({ subject }: Registration) => subject !== null
-const byClient = ({ subject }: Registration) => subject === null
-
-/** It waits, with what it would have received, until a key of the customer takes it over. */
-async function switchOff(deps: MakerDeps, tx: Tx, row: Registration): Promise<void> {
+/** Disables a registration. Its deliveries wait until a key of the customer becomes its maker. */
+async function disable(deps: MakerDeps, tx: Tx, row: Registration): Promise<void> {
   const { clock, record, wake } = deps
   if (row.disabled_reason === CREATOR_REMOVED) return
   const disabled = { ...row, active: 0, disabled_reason: CREATOR_REMOVED }
@@ -107,19 +107,20 @@ async function switchOff(deps: MakerDeps, tx: Tx, row: Registration): Promise<vo
   })
 }
 
-/** Scopes a maker no longer holds leave its registration; new ones never enter it. */
-async function narrow(
+/** Removes scopes that the maker no longer holds; never adds one. */
+async function narrowScopes(
   deps: MakerDeps,
   tx: Tx,
   row: Registration,
   allowed: ReadonlySet<string>,
 ): Promise<void> {
-  const kept = scopesOf(row).filter((scope) => allowed.has(scope))
-  if (kept.length < scopesOf(row).length) await saveScopes(deps, tx, row, kept)
+  const scopes = scopesOf(row)
+  const remaining = scopes.filter((scope) => allowed.has(scope))
+  if (remaining.length < scopes.length) await saveScopes(deps, tx, row, remaining)
 }
 
-/** An older program stored no scopes: a person's are what it holds now, others' are all. */
-async function fill(deps: MakerDeps, tx: Tx, row: Registration): Promise<void> {
+/** A person's registration gets the scopes that the person holds now; any other gets all. */
+async function fillScopesOf(deps: MakerDeps, tx: Tx, row: Registration): Promise<void> {
   const { types, personScopes } = deps
   if (row.subject === null) {
     const all = types.readScopesOf({ kind: 'key', scopes: new Set(['admin']) })
@@ -127,11 +128,10 @@ async function fill(deps: MakerDeps, tx: Tx, row: Registration): Promise<void> {
   }
   const scopes = (await personScopes(tx, row.subject)) ?? new Set<string>()
   await saveScopes(deps, tx, row, [...types.readScopesOf({ kind: 'person', scopes })])
-  const [filled] = (await store.registrationsOfPerson(tx, row.scope, row.subject)).filter(
-    ({ no }) => no === row.no,
-  )
-  const acts = scopes.has('webhooks:write') || scopes.has('admin')
-  if (filled && !acts) await switchOff(deps, tx, filled)
+  if (mayWrite(scopes)) return
+  const rows = await store.registrationsOfPerson(tx, row.scope, row.subject)
+  const updated = rows.find(({ no }) => no === row.no)
+  if (updated) await disable(deps, tx, updated)
 }
 
 async function saveScopes(

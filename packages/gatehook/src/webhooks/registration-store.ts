@@ -1,4 +1,5 @@
 /** SQL of registrations and their secrets. */
+import { advanceDeliveries } from '../deliveries/log-store.ts'
 import { encryptSigningSecret } from '../deliveries/signing-secret.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
@@ -12,37 +13,32 @@ const COLUMNS = `no, id, tag, scope, url, events, scopes, description, api_versi
 const byId = fixed(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND id = ?`)
 const byNo = fixed(`SELECT ${COLUMNS} FROM gh_webhooks WHERE no = ?`)
 const customer = fixed('SELECT no FROM gh_customers WHERE no = ?')
-const counting = fixed(
+const countOf = fixed(
   'SELECT count(*) AS n FROM gh_webhooks WHERE scope = ? AND deleted_at IS NULL',
 )
-const tagged = fixed('SELECT no FROM gh_webhooks WHERE scope = ? AND tag = ? LIMIT 1')
+const byTag = fixed('SELECT no FROM gh_webhooks WHERE scope = ? AND tag = ? LIMIT 1')
 const insert = fixed(
   `INSERT INTO gh_webhooks (id, tag, scope, url, events, description, api_version, scopes, subject,
      client_id, created_at, updated_at)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${COLUMNS}`,
 )
-/** Switched on again, it begins with a clean bill of health. */
-const change = fixed(
+const update = fixed(
   `UPDATE gh_webhooks SET url = ?, events = ?, description = ?, api_version = ?, active = ?,
      disabled_reason = ?, scopes = ?, subject = ?, client_id = ?, updated_at = ?,
      revision = revision + 1
    WHERE no = ? RETURNING ${COLUMNS}`,
 )
-const heal = fixed(
+const clearHealth = fixed(
   `UPDATE gh_webhooks SET first_failure_at = NULL, last_failure_at = NULL, parked_until = NULL
    WHERE no = ?`,
 )
-/** Few of them ever: a breaker or `Retry-After` lets little come as far as a second attempt. */
-const hasten = fixed(
-  `UPDATE gh_deliveries SET next_attempt_at = ? WHERE no IN
-     (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending'
-        AND next_attempt_at > ? ORDER BY next_attempt_at LIMIT 10000)`,
-)
-const bury = fixed(
+const markAsDeleted = fixed(
   `UPDATE gh_webhooks SET deleted_at = ?, updated_at = ?, active = 0, revision = revision + 1
    WHERE no = ?`,
 )
-const touch = fixed('UPDATE gh_webhooks SET updated_at = ?, revision = revision + 1 WHERE no = ?')
+const incrementRevision = fixed(
+  'UPDATE gh_webhooks SET updated_at = ?, revision = revision + 1 WHERE no = ?',
+)
 
 export const findRegistration = (from: Reader, scope: Scope, id: string) =>
   from.get<Registration>(byId([scope, id]))
@@ -52,14 +48,14 @@ export const registrationOf = (from: Reader, no: number) => from.get<Registratio
 export const lockRegistration = (tx: Tx, scope: Scope, id: string) =>
   tx.lock<Registration>(byId([scope, id]))
 
-/** Whoever registers for the same customer waits: what is counted then, stays so. */
+/** Locks the customer, so that the count of its registrations stays valid. */
 export const lockCustomer = (tx: Tx, scope: Scope) => tx.lock(customer([Math.floor(scope / 2)]))
 
 export const countRegistrations = async (from: Reader, scope: Scope): Promise<number> =>
-  Number((await from.get(counting([scope])))!.n)
+  Number((await from.get(countOf([scope])))!.n)
 
-export const tagIsTaken = async (tx: Tx, scope: Scope, tag: string): Promise<boolean> =>
-  (await tx.get(tagged([scope, tag]))) !== undefined
+export const isTagUsed = async (tx: Tx, scope: Scope, tag: string): Promise<boolean> =>
+  (await tx.get(byTag([scope, tag]))) !== undefined
 
 export type NewRegistration = Pick<
   Registration,
@@ -94,33 +90,34 @@ export async function updateRegistration(
   const { url, events, description, api_version, active, disabled_reason, no } = row
   const maker = [row.scopes, row.subject, row.client_id]
   const values = [url, events, description, api_version, active, disabled_reason, ...maker, now, no]
-  return (await tx.get<Registration>(change(values)))!
+  return (await tx.get<Registration>(update(values)))!
 }
 
-/** Its receiver was verified just now: what failed before is no reason to wait any longer. */
-export async function forgetFailures(tx: Tx, no: number, now: number): Promise<void> {
-  await tx.run(heal([no]))
-  await tx.run(hasten([now, no, now]))
+/** Clears the health of a registration whose receiver is verified, and makes its deliveries due. */
+export async function clearFailures(tx: Tx, no: number, now: number): Promise<void> {
+  await tx.run(clearHealth([no]))
+  await advanceDeliveries(tx, no, now)
 }
 
-export const markDeleted = (tx: Tx, no: number, now: number) => tx.run(bury([now, now, no]))
+export const markDeleted = (tx: Tx, no: number, now: number) =>
+  tx.run(markAsDeleted([now, now, no]))
 
-/** Tells engines that something of it changed: its secrets. */
-export const touchRegistration = (tx: Tx, no: number, now: number) => tx.run(touch([now, no]))
+/** Increments the revision, so that engines read the registration's secrets again. */
+export const markChanged = (tx: Tx, no: number, now: number) => tx.run(incrementRevision([now, no]))
 
-const live = fixed(
+const liveOf = fixed(
   `SELECT no, sealed, expires_at FROM gh_webhook_secrets
    WHERE webhook_no = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY no`,
 )
-const add = fixed(
+const insertSecret = fixed(
   'INSERT INTO gh_webhook_secrets (webhook_no, sealed, created_at) VALUES (?, ?, ?) RETURNING no',
 )
-const fill = fixed('UPDATE gh_webhook_secrets SET sealed = ? WHERE no = ?')
-const retire = fixed(
+const fillSecret = fixed('UPDATE gh_webhook_secrets SET sealed = ? WHERE no = ?')
+const expire = fixed(
   `UPDATE gh_webhook_secrets SET expires_at = ?
    WHERE webhook_no = ? AND (expires_at IS NULL OR expires_at > ?)`,
 )
-const dropDead = fixed('DELETE FROM gh_webhook_secrets WHERE webhook_no = ? AND expires_at <= ?')
+const dropExpired = fixed('DELETE FROM gh_webhook_secrets WHERE webhook_no = ? AND expires_at <= ?')
 const dropOne = fixed('DELETE FROM gh_webhook_secrets WHERE no = ?')
 const dropAll = fixed('DELETE FROM gh_webhook_secrets WHERE webhook_no = ?')
 
@@ -132,11 +129,11 @@ export interface StoredSecret {
   readonly expires_at: number | null
 }
 
-/** Oldest first. */
+/** Reads the secrets that have not expired, oldest first. */
 export const liveSecrets = (from: Reader, webhookNo: number, now: number) =>
-  from.all<StoredSecret>(live([webhookNo, now]))
+  from.all<StoredSecret>(liveOf([webhookNo, now]))
 
-/** The encrypted secret is bound to its row, so the row comes first. */
+/** Stores a secret. The encryption binds it to its row, so the row is inserted first. */
 export async function addSecret(
   tx: Tx,
   vault: Vault,
@@ -144,14 +141,14 @@ export async function addSecret(
   secret: string,
   now: number,
 ): Promise<void> {
-  const { no } = (await tx.get<{ readonly no: number }>(add([webhookNo, EMPTY, now])))!
-  await tx.run(fill([encryptSigningSecret(vault, no, secret), no]))
+  const { no } = (await tx.get<{ readonly no: number }>(insertSecret([webhookNo, EMPTY, now])))!
+  await tx.run(fillSecret([encryptSigningSecret(vault, no, secret), no]))
 }
 
-/** All that are there live until `until` at most. */
-export async function retireSecrets(tx: Tx, webhookNo: number, until: number, now: number) {
-  await tx.run(retire([until, webhookNo, until]))
-  await tx.run(dropDead([webhookNo, now]))
+/** Makes every secret expire at `until` at the latest; deletes expired ones. */
+export async function expireSecrets(tx: Tx, webhookNo: number, until: number, now: number) {
+  await tx.run(expire([until, webhookNo, until]))
+  await tx.run(dropExpired([webhookNo, now]))
 }
 
 export const dropSecret = (tx: Tx, no: number) => tx.run(dropOne([no]))
@@ -166,7 +163,7 @@ const ofClient = fixed(
 const withoutScopes = fixed(
   `SELECT ${COLUMNS} FROM gh_webhooks WHERE scopes IS NULL AND deleted_at IS NULL LIMIT 100`,
 )
-const repeatScopes = fixed(
+const copyScopes = fixed(
   `UPDATE gh_webhook_topics SET scopes =
      (SELECT w.scopes FROM gh_webhooks w WHERE w.no = gh_webhook_topics.webhook_no)
    WHERE scopes IS NULL`,
@@ -178,8 +175,8 @@ export const registrationsOfPerson = (from: Reader, scope: Scope, subject: strin
 export const registrationsOfClient = (from: Reader, clientId: string) =>
   from.all<Registration>(ofClient([clientId]))
 
-/** Registrations of a program that stored no scopes. */
+/** Reads registrations from releases that stored no scopes. */
 export const registrationsWithoutScopes = (from: Reader) =>
   from.all<Registration>(withoutScopes([]))
 
-export const fillTopicScopes = (tx: Tx) => tx.run(repeatScopes([]))
+export const fillTopicScopes = (tx: Tx) => tx.run(copyScopes([]))

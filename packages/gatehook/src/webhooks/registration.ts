@@ -21,12 +21,12 @@ export interface Registration {
   /** JSON array of types and patterns. */
   readonly events: string
   readonly description: string | null
-  /** JSON array of the maker's read scopes; null: of an older program, not yet stored. */
+  /** JSON array of the maker's read scopes; null until `fillScopes` stores them. */
   readonly scopes: string | null
   readonly api_version: string
-  /** The person who made it. */
+  /** The person that is its maker. */
   readonly subject: string | null
-  /** The OAuth client that made it, for itself or for the person. */
+  /** The OAuth client that is its maker, for itself or for the person. */
   readonly client_id: string | null
   readonly active: number
   readonly disabled_reason: string | null
@@ -36,8 +36,8 @@ export interface Registration {
   readonly deleted_at: number | null
 }
 
-/** A service's event types; `app.ts` provides them. */
-export interface EventTypes extends EventAccess {
+/** The event types of the service. */
+export interface WebhookEventTypes extends EventAccess {
   /** A sample object in the newest shape, as JSON text. */
   sample(type: string): string
 }
@@ -59,61 +59,61 @@ const sentences: Readonly<Record<TargetProblem, string>> = {
   address: 'must not lead to a private or local address',
 }
 
-/** Whether a URL leads to this machine or network, as far as its text says. */
-const isNear = (text: string): boolean =>
+/** Whether the text of a URL names an address of this machine or network. */
+const isLocal = (text: string): boolean =>
   findTargetProblem(text.replace(/^http:/i, 'https:'), false) === 'address'
 
-/** Text that is a URL. Where it leads is judged when it is verified: another failure. */
-const target =
+/** Reads a URL. `verifyReceiver` checks its address, with an error code of its own. */
+const readUrl =
   (allowPrivate: boolean): Read<string> =>
   (value, wrong) => {
     const text = line(MAX_URL)(value, wrong)
     if (text === undefined) return undefined
-    // The URL standard trims and drops white space: what is shown would not be what is called.
+    // The URL standard drops white space: the stored text would differ from the requested URL.
     const problem = /\s/.test(text) ? 'invalid' : findTargetProblem(text, allowPrivate)
     if (problem === undefined || problem === 'address') return text
-    return wrong(problem === 'not_https' && isNear(text) ? DEVELOPMENT : sentences[problem])
+    return wrong(problem === 'not_https' && isLocal(text) ? DEVELOPMENT : sentences[problem])
   }
 
-/** A type, `order.*`, `*`: whatever means at least one type there is. */
-const pattern = ({ collections }: EventTypes): Read<string> => {
-  const known = patternsOfTypes(collections.keys())
+/** Reads a pattern that matches at least one declared type. */
+const readPattern = ({ collections }: WebhookEventTypes): Read<string> => {
+  const patterns = patternsOfTypes(collections.keys())
   return (value, wrong) =>
-    known.has(value as string) ? (value as string) : wrong('is not a type of event here')
+    patterns.has(value as string) ? (value as string) : wrong('is not a type of event here')
 }
 
-const patterns = (types: EventTypes): Read<readonly string[]> => {
-  const read = setOf(pattern(types), MAX_EVENTS)
+const readPatterns = (types: WebhookEventTypes): Read<readonly string[]> => {
+  const read = setOf(readPattern(types), MAX_EVENTS)
   return (value, wrong) =>
     Array.isArray(value) && value.length === 0
       ? wrong('must name at least one')
       : read(value, wrong)
 }
 
-export interface Rules {
-  readonly types: EventTypes
+export interface RegistrationRules {
+  readonly types: WebhookEventTypes
   readonly allowPrivate: boolean
-  /** Versions a registration can be pinned to: those not retired. */
+  /** Returns the versions that a registration can be pinned to: those not retired. */
   readonly versions: () => readonly string[]
 }
 
-const version =
-  (rules: Rules): Read<string> =>
+const readVersion =
+  (rules: RegistrationRules): Read<string> =>
   (value, wrong) =>
     rules.versions().includes(value as string)
       ? (value as string)
       : wrong(`must be one of ${rules.versions().join(', ')}`)
 
-/** The bodies of this room's calls. */
-export function membersOf(rules: Rules) {
-  const events = patterns(rules.types)
+/** Returns the members of each request body. */
+export function membersOf(rules: RegistrationRules) {
+  const events = readPatterns(rules.types)
   const { collections } = rules.types
   const type: Read<string> = (value, wrong) =>
     collections.has(value as string) ? (value as string) : wrong('is not a type of event here')
-  const url = target(rules.allowPrivate)
+  const url = readUrl(rules.allowPrivate)
   const settings = {
     description: optional(orNull(line(MAX_DESCRIPTION))),
-    api_version: optional(orNull(version(rules))),
+    api_version: optional(orNull(readVersion(rules))),
   }
   return {
     creation: { url: required(url), events: required(events), ...settings },
@@ -127,7 +127,7 @@ export function membersOf(rules: Rules) {
   }
 }
 
-/** What is listed and shown; never a secret. */
+/** The columns of lists and single reads; secrets are in another table. */
 export const registrationList: Collection = {
   name: 'webhooks',
   table: 'gh_webhooks',
@@ -156,8 +156,8 @@ export const registrationView: View = cellView(
   (row) => `{"self":${JSON.stringify(`/webhooks/${row[0]}`)}}`,
 )
 
-/** JSON text of one registration as lists show it. */
-export const shownRegistration = (row: Registration): string =>
+/** Returns the JSON text of one registration, as in lists. */
+export const registrationItem = (row: Registration): string =>
   registrationView.item(
     registrationList.columns.map(({ name }) => row[name as keyof Registration] as Value),
     {},

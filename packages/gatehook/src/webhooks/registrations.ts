@@ -1,170 +1,134 @@
 /**
- * What is done to registrations (§9.1, §9.2, §9.4): made, changed, deleted, their secrets rotated.
- * Receivers are verified before the transaction, never in it.
+ * Operations on registrations (§9.1, §9.2, §9.4): create, read, change, delete, rotate the secret.
+ * The server verifies receivers before the transaction, never in it.
  */
 import { DEFAULT_OVERLAP_S } from '../access/secret-store.ts'
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { newTag, saveTopics } from '../deliveries/outbox.ts'
 import type { SigningSecret } from '../deliveries/signature.ts'
 import { decryptSigningSecret, newSigningSecret } from '../deliveries/signing-secret.ts'
-import type { Answer, Call } from '../http/call.ts'
-import { json, noContent } from '../http/call.ts'
+import { type Answer, type Call, json, noContent } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
 import { readMembers } from '../kernel/members.ts'
 import type { Vault } from '../kernel/secret.ts'
+import { isoTime } from '../kernel/time.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import {
   type Authority,
   type Maker,
   makerOf,
-  refuseForeign,
-  refuseUnreadable,
+  requireReadable,
+  requireReadableRegistration,
 } from './authority.ts'
+import { type DirectPostDeps, verifyReceiver } from './direct-post.ts'
 import { CREATOR_REMOVED } from './makers.ts'
-import { type PostDeps, verifyReceiver } from './post.ts'
 import type { PostLimits } from './post-limits.ts'
 import {
   eventsOf,
   MAX_REGISTRATIONS,
   membersOf,
   type Registration,
-  type Rules,
+  type RegistrationRules,
+  registrationItem,
 } from './registration.ts'
 import * as store from './registration-store.ts'
-import { registrationText } from './replay-progress.ts'
+import { findReplay } from './replay-store.ts'
 
-export interface Desk extends PostDeps, Rules, Authority, AuditContext {
-  readonly types: Rules['types']
+/** The dependencies that the operations of this module share. */
+export interface WebhookContext extends DirectPostDeps, RegistrationRules, Authority, AuditContext {
+  readonly types: RegistrationRules['types']
   readonly db: Database
   readonly vault: Vault
   readonly perform: Perform
-  /** The newest version: what a registration is pinned to that names none. */
+  /** The newest version: the default pin of a registration. */
   readonly newest: string
   readonly limits: PostLimits
-  /** After the commit: registrations, by number, that have something to do. */
+  /** Called after the commit with registrations, by number, that changed. */
   readonly wake: (webhookNos: readonly number[]) => void
 }
 
-/** How many secrets of one registration may be good beside the newest (§9.4). */
+/** Live secrets of one registration beside the newest (§9.4). */
 const OLD_SECRETS_MAX = 2
 
-/** Responses that contain a secret are sent with `Cache-Control: no-store`. */
-async function withSecret(
-  from: Reader,
-  status: number,
-  row: Registration,
-  secret: string,
-): Promise<Answer> {
-  const shown = { ...JSON.parse(await registrationText(from, row)), secret }
-  return { ...json(status, shown, { 'cache-control': 'no-store' }), secret: true }
-}
-
-const shown = (text: string): Answer => ({
-  status: 200,
-  json: text,
-  headers: { etag: entityTag(text) },
-})
+type AuditDetail = Readonly<Record<string, unknown>>
 
 /** Records an operation on a registration in the audit trail. */
-export const audit = (
-  desk: AuditContext,
+export function recordOperation(
+  context: AuditContext,
   tx: Tx,
   call: Call,
-  what: { readonly action: string; readonly id: string; readonly detail?: Detail },
-): Promise<string> => {
-  const { action, id: target, detail } = what
-  const act = { actor: actorOf(call), action: `webhook.${action}`, target }
-  return recordAudit(tx, { ...act, ...(detail && { detail }) }, desk)
+  {
+    action,
+    id,
+    detail,
+  }: { readonly action: string; readonly id: string; readonly detail?: AuditDetail },
+): Promise<string> {
+  const entry = { actor: actorOf(call), action: `webhook.${action}`, target: id }
+  return recordAudit(tx, { ...entry, ...(detail && { detail }) }, context)
 }
 
-type Detail = Readonly<Record<string, unknown>>
-
-/** For the audit trail: the path of a URL may contain a secret. */
+/** Returns the host for the audit trail: the path of a URL may contain a secret. */
 const hostOf = (url: string): string => new URL(url).host
 
-/** Creates a registration from `{url, events, description?, api_version?}`, with its `secret`. */
-export function register(desk: Desk, call: Call): Promise<Answer> {
-  const { clock, random, vault, perform } = desk
-  const wish = readMembers(call.body, membersOf(desk).creation)
-  const principal = call.principal!
-  refuseUnreadable(desk, principal, wish.events)
-  const { scope } = principal
-  const secret = newSigningSecret(random)
-  const id = createTimeOrderedId('wh_', clock.now(), random)
-  const create = async (tx: Tx): Promise<Answer> => {
-    const now = clock.now()
-    await store.lockCustomer(tx, scope)
-    const maker = await makerOf(desk, tx, principal, wish.events)
-    await refuseMore(tx, call)
-    let tag = newTag(random)
-    while (await store.tagIsTaken(tx, scope, tag)) tag = newTag(random)
-    const row = await store.insertRegistration(
-      tx,
-      {
-        id,
-        tag,
-        scope,
-        url: wish.url,
-        events: JSON.stringify(wish.events),
-        description: wish.description ?? null,
-        api_version: wish.api_version ?? desk.newest,
-        ...maker,
-      },
-      now,
-    )
-    await store.addSecret(tx, vault, row.no, secret, now)
-    await saveAsked(tx, row)
-    const detail = { host: hostOf(row.url), events: wish.events }
-    await audit(desk, tx, call, { action: 'create', id, detail })
-    const answer = await withSecret(tx, 201, row, secret)
-    return { ...answer, headers: { ...answer.headers, location: `/webhooks/${id}` } }
-  }
-  return perform(call, create, async () => {
-    await refuseMore(desk.db, call)
-    const receiver = { scope, url: wish.url, secrets: [{ value: secret }] }
-    await verifyReceiver(desk, receiver, id, () => desk.limits.registering(principal))
-  })
-}
-
-async function refuseMore(from: Reader, { principal }: Call): Promise<void> {
-  if ((await store.countRegistrations(from, principal!.scope)) < MAX_REGISTRATIONS) return
-  const most = `${MAX_REGISTRATIONS} registrations`
-  throw new Failure('limit_reached', `A customer has at most ${most} per mode. Delete some first.`)
-}
-
-/** The outbox finds a registration by its topics. */
-const saveAsked = (tx: Tx, row: Registration) => {
-  const { scope, no, tag, api_version: version, scopes } = row
-  return saveTopics(tx, { scope, no, tag, version, scopes, events: eventsOf(row) })
-}
-
-/** The registration of the path. Throws 404. */
+/** Returns the registration in the path. Throws 404. */
 export async function registrationAt(
-  desk: Pick<Desk, 'db'>,
+  context: Pick<WebhookContext, 'db'>,
   call: Call,
   find: (id: string) => Promise<Registration | undefined> = (id) =>
-    store.findRegistration(desk.db, call.principal!.scope, id),
+    store.findRegistration(context.db, call.principal!.scope, id),
 ): Promise<Registration> {
   const row = await find(call.params.id!)
   if (!row || row.deleted_at !== null) throw new Failure('not_found')
   return row
 }
 
-export const lockedRegistration = (desk: Pick<Desk, 'db'>, call: Call, tx: Tx) =>
-  registrationAt(desk, call, (id) => store.lockRegistration(tx, call.principal!.scope, id))
+/** Returns the registration in the path, locked by the transaction. Throws 404. */
+export const lockRegistrationAt = (
+  context: Pick<WebhookContext, 'db'>,
+  call: Call,
+  tx: Tx,
+): Promise<Registration> =>
+  registrationAt(context, call, (id) => store.lockRegistration(tx, call.principal!.scope, id))
 
-/** Throws 412 where `If-Match` names another representation. */
-async function requireSame(call: Call, from: Reader, row: Registration): Promise<void> {
+/** Returns the JSON text of a registration with the progress of its newest replay (§9.14). */
+export async function registrationText(from: Reader, row: Registration): Promise<string> {
+  const replay = await findReplay(from, row.no)
+  const progress = replay && {
+    kind: replay.kind,
+    state: replay.outcome ?? 'running',
+    count: replay.count,
+    done: replay.done,
+    since: isoTime(replay.since),
+    started_at: isoTime(replay.started_at),
+    ended_at: replay.ended_at === null ? null : isoTime(replay.ended_at),
+  }
+  return JSON.stringify({ ...JSON.parse(registrationItem(row)), replay: progress ?? null })
+}
+
+/** Returns the response with the registration and its new secret, which must not be cached. */
+async function responseWithSecret(
+  from: Reader,
+  status: number,
+  row: Registration,
+  secret: string,
+): Promise<Answer> {
+  const body = { ...JSON.parse(await registrationText(from, row)), secret }
+  return { ...json(status, body, { 'cache-control': 'no-store' }), secret: true }
+}
+
+/** Throws 412 if `If-Match` names another representation. */
+async function requireMatchingTag(call: Call, from: Reader, row: Registration): Promise<void> {
   if (call.headers['if-match'] === undefined) return
   const text = await registrationText(from, row)
   requireMatch(call, () => text)
 }
 
-export async function secretsOf(
-  { clock, vault }: Pick<Desk, 'clock' | 'vault'>,
+/** Reads and decrypts the live secrets of a registration, oldest first. */
+export async function readLiveSecrets(
+  { clock, vault }: Pick<WebhookContext, 'clock' | 'vault'>,
   from: Reader,
   webhookNo: number,
 ): Promise<SigningSecret[]> {
@@ -172,76 +136,145 @@ export async function secretsOf(
   return rows.map(({ no, sealed }) => decryptSigningSecret(vault, no, sealed))
 }
 
+const saveTopicsOf = (tx: Tx, row: Registration) => {
+  const { scope, no, tag, api_version: version, scopes } = row
+  return saveTopics(tx, { scope, no, tag, version, scopes, events: eventsOf(row) })
+}
+
 /**
- * `{url?, events?, active?, description?, api_version?}`; `null` clears. A new URL is verified, and
- * the present one where the registration is switched on again. Throws 403 where the change would
- * show the caller, or a receiver of its choice, events that it may not read.
+ * Creates a registration from `{url, events, description?, api_version?}`; the response contains
+ * its `secret`. Throws 403 for a type that the caller may not read, 409 `limit_reached`, 422 if the
+ * receiver cannot be verified, 429.
  */
-export function change(desk: Desk, call: Call): Promise<Answer> {
-  const { clock, perform } = desk
+export function createRegistration(context: WebhookContext, call: Call): Promise<Answer> {
+  const { clock, random, vault, perform } = context
+  const input = readMembers(call.body, membersOf(context).creation)
   const principal = call.principal!
-  const patch = readMembers(call.body, membersOf(desk).patch)
-  if (patch.events) refuseUnreadable(desk, principal, patch.events)
-  let verified: string | undefined
+  requireReadable(context, principal, input.events)
+  const { scope } = principal
+  const secret = newSigningSecret(random)
+  const id = createTimeOrderedId('wh_', clock.now(), random)
   const verify = async () => {
-    const row = await registrationAt(desk, call)
-    await requireSame(call, desk.db, row)
-    refuseTakeover(desk, call, row, patch)
+    await requireCapacity(context.db, call)
+    const receiver = { scope, url: input.url, secrets: [{ value: secret }] }
+    await verifyReceiver(context, receiver, id, () => context.limits.countRegistration(principal))
+  }
+  const create = async (tx: Tx): Promise<Answer> => {
+    const now = clock.now()
+    await store.lockCustomer(tx, scope)
+    const maker = await makerOf(context, tx, principal, input.events)
+    await requireCapacity(tx, call)
+    let tag = newTag(random)
+    while (await store.isTagUsed(tx, scope, tag)) tag = newTag(random)
+    const newRow = {
+      id,
+      tag,
+      scope,
+      url: input.url,
+      events: JSON.stringify(input.events),
+      description: input.description ?? null,
+      api_version: input.api_version ?? context.newest,
+      ...maker,
+    }
+    const row = await store.insertRegistration(tx, newRow, now)
+    await store.addSecret(tx, vault, row.no, secret, now)
+    await saveTopicsOf(tx, row)
+    const detail = { host: hostOf(row.url), events: input.events }
+    await recordOperation(context, tx, call, { action: 'create', id, detail })
+    const answer = await responseWithSecret(tx, 201, row, secret)
+    return { ...answer, headers: { ...answer.headers, location: `/webhooks/${id}` } }
+  }
+  return perform(call, create, verify)
+}
+
+/** Throws 409 `limit_reached` if the customer has the maximum number of registrations. */
+async function requireCapacity(from: Reader, { principal }: Call): Promise<void> {
+  if ((await store.countRegistrations(from, principal!.scope)) < MAX_REGISTRATIONS) return
+  const most = `${MAX_REGISTRATIONS} registrations`
+  throw new Failure('limit_reached', `A customer has at most ${most} per mode. Delete some first.`)
+}
+
+type RegistrationPatch = ReturnType<typeof readMembers<ReturnType<typeof membersOf>['patch']>>
+
+/**
+ * Changes a registration from `{url?, events?, active?, description?, api_version?}`; `null`
+ * clears. The server verifies a new URL, and the present one when the registration becomes active.
+ * Throws 403 if the change would send events to the caller, or to a receiver of its choice, that
+ * the caller may not read.
+ */
+export function changeRegistration(context: WebhookContext, call: Call): Promise<Answer> {
+  const { clock, perform } = context
+  const principal = call.principal!
+  const patch = readMembers(call.body, membersOf(context).patch)
+  if (patch.events) requireReadable(context, principal, patch.events)
+  let verifiedUrl: string | undefined
+  const verify = async () => {
+    const row = await registrationAt(context, call)
+    await requireMatchingTag(call, context.db, row)
+    requireAuthority(context, call, row, patch)
     const url = patch.url ?? row.url
     if (url === row.url && !(patch.active && row.active === 0)) return
-    const receiver = { scope: row.scope, url, secrets: await secretsOf(desk, desk.db, row.no) }
-    await verifyReceiver(desk, receiver, row.id, () => desk.limits.verifying(principal))
-    verified = url
+    const secrets = await readLiveSecrets(context, context.db, row.no)
+    const receiver = { scope: row.scope, url, secrets }
+    const count = () => context.limits.countVerification(principal)
+    await verifyReceiver(context, receiver, row.id, count)
+    verifiedUrl = url
   }
   const apply = async (tx: Tx): Promise<Answer> => {
-    // Locked before the registration, as every change of a person or a client locks them.
-    const maker = patch.events || patch.active ? await makerOf(desk, tx, principal, []) : undefined
-    const row = await lockedRegistration(desk, call, tx)
-    await requireSame(call, tx, row)
-    refuseTakeover(desk, call, row, patch)
+    // The person or client is locked before the registration, in the order of every other change.
+    const needsMaker = patch.events || patch.active
+    const maker = needsMaker ? await makerOf(context, tx, principal, []) : undefined
+    const row = await lockRegistrationAt(context, call, tx)
+    await requireMatchingTag(call, tx, row)
+    requireAuthority(context, call, row, patch)
     const url = patch.url ?? row.url
-    const wakes = (patch.active ?? row.active === 1) && row.active === 0
-    if ((wakes || url !== row.url) && url !== verified) {
+    const becomesActive = (patch.active ?? row.active === 1) && row.active === 0
+    const needsVerification = becomesActive || url !== row.url
+    if (needsVerification && url !== verifiedUrl) {
       throw new Failure('conflict', 'Another request changed the registration meanwhile.')
     }
     const now = clock.now()
-    const after = await store.updateRegistration(tx, patched(desk, row, patch, maker), now)
-    if (wakes || url !== row.url) await store.forgetFailures(tx, row.no, now)
-    await saveAsked(tx, after)
-    await audit(desk, tx, call, { action: 'update', id: row.id, detail: changesOf(patch) })
-    tx.afterCommit(() => desk.wake([row.no]))
-    return shown(await registrationText(tx, after))
+    const patchedRow = applyPatch(context, row, patch, maker)
+    const updated = await store.updateRegistration(tx, patchedRow, now)
+    if (needsVerification) await store.clearFailures(tx, row.no, now)
+    await saveTopicsOf(tx, updated)
+    const { url: newUrl, ...others } = patch
+    const detail = { ...(newUrl !== undefined && { host: hostOf(newUrl) }), ...others }
+    await recordOperation(context, tx, call, { action: 'update', id: row.id, detail })
+    tx.afterCommit(() => context.wake([row.no]))
+    const text = await registrationText(tx, updated)
+    return { status: 200, json: text, headers: { etag: entityTag(text) } }
   }
   return perform(call, apply, verify)
 }
 
-type Patch = ReturnType<typeof readMembers<ReturnType<typeof membersOf>['patch']>>
-
-const changesOf = ({ url, ...others }: Patch): Detail => ({
-  ...(url !== undefined && { host: hostOf(url) }),
-  ...others,
-})
-
-/** Switching on what its maker's end switched off makes the caller its maker (§9.14). */
-const takesOver = ({ disabled_reason }: Registration, { active }: Patch): boolean =>
+/** Activating a registration whose maker was removed makes the caller its maker (§9.14). */
+const takesOver = ({ disabled_reason }: Registration, { active }: RegistrationPatch): boolean =>
   active === true && disabled_reason === CREATOR_REMOVED
 
-/** Throws 403 where the caller may not read what a new URL or a new maker would receive. */
-function refuseTakeover(desk: Desk, call: Call, row: Registration, patch: Patch): void {
+/** Throws 403 if the caller may not read the events that a new URL or a new maker would receive. */
+function requireAuthority(
+  context: WebhookContext,
+  call: Call,
+  row: Registration,
+  patch: RegistrationPatch,
+): void {
   const principal = call.principal!
-  if (patch.url !== undefined && patch.url !== row.url) refuseForeign(desk, principal, row)
+  if (patch.url !== undefined && patch.url !== row.url) {
+    requireReadableRegistration(context, principal, row)
+  }
   if (!takesOver(row, patch)) return
   if (principal.kind === 'person') {
-    const why = 'Its creator was removed: only a key or a client of the customer switches it on.'
-    throw new Failure('forbidden', why)
+    const reason = 'Its creator was removed: only a key or a client of the customer activates it.'
+    throw new Failure('forbidden', reason)
   }
-  refuseUnreadable(desk, principal, patch.events ?? eventsOf(row))
+  requireReadable(context, principal, patch.events ?? eventsOf(row))
 }
 
-function patched(
-  desk: Desk,
+function applyPatch(
+  context: WebhookContext,
   row: Registration,
-  patch: Patch,
+  patch: RegistrationPatch,
   maker: Maker | undefined,
 ): Registration {
   const { url, description, api_version, active } = patch
@@ -252,55 +285,56 @@ function patched(
     ...(url !== undefined && { url }),
     ...(events !== undefined && { events }),
     ...(description !== undefined && { description }),
-    ...(api_version !== undefined && { api_version: api_version ?? desk.newest }),
-    // The reason is for what the engine did. One whose maker is gone keeps it until a takeover.
+    ...(api_version !== undefined && { api_version: api_version ?? context.newest }),
+    // A request without a change of `active` retains `creator_removed` until a takeover.
     ...(active !== undefined &&
       active !== (row.active === 1) && { active: active ? 1 : 0, disabled_reason: null }),
     ...(becomesMaker && maker),
   }
 }
 
-/** Its pending deliveries end as failed; the row stays until its log is purged. */
-export function remove(desk: Desk, call: Call): Promise<Answer> {
-  return desk.perform(call, async (tx) => {
-    const row = await lockedRegistration(desk, call, tx)
-    await requireSame(call, tx, row)
-    await store.markDeleted(tx, row.no, desk.clock.now())
+/** Deletes a registration. Its row remains until retention has purged its log. */
+export function deleteRegistration(context: WebhookContext, call: Call): Promise<Answer> {
+  return context.perform(call, async (tx) => {
+    const row = await lockRegistrationAt(context, call, tx)
+    await requireMatchingTag(call, tx, row)
+    await store.markDeleted(tx, row.no, context.clock.now())
     await store.dropSecrets(tx, row.no)
-    await saveAsked(tx, { ...row, events: '[]' })
+    await saveTopicsOf(tx, { ...row, events: '[]' })
     const detail = { host: hostOf(row.url) }
-    await audit(desk, tx, call, { action: 'delete', id: row.id, detail })
-    tx.afterCommit(() => desk.wake([row.no]))
+    await recordOperation(context, tx, call, { action: 'delete', id: row.id, detail })
+    tx.afterCommit(() => context.wake([row.no]))
     return noContent()
   })
 }
 
 /**
- * `{overlap_seconds?, force?}` → the registration with its new `secret`; the older ones sign too
- * until the overlap ends. Throws 403 where the caller may not read what it receives, 409
- * `rotation_in_progress` while two older ones are live, unless `force` drops the oldest.
+ * Rotates the secret from `{overlap_seconds?, force?}` and returns the registration with its new
+ * `secret`; the older secrets sign too until the overlap ends. Throws 403 if the caller may not
+ * read the registration's events, 409 `rotation_in_progress` while two older secrets are live,
+ * unless `force` drops the oldest.
  */
-export function rotateSecret(desk: Desk, call: Call): Promise<Answer> {
-  const { clock, random, vault, perform } = desk
-  const wish = readMembers(call.body ?? {}, membersOf(desk).rotation)
-  const overlapMs = (wish.overlap_seconds ?? DEFAULT_OVERLAP_S) * 1000
+export function rotateSecret(context: WebhookContext, call: Call): Promise<Answer> {
+  const { clock, random, vault, perform } = context
+  const input = readMembers(call.body ?? {}, membersOf(context).rotation)
+  const overlapMs = (input.overlap_seconds ?? DEFAULT_OVERLAP_S) * 1000
   const secret = newSigningSecret(random)
   return perform(call, async (tx) => {
     const now = clock.now()
-    const row = await lockedRegistration(desk, call, tx)
-    refuseForeign(desk, call.principal!, row)
-    await store.retireSecrets(tx, row.no, now + overlapMs, now)
+    const row = await lockRegistrationAt(context, call, tx)
+    requireReadableRegistration(context, call.principal!, row)
+    await store.expireSecrets(tx, row.no, now + overlapMs, now)
     const [oldest, ...others] = await store.liveSecrets(tx, row.no, now)
     if (oldest && others.length >= OLD_SECRETS_MAX) {
-      if (!wish.force) throw new Failure('rotation_in_progress')
+      if (!input.force) throw new Failure('rotation_in_progress')
       await store.dropSecret(tx, oldest.no)
     }
     await store.addSecret(tx, vault, row.no, secret, now)
-    await store.touchRegistration(tx, row.no, now)
-    const detail = { overlap_seconds: overlapMs / 1000, force: wish.force ?? false }
-    await audit(desk, tx, call, { action: 'rotate_secret', id: row.id, detail })
-    tx.afterCommit(() => desk.wake([row.no]))
-    const after = await store.lockRegistration(tx, row.scope, row.id)
-    return withSecret(tx, 200, after!, secret)
+    await store.markChanged(tx, row.no, now)
+    const detail = { overlap_seconds: overlapMs / 1000, force: input.force ?? false }
+    await recordOperation(context, tx, call, { action: 'rotate_secret', id: row.id, detail })
+    tx.afterCommit(() => context.wake([row.no]))
+    const updated = await store.lockRegistration(tx, row.scope, row.id)
+    return responseWithSecret(tx, 200, updated!, secret)
   })
 }

@@ -1,36 +1,42 @@
 /**
- * Replays in the background (§9.14): a batch at a time, a transaction each, at most at the
- * customer's delivery rate. Where each one stands is stored with its batch, so another process goes
- * on after a crash. A node owns the replays it works on and shows that it lives by their `beat`.
+ * Runs replays in the background (§9.14): one batch per transaction, at most at the customer's
+ * delivery rate. The progress commits with each batch, so another process continues after a crash.
+ * A node owns the replays that it runs and increments their counters; when a counter stops, another
+ * node takes over.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { EventHead } from '../deliveries/log-store.ts'
-import { envelope, type RenderObject } from '../events/event.ts'
+import {
+  type DeliveryHead,
+  readDeliveryPage,
+  requeueEvents,
+  requeueFailed,
+} from '../deliveries/log-store.ts'
+import { type BodyRenderer, renderBody, storeBody } from '../deliveries/outbox.ts'
 import type { EventAccess } from '../events/event-access.ts'
+import { type EventHead, findEvent, readEventPage } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import { receives } from './authority.ts'
+import { canReceive } from './authority.ts'
 import type { Registration } from './registration.ts'
 import { registrationOf } from './registration-store.ts'
 import * as store from './replay-store.ts'
+import { hasFailed, PAGE } from './replays.ts'
 
-export interface ReplayWorkerDeps {
+export interface ReplayWorkerDeps extends BodyRenderer {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
   readonly types: EventAccess
-  readonly render: RenderObject
-  readonly effective: (version: string) => string
   readonly wake: (webhookNos: readonly number[]) => void
-  /** Of customers that have none of their own; undefined: none. */
+  /** The rate of customers without their own; undefined: unlimited. */
   readonly rate: { readonly limit: number; readonly windowMs: number } | undefined
 }
 
 export interface ReplayWorker {
-  /** There is a new replay. */
+  /** Notes that a replay was recorded. */
   readonly nudge: () => void
   start(): void
   stop(): Promise<void>
@@ -40,52 +46,52 @@ export interface ReplayWorker {
 const BATCH_MAX = 25
 /** Pages without a matching row that one transaction passes. */
 const PAGES_MAX = 4
-/** A batch is at most what the rate allows in this time, so that replays go out evenly. */
+/** A batch has at most the deliveries of this time at the rate, so that a replay runs evenly. */
 const BATCH_MS = 250
-/** Where deliveries are not limited, a replay is. */
+/** The rate of replays where deliveries are not limited. */
 const UNLIMITED = { limit: 1_000, windowMs: 1_000 }
 /** After a batch of `t` ms the worker rests `t × REST_TIMES`, and at least `REST_MIN_MS`. */
 const REST_TIMES = 4
 const REST_MIN_MS = 5
-/** How often a node looks for replays of others, and how often it shows that it lives. */
-const LOOK_MS = 1_000
-const BEAT_MS = 2_000
-/** A replay without a beat for this long, as this node saw it, has lost its node. */
-const LOST_MS = 8_000
+/** How often a node looks for replays to take over, and how often it sends a heartbeat. */
+const POLL_MS = 1_000
+const HEARTBEAT_MS = 2_000
+/** A counter that has not changed for this long means that the node has failed. */
+const FAILED_AFTER_MS = 8_000
 
 export function createReplayWorker(deps: ReplayWorkerDeps): ReplayWorker {
   const { log } = deps
-  const turns = replayTurns(deps)
+  const scheduler = createScheduler(deps)
   const stopping = new AbortController()
   let wake: (() => void) | undefined
-  let nudged = false
+  let isNudged = false
   let running: Promise<void> | undefined
-  const rest = (ms: number, early: boolean) =>
+  const rest = (ms: number, endsOnNudge: boolean) =>
     new Promise<void>((resolve) => {
-      if (stopping.signal.aborted || (early && nudged)) return resolve()
+      if (stopping.signal.aborted || (endsOnNudge && isNudged)) return resolve()
       const timer = setTimeout(resolve, ms)
       const end = () => {
         clearTimeout(timer)
         resolve()
       }
       stopping.signal.addEventListener('abort', end, { once: true })
-      if (early) wake = end
+      if (endsOnNudge) wake = end
     })
   const loop = async () => {
     while (!stopping.signal.aborted) {
-      nudged = false
-      let waitMs = LOOK_MS
+      isNudged = false
+      let waitMs = POLL_MS
       try {
-        waitMs = await turns.next()
+        waitMs = await scheduler.runBatches()
       } catch (error) {
-        log.warn({ err: error }, 'a replay could not go on; it is retried')
+        log.warn({ err: error }, 'a batch of a replay failed; the worker retries it')
       }
-      await rest(Math.min(waitMs, LOOK_MS), waitMs >= LOOK_MS)
+      await rest(Math.min(waitMs, POLL_MS), waitMs >= POLL_MS)
     }
   }
   return {
     nudge() {
-      nudged = true
+      isNudged = true
       wake?.()
     },
     start() {
@@ -98,105 +104,111 @@ export function createReplayWorker(deps: ReplayWorkerDeps): ReplayWorker {
   }
 }
 
-/** `next` does one batch for each customer whose turn it is; gives when to come back. */
-function replayTurns(deps: ReplayWorkerDeps) {
+/** Returns the scheduler: it claims replays and runs a batch of each customer that is ready. */
+function createScheduler(deps: ReplayWorkerDeps) {
   const { db, clock, random } = deps
   const node = random.bytes(16).toString('hex')
-  /** By customer number: when its rate allows the next batch, in elapsed milliseconds. */
-  const readyAt = new Map<number, number>()
-  /** By registration number: the beat this node saw last, and when it changed. */
-  const seen = new Map<number, { beat: number; atMs: number }>()
-  let beatAtMs = 0
-  let first = true
+  /** By customer number: when its rate permits the next batch, in monotonic milliseconds. */
+  const readyAtMs = new Map<number, number>()
+  /** By registration number: the last counter of another node, and when it changed. */
+  const counters = new Map<number, { beat: number; sinceMs: number }>()
+  let heartbeatAtMs = 0
+  let isFirstRun = true
 
-  /** Whether the node that owns a replay shows no life. */
-  const isLost = ({ webhook_no, owner, beat }: store.RunningReplay): boolean => {
+  /** Whether the node that owns a replay has failed. */
+  const isAbandoned = ({ webhook_no, owner, beat }: store.RunningReplay): boolean => {
     if (owner === null) return true
-    // Processes on SQLite come one after the other.
-    if (first && !db.dialect.shared) return true
-    const before = seen.get(webhook_no)
+    // On SQLite the former process has ended when this one starts.
+    if (isFirstRun && !db.dialect.shared) return true
+    const before = counters.get(webhook_no)
     const nowMs = clock.elapsedMs()
-    if (before?.beat === beat) return nowMs - before.atMs >= LOST_MS
-    seen.set(webhook_no, { beat, atMs: nowMs })
+    if (before?.beat === beat) return nowMs - before.sinceMs >= FAILED_AFTER_MS
+    counters.set(webhook_no, { beat, sinceMs: nowMs })
     return false
   }
-  /** One node works on all replays of a customer, so that its rate holds for them together. */
+  /** Claims all replays of a customer, so that its rate covers them together. */
   const claim = (running: readonly store.RunningReplay[], customerNo: number) =>
     db.write(async (tx) => {
       await store.lockCustomerNo(tx, customerNo)
-      const current = await store.runningReplays(tx)
-      const ofCustomer = current.filter((one) => one.customer_no === customerNo)
-      const known = new Map(running.map((one) => [one.webhook_no, one.beat]))
-      const isForeign = (one: store.RunningReplay) =>
-        one.owner !== null && one.owner !== node && known.get(one.webhook_no) !== one.beat
-      if (ofCustomer.some(isForeign)) return
+      const current = await store.readRunningReplays(tx)
+      const ofCustomer = current.filter(({ customer_no }) => customer_no === customerNo)
+      const beats = new Map(running.map(({ webhook_no, beat }) => [webhook_no, beat]))
+      const isAlive = ({ owner, webhook_no, beat }: store.RunningReplay) =>
+        owner !== null && owner !== node && beats.get(webhook_no) !== beat
+      if (ofCustomer.some(isAlive)) return
       for (const { webhook_no, owner } of ofCustomer) {
-        if (owner !== node) await store.ownReplay(tx, webhook_no, node)
+        if (owner !== node) await store.takeReplay(tx, webhook_no, node)
       }
     })
-  const batchFor = async (replay: store.RunningReplay): Promise<void> => {
+  const runBatch = async (replay: store.RunningReplay): Promise<void> => {
     const { limit, windowMs } = rateOf(replay) ?? deps.rate ?? UNLIMITED
     const perBatch = Math.floor((limit * BATCH_MS) / windowMs)
     const size = Math.max(1, Math.min(BATCH_MAX, perBatch))
-    const made = await step(deps, node, replay, size)
-    const from = Math.max(clock.elapsedMs(), readyAt.get(replay.customer_no) ?? 0)
-    readyAt.set(replay.customer_no, from + (made * windowMs) / limit)
+    const queued = await queueBatch(deps, node, replay, size)
+    const from = Math.max(clock.elapsedMs(), readyAtMs.get(replay.customer_no) ?? 0)
+    readyAtMs.set(replay.customer_no, from + (queued * windowMs) / limit)
+  }
+  const evict = (running: readonly store.RunningReplay[]) => {
+    const customers = new Set(running.map(({ customer_no }) => customer_no))
+    const nowMs = clock.elapsedMs()
+    for (const [no, atMs] of readyAtMs)
+      if (atMs <= nowMs && !customers.has(no)) readyAtMs.delete(no)
+    const registrations = new Set(running.map(({ webhook_no }) => webhook_no))
+    for (const no of counters.keys()) if (!registrations.has(no)) counters.delete(no)
   }
   return {
-    async next(): Promise<number> {
-      const running = await store.runningReplays(db)
-      const byCustomer = Map.groupBy(running, (one) => one.customer_no)
-      const nowMs = clock.elapsedMs()
-      for (const [no, at] of readyAt) if (at <= nowMs && !byCustomer.has(no)) readyAt.delete(no)
-      for (const no of seen.keys()) {
-        if (!running.some((one) => one.webhook_no === no)) seen.delete(no)
-      }
-      let soonest = Number.POSITIVE_INFINITY
-      for (const [customerNo, all] of byCustomer) {
-        if (all.some((one) => one.owner !== node)) {
-          const lost = all.filter((one) => one.owner !== node).map(isLost)
-          if (lost.every(Boolean)) {
+    /** Runs at most one batch of each customer. Returns the time to the next, in milliseconds. */
+    async runBatches(): Promise<number> {
+      const running = await store.readRunningReplays(db)
+      evict(running)
+      let waitMs = Number.POSITIVE_INFINITY
+      for (const [customerNo, replays] of Map.groupBy(running, (replay) => replay.customer_no)) {
+        const foreign = replays.filter(({ owner }) => owner !== node)
+        if (foreign.length > 0) {
+          // Each counter is read, also after a living node is found.
+          if (foreign.map(isAbandoned).every(Boolean)) {
             await claim(running, customerNo)
-            soonest = 0
+            waitMs = 0
           }
           continue
         }
-        const ready = readyAt.get(customerNo) ?? 0
-        if (ready > clock.elapsedMs()) {
-          soonest = Math.min(soonest, ready - clock.elapsedMs())
+        const remainingMs = (readyAtMs.get(customerNo) ?? 0) - clock.elapsedMs()
+        if (remainingMs > 0) {
+          waitMs = Math.min(waitMs, remainingMs)
           continue
         }
-        const begunMs = clock.elapsedMs()
-        await batchFor(all.toSorted((a, b) => a.beat - b.beat)[0]!)
-        await pause(Math.max(REST_MIN_MS, (clock.elapsedMs() - begunMs) * REST_TIMES))
-        soonest = 0
+        const startMs = clock.elapsedMs()
+        await runBatch(replays.toSorted((a, b) => a.beat - b.beat)[0]!)
+        await pause(Math.max(REST_MIN_MS, (clock.elapsedMs() - startMs) * REST_TIMES))
+        waitMs = 0
       }
-      first = false
-      if (running.length > 0 && clock.elapsedMs() - beatAtMs >= BEAT_MS) {
-        beatAtMs = clock.elapsedMs()
-        await db.write((tx) => store.beatReplays(tx, node))
+      isFirstRun = false
+      if (running.length > 0 && clock.elapsedMs() - heartbeatAtMs >= HEARTBEAT_MS) {
+        heartbeatAtMs = clock.elapsedMs()
+        await db.write((tx) => store.sendHeartbeat(tx, node))
       }
-      return soonest
+      return waitMs
     },
   }
 }
 
-/** The customer's own delivery rate, where it has one. */
+/** Returns the customer's own delivery rate; undefined without one. */
 function rateOf({ limits }: store.RunningReplay) {
   if (limits === '{}') return undefined
   const own = JSON.parse(limits).delivery_rate as { limit: number; window_s: number } | undefined
   return own && { limit: own.limit, windowMs: own.window_s * 1000 }
 }
 
-interface Batch {
-  /** The last id that is passed. */
+interface ReplayBatch {
+  /** The last id that the batch processes. */
   readonly position: string
-  readonly ended: boolean
+  readonly isLast: boolean
+  /** Queues the deliveries; returns how many were not pending. */
   queue(tx: Tx, row: Registration): Promise<number>
 }
 
-/** One batch in one transaction with its new position; gives how many deliveries it queued. */
-async function step(
+/** Queues one batch in one transaction with its progress. Returns how many deliveries. */
+async function queueBatch(
   deps: ReplayWorkerDeps,
   node: string,
   replay: store.RunningReplay,
@@ -205,84 +217,98 @@ async function step(
   const { db, clock, wake } = deps
   const { webhook_no: no } = replay
   const row = await registrationOf(db, no)
-  const batch = row && row.deleted_at === null ? await batchOf(deps, replay, row, size) : undefined
-  const made = await db.write(async (tx) => {
+  const batch =
+    row && row.deleted_at === null ? await readBatch(deps, replay, row, size) : undefined
+  const queued = await db.write(async (tx) => {
     const current = await store.lockReplay(tx, no)
-    const isOurs = current?.owner === node && current.position === replay.position
-    if (!isOurs || current.ended_at !== null || current.started_at !== replay.started_at) return 0
-    const now = await registrationOf(tx, no)
-    if (!batch || !now || now.deleted_at !== null) {
+    const isOwner = current?.owner === node && current.position === replay.position
+    if (!isOwner || current.ended_at !== null || current.started_at !== replay.started_at) return 0
+    const currentRow = await registrationOf(tx, no)
+    if (!batch || !currentRow || currentRow.deleted_at !== null) {
       await store.endReplay(tx, no, clock.now(), 'stopped')
       return 0
     }
-    const count = await batch.queue(tx, now)
+    const count = await batch.queue(tx, currentRow)
     await store.advanceReplay(tx, no, batch.position, count)
-    if (batch.ended) await store.endReplay(tx, no, clock.now(), 'finished')
+    if (batch.isLast) await store.endReplay(tx, no, clock.now(), 'finished')
     return count
   })
-  if (made > 0) wake([no])
-  return made
+  if (queued > 0) wake([no])
+  return queued
 }
 
-/** The next rows: at most `size` that match, of at most `PAGES_MAX` pages. */
-async function batchOf(
+/** Reads the next batch: at most `size` matching rows, from at most `PAGES_MAX` pages. */
+async function readBatch(
   deps: ReplayWorkerDeps,
   replay: store.RunningReplay,
   row: Registration,
   size: number,
-): Promise<Batch> {
+): Promise<ReplayBatch> {
   const { db, clock } = deps
   const types = new Set(JSON.parse(replay.types) as string[])
-  const wanted = (type: string) => types.has(type) && receives(deps, row, type)
+  const matches = (type: string) => types.has(type) && canReceive(deps, row, type)
+  const rangeAfter = (after: string) => ({ after, until: replay.until_id, limit: PAGE })
   if (replay.kind === 'recover') {
-    const read = (after: string) => store.logPage(db, row.no, after, replay.until_id)
-    const isWanted = (one: store.LogHead) => store.hasFailed(one.state) && wanted(one.event_type)
-    const { rows, ...where } = await collect(read, isWanted, replay.position, size)
-    return { ...where, queue: (tx) => store.queueFailed(tx, rows, clock.now()) }
+    const { rows, position, isLast } = await collectRows({
+      read: (after) => readDeliveryPage(db, row.no, rangeAfter(after)),
+      includes: ({ state, event_type }: DeliveryHead) => hasFailed(state) && matches(event_type),
+      position: replay.position,
+      size,
+    })
+    return { position, isLast, queue: (tx) => requeueFailed(tx, rows, clock.now()) }
   }
-  const read = (after: string) => store.eventPage(db, row.scope, after, replay.until_id)
-  const isWanted = (one: EventHead) => wanted(one.type)
-  const { rows, ...where } = await collect(read, isWanted, replay.position, size)
+  const { rows, position, isLast } = await collectRows({
+    read: (after) => readEventPage(db, row.scope, rangeAfter(after)),
+    includes: ({ type }: EventHead) => matches(type),
+    position: replay.position,
+    size,
+  })
   return {
-    ...where,
-    async queue(tx, now) {
-      const count = await store.queueEvents(tx, now, rows, clock.now())
-      for (const { id } of rows) await storeBody(deps, tx, now, id)
+    position,
+    isLast,
+    async queue(tx, currentRow) {
+      const count = await requeueEvents(tx, currentRow, rows, clock.now())
+      for (const { id } of rows) await storeBodyFor(deps, tx, currentRow, id)
       return count
     },
   }
 }
 
-async function collect<T extends { readonly id: string }>(
-  read: (after: string) => Promise<T[]>,
-  isWanted: (one: T) => boolean,
-  from: string,
-  size: number,
-): Promise<{ rows: T[]; position: string; ended: boolean }> {
-  let position = from
+interface RowReader<T> {
+  readonly read: (after: string) => Promise<T[]>
+  readonly includes: (row: T) => boolean
+  /** The last id that was processed. */
+  readonly position: string
+  readonly size: number
+}
+
+async function collectRows<T extends { readonly id: string }>({
+  read,
+  includes,
+  position: start,
+  size,
+}: RowReader<T>): Promise<{ rows: T[]; position: string; isLast: boolean }> {
+  let position = start
   for (let pages = 0; pages < PAGES_MAX; pages++) {
     const page = await read(position)
-    const matching = page.filter(isWanted)
+    const matching = page.filter(includes)
     const rows = matching.slice(0, size)
     const isCut = matching.length > size
     position = (isCut ? rows.at(-1)! : (page.at(-1) ?? { id: position })).id
-    const ended = !isCut && page.length < store.PAGE
-    if (rows.length > 0 || ended) return { rows, position, ended }
+    const isLast = !isCut && page.length < PAGE
+    if (rows.length > 0 || isLast) return { rows, position, isLast }
   }
-  return { rows: [], position, ended: false }
+  return { rows: [], position, isLast: false }
 }
 
-/** The body in the registration's version, where the event was recorded in another one. */
-async function storeBody(
-  { effective, render }: ReplayWorkerDeps,
+/** Stores the body for the registration's version, if that differs from the event's own. */
+async function storeBodyFor(
+  deps: ReplayWorkerDeps,
   tx: Tx,
   { scope, api_version: version }: Registration,
   id: string,
 ): Promise<void> {
-  const event = await store.eventObject(tx, scope, id)
-  const served = effective(version)
-  if (!event || served === event.shape || event.collection === null) return
-  const shown = render(event.collection, event.object, event.shape, served)
-  const head = { id, type: event.type, created: event.created, scope }
-  await store.saveBody(tx, scope, id, version, envelope(head, shown))
+  const event = await findEvent(tx, scope, id)
+  const body = event && renderBody(deps, event, version)
+  if (event && body !== undefined) await storeBody(tx, event, version, body)
 }

@@ -1,130 +1,129 @@
 /**
- * `POST /webhooks/{id}/replay` and `…/recover`, `DELETE …/replay` (§9.10, §9.14): what is counted
- * and recorded when a replay is requested. The work itself is `replay-worker.ts`.
+ * `POST /webhooks/{id}/replay` and `…/recover`, `DELETE …/replay` (§9.10, §9.14): counts the
+ * deliveries and records the replay. `replay-worker.ts` then sends them.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  findNewestDeliveryId,
+  readDeliveryPage,
+  readPendingEventIds,
+} from '../deliveries/log-store.ts'
 import { RETENTION_MS } from '../deliveries/retry-schedule.ts'
 import { readableTypes } from '../events/event-access.ts'
 import { matchesAny } from '../events/event-pattern.ts'
+import { findNewestEventId, readEventPage } from '../events/store.ts'
 import { type Answer, type Call, json, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { lowestIdAt } from '../kernel/id.ts'
 import { instant, invalidMembers, optional, readMembers, required } from '../kernel/members.ts'
-import type { Reader, Tx } from '../storage/database.ts'
-import { refuseUnreadable } from './authority.ts'
+import type { Tx } from '../storage/database.ts'
+import { requireReadable } from './authority.ts'
 import { eventsOf, membersOf, type Registration, scopesOf } from './registration.ts'
-import { audit, type Desk, lockedRegistration, registrationAt } from './registrations.ts'
+import {
+  lockRegistrationAt,
+  recordOperation,
+  registrationAt,
+  type WebhookContext,
+} from './registrations.ts'
 import {
   endReplay,
-  eventPage,
   findReplay,
-  hasFailed,
   lockReplay,
-  logPage,
   type NewReplay,
-  newestDeliveryId,
-  newestEventId,
-  PAGE,
-  putReplay,
   type ReplayKind,
-  waitingEvents,
+  saveReplay,
 } from './replay-store.ts'
 
-/** Rows that a count examines; beyond it the count is of those, and grows with the work. */
+/** Rows of the events, or of the log, that one statement reads. */
+export const PAGE = 250
+/** Rows that a count examines. Beyond it `count` is a lower bound, and grows with the progress. */
 const COUNT_MAX_ROWS = 100_000
 
-export interface ReplayDesk extends Desk {
-  /** A replay was recorded: the worker starts. */
+export interface ReplayContext extends WebhookContext {
+  /** Called after a replay was recorded, to wake the worker. */
   readonly replayStarted: () => void
 }
 
-interface Wish {
+interface ReplayRequest {
   readonly kind: ReplayKind
   readonly since: number
   readonly eventTypes: readonly string[] | undefined
 }
 
-/** `{since, event_types?}` → 202 `{count}`. Throws 409 `replay_in_progress`. */
-export function startReplay(desk: ReplayDesk, call: Call): Promise<Answer> {
-  const members = { since: required(instant), event_types: optional(membersOf(desk).types) }
+/**
+ * Starts a replay from `{since, event_types?}`; returns 202 `{count}`. Throws 403 for a type that
+ * the caller may not read, 409 `replay_in_progress`.
+ */
+export function startReplay(context: ReplayContext, call: Call): Promise<Answer> {
+  const members = { since: required(instant), event_types: optional(membersOf(context).types) }
   const { since, event_types: eventTypes } = readMembers(call.body, members)
-  if (eventTypes) refuseUnreadable(desk, call.principal!, eventTypes)
-  return start(desk, call, { kind: 'replay', since: past(desk, since), eventTypes })
+  if (eventTypes) requireReadable(context, call.principal!, eventTypes)
+  return start(context, call, { kind: 'replay', since, eventTypes })
 }
 
-/** `{since}` → 202 `{count}`. Throws 409 `replay_in_progress`. */
-export async function startRecovery(desk: ReplayDesk, call: Call): Promise<Answer> {
+/** Starts a recovery from `{since}`; returns 202 `{count}`. Throws 409 `replay_in_progress`. */
+export async function startRecovery(context: ReplayContext, call: Call): Promise<Answer> {
   const { since } = readMembers(call.body, { since: required(instant) })
-  return start(desk, call, { kind: 'recover', since: past(desk, since), eventTypes: undefined })
+  return start(context, call, { kind: 'recover', since, eventTypes: undefined })
 }
 
-/** What was put in the queue stays there. */
-export function stopReplay(desk: ReplayDesk, call: Call): Promise<Answer> {
-  return desk.perform(call, async (tx) => {
-    const { no, id } = await lockedRegistration(desk, call, tx)
-    const stopped = await endReplay(tx, no, desk.clock.now(), 'stopped')
-    if (stopped > 0) await audit(desk, tx, call, { action: 'stop_replay', id })
+/** Stops the replay or recovery. Deliveries that are queued stay queued. */
+export function stopReplay(context: ReplayContext, call: Call): Promise<Answer> {
+  return context.perform(call, async (tx) => {
+    const { no, id } = await lockRegistrationAt(context, call, tx)
+    const stopped = await endReplay(tx, no, context.clock.now(), 'stopped')
+    if (stopped > 0) await recordOperation(context, tx, call, { action: 'stop_replay', id })
     return noContent()
   })
 }
 
-/** Throws 422 for an instant in the future. */
-function past(desk: Desk, since: number): number {
-  if (since <= desk.clock.now()) return since
-  const message = 'must not lie in the future'
-  throw invalidMembers([{ pointer: '/since', code: 'invalid_value', message }])
-}
-
-function start(desk: ReplayDesk, call: Call, wish: Wish): Promise<Answer> {
-  const { clock, db, perform } = desk
-  let plan: NewReplay | undefined
-  const prepare = async () => {
-    const row = await registrationAt(desk, call)
-    refuseSecond(await findReplay(db, row.no))
-    plan = await planOf(desk, call, row, wish)
+function start(context: ReplayContext, call: Call, request: ReplayRequest): Promise<Answer> {
+  const { clock, db, perform, replayStarted } = context
+  const { kind, since, eventTypes } = request
+  if (since > clock.now()) {
+    const message = 'must not lie in the future'
+    throw invalidMembers([{ pointer: '/since', code: 'invalid_value', message }])
+  }
+  let replay: NewReplay | undefined
+  const plan = async () => {
+    const row = await registrationAt(context, call)
+    requireNoneRunning(await findReplay(db, row.no))
+    replay = await planReplay(context, call, row, request)
   }
   const record = async (tx: Tx) => {
-    const { no, id } = await lockedRegistration(desk, call, tx)
-    refuseSecond(await lockReplay(tx, no))
-    const { count } = plan!
-    await putReplay(tx, { ...plan!, started_at: clock.now() })
-    const { kind, since } = wish
-    const detail = { since, count, ...(wish.eventTypes && { event_types: wish.eventTypes }) }
-    await audit(desk, tx, call, { action: kind, id, detail })
-    tx.afterCommit(desk.replayStarted)
+    const { no, id } = await lockRegistrationAt(context, call, tx)
+    requireNoneRunning(await lockReplay(tx, no))
+    const { count } = replay!
+    await saveReplay(tx, { ...replay!, started_at: clock.now() })
+    const detail = { since, count, ...(eventTypes && { event_types: eventTypes }) }
+    await recordOperation(context, tx, call, { action: kind, id, detail })
+    tx.afterCommit(replayStarted)
     return json(202, { count })
   }
-  return perform(call, record, prepare)
+  return perform(call, record, plan)
 }
 
-function refuseSecond(replay: { readonly ended_at: number | null } | undefined): void {
+function requireNoneRunning(replay: { readonly ended_at: number | null } | undefined): void {
   if (replay && replay.ended_at === null) throw new Failure('replay_in_progress')
 }
 
-/** Types that the registration receives and its caller may read. */
-function typesOf({ types }: Desk, call: Call, row: Registration, wish: Wish): string[] {
-  const readable = readableTypes(types, call.principal!) ?? [...types.collections.keys()]
-  const scopes = new Set(scopesOf(row))
-  return readable.filter((type) => {
-    if (!types.covers(scopes, type)) return false
-    if (wish.kind === 'recover') return true // whatever it asked for when they failed
-    return matchesAny(eventsOf(row), type) && (wish.eventTypes?.some(matching(type)) ?? true)
-  })
-}
-
-const matching = (type: string) => (pattern: string) => matchesAny([pattern], type)
-
-async function planOf(desk: Desk, call: Call, row: Registration, wish: Wish): Promise<NewReplay> {
-  const { db, clock } = desk
-  const { kind, since } = wish
-  const types = typesOf(desk, call, row, wish)
-  // Older events are about to be purged, or are already.
-  const oldest = Math.max(0, since, kind === 'replay' ? clock.now() - RETENTION_MS : 0)
-  const position = lowestIdAt(kind === 'replay' ? 'evt_' : 'dlv_', oldest)
-  const newest = kind === 'replay' ? newestEventId(db, row.scope) : newestDeliveryId(db, row.no)
+async function planReplay(
+  context: ReplayContext,
+  call: Call,
+  row: Registration,
+  request: ReplayRequest,
+): Promise<NewReplay> {
+  const { clock, db } = context
+  const { kind, since } = request
+  const types = typesOf(context, call, row, request)
+  const isReplay = kind === 'replay'
+  // Older events are purged, or are about to be.
+  const oldest = Math.max(0, since, isReplay ? clock.now() - RETENTION_MS : 0)
+  const position = lowestIdAt(isReplay ? 'evt_' : 'dlv_', oldest)
+  const newest = isReplay ? findNewestEventId(db, row.scope) : findNewestDeliveryId(db, row.no)
   const until = (await newest) ?? position
-  const counting = { row, types: new Set(types), position, until }
-  const count = await (kind === 'replay' ? countEvents(db, counting) : countFailed(db, counting))
+  const range = { row, types: new Set(types), position, until }
+  const count = await (isReplay ? countEvents(context, range) : countFailed(context, range))
   return {
     webhook_no: row.no,
     kind,
@@ -137,43 +136,70 @@ async function planOf(desk: Desk, call: Call, row: Registration, wish: Wish): Pr
   }
 }
 
-interface Counting {
+/** Returns the types that the registration receives and its caller may read. */
+function typesOf(
+  { types }: ReplayContext,
+  call: Call,
+  row: Registration,
+  { kind, eventTypes }: ReplayRequest,
+): string[] {
+  const readable = readableTypes(types, call.principal!) ?? [...types.collections.keys()]
+  const scopes = new Set(scopesOf(row))
+  return readable.filter((type) => {
+    if (!types.covers(scopes, type)) return false
+    if (kind === 'recover') return true // the patterns may have changed since the deliveries failed
+    return (
+      matchesAny(eventsOf(row), type) && (eventTypes === undefined || matchesAny(eventTypes, type))
+    )
+  })
+}
+
+interface CountedRange {
   readonly row: Registration
   readonly types: ReadonlySet<string>
   readonly position: string
   readonly until: string
 }
 
-/** Events that do not wait already; in pages, so that other requests run in between. */
-async function countEvents(db: Reader, { row, types, position, until }: Counting) {
-  let count = 0
-  let after = position
-  for (let seen = 0; seen < COUNT_MAX_ROWS; seen += PAGE) {
-    const page = await eventPage(db, row.scope, after, until)
-    const last = page.at(-1)?.id
-    if (last === undefined) break
-    const waiting = await waitingEvents(db, row.no, after, last)
-    count += page.filter(({ id, type }) => types.has(type) && !waiting.has(id)).length
-    if (page.length < PAGE) break
-    after = last
-    await nextTurn()
-  }
-  return count
+/** Counts the events of a range whose delivery is not pending. */
+function countEvents({ db }: ReplayContext, { row, types, position, until }: CountedRange) {
+  return countPages(position, async (after) => {
+    const events = await readEventPage(db, row.scope, { after, until, limit: PAGE })
+    const last = events.at(-1)?.id
+    if (last === undefined) return { rows: events, count: 0 }
+    const pending = await readPendingEventIds(db, row.no, after, last)
+    const replayed = events.filter(({ id, type }) => types.has(type) && !pending.has(id))
+    return { rows: events, count: replayed.length }
+  })
 }
 
-async function countFailed(db: Reader, { row, types, position, until }: Counting) {
-  let count = 0
-  let after = position
-  for (let seen = 0; seen < COUNT_MAX_ROWS; seen += PAGE) {
-    const page = await logPage(db, row.no, after, until)
-    const last = page.at(-1)?.id
-    if (last === undefined) break
-    count += page.filter(
+/** Counts the failed and exhausted deliveries of a range. */
+function countFailed({ db }: ReplayContext, { row, types, position, until }: CountedRange) {
+  return countPages(position, async (after) => {
+    const deliveries = await readDeliveryPage(db, row.no, { after, until, limit: PAGE })
+    const failed = deliveries.filter(
       ({ event_type, state }) => types.has(event_type) && hasFailed(state),
-    ).length
-    if (page.length < PAGE) break
-    after = last
+    )
+    return { rows: deliveries, count: failed.length }
+  })
+}
+
+/** Whether a recovery resends deliveries in this state. */
+export const hasFailed = (state: string): boolean => state === 'failed' || state === 'exhausted'
+
+/** Adds up the counts of pages; other requests run between two pages. */
+async function countPages(
+  position: string,
+  countPage: (after: string) => Promise<{ rows: readonly { id: string }[]; count: number }>,
+): Promise<number> {
+  let total = 0
+  let after = position
+  for (let read = 0; read < COUNT_MAX_ROWS; read += PAGE) {
+    const { rows, count } = await countPage(after)
+    total += count
+    if (rows.length < PAGE) break
+    after = rows.at(-1)!.id
     await nextTurn()
   }
-  return count
+  return total
 }

@@ -1,59 +1,45 @@
-/** `POST /deliveries/{id}/resend` (§9.10): one delivery, once more. */
+/** `POST /deliveries/{id}/resend` (§9.10): makes one delivery due again. */
+import { requeueDelivery } from '../deliveries/log-store.ts'
 import { RETENTION_MS } from '../deliveries/retry-schedule.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { lowestIdAt } from '../kernel/id.ts'
 import type { Tx } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
-import { type Authority, receives } from './authority.ts'
-import type { Found } from './log.ts'
-import { EVENT_IS_STORED, RESET } from './replay-store.ts'
+import { type Authority, canReceive } from './authority.ts'
+import type { LoggedDelivery } from './delivery-log.ts'
 
 export interface ResendDeps extends Pick<Authority, 'types'> {
-  readonly clock: { now(): number }
+  readonly clock: Clock
   readonly wake: (webhookNos: readonly number[]) => void
 }
 
-const reset = fixed(
-  `UPDATE gh_deliveries SET ${RESET}, next_attempt_at = ?
-   WHERE no = ? AND state <> 'pending' AND ${EVENT_IS_STORED}`,
-)
-/** One that is due is about to be sent, or in flight. */
-const hasten = fixed(
-  `UPDATE gh_deliveries SET next_attempt_at = ?
-   WHERE no = ? AND state = 'pending' AND next_attempt_at > ?`,
-)
-const whereEventIsStored = fixed(
-  `SELECT 1 AS stored FROM gh_deliveries WHERE no = ? AND ${EVENT_IS_STORED}`,
-)
-
-/** Throws 409 where the registration or the event is gone, or the one may not receive the other. */
+/**
+ * Resends a delivery with a whole schedule of attempts. Throws 409 `invalid_state` if the
+ * registration was deleted, its scopes do not cover the type, or the event is not stored.
+ */
 export async function resend(
   { clock, wake, types }: ResendDeps,
   tx: Tx,
-  { no, cells, registration }: Found,
+  { row, registration }: LoggedDelivery,
 ): Promise<void> {
   if (registration.deleted_at !== null) {
     throw new Failure('invalid_state', 'The registration of this delivery was deleted.')
   }
-  const type = String(cells[EVENT_TYPE])
-  if (!receives({ types }, registration, type)) {
+  const { event_type: type, event_id: eventId } = row
+  if (!canReceive({ types }, registration, type)) {
     throw new Failure('invalid_state', `The scopes of the registration do not cover ${type}.`)
   }
   const now = clock.now()
-  const done = (await tx.run(reset([now, no]))) + (await tx.run(hasten([now, no, now])))
-  // Another request may have resent it between the read and the write.
-  if (done === 0 && cells[STATE] !== 'pending' && !(await tx.get(whereEventIsStored([no])))) {
-    throw new Failure('invalid_state', eventGone(String(cells[EVENT_ID]), now))
+  const isQueued = await requeueDelivery(tx, row.no, now)
+  if (!isQueued && row.state !== 'pending') {
+    throw new Failure('invalid_state', missingEvent(eventId, now))
   }
   tx.afterCommit(() => wake([registration.no]))
 }
-const EVENT_ID = 1
-const EVENT_TYPE = 2
-const STATE = 3
 
-/** A younger event that is not stored never was: the delivery was a test (§9.3). */
-const eventGone = (eventId: string, now: number): string =>
+/** Within the retention period, an event that is not stored was never recorded: a test (§9.3). */
+const missingEvent = (eventId: string, now: number): string =>
   eventId > lowestIdAt('evt_', Math.max(0, now - RETENTION_MS))
-    ? 'This was a test delivery: no event was recorded for it, so it cannot be sent again. ' +
+    ? 'This was a test delivery: no event was recorded for it, so it cannot be resent. ' +
       'Send another test.'
     : 'The event of this delivery was purged.'

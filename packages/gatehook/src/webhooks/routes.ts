@@ -1,22 +1,36 @@
 /** `/webhooks` and `/deliveries` (§9.1 to §9.4, §9.10, §9.14): paths and handlers. */
+import type { BodyRenderer } from '../deliveries/outbox.ts'
 import { type Answer, type Call, type Handling, type Route, route } from '../http/call.ts'
 import { readMembers } from '../kernel/members.ts'
 import type { Lister } from '../lists/list.ts'
-import { deliveriesFor, deliveryAt, deliveryView, shownDelivery, withStoredState } from './log.ts'
+import {
+  deliveriesFor,
+  deliveryAt,
+  deliveryListView,
+  deliveryText,
+  withStoredState,
+} from './delivery-log.ts'
 import { registrationList, registrationView } from './registration.ts'
-import { change, register, registrationAt, remove, rotateSecret } from './registrations.ts'
-import { registrationText } from './replay-progress.ts'
-import { type ReplayDesk, startRecovery, startReplay, stopReplay } from './replays.ts'
+import {
+  changeRegistration,
+  createRegistration,
+  deleteRegistration,
+  registrationAt,
+  registrationText,
+  rotateSecret,
+} from './registrations.ts'
+import { type ReplayContext, startRecovery, startReplay, stopReplay } from './replays.ts'
 import { resend } from './resend.ts'
-import { sendTest, type TestDeps } from './test-delivery.ts'
+import { sendTestDelivery } from './test-delivery.ts'
 
-export interface WebhookRoutes {
-  readonly desk: ReplayDesk
+export interface WebhookRouteDeps {
+  readonly context: ReplayContext
   readonly list: Lister
-  readonly tests: TestDeps
+  /** Renders the sample events of test deliveries. */
+  readonly renderer: BodyRenderer
 }
 
-export function webhookRoutes({ desk, list, tests }: WebhookRoutes): Route[] {
+export function webhookRoutes({ context, list, renderer }: WebhookRouteDeps): Route[] {
   const post = (body: 'required' | 'optional', handle: Handling['handle']): Handling => ({
     body,
     handle,
@@ -24,58 +38,59 @@ export function webhookRoutes({ desk, list, tests }: WebhookRoutes): Route[] {
   return [
     route('/webhooks', {
       GET: { handle: (call) => list(call, registrationList, registrationView) },
-      POST: post('required', async (call) => register(desk, call)),
+      POST: post('required', async (call) => createRegistration(context, call)),
     }),
     route('/webhooks/:id', {
-      GET: { handle: (call) => shown(desk, call) },
-      PATCH: { body: 'required', handle: async (call) => change(desk, call) },
-      DELETE: { handle: (call) => remove(desk, call) },
+      GET: { handle: (call) => readRegistration(context, call) },
+      PATCH: { body: 'required', handle: async (call) => changeRegistration(context, call) },
+      DELETE: { handle: (call) => deleteRegistration(context, call) },
     }),
     route('/webhooks/:id/test', {
-      POST: post('required', async (call) => sendTest(desk, tests, call)),
+      POST: post('required', async (call) => sendTestDelivery(context, renderer, call)),
     }),
     route('/webhooks/:id/rotate-secret', {
-      POST: post('optional', async (call) => rotateSecret(desk, call)),
+      POST: post('optional', async (call) => rotateSecret(context, call)),
     }),
     route('/webhooks/:id/deliveries', {
-      GET: { handle: (call) => deliveries(desk, list, call) },
+      GET: { handle: (call) => listDeliveries(context, list, call) },
     }),
     route('/webhooks/:id/recover', {
-      POST: post('required', async (call) => startRecovery(desk, call)),
+      POST: post('required', async (call) => startRecovery(context, call)),
     }),
     route('/webhooks/:id/replay', {
-      POST: post('required', async (call) => startReplay(desk, call)),
-      DELETE: { handle: (call) => stopReplay(desk, call) },
+      POST: post('required', async (call) => startReplay(context, call)),
+      DELETE: { handle: (call) => stopReplay(context, call) },
     }),
     route('/deliveries/:id', {
       GET: {
         handle: async (call) => ({
           status: 200,
-          json: shownDelivery(await deliveryAt(desk, call, desk.db)),
+          json: deliveryText(await deliveryAt(context, call, context.db)),
         }),
       },
     }),
     route('/deliveries/:id/resend', {
-      POST: post('optional', (call) => resendOne(desk, call)),
+      POST: post('optional', (call) => resendDelivery(context, call)),
     }),
   ]
 }
 
-async function shown(desk: ReplayDesk, call: Call): Promise<Answer> {
-  const row = await registrationAt(desk, call)
-  return { status: 200, json: await registrationText(desk.db, row) }
+async function readRegistration(context: ReplayContext, call: Call): Promise<Answer> {
+  const row = await registrationAt(context, call)
+  return { status: 200, json: await registrationText(context.db, row) }
 }
 
-async function deliveries(desk: ReplayDesk, list: Lister, call: Call): Promise<Answer> {
-  const row = await registrationAt(desk, call)
-  const view = deliveryView(row, row.id, { bodies: false })
-  return list(withStoredState(call, row), deliveriesFor(desk, call), view, { owner: row.no })
+async function listDeliveries(context: ReplayContext, list: Lister, call: Call): Promise<Answer> {
+  const row = await registrationAt(context, call)
+  const options = { owner: row.no }
+  const collection = deliveriesFor(context, call)
+  return list(withStoredState(call, row), collection, deliveryListView(row), options)
 }
 
-function resendOne(desk: ReplayDesk, call: Call): Promise<Answer> {
+function resendDelivery(context: ReplayContext, call: Call): Promise<Answer> {
   readMembers(call.body ?? {}, {})
-  return desk.perform(call, async (tx) => {
-    await resend(desk, tx, await deliveryAt(desk, call, tx))
-    return { status: 202, json: shownDelivery(await deliveryAt(desk, call, tx)) }
+  return context.perform(call, async (tx) => {
+    await resend(context, tx, await deliveryAt(context, call, tx))
+    return { status: 202, json: deliveryText(await deliveryAt(context, call, tx)) }
   })
 }

@@ -7,7 +7,7 @@ import { DecryptionError, Vault } from '../../src/kernel/secret.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { encryptedSigningKeys } from '../../src/tokens/signing-key-store.ts'
 import { addSecret, liveSecrets } from '../../src/webhooks/registration-store.ts'
-import { secretsOf } from '../../src/webhooks/registrations.ts'
+import { readLiveSecrets } from '../../src/webhooks/registrations.ts'
 import { openDesk } from '../tokens/desk.ts'
 
 const vault = new Vault('a secret that only tests know, long enough', systemRandom())
@@ -16,13 +16,13 @@ const clock = { now: () => 1, elapsedMs: () => 1 }
 eachMigrated('the secret of one registration signs nothing for another', async (db) => {
   await db.write((tx) => addSecret(tx, vault, 1, 'whsec_own', 1))
   await db.write((tx) => addSecret(tx, vault, 2, 'whsec_foreign', 1))
-  assert.deepEqual(await secretsOf({ clock, vault }, db, 1), [{ value: 'whsec_own' }])
+  assert.deepEqual(await readLiveSecrets({ clock, vault }, db, 1), [{ value: 'whsec_own' }])
   const [foreign] = await liveSecrets(db, 2, 1)
   await db.write((tx) =>
     tx.run(sql`UPDATE gh_webhook_secrets SET sealed = ${foreign!.sealed} WHERE webhook_no = 1`),
   )
-  await assert.rejects(secretsOf({ clock, vault }, db, 1), DecryptionError)
-  assert.deepEqual(await secretsOf({ clock, vault }, db, 2), [{ value: 'whsec_foreign' }])
+  await assert.rejects(readLiveSecrets({ clock, vault }, db, 1), DecryptionError)
+  assert.deepEqual(await readLiveSecrets({ clock, vault }, db, 2), [{ value: 'whsec_foreign' }])
 })
 
 eachMigrated('a signing key opens for its own id', async (db, t) => {

@@ -9,7 +9,7 @@ import { claimRecord, encryptedResponses, storeResponse } from '../../src/idempo
 import { Vault } from '../../src/kernel/secret.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { addSecret } from '../../src/webhooks/registration-store.ts'
-import { secretsOf } from '../../src/webhooks/registrations.ts'
+import { readLiveSecrets } from '../../src/webhooks/registrations.ts'
 import { bearerOf, mailOf, signing } from '../people/rig.ts'
 import {
   asBefore,
@@ -91,7 +91,7 @@ each('callers notice nothing, and old cursors end with the rotation', async (t, 
     assert.deepEqual([other.status, other.body.error], [422, 'idempotency_key_reused'])
   }
   const vault = new Vault(NEW, random)
-  assert.deepEqual(await secretsOf({ clock, vault }, after.app.db, 7), [{ value: 'whsec_x' }])
+  assert.deepEqual(await readLiveSecrets({ clock, vault }, after.app.db, 7), [{ value: 'whsec_x' }])
   assert.deepEqual([await countUnder(after.app, OLD_ID), await countUnder(after.app, null)], [0, 0])
 })
 
@@ -197,7 +197,9 @@ each('values of earlier releases are rewritten, damaged ones are counted', async
   const done = await rotate(both.app)
   assert.deepEqual([done.values, done.unreadable], [named + 2, 1])
   const fresh = new Vault(NEW, random)
-  assert.deepEqual(await secretsOf({ clock, vault: fresh }, app.db, 7), [{ value: 'whsec_x' }])
+  assert.deepEqual(await readLiveSecrets({ clock, vault: fresh }, app.db, 7), [
+    { value: 'whsec_x' },
+  ])
   assert.equal(await countUnder(both.app, null), 1)
 })
 
@@ -217,7 +219,7 @@ each('a rotation without the new secret, or after its end, changes nothing', asy
   await only.app.db.write((tx) => addSecret(tx, new Vault(OLD, random), 7, 'whsec_late', 1))
   const late = await rotate((await open(NEW, OLD)).app)
   assert.deepEqual([late.previous_key_id, late.values, late.unreadable], [null, 1, 0])
-  const secrets = await secretsOf({ clock, vault: new Vault(NEW, random) }, only.app.db, 7)
+  const secrets = await readLiveSecrets({ clock, vault: new Vault(NEW, random) }, only.app.db, 7)
   assert.deepEqual(secrets, [{ value: 'whsec_late' }])
 })
 

@@ -1,0 +1,146 @@
+/** The delivery log as the API returns it (§9.10): lists, single deliveries, visibility. */
+import { type AttemptRecord, decodeAttempts, deliveryState } from '../deliveries/delivery.ts'
+import { type DeliveryRow, findDelivery } from '../deliveries/log-store.ts'
+import { readableTypes } from '../events/event-access.ts'
+import type { Call } from '../http/call.ts'
+import { Query } from '../http/query.ts'
+import { Failure } from '../kernel/failure.ts'
+import { isoTime } from '../kernel/time.ts'
+import type { Collection, View } from '../lists/collection.ts'
+import type { Reader, Value } from '../storage/database.ts'
+import type { Registration } from './registration.ts'
+import { registrationOf } from './registration-store.ts'
+import type { WebhookContext } from './registrations.ts'
+
+/** The log of the registration `owner`. The handler has checked that it is the caller's. */
+const deliveryList: Collection = {
+  name: 'deliveries',
+  table: 'gh_deliveries',
+  columns: [
+    { name: 'id', type: 'text' },
+    { name: 'event_id', type: 'text' },
+    { name: 'event_type', type: 'text' },
+    {
+      name: 'state',
+      type: 'text',
+      oneOf: ['pending', 'delivered', 'failed', 'exhausted', 'paused'],
+    },
+    { name: 'next_attempt_at', type: 'time', nullable: true },
+    { name: 'created_at', type: 'time' },
+    { name: 'attempts', type: 'json', nullable: true },
+  ],
+  integerId: false,
+  scoped: false,
+  owner: 'webhook_no',
+  counted: false,
+  filter: ['id', 'event_id', 'event_type', 'state', 'created_at'],
+  sort: ['id'],
+  indexes: [['webhook_no', 'id']],
+  wide: true,
+}
+
+/**
+ * Returns the log without types that the caller may not read (§9.14). Types are declared
+ * identifiers, never request data.
+ */
+export function deliveriesFor({ types }: Pick<WebhookContext, 'types'>, call: Call): Collection {
+  const readable = readableTypes(types, call.principal!)
+  if (!readable) return deliveryList
+  const literals = readable.map((type) => `'${type}'`).join(', ')
+  const condition = literals === '' ? '1 = 0' : `event_type IN (${literals})`
+  const visible = { condition, columns: ['event_type'] }
+  return { ...deliveryList, name: `deliveries ${readable.join(' ')}`, visible }
+}
+
+const FIELDS = [
+  'id',
+  'event_id',
+  'event_type',
+  'webhook_id',
+  'state',
+  'next_attempt_at',
+  'created_at',
+  'attempts',
+] as const
+
+type LoggedCells = Omit<DeliveryRow, 'no' | 'webhook_no'>
+
+function representationOf(
+  registration: Registration,
+  row: LoggedCells,
+  attempts: readonly AttemptRecord[],
+) {
+  const { id, event_id, event_type, next_attempt_at: next } = row
+  const state = deliveryState(row.state, registration)
+  return {
+    id,
+    event_id,
+    event_type,
+    webhook_id: registration.id,
+    state,
+    next_attempt_at: state === 'pending' && next !== null ? isoTime(next) : null,
+    created_at: isoTime(row.created_at),
+    attempts,
+  }
+}
+
+const withoutBody = (attempt: AttemptRecord): AttemptRecord => ({ ...attempt, response_body: null })
+
+/** Returns the view of a registration's log. List items carry no response bodies (§11.5). */
+export const deliveryListView = (registration: Registration): View => ({
+  fields: FIELDS,
+  item(cells: readonly Value[], { fields, links }) {
+    const row = Object.fromEntries(
+      deliveryList.columns.map(({ name }, index) => [name, cells[index]]),
+    ) as unknown as LoggedCells
+    const attempts = decodeAttempts(row.attempts).map(withoutBody)
+    const all = representationOf(registration, row, attempts)
+    const body: Record<string, unknown> = fields
+      ? Object.fromEntries(Object.entries(all).filter(([name]) => fields.has(name)))
+      : all
+    if (links) body._links = { self: `/deliveries/${all.id}`, event: `/events/${all.event_id}` }
+    return JSON.stringify(body)
+  },
+})
+
+/**
+ * Rewrites filters by `state`. The column has no `paused`: a pending delivery of an inactive
+ * registration is paused, and there is no pending one then.
+ */
+export function withStoredState(call: Call, { active }: Registration): Call {
+  if (!call.query.entries.some(([name]) => /^state(\[|$)/.test(name))) return call
+  const [present, absent] = active === 1 ? ['pending', 'paused'] : ['paused', 'pending']
+  const storedState = (text: string) => {
+    if (text === absent) return 'paused' // no row has it
+    return text === present ? 'pending' : text
+  }
+  const entries = call.query.entries.map(([name, value]) =>
+    /^state(\[|$)/.test(name)
+      ? ([name, value.split(',').map(storedState).join(',')] as const)
+      : ([name, value] as const),
+  )
+  return Object.create(call, { query: { value: new Query(entries) } }) as Call
+}
+
+export interface LoggedDelivery {
+  readonly row: DeliveryRow
+  readonly registration: Registration
+}
+
+/** Returns the delivery in the path. Throws 404, also for a type that the caller may not read. */
+export async function deliveryAt(
+  { types }: Pick<WebhookContext, 'types'>,
+  call: Call,
+  from: Reader,
+): Promise<LoggedDelivery> {
+  const row = await findDelivery(from, call.principal!.scope, call.params.id!)
+  const registration = row && (await registrationOf(from, row.webhook_no))
+  if (!row || !registration) throw new Failure('not_found')
+  const readable = readableTypes(types, call.principal!)
+  if (readable?.includes(row.event_type) === false) throw new Failure('not_found')
+  return { row, registration }
+}
+
+/** Returns the JSON text of one delivery, with response bodies. */
+export const deliveryText = ({ row, registration }: LoggedDelivery): string =>
+  JSON.stringify(representationOf(registration, row, decodeAttempts(row.attempts)))
