@@ -1,4 +1,4 @@
-/** Requests, bodies, lists and errors over real HTTP. Retries and tokens: `transport.test.ts`. */
+/** Requests, bodies, lists and errors over HTTP. Retries and tokens: `transport.test.ts`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listPage, serve } from '../test/service.ts'
@@ -9,9 +9,9 @@ interface Order {
   status: string
 }
 
-test('each method is its request, under the version of the client', async (t) => {
+test('each method sends its request, with the version of the client', async (t) => {
   const order = { id: 7, status: 'pending' }
-  const { baseUrl, seen } = await serve(t, ({ method }) =>
+  const { baseUrl, requests } = await serve(t, ({ method }) =>
     method === 'DELETE' ? { status: 204 } : { body: order },
   )
   const client = createClient({ baseUrl: `${baseUrl}/`, apiKey: 'gk_test_1', version: 'v2' })
@@ -23,7 +23,7 @@ test('each method is its request, under the version of the client', async (t) =>
   assert.deepEqual(await orders.act(7, 'refund', { part: 1 }), order)
   assert.equal(await orders.delete(7), undefined)
   assert.deepEqual(
-    seen.map(({ method, url, body }) => [method, url.pathname, body]),
+    requests.map(({ method, url, body }) => [method, url.pathname, body]),
     [
       ['GET', '/api/v2/orders/7', undefined],
       ['POST', '/api/v2/orders', { amount: 5 }],
@@ -33,20 +33,20 @@ test('each method is its request, under the version of the client', async (t) =>
       ['DELETE', '/api/v2/orders/7', undefined],
     ],
   )
-  assert.ok(seen.every(({ headers }) => headers['x-api-key'] === 'gk_test_1'))
-  const keys = seen.map(({ headers }) => headers['idempotency-key'])
-  assert.equal(new Set(keys).size, 5) // four of POST and PATCH, and none
+  assert.ok(requests.every(({ headers }) => headers['x-api-key'] === 'gk_test_1'))
+  const keys = requests.map(({ headers }) => headers['idempotency-key'])
+  assert.equal(new Set(keys).size, 5) // four POST, one PATCH: four keys, and undefined
   assert.deepEqual([keys[0], keys[5]], [undefined, undefined])
 })
 
-test('a leading slash leaves /api; without a version the service chooses', async (t) => {
-  const { baseUrl, seen } = await serve(t, () => ({ body: { id: 'we_1' } }))
+test('a leading slash selects a path outside /api; the version is optional', async (t) => {
+  const { baseUrl, requests } = await serve(t, () => ({ body: { id: 'we_1' } }))
   const client = createClient({ baseUrl: `${baseUrl}/gateway/`, token: 'jwt' })
   await client.collection('/webhooks').get('we_1')
   await client.collection('orders').get('a/b?c')
   await client.request('get', 'protected', { query: { fields: ['a', 'b'] } })
   assert.deepEqual(
-    seen.map(({ url, headers }) => [url.pathname + url.search, headers.authorization]),
+    requests.map(({ url, headers }) => [url.pathname + url.search, headers.authorization]),
     [
       ['/gateway/webhooks/we_1', 'Bearer jwt'],
       ['/gateway/api/orders/a%2Fb%3Fc', 'Bearer jwt'],
@@ -55,19 +55,19 @@ test('a leading slash leaves /api; without a version the service chooses', async
   )
 })
 
-test('an id that would be another path is refused before it is sent', async (t) => {
-  const { baseUrl, seen } = await serve(t, () => ({}))
+test('an id that resolves to another path is rejected before a request', async (t) => {
+  const { baseUrl, requests } = await serve(t, () => ({}))
   const orders = createClient({ baseUrl }).collection('orders')
   for (const id of ['', '.', '..']) {
     await assert.rejects(orders.get(id), TypeError)
     await assert.rejects(orders.delete(id), TypeError)
     await assert.rejects(orders.act(1, id), TypeError)
   }
-  assert.equal(seen.length, 0)
+  assert.equal(requests.length, 0)
 })
 
 test('filters, operators, lists and dates become parameters', async (t) => {
-  const { baseUrl, seen } = await serve(t, () => ({ body: { data: [] } }))
+  const { baseUrl, requests } = await serve(t, () => ({ body: { data: [] } }))
   await createClient({ baseUrl })
     .collection('orders')
     .list({
@@ -78,7 +78,7 @@ test('filters, operators, lists and dates become parameters', async (t) => {
       sort: ['-created_at', 'id'],
       note: undefined,
     })
-  assert.deepEqual(Object.fromEntries(seen[0]!.url.searchParams), {
+  assert.deepEqual(Object.fromEntries(requests[0]!.url.searchParams), {
     status: 'paid',
     'amount[gte]': '100',
     'amount[lt]': '500',
@@ -100,51 +100,54 @@ const styles = {
 }
 
 for (const [style, params] of Object.entries(styles)) {
-  test(`for await walks every row once, style ${style}`, async (t) => {
-    const { baseUrl, seen } = await serve(t, ({ url }) => ({ body: listPage(ids, url) }))
+  test(`for await yields every row once, style ${style}`, async (t) => {
+    const { baseUrl, requests } = await serve(t, ({ url }) => ({ body: listPage(ids, url) }))
     const orders = createClient({ baseUrl, version: 'v1' }).collection<{ id: number }>('orders')
-    const walked: number[] = []
-    for await (const { id } of orders.list({ ...params, id: { gte: 1 } })) walked.push(id)
-    assert.deepEqual(walked, ids)
-    assert.equal(seen.length, style === 'the default' ? 2 : 5)
-    // The filter goes along; a link's path does not: credentials stay where they belong.
-    assert.ok(seen.every(({ url }) => url.searchParams.getAll('id[gte]').join() === '1'))
-    assert.ok(seen.every(({ url }) => url.pathname === '/api/v1/orders'))
+    const rowIds: number[] = []
+    for await (const { id } of orders.list({ ...params, id: { gte: 1 } })) rowIds.push(id)
+    assert.deepEqual(rowIds, ids)
+    assert.equal(requests.length, style === 'the default' ? 2 : 5)
+    // Each request has the filter, and none the path of a link.
+    assert.ok(requests.every(({ url }) => url.searchParams.getAll('id[gte]').join() === '1'))
+    assert.ok(requests.every(({ url }) => url.pathname === '/api/v1/orders'))
   })
 }
 
-test('an empty list, and one that fills its last page, end', async (t) => {
+test('an empty list and a full last page end the iteration', async (t) => {
   for (const rows of [[], ids.slice(0, 10)]) {
-    const { baseUrl, seen } = await serve(t, ({ url }) => ({ body: listPage(rows, url) }))
+    const { baseUrl, requests } = await serve(t, ({ url }) => ({ body: listPage(rows, url) }))
     for (const params of Object.values(styles)) {
-      const walked: { id: number }[] = []
+      const iterated: { id: number }[] = []
       const list = createClient({ baseUrl }).collection<{ id: number }>('orders').list(params)
-      for await (const row of list) walked.push(row)
-      assert.equal(walked.length, rows.length)
+      for await (const row of list) iterated.push(row)
+      assert.equal(iterated.length, rows.length)
     }
-    assert.ok(seen.length <= 13)
+    assert.ok(requests.length <= 13)
   }
 })
 
-test('awaited, a list is its first page; pages go on one by one', async (t) => {
-  const { baseUrl, seen } = await serve(t, ({ url }) => ({ body: listPage(ids, url) }))
+test('an awaited list is its first page, which fetches the next', async (t) => {
+  const { baseUrl, requests } = await serve(t, ({ url }) => ({ body: listPage(ids, url) }))
   const orders = createClient({ baseUrl }).collection<{ id: number }>('orders')
   const first = await orders.list({ page: 1, per_page: 20 })
-  assert.deepEqual([first.data.length, first.total, first.hasMore, seen.length], [20, 23, true, 1])
+  assert.deepEqual(
+    [first.data.length, first.total, first.hasMore, requests.length],
+    [20, 23, true, 1],
+  )
   const second = await first.next()
   assert.deepEqual([second?.data.length, second?.hasMore], [3, false])
   assert.equal(await second?.next(), undefined)
-  assert.equal(seen.length, 2)
+  assert.equal(requests.length, 2)
 })
 
-test('leaving the loop early fetches no further page', async (t) => {
-  const { baseUrl, seen } = await serve(t, ({ url }) => ({ body: listPage(ids, url) }))
+test('leaving the loop fetches no further page', async (t) => {
+  const { baseUrl, requests } = await serve(t, ({ url }) => ({ body: listPage(ids, url) }))
   const orders = createClient({ baseUrl }).collection<{ id: number }>('orders')
   for await (const { id } of orders.list({ limit: 5 })) if (id === 5) break
-  assert.equal(seen.length, 1)
+  assert.equal(requests.length, 1)
 })
 
-test('a refusal is a GatehookError with everything it says', async (t) => {
+test('an error response is a GatehookError with all its members', async (t) => {
   const errors = [{ pointer: '/amount', code: 'minimum', message: 'At least 1.' }]
   const body = { error: 'validation_failed', message: 'It does not fit.', status: 422, errors }
   const { baseUrl } = await serve(t, () => ({
@@ -165,33 +168,33 @@ test('a refusal is a GatehookError with everything it says', async (t) => {
   })
 })
 
-test('bodies of other shapes are errors too: OAuth, a proxy’s page, no list', async (t) => {
+test('other bodies are errors too: OAuth, a proxy’s page, no list', async (t) => {
   const html = { 'content-type': 'text/html' }
-  const answers = {
+  const responses = {
     retired: { status: 410, body: { error: 'api_version_retired', message: 'Gone.' } },
     oauth: { status: 400, body: { error: 'invalid_grant', error_description: 'Used.' } },
     proxy: { status: 400, headers: html, body: '<h1>Bad</h1>' },
     broken: { status: 200, body: '{"data":' },
-    away: { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
+    redirect: { status: 302, headers: { location: 'http://127.0.0.1:1/' } },
   }
   const { baseUrl } = await serve(t, ({ url }) => {
-    return answers[url.pathname.slice(1) as keyof typeof answers]
+    return responses[url.pathname.slice(1) as keyof typeof responses]
   })
   const client = createClient({ baseUrl, apiKey: 'k' })
-  const refuses = (name: string, code: string, status: number, message?: string) =>
+  const rejects = (name: string, code: string, status: number, message?: string) =>
     assert.rejects(client.collection(`/${name}`).list(), {
       code,
       status,
       ...(message && { message }),
     })
-  await refuses('retired', 'api_version_retired', 410, 'Gone.')
-  await refuses('oauth', 'invalid_grant', 400, 'Used.')
-  await refuses('proxy', 'unexpected_response', 400)
-  await refuses('broken', 'unexpected_response', 200)
-  await refuses('away', 'unexpected_response', 302) // and the key did not travel on
+  await rejects('retired', 'api_version_retired', 410, 'Gone.')
+  await rejects('oauth', 'invalid_grant', 400, 'Used.')
+  await rejects('proxy', 'unexpected_response', 400)
+  await rejects('broken', 'unexpected_response', 200)
+  await rejects('redirect', 'unexpected_response', 302) // the client sent no key elsewhere
 })
 
-test('mistakes of the program are told where the client is made', () => {
+test('invalid options throw where the client is created', () => {
   assert.throws(() => createClient({ baseUrl: 'ftp://example.com' }), TypeError)
   assert.throws(() => createClient({ baseUrl: 'api.example.com' }), TypeError)
   const both = { baseUrl: 'https://example.com', apiKey: 'k', token: 't' } as never

@@ -1,4 +1,4 @@
-/** The package's face: a client of one Gatehook service, and the collections in it. */
+/** The public interface: a client of one Gatehook service, and its collections. */
 import type { Credential } from './credentials.ts'
 import { GatehookError } from './error.ts'
 import { type ListEnvelope, type ListParams, nextParams, queryText } from './pages.ts'
@@ -18,50 +18,51 @@ export type { ApiResponse, CallOptions } from './transport.ts'
 
 export type ClientOptions = TransportOptions & Credential
 
-/** A row's id: an integer for resources, a string for webhooks, events and the like. */
+/** The id of a row: an integer for resources, a string for webhooks and events. */
 export type Id = number | string
 
-/** One page of a list. Iterating over it gives its rows and those of all pages after it. */
+/** One page of a list. Iteration yields its rows and the rows of all later pages. */
 export interface Page<Row> extends AsyncIterable<Row> {
   readonly data: readonly Row[]
-  /** All rows of the list, in the styles that count them. */
+  /** The number of rows in the whole list; undefined in styles that do not count. */
   readonly total: number | undefined
   readonly hasMore: boolean
-  /** The body as it came. */
+  /** The unchanged response body. */
   readonly envelope: ListEnvelope<Row>
-  /** The page after this one; undefined on the last. */
+  /** Fetches the next page; undefined on the last one. */
   next(): Promise<Page<Row> | undefined>
 }
 
-/**
- * Await it for the first page, or iterate over it for every row: the pages are fetched on the way.
- */
+/** A list: awaited, the first page; iterated, every row, fetched page by page. */
 export type List<Row> = Promise<Page<Row>> & AsyncIterable<Row>
 
 export interface Collection<Row, Create = Partial<Row>, Patch = Partial<Create>> {
   /**
-   * Rows, in the style the parameters choose (`offset`, `after_id`, `page`, `cursor`,
-   * `pagination`), else in the service's own.
+   * Lists rows. The parameters select the pagination style (`offset`, `after_id`, `page`, `cursor`,
+   * `pagination`); without one, the service does.
+   *
+   * @example
+   * for await (const order of orders.list({ status: 'paid' })) console.log(order.id)
    */
   list(params?: ListParams, options?: CallOptions): List<Row>
   get(id: Id, options?: CallOptions): Promise<Row>
   create(body: Create, options?: CallOptions): Promise<Row>
-  /** A merge patch: members that are left out stay, `null` clears. */
+  /** Sends a merge patch (RFC 7396): omitted members do not change, `null` clears. */
   update(id: Id, patch: Patch, options?: CallOptions): Promise<Row>
   delete(id: Id, options?: CallOptions): Promise<void>
-  /** An action of the resource: `orders.act(7, 'pay')`. */
+  /** Performs an action of the resource: `orders.act(7, 'pay')`. */
   act<Result = Row>(id: Id, action: string, body?: unknown, options?: CallOptions): Promise<Result>
 }
 
 export interface Client {
   /**
-   * A collection of the API (`orders` is `/api/{version}/orders`), or, with a leading slash, of the
-   * service (`/webhooks`, `/events`).
+   * Returns a collection of the API (`orders` is `/api/{version}/orders`), or with a leading slash
+   * of the service (`/webhooks`, `/events`).
    */
   collection<Row, Create = Partial<Row>, Patch = Partial<Create>>(
     name: string,
   ): Collection<Row, Create, Patch>
-  /** Any call: `path` as in `collection`. Credential, retries and errors are as everywhere else. */
+  /** Sends any request. `path` as in `collection`; credential, retries and errors do not differ. */
   request<T = unknown>(
     method: string,
     path: string,
@@ -70,10 +71,13 @@ export interface Client {
 }
 
 /**
- * A client of the service at `baseUrl`. It keeps no connection and needs no closing. All methods
- * reject with {@link GatehookError}, or with the reason of the caller's own `signal`.
+ * Creates a client of the service at `baseUrl`. It holds no connection and needs no closing. All
+ * methods reject with {@link GatehookError}, or with the reason of the caller's `signal`.
  *
- * @throws TypeError for a `baseUrl` that is not http or https, or an API key and tokens together.
+ * @throws TypeError for a `baseUrl` that is not http or https, or an API key and tokens together
+ * @example
+ * const client = createClient({ baseUrl: 'https://api.example.com', apiKey, version: 'v2' })
+ * const order = await client.collection<Order>('orders').get(7)
  */
 export function createClient(options: ClientOptions): Client {
   const base = new URL(options.baseUrl)
@@ -88,10 +92,10 @@ export function createClient(options: ClientOptions): Client {
     request: async <T>(
       method: string,
       path: string,
-      { query, body, ...call }: CallOptions & { query?: ListParams; body?: unknown } = {},
+      { query, body, ...callOptions }: CallOptions & { query?: ListParams; body?: unknown } = {},
     ) => {
       const url = urlOf(path) + queryText(query ?? {})
-      return (await send(method.toUpperCase(), url, body, call)) as ApiResponse<T>
+      return (await send(method.toUpperCase(), url, body, callOptions)) as ApiResponse<T>
     },
   }
 }
@@ -130,7 +134,7 @@ async function pageOf<Row>(
   const envelope = data as ListEnvelope<Row>
   if (!Array.isArray(envelope?.data)) {
     const details = { status, requestId, body: data }
-    throw new GatehookError('unexpected_response', 'The API gave no list.', details)
+    throw new GatehookError('unexpected_response', 'The API returned no list.', details)
   }
   const after = nextParams(params, envelope)
   const page: Page<Row> = {
@@ -146,7 +150,7 @@ async function pageOf<Row>(
   return page
 }
 
-/** One segment of a path. `.` and `..` would be resolved away and reach something else. */
+/** Returns one path segment. Throws for `.` and `..`, which would resolve to another path. */
 function segment(value: Id): string {
   const text = String(value)
   if (text === '' || text === '.' || text === '..') throw new TypeError(`"${text}" is not an id.`)

@@ -1,41 +1,45 @@
 /**
- * The credential of a client, and the renewal of a token. Tokens live in memory only; `onTokens`
- * hands each new pair to whoever keeps them.
+ * The credential of a client, and the refresh of its tokens. Tokens are in memory only; `onTokens`
+ * passes each new pair to the application.
  */
 import { GatehookError } from './error.ts'
 
 export interface Tokens {
   readonly accessToken: string
-  /** It replaces the one before, which is dead from now on (rules §4.2): keep this one. */
+  /** Replaces the previous one, which is revoked (§4.2): store it. */
   readonly refreshToken: string | undefined
-  /** Life of the access token, in seconds. */
+  /** Lifetime of the access token, in seconds. */
   readonly expiresIn: number | undefined
 }
 
-/** An API key, or tokens of a login or an OAuth grant, or nothing for the paths that are open. */
+/** An API key, tokens of a login or an OAuth grant, or none for public paths. */
 export type Credential =
   | { readonly apiKey: string; readonly token?: undefined; readonly refreshToken?: undefined }
   | {
       readonly apiKey?: undefined
-      /** Access token. May be missing where there is a refresh token. */
+      /** Access token; optional beside a refresh token. */
       readonly token?: string | undefined
       readonly refreshToken?: string | undefined
     }
 
 export interface Credentials {
-  /** The headers of a request, renewed first where there is only a refresh token. */
+  /** Returns the headers of a request. Refreshes first if there is only a refresh token. */
   headers(): Promise<Record<string, string>>
   /**
-   * Gets new tokens after these headers were refused. False where that is not possible. At most one
-   * renewal runs at a time: a refresh token used twice kills the whole family.
+   * Refreshes the tokens after the API rejected these headers; false without a refresh token. At
+   * most one refresh runs at a time: a reused refresh token revokes the whole token family.
    */
-  renew(refused: Record<string, string>): Promise<boolean>
+  refresh(rejected: Record<string, string>): Promise<boolean>
 }
 
-/** `refresh` is one `POST /auth/refresh`; it rejects when the API refuses. */
+/**
+ * Returns the credentials of a client.
+ *
+ * @param requestTokens - sends one `POST /auth/refresh`; rejects if the API does
+ */
 export function credentialsOf(
   credential: Credential,
-  refresh: (refreshToken: string) => Promise<Tokens>,
+  requestTokens: (refreshToken: string) => Promise<Tokens>,
   onTokens: ((tokens: Tokens) => unknown) | undefined,
 ): Credentials {
   let { token, refreshToken } = credential
@@ -45,19 +49,19 @@ export function credentialsOf(
   }
   let running: Promise<void> | undefined
 
-  const renewal = async (current: string) => {
-    const tokens = await refresh(current).catch((error) => {
-      // A dead refresh token is not shown twice: that would look like a theft.
+  const refreshTokens = async (current: string) => {
+    const tokens = await requestTokens(current).catch((error) => {
+      // A revoked refresh token is not sent twice: that would look like a theft.
       if (error instanceof GatehookError && error.code === 'invalid_grant') refreshToken = undefined
       throw error
     })
     token = tokens.accessToken
     refreshToken = tokens.refreshToken ?? current
-    // Before any request goes on: should the process die now, the successor is kept.
+    // Before any request continues: the application has stored the pair if the process ends.
     await onTokens?.({ ...tokens, refreshToken })
   }
-  const renewOnce = async (current: string) => {
-    running ??= renewal(current).finally(() => {
+  const refreshOnce = async (current: string) => {
+    running ??= refreshTokens(current).finally(() => {
       running = undefined
     })
     await running
@@ -68,15 +72,15 @@ export function credentialsOf(
     async headers() {
       if (apiKey !== undefined) return { 'x-api-key': apiKey }
       if (running) await running
-      if (token === undefined && refreshToken !== undefined) await renewOnce(refreshToken)
+      if (token === undefined && refreshToken !== undefined) await refreshOnce(refreshToken)
       const authorization = bearer()
       return authorization === undefined ? {} : { authorization }
     },
-    async renew(refused) {
-      // Another request has renewed meanwhile: its token is there to be used.
-      if (!running && refused.authorization !== bearer()) return true
+    async refresh(rejected) {
+      // Another request has refreshed meanwhile: the new token is valid.
+      if (!running && rejected.authorization !== bearer()) return true
       if (refreshToken === undefined) return false
-      await renewOnce(refreshToken)
+      await refreshOnce(refreshToken)
       return true
     },
   }

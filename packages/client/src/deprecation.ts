@@ -1,14 +1,14 @@
-/** What an answer says about the end of the version it was served in (rules §8.6). Pure. */
+/** Deprecation notices in responses: headers and `_warnings` (§8.6). Pure. */
 
 export interface DeprecationNotice {
-  /** The version that was called, for example `v1`. */
+  /** The version of the request, for example `v1`. */
   readonly version: string
-  /** Since when it is deprecated (RFC 9745). */
+  /** The start of the deprecation (RFC 9745). */
   readonly deprecatedAt: Date | undefined
-  /** When it stops to answer (RFC 8594); undefined while that is not decided. */
+  /** When the version retires (RFC 8594); undefined if not announced. */
   readonly sunset: Date | undefined
   readonly message: string
-  /** The migration guide. */
+  /** URL of the migration guide. */
   readonly link: string | undefined
 }
 
@@ -19,16 +19,16 @@ interface Warning {
   readonly migration_guide?: unknown
 }
 
-/** Undefined when the answer says nothing of the kind. */
+/** Returns the notice of a response; undefined without one. */
 export function deprecationOf(
   headers: Headers,
   body: unknown,
-  calledVersion: string | undefined,
+  requestedVersion: string | undefined,
 ): DeprecationNotice | undefined {
   const warning = warningOf(body)
   const since = headers.get('deprecation')
   if (since === null && !warning) return undefined
-  const version = headers.get('x-api-version') ?? calledVersion ?? 'unknown'
+  const version = headers.get('x-api-version') ?? requestedVersion ?? 'unknown'
   const sunset = dateOf(headers.get('sunset') ?? warning?.sunset)
   const ends = sunset ? ` and ends on ${sunset.toISOString().slice(0, 10)}` : ''
   return {
@@ -54,7 +54,7 @@ function dateOf(value: unknown): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-/** The target of a relation in a `Link` header (RFC 8288). */
+/** Returns the target of a relation in a `Link` header (RFC 8288). */
 function linkOf(header: string | null, rel: string): string | undefined {
   for (const [, target, rest] of (header ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
     const relations = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,]+))/i.exec(rest!)

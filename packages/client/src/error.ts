@@ -1,9 +1,6 @@
-/** What a call can fail with, as one class. Who makes one is `transport.ts`. */
+/** The error of every method of a client. `transport.ts` creates it. */
 
-/**
- * One thing that is wrong: where (`pointer` into the body, RFC 6901, or query `parameter`) and
- * what.
- */
+/** An invalid field: its `pointer` into the body (RFC 6901) or query `parameter`, and why. */
 export interface FieldError {
   readonly pointer?: string
   readonly parameter?: string
@@ -21,23 +18,23 @@ export interface GatehookErrorDetails {
 }
 
 /**
- * The API refused, or could not be reached.
+ * The API rejected a request, or did not respond.
  *
  * `code` is the API's (`not_found`, `validation_failed`, `invalid_state`, …), or one of this
- * client's: `network_error` and `timeout` (no answer; `status` 0, `cause` has the reason),
- * `unexpected_response` (an answer that is not the API's, for instance a proxy's page).
+ * client's: `network_error` and `timeout` (no response; `status` 0, `cause` has the reason),
+ * `unexpected_response` (not a response of the API, for instance a proxy's page).
  */
 export class GatehookError extends Error {
   readonly code: string
-  /** HTTP status; 0 when there was no answer. */
+  /** HTTP status; 0 without a response. */
   readonly status: number
-  /** `X-Request-Id`: tell it to support. */
+  /** `X-Request-Id`, for support requests. */
   readonly requestId: string | undefined
-  /** The fields that are wrong; empty where the error is not about fields. */
+  /** The invalid fields; empty for other errors. */
   readonly errors: readonly FieldError[]
-  /** `Retry-After`, in seconds from now. */
+  /** `Retry-After`, in seconds from the response. */
   readonly retryAfter: number | undefined
-  /** The whole body as it came, for what else it says (`documentation`, `upgrade_url`). */
+  /** The unchanged body, with further members (`documentation`, `upgrade_url`). */
   readonly body: unknown
 
   constructor(code: string, message: string, details: GatehookErrorDetails = {}) {

@@ -1,4 +1,4 @@
-/** Lists: parameters as query text, and the way from one page to the next in every style. Pure. */
+/** Lists: query text of parameters, and the parameters of the next page in each style. Pure. */
 
 export type ParamValue = string | number | boolean | Date
 
@@ -15,7 +15,7 @@ export interface ListParams {
     | undefined
 }
 
-/** A list body as the API sends it; which members are there depends on the style. */
+/** The body of a list. Its members depend on the pagination style. */
 export interface ListEnvelope<Row> {
   readonly data: readonly Row[]
   readonly cursors?: { readonly next: string | null; readonly prev: string | null }
@@ -32,7 +32,7 @@ export interface ListEnvelope<Row> {
   readonly meta?: { readonly [name: string]: number }
 }
 
-/** `?a=1&b[gte]=2`, or nothing. */
+/** Returns `?a=1&b[gte]=2`, or an empty string. */
 export function queryText(params: ListParams): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(params)) {
@@ -54,8 +54,8 @@ const valueText = (value: ParamValue | readonly ParamValue[]): string =>
       : String(value)
 
 /**
- * The parameters of the page after this one; undefined on the last. The envelope decides, not the
- * request: the service chooses the style when the request does not.
+ * Returns the parameters of the next page; undefined on the last one. It reads the envelope, because
+ * the service selects the style if the request does not.
  */
 export function nextParams(
   params: ListParams,
@@ -63,10 +63,13 @@ export function nextParams(
 ): ListParams | undefined {
   const { links, cursors, data } = envelope
   if (links) {
-    // Only the query of the link is taken. A link can thus never send a credential elsewhere.
+    // Only the query of the link: a link can never send the credential to another host.
     const next = links.next
     if (next === undefined || next === null) return undefined
-    return { ...flat(params), ...Object.fromEntries(new URL(next, 'http://link').searchParams) }
+    return {
+      ...flatParams(params),
+      ...Object.fromEntries(new URL(next, 'http://link').searchParams),
+    }
   }
   if (cursors || envelope.next_cursor !== undefined) {
     const next = cursors?.next ?? envelope.next_cursor
@@ -87,6 +90,6 @@ export function nextParams(
   return undefined
 }
 
-/** Operators written as their parameter names, so that those of a link take their place. */
-const flat = (params: ListParams): ListParams =>
+/** Writes operators as parameter names (`amount[gte]`), so that a link's parameters replace them. */
+const flatParams = (params: ListParams): ListParams =>
   Object.fromEntries(new URLSearchParams(queryText(params)))

@@ -1,73 +1,75 @@
-/**
- * Retries, time limits, token renewal and deprecation notices over real HTTP; pauses are not slept.
- */
+/** Retries, time limits, token refresh and deprecation notices over HTTP, without real delays. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { type Answer, type Seen, serve } from '../test/service.ts'
+import { type ReceivedRequest, type ScriptedResponse, serve } from '../test/service.ts'
 import { type ClientOptions, createClient, type DeprecationNotice, type Tokens } from './client.ts'
 
-/** A client of a service that gives these answers in turn, then 200; with the pauses it took. */
-async function scripted(t: TestContext, answers: Answer[], more: Partial<ClientOptions> = {}) {
-  const service = await serve(t, () => answers.shift() ?? { body: { id: 1 } })
-  const pauses: number[] = []
+/** Opens a client of a service that sends these responses in turn, then 200; records delays. */
+async function scripted(
+  t: TestContext,
+  responses: ScriptedResponse[],
+  more: Partial<ClientOptions> = {},
+) {
+  const service = await serve(t, () => responses.shift() ?? { body: { id: 1 } })
+  const delaysMs: number[] = []
   const client = createClient({
     baseUrl: service.baseUrl,
-    sleep: async (ms) => void pauses.push(ms),
+    sleep: async (ms) => void delaysMs.push(ms),
     random: () => 0,
     ...more,
   } as ClientOptions)
-  return { ...service, client, orders: client.collection('orders'), pauses }
+  return { ...service, client, orders: client.collection('orders'), delaysMs }
 }
 
-const refused = (status: number, error: string, headers = {}): Answer => ({
+const errorResponse = (status: number, error: string, headers = {}): ScriptedResponse => ({
   status,
   headers,
   body: { error, message: error },
 })
 
-test('transient failures are tried again with growing pauses and one key', async (t) => {
-  const { orders, seen, pauses } = await scripted(t, [
+test('transient failures are retried with growing delays and one idempotency key', async (t) => {
+  const { orders, requests, delaysMs } = await scripted(t, [
     { hangUp: true },
-    refused(503, 'shutting_down'),
-    refused(429, 'rate_limited'),
+    errorResponse(503, 'shutting_down'),
+    errorResponse(429, 'rate_limited'),
   ])
   assert.deepEqual(await orders.create({ amount: 1 }), { id: 1 })
-  assert.deepEqual(pauses, [125, 250, 500])
-  assert.equal(seen.length, 4)
-  const keys = new Set(seen.map(({ headers }) => headers['idempotency-key']))
+  assert.deepEqual(delaysMs, [125, 250, 500])
+  assert.equal(requests.length, 4)
+  const keys = new Set(requests.map(({ headers }) => headers['idempotency-key']))
   assert.equal(keys.size, 1)
   assert.match(String([...keys][0]), /^[0-9a-f-]{36}$/)
 })
 
-test('another call has another key, and the caller’s own key is kept', async (t) => {
-  const { orders, seen } = await scripted(t, [])
+test('each request has another idempotency key, unless the caller passes one', async (t) => {
+  const { orders, requests } = await scripted(t, [])
   await orders.create({})
   await orders.create({})
   await orders.update(1, {}, { idempotencyKey: 'mine' })
-  const keys = seen.map(({ headers }) => headers['idempotency-key'])
+  const keys = requests.map(({ headers }) => headers['idempotency-key'])
   assert.equal(new Set(keys).size, 3)
   assert.equal(keys[2], 'mine')
 })
 
-test('Retry-After is waited for, in seconds and as a date', async (t) => {
+test('the client waits for Retry-After, in seconds or as a date', async (t) => {
   const past = new Date(0).toUTCString()
-  const { orders, pauses } = await scripted(t, [
-    refused(409, 'idempotency_in_progress', { 'retry-after': '2' }),
-    refused(503, 'shutting_down', { 'retry-after': past }),
+  const { orders, delaysMs } = await scripted(t, [
+    errorResponse(409, 'idempotency_in_progress', { 'retry-after': '2' }),
+    errorResponse(503, 'shutting_down', { 'retry-after': past }),
   ])
   await orders.create({})
-  assert.deepEqual(pauses, [2000, 0])
+  assert.deepEqual(delaysMs, [2000, 0])
 })
 
-test('a longer Retry-After than the client waits is given to the caller', async (t) => {
-  const answers = [refused(429, 'rate_limited', { 'retry-after': '61' })]
-  const { orders, pauses, seen } = await scripted(t, answers)
+test('a Retry-After above the limit rejects at once', async (t) => {
+  const answers = [errorResponse(429, 'rate_limited', { 'retry-after': '61' })]
+  const { orders, delaysMs, requests } = await scripted(t, answers)
   await assert.rejects(orders.get(1), { code: 'rate_limited', retryAfter: 61 })
-  assert.deepEqual([pauses, seen.length], [[], 1])
+  assert.deepEqual([delaysMs, requests.length], [[], 1])
 })
 
-test('what another attempt cannot change is not tried again', async (t) => {
+test('permanent failures are not retried', async (t) => {
   for (const [status, code] of [
     [400, 'invalid_parameter'],
     [401, 'unauthorized'],
@@ -77,23 +79,23 @@ test('what another attempt cannot change is not tried again', async (t) => {
     [422, 'validation_failed'],
     [500, 'internal_error'],
   ] as const) {
-    const { orders, seen, pauses } = await scripted(t, [refused(status, code)])
+    const { orders, requests, delaysMs } = await scripted(t, [errorResponse(status, code)])
     await assert.rejects(orders.create({}), { status, code })
-    assert.deepEqual([seen.length, pauses], [1, []])
+    assert.deepEqual([requests.length, delaysMs], [1, []])
   }
 })
 
-test('the attempts are bounded, and the last failure is told', async (t) => {
+test('attempts are bounded, and the last failure rejects', async (t) => {
   const down = Array.from({ length: 9 }, () => ({ hangUp: true }))
-  const { orders, seen } = await scripted(t, down, { retries: 2 })
+  const { orders, requests } = await scripted(t, down, { retries: 2 })
   await assert.rejects(orders.get(1), { code: 'network_error', status: 0 })
-  assert.equal(seen.length, 3)
+  assert.equal(requests.length, 3)
   const none = await scripted(t, [{ hangUp: true }], { retries: 0 })
   await assert.rejects(none.orders.get(1), { code: 'network_error' })
-  assert.equal(none.seen.length, 1)
+  assert.equal(none.requests.length, 1)
 })
 
-test('an attempt without an answer ends by the time limit and is tried again', async () => {
+test('an attempt without a response times out and is retried', async () => {
   let calls = 0
   const never = (signal: AbortSignal) =>
     new Promise<Response>((_, reject) => {
@@ -110,16 +112,16 @@ test('an attempt without an answer ends by the time limit and is tried again', a
   assert.equal(calls, 6)
 })
 
-test('the caller’s signal ends a call, a pause included, with its own reason', async (t) => {
-  const asked = Promise.withResolvers<void>()
+test('the caller’s signal aborts a request and a delay, with its own reason', async (t) => {
+  const arrived = Promise.withResolvers<void>()
   const { baseUrl } = await serve(t, () => {
-    asked.resolve()
+    arrived.resolve()
     return { silent: true }
   })
-  const reason = new Error('changed my mind')
+  const reason = new Error('aborted by the caller')
   const running = new AbortController()
   const call = createClient({ baseUrl }).collection('orders').get(1, { signal: running.signal })
-  await asked.promise
+  await arrived.promise
   running.abort(reason)
   await assert.rejects(call, reason)
 
@@ -129,54 +131,59 @@ test('the caller’s signal ends a call, a pause included, with its own reason',
     pause.resolve()
     return 0
   }
-  const answers = [refused(503, 'shutting_down', { 'retry-after': '60' })]
+  const answers = [errorResponse(503, 'shutting_down', { 'retry-after': '60' })]
   const real = await scripted(t, answers, { sleep: undefined, random })
   const waiting = real.orders.get(1, { signal: pausing.signal })
   await pause.promise
   pausing.abort(reason)
   await assert.rejects(waiting, reason)
-  assert.equal(real.seen.length, 1)
+  assert.equal(real.requests.length, 1)
   await assert.rejects(real.orders.get(1, { signal: pausing.signal }), reason)
-  assert.equal(real.seen.length, 1)
+  assert.equal(real.requests.length, 1)
 })
 
-/** Rules §4.2, §4.4: access tokens `a<n>` of which the newest is good; refresh tokens work once. */
+/** A service with access tokens `a<n>`, the newest valid, and refresh tokens of one use (§4.2). */
 function tokenService(t: TestContext) {
-  let issued = 0
+  let generation = 0
   const refreshes: unknown[] = []
-  const service = serve(t, async ({ url, headers, body }: Seen) => {
+  const service = serve(t, async ({ url, headers, body }: ReceivedRequest) => {
     if (url.pathname === '/auth/refresh') {
       const { refresh_token } = body as { refresh_token: string }
       refreshes.push(refresh_token)
       await setImmediate()
-      if (refresh_token !== `r${issued}`) return refused(401, 'invalid_grant')
-      issued++
-      const tokens = { access_token: `a${issued}`, refresh_token: `r${issued}`, expires_in: 900 }
+      if (refresh_token !== `r${generation}`) return errorResponse(401, 'invalid_grant')
+      generation++
+      const tokens = {
+        access_token: `a${generation}`,
+        refresh_token: `r${generation}`,
+        expires_in: 900,
+      }
       return { body: { ...tokens, token_type: 'Bearer', scope: 'orders:read' } }
     }
-    if (headers.authorization !== `Bearer a${issued}`) return refused(401, 'invalid_token')
+    if (headers.authorization !== `Bearer a${generation}`)
+      return errorResponse(401, 'invalid_token')
     return { body: { token: headers.authorization } }
   })
-  const expire = () => issued++
+  const expire = () => generation++
   return { service, refreshes, expire }
 }
 
-test('an expired token is renewed once for all calls that wait, and told first', async (t) => {
+test('an expired token is refreshed once for all waiting requests, and reported first', async (t) => {
   const { service, refreshes } = tokenService(t)
-  const { baseUrl, seen } = await service
-  const told: Tokens[] = []
-  const onTokens = (tokens: Tokens) => void told.push(tokens)
+  const { baseUrl, requests } = await service
+  const reported: Tokens[] = []
+  const onTokens = (tokens: Tokens) => void reported.push(tokens)
   const client = createClient({ baseUrl, token: 'expired', refreshToken: 'r0', onTokens })
   const orders = client.collection<{ token: string }>('orders')
   const answers = await Promise.all([1, 2, 3, 4, 5].map((id) => orders.get(id)))
   assert.ok(answers.every(({ token }) => token === 'Bearer a1'))
   assert.deepEqual(refreshes, ['r0'])
-  assert.deepEqual(told, [{ accessToken: 'a1', refreshToken: 'r1', expiresIn: 900 }])
-  const refresh = seen.find(({ url }) => url.pathname === '/auth/refresh')!
+  assert.deepEqual(reported, [{ accessToken: 'a1', refreshToken: 'r1', expiresIn: 900 }])
+  const refresh = requests.find(({ url }) => url.pathname === '/auth/refresh')!
   assert.equal(refresh.headers.authorization, undefined)
 })
 
-test('a call refused after another has renewed takes that token, and renews nothing', async (t) => {
+test('a request rejected after a refresh uses the new token, without another refresh', async (t) => {
   const renewed = Promise.withResolvers<void>()
   const refreshes: unknown[] = []
   const { baseUrl } = await serve(t, async ({ url, headers, body }) => {
@@ -186,7 +193,7 @@ test('a call refused after another has renewed takes that token, and renews noth
     }
     if (headers.authorization === 'Bearer a1') return { body: { id: 1 } }
     if (url.pathname.endsWith('/2')) await renewed.promise
-    return refused(401, 'invalid_token')
+    return errorResponse(401, 'invalid_token')
   })
   const orders = createClient({ baseUrl, token: 'a0', refreshToken: 'r0' }).collection('orders')
   const late = orders.get(2)
@@ -196,7 +203,7 @@ test('a call refused after another has renewed takes that token, and renews noth
   assert.deepEqual(refreshes, [{ refresh_token: 'r0' }])
 })
 
-test('a refresh token alone is enough, and is used once', async (t) => {
+test('a refresh token alone is enough, and is sent once', async (t) => {
   const { service, refreshes } = tokenService(t)
   const { baseUrl } = await service
   const orders = createClient({ baseUrl, refreshToken: 'r0' }).collection<unknown>('orders')
@@ -205,7 +212,7 @@ test('a refresh token alone is enough, and is used once', async (t) => {
   assert.deepEqual(refreshes, ['r0'])
 })
 
-test('a dead refresh token is the caller’s error, and is not shown a second time', async (t) => {
+test('a revoked refresh token is the caller’s error, and is not sent twice', async (t) => {
   const { service, refreshes, expire } = tokenService(t)
   const { baseUrl } = await service
   const orders = createClient({ baseUrl, refreshToken: 'r0' }).collection('orders')
@@ -216,28 +223,30 @@ test('a dead refresh token is the caller’s error, and is not shown a second ti
   assert.deepEqual(refreshes, ['r0', 'r1'])
 })
 
-test('a token that cannot be renewed is an error at once', async (t) => {
-  const { orders, seen } = await scripted(t, [refused(401, 'invalid_token')], { token: 'expired' })
+test('a token without a refresh token is an error at once', async (t) => {
+  const { orders, requests } = await scripted(t, [errorResponse(401, 'invalid_token')], {
+    token: 'expired',
+  })
   await assert.rejects(orders.get(1), { code: 'invalid_token' })
-  assert.equal(seen.length, 1)
+  assert.equal(requests.length, 1)
 })
 
-test('a renewal that the network loses is tried again with the call', async (t) => {
+test('a refresh that fails in the network is retried with the request', async (t) => {
   const tokens = { access_token: 'a1', refresh_token: 'r1', expires_in: 900 }
-  const answers = [refused(401, 'invalid_token'), { hangUp: true }]
-  const again = [refused(401, 'invalid_token'), { body: tokens }]
-  const { orders, seen, pauses } = await scripted(t, [...answers, ...again], {
+  const answers = [errorResponse(401, 'invalid_token'), { hangUp: true }]
+  const retries = [errorResponse(401, 'invalid_token'), { body: tokens }]
+  const { orders, requests, delaysMs } = await scripted(t, [...answers, ...retries], {
     token: 'expired',
     refreshToken: 'r0',
   })
   assert.deepEqual(await orders.create({ amount: 1 }), { id: 1 })
-  assert.deepEqual(pauses, [125])
-  const creates = seen.filter(({ url }) => url.pathname === '/api/orders')
+  assert.deepEqual(delaysMs, [125])
+  const creates = requests.filter(({ url }) => url.pathname === '/api/orders')
   assert.equal(creates.at(-1)?.headers.authorization, 'Bearer a1')
   assert.equal(new Set(creates.map(({ headers }) => headers['idempotency-key'])).size, 1)
 })
 
-test('deprecation is told once per version, from headers and warnings', async (t) => {
+test('deprecation is reported once per version, from headers and warnings', async (t) => {
   const headers = {
     'x-api-version': 'v1',
     deprecation: '@1767225600',
@@ -275,9 +284,9 @@ test('deprecation is told once per version, from headers and warnings', async (t
   )
 })
 
-test('errors of a deprecated version tell it too', async (t) => {
+test('errors of a deprecated version report it too', async (t) => {
   const notices: string[] = []
-  const { orders } = await scripted(t, [refused(404, 'not_found', { deprecation: '@0' })], {
+  const { orders } = await scripted(t, [errorResponse(404, 'not_found', { deprecation: '@0' })], {
     version: 'v1',
     onDeprecation: ({ version }) => void notices.push(version),
   })

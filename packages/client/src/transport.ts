@@ -1,6 +1,6 @@
 /**
- * One call: attempts with a time limit each, pauses between them, the token renewed once, and the
- * answer as data or a `GatehookError`. The only file that calls `fetch`.
+ * Sends one request: attempts with a time limit each, delays between them, one token refresh.
+ * Resolves with the response or rejects with `GatehookError`. The only file that calls `fetch`.
  */
 import { type Credential, type Credentials, credentialsOf, type Tokens } from './credentials.ts'
 import { type DeprecationNotice, deprecationOf } from './deprecation.ts'
@@ -8,39 +8,39 @@ import { type FieldError, GatehookError } from './error.ts'
 import { delayMs, isTransient, retryAfterOf } from './retry.ts'
 
 export interface TransportOptions {
-  /** Where the service lives: `https://api.example.com`. A path in it is kept. */
+  /** URL of the service: `https://api.example.com`. It may contain a path. */
   readonly baseUrl: string
-  /** The version called, for example `v2`. Without it the service takes the credential's pin. */
+  /** Version of the requests, for example `v2`. Default: the version the credential is pinned to. */
   readonly version?: string | undefined
-  /** How often a failed attempt is tried again. Default 3. */
+  /** Maximum number of retries. Default 3. */
   readonly retries?: number | undefined
-  /** A longer `Retry-After` is not waited for; the error carries it. Seconds, default 60. */
+  /** The longest `Retry-After` that the client waits for, in seconds. Default 60. */
   readonly maxRetryAfterSeconds?: number | undefined
-  /** Limit of each attempt, body included, in milliseconds. Default 30,000. */
+  /** Time limit of each attempt, body included, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined
-  /** Called once for each version whose answers say that it will end. */
+  /** Called once for each deprecated version. */
   readonly onDeprecation?: ((notice: DeprecationNotice) => unknown) | undefined
-  /** Called, and awaited, with each new pair of tokens: store it, the old refresh token is dead. */
+  /** Called and awaited with each new pair of tokens: the previous refresh token is revoked. */
   readonly onTokens?: ((tokens: Tokens) => unknown) | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** Waits; rejects when the signal aborts. */
+  /** Waits; rejects if the signal aborts. */
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined
-  /** In [0, 1); for the pauses only. */
+  /** Returns a number in [0, 1), for delays. */
   readonly random?: (() => number) | undefined
-  /** Makes idempotency keys. Default: `crypto.randomUUID`. */
+  /** Generates idempotency keys. Default: `crypto.randomUUID`. */
   readonly newKey?: (() => string) | undefined
 }
 
 export interface CallOptions {
-  /** Ends the call, its pauses included; the promise rejects with the signal's reason. */
+  /** Aborts the request and its delays. The promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Default: a random one for POST and PATCH, the same in all attempts of this call. */
+  /** Default: random for POST and PATCH, the same in all attempts of one request. */
   readonly idempotencyKey?: string | undefined
 }
 
-/** An answer of the API. `data` is the parsed body, undefined where there is none (204, 304). */
+/** A response of the API. `data` is the parsed body, undefined without one (204, 304). */
 export interface ApiResponse<T> {
   readonly status: number
   readonly headers: Headers
@@ -65,30 +65,31 @@ interface Attempt {
 
 const DEFAULTS = { retries: 3, maxRetryAfterSeconds: 60, timeoutMs: 30_000 }
 
+/** Returns the function that sends requests with the options of a client. */
 export function createSend(options: TransportOptions & Credential, baseUrl: string): Send {
-  const sleep = options.sleep ?? pause
+  const sleep = options.sleep ?? delay
   const retries = options.retries ?? DEFAULTS.retries
-  const longest = options.maxRetryAfterSeconds ?? DEFAULTS.maxRetryAfterSeconds
-  const noted = new Set<string>()
+  const maxRetryAfterS = options.maxRetryAfterSeconds ?? DEFAULTS.maxRetryAfterSeconds
+  const reportedVersions = new Set<string>()
 
-  const note = ({ headers, data }: { headers: Headers; data: unknown }) => {
+  const reportDeprecation: ReadResponse = ({ headers, data }) => {
     const notice = options.onDeprecation && deprecationOf(headers, data, options.version)
-    if (!notice || noted.has(notice.version)) return
-    noted.add(notice.version)
+    if (!notice || reportedVersions.has(notice.version)) return
+    reportedVersions.add(notice.version)
     options.onDeprecation?.(notice)
   }
 
-  /** Tries until it works, the failure is not transient, or the attempts are used up. */
-  const persist = async (
-    once: () => Promise<ApiResponse<unknown>>,
+  /** Retries transient failures, up to `retries` times. */
+  const withRetries = async (
+    send: () => Promise<ApiResponse<unknown>>,
     signal: AbortSignal | undefined,
   ) => {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await once()
+        return await send()
       } catch (error) {
         if (!(error instanceof GatehookError) || !isTransient(error)) throw error
-        if (attempt > retries || (error.retryAfter ?? 0) > longest) throw error
+        if (attempt > retries || (error.retryAfter ?? 0) > maxRetryAfterS) throw error
         const random = (options.random ?? Math.random)()
         await sleep(delayMs(attempt, error.retryAfter, random), signal)
       }
@@ -102,7 +103,7 @@ export function createSend(options: TransportOptions & Credential, baseUrl: stri
       const headers = { 'content-type': 'application/json' }
       const url = `${baseUrl}/auth/refresh`
       const attempt = { method: 'POST', url, body, headers, options: {} }
-      // One attempt: the calls that wait for it come back to it with their own pauses.
+      // One attempt: the waiting requests repeat it after their own delays.
       return tokensOf(await attemptOnce(attempt, options, () => {}))
     },
     options.onTokens,
@@ -112,43 +113,46 @@ export function createSend(options: TransportOptions & Credential, baseUrl: stri
     const headers: Record<string, string> = { accept: 'application/json' }
     if (body !== undefined) headers['content-type'] = 'application/json'
     if (method === 'POST' || method === 'PATCH') {
-      const make = options.newKey ?? (() => crypto.randomUUID())
-      headers['idempotency-key'] = call.idempotencyKey ?? make()
+      const newKey = options.newKey ?? (() => crypto.randomUUID())
+      headers['idempotency-key'] = call.idempotencyKey ?? newKey()
     }
     for (const [name, value] of Object.entries(call.headers ?? {})) {
       headers[name.toLowerCase()] = value
     }
     const text = body === undefined ? undefined : JSON.stringify(body)
     const attempt = { method, url, body: text, headers, options: call }
-    const once = () => withCredential(attempt, credentials, options, note)
-    return await persist(once, call.signal)
+    const send = () => sendWithCredential(attempt, credentials, options, reportDeprecation)
+    return await withRetries(send, call.signal)
   }
 }
 
-/** One attempt, and a second at once when the token was refused and could be renewed. */
-async function withCredential(
+/** Called with each response. */
+type ReadResponse = (response: { headers: Headers; data: unknown }) => void
+
+/** Sends one attempt, and another one at once after a token refresh. */
+async function sendWithCredential(
   attempt: Attempt,
   credentials: Credentials,
   options: TransportOptions,
-  note: (answer: { headers: Headers; data: unknown }) => void,
+  readResponse: ReadResponse,
 ): Promise<ApiResponse<unknown>> {
-  const go = (auth: Record<string, string>) =>
-    attemptOnce({ ...attempt, headers: { ...auth, ...attempt.headers } }, options, note)
+  const sendWith = (auth: Record<string, string>) =>
+    attemptOnce({ ...attempt, headers: { ...auth, ...attempt.headers } }, options, readResponse)
   const auth = await credentials.headers()
   try {
-    return await go(auth)
+    return await sendWith(auth)
   } catch (error) {
-    const refused =
+    const isInvalidToken =
       error instanceof GatehookError && error.status === 401 && error.code === 'invalid_token'
-    if (!refused || !(await credentials.renew(auth))) throw error
-    return await go(await credentials.headers())
+    if (!isInvalidToken || !(await credentials.refresh(auth))) throw error
+    return await sendWith(await credentials.headers())
   }
 }
 
 async function attemptOnce(
   { method, url, body, headers, options: call }: Attempt,
   options: TransportOptions,
-  note: (answer: { headers: Headers; data: unknown }) => void,
+  readResponse: ReadResponse,
 ): Promise<ApiResponse<unknown>> {
   call.signal?.throwIfAborted()
   const limit = AbortSignal.timeout(call.timeoutMs ?? options.timeoutMs ?? DEFAULTS.timeoutMs)
@@ -156,7 +160,7 @@ async function attemptOnce(
   let response: Response
   let text: string
   try {
-    // A redirect is never followed: it could carry the key to another host.
+    // Never follows a redirect, which could send the key to another host.
     const init = { method, headers, signal, redirect: 'manual' as const }
     const send = options.fetch ?? globalThis.fetch
     response = await send(url, body === undefined ? init : { ...init, body })
@@ -164,17 +168,17 @@ async function attemptOnce(
   } catch (cause) {
     if (call.signal?.aborted) throw call.signal.reason
     if (limit.aborted) throw new GatehookError('timeout', 'The API took too long.', { cause })
-    throw new GatehookError('network_error', 'The API could not be reached.', { cause })
+    throw new GatehookError('network_error', 'The API did not respond.', { cause })
   }
-  const data = parsed(text, response.headers.get('content-type'))
-  note({ headers: response.headers, data })
-  if (!response.ok && response.status !== 304) throw refusalOf(response, data)
+  const data = parseBody(text, response.headers.get('content-type'))
+  readResponse({ headers: response.headers, data })
+  if (!response.ok && response.status !== 304) throw errorOf(response, data)
   const requestId = response.headers.get('x-request-id') ?? undefined
   return { status: response.status, headers: response.headers, requestId, data }
 }
 
-/** JSON as its value; other text as it is; nothing as undefined. */
-function parsed(text: string, contentType: string | null): unknown {
+/** Returns the value of a JSON body, other text unchanged, undefined for an empty body. */
+function parseBody(text: string, contentType: string | null): unknown {
   if (text === '') return undefined
   if (!/[/+]json\b/i.test(contentType ?? '')) return text
   try {
@@ -184,8 +188,8 @@ function parsed(text: string, contentType: string | null): unknown {
   }
 }
 
-/** The envelope of rule §10.1, also where it says less (410 of a retired version, OAuth). */
-function refusalOf(response: Response, body: unknown): GatehookError {
+/** Reads the error envelope (§10.1), also one with fewer members (OAuth, a retired version). */
+function errorOf(response: Response, body: unknown): GatehookError {
   const envelope = (typeof body === 'object' && body !== null ? body : {}) as {
     error?: unknown
     message?: unknown
@@ -193,11 +197,11 @@ function refusalOf(response: Response, body: unknown): GatehookError {
     request_id?: unknown
     errors?: unknown
   }
-  const known = typeof envelope.error === 'string'
-  const said = envelope.message ?? envelope.error_description
+  const hasCode = typeof envelope.error === 'string'
+  const message = envelope.message ?? envelope.error_description
   return new GatehookError(
-    known ? (envelope.error as string) : 'unexpected_response',
-    typeof said === 'string' ? said : `The API answered ${response.status}.`,
+    hasCode ? (envelope.error as string) : 'unexpected_response',
+    typeof message === 'string' ? message : `The API responded with ${response.status}.`,
     {
       status: response.status,
       requestId:
@@ -214,7 +218,7 @@ function tokensOf({ status, requestId, data }: ApiResponse<unknown>): Tokens {
   const { access_token, refresh_token, expires_in } = Object(data) as Record<string, unknown>
   if (typeof access_token !== 'string') {
     const details = { status, requestId }
-    throw new GatehookError('unexpected_response', 'The API gave no access token.', details)
+    throw new GatehookError('unexpected_response', 'The API returned no access token.', details)
   }
   return {
     accessToken: access_token,
@@ -223,7 +227,7 @@ function tokensOf({ status, requestId, data }: ApiResponse<unknown>): Tokens {
   }
 }
 
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
+function delay(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
     const stop = () => {

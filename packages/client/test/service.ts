@@ -1,50 +1,47 @@
-/**
- * A small service for the client's tests, over real HTTP: the behaviours of the rules a client
- * meets, on an in-memory collection. No tests here.
- */
+/** A small HTTP service for the client's tests: an in-memory collection, and scripted responses. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
-export interface Seen {
+export interface ReceivedRequest {
   readonly method: string
   readonly url: URL
   readonly headers: IncomingMessage['headers']
   readonly body: unknown
 }
 
-export interface Answer {
+export interface ScriptedResponse {
   readonly status?: number
   readonly headers?: Record<string, string>
   readonly body?: unknown
-  /** Cut the connection instead. */
+  /** Closes the connection without a response. */
   readonly hangUp?: boolean
-  /** Never answer. */
+  /** Never responds. */
   readonly silent?: boolean
 }
 
 export interface Service {
   readonly baseUrl: string
   /** Every request, in order. */
-  readonly seen: readonly Seen[]
+  readonly requests: readonly ReceivedRequest[]
 }
 
-/** Serves `answer` on a free port until the test ends. */
+/** Serves on a free port until the test ends. */
 export async function serve(
   t: TestContext,
-  answer: (seen: Seen) => Answer | Promise<Answer>,
+  respond: (request: ReceivedRequest) => ScriptedResponse | Promise<ScriptedResponse>,
 ): Promise<Service> {
-  const seen: Seen[] = []
+  const requests: ReceivedRequest[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const text = Buffer.concat(chunks).toString()
     const url = new URL(request.url!, 'http://service')
     const body = text === '' ? undefined : JSON.parse(text)
-    const one = { method: request.method!, url, headers: request.headers, body }
-    seen.push(one)
-    const { status = 200, headers, body: out, hangUp, silent } = await answer(one)
+    const received = { method: request.method!, url, headers: request.headers, body }
+    requests.push(received)
+    const { status = 200, headers, body: out, hangUp, silent } = await respond(received)
     if (silent) return
     if (hangUp) return void request.socket.destroy()
     response.writeHead(status, { 'content-type': 'application/json', ...headers })
@@ -56,10 +53,10 @@ export async function serve(
     server.close()
     server.closeAllConnections()
   })
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
-/** Rules §7.1, §7.2: a page of `ids` in the style the parameters choose. */
+/** Returns a page of `ids` in the style that the parameters select (§7.1, §7.2). */
 export function listPage(ids: readonly number[], url: URL): unknown {
   const query = url.searchParams
   const number = (name: string, otherwise: number) => Number(query.get(name) ?? otherwise)
