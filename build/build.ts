@@ -1,6 +1,6 @@
 /**
  * `npm run build [PACKAGE…]`: compiles packages into their `dist/` as ES modules with source maps
- * and declarations. Nothing is bundled. Files that are not TypeScript are copied.
+ * and declarations, without bundling. Copies files that are not TypeScript.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -19,13 +19,13 @@ import { entryNames, type Package, publishedPackages, root } from './packages.ts
 const require = createRequire(import.meta.url)
 const TSC = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc')
 
-/** What is compiled: a TypeScript project, its sources, and where they go. */
+/** TypeScript projects of a package: configuration, source folder, output folder. */
 const PROJECTS = [
   { config: 'tsconfig.build.json', from: 'src', to: 'dist' },
   { config: 'tsconfig.build.service.json', from: 'service', to: 'dist/service' },
 ]
 
-/** Compiles a package whose folder has a build project; a package without one ships as it is. */
+/** Compiles a package. A package without a build project is published unchanged. */
 export function buildPackage(unit: Package): void {
   const projects = PROJECTS.filter(({ config }) => existsSync(join(unit.folder, config)))
   if (projects.length === 0) return
@@ -63,8 +63,8 @@ function copyOtherFiles(from: string, to: string): void {
 const RELATIVE = /(\bfrom |\bimport\(|^import )(['"])(\.{1,2}\/[^'"]+)\.ts\2/gm
 
 /**
- * The compiler leaves `.ts` in the imports of declarations; consumers find `.js`. Declarations no
- * consumer can reach are removed.
+ * Replaces `.ts` by `.js` in the imports of declarations, which the compiler leaves unchanged.
+ * Removes declarations that no entry reaches.
  */
 function finishDeclarations(dist: string, entries: readonly string[]): void {
   const reachable = new Set<string>()
@@ -84,9 +84,9 @@ function finishDeclarations(dist: string, entries: readonly string[]): void {
 }
 
 if (import.meta.main) {
-  const wanted = process.argv.slice(2)
+  const names = process.argv.slice(2)
   for (const unit of publishedPackages()) {
-    if (wanted.length > 0 && !wanted.includes(unit.name)) continue
+    if (names.length > 0 && !names.includes(unit.name)) continue
     buildPackage(unit)
     console.log(`built ${unit.name}`)
   }

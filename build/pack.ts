@@ -1,7 +1,7 @@
 /**
  * `npm run pack [PACKAGE…] [--out DIR]`: builds packages and packs them into DIR (default
- * `tarballs/`). A tarball is packed from a staged copy, so that the checkout's own manifests never
- * change under a running process.
+ * `tarballs/`). It packs a staged copy, so that the manifests of the checkout do not change under a
+ * running process.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,15 +14,16 @@ import { type Package, publishedManifest, publishedPackages, root } from './pack
 export interface Tarball {
   readonly name: string
   readonly file: string
-  /** Bytes of the tarball, and of what it unpacks to. */
+  /** Bytes of the tarball. */
   readonly size: number
+  /** Bytes of the unpacked files. */
   readonly unpackedSize: number
   readonly files: readonly string[]
 }
 
 const NPM = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
-/** Copies what the tarball may hold into `folder`; npm picks from it by the manifest's `files`. */
+/** Copies a package into `folder`, from which npm selects by the manifest's `files`. */
 function stage(unit: Package, folder: string): void {
   for (const name of ['dist', 'bin', 'service', 'template', 'README.md']) {
     const from = join(unit.folder, name)
@@ -33,7 +34,7 @@ function stage(unit: Package, folder: string): void {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
-interface Packed {
+interface NpmPackResult {
   readonly filename: string
   readonly size: number
   readonly unpackedSize: number
@@ -53,7 +54,7 @@ export function packPackage(unit: Package, out: string): Tarball {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const { filename, size, unpackedSize, files } = packedOf(JSON.parse(stdout))
+    const { filename, size, unpackedSize, files } = firstResult(JSON.parse(stdout))
     const paths = files.map(({ path }) => path)
     return { name: unit.name, file: join(out, filename), size, unpackedSize, files: paths }
   } finally {
@@ -61,13 +62,14 @@ export function packPackage(unit: Package, out: string): Tarball {
   }
 }
 
-/** npm 11 and older print a list; later ones an object by name. */
-function packedOf(printed: Packed[] | Record<string, Packed>): Packed {
-  const [packed] = Object.values(printed)
-  if (!packed) throw new Error('npm pack reported no tarball')
-  return packed
+/** npm 11 and older print a list, later versions an object by name. */
+function firstResult(output: NpmPackResult[] | Record<string, NpmPackResult>): NpmPackResult {
+  const [result] = Object.values(output)
+  if (!result) throw new Error('npm pack reported no tarball')
+  return result
 }
 
+/** Builds and packs the named packages, by default all. Throws for an unknown name. */
 export function packAll(out: string, names: readonly string[] = []): Tarball[] {
   const units = publishedPackages()
   const unknown = names.filter((name) => !units.some((unit) => unit.name === name))

@@ -1,6 +1,7 @@
 /**
- * The packages of the repository, and the manifest each is published with. In the checkout
- * `exports` name TypeScript sources, which Node runs without a build; a tarball names `dist/`.
+ * The packages of the repository and their published manifests. In the checkout, `exports` name
+ * TypeScript sources, which Node runs without a build; in a tarball, files of `dist/`. Also the
+ * check that the lock file pins the content of every package.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +29,7 @@ export function readPackage(folder: string): Package {
   return { name: manifest.name, folder, manifest }
 }
 
-/** Every package that is published, by name. */
+/** Returns every published package. */
 export function publishedPackages(): Package[] {
   const folders = join(root, 'packages')
   return readdirSync(folders)
@@ -41,8 +42,9 @@ export function publishedPackages(): Package[] {
 const SOURCE = /^\.\/src\/(.+)\.ts$/
 
 /**
- * The manifest of the tarball. `registry` marks what `npm publish` packs: `gatehook init` then
- * names a version of the registry instead of a tarball.
+ * Returns the manifest of the tarball.
+ *
+ * @param registry - whether `npm publish` packs it; `gatehook init` then depends on the registry
  */
 export function publishedManifest({ manifest }: Package, registry = false): Manifest {
   const { scripts: _, exports, ...rest } = manifest
@@ -60,6 +62,23 @@ export function publishedManifest({ manifest }: Package, registry = false): Mani
   return published as unknown as Manifest
 }
 
-/** The declarations a consumer's compiler may read: the targets of `exports`. */
+/** Returns the names of the source files that `exports` name. */
 export const entryNames = ({ manifest }: Package): string[] =>
   Object.values(manifest.exports ?? {}).flatMap((target) => SOURCE.exec(target)?.[1] ?? [])
+
+interface LockedPackage {
+  readonly link?: boolean
+  readonly inBundle?: boolean
+  readonly integrity?: string
+}
+
+interface LockFile {
+  readonly packages: Readonly<Record<string, LockedPackage>>
+}
+
+/** Lists locked packages without a SHA-512. Workspaces and bundled packages need none. */
+export const withoutIntegrity = ({ packages }: LockFile): string[] =>
+  Object.entries(packages)
+    .filter(([path, { link, inBundle }]) => path.includes('node_modules/') && !link && !inBundle)
+    .filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))
+    .map(([path]) => path)

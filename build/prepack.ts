@@ -1,6 +1,6 @@
 /**
- * What `npm pack` and `npm publish` run inside a package's folder: builds it and replaces
- * `package.json` by the published manifest; with `--restore`, afterwards, puts the checkout's back.
+ * Runs before `npm pack` and `npm publish` in a package's folder: builds the package and replaces
+ * `package.json` by the published manifest. With `--restore`, runs afterwards and restores it.
  */
 import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const manifest = join(folder, 'package.json')
 const original = join(folder, '.package.json.checkout')
 const license = join(folder, 'LICENSE')
 
-/** Also what an earlier pack that was interrupted left behind. */
+/** Also cleans up after an interrupted pack. */
 function restore(): void {
   if (existsSync(original)) renameSync(original, manifest)
   rmSync(license, { force: true })

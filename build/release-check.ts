@@ -1,20 +1,19 @@
 /**
- * `npm run release:check`: what must hold before a version is published. Writes the tarballs and
- * the SBOM (CycloneDX) to `tarballs/`; publishes nothing.
+ * `npm run release:check`: the checks before a release. Writes the tarballs and the SBOM
+ * (CycloneDX) to `tarballs/`; publishes nothing.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { withoutIntegrity } from './lock-integrity.ts'
 import { kilobytes, packAll } from './pack.ts'
-import { publishedManifest, publishedPackages, root } from './packages.ts'
+import { publishedManifest, publishedPackages, root, withoutIntegrity } from './packages.ts'
 
 const OUT = join(root, 'tarballs')
 const NPM = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 const read = (name: string) => readFileSync(join(root, name), 'utf8')
 
-/** One step: returns what it found; throws what is wrong. */
+/** A check: returns a line of its result; throws if it fails. */
 type Step = () => string
 
 function checkVersions(): string {
@@ -63,8 +62,8 @@ interface Sbom {
 }
 
 /**
- * What an installation of `gatehook` brings. npm resolves the published manifest in a folder of its
- * own: in the workspace it would leave out what development shares.
+ * Writes the SBOM of an installation of `gatehook`. npm resolves the published manifest in another
+ * folder: in the workspace it would omit dependencies shared with development.
  */
 function writeSbom(): string {
   const engine = publishedPackages().find(({ name }) => name === 'gatehook')

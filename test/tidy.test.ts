@@ -1,7 +1,6 @@
 /**
- * The walls of ARCHITECTURE.md, kept by reading the files: who imports whom, which file touches
- * the world, how long things are. What does not hold yet stands in the lists at the end, which
- * may only shrink.
+ * Checks the rules of ARCHITECTURE.md by reading the files: imports between modules, access to the
+ * outside world, lengths. `tidy-exceptions.ts` lists the exceptions, which only shrink.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -9,13 +8,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, normalize, relative } from 'node:path'
 import { test } from 'node:test'
-import { CIRCLES, LONG_FILES, LONG_FUNCTIONS, NOT_BUILT, WIDE_FILES } from './tidy-exceptions.ts'
+import { CYCLES, LONG_FILES, LONG_FUNCTIONS, NOT_BUILT, WIDE_FILES } from './tidy-exceptions.ts'
 
 const root = join(import.meta.dirname, '..')
 const git = (...words: string[]): string[] =>
   execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean)
 
-/** Also what is not committed yet, so that a mistake is told before it is. */
+/** Includes uncommitted files. */
 const files = git('ls-files', '--cached', '--others', '--exclude-standard').filter((path) =>
   existsSync(join(root, path)),
 )
@@ -32,61 +31,58 @@ const importsOf = (path: string): string[] =>
   [...read(path).matchAll(FROM)].map((match) => (match[1] ?? match[2])!)
 
 /**
- * Rooms floor by floor, ground floor first, as the map of ARCHITECTURE.md has them: the page is the
- * rule. A file stands on the floor of its room; files without a room are rooms.
+ * Reads the layers of modules from the map of ARCHITECTURE.md, lowest first. A file outside folders
+ * is a module.
  */
-function floorsOf(page: string): string[][] {
+function layersOf(page: string): string[][] {
   const map = /```\n(cli\/[\s\S]*?)```/.exec(page)?.[1] ?? ''
   return map
     .split('\n')
-    .map((line) => [...line.slice(0, MAP_COLUMN).matchAll(/[\w.-]+/g)].map(([room]) => room))
-    .filter((rooms) => rooms.length > 0)
+    .map((line) => [...line.slice(0, MAP_COLUMN).matchAll(/[\w.-]+/g)].map(([name]) => name))
+    .filter((names) => names.length > 0)
     .reverse()
 }
 const MAP_COLUMN = 42
-/**
- * Two files that are no rooms: the public face is imported by nobody here, the pipeline by
- * `app.ts`.
- */
-const LOOSE = ['gatehook.ts', 'pipeline.ts']
-const floors = floorsOf(read('ARCHITECTURE.md'))
-const roomOf = (path: string): string => path.slice(ENGINE.length).split('/')[0]!
-const floorOf = (room: string): number => floors.findIndex((rooms) => rooms.includes(room))
+/** Files outside the layers: no module imports the public interface; `app.ts` the pipeline. */
+const OUTSIDE_LAYERS = ['gatehook.ts', 'pipeline.ts']
+const layers = layersOf(read('ARCHITECTURE.md'))
+const moduleOf = (path: string): string => path.slice(ENGINE.length).split('/')[0]!
+const layerOf = (name: string): number => layers.findIndex((names) => names.includes(name))
 
-test('every room stands on the map of ARCHITECTURE.md', () => {
-  assert.ok(floors.length >= 7, 'the map was not found')
-  for (const room of new Set(engine.map(roomOf))) {
-    assert.ok(LOOSE.includes(room) || floorOf(room) >= 0, `${room} is not on the map`)
+test('the map of ARCHITECTURE.md has every module', () => {
+  assert.ok(layers.length >= 7, 'the map was not found')
+  for (const name of new Set(engine.map(moduleOf))) {
+    assert.ok(OUTSIDE_LAYERS.includes(name) || layerOf(name) >= 0, `${name} is not on the map`)
   }
 })
 
-test('a room imports itself and lower floors', () => {
+test('a module imports itself and lower layers', () => {
   for (const path of engine) {
-    for (const specifier of importsOf(path).filter((one) => one.startsWith('.'))) {
+    for (const specifier of importsOf(path).filter((name) => name.startsWith('.'))) {
       const target = normalize(join(dirname(path), specifier))
       assert.ok(target.startsWith(ENGINE), `${path} imports ${target}, outside the engine`)
-      const [from, to] = [roomOf(path), roomOf(target)]
-      const above = from === 'gatehook.ts' ? floors.length : floorOf(from)
-      const below = from === 'app.ts' && to === 'pipeline.ts' ? -1 : floorOf(to)
-      assert.ok(to !== 'gatehook.ts', `${path} imports the public face`)
+      const [from, to] = [moduleOf(path), moduleOf(target)]
+      const above = from === 'gatehook.ts' ? layers.length : layerOf(from)
+      const below = from === 'app.ts' && to === 'pipeline.ts' ? -1 : layerOf(to)
+      assert.ok(to !== 'gatehook.ts', `${path} imports the public interface`)
       assert.ok(from === to || below < above, `${path} imports ${to}`)
     }
   }
 })
 
-test('no file imports itself in a circle', () => {
-  const done = new Set<string>()
-  const visit = (path: string, way: readonly string[]): void => {
-    assert.ok(!way.includes(path), [...way.slice(way.indexOf(path)), path].join(' → '))
-    if (done.has(path)) return
-    // Types are gone when it runs, but a circle of words is one too.
-    for (const specifier of importsOf(path).filter((one) => one.startsWith('.'))) {
+test('imports between files have no cycle', () => {
+  const visited = new Set<string>()
+  const visit = (path: string, chain: readonly string[]): void => {
+    assert.ok(!chain.includes(path), [...chain.slice(chain.indexOf(path)), path].join(' → '))
+    if (visited.has(path)) return
+    // Imports of types count.
+    for (const specifier of importsOf(path).filter((name) => name.startsWith('.'))) {
       const target = normalize(join(dirname(path), specifier))
       if (!engine.includes(target)) continue // a template of `gatehook init`
-      const step = [path, target].map((one) => one.slice(ENGINE.length)).join(' → ')
-      if (!CIRCLES.includes(step)) visit(target, [...way, path])
+      const step = [path, target].map((name) => name.slice(ENGINE.length)).join(' → ')
+      if (!CYCLES.includes(step)) visit(target, [...chain, path])
     }
-    done.add(path)
+    visited.add(path)
   }
   for (const path of engine) visit(path, [])
 })
@@ -112,20 +108,20 @@ const withoutComments = (text: string): string =>
   text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
 
 /**
- * Names of the reference service: its collections, its fields, its events. The interface itself
- * calls people `users` where it manages them, whatever the rows are called (§12.3, §13).
+ * Collections, fields and events of the reference service. Administration itself has `users`
+ * (§12.3, §13).
  */
 test('the engine names no resource', () => {
   const names = /\b(orders|users|user_id)\b|['"`](order|user)\./
-  const ours = /\/admin\/users\b|\bgatehook users\b|'\.\/users\.ts'|\bname: 'users'/g
+  const administration = /\/admin\/users\b|\bgatehook users\b|'\.\/users\.ts'|\bname: 'users'/g
   for (const path of engine) {
-    const named = names.exec(withoutComments(read(path)).replace(ours, ''))?.[0]
-    assert.equal(named, undefined, path)
+    const name = names.exec(withoutComments(read(path)).replace(administration, ''))?.[0]
+    assert.equal(name, undefined, path)
   }
 })
 
-/** What only one file each may touch. Types are no touch. */
-const doors: readonly [what: string, pattern: RegExp, ...files: string[]][] = [
+/** Interfaces to the outside world and the only files that may use them. Types do not count. */
+const doors: readonly [subject: string, pattern: RegExp, ...files: string[]][] = [
   [
     'http server',
     /import (?!type).* from '(find-my-way|light-my-request)'|createHttps?\(/,
@@ -144,34 +140,34 @@ const doors: readonly [what: string, pattern: RegExp, ...files: string[]][] = [
     'outbound sockets',
     /\bfetch\(|from 'undici'|\bhttps?\.request\(|net\.connect\(|tls\.connect\(/,
     'transport/transport.ts',
-    'cli/http-client.ts', // in a process of its own, as a client of the engine
+    'cli/http-client.ts', // a client of the engine, in another process
   ],
 ]
-test('one file each touches the world', () => {
-  for (const [what, pattern, ...files] of doors) {
-    const found = engine.filter((path) => pattern.test(withoutComments(read(path))))
-    assert.deepEqual(found.sort(), files.map((file) => ENGINE + file).sort(), what)
+test('one file each uses the outside world', () => {
+  for (const [subject, pattern, ...files] of doors) {
+    const users = engine.filter((path) => pattern.test(withoutComments(read(path))))
+    assert.deepEqual(users.sort(), files.map((file) => ENGINE + file).sort(), subject)
   }
 })
 
-test('source never asks whether it is under test', () => {
-  for (const path of sources.filter((one) => !one.endsWith('.test.ts'))) {
-    const asks = /NODE_ENV|NODE_TEST|\b(is|in|under)_?test(ing)?\b/i
-    assert.equal(asks.exec(withoutComments(read(path)))?.[0], undefined, path)
+test('source does not depend on whether a test runs', () => {
+  for (const path of sources.filter((name) => !name.endsWith('.test.ts'))) {
+    const condition = /NODE_ENV|NODE_TEST|\b(is|in|under)_?test(ing)?\b/i
+    assert.equal(condition.exec(withoutComments(read(path)))?.[0], undefined, path)
     // `gatehook init` writes a test for its user.
     const writes = path.endsWith('/cli/project-files.ts')
     assert.ok(writes || !importsOf(path).includes('node:test'), path)
   }
 })
 
-test('names say what is inside: no barrels, no default exports, no drawers', () => {
+test('no barrels, no default exports, no files without a subject', () => {
   for (const path of sources) {
     assert.doesNotMatch(path, /(^|\/)(utils?|helpers?|types?|index|common|misc)(\.test)?\.ts$/)
     assert.doesNotMatch(withoutComments(read(path)), /^export default|^export \* from/m, path)
   }
 })
 
-test('every file opens with what lives in it', () => {
+test('every file begins with a comment on its content', () => {
   for (const path of engine) {
     assert.match(read(path).replace(/^#!.*\n/, ''), /^\/\*\*/, path)
   }
@@ -188,53 +184,53 @@ test('lines have at most 100 columns', () => {
   const wide = typescript.filter((path) => linesOf(path).some((line) => [...line].length > 100))
   const more = wide.filter((path) => !WIDE_FILES.includes(path))
   assert.deepEqual(more, [], 'too wide')
-  const mended = WIDE_FILES.filter((path) => !wide.includes(path))
-  assert.deepEqual(mended, [], 'take these out of the list')
+  const narrow = WIDE_FILES.filter((path) => !wide.includes(path))
+  assert.deepEqual(narrow, [], 'remove these from the list')
 })
 
-/** By the formatter's indentation: a function ends where a line of its own depth closes it. */
+/** Finds functions by the formatter's indentation: a line of the same depth closes a function. */
 function longFunctions(path: string): string[] {
   const lines = linesOf(path)
-  const found: string[] = []
+  const long: string[] = []
   lines.forEach((line, at) => {
     const opens = /^(\s*)(?!(if|for|while|switch|test|describe|else)\b).*(\)|=>)[^;]*\{$/.exec(line)
     if (!opens) return
     const end = lines.findIndex((other, n) => n > at && other.startsWith(`${opens[1]}}`))
-    if (end - at + 1 > 90) found.push(`${path}: ${line.trim()} (${end - at + 1} lines)`)
+    if (end - at + 1 > 90) long.push(`${path}: ${line.trim()} (${end - at + 1} lines)`)
   })
-  return found
+  return long
 }
 
 test('functions have at most 90 lines', () => {
   const long = sources.filter((path) => !path.endsWith('.test.ts')).flatMap(longFunctions)
-  const more = long.filter((one) => !LONG_FUNCTIONS.some((known) => one.startsWith(known)))
+  const more = long.filter((name) => !LONG_FUNCTIONS.some((start) => name.startsWith(start)))
   assert.deepEqual(more, [])
-  const gone = LONG_FUNCTIONS.filter((known) => !long.some((one) => one.startsWith(known)))
-  assert.deepEqual(gone, [], 'take these out of the list')
+  const short = LONG_FUNCTIONS.filter((start) => !long.some((name) => name.startsWith(start)))
+  assert.deepEqual(short, [], 'remove these from the list')
 })
 
-test('no file names a path of somebody’s machine', () => {
+test('no file contains a path of a developer’s machine', () => {
   const home = homedir().length > 1 ? homedir() : '/root'
   const places = [`${root}/`, `${home}/`, '/Users/', '/home/']
-  for (const path of files.filter((one) => !/(^|\/)package-lock\.json$/.test(one))) {
+  for (const path of files.filter((name) => !/(^|\/)package-lock\.json$/.test(name))) {
     if (path === relative(root, import.meta.filename)) continue
     const text = read(path)
     for (const place of places) assert.ok(!text.includes(place), `${path} names ${place}`)
   }
 })
 
-/** Rules that are built have a test each, named after them: `§7.6` → `7-06-….test.ts`. */
-test('every rule built so far has its file', () => {
+/** Each implemented rule has a test file: `§7.6` → `7-06-….test.ts`. */
+test('every implemented rule has its test file', () => {
   const built = files.flatMap(
     (path) => /\/rules\/(\d+)-(\d+)-[^/]*\.test\.ts$/.exec(path)?.slice(1) ?? [],
   )
-  const have = new Set<string>()
+  const tested = new Set<string>()
   for (let at = 0; at < built.length; at += 2)
-    have.add(`${Number(built[at])}.${Number(built[at + 1])}`)
+    tested.add(`${Number(built[at])}.${Number(built[at + 1])}`)
   const missing: string[] = []
   for (const [section, count] of Object.entries(RULES)) {
     for (let n = 1; n <= count; n++)
-      if (!have.has(`${section}.${n}`)) missing.push(`${section}.${n}`)
+      if (!tested.has(`${section}.${n}`)) missing.push(`${section}.${n}`)
   }
   assert.deepEqual(
     missing,
@@ -243,7 +239,7 @@ test('every rule built so far has its file', () => {
   )
 })
 
-/** How many rules each section of the interface has. */
+/** Number of rules in each section of the interface. */
 const RULES: Readonly<Record<string, number>> = {
   1: 1,
   2: 8,

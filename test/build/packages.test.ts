@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { withoutIntegrity } from '../../build/lock-integrity.ts'
-import { publishedManifest, publishedPackages } from '../../build/packages.ts'
+import { publishedManifest, publishedPackages, withoutIntegrity } from '../../build/packages.ts'
 
-test('a tarball names what is compiled, with types first, and runs no script', () => {
+test('a published manifest exports compiled files, types first, and has no scripts', () => {
   const units = publishedPackages()
   assert.deepEqual(units.map(({ name }) => name).sort(), [
     'create-gatehook',
@@ -32,20 +31,20 @@ test('only npm publish marks a manifest as published', () => {
   assert.equal('publishedBy' in publishedManifest(unit, true), true)
 })
 
-test('every package of the lock file has its integrity', () => {
+test('every package of the lock file has an integrity hash', () => {
   const text = readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')
   assert.deepEqual(withoutIntegrity(JSON.parse(text)), [])
 })
 
-test('a package without integrity is found', () => {
+test('packages without a SHA-512 are listed', () => {
   const packages = {
     '': {},
     'packages/client': {},
     'node_modules/gatehook-client': { link: true },
-    'node_modules/good': { integrity: 'sha512-x' },
+    'node_modules/pinned': { integrity: 'sha512-x' },
     'node_modules/old': { integrity: 'sha1-x' },
     'packages/client/node_modules/none': {},
-    'node_modules/good/node_modules/inside': { inBundle: true },
+    'node_modules/pinned/node_modules/inside': { inBundle: true },
   }
   assert.deepEqual(withoutIntegrity({ packages }), [
     'node_modules/old',

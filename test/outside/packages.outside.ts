@@ -1,6 +1,6 @@
 /**
- * The packages as a stranger meets them: installed from tarballs in an empty folder, type-checked,
- * started, called, bundled. `npm run test:outside`; needs a package registry.
+ * `npm run test:outside`: the packages, installed from tarballs in an empty folder, type-checked,
+ * started, called and bundled. Needs a package registry.
  */
 import assert from 'node:assert/strict'
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import {
   npm,
   openStage,
   output,
-  type Running,
+  type RunningService,
   type Stage,
   startService,
 } from './stage.ts'
@@ -36,18 +36,18 @@ const tool = (name: string, ...args: string[]) =>
     ...args,
   )
 
-test('tarballs hold what is needed and no tests', () => {
+test('tarballs contain the required files and no tests', () => {
   assert.equal(stage.tarballs.length, 4)
   for (const { name, files } of stage.tarballs) {
     for (const path of ['README.md', 'LICENSE', 'package.json']) {
       assert.ok(files.includes(path), `${name} has no ${path}`)
     }
-    const odd = files.filter((path) => /\.test\.|^(src|test|example)\//.test(path))
-    assert.deepEqual(odd, [], name)
+    const unexpected = files.filter((path) => /\.test\.|^(src|test|example)\//.test(path))
+    assert.deepEqual(unexpected, [], name)
   }
 })
 
-/** A cell of the README's table of sizes. */
+/** Reads a cell of the README's table of sizes. */
 function statedKilobytes(row: string, column: number): number {
   const [, cells] = new RegExp(`^\\| \`${row}\` \\|(.*)$`, 'm').exec(readme) ?? []
   assert.ok(cells, `the README states no size of ${row}`)
@@ -55,7 +55,7 @@ function statedKilobytes(row: string, column: number): number {
   return Number(size)
 }
 
-/** Within a fifth, and a kilobyte for what is small. */
+/** Asserts a size within 20 % and 1 kB of the README's. */
 function assertStated(row: string, column: number, bytes: number): void {
   const stated = statedKilobytes(row, column)
   const off = Math.abs(stated - bytes / 1000)
@@ -66,7 +66,7 @@ test('the README states the sizes of the tarballs', () => {
   for (const { name, size } of stage.tarballs) assertStated(name, 0, size)
 })
 
-test('publint and arethetypeswrong find nothing', async () => {
+test('publint and arethetypeswrong report no problem', async () => {
   for (const { name, file } of stage.tarballs) {
     await tool('publint', '--strict', join('node_modules', name))
     if (name === 'create-gatehook') continue // a program; nothing imports it
@@ -85,7 +85,7 @@ const resolution = (name: (typeof RESOLUTIONS)[number]) => [
   ...['--moduleResolution', name],
 ]
 
-test('a strict compiler accepts declaration and callers, and finds a mistake', async () => {
+test('a strict compiler accepts declaration and callers, and rejects a typo', async () => {
   const service = readFileSync(join(stage.project, 'service.ts'), 'utf8')
   const wrong = service.replace("sort: ['title',", "sort: ['tilte',")
   assert.notEqual(wrong, service)
@@ -95,14 +95,14 @@ test('a strict compiler accepts declaration and callers, and finds a mistake', a
   for (const name of RESOLUTIONS) {
     const options = [...STRICT, ...resolution(name)]
     await tool('tsc', ...options, '--types', 'node', 'service.ts', 'calls.ts', 'opens.ts')
-    // What a service is declared with needs no types of Node.
+    // A declaration needs no types of Node.
     await tool('tsc', ...options, '--types', '', 'service.ts')
     await assert.rejects(tool('tsc', ...options, '--types', 'node', 'wrong.ts'), /tilte/)
   }
 })
 
 for (const major of MAJORS) {
-  test(`Node ${major}: served, called, and a signed webhook received`, async () => {
+  test(`Node ${major}: serves requests and sends a signed webhook`, async () => {
     const env = environment(stage.nodes[major])
     const version = await output(stage.project, env, 'node', '--version')
     assert.match(version, new RegExp(`^v${major}\\.`))
@@ -113,11 +113,11 @@ for (const major of MAJORS) {
     const running = await startService(stage.project, stage.nodes[major])
     const variables = { GATEHOOK_URL: running.url, GATEHOOK_KEY: running.key }
     const printed = await output(stage.project, { ...env, ...variables }, 'node', 'calls.ts')
-    const { node, ...seen } = JSON.parse(printed)
+    const { node, ...results } = JSON.parse(printed)
     assert.match(node, new RegExp(`^${major}\\.`))
-    assert.deepEqual(seen, {
+    assert.deepEqual(results, {
       status: 'out',
-      refused: [409, 'invalid_state'],
+      rejected: [409, 'invalid_state'],
       titles: ['Solaris'],
       event: ['book.lent', 'Solaris'],
     })
@@ -125,7 +125,7 @@ for (const major of MAJORS) {
   })
 }
 
-test('doctor reports what each Node is worth', async () => {
+test('doctor classifies each Node version', async () => {
   for (const [major, state] of [
     ['24', 'warn'],
     ['26', 'ok'],
@@ -137,7 +137,7 @@ test('doctor reports what each Node is worth', async () => {
   }
 })
 
-test('client and receiver are bundled for browsers, in the size the README states', async (t) => {
+test('bundles for browsers have the sizes of the README', async (t) => {
   for (const name of ['gatehook-client', 'gatehook-receiver']) {
     const source = join(stage.project, `${name}.bundle.mjs`)
     writeFileSync(source, `export * from '${name}'\n`)
@@ -159,22 +159,22 @@ const RUNTIMES = {
 
 for (const [name, [program = '', ...words]] of Object.entries(RUNTIMES)) {
   test(`client and receiver work in ${name}`, async () => {
-    const running: Running = await startService(stage.project, stage.nodes[26])
+    const running: RunningService = await startService(stage.project, stage.nodes[26])
     const printed = await tool(program, ...words, 'runtimes.mjs', running.url, running.key)
-    // Live mode is empty; a delivery that comes twice is handled once, a forged one refused.
+    // Live mode is empty; a repeated delivery is handled once, a forged one rejected.
     const expected = { books: 0, events: ['book.lent'], statuses: [200, 200, 400] }
     assert.deepEqual(JSON.parse(printed), expected)
     await running.stop()
   })
 }
 
-test('gatehook init makes a project that works wherever it is moved', async () => {
+test('gatehook init creates a project that works after it was moved', async () => {
   const env = environment(stage.nodes[26])
-  const made = join(stage.root, 'made')
-  await output(stage.project, env, 'npx', 'gatehook', 'init', made)
+  const created = join(stage.root, 'made')
+  await output(stage.project, env, 'npx', 'gatehook', 'init', created)
   const moved = join(stage.root, 'elsewhere', 'moved')
-  cpSync(made, moved, { recursive: true })
-  rmSync(made, { recursive: true })
+  cpSync(created, moved, { recursive: true })
+  rmSync(created, { recursive: true })
   await npm(moved, stage.nodes[26], 'install')
   await output(moved, env, 'npm', 'test')
   await output(moved, env, 'npm', 'run', 'types')
@@ -185,9 +185,9 @@ test('gatehook init makes a project that works wherever it is moved', async () =
 
 test('npm create gatehook does the same', async () => {
   const env = environment(stage.nodes[26])
-  const made = join(stage.root, 'created')
-  await output(stage.project, env, 'npx', 'create-gatehook', made)
+  const created = join(stage.root, 'created')
+  await output(stage.project, env, 'npx', 'create-gatehook', created)
   for (const name of ['package.json', 'service.ts', 'service.test.ts', 'Dockerfile', 'vendor']) {
-    assert.ok(existsSync(join(made, name)), name)
+    assert.ok(existsSync(join(created, name)), name)
   }
 })

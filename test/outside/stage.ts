@@ -1,6 +1,6 @@
 /**
- * The world outside: tarballs of every package, a folder of tools, and an empty project in which
- * the tarballs are installed as a stranger installs them. Nothing of it lies in the repository.
+ * A temporary folder outside the repository: tarballs of every package, tools, and a project in
+ * which the tarballs are installed.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ const run = promisify(execFile)
 
 export interface Stage {
   readonly root: string
-  /** An installed project, with the service of the README. */
+  /** An installed project with the service of the README. */
   readonly project: string
   readonly tools: string
   readonly tarballs: readonly Tarball[]
@@ -26,17 +26,18 @@ export interface Stage {
   readonly nodes: Readonly<Record<'24' | '26', string>>
 }
 
-/** What configures us, describes the running script, or makes `node --test` report to a parent. */
-const OWN = /^(?:GATEHOOK_|npm_(?:package|lifecycle|config|command|execpath)|NODE_TEST_CONTEXT$)/
+/** Variables of this process: configuration, npm script, test runner. */
+const OWN_VARIABLES =
+  /^(?:GATEHOOK_|npm_(?:package|lifecycle|config|command|execpath)|NODE_TEST_CONTEXT$)/
 
-/** The environment of a command, with a `node` of one's choice first. */
+/** Returns the environment of a command, with the folder of a `node` first in PATH. */
 export function environment(node: string, more: Readonly<Record<string, string>> = {}) {
-  const given = Object.entries(process.env).filter(([name]) => !OWN.test(name))
+  const inherited = Object.entries(process.env).filter(([name]) => !OWN_VARIABLES.test(name))
   const path = [node, process.env.PATH].join(delimiter)
-  return { ...Object.fromEntries(given), PATH: path, ...more }
+  return { ...Object.fromEntries(inherited), PATH: path, ...more }
 }
 
-/** Runs a program to its end; an error shows what it printed. */
+/** Runs a program and returns its standard output. The error contains its output. */
 export async function output(
   cwd: string,
   env: NodeJS.ProcessEnv,
@@ -57,15 +58,15 @@ const QUIET = ['--no-audit', '--no-fund', '--loglevel=error']
 export const npm = (cwd: string, node: string, ...args: string[]): Promise<string> =>
   output(cwd, environment(node), 'npm', ...args, ...QUIET)
 
-/** The service of the README, as a reader copies it. */
+/** Returns the text of `service.ts` in the README. */
 function serviceOfReadme(): string {
   const page = readFileSync(join(HERE, '../../README.md'), 'utf8')
   const [, text] = /```ts\n(\/\/ service\.ts\n[\s\S]*?)```/.exec(page) ?? []
-  if (text === undefined) throw new Error('the README shows no service.ts')
+  if (text === undefined) throw new Error('the README has no service.ts')
   return text
 }
 
-/** An empty folder with the tarballs as its dependencies, installed with `npm ci`. */
+/** Creates a project with the tarballs as dependencies and installs it with `npm ci`. */
 async function installProject(project: string, tarballs: readonly Tarball[], node: string) {
   mkdirSync(project)
   const dependencies = tarballs.map(({ name, file }) => [
@@ -73,7 +74,7 @@ async function installProject(project: string, tarballs: readonly Tarball[], nod
     `file:../tarballs/${basename(file)}`,
   ])
   const manifest = {
-    name: 'stranger',
+    name: 'consumer',
     private: true,
     type: 'module',
     dependencies: Object.fromEntries(dependencies),
@@ -103,14 +104,14 @@ export const closeStage = (stage: Stage | undefined): void => {
   if (stage) rmSync(stage.root, { recursive: true, force: true })
 }
 
-export interface Running {
+export interface RunningService {
   readonly url: string
   readonly key: string
   stop(): Promise<number | null>
 }
 
-/** `npx gatehook start` in a project, on a fresh database. */
-export async function startService(project: string, node: string): Promise<Running> {
+/** Runs `gatehook start` in a project, on a fresh database. */
+export async function startService(project: string, node: string): Promise<RunningService> {
   const key = generateApiKey(systemRandom(), 'live')
   const data = mkdtempSync(join(dirname(project), 'data-'))
   const program = join(project, 'node_modules/.bin/gatehook')
@@ -137,14 +138,14 @@ export async function startService(project: string, node: string): Promise<Runni
 }
 
 async function urlOf(child: ChildProcess): Promise<string> {
-  const said: string[] = []
-  child.stderr!.on('data', (chunk) => said.push(String(chunk)))
+  const output: string[] = []
+  child.stderr!.on('data', (chunk) => output.push(String(chunk)))
   for await (const line of createInterface({ input: child.stdout! })) {
-    said.push(line)
+    output.push(line)
     const { msg, url } = JSON.parse(line) as { msg?: string; url?: string }
     if (msg !== 'listening') continue
     child.stdout!.resume()
     return url!
   }
-  throw new Error(`the service did not start:\n${said.join('\n')}`)
+  throw new Error(`the service did not start:\n${output.join('\n')}`)
 }

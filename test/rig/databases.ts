@@ -1,6 +1,7 @@
 /**
- * Fresh databases of both kinds for tests; what is opened here is closed after the
- * test and removed at the end of the file, so that a test's own hooks still find it. */
+ * Fresh databases of both kinds. They are closed after the test and removed at the end of the file,
+ * so that hooks of a test can still use them.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,13 +18,13 @@ export type Kind = 'sqlite' | 'postgres'
 
 export interface TestDatabase {
   readonly name: Kind
-  /** Empty: no table at all. */
+  /** Opens a database without tables. */
   open(t: TestContext): Promise<Database>
-  /** With the engine's tables. */
+  /** Opens a database with the engine's tables. */
   openMigrated(t: TestContext): Promise<Database>
 }
 
-/** What is logged by databases under test; nothing below `fatal` is of interest. */
+/** A log that discards every line. */
 export const quietLog: Log = pino({ level: 'silent' })
 
 export const databases: readonly TestDatabase[] = (['sqlite', 'postgres'] as const).map((name) => ({
@@ -48,26 +49,26 @@ export function eachMigrated(name: string, body: Body): void {
   }
 }
 
-/** The address of an empty database nobody has used. */
+/** Creates an empty database and returns its URL. */
 export async function freshUrl(_t: TestContext, kind: Kind): Promise<string> {
   return kind === 'sqlite' ? freshFile() : freshDatabase()
 }
 
-/** An empty folder. */
+/** Creates an empty folder, removed at the end of the file. */
 export async function freshFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-test-'))
   atEnd(() => rm(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Opens an address for the length of a test. */
+/** Opens a database and closes it after the test. */
 export async function openForTest(t: TestContext, url: string): Promise<Database> {
   const db = await openDatabase(url, { log: quietLog })
   t.after(() => db.close())
   return db
 }
 
-/** Migrating takes 25 ms; copying a migrated database takes PostgreSQL ten times as long. */
+/** Migrates each database (25 ms): PostgreSQL takes ten times as long to copy a template. */
 async function openMigrated(t: TestContext, kind: Kind): Promise<Database> {
   const db = await openForTest(t, await freshUrl(t, kind))
   await migrateEngine(db, { clock: wallClock })
@@ -83,21 +84,21 @@ async function freshDatabase(): Promise<string> {
   return url
 }
 
-let own: Promise<PostgresServer> | undefined
+let ownServer: Promise<PostgresServer> | undefined
 
-/** The server of the whole run, or, where one file is run by hand, one for this process. */
+/** Returns the server of the whole run; starts one for this process if there is none. */
 async function serverUrl(): Promise<string> {
   const shared = process.env.GATEHOOK_TEST_POSTGRES
   if (shared) return shared
-  own ??= startPostgres()
-  return (await own).url
+  ownServer ??= startPostgres()
+  return (await ownServer).url
 }
 
-const endings: (() => Promise<void>)[] = []
+const cleanups: (() => Promise<void>)[] = []
 
-const atEnd = (ending: () => Promise<void>): void => void endings.push(ending)
+const atEnd = (cleanup: () => Promise<void>): void => void cleanups.push(cleanup)
 
 after(async () => {
-  for (const ending of endings.reverse()) await ending()
-  await (await own)?.stop()
+  for (const cleanup of cleanups.reverse()) await cleanup()
+  await (await ownServer)?.stop()
 })

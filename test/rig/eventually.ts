@@ -1,24 +1,22 @@
-/**
- * Waiting for what another node, process or thread does, which tells a test nothing: it is asked
- * again, with a breath between, so that the asking does not take the processor from the doing.
- */
+/** Polls for an effect of another node, process or thread that sends no signal to the test. */
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 
-const BREATH_MS = 10
+const INTERVAL_MS = 10
 
-export const breath = (): Promise<void> => setTimeout(BREATH_MS)
+/** Waits for one poll interval, 10 ms. */
+export const breath = (): Promise<void> => setTimeout(INTERVAL_MS)
 
-/** The first answer that is `wanted`; fails where none is within so many milliseconds. */
+/** Resolves with the first matching value of `read`. Fails after `withinMs` milliseconds. */
 export async function eventually<T>(
-  ask: () => Promise<T>,
-  wanted: (answer: T) => boolean,
+  read: () => Promise<T>,
+  matches: (value: T) => boolean,
   withinMs = 2_000,
 ): Promise<T> {
   const startMs = performance.now()
   for (;;) {
-    const answer = await ask()
-    if (wanted(answer)) return answer
+    const value = await read()
+    if (matches(value)) return value
     assert.ok(performance.now() - startMs < withinMs, `not within ${withinMs} ms`)
     await breath()
   }

@@ -1,10 +1,10 @@
-/** For tests of dates: a service with a frozen clock, and an operator who changes calendars. */
+/** A service with a frozen clock, and an operator that changes version calendars. */
 import type { TestContext } from 'node:test'
 import type { Service } from '../../packages/gatehook/src/resources/service.ts'
 import { type Caller, eachService, type TestApp } from './service.ts'
 
 export interface FrozenService extends TestApp {
-  /** Sets the clock, which stays frozen. */
+  /** Sets the frozen clock. */
   at(instant: string): Promise<void>
   /** `PUT /admin/versions/{v}`. */
   announce(version: string, body: object): ReturnType<Caller['put']>

@@ -1,4 +1,4 @@
-/** A real PostgreSQL for tests, without Docker: one server, a fresh database for each who asks. */
+/** A PostgreSQL server for tests, without Docker. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,31 +8,32 @@ import { join } from 'node:path'
 import pg from 'pg'
 
 export interface PostgresServer {
-  /** Of the database `postgres`, as its superuser. */
+  /** URL of the database `postgres`, for the superuser. */
   readonly url: string
-  /** Of the process whose children all others of the server are. */
+  /** Process id of the postmaster. */
   pid(): number
-  /** Ends it, as an operator does (sessions are told) or as a crash does; its data stay. */
-  halt(how: 'fast' | 'immediate'): Promise<void>
-  /** Starts it again, at the same address. */
+  /** Ends the server and retains its data. `immediate` is a crash. */
+  halt(mode: 'fast' | 'immediate'): Promise<void>
+  /** Restarts a halted server at the same address. */
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** Nothing of these databases outlives the tests, so nothing of them needs to reach the disk. */
-const FORGETFUL = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+/** These databases need no durability. */
+const NOT_DURABLE = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
 
 /**
- * Starts a server on a free port. It runs as the user `postgres` where we are root. `settings`:
- * what the server is told beside its defaults.
+ * Starts a server on a free port. It runs as the user `postgres` if this process is root.
+ *
+ * @param settings - further settings of the server: `fsync=off`
  */
-export async function startPostgres(settings = FORGETFUL): Promise<PostgresServer> {
+export async function startPostgres(settings = NOT_DURABLE): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-postgres-'))
   const port = await freePort()
   const lines: string[] = []
   const EmbeddedPostgres = await embeddedPostgres()
   const server = new EmbeddedPostgres({
-    databaseDir: folder, // made over to the user `postgres` where we are root
+    databaseDir: folder, // the library changes its owner to `postgres` if this process is root
     port,
     user: 'postgres',
     password: 'postgres',
@@ -53,28 +54,29 @@ export async function startPostgres(settings = FORGETFUL): Promise<PostgresServe
     await rm(folder, { recursive: true, force: true })
     throw new Error(`PostgreSQL did not start:\n${lines.slice(-20).join('')}`, { cause: error })
   }
-  // Its own `stop` throws the data away, and waits for ever for one that has ended.
-  const main = () => (server as unknown as { process: ChildProcess }).process
-  const ended = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
+  // The library's `stop` removes the data, and never resolves after the process has ended.
+  const postmaster = () => (server as unknown as { process: ChildProcess }).process
+  const hasEnded = ({ exitCode, signalCode }: ChildProcess) =>
+    exitCode !== null || signalCode !== null
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
-    pid: () => main().pid!,
-    async halt(how) {
-      const exit = once(main(), 'exit')
-      main().kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    pid: () => postmaster().pid!,
+    async halt(mode) {
+      const exit = once(postmaster(), 'exit')
+      postmaster().kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
       await exit
     },
     start: () => server.start(),
     async stop() {
-      if (!ended(main())) await server.stop()
+      if (!hasEnded(postmaster())) await server.stop()
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
 /**
- * The package ends the process, successfully, when nothing is left to do, and so turned a test that
- * waits for ever into one that passes. Its hooks are taken away; those for signals stay.
+ * Imports the library without its exit hooks, which end an idle process with code 0: a test that
+ * waited forever would pass. Its signal hooks remain.
  */
 async function embeddedPostgres() {
   const events = ['exit', 'beforeExit', 'message'] as unknown as 'exit'[]
@@ -96,21 +98,22 @@ async function freePort(): Promise<number> {
   return port
 }
 
-let made = 0
+let databaseCount = 0
 
-/** `CREATE DATABASE`, under a name of its own if none is given; gives its URL. */
+/** Creates a database, by default with a new name, and returns its URL. */
 export async function createDatabase(
   serverUrl: string,
-  name = `t${process.pid}_${++made}`,
+  name = `t${process.pid}_${++databaseCount}`,
 ): Promise<string> {
   await asAdmin(serverUrl, `CREATE DATABASE ${name}`)
   return withName(serverUrl, name)
 }
 
-/** Ends whoever is still connected to it, too. */
+/** Drops a database and ends its connections. */
 export const dropDatabase = (serverUrl: string, url: string): Promise<void> =>
   asAdmin(serverUrl, `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`)
 
+/** Runs a statement as the superuser. */
 export async function asAdmin(serverUrl: string, statement: string): Promise<void> {
   const client = new pg.Client(serverUrl)
   await client.connect()
@@ -121,6 +124,7 @@ export async function asAdmin(serverUrl: string, statement: string): Promise<voi
   }
 }
 
+/** Returns the URL of another database on the same server. */
 export function withName(url: string, name: string): string {
   const address = new URL(url)
   address.pathname = `/${name}`

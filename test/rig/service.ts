@@ -1,4 +1,4 @@
-/** A whole app on a fresh database, called without a socket: what most tests need. */
+/** A whole app on a fresh database. Tests send requests without a socket. */
 import { type TestContext, test } from 'node:test'
 import { api } from '../../packages/gatehook/service/service.ts'
 import { createKey } from '../../packages/gatehook/src/access/keys.ts'
@@ -11,7 +11,7 @@ import { freshUrl, type Kind, quietLog } from './databases.ts'
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+  // biome-ignore lint/suspicious/noExplicitAny: tests read the members of each response
   readonly body: any
   readonly text: string
 }
@@ -32,11 +32,11 @@ export interface Caller {
 
 export interface TestApp extends Caller {
   readonly app: App
-  /** Of its database. */
+  /** URL of its database. */
   readonly url: string
-  /** The same calls with another key, or none. */
+  /** Returns a caller with another key, or without one. */
   as(key: string | undefined): Caller
-  /** A key of the default customer unless told otherwise. */
+  /** Creates a key, by default of the default customer. */
   key(options?: {
     scopes?: readonly string[]
     mode?: 'live' | 'test'
@@ -51,11 +51,11 @@ export interface TestAppOptions {
   readonly seed?: boolean
   /** An existing database instead of a fresh one. */
   readonly url?: string
-  /** Of all but the delivery engine, which has a thread and a clock of its own. */
+  /** The clock of the app. The delivery engine has its own thread and clock. */
   readonly clock?: Clock
 }
 
-/** Calls go out with a key of every scope but `admin`, in test mode. */
+/** Opens an app. Its requests have a test key with every scope except `admin`. */
 export async function openService(
   t: TestContext,
   kind: Kind,
@@ -74,13 +74,13 @@ export async function openService(
   const seed = options.seed ?? false
   const app = await openApp({ config, service, log: quietLog, seed, ...clock })
   t.after(() => app.close())
-  // Keys of tests are no events: what a test looks for stands alone in its lists.
-  const { record: _, ...quiet } = app.administration
+  // Keys of tests record no events, so that lists contain the events of the test only.
+  const { record: _, ...silent } = app.administration
   const all = [...app.administration.scopes].filter((scope) => scope !== 'admin')
-  const key: TestApp['key'] = async (wanted = {}) => {
-    const input = { name: 'test', scopes: all, mode: 'test', ...wanted }
+  const key: TestApp['key'] = async (members = {}) => {
+    const input = { name: 'test', scopes: all, mode: 'test', ...members }
     const caller = { actor: { kind: 'test', id: 'test' } as never, customer: 'default' }
-    return (await createKey(quiet, input, caller)).key
+    return (await createKey(silent, input, caller)).key
   }
   const as = (secret: string | undefined): Caller => callerOf(app, secret)
   return { app, url, as, key, ...as(await key()) }

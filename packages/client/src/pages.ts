@@ -54,8 +54,8 @@ const valueText = (value: ParamValue | readonly ParamValue[]): string =>
       : String(value)
 
 /**
- * Returns the parameters of the next page; undefined on the last one. It reads the envelope, because
- * the service selects the style if the request does not.
+ * Returns the parameters of the next page; undefined on the last one. The envelope decides the
+ * style, because the service selects one if the request does not.
  */
 export function nextParams(
   params: ListParams,
@@ -90,6 +90,6 @@ export function nextParams(
   return undefined
 }
 
-/** Writes operators as parameter names (`amount[gte]`), so that a link's parameters replace them. */
+/** Writes operators as parameter names, so that the parameters of a link replace them. */
 const flatParams = (params: ListParams): ListParams =>
   Object.fromEntries(new URLSearchParams(queryText(params)))

@@ -168,7 +168,7 @@ function tokenService(t: TestContext) {
   return { service, refreshes, expire }
 }
 
-test('an expired token is refreshed once for all waiting requests, and reported first', async (t) => {
+test('an expired token is refreshed once for all waiting requests', async (t) => {
   const { service, refreshes } = tokenService(t)
   const { baseUrl, requests } = await service
   const reported: Tokens[] = []
@@ -183,7 +183,7 @@ test('an expired token is refreshed once for all waiting requests, and reported 
   assert.equal(refresh.headers.authorization, undefined)
 })
 
-test('a request rejected after a refresh uses the new token, without another refresh', async (t) => {
+test('a request rejected after a refresh uses the new token', async (t) => {
   const renewed = Promise.withResolvers<void>()
   const refreshes: unknown[] = []
   const { baseUrl } = await serve(t, async ({ url, headers, body }) => {

@@ -10,7 +10,7 @@ import { delayMs, isTransient, retryAfterOf } from './retry.ts'
 export interface TransportOptions {
   /** URL of the service: `https://api.example.com`. It may contain a path. */
   readonly baseUrl: string
-  /** Version of the requests, for example `v2`. Default: the version the credential is pinned to. */
+  /** Version of the requests, for example `v2`. Default: the pinned version of the credential. */
   readonly version?: string | undefined
   /** Maximum number of retries. Default 3. */
   readonly retries?: number | undefined

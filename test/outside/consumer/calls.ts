@@ -1,6 +1,6 @@
 /**
- * A consumer of all three packages: calls the service of the README with gatehook-client and
- * receives its webhook with gatehook-receiver. Prints what it saw as JSON.
+ * A consumer of three packages: calls the service of the README with gatehook-client and receives
+ * its webhook with gatehook-receiver. Prints the results as JSON.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -28,7 +28,7 @@ const receive = nodeReceiver({
 })
 const server = createServer((request, response) => {
   if (registered) receive(request, response)
-  else response.end() // the ping, signed with a secret that is not known yet
+  else response.end() // the ping, before the secret has arrived
 })
 let registered = false
 server.listen(0, '127.0.0.1')
@@ -43,11 +43,11 @@ registered = true
 const books = client.collection<Book, Pick<Book, 'title'>>('books')
 const book = await books.create({ title: 'Solaris' })
 const lent = await books.act(book.id, 'lend')
-let refused: unknown
+let rejected: unknown
 try {
   await books.act(book.id, 'lend')
 } catch (error) {
-  if (error instanceof GatehookError) refused = [error.status, error.code]
+  if (error instanceof GatehookError) rejected = [error.status, error.code]
 }
 const titles: string[] = []
 for await (const { title } of books.list({ status: 'out' })) titles.push(title)
@@ -56,7 +56,7 @@ console.log(
   JSON.stringify({
     node: process.versions.node,
     status: lent.status,
-    refused,
+    rejected,
     titles,
     event: [event.type, event.data.object.title],
   }),

@@ -1,4 +1,4 @@
-// The two small packages in Deno, Bun and the oldest Node: one list, one delivery handled once.
+// gatehook-client and gatehook-receiver in Deno, Bun and Node 20: one list, three deliveries.
 import { createClient } from 'gatehook-client'
 import { receiver, sign } from 'gatehook-receiver'
 

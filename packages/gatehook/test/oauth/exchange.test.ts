@@ -39,7 +39,7 @@ for (const { name } of databases) {
       at += 1
       const fault = failAt(place.app.db, at)
       const reply = await exchange(place, code)
-      fault.mend()
+      fault.restore()
       if (reply.status === 200) break
       assert.deepEqual([reply.status, reply.body.error], [500, 'server_error'])
       assert.equal(await sessionsIn(place), before, `statement ${at}`)

@@ -96,7 +96,7 @@ eachService(
 
     const fault = failAt(app.db, 2)
     assert.equal((await post('/api/v2/orders', order, key('broken'))).status, 500)
-    fault.mend()
+    fault.restore()
     const mended = await post('/api/v2/orders', order, key('broken'))
     assert.deepEqual([mended.status, replayed(mended)], [201, false])
   },
@@ -111,8 +111,8 @@ eachService(
     for (let nth = 1; ; nth++) {
       const fault = failAt(app.db, nth)
       const reply = await post('/api/v2/users', body, key('crash'))
-      fault.mend()
-      if (fault.seen() < nth) {
+      fault.restore()
+      if (fault.statementCount() < nth) {
         assert.deepEqual([reply.status, replayed(reply)], [201, false])
         break
       }

@@ -71,8 +71,8 @@ async function brokenAtEach(desk: Desk, act: (token: string) => Promise<unknown>
   for (let nth = 1; ; nth++) {
     const fault = failAt(desk.db, nth)
     const outcome = await act(token)
-    fault.mend()
-    if (fault.seen() < nth) return { outcome, statements: nth - 1 }
+    fault.restore()
+    if (fault.statementCount() < nth) return { outcome, statements: nth - 1 }
   }
 }
 

@@ -32,8 +32,8 @@ eachService('a failure at every statement of every change', async (service) => {
     for (let nth = 1; ; nth++) {
       const fault = failAt(app.db, nth)
       const reply = await service.send(method, path, body, keyed)
-      fault.mend()
-      if (fault.seen() < nth) {
+      fault.restore()
+      if (fault.statementCount() < nth) {
         assert.ok(reply.status < 300, `${method} ${path}: ${reply.text}`)
         assert.equal(reply.headers['idempotent-replayed'], undefined)
         assert.ok(nth > 2, `${method} ${path} took ${nth - 1} statements`)

@@ -213,7 +213,7 @@ eachService(
       const headers = { 'idempotency-key': `broken-${nth}` }
       const fault = failAt(app.db, nth)
       const reply = await register({ post }, hook, {}, headers)
-      fault.mend()
+      fault.restore()
       if (reply.status === 201) {
         assert.ok(nth > 5, 'faults were met')
         break
