@@ -5,7 +5,7 @@
 import type { Clock } from './clock.ts'
 import { Failure } from './failure.ts'
 
-/** Bodies of one key that may wait for its slot; further ones are refused with 503. */
+/** Bodies of one key that may wait for its slots; further ones are refused with 503. */
 const WAITING_PER_KEY_MAX = 64
 /** A body that waited longer is refused with 503 when its turn comes. */
 const WAIT_MAX_MS = 10_000
@@ -13,7 +13,11 @@ const WAIT_MAX_MS = 10_000
 const DUE_KEYS_KEPT = 1_000
 
 export type TurnKey = number | string
-export type TakeTurn = <T>(key: TurnKey, body: () => Promise<T>) => Promise<T>
+export interface TakeTurn {
+  <T>(key: TurnKey, body: () => Promise<T>): Promise<T>
+  /** Throws `overloaded` where a body of this key would be refused. */
+  refuseIfFull(key: TurnKey): void
+}
 
 /** The part of the time in which a key's bodies run. */
 export interface Share {
@@ -37,67 +41,95 @@ const overloaded = (afterMs: number): Failure =>
     headers: { 'retry-after': String(Math.max(1, Math.ceil(afterMs / 1000))) },
   })
 
+interface KeyState {
+  readonly waiting: WaitingBody[]
+  running: number
+  /** Whether it is in the list of ready keys, or rests until it enters it. */
+  isReady: boolean
+}
+
+export interface TurnOptions {
+  /** Bodies of one key that run at once. Default 1. */
+  readonly perKey?: number
+  /** Bodies of one key that wait at most. Default 64. */
+  readonly waitingPerKey?: number
+  readonly share?: Share
+}
+
 /** Returns a function that runs `body` in one of `slots` slots when it is the turn of `key`. */
-export function createTurns(slots: number, share?: Share): TakeTurn {
+export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn {
+  const { perKey = 1, waitingPerKey = WAITING_PER_KEY_MAX, share } = options
   let free = slots
-  const queues = new Map<TurnKey, WaitingBody[]>()
-  /** Keys whose first waiting body may start, in the order of their turns. */
+  const states = new Map<TurnKey, KeyState>()
+  /** Keys of which a body may start, in the order of their turns. */
   const ready: TurnKey[] = []
   const rests = share ? createRests(share) : undefined
   const now = () => share?.clock.elapsedMs() ?? 0
 
   const startNext = () => {
     while (free > 0 && ready.length > 0) {
+      const key = ready.shift()!
+      const state = states.get(key)!
       free -= 1
-      queues.get(ready.shift()!)!.shift()!.start()
+      state.running += 1
+      state.isReady = false
+      state.waiting.shift()!.start()
+      enter(key, state)
     }
   }
-  const enter = (key: TurnKey) => {
-    ready.push(key)
-    startNext()
-  }
-  const enterWhenRested = (key: TurnKey) => {
+  /** Makes the key ready when it has rested; removes it when it has no bodies. */
+  const enter = (key: TurnKey, state: KeyState) => {
+    const { waiting, running, isReady } = state
+    if (waiting.length === 0) {
+      if (running === 0) states.delete(key)
+      return
+    }
+    if (isReady || running >= perKey) return
+    state.isReady = true
     const restMs = rests?.restMs(key) ?? 0
-    if (restMs <= 0) enter(key)
-    else share!.after(restMs, () => wake(key))
+    if (restMs <= 0) ready.push(key)
+    else share!.after(restMs, () => wake(key, state))
   }
-  const wake = (key: TurnKey) => {
-    const queue = queues.get(key)!
-    while (queue.length > 0 && now() - queue[0]!.sinceMs > WAIT_MAX_MS) {
-      queue.shift()!.refuse(overloaded(0))
+  const wake = (key: TurnKey, state: KeyState) => {
+    const { waiting } = state
+    while (waiting.length > 0 && now() - waiting[0]!.sinceMs > WAIT_MAX_MS) {
+      waiting.shift()!.refuse(overloaded(0))
     }
-    if (queue.length > 0) enter(key)
-    else queues.delete(key)
-  }
-  const finish = (key: TurnKey) => {
-    free += 1
-    if (queues.get(key)!.length > 0) enterWhenRested(key)
-    else queues.delete(key)
+    state.isReady = waiting.length > 0
+    if (state.isReady) ready.push(key)
+    else enter(key, state)
     startNext()
+  }
+  const finish = (key: TurnKey, state: KeyState) => {
+    free += 1
+    state.running -= 1
+    enter(key, state)
+    startNext()
+  }
+  const refuseIfFull = (key: TurnKey) => {
+    const restMs = rests?.restMs(key) ?? 0
+    const isFull = states.get(key)?.waiting.length === waitingPerKey
+    if (isFull || restMs > WAIT_MAX_MS) throw overloaded(restMs)
   }
 
-  return async (key, body) => {
-    const queue = queues.get(key)
-    const restMs = rests?.restMs(key) ?? 0
-    if ((queue && queue.length >= WAITING_PER_KEY_MAX) || restMs > WAIT_MAX_MS) {
-      throw overloaded(restMs)
-    }
+  const take = async <T>(key: TurnKey, body: () => Promise<T>): Promise<T> => {
+    refuseIfFull(key)
+    let state = states.get(key)
+    if (!state) states.set(key, (state = { waiting: [], running: 0, isReady: false }))
     const { promise, resolve: start, reject: refuse } = Promise.withResolvers<void>()
-    const waiting: WaitingBody = { sinceMs: now(), start, refuse }
-    if (queue) queue.push(waiting)
-    else {
-      queues.set(key, [waiting])
-      enterWhenRested(key)
-    }
+    state.waiting.push({ sinceMs: now(), start, refuse })
+    enter(key, state)
+    startNext()
     await promise
     const startMs = now()
     try {
       return await body()
     } finally {
       rests?.add(key, startMs)
-      finish(key)
+      finish(key, state)
     }
   }
+  return Object.assign(take, { refuseIfFull })
 }
 
 /** How long each key has to rest. */

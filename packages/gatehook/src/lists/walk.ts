@@ -165,7 +165,7 @@ async function bounded<T>(
   const { db, customer, collection, reach, request } = task
   const { beside, most } = task.bounds ?? { beside: BESIDE_OTHERS, most: AT_MOST }
   try {
-    return await db.snapshot((reader) => read(reader, beside), options)
+    return await db.snapshot((reader) => read(reader, beside), { ...options, customer })
   } catch (error) {
     if (!(error instanceof BeyondBounds)) throw error
   }

@@ -94,11 +94,12 @@ export interface Database extends Reader {
   /**
    * Several reads of one moment, that of the first. As in `write`, nothing but statements of
    * `reader` may be awaited inside: the database itself throws there. `ordered`: statements say by
-   * their order which index they read, and PostgreSQL's planner takes no other.
+   * their order which index they read, and PostgreSQL's planner takes no other. `customer`: its
+   * snapshots leave connections to others, and are refused with 503 while many of its walks wait.
    */
   snapshot<T>(
     read: (reader: Reader) => Promise<T>,
-    options?: { readonly ordered?: boolean },
+    options?: { readonly ordered?: boolean; readonly customer?: number },
   ): Promise<T>
   /**
    * A snapshot for reads that may take long. It delays no other read: SQLite runs it on a thread of

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { wallClock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
-import { createTurns, type Share } from '../kernel/turns.ts'
+import { createTurns, type Share, type TurnOptions } from '../kernel/turns.ts'
 import type { Column, Database, Dialect, Reader, Row, Statement, Tx, Value } from './database.ts'
 import { isLost, isStalePlan, isTimeout, mayRunAgain, translate } from './postgres-errors.ts'
 import { openSessions, type Session, type Sessions, type Shape } from './postgres-session.ts'
@@ -136,7 +136,8 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
   const late = deps.syncAfterMs !== undefined
   const sessions = await openSessions(url, { ...deps, late })
   const guard = transactionGuard()
-  const turns = createTurns(WALKS_MAX, walkShare)
+  const walkTurns = createTurns(WALKS_MAX, { share: walkShare })
+  const listTurns = createTurns(LIST_SNAPSHOTS_MAX, listsPerCustomer)
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
   const refuse = (what: string) => {
@@ -170,11 +171,15 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
     write,
     async snapshot(body, options) {
       refuse('snapshot')
-      return begin(options?.ordered ? ORDERED : READ_ONLY, body)
+      const { ordered, customer } = options ?? {}
+      const take = () => begin(ordered ? ORDERED : READ_ONLY, body)
+      if (customer === undefined) return take()
+      walkTurns.refuseIfFull(customer)
+      return listTurns(customer, take)
     },
     async walk(customer, body) {
       refuse('walk')
-      return turns(customer, () => begin(WALK, body)).catch((error) => {
+      return walkTurns(customer, () => begin(WALK, body)).catch((error) => {
         throw isTimeout(error) ? new Failure('query_too_expensive') : error
       })
     },
@@ -206,6 +211,9 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
 
 const READ_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
 const READ_ONLY = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
+/** Snapshots for lists that run at once, of all customers and of one; writes have the rest. */
+const LIST_SNAPSHOTS_MAX = 6
+const listsPerCustomer: TurnOptions = { perKey: 3, waitingPerKey: 1_000 }
 /** Long reads that run at once; they leave most of the pool to writes. */
 const WALKS_MAX = 3
 /**

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { asAdmin, withName } from '../../../../test/rig/postgres.ts'
-import type { Database } from '../../src/storage/database.ts'
+import type { Database, Reader } from '../../src/storage/database.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { sql } from '../../src/storage/sql.ts'
 
@@ -134,4 +134,41 @@ test('a number too large for the column is refused as the caller’s', async (t)
   const db = await withTable(await postgres.open(t))
   const huge = db.write((tx) => tx.run(sql`UPDATE t SET n = ${1e300}`))
   await assert.rejects(huge, { code: 'invalid_request' })
+})
+
+test('lists of one customer leave connections to other customers and to writes', async (t) => {
+  const db = await withTable(await postgres.open(t))
+  const read = (reader: Reader) => reader.get(sql`SELECT n FROM t WHERE id = 1`)
+  let started = 0
+  const all = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const held = Array.from({ length: 20 }, () =>
+    db.snapshot(
+      async (reader) => {
+        await read(reader)
+        if (++started === 3) all.resolve()
+        await gate.promise
+      },
+      { customer: 1 },
+    ),
+  )
+  await all.promise
+  assert.equal((await db.snapshot(read, { customer: 2 }))!.n, 0)
+  await db.write((tx) => tx.run(sql`UPDATE t SET n = 1 WHERE id = 1`))
+  assert.equal(started, 3)
+  gate.resolve()
+  await Promise.all(held)
+  assert.equal(started, 20)
+})
+
+test('while many walks of a customer wait, its lists are refused before they begin', async (t) => {
+  const db = await withTable(await postgres.open(t))
+  const read = (reader: Reader) => reader.get(sql`SELECT n FROM t WHERE id = 1`)
+  const gate = Promise.withResolvers<void>()
+  const walks = Array.from({ length: 65 }, () => db.walk(1, () => gate.promise))
+  await assert.rejects(db.snapshot(read, { customer: 1 }), /expensive requests/)
+  assert.equal((await db.snapshot(read, { customer: 2 }))!.n, 0)
+  gate.resolve()
+  await Promise.all(walks)
+  assert.equal((await db.snapshot(read, { customer: 1 }))!.n, 0)
 })

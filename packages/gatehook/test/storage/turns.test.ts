@@ -36,6 +36,33 @@ test('one body of a customer runs at a time, and customers take turns', async ()
   assert.deepEqual(started, ['a1', 'b1', 'c1', 'a2', 'a3'])
 })
 
+test('as many bodies of a customer run at once as it may have, and others start', async () => {
+  const turns = createTurns(3, { perKey: 2 })
+  const started: string[] = []
+  const ends = new Map<string, () => void>()
+  const body = (name: string) => () => {
+    started.push(name)
+    return new Promise<void>((resolve) => void ends.set(name, resolve))
+  }
+  const all = ['a1', 'a2', 'a3', 'a4'].map((name) => turns(1, body(name)))
+  all.push(turns(2, body('b1')), turns(2, body('b2')))
+  await Promise.resolve()
+  assert.deepEqual(started, ['a1', 'a2', 'b1'])
+  ends.get('b1')!()
+  await all[4]
+  await Promise.resolve()
+  assert.deepEqual(started, ['a1', 'a2', 'b1', 'b2'])
+  ends.get('a1')!()
+  await all[0]
+  await Promise.resolve()
+  assert.deepEqual(started, ['a1', 'a2', 'b1', 'b2', 'a3'])
+  for (const name of ['b2', 'a2', 'a3']) ends.get(name)!()
+  await all[2]
+  await Promise.resolve()
+  ends.get('a4')!()
+  await Promise.all(all)
+})
+
 test('a body that fails frees its slot', async () => {
   const turns = createTurns(1)
   await assert.rejects(
@@ -67,8 +94,10 @@ function restingTurns() {
   const time = { ms: 0 }
   const wakes: { atMs: number; wake: () => void }[] = []
   const turns = createTurns(2, {
-    ...{ part: 0.1, burstMs: 100, clock: { elapsedMs: () => time.ms } },
-    after: (ms, wake) => void wakes.push({ atMs: time.ms + ms, wake }),
+    share: {
+      ...{ part: 0.1, burstMs: 100, clock: { elapsedMs: () => time.ms } },
+      after: (ms, wake) => void wakes.push({ atMs: time.ms + ms, wake }),
+    },
   })
   const work = (key: string, ms: number) =>
     turns(key, async () => {
