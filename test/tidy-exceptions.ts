@@ -20,7 +20,6 @@ export const NOT_PLAIN: readonly string[] = [
   'bench/',
   'docs/reference/configuration.md',
   'docs/reference/declaration.md',
-  'docs/reference/errors.md',
   'packages/gatehook/service/',
   'packages/gatehook/src/access/',
   'packages/gatehook/src/app.ts',
