@@ -71,12 +71,10 @@ export const NOT_PLAIN: readonly string[] = [
 export const REPEATED_TYPES: readonly string[] = [
   'AnyRow',
   'Checks',
-  'Found',
   'Head',
   'Kind',
   'Limits',
   'Operation',
-  'Page',
   'Pending',
   'Plan',
   'Prepared',

@@ -154,6 +154,6 @@ for (const javaScriptEnabled of [true, false]) {
     await page.goto(link())
     assert.equal(await signIn(page, await stage.makeThrottled()), 429)
     const alert = await page.getByRole('alert').textContent()
-    assert.match(alert!, /^Too many failed attempts\. Try again in [45] minutes\.$/)
+    assert.match(alert!, /^Too many failed attempts\. Sign in again in [45] minutes\.$/)
   })
 }

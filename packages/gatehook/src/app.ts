@@ -46,9 +46,9 @@ import { createPerform } from './idempotency/perform.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
 import { createLister } from './lists/list.ts'
-import { knownClients } from './oauth/known-clients.ts'
-import { pageProblem } from './oauth/pages.ts'
-import { createOauth, type Oauth } from './oauth/room.ts'
+import { createOauth, type Oauth } from './oauth/api.ts'
+import { createClientCache } from './oauth/client-cache.ts'
+import { renderFailurePage } from './oauth/pages.ts'
 import { createPipeline } from './pipeline.ts'
 import { createQuota } from './quota/steps.ts'
 import { customEndpoints } from './resources/custom.ts'
@@ -213,7 +213,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
 
   const wake = late.wakeDeliveries
   const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
-  const clients = knownClients({ db, clock })
+  const clients = createClientCache({ db, clock })
   const { findPerson } = late
   const issuer = assembleTokens(foundation, { record, list, clients, findPerson })
   const tokens = withMakerReview(issuer, makers)
@@ -353,7 +353,7 @@ function composeServer(
     egress,
     tls: tlsOf(config),
     vendor: prepared.service.vendor,
-    errorShapes: { oauth: oauthProblem, page: pageProblem },
+    errorShapes: { oauth: oauthProblem, page: renderFailurePage },
   })
 }
 

@@ -3,9 +3,9 @@ import { parseRequestRates } from '../access/customers.ts'
 import { findCustomer } from '../access/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Lister } from '../lists/list.ts'
-import { endSignIns } from '../oauth/browser.ts'
-import type { KnownClients } from '../oauth/known-clients.ts'
-import { clientFacts, clientPermissions } from '../oauth/room.ts'
+import { findClientPermissions, findTokenClient } from '../oauth/api.ts'
+import type { ClientCache } from '../oauth/client-cache.ts'
+import { deleteSignInSessions } from '../oauth/sign-in-session.ts'
 import type { Database } from '../storage/database.ts'
 import type { TokenCustomer, Tokens } from '../tokens/api.ts'
 import { createTokens } from '../tokens/tokens.ts'
@@ -15,7 +15,7 @@ import type { LateCalls } from './late-calls.ts'
 export interface TokenAssembly {
   readonly record: RecordEvent
   readonly list: Lister
-  readonly clients: KnownClients
+  readonly clients: ClientCache
   readonly findPerson: LateCalls['findPerson']
 }
 
@@ -32,11 +32,11 @@ export function assembleTokens(
     log,
     record,
     list,
-    endSignIns,
+    endSignIns: deleteSignInSessions,
     lookup: {
       findPerson,
-      findClient: clientFacts(clients, clock),
-      findClientPermissions: (id) => clientPermissions(db, id),
+      findClient: (id, reader) => findTokenClient(clients, clock, id, reader),
+      findClientPermissions: (id) => findClientPermissions(db, id),
       findCustomer: (id) => findTokenCustomer(db, id),
     },
     lifetimes: {

@@ -1,5 +1,5 @@
 /** `gatehook clients …`: OAuth clients (§5.5, §13). */
-import type { NewClient } from '../oauth/clients.ts'
+import type { ClientWithSecret } from '../oauth/client-administration.ts'
 import { administration, declaredScopes } from './api.ts'
 import {
   filterOf,
@@ -14,7 +14,7 @@ import { UsageError } from './errors.ts'
 import { BEFORE_FIRST_START } from './installation.ts'
 import { bold, dim } from './output.ts'
 
-const secretText = (verb: string, { client_id, client_secret, name, mode }: NewClient) =>
+const secretText = (verb: string, { client_id, client_secret, name, mode }: ClientWithSecret) =>
   `${verb} ${bold(client_id)} (${name}, ${mode}). ${
     client_secret === undefined
       ? 'It is public: it has no secret.\n'
@@ -76,7 +76,7 @@ export const clients: CommandFamily = {
       act({ options: { name, redirectUri, scope, grantType, customer, mode, ...more } }) {
         if (!name) throw new UsageError('Give the client a name: --name "My app"')
         const scopes = words(scope)
-        return async (api): Promise<NewClient> => {
+        return async (api): Promise<ClientWithSecret> => {
           requireScopes(scopes, declaredScopes(api), 'client', '--scope')
           return api.request('POST', '/admin/clients', {
             name,
@@ -114,7 +114,7 @@ export const clients: CommandFamily = {
       act(input) {
         const body = { overlap_seconds: overlapOf(input) }
         const path = `${pathOf(input.args[0])}/rotate-secret`
-        return (api): Promise<NewClient> => api.request('POST', path, body)
+        return (api): Promise<ClientWithSecret> => api.request('POST', path, body)
       },
       describe: (client) => secretText('Rotated', client),
     }),

@@ -1,90 +1,92 @@
 /**
- * Which client is calling, and whether it proved it (RFC 6749 §2.3): by Basic, in the body, or, for
- * a public client, by its name alone. Exactly one way.
+ * Authenticates OAuth clients by exactly one method: Basic, the body, or the client id alone for a
+ * public client (RFC 6749 §2.3, §3.2.1).
  */
 import { BASIC_CHALLENGE, parseAuthorization, parseClientBasic } from '../http/authorization.ts'
 import type { Call } from '../http/call.ts'
 import { headerLines } from '../http/header.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { type Client, holdsSecret } from './client.ts'
-import type { Parameters } from './form.ts'
-import type { Guesses } from './guesses.ts'
-import type { KnownClients } from './known-clients.ts'
-import { Refusal } from './refusal.ts'
+import { type OauthClient, verifyClientSecret } from './client.ts'
+import type { ClientCache } from './client-cache.ts'
+import { OauthError } from './oauth-error.ts'
+import type { OauthParameters } from './parameters.ts'
+import type { SecretThrottle } from './secret-throttle.ts'
 
 export const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_post', 'none'] as const
 
 const CHALLENGE = { 'www-authenticate': BASIC_CHALLENGE }
 
-/** What a request says of its client. */
 export interface ClientCredential {
   readonly id: string
-  /** Undefined where only the name was sent. */
+  /** Undefined if the request contains the client id only. */
   readonly secret: string | undefined
-  readonly byBasic: boolean
+  readonly isBasic: boolean
 }
 
 /**
- * Throws `invalid_request` for two ways at once and for none, `invalid_client` for a header that is
- * no Basic credential. Pure.
+ * Reads the client credential of a request. Throws `invalid_request` for two methods at once, and
+ * `invalid_client` for none or for a malformed header. Pure.
  */
-export function clientCredential(
+export function readClientCredential(
   rawHeaders: readonly string[],
-  parameters: Parameters,
+  parameters: OauthParameters,
 ): ClientCredential {
-  const sent = headerLines(rawHeaders, 'authorization')
+  const lines = headerLines(rawHeaders, 'authorization')
   const id = parameters.get('client_id')
   const secret = parameters.get('client_secret')
-  if (sent.length > 1) throw new Refusal('invalid_request', 'Authorization stands twice.')
-  if (sent[0] === undefined) {
-    if (id === undefined) throw new Refusal('invalid_client', 'No client was named.')
-    return { id, secret, byBasic: false }
+  if (lines.length > 1) throw new OauthError('invalid_request', 'Authorization is repeated.')
+  if (lines[0] === undefined) {
+    if (id === undefined) throw new OauthError('invalid_client', 'The request names no client.')
+    return { id, secret, isBasic: false }
   }
   if (secret !== undefined) {
-    throw new Refusal('invalid_request', 'The client proves itself in the header or in the body.')
+    throw new OauthError('invalid_request', 'Authenticate by header or body, not by both.')
   }
-  const { scheme, value } = parseAuthorization(sent[0])
+  const { scheme, value } = parseAuthorization(lines[0])
   const pair = scheme === 'basic' ? parseClientBasic(value) : undefined
-  if (!pair) throw new Refusal('invalid_client', 'This is no Basic credential.', CHALLENGE)
-  if (id !== undefined && id !== pair.username) {
-    throw new Refusal('invalid_request', 'Header and body name different clients.')
+  if (!pair) {
+    throw new OauthError('invalid_client', 'Authorization is not a Basic credential.', CHALLENGE)
   }
-  return { id: pair.username, secret: pair.password, byBasic: true }
+  if (id !== undefined && id !== pair.username) {
+    throw new OauthError('invalid_request', 'Header and body name different clients.')
+  }
+  return { id: pair.username, secret: pair.password, isBasic: true }
 }
 
-/** Gives the client of a call, proved as far as it can be. */
-export type AuthenticateClient = (call: Call, parameters: Parameters) => Promise<Client>
+/** Returns the client of a request. A public client has not proved its identity. */
+export type AuthenticateClient = (call: Call, parameters: OauthParameters) => Promise<OauthClient>
 
 export interface ClientAuthenticationDeps {
-  readonly clients: KnownClients
-  readonly guesses: Guesses
+  readonly clients: ClientCache
+  readonly throttle: SecretThrottle
   readonly clock: Pick<Clock, 'now'>
 }
 
 /**
- * Throws `invalid_client`, one and the same for an unknown client, a wrong secret, none where one
- * is needed, and one where none can be; `rate_limited` after many of these; `unauthorized_client`
- * where the client's customer is suspended.
+ * Creates the function that authenticates clients. It throws the same `invalid_client` for an
+ * unknown client and for a wrong, missing or superfluous secret, so that it reveals no client ids.
+ * It throws 429 `rate_limited` after many of these, and `unauthorized_client` if the client's
+ * customer is suspended.
  */
-export function clientAuthentication(deps: ClientAuthenticationDeps): AuthenticateClient {
-  const { clients, guesses, clock } = deps
+export function createClientAuthentication(deps: ClientAuthenticationDeps): AuthenticateClient {
+  const { clients, throttle, clock } = deps
   return async (call, parameters) => {
-    const { id, secret, byBasic } = clientCredential(call.rawHeaders, parameters)
-    guesses.refuse(id, call.address)
+    const { id, secret, isBasic } = readClientCredential(call.rawHeaders, parameters)
+    throttle.check(id, call.address)
     const client = await clients.find(id)
-    const proved =
+    const isAuthenticated =
       client !== undefined &&
       (client.isPublic
         ? secret === undefined
-        : secret !== undefined && holdsSecret(client, secret, clock.now()))
-    if (!proved) {
-      guesses.failed(id, call.address)
-      const headers = byBasic ? CHALLENGE : {}
-      throw new Refusal('invalid_client', 'The client did not prove itself.', headers)
+        : secret !== undefined && verifyClientSecret(client, secret, clock.now()))
+    if (!isAuthenticated) {
+      throttle.recordFailure(id, call.address)
+      const headers = isBasic ? CHALLENGE : {}
+      throw new OauthError('invalid_client', 'Client authentication failed.', headers)
     }
     const { customer, mode } = client
     call.identified = { kind: 'client', subject: client.id, clientId: client.id, customer, mode }
-    if (client.suspended) throw new Refusal('unauthorized_client', 'This account is suspended.')
+    if (client.suspended) throw new OauthError('unauthorized_client', 'This account is suspended.')
     return client
   }
 }

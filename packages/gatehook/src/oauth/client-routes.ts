@@ -1,43 +1,44 @@
-/** `/admin/clients` (§13): the acts of `clients.ts` as paths. */
+/** `/admin/clients` (§13): the operations of `client-administration.ts` over HTTP. */
 import { type AdminDeps, adminOperations, secretResponse } from '../access/admin-operations.ts'
 import { noContent, type Route, route } from '../http/call.ts'
-import { clientRows } from './client-collection.ts'
 import {
   type ClientAdministration,
+  clientTable,
   createClient,
   deleteClient,
-  patchClient,
   rotateSecret,
-} from './clients.ts'
+  updateClient,
+} from './client-administration.ts'
 
-export function clientRoutes(admin: ClientAdministration, deps: AdminDeps): Route[] {
-  const { list, change, row } = adminOperations(admin, deps)
-  const client = row((from, { params }) => clientRows.read(from, params.client_id!))
+export function clientRoutes(administration: ClientAdministration, deps: AdminDeps): Route[] {
+  const { list, change, row } = adminOperations(administration, deps)
+  const client = row((from, { params }) => clientTable.read(from, params.client_id!))
   return [
     route('/admin/clients', {
-      GET: list(clientRows),
+      GET: list(clientTable),
       POST: change(
         'required',
-        (within, { body }, by) => createClient(within, body, by),
-        (made) => secretResponse(201, made, { location: `/admin/clients/${made.client_id}` }),
+        (admin, { body }, caller) => createClient(admin, body, caller),
+        (created) =>
+          secretResponse(201, created, { location: `/admin/clients/${created.client_id}` }),
       ),
     }),
     route('/admin/clients/:client_id', {
       GET: client.read,
-      PATCH: client.change('required', (within, { params, body }, by) =>
-        patchClient(within, params.client_id!, body, by),
+      PATCH: client.change('required', (admin, { params, body }, caller) =>
+        updateClient(admin, params.client_id!, body, caller),
       ),
       DELETE: client.change(
         'none',
-        (within, { params }, by) => deleteClient(within, params.client_id!, by),
+        (admin, { params }, caller) => deleteClient(admin, params.client_id!, caller),
         noContent,
       ),
     }),
     route('/admin/clients/:client_id/rotate-secret', {
       POST: client.change(
         'optional',
-        (within, { params, body }, by) => rotateSecret(within, params.client_id!, body, by),
-        (rotated) => secretResponse(200, rotated),
+        (admin, { params, body }, caller) => rotateSecret(admin, params.client_id!, body, caller),
+        (client) => secretResponse(200, client),
       ),
     }),
   ]

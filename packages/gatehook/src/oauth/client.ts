@@ -1,4 +1,4 @@
-/** A client as this room works with it, and what a client may be. Pure; rows are in the stores. */
+/** An OAuth client, and the verification of its secrets. Pure; its rows are `client-store.ts`. */
 import { timingSafeEqual } from 'node:crypto'
 import type { Mode, Scope } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
@@ -6,10 +6,10 @@ import { sha256 } from '../kernel/secret.ts'
 export const GRANT_TYPES = ['authorization_code', 'client_credentials', 'refresh_token'] as const
 export type GrantType = (typeof GRANT_TYPES)[number]
 
-/** A client nobody can tell apart from a copy of it gets no token of its own (RFC 6749 §4.4). */
+/** A public client cannot authenticate, so it has no client credentials (RFC 6749 §4.4). */
 export const PUBLIC_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
 
-export interface Client {
+export interface OauthClient {
   readonly id: string
   readonly scope: Scope
   readonly customer: string
@@ -18,27 +18,35 @@ export interface Client {
   readonly redirectUris: readonly string[]
   readonly scopes: readonly string[]
   readonly grantTypes: readonly GrantType[]
-  /** It has no secret: an app in a browser or on a person's machine. */
+  /** It has no secret: an app in a browser or on a person's device (RFC 6749 §2.1). */
   readonly isPublic: boolean
   readonly requireAuthOnRefresh: boolean
-  readonly secrets: readonly Secret[]
-  /** Its customer is suspended (§13). */
+  readonly secrets: readonly ClientSecret[]
+  /** Whether its customer is suspended (§13). */
   readonly suspended: boolean
 }
 
-export interface Secret {
+export interface ClientSecret {
+  /** SHA-256 of the secret. */
   readonly hash: Uint8Array
   /** Epoch milliseconds; Infinity for the newest. */
   readonly expiresAt: number
 }
 
-/** Whether `secret` is one of the live ones. All are compared, so that time says nothing. */
-export function holdsSecret({ secrets }: Client, secret: string, nowMs: number): boolean {
-  const sent = sha256(secret)
-  let held = false
+/**
+ * Returns whether `secret` is one of the client's unexpired secrets. It compares with all of them,
+ * in constant time.
+ */
+export function verifyClientSecret(
+  { secrets }: OauthClient,
+  secret: string,
+  nowMs: number,
+): boolean {
+  const sentHash = sha256(secret)
+  let isValid = false
   for (const { hash, expiresAt } of secrets) {
-    const same = timingSafeEqual(hash, sent)
-    held ||= same && expiresAt > nowMs
+    const isEqual = timingSafeEqual(hash, sentHash)
+    isValid ||= isEqual && expiresAt > nowMs
   }
-  return held
+  return isValid
 }

@@ -1,4 +1,4 @@
-/** `/auth/consents` (§4.5): what a person let applications do, and taking it back. */
+/** `/auth/consents` (§4.5): lists and revokes the consents of a person. */
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { noContent, type Route, route } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -7,8 +7,8 @@ import { cellView } from '../lists/encode.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
-import { dropCodes } from './codes.ts'
-import { dropConsent } from './consent-store.ts'
+import { deleteCodes } from './authorization-codes.ts'
+import { deleteConsent } from './consent-store.ts'
 
 const consentCollection: Collection = {
   name: 'consents',
@@ -32,7 +32,7 @@ const consentCollection: Collection = {
   ],
 }
 
-/** In the table `scope` is whose row it is; callers know the word for what may be done. */
+/** The member `scope` holds the column `scopes`; the column `scope` is customer and mode. */
 const consentView: View = cellView(
   consentCollection.columns.map((column) =>
     column.name === 'scopes' ? { ...column, name: 'scope' } : column,
@@ -62,15 +62,14 @@ export function consentRoutes(deps: ConsentDeps): Route[] {
         async handle(call) {
           const { scope, subject } = call.principal!
           const clientId = call.params.client_id!
-          const of = { scope, owner: Number(subject), clientId }
           await db.write(async (tx) => {
-            // Codes first: one that is being exchanged has its session before sessions end.
-            await dropCodes(tx, scope, subject, clientId)
-            const known = await dropConsent(tx, of)
-            const ended = await tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
-            if (known === 0 && ended === 0) throw new Failure('not_found')
-            const act = { actor: actorOf(call), action: 'consent.revoke', target: clientId }
-            await recordAudit(tx, { ...act, detail: { sessions: ended } }, deps)
+            // Codes first: a concurrent exchange has then either failed or stored its session.
+            await deleteCodes(tx, scope, subject, clientId)
+            const consents = await deleteConsent(tx, { scope, owner: Number(subject), clientId })
+            const sessions = await tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
+            if (consents === 0 && sessions === 0) throw new Failure('not_found')
+            const entry = { actor: actorOf(call), action: 'consent.revoke', target: clientId }
+            await recordAudit(tx, { ...entry, detail: { sessions } }, deps)
           })
           return noContent()
         },

@@ -1,11 +1,11 @@
 /**
- * HTML as text with what was put into it escaped, and what every page is sent with: never framed,
- * no script, nothing loaded, kept by nobody. Pure. Which pages there are is `pages.ts`.
+ * Renders HTML with escaped values, and the response of a page: no scripts, no frames, no external
+ * resources, `Cache-Control: no-store`. Pure. The pages are `pages.ts`.
  */
 import { createHash } from 'node:crypto'
 import type { Answer } from '../http/call.ts'
 
-/** Text that is HTML already. */
+/** Text that is valid HTML. */
 export interface Html {
   readonly html: string
 }
@@ -18,33 +18,34 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign]!)
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => ENTITIES[character]!)
 
-type Part = string | number | Html | false | undefined | readonly Html[]
+type HtmlValue = string | number | Html | false | undefined | readonly Html[]
 
-const shown = (part: Part): string => {
-  if (part === undefined || part === false) return ''
-  if (typeof part === 'string' || typeof part === 'number') return escaped(String(part))
-  return 'html' in part ? part.html : part.map((one) => one.html).join('')
+const render = (value: HtmlValue): string => {
+  if (value === undefined || value === false) return ''
+  if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value))
+  return 'html' in value ? value.html : value.map((item) => item.html).join('')
 }
 
-/** A template whose values are escaped, unless they are HTML. */
-export const html = (texts: TemplateStringsArray, ...parts: readonly Part[]): Html => ({
-  html: texts.map((text, at) => (at === 0 ? text : shown(parts[at - 1]) + text)).join(''),
+/** Template tag that escapes strings and numbers, and inserts `Html` as it is. */
+export const html = (texts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html => ({
+  html: texts.map((text, at) => (at === 0 ? text : render(values[at - 1]) + text)).join(''),
 })
 
-export interface Page {
+export interface HtmlPage {
   readonly title: string
   readonly body: Html
   readonly status?: number
-  /** Where its forms may lead beside ourselves: CSP judges redirects after a form, too. */
+  /** A CSP source for redirects of its forms to another origin. */
   readonly formAction?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly cookie?: string | undefined
 }
 
-/** One stylesheet, inline, named by its hash: no other style is applied. */
-export function pageMaker(css: string): (page: Page) => Answer {
+/** Creates a renderer with one inline stylesheet, which the CSP allows by its hash. */
+export function createPageRenderer(css: string): (page: HtmlPage) => Answer {
   const hash = createHash('sha256').update(css).digest('base64')
   return ({ title, body, status = 200, formAction, headers, cookie }) => {
     const policy = [
@@ -83,7 +84,7 @@ ${body}
   }
 }
 
-/** Of redirects as well: the address of a page holds what the next should not be told. */
+/** Redirects have them too: the URL of a page must not reach the next site as a referrer. */
 export const PAGE_HEADERS = {
   'cache-control': 'no-store',
   pragma: 'no-cache',

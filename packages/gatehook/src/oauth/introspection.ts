@@ -1,183 +1,181 @@
 /**
- * `POST /oauth/introspect` (RFC 7662) and `POST /oauth/revoke` (RFC 7009): what a token is, and its
- * end. A token that is not the caller's business looks like one that never was.
+ * `POST /oauth/introspect` (RFC 7662) and `POST /oauth/revoke` (RFC 7009). A token that the caller
+ * may not see is reported like a token that does not exist.
  */
 import { ADMIN_SCOPE } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { type Actor, type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { parseAuthorization } from '../http/authorization.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
-import { type Mode, modeOf, type Principal } from '../kernel/principal.ts'
+import { type Mode, modeOf } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
 import type { AccessTokenClaims, RefreshTokenInfo, Tokens } from '../tokens/api.ts'
-import type { Client } from './client.ts'
 import type { AuthenticateClient } from './client-authentication.ts'
-import { needed, type Parameters } from './form.ts'
-import { NO_STORE, Refusal } from './refusal.ts'
+import { NO_STORE, OauthError } from './oauth-error.ts'
+import { type OauthParameters, requireParameter } from './parameters.ts'
 
-/** Whoever has it may ask about every token of its customer and mode (§5.4). */
+/** Allows introspection of all tokens of the caller's customer and mode (§5.4). */
 const INTROSPECT_SCOPE = 'tokens:introspect'
 
-export interface TokenQuestions extends AuditContext {
+export interface IntrospectionDeps extends AuditContext {
   readonly db: Database
   readonly tokens: Tokens
-  readonly authenticate: AuthenticateClient
+  readonly authenticateClient: AuthenticateClient
   readonly identify: Identify
   readonly issuer: () => string
 }
 
-/** Who asks, and which tokens it may hear of. */
-interface Asker {
+/** A caller that introspects, and the tokens that it may see. */
+interface Introspector {
   readonly clientId: string | undefined
   readonly customer: string
   readonly mode: Mode
-  /** All of its customer and mode, or its own. */
-  readonly all: boolean
+  /** Whether it may see all tokens of its customer and mode; else, its own. */
+  readonly seesAll: boolean
 }
-
-const ofClient = (client: Client): Asker => ({
-  clientId: client.id,
-  customer: client.customer,
-  mode: client.mode,
-  all: client.scopes.includes(INTROSPECT_SCOPE) && !client.isPublic,
-})
 
 const CHALLENGE = { 'www-authenticate': 'Bearer error="invalid_token", Basic realm="gatehook"' }
 
-/** By a credential of the API where one was sent, else as a client. */
-async function askerOf(deps: TokenQuestions, call: Call, parameters: Parameters): Promise<Asker> {
-  const { authorization } = call.headers
-  const byApi =
-    call.headers['x-api-key'] !== undefined ||
-    ['bearer', 'apikey'].includes(parseAuthorization(authorization ?? '').scheme)
-  if (byApi) {
-    const two = authorization !== undefined && call.headers['x-api-key'] !== undefined
-    if (two || parameters.has('client_secret')) {
-      throw new Refusal('invalid_request', 'Send one credential.')
+/** Authenticates the caller by key or access token if the request has one; else as a client. */
+async function authenticateIntrospector(
+  deps: IntrospectionDeps,
+  call: Call,
+  parameters: OauthParameters,
+): Promise<Introspector> {
+  const { authorization, 'x-api-key': apiKey } = call.headers
+  const { scheme } = parseAuthorization(authorization ?? '')
+  if (apiKey === undefined && scheme !== 'bearer' && scheme !== 'apikey') {
+    const client = await deps.authenticateClient(call, parameters)
+    // RFC 7662 §4: an unauthenticated caller could scan for tokens.
+    if (client.isPublic) {
+      throw new OauthError('invalid_client', 'Public clients cannot introspect.')
     }
-    const principal = await deps.identify(call)
-    if (!principal) throw new Refusal('invalid_token', 'The credential is not valid.', CHALLENGE)
-    return ofPrincipal(principal)
+    const { id: clientId, customer, mode, scopes } = client
+    return { clientId, customer, mode, seesAll: scopes.includes(INTROSPECT_SCOPE) }
   }
-  const client = await deps.authenticate(call, parameters)
-  // A name alone proves nothing, and guessing tokens would cost nothing (RFC 7662 §4).
-  if (client.isPublic) throw new Refusal('invalid_client', 'Public clients cannot introspect.')
-  return ofClient(client)
+  if ((apiKey !== undefined && authorization !== undefined) || parameters.has('client_secret')) {
+    throw new OauthError('invalid_request', 'Send one credential.')
+  }
+  const principal = await deps.identify(call)
+  if (!principal) throw new OauthError('invalid_token', 'The credential is not valid.', CHALLENGE)
+  const { clientId, customer, mode, scopes } = principal
+  if (!scopes.has(INTROSPECT_SCOPE) && !scopes.has(ADMIN_SCOPE)) {
+    throw new OauthError(
+      'insufficient_scope',
+      `The credential lacks the scope ${INTROSPECT_SCOPE}.`,
+    )
+  }
+  return { clientId, customer, mode, seesAll: true }
 }
 
-function ofPrincipal({ scopes, customer, mode, clientId }: Principal): Asker {
-  const all = scopes.has(INTROSPECT_SCOPE) || scopes.has(ADMIN_SCOPE)
-  if (!all) {
-    throw new Refusal('insufficient_scope', `The credential lacks the scope ${INTROSPECT_SCOPE}.`)
-  }
-  return { clientId, customer, mode, all }
-}
-
-/** A token that was ours once, of either kind. */
-type Found =
+/** A token that this server issued. */
+type IssuedToken =
   | { readonly kind: 'access'; readonly claims: AccessTokenClaims }
-  | { readonly kind: 'refresh'; readonly facts: RefreshTokenInfo; readonly mode: Mode }
+  | { readonly kind: 'refresh'; readonly info: RefreshTokenInfo }
 
-async function find({ tokens }: TokenQuestions, token: string): Promise<Found | undefined> {
-  // Three parts are a JWT and never a refresh token of ours: hints need not be believed.
+/** Finds a token by its form; `token_type_hint` is not needed (RFC 7009 §2.1). */
+async function findToken(
+  { tokens }: IntrospectionDeps,
+  token: string,
+): Promise<IssuedToken | undefined> {
+  // A JWT has three parts; a refresh token of this server contains no dot.
   if (token.split('.').length === 3) {
     const claims = await tokens.readAccessToken(token)
     if (claims) return { kind: 'access', claims }
   }
-  const facts = await tokens.findRefreshToken(token)
-  return facts && { kind: 'refresh', facts, mode: modeOf(facts.scope) }
+  const info = await tokens.findRefreshToken(token)
+  return info && { kind: 'refresh', info }
 }
 
-const whose = (found: Found) =>
-  found.kind === 'access'
+const ownerOf = (token: IssuedToken) =>
+  token.kind === 'access'
     ? {
-        clientId: found.claims.client_id,
-        customer: found.claims.customer,
-        mode: found.claims.mode,
+        clientId: token.claims.client_id,
+        customer: token.claims.customer,
+        mode: token.claims.mode,
       }
-    : { clientId: found.facts.clientId, customer: found.facts.customer, mode: found.mode }
+    : {
+        clientId: token.info.clientId,
+        customer: token.info.customer,
+        mode: modeOf(token.info.scope),
+      }
 
-function mayHear(asker: Asker, found: Found): boolean {
-  const { clientId, customer, mode } = whose(found)
-  if (customer !== asker.customer || mode !== asker.mode) return false
-  return asker.all || clientId === asker.clientId
+function canSee(caller: Introspector, token: IssuedToken): boolean {
+  const { clientId, customer, mode } = ownerOf(token)
+  if (customer !== caller.customer || mode !== caller.mode) return false
+  return caller.seesAll || clientId === caller.clientId
 }
 
-const answer = (value: unknown): Answer => json(200, value, { ...NO_STORE })
+const respond = (value: unknown): Answer => json(200, value, { ...NO_STORE })
 
+/** Describes a token. Throws `OauthError` for a request without a valid credential. */
 export async function introspect(
-  deps: TokenQuestions,
+  deps: IntrospectionDeps,
   call: Call,
-  parameters: Parameters,
+  parameters: OauthParameters,
 ): Promise<Answer> {
-  const asker = await askerOf(deps, call, parameters)
-  const found = await find(deps, needed(parameters, 'token'))
-  if (!found || !mayHear(asker, found)) return answer({ active: false })
-  if (found.kind === 'access') {
-    const { claims } = found
-    if (!(await deps.tokens.isActive(claims))) return answer({ active: false })
+  const caller = await authenticateIntrospector(deps, call, parameters)
+  const token = await findToken(deps, requireParameter(parameters, 'token'))
+  if (!token || !canSee(caller, token)) return respond({ active: false })
+  if (token.kind === 'access') {
+    const { claims } = token
+    if (!(await deps.tokens.isActive(claims))) return respond({ active: false })
     const scope = (await deps.tokens.resolveScopes(claims)).join(' ')
-    return answer({ active: true, token_type: 'Bearer', ...claims, scope })
+    return respond({ active: true, token_type: 'Bearer', ...claims, scope })
   }
-  const { facts, mode } = found
-  if (!facts.isActive) return answer({ active: false })
-  return answer({
+  const { info } = token
+  if (!info.isActive) return respond({ active: false })
+  return respond({
     active: true,
     token_type: 'refresh_token',
     iss: deps.issuer(),
-    sub: facts.subject,
-    client_id: facts.clientId,
-    scope: facts.scopes.join(' '),
-    iat: Math.floor(facts.createdAt / 1000),
-    exp: Math.floor(facts.expiresAt / 1000),
-    sid: facts.sessionId,
-    customer: facts.customer,
-    mode,
-  })
-}
-
-/** A token that has ended already is not ended, and not audited, again. */
-async function end(deps: TokenQuestions, actor: Actor, found: Found): Promise<void> {
-  const { tokens, db } = deps
-  if (found.kind === 'access') {
-    const { claims } = found
-    if (!(await tokens.isActive(claims))) return
-    const act = {
-      actor,
-      action: 'token.revoke',
-      target: claims.jti,
-      detail: { subject: claims.sub },
-    }
-    await db.write(async (tx) => {
-      await tokens.revokeAccessToken(tx, claims)
-      await recordAudit(tx, act, deps)
-    })
-    return
-  }
-  const { sessionId, subject } = found.facts
-  const act = { actor, action: 'session.end', target: sessionId, detail: { subject } }
-  await db.write(async (tx) => {
-    if (await tokens.revokeSession(tx, sessionId)) await recordAudit(tx, act, deps)
+    sub: info.subject,
+    client_id: info.clientId,
+    scope: info.scopes.join(' '),
+    iat: Math.floor(info.createdAt / 1000),
+    exp: Math.floor(info.expiresAt / 1000),
+    sid: info.sessionId,
+    customer: info.customer,
+    mode: modeOf(info.scope),
   })
 }
 
 /**
- * 200 also for a token that is none, or was ended before: the client wanted it gone, and it is.
- * With a refresh token its session ends and all access tokens of it; an access token ends alone.
+ * Revokes a token of the authenticated client: an access token alone, or a refresh token with its
+ * whole session. Returns 200 for an unknown token as well (RFC 7009 §2.2). Throws `invalid_grant`
+ * for a token of another client.
  */
 export async function revoke(
-  deps: TokenQuestions,
+  deps: IntrospectionDeps,
   call: Call,
-  parameters: Parameters,
+  parameters: OauthParameters,
 ): Promise<Answer> {
-  const client = await deps.authenticate(call, parameters)
-  const token = needed(parameters, 'token')
-  const found = await find(deps, token)
-  if (found && whose(found).clientId !== client.id) {
-    throw new Refusal('invalid_grant', 'The token was not issued to this client.')
+  const { id, name } = await deps.authenticateClient(call, parameters)
+  const token = await findToken(deps, requireParameter(parameters, 'token'))
+  if (token && ownerOf(token).clientId !== id) {
+    throw new OauthError('invalid_grant', 'The token was not issued to this client.')
   }
-  if (found)
-    await end(deps, actorOf(call, { kind: 'client', id: client.id, name: client.name }), found)
-  // RFC 7009 asks for no body; widespread clients cannot read an answer that is no JSON.
-  return answer({})
+  if (token) await revokeToken(deps, actorOf(call, { kind: 'client', id, name }), token)
+  // RFC 7009 requires no body, but common clients parse the response as JSON.
+  return respond({})
+}
+
+/** Revokes a token and audits it, unless it has ended before. */
+async function revokeToken(deps: IntrospectionDeps, actor: Actor, token: IssuedToken) {
+  const { tokens, db } = deps
+  if (token.kind === 'access') {
+    const { claims } = token
+    if (!(await tokens.isActive(claims))) return
+    const detail = { subject: claims.sub }
+    await db.write(async (tx) => {
+      await tokens.revokeAccessToken(tx, claims)
+      await recordAudit(tx, { actor, action: 'token.revoke', target: claims.jti, detail }, deps)
+    })
+    return
+  }
+  const { sessionId, subject } = token.info
+  const entry = { actor, action: 'session.end', target: sessionId, detail: { subject } }
+  await db.write(async (tx) => {
+    if (await tokens.revokeSession(tx, sessionId)) await recordAudit(tx, entry, deps)
+  })
 }

@@ -1,6 +1,6 @@
 /**
- * What a client can find out by itself: RFC 8414 (also where OpenID clients look) and RFC 9728.
- * Every address comes from the configured issuer, none from a request (§5.5).
+ * The metadata documents: authorization server (RFC 8414, also at the path of OpenID Connect
+ * Discovery) and protected resource (RFC 9728). All URLs derive from the configured issuer (§5.5).
  */
 import { json, type Route, route } from '../http/call.ts'
 import { GRANT_TYPES } from './client.ts'
@@ -8,7 +8,7 @@ import { AUTHENTICATION_METHODS } from './client-authentication.ts'
 
 export interface MetadataDeps {
   readonly issuer: () => string
-  /** As people know the API. */
+  /** The display name of the API. */
   readonly service: string
   readonly scopes: readonly string[]
 }
@@ -54,7 +54,7 @@ export function metadataRoutes({ issuer, service, scopes }: MetadataDeps): Route
   ]
 }
 
-const document = (path: string, make: () => unknown): Route =>
+const document = (path: string, create: () => unknown): Route =>
   route(path, {
-    GET: { handle: () => json(200, make(), HEADERS) },
+    GET: { handle: () => json(200, create(), HEADERS) },
   })

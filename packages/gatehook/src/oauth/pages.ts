@@ -1,67 +1,68 @@
 /**
- * The pages a person sees on the way of a code: sign in, consent, what went wrong (§5.2). They work
- * without JavaScript; what they say, not who may see them, is decided here. Pure.
+ * The pages of an authorization (§5.2): sign-in, consent and errors. They work without JavaScript.
+ * Pure; `authorize.ts` decides which page a person sees.
  */
-
+import { accountScopes, isAccountScope } from '../access/scopes.ts'
 import type { Answer } from '../http/call.ts'
 import type { ProblemContext } from '../http/problem.ts'
 import type { Failure } from '../kernel/failure.ts'
-import { type Html, html, type Page, pageMaker } from './html.ts'
-import { formActionSource, shownHost } from './redirect-uri.ts'
-import { scopeInWords } from './scope-words.ts'
+import { createPageRenderer, type Html, type HtmlPage, html } from './html.ts'
+import { displayHost, formActionSource } from './redirect-uri.ts'
 import { style } from './style.ts'
 
-const page = pageMaker(style)
+const renderPage = createPageRenderer(style)
 
 export const SIGN_IN_PATH = '/oauth/sign-in'
 export const CONSENT_PATH = '/oauth/consent'
 
-/** What both forms are about. */
-export interface About {
-  /** Of the API, as its team calls it. */
+/** The content that both forms share. */
+export interface FormView {
+  /** The display name of the API. */
   readonly service: string
   readonly client: string
   readonly redirectUri: string
   readonly mode: 'live' | 'test'
-  /** Sealed; comes back with the form. */
+  /** The encrypted form ticket. */
   readonly ticket: string
+  /** A `Set-Cookie` line. */
   readonly cookie: string | undefined
 }
 
-export interface SignInView extends About {
-  /** What was typed before. */
+export interface SignInView extends FormView {
+  /** The name of the failed attempt. */
   readonly username?: string
+  /** The error message. */
   readonly notice?: string | undefined
   readonly status?: number
-  readonly headers?: Page['headers']
+  readonly headers?: HtmlPage['headers']
 }
 
-const hidden = (ticket: string): Html => html`<input type="hidden" name="ticket" value="${ticket}">`
+const hiddenTicket = (ticket: string): Html =>
+  html`<input type="hidden" name="ticket" value="${ticket}">`
 
-/** Whose page it is, before what it is about. */
-const banner = ({ service, mode }: Pick<About, 'service' | 'mode'>): Html =>
+const header = ({ service, mode }: Pick<FormView, 'service' | 'mode'>): Html =>
   html`<header>
 <p>${service}${mode === 'test' && html` <span class="badge">Test mode</span>`}</p>
 </header>`
 
-export function signInPage(view: SignInView): Answer {
+export function renderSignInPage(view: SignInView): Answer {
   const { service, client, notice, username = '', ticket } = view
-  // What went wrong is heard with the field that has the focus; an alert alone may be missed.
+  // Screen readers announce the error with the focused field; they may miss an alert on load.
   const described = notice !== undefined && html` aria-describedby="notice"`
   const focused = html` autofocus`
-  return page({
+  return renderPage({
     title: `${notice === undefined ? '' : 'Error: '}Sign in · ${service}`,
     status: view.status ?? 200,
     headers: view.headers ?? {},
     cookie: view.cookie,
     formAction: formActionSource(view.redirectUri),
-    body: html`${banner(view)}
+    body: html`${header(view)}
 <main>
 <h1>Sign in</h1>
 <p>to continue to <strong>${client}</strong></p>
 ${notice !== undefined && html`<p class="notice" role="alert" id="notice">${notice}</p>`}
 <form method="post" action="${SIGN_IN_PATH}">
-${hidden(ticket)}
+${hiddenTicket(ticket)}
 <label for="username">E-mail</label>
 <input id="username" name="username" type="text" inputmode="email" autocomplete="username"
  autocapitalize="none" spellcheck="false" maxlength="320" required${username === '' && focused}
@@ -76,22 +77,22 @@ ${hidden(ticket)}
   })
 }
 
-export interface ConsentView extends About {
+export interface ConsentView extends FormView {
   readonly username: string
   /** The name of the customer that client and person belong to. */
   readonly customer: string
   readonly scopes: readonly string[]
 }
 
-/** Nothing has the focus: who pressed Enter twice on the page before has not said yes. */
-export function consentPage(view: ConsentView): Answer {
+/** No button has the focus: a second Enter from the sign-in page must not grant consent. */
+export function renderConsentPage(view: ConsentView): Answer {
   const { service, client, username, customer, scopes, ticket, redirectUri } = view
-  const list = scopes.map((scope) => html`<li>${scopeInWords(scope, customer)}</li>\n`)
-  return page({
+  const list = scopes.map((scope) => html`<li>${describeScope(scope, customer)}</li>\n`)
+  return renderPage({
     title: `Allow ${client}? · ${service}`,
     cookie: view.cookie,
     formAction: formActionSource(redirectUri),
-    body: html`${banner(view)}
+    body: html`${header(view)}
 <main>
 <h1>Allow ${client} to use your account?</h1>
 <p>You are signed in as <strong>${username}</strong>.</p>
@@ -102,10 +103,10 @@ ${
 <ul role="list" aria-labelledby="what">
 ${list}</ul>`
 }
-<p class="soft">You will return to <strong>${shownHost(redirectUri)}</strong>. Allow only what you
+<p class="soft">You will return to <strong>${displayHost(redirectUri)}</strong>. Allow only what you
 trust; you can take it back at any time.</p>
 <form method="post" action="${CONSENT_PATH}">
-${hidden(ticket)}
+${hiddenTicket(ticket)}
 <button type="submit" name="action" value="allow">Allow</button>
 <button type="submit" name="action" value="cancel" class="second">Cancel</button>
 <button type="submit" name="action" value="switch" class="link">Use another account</button>
@@ -114,38 +115,53 @@ ${hidden(ticket)}
   })
 }
 
-/** What cannot be told to the application, told to the person. */
-export interface TroubleView {
+/** An error that the server cannot return to the client by a redirect. */
+export interface ErrorView {
   readonly status: number
   readonly title: string
   readonly message: string
   readonly requestId?: string
-  /** A path of ours where it can be tried again. */
-  readonly again?: string
-  readonly headers?: Page['headers']
-  readonly cookie?: string | undefined
+  readonly headers?: HtmlPage['headers']
 }
 
-export const troublePage = (view: TroubleView): Answer =>
-  page({
+export const renderErrorPage = (view: ErrorView): Answer =>
+  renderPage({
     title: view.title,
     status: view.status,
     headers: view.headers ?? {},
-    cookie: view.cookie,
     body: html`<main>
 <h1>${view.title}</h1>
 <p>${view.message}</p>
-${view.again !== undefined && html`<p><a href="${view.again}">Start again</a></p>`}
 ${view.requestId !== undefined && html`<p class="soft">Reference: ${view.requestId}</p>`}
 </main>`,
   })
 
-/** A failure on the way of a page, for the door's table of error shapes. */
-export const pageProblem = (failure: Failure, { requestId }: ProblemContext): Answer =>
-  troublePage({
+/** Renders a failure of a page's endpoint. */
+export const renderFailurePage = (failure: Failure, { requestId }: ProblemContext): Answer =>
+  renderErrorPage({
     status: failure.status,
     title: failure.status >= 500 ? 'Something went wrong' : 'This does not work',
     message: failure.message,
     requestId,
     headers: failure.headers ?? {},
   })
+
+const VERBS: Readonly<Record<string, (resource: string) => string>> = {
+  read: (resource) => `See your ${resource}`,
+  write: (resource) => `Create, change and delete your ${resource}`,
+  all: (resource) => `Reach the ${resource} of everybody in this account, not only yours`,
+}
+
+/**
+ * Describes a scope for a person, without a full stop. An account scope names the customer (§3.6);
+ * a resource scope derives from its name, such as `invoices:read`.
+ */
+export function describeScope(scope: string, customer: string): string {
+  if (isAccountScope(scope)) return accountScopes[scope]!(customer)
+  const [resource = '', verb = '', ...more] = scope.split(':')
+  if (more.length > 0 || resource === '' || verb === '') return `Use “${scope}”`
+  const words = resource.replaceAll('_', ' ')
+  if (Object.hasOwn(VERBS, verb)) return VERBS[verb]!(words)
+  const action = verb.replaceAll('_', ' ')
+  return `${action[0]!.toUpperCase()}${action.slice(1)} your ${words}`
+}

@@ -1,39 +1,40 @@
-/** S256, and only that (RFC 7636). */
+/** PKCE with `S256` (RFC 7636). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { challengeOf, isChallenge } from './pkce.ts'
-
-const proves = (verifier: string, challenge: string) => challengeOf(verifier) === challenge
+import { computeChallenge, isChallenge } from './pkce.ts'
 
 /** RFC 7636, appendix B. */
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-test('the verifier of the RFC proves its challenge', () => {
+test('the verifier of RFC 7636 appendix B has the challenge given there', () => {
   assert(isChallenge(CHALLENGE))
-  assert(proves(VERIFIER, CHALLENGE))
+  assert.equal(computeChallenge(VERIFIER), CHALLENGE)
 })
 
-test('another verifier, the challenge itself, and what is no verifier prove nothing', () => {
-  assert(!proves(`${VERIFIER.slice(0, -1)}j`, CHALLENGE))
-  assert(!proves(CHALLENGE, CHALLENGE))
+test('another verifier, or the challenge itself, has another challenge', () => {
+  for (const verifier of [`${VERIFIER.slice(0, -1)}j`, CHALLENGE]) {
+    assert.notEqual(computeChallenge(verifier), CHALLENGE, verifier)
+  }
+})
+
+test('a malformed verifier has no challenge', () => {
   for (const text of ['', 'short', `${VERIFIER}=`, `${VERIFIER} `, 'a'.repeat(129)]) {
-    assert(!proves(text, CHALLENGE), text)
+    assert.equal(computeChallenge(text), undefined, text)
   }
 })
 
 test('a challenge has one spelling', () => {
-  const last = CHALLENGE.slice(0, -1)
-  // The last character holds four bits: these decode to the same bytes, and are not the same.
-  for (const text of [
-    `${last}N`,
-    `${last}O`,
-    `${last}P`,
+  const prefix = CHALLENGE.slice(0, -1)
+  // The last character encodes four bits: N, O and P decode to the same bytes as M.
+  const malformed = [
+    `${prefix}N`,
+    `${prefix}O`,
+    `${prefix}P`,
     `${CHALLENGE}=`,
     '',
     CHALLENGE.slice(1),
-  ]) {
-    assert(!isChallenge(text), text)
-  }
-  assert(!isChallenge(VERIFIER.slice(0, 42)))
+    VERIFIER.slice(0, 42),
+  ]
+  for (const text of malformed) assert(!isChallenge(text), text)
 })

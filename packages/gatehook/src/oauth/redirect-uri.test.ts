@@ -1,17 +1,17 @@
-/** Redirect tricks: what can be registered, and what a request may name of it (§5.1). */
+/** Redirect URIs: registration, and matching of requests (§5.1). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  appendParameters,
+  displayHost,
+  findRegistrationFault,
   formActionSource,
-  isClaimed,
-  matchesRedirect,
-  shownHost,
-  whyNotRegistrable,
-  withParameters,
+  isAuthenticated,
+  matchesRedirectUri,
 } from './redirect-uri.ts'
 
-test('servers with TLS, loopback and apps by a name of their own can be registered', () => {
-  const good = [
+test('https, loopback and private-use schemes with a domain name can be registered', () => {
+  const registrable = [
     'https://app.example',
     'https://app.example/callback?tenant=7',
     'https://app.example:8443/a/b',
@@ -21,11 +21,11 @@ test('servers with TLS, loopback and apps by a name of their own can be register
     'http://localhost:3000/callback',
     'com.example.app:/callback',
   ]
-  for (const uri of good) assert.equal(whyNotRegistrable(uri), undefined, uri)
+  for (const uri of registrable) assert.equal(findRegistrationFault(uri), undefined, uri)
 })
 
-test('nothing else can', () => {
-  const bad = [
+test('other URIs cannot be registered', () => {
+  const rejected = [
     '',
     '/callback',
     '//app.example/callback',
@@ -52,13 +52,13 @@ test('nothing else can', () => {
     'file:///etc/passwd',
     `https://app.example/${'a'.repeat(2000)}`,
   ]
-  for (const uri of bad) assert.equal(typeof whyNotRegistrable(uri), 'string', uri)
+  for (const uri of rejected) assert.equal(typeof findRegistrationFault(uri), 'string', uri)
 })
 
-test('what is named is compared character by character', () => {
+test('a request must equal a registered URI character by character', () => {
   const registered = ['https://app.example/callback', 'com.example.app:/callback']
-  for (const uri of registered) assert(matchesRedirect(uri, registered))
-  const tricks = [
+  for (const uri of registered) assert(matchesRedirectUri(uri, registered))
+  const variants = [
     'https://app.example/callback/',
     'https://app.example/callback?x=1',
     'https://app.example/callback#x',
@@ -81,10 +81,10 @@ test('what is named is compared character by character', () => {
     'com.example.app://callback',
     '',
   ]
-  for (const uri of tricks) assert(!matchesRedirect(uri, registered), uri)
+  for (const uri of variants) assert(!matchesRedirectUri(uri, registered), uri)
 })
 
-test('of a loopback address any port will do, and nothing else of it', () => {
+test('the port of a loopback IP address may differ, and no other part', () => {
   const registered = [
     'http://127.0.0.1/callback',
     'http://[::1]:1/callback',
@@ -96,7 +96,7 @@ test('of a loopback address any port will do, and nothing else of it', () => {
     'http://[::1]:65535/callback',
     'http://[::1]/callback',
   ]) {
-    assert(matchesRedirect(uri, registered), uri)
+    assert(matchesRedirectUri(uri, registered), uri)
   }
   for (const uri of [
     'http://127.0.0.1:65536/callback',
@@ -115,25 +115,28 @@ test('of a loopback address any port will do, and nothing else of it', () => {
     'https://127.0.0.1:9/callback',
     'http://localhost:3001/x',
   ]) {
-    assert(!matchesRedirect(uri, registered), uri)
+    assert(!matchesRedirectUri(uri, registered), uri)
   }
 })
 
-test('parameters are added to what is there', () => {
+test('parameters are appended to the query', () => {
   const added = { code: 'a b', state: 'é&' }
-  assert.equal(withParameters('https://a/b', added), 'https://a/b?code=a+b&state=%C3%A9%26')
-  assert.equal(withParameters('https://a/b?t=7', added), 'https://a/b?t=7&code=a+b&state=%C3%A9%26')
-  assert.equal(withParameters('https://a/b?', { iss: 'x' }), 'https://a/b?iss=x')
+  assert.equal(appendParameters('https://a/b', added), 'https://a/b?code=a+b&state=%C3%A9%26')
+  assert.equal(
+    appendParameters('https://a/b?t=7', added),
+    'https://a/b?t=7&code=a+b&state=%C3%A9%26',
+  )
+  assert.equal(appendParameters('https://a/b?', { iss: 'x' }), 'https://a/b?iss=x')
 })
 
-test('what people and browsers are told of it', () => {
-  assert.equal(shownHost('https://app.example:8443/x'), 'app.example:8443')
-  assert.equal(shownHost('com.example.app:/x'), 'com.example.app')
+test('the displayed host, the form-action source and the authenticated receiver', () => {
+  assert.equal(displayHost('https://app.example:8443/x'), 'app.example:8443')
+  assert.equal(displayHost('com.example.app:/x'), 'com.example.app')
   assert.equal(formActionSource('https://app.example/x?y'), 'https://app.example')
   assert.equal(formActionSource('http://127.0.0.1:9/x'), 'http://127.0.0.1:9')
   assert.equal(formActionSource('http://[::1]:9/x'), 'http:')
   assert.equal(formActionSource('com.example.app:/x'), 'com.example.app:')
-  assert(isClaimed('https://app.example/x'))
-  assert(!isClaimed('http://127.0.0.1/x'))
-  assert(!isClaimed('com.example.app:/x'))
+  assert(isAuthenticated('https://app.example/x'))
+  assert(!isAuthenticated('http://127.0.0.1/x'))
+  assert(!isAuthenticated('com.example.app:/x'))
 })

@@ -1,6 +1,6 @@
 /**
- * How the pages look: light and dark, from 320 px on, without a script or a file to load. Sizes
- * are in rem, so that they follow the reader's.
+ * The stylesheet of the pages: light and dark, from a width of 320 px. Sizes are in rem, so that
+ * they follow the font size of the reader.
  */
 export const style = `
 :root {

@@ -1,16 +1,16 @@
-/** What has expired is thrown away, and nothing before. */
+/** The chores of oauth/ delete rows after their retention period, and none earlier. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { sha256 } from '../../src/kernel/secret.ts'
-import { purgeSignIns } from '../../src/oauth/browser.ts'
-import { findCode, issueCode, purgeCodes } from '../../src/oauth/codes.ts'
+import { findCode, issueCode, purgeCodes } from '../../src/oauth/authorization-codes.ts'
+import { purgeSignInSessions } from '../../src/oauth/sign-in-session.ts'
 import { ManualClock } from '../access/test-node.ts'
 import { agree, authorizePath, openBrowser, openPlace } from './rig.ts'
 
-eachMigrated('a code is remembered for a day after its end', async (db) => {
+eachMigrated('a code is stored for a day after its expiry', async (db) => {
   const time = new ManualClock()
   const grant = {
     clientId: 'client_x',
@@ -33,11 +33,11 @@ eachMigrated('a code is remembered for a day after its end', async (db) => {
 })
 
 for (const { name } of databases) {
-  test(`a sign-in goes with its end [${name}]`, async (t) => {
+  test(`a sign-in session is deleted after its expiry [${name}]`, async (t) => {
     const { app, client, person } = await openPlace(t, name)
     await agree(openBrowser(app), authorizePath(client), person)
     const now = Date.now()
-    assert.equal(await purgeSignIns(app.db, now), 0)
-    assert.equal(await purgeSignIns(app.db, now + 600_001), 1)
+    assert.equal(await purgeSignInSessions(app.db, now), 0)
+    assert.equal(await purgeSignInSessions(app.db, now + 600_001), 1)
   })
 }

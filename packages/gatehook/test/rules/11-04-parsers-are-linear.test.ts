@@ -36,10 +36,10 @@ const { parseSessionId } = await load('tokens/refresh-token.ts')
 const { parseApiKey } = await load('kernel/api-key-format.ts')
 const { decodeCursor } = await load('lists/cursor.ts')
 const { createVersionReader } = await load('versions/requested-version.ts')
-const { askedScopes } = await load('oauth/scope.ts')
-const { matchesRedirect, whyNotRegistrable } = await load('oauth/redirect-uri.ts')
-const { formOf } = await load('oauth/form.ts')
-const { clientCredential } = await load('oauth/client-authentication.ts')
+const { parseScopes } = await load('oauth/scopes.ts')
+const { findRegistrationFault, matchesRedirectUri } = await load('oauth/redirect-uri.ts')
+const { parseForm } = await load('oauth/parameters.ts')
+const { readClientCredential } = await load('oauth/client-authentication.ts')
 const { parseTime } = await load('kernel/time.ts')
 const { redactUrl } = await load('kernel/log.ts')
 const { readMembers } = await load('kernel/members.ts')
@@ -96,7 +96,7 @@ const parsers: readonly Parser[] = [
   ),
   parser('a Basic value', HEADER, ['YTpi'], authorization.parseBasic),
   parser('Basic of a client', HEADER, ['a:'], (text) =>
-    clientCredential(['authorization', `Basic ${btoa(text)}`], new Map()),
+    readClientCredential(['authorization', `Basic ${btoa(text)}`], new Map()),
   ),
   parser('a query', URL_BOUND, ['a=', 'a&'], (text) => Query.parse(text).repeated()),
   parser('a request target', URL_BOUND, ['/api/v1/', 'http://a/', '/?'], (text) => arrival(text)),
@@ -148,12 +148,12 @@ const parsers: readonly Parser[] = [
   parser('a refresh token', HEADER, ['grt_'], (text) => parseSessionId(keys, text)),
   parser('an API key', HEADER, ['gk_live_'], parseApiKey),
   parser('a cursor', URL_BOUND, ['a'], (text) => decodeCursor(keys, 'b', text)),
-  parser('a scope', BODY, ['a '], (text) => askedScopes(text, ['a'])),
+  parser('a scope', BODY, ['a '], (text) => parseScopes(text, ['a'])),
   parser('a redirect URI', BODY, ['http://127.0.0.1:1', 'com.a.', 'https://a@'], (text) => {
-    whyNotRegistrable(text)
-    matchesRedirect(text, ['http://127.0.0.1/a'])
+    findRegistrationFault(text)
+    matchesRedirectUri(text, ['http://127.0.0.1/a'])
   }),
-  parser('a form', BODY, ['a=b&'], (text) => formOf({ query: noQuery, bytes: bytesOf(text) })),
+  parser('a form', BODY, ['a=b&'], (text) => parseForm({ query: noQuery, bytes: bytesOf(text) })),
   parser('a JSON body', BODY, ['"', '[', '{"a":'], (text) => parseBody(bytesOf(text))),
   parser('an array of a JSON body', BODY / 4, [], (text) =>
     parseBody(bytesOf(JSON.stringify(text.split('')))),

@@ -7,7 +7,7 @@ import { createKey } from '../../src/access/keys.ts'
 import { openApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/kernel/log.ts'
-import { createClient } from '../../src/oauth/clients.ts'
+import { createClient } from '../../src/oauth/client-administration.ts'
 import { basicOf, mailOf, PASSWORD } from '../people/rig.ts'
 
 async function openLogged(t: TestContext) {

@@ -113,7 +113,7 @@ test('a wrong password says so, keeps the name, and counts (§3.8)', async (t) =
   }
   page = await browser.submit(page, signIn(person.email))
   assert.equal(page.status, 429)
-  assert.match(page.text, /Too many failed attempts. Try again in 5 minutes\./)
+  assert.match(page.text, /Too many failed attempts. Sign in again in 5 minutes\./)
   assert(Number(page.headers['retry-after']) > 0)
   const login = await anybody.post('/auth/login', { username: person.email, password: PASSWORD })
   assert.equal(login.status, 429, 'pages, login and Basic count together')

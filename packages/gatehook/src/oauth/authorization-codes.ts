@@ -1,6 +1,6 @@
 /**
- * Authorization codes (§5.3): 256 bits, kept as SHA-256, good for 60 seconds and one exchange. The
- * row outlives the code, so that a second use is known for what it is.
+ * Authorization codes (§5.3): 256 bits, stored as SHA-256, valid for 60 s and one exchange. The row
+ * outlives the code, so that the server detects reuse.
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
@@ -9,13 +9,13 @@ import { sha256 } from '../kernel/secret.ts'
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
 import { fixed, sql } from '../storage/sql.ts'
 
-const LIFE_MS = 60_000
-/** How long after its end a code's second use still ends what came of the first. */
-const REMEMBERED_MS = 24 * 3_600_000
+const LIFETIME_MS = 60_000
+/** How long after its expiry the reuse of a code still revokes its session. */
+const RETENTION_MS = 24 * 3_600_000
 const CODE_BYTES = 32
-const PURGED_AT_ONCE = 1000
+const PURGE_ROWS = 1000
 
-/** What a code stands for; the exchange must fit all of it. */
+/** The grant of a code, and the request that its exchange must match. */
 export interface CodeGrant {
   readonly clientId: string
   readonly scope: Scope
@@ -23,11 +23,11 @@ export interface CodeGrant {
   readonly redirectUri: string
   readonly challenge: string
   readonly scopes: readonly string[]
-  /** Of the person, when it said yes. */
+  /** The person's revision at the time of the consent. */
   readonly revision: number
 }
 
-/** Writes a new code down and gives its text: the only time it is seen. */
+/** Stores a new code and returns its text. */
 export async function issueCode(
   tx: Tx,
   grant: CodeGrant,
@@ -38,7 +38,7 @@ export async function issueCode(
     challenge, scopes, revision, expires_at)
     VALUES (${sha256(code)}, ${grant.clientId}, ${grant.scope}, ${grant.subject},
             ${grant.redirectUri}, ${grant.challenge}, ${JSON.stringify(grant.scopes)},
-            ${grant.revision}, ${clock.now() + LIFE_MS})`)
+            ${grant.revision}, ${clock.now() + LIFETIME_MS})`)
   return code
 }
 
@@ -52,7 +52,7 @@ interface CodeRow extends Row {
   readonly revision: number
   readonly expires_at: number
   readonly used_at: number | null
-  /** The session its first use began. */
+  /** The session that its exchange opened. */
   readonly session_id: string | null
 }
 
@@ -60,45 +60,46 @@ export const findCode = (from: Reader, hash: Uint8Array) =>
   from.get<CodeRow>(sql`SELECT client_id, scope, subject, redirect_uri, challenge, scopes, revision,
     expires_at, used_at, session_id FROM gh_oauth_codes WHERE hash = ${hash}`)
 
-/** What is presented with a code: all of it must be the code's. */
-export interface Presented
+/** A token request with a code, as far as it must match the stored code. */
+export interface CodeExchange
   extends Pick<CodeGrant, 'clientId' | 'scope' | 'redirectUri' | 'challenge'> {
   readonly hash: Uint8Array
 }
 
-const use = fixed(
+const redeem = fixed(
   `UPDATE gh_oauth_codes SET used_at = ?, session_id = ?
    WHERE hash = ? AND used_at IS NULL AND expires_at > ? AND client_id = ? AND scope = ?
    AND redirect_uri = ? AND challenge = ? RETURNING subject, scopes, revision`,
 )
 
 /**
- * Uses a code up and gives what it grants; undefined, and nothing has changed, where it is not good
- * for this. One statement decides.
+ * Marks a code as used and returns its grant. Returns undefined and writes nothing if the code is
+ * unknown, used or expired, or does not match. One statement decides, so one of two concurrent
+ * exchanges succeeds.
  */
-export async function useCode(
+export async function redeemCode(
   tx: Tx,
-  { hash, clientId, scope, redirectUri, challenge }: Presented,
+  { hash, clientId, scope, redirectUri, challenge }: CodeExchange,
   sessionId: string,
   nowMs: number,
 ): Promise<Pick<CodeGrant, 'subject' | 'scopes' | 'revision'> | undefined> {
   const values = [nowMs, sessionId, hash, nowMs, clientId, scope, redirectUri, challenge]
-  const row = await tx.get<Pick<CodeRow, 'subject' | 'scopes' | 'revision'>>(use(values))
+  const row = await tx.get<Pick<CodeRow, 'subject' | 'scopes' | 'revision'>>(redeem(values))
   return row && { ...row, scopes: JSON.parse(row.scopes) }
 }
 
-/** The reuse of a code is reported once: false where it was before. */
-export const forgetSession = async (tx: Tx, hash: Uint8Array): Promise<boolean> =>
+/** Detaches the session of a reused code. Returns false if an earlier reuse did. */
+export const detachSession = async (tx: Tx, hash: Uint8Array): Promise<boolean> =>
   (await tx.run(sql`UPDATE gh_oauth_codes SET session_id = NULL
     WHERE hash = ${hash} AND session_id IS NOT NULL`)) === 1
 
-/** Codes a person gave a client and that were not exchanged yet. */
-export const dropCodes = (tx: Tx, scope: Scope, subject: string, clientId: string) =>
+/** Deletes the codes of a person and client that were not exchanged yet. */
+export const deleteCodes = (tx: Tx, scope: Scope, subject: string, clientId: string) =>
   tx.run(sql`DELETE FROM gh_oauth_codes WHERE scope = ${scope} AND subject = ${subject}
     AND client_id = ${clientId} AND used_at IS NULL`)
 
 export const purgeCodes = (db: Database, nowMs: number): Promise<number> =>
   db.write((tx) =>
     tx.run(sql`DELETE FROM gh_oauth_codes WHERE hash IN (SELECT hash FROM gh_oauth_codes
-      WHERE expires_at <= ${nowMs - REMEMBERED_MS} LIMIT ${PURGED_AT_ONCE})`),
+      WHERE expires_at <= ${nowMs - RETENTION_MS} LIMIT ${PURGE_ROWS})`),
   )

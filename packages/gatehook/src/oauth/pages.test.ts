@@ -1,0 +1,69 @@
+/** Pages escape all values, and their headers exclude scripts and frames. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Failure } from '../kernel/failure.ts'
+import { describeScope, renderConsentPage, renderFailurePage, renderSignInPage } from './pages.ts'
+
+const view = {
+  service: 'A & B <script>',
+  client: '"><img src=x onerror=alert(1)>',
+  redirectUri: 'https://app.example/callback',
+  mode: 'test',
+  ticket: 't\'"',
+  cookie: undefined,
+} as const
+
+test('each page escapes text of others', () => {
+  const pages = [
+    renderSignInPage({ ...view, username: '" autofocus onfocus="alert(1)', notice: '<b>no</b>' }),
+    renderConsentPage({ ...view, username: '</main>', customer: '<b>', scopes: ['<i>:read'] }),
+    renderFailurePage(new Failure('invalid_request', '<script>alert(1)</script>'), {
+      requestId: 'r',
+      accept: undefined,
+    }),
+  ]
+  for (const { raw } of pages) {
+    const text = String(raw)
+    assert.doesNotMatch(text, /<(script|img|b|i)[ >]/)
+    assert.doesNotMatch(text, /" (autofocus|onfocus)/)
+  }
+})
+
+test('the headers exclude scripts, frames, referrers, caches and other form targets', () => {
+  const { headers } = renderSignInPage(view)
+  const policy = headers!['content-security-policy']!
+  assert.match(
+    policy,
+    /^default-src 'none'; style-src 'sha256-[^']+='; form-action 'self' https:\/\/app\.example;/,
+  )
+  assert.match(policy, /; frame-ancestors 'none'; base-uri 'none'$/)
+  assert.equal(headers!['x-frame-options'], 'DENY')
+  assert.equal(headers!['referrer-policy'], 'no-referrer')
+  assert.equal(headers!['cache-control'], 'no-store')
+  const errorPage = renderFailurePage(new Failure('not_found'), {
+    requestId: 'r',
+    accept: undefined,
+  })
+  assert.match(errorPage.headers!['content-security-policy']!, /form-action 'self';/)
+})
+
+test('each kind of scope has a description', () => {
+  assert.equal(describeScope('things:read', 'Acme'), 'See your things')
+  assert.equal(
+    describeScope('big_things:write', 'Acme'),
+    'Create, change and delete your big things',
+  )
+  assert.match(describeScope('things:all', 'Acme'), /everybody/)
+  assert.equal(describeScope('things:ship', 'Acme'), 'Ship your things')
+  assert.equal(
+    describeScope('webhooks:write', 'Acme'),
+    'Create, change and delete the webhooks of Acme',
+  )
+})
+
+test('an unusual scope name is quoted or spelled out', () => {
+  for (const scope of ['odd', 'a:b:c', ':', 'x:', ':y', '<b>']) {
+    assert.equal(describeScope(scope, 'Acme'), `Use “${scope}”`)
+  }
+  assert.equal(describeScope('constructor:constructor', 'Acme'), 'Constructor your constructor')
+})
