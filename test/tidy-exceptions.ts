@@ -69,18 +69,11 @@ export const NOT_PLAIN: readonly string[] = [
 
 /** Type names that more than one file of the engine declares. */
 export const REPEATED_TYPES: readonly string[] = [
-  'AnyRow',
-  'Checks',
   'Head',
   'Kind',
   'Limits',
-  'Operation',
-  'Pending',
   'Plan',
   'Prepared',
   'Rate',
-  'Rows',
   'Sessions',
-  'Shape',
-  'Value',
 ]

@@ -51,10 +51,10 @@ import { createClientCache } from './oauth/client-cache.ts'
 import { renderFailurePage } from './oauth/pages.ts'
 import { createPipeline } from './pipeline.ts'
 import { createQuota } from './quota/steps.ts'
-import { customEndpoints } from './resources/custom.ts'
+import { customEndpoints } from './resources/custom-routes.ts'
 import { openApiDocument, openApiRoutes } from './resources/openapi.ts'
 import { resourceEndpoints } from './resources/routes.ts'
-import type { Seeded } from './resources/seed.ts'
+import type { SeedCounts } from './resources/seed.ts'
 import type { ServiceDefinition } from './resources/service.ts'
 import { bindRoutes, type Permission, permissionsOf } from './route-table.ts'
 import type { Database } from './storage/database.ts'
@@ -74,7 +74,7 @@ export interface App {
   readonly versions: readonly string[]
   /** The rows of the first start; `testKey` only if the options request it. */
   readonly firstRun: FirstRunResult
-  readonly seeded: Seeded
+  readonly seeded: SeedCounts
   /** The first argument of the operations of `access/`: `createKey(app.administration, …)`. */
   readonly administration: Administration
   /** Operations on people. */

@@ -10,9 +10,9 @@ import { streamRoute } from '../events/stream.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Lister } from '../lists/list.ts'
-import { type Catalog, createCatalog, newestOf } from '../resources/catalog.ts'
-import { type EventTypes, eventTypesOf } from '../resources/event-types.ts'
-import { externalTypes } from '../resources/service.ts'
+import { type Catalog, createCatalog, newestVersion } from '../resources/catalog.ts'
+import { createEventTypes, type ServiceEventTypes } from '../resources/event-types.ts'
+import { externalEventTypes } from '../resources/service.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { LateCalls } from './late-calls.ts'
 import { assembleCredentials } from './people.ts'
@@ -22,7 +22,7 @@ interface EventModules {
   readonly bell: Bell
   readonly record: RecordEvent
   readonly catalog: Catalog
-  readonly types: EventTypes
+  readonly types: ServiceEventTypes
 }
 
 /** Creates the recorder of events with its two sinks: event streams and the delivery outbox. */
@@ -41,7 +41,7 @@ export function assembleEvents(
     wake: late.wakeDeliveries,
   })
   const sinks = [bell.sink, outbox]
-  const record = createRecorder({ clock, random, shape: newestOf(service), sinks })
+  const record = createRecorder({ clock, random, shape: newestVersion(service), sinks })
   const catalog = createCatalog(service, {
     clock,
     record,
@@ -49,7 +49,7 @@ export function assembleEvents(
     credentials: assembleCredentials(foundation, service, late),
     publicScope,
   })
-  return { bell, record, catalog, types: eventTypesOf(catalog, clock) }
+  return { bell, record, catalog, types: createEventTypes(catalog, clock) }
 }
 
 export interface EventRouteAssembly extends EventModules {
@@ -83,7 +83,7 @@ export function assembleEventRoutes(
     record,
     render,
     readableTypes: readable,
-    external: externalTypes(catalog.service),
+    external: externalEventTypes(catalog.service),
     effective: livingVersion,
   })
   return { routes: [...lists, stream] }

@@ -6,14 +6,14 @@
 
 import type { RenderObject } from '../events/event.ts'
 import type { People } from '../people/people.ts'
-import type { EventTypes } from '../resources/event-types.ts'
+import type { ServiceEventTypes } from '../resources/event-types.ts'
 import type { Tokens } from '../tokens/api.ts'
 
 export interface LateCalls {
   /** Returns an object of an event as JSON text in the shape of a version. */
   readonly renderObject: RenderObject
   /** Returns the scopes, one of which a registration needs for the type; undefined: none. */
-  readonly coveredBy: EventTypes['coveredBy']
+  readonly coveredBy: ServiceEventTypes['coveredBy']
   /** Returns the version that serves registrations pinned to `version` now (§9.11). */
   livingVersion(version: string): string
   /** Wakes the delivery engine for registrations, by number, on this node or another. */

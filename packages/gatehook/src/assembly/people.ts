@@ -11,9 +11,9 @@ import { createPeople, createSignInVerifier, type People } from '../people/peopl
 import { createRecognizedClients } from '../people/recognized-clients.ts'
 import { createSecondFactor } from '../people/second-factor.ts'
 import type { Catalog } from '../resources/catalog.ts'
-import { directoryOf, signingIn } from '../resources/directory.ts'
-import type { Credentials } from '../resources/rows.ts'
-import { personScopesOf } from '../resources/scopes.ts'
+import { createDirectory, signInResource } from '../resources/directory.ts'
+import type { RowCredentials } from '../resources/rows.ts'
+import { defaultPersonScopes } from '../resources/scopes.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { Tokens } from '../tokens/api.ts'
 import type { Foundation } from './foundation.ts'
@@ -44,7 +44,7 @@ export function assemblePeople(
   const hasher = createHasher({ random, clock })
   const devices = createDevices(vault, random)
   const recognizedClients = createRecognizedClients(db, clock, vault)
-  const directory = directoryOf(catalog)
+  const directory = createDirectory(catalog)
   const verifyPassword = createSignInVerifier(
     { admin, vault, hasher, record, directory },
     recognizedClients,
@@ -62,7 +62,7 @@ export function assemblePeople(
       devices,
       directory,
       claims: service.claims,
-      defaultScopes: personScopesOf(service),
+      defaultScopes: defaultPersonScopes(service),
       basicAllowedCidrs: config.basicAllowedCidrs,
     },
     verifyPassword,
@@ -92,8 +92,8 @@ export function assembleCredentials(
     revokeSessionsOfPerson,
     evictPerson,
   }: Pick<LateCalls, 'revokeSessionsOfPerson' | 'evictPerson'>,
-): Credentials | undefined {
-  const definition = signingIn(resources)
+): RowCredentials | undefined {
+  const definition = signInResource(resources)
   if (!definition) return undefined
   const { name: resource, signsIn } = definition
   return createCredentialSync({

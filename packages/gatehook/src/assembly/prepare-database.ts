@@ -7,8 +7,8 @@ import { type AuditTrail, openAuditTrail } from '../audit/trail.ts'
 import { SettableClock } from '../kernel/clock.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import { migrateService } from '../resources/migrate.ts'
-import { scopesOf } from '../resources/scopes.ts'
-import { type Seeded, seedService } from '../resources/seed.ts'
+import { listScopes } from '../resources/scopes.ts'
+import { type SeedCounts, seedService } from '../resources/seed.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { migrateEngine } from '../storage/migrate.ts'
@@ -25,7 +25,7 @@ export interface PreparedDatabase {
   readonly administration: Administration
   readonly trail: AuditTrail
   readonly firstRun: FirstRunResult
-  readonly seeded: Seeded
+  readonly seeded: SeedCounts
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */
   readonly keeper: ClockKeeper | undefined
   /** The rows that unauthenticated callers read: live mode of the default customer (§6.10). */
@@ -55,7 +55,7 @@ export async function prepareDatabase(
     clock,
     random,
     trail,
-    scopes: scopesOf(service),
+    scopes: listScopes(service),
     versions,
     changed: keys.forget,
   }

@@ -12,8 +12,8 @@ import { lockCredential } from '../people/store.ts'
 import { localLimiter, sharedLimiter } from '../quota/limiter.ts'
 import { drawFrom } from '../quota/store.ts'
 import type { Catalog } from '../resources/catalog.ts'
-import { signingIn } from '../resources/directory.ts'
-import type { EventTypes } from '../resources/event-types.ts'
+import { signInResource } from '../resources/directory.ts'
+import type { ServiceEventTypes } from '../resources/event-types.ts'
 import type { Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { createLazyTransport } from '../transport/lazy-transport.ts'
@@ -26,7 +26,7 @@ import type { Component, Foundation } from './foundation.ts'
 
 export interface WebhookAssembly {
   readonly catalog: Catalog
-  readonly types: EventTypes
+  readonly types: ServiceEventTypes
   readonly list: Lister
   readonly perform: Perform
   /** Returns the version that serves registrations pinned to `version` now (§9.11). */
@@ -105,7 +105,7 @@ export function assembleWebhooks(
 
 export interface MakerAssembly {
   readonly catalog: Catalog
-  readonly types: EventTypes
+  readonly types: ServiceEventTypes
   readonly record: RecordEvent
   readonly wake: (webhookNos: readonly number[]) => void
 }
@@ -118,7 +118,7 @@ export function assembleMakers(
   { db, clock, random, trail }: Foundation,
   { catalog, types, record, wake }: MakerAssembly,
 ): { makers: Makers; currentScopes: CurrentScopes } {
-  const resource = signingIn(catalog.service.resources)?.name
+  const resource = signInResource(catalog.service.resources)?.name
   const personScopes = async (tx: Tx, subject: string) => {
     if (resource === undefined) return undefined
     const row = await lockCredential(tx, resource, Number(subject))

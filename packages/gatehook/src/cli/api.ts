@@ -15,7 +15,7 @@ import { wallClock } from '../kernel/clock.ts'
 import { type Mode, type Principal, scopeOf } from '../kernel/principal.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
-import { scopesOf } from '../resources/scopes.ts'
+import { listScopes } from '../resources/scopes.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { type CommandSpec, commandsOn, type Input } from './command.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
@@ -255,4 +255,4 @@ export async function borrowKey(
 }
 
 /** Every scope that a credential of the service can hold. */
-export const declaredScopes = ({ service }: Api): Set<string> => scopesOf(service)
+export const declaredScopes = ({ service }: Api): Set<string> => listScopes(service)

@@ -18,7 +18,7 @@ import {
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { openApiDocument } from '../resources/openapi.ts'
-import type { Definition } from '../resources/resource.ts'
+import type { ResourceDefinition } from '../resources/resource.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
 import { listVersionCallers } from '../versions/store.ts'
@@ -63,7 +63,7 @@ function withStubs(
   service: ServiceDefinition,
   { version, fresh, stubs }: Remedy,
 ): ServiceDefinition {
-  const resources = service.resources.map((definition): Definition => {
+  const resources = service.resources.map((definition): ResourceDefinition => {
     const stub = stubs.find(({ resource }) => resource === definition.name)
     if (!stub) return definition
     const { had, hadNot, renamed } = stub

@@ -11,7 +11,7 @@ import { dataFolder as dataFolderOf, secretFile as secretFileOf } from '../confi
 import { reasonOf } from '../config/file-errors.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { isoTime } from '../kernel/time.ts'
-import { planService, wanting } from '../resources/migrate.ts'
+import { describePending, planMigration } from '../resources/migrate.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { pending } from '../storage/migrate.ts'
@@ -97,12 +97,12 @@ export const printableDatabaseUrl = (config: Config): string => withoutPassword(
 /** Checks for pending migrations, and for changes that need a reviewed one. */
 export async function migrations(db: Database, service: Service | undefined): Promise<CheckResult> {
   const engine = (await pending(db)).map(({ number, name }) => `${number} ${name}`)
-  const tables = service ? await planService(db, service.definition) : []
-  const rejected = tables.flatMap(({ plan }) => plan.refused)
+  const tables = service ? await planMigration(db, service.definition) : []
+  const rejected = tables.flatMap(({ plan }) => plan.rejected)
   if (rejected.length > 0) {
     return fail(rejected.join('; '), 'This needs a reviewed migration; a start fails as well.')
   }
-  const waiting = [...engine, ...tables.flatMap(wanting)]
+  const waiting = [...engine, ...tables.flatMap(describePending)]
   return waiting.length === 0
     ? ok('none pending')
     : warn(`pending: ${waiting.join(', ')}`, 'The next start applies them, or: gatehook migrate')

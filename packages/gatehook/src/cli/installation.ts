@@ -10,7 +10,7 @@ import { type Config, databaseAddress } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createLog, type Log } from '../kernel/log.ts'
-import { planService, wanting } from '../resources/migrate.ts'
+import { describePending, planMigration } from '../resources/migrate.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { pending } from '../storage/migrate.ts'
@@ -116,8 +116,8 @@ async function requireOwnTables(config: Config, service: Service, log: Log): Pro
 async function missingFrom(db: Database, service: Service): Promise<string[]> {
   const engine = await pending(db)
   if (engine.length === migrations.length) return []
-  const tables = await planService(db, service.definition)
-  return [...engine.map(({ name }) => `migration ${name}`), ...tables.flatMap(wanting)]
+  const tables = await planMigration(db, service.definition)
+  return [...engine.map(({ name }) => `migration ${name}`), ...tables.flatMap(describePending)]
 }
 
 /** Replaces `not_found` by a sentence that names the object. */

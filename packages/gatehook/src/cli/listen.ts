@@ -8,7 +8,7 @@ import { wallClock } from '../kernel/clock.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
-import { eventScopesOf } from '../resources/event-types.ts'
+import { listEventScopes } from '../resources/event-types.ts'
 import type { Outcome, Send } from '../transport/attempt.ts'
 import { isDelivered } from '../transport/attempt.ts'
 import { findTargetProblem } from '../transport/target.ts'
@@ -157,7 +157,7 @@ async function run(input: Input): Promise<undefined> {
   })
   const secret = { value: localSecret(localSecretFile(config), random) }
   const forwarder: Forwarder = { to, secret, send: transport.send, out }
-  let borrowed = await borrowKey(input, eventScopesOf)
+  let borrowed = await borrowKey(input, listEventScopes)
   let last: ForwardedEvent | undefined
   let queue = Promise.resolve()
   /** Forwards one event at a time, those that a key resends included. */
@@ -175,7 +175,7 @@ async function run(input: Input): Promise<undefined> {
       types: options.events === undefined ? undefined : String(options.events),
       after: String(after),
       async key(renew) {
-        if (renew) borrowed = await borrowKey(input, eventScopesOf)
+        if (renew) borrowed = await borrowKey(input, listEventScopes)
         return borrowed.key
       },
       connected: () => out.progress(dim('connected')),

@@ -2,16 +2,16 @@
  * Plans the API requests that lead to an event of a type, from the declaration: a row is created
  * and passes through its states by actions.
  */
-import type { ActionDefinition, AnyRow, Definition } from '../resources/resource.ts'
+import type { ActionDefinition, AnyRow, ResourceDefinition } from '../resources/resource.ts'
 import { STATE_FIELD } from '../resources/resource.ts'
-import { externalTypes, type ServiceDefinition } from '../resources/service.ts'
+import { externalEventTypes, type ServiceDefinition } from '../resources/service.ts'
 
 export type EventPlan =
   /** `POST /events`. */
   | { readonly kind: 'external' }
   | {
       readonly kind: 'row'
-      readonly resource: Definition
+      readonly resource: ResourceDefinition
       /** Actions on a new row, in order. The last one may emit the event. */
       readonly actions: readonly ActionDefinition[]
       readonly ending: 'update' | 'delete' | undefined
@@ -28,7 +28,7 @@ export const triggerable = ({ resources, externalEvents }: ServiceDefinition): s
 
 /** Returns the plan for a type; undefined if no request leads to it. */
 export function planFor(service: ServiceDefinition, type: string): EventPlan | undefined {
-  if (externalTypes(service).includes(type)) return { kind: 'external' }
+  if (externalEventTypes(service).includes(type)) return { kind: 'external' }
   for (const resource of service.resources) {
     if (resource.events.includes(type)) {
       const verb = type.slice(type.lastIndexOf('.') + 1)
@@ -43,7 +43,7 @@ export function planFor(service: ServiceDefinition, type: string): EventPlan | u
 
 /** Finds the shortest path from a new row to an action, breadth first through the states. */
 function shortestPath(
-  { actions, fields }: Definition,
+  { actions, fields }: ResourceDefinition,
   isTarget: (action: ActionDefinition) => boolean,
 ): ActionDefinition[] | undefined {
   const start = fields[STATE_FIELD]?.default as string | undefined
@@ -77,7 +77,7 @@ export const inputOf = ({ input }: ActionDefinition): AnyRow =>
   )
 
 /** Returns a patch with a field that differs between sample `n` and the next; `{}` if none does. */
-export function changeOf({ sample, fields }: Definition, n: number): AnyRow {
+export function changeOf({ sample, fields }: ResourceDefinition, n: number): AnyRow {
   const [before, after] = [sample?.(n) ?? {}, sample?.(n + 1) ?? {}]
   for (const name of Object.keys(after)) {
     if (after[name] !== before[name] && !fields[name]?.unique) return { [name]: after[name] }

@@ -1,7 +1,7 @@
 /** `gatehook trigger TYPE`: causes an event by the API requests that lead to it. */
 import { closest } from '../config/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
-import type { AnyRow, Definition } from '../resources/resource.ts'
+import type { AnyRow, ResourceDefinition } from '../resources/resource.ts'
 import { type Api, customerCommands } from './api.ts'
 import type { CommandSpec } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -27,10 +27,15 @@ interface Trigger {
   readonly sampleNo: number
 }
 
-const collectionPath = ({ version }: Trigger, { name }: Definition) => `/api/${version}/${name}`
+const collectionPath = ({ version }: Trigger, { name }: ResourceDefinition) =>
+  `/api/${version}/${name}`
 
 /** Creates a row from the declared sample, and a row for each required reference. */
-async function createRow(trigger: Trigger, resource: Definition, data: AnyRow): Promise<AnyRow> {
+async function createRow(
+  trigger: Trigger,
+  resource: ResourceDefinition,
+  data: AnyRow,
+): Promise<AnyRow> {
   const { api, sampleNo } = trigger
   if (resource.access.create === false) {
     throw new CommandError(`The API cannot create rows of ${resource.name}.`)

@@ -1,7 +1,7 @@
 /** `gatehook users …`: the people who sign in (§13). */
 import type { AccountJson } from '../people/collection.ts'
 import { foldName } from '../people/username.ts'
-import type { Definition } from '../resources/resource.ts'
+import type { ResourceDefinition } from '../resources/resource.ts'
 import { type Api, administration, invalidMode } from './api.ts'
 import { words } from './arguments.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
@@ -11,7 +11,7 @@ import { bold, dim, yellow } from './output.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
 
 /** Returns the resource whose rows sign in. Throws `CommandError` if the service has none. */
-function signInResource({ service }: Api): Definition {
+function signInResource({ service }: Api): ResourceDefinition {
   const resource = service.resources.find(({ signsIn }) => signsIn)
   if (resource) return resource
   throw new CommandError('No resource of this service signs in: none declares .signsIn().')
@@ -39,7 +39,7 @@ async function personId(api: Api, text: string, mode: string | undefined): Promi
 }
 
 /** Parses `name=value` pairs: JSON where the field is not text. */
-function rowOf({ fields }: Definition, pairs: readonly string[]): Record<string, unknown> {
+function rowOf({ fields }: ResourceDefinition, pairs: readonly string[]): Record<string, unknown> {
   const entries = pairs.map((pair) => {
     const at = pair.indexOf('=')
     if (at < 1) throw new UsageError(`"${pair}" is no field; write name=value.`)

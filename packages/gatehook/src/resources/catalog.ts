@@ -1,25 +1,25 @@
 /**
- * A service made ready to run: for each resource its rows, its table and its shape in every
- * version. Made once at start; routes, OpenAPI, seeds and events work from it.
+ * A service prepared to run: the rows, collection and version shapes of each resource. The app
+ * creates it once at start. Routes, OpenAPI and seeds work from it.
  */
 import type { RenderObject } from '../events/event.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Collection } from '../lists/collection.ts'
-import { type ReachRule, reachRule } from './ownership.ts'
-import type { Definition } from './resource.ts'
-import { type Credentials, createRows, type Rows } from './rows.ts'
+import { createReachRule, type ReachRule } from './ownership.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { createRows, type ResourceRows, type RowCredentials } from './rows.ts'
 import type { ServiceDefinition } from './service.ts'
-import { createShape, renderThrough, type Shape } from './shape.ts'
-import { collectionOf } from './table.ts'
+import { convertObject, createShape, type VersionShape } from './shape.ts'
+import { resourceCollection } from './table.ts'
 
-export interface Entry extends ReachRule {
-  readonly definition: Definition
+export interface CatalogEntry extends ReachRule {
+  readonly definition: ResourceDefinition
   readonly collection: Collection
   /** By version. */
-  readonly shapes: ReadonlyMap<string, Shape>
-  readonly rows: Rows
+  readonly shapes: ReadonlyMap<string, VersionShape>
+  readonly rows: ResourceRows
 }
 
 export interface Catalog {
@@ -27,9 +27,9 @@ export interface Catalog {
   /** Majors, oldest first. */
   readonly versions: readonly string[]
   readonly newest: string
-  readonly entries: ReadonlyMap<string, Entry>
-  /** The rows of a resource by name. */
-  rowsOf(resource: string): Rows
+  readonly entries: ReadonlyMap<string, CatalogEntry>
+  /** Returns the rows of a resource by name. */
+  rowsOf(resource: string): ResourceRows
   readonly render: RenderObject
 }
 
@@ -37,53 +37,45 @@ export interface CatalogDeps {
   readonly clock: Clock
   readonly record: RecordEvent
   readonly counterSlots: number
-  /** What is kept beside the rows that sign in. */
-  readonly credentials?: Credentials | undefined
+  /** The credentials of the rows that sign in. */
+  readonly credentials?: RowCredentials | undefined
   /** The customer and mode that anonymous callers read (§6.10). */
   readonly publicScope?: Scope | undefined
 }
 
-export const newestOf = (service: ServiceDefinition): string => service.versions.at(-1)!.name
+export const newestVersion = (service: ServiceDefinition): string => service.versions.at(-1)!.name
 
 export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Catalog {
+  const { resources } = service
   const versions = service.versions.map((version) => version.name)
-  const newest = newestOf(service)
-  const entries = new Map<string, Entry>()
+  const newest = newestVersion(service)
+  const entries = new Map<string, CatalogEntry>()
   const rowsOf = (resource: string) => entries.get(resource)!.rows
-  for (const definition of service.resources) {
+  for (const definition of resources) {
     const shapes = new Map(
-      versions.map((version) => [
-        version,
-        createShape(definition, versions, version, service.resources),
-      ]),
+      versions.map((version) => [version, createShape(definition, versions, version, resources)]),
     )
-    const pointers = pointersTo(definition.name, service.resources)
-    const credentials = definition.signsIn && deps.credentials
     entries.set(definition.name, {
       definition,
-      collection: collectionOf(definition, service.resources),
+      collection: resourceCollection(definition, resources),
       shapes,
       rows: createRows(definition, shapes.get(newest)!, {
-        ...{ ...deps, rowsOf, pointers, credentials },
-        resources: service.resources,
+        clock: deps.clock,
+        record: deps.record,
+        counterSlots: deps.counterSlots,
+        rowsOf,
+        resources,
+        credentials: definition.signsIn && deps.credentials,
       }),
-      ...reachRule(definition, service.resources, deps.publicScope),
+      ...createReachRule(definition, resources, deps.publicScope),
     })
   }
-  const render: RenderObject = (collection, object, shape, version = newest) => {
-    const known = collection === undefined ? undefined : entries.get(collection)?.shapes
-    const recorded = known?.get(shape)
-    const wanted = known?.get(version)
-    // A collection or version declared no more: the object is shown as it was recorded.
-    return recorded && wanted ? renderThrough(recorded, wanted, object) : object
+  const render: RenderObject = (collection, object, recordedVersion, version = newest) => {
+    const shapes = collection === undefined ? undefined : entries.get(collection)?.shapes
+    const from = shapes?.get(recordedVersion)
+    const to = shapes?.get(version)
+    // Without the collection or a version, the object stays as it was recorded.
+    return from && to ? convertObject(from, to, object) : object
   }
   return { service, versions, newest, entries, rowsOf, render }
-}
-
-function pointersTo(target: string, resources: readonly Definition[]) {
-  return resources.flatMap((other) =>
-    Object.entries(other.fields)
-      .filter(([, spec]) => spec.target === target)
-      .map(([field]) => ({ resource: other.name, field })),
-  )
 }

@@ -1,21 +1,22 @@
-/** The rows that sign in, as `people/` asks for them: the resource that `.signsIn()` names. */
+/** The rows that sign in, for `people/`: those of the resource with `.signsIn()`. */
 import type { Directory, DirectoryRow } from '../people/person.ts'
 import { fixed } from '../storage/sql.ts'
 import type { Catalog } from './catalog.ts'
 import { wholeScope } from './ownership.ts'
-import type { Definition } from './resource.ts'
-import { decoder } from './shape.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { rowDecoder } from './shape.ts'
 
-/** The one resource whose rows sign in; undefined where none does. */
-export const signingIn = (resources: readonly Definition[]): Definition | undefined =>
-  resources.find((one) => one.signsIn)
+/** Returns the resource whose rows sign in, or undefined. */
+export const signInResource = (
+  resources: readonly ResourceDefinition[],
+): ResourceDefinition | undefined => resources.find(({ signsIn }) => signsIn)
 
-export function directoryOf(catalog: Catalog): Directory | undefined {
-  const definition = signingIn(catalog.service.resources)
+export function createDirectory(catalog: Catalog): Directory | undefined {
+  const definition = signInResource(catalog.service.resources)
   if (!definition) return undefined
   const { rows } = catalog.entries.get(definition.name)!
-  const decode = decoder(definition)
-  const owner = fixed(`SELECT scope FROM ${definition.name} WHERE id = ?`)
+  const decode = rowDecoder(definition)
+  const scopeById = fixed(`SELECT scope FROM ${definition.name} WHERE id = ?`)
   return {
     resource: definition.name,
     username: definition.signsIn!.username,
@@ -29,7 +30,7 @@ export function directoryOf(catalog: Catalog): Directory | undefined {
       return cells && decode(cells)
     },
     async scopeOf(reader, id) {
-      return (await reader.get(owner([id])))?.scope
+      return (await reader.get(scopeById([id])))?.scope
     },
     show: (row) => JSON.parse(rows.newest.encode(row)) as DirectoryRow,
   }

@@ -1,98 +1,107 @@
 /**
- * Brings the tables to what is declared (§6.6): the service's reviewed migrations first, each
- * once, then additions; anything else is named and refused.
+ * Migrates the tables to the declaration (§6.6): first the service's reviewed migrations, each
+ * once, then additions. It rejects any other change with a sentence.
  */
 import { Failure } from '../kernel/failure.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import { inDialect, migrationChecksum } from '../storage/migrate.ts'
 import { sql } from '../storage/sql.ts'
 import { DeclarationError } from './fields.ts'
-import { inReferenceOrder, type MigrationOptions, type ServiceDefinition } from './service.ts'
+import { type MigrationOptions, orderByReference, type ServiceDefinition } from './service.ts'
 import { planTable, type TablePlan } from './table.ts'
 
-/** One line for each thing done. */
+/** Receives one line per change. */
 export type Progress = (line: string) => void
 
-export interface Pending {
-  /** '' for a migration that belongs to no table. */
+export interface PendingTable {
+  /** Empty for a migration without a table. */
   readonly table: string
   readonly plan: TablePlan
-  /** The reviewed migrations it waits for, by number and name. */
+  /** The pending reviewed migrations of the table, by number and name. */
   readonly migrations?: readonly string[]
 }
 
-/** What a table waits for, in words: its migrations, columns and indexes, or itself. */
-export function wanting({ table, plan, migrations }: Pending): readonly string[] {
-  const of = table === '' ? '' : ` of table ${table}`
-  if (migrations) return migrations.map((migration) => `migration ${migration}${of}`)
+/** Describes the pending changes of a table: its migrations, columns and indexes, or itself. */
+export function describePending({ table, plan, migrations }: PendingTable): readonly string[] {
+  const suffix = table === '' ? '' : ` of table ${table}`
+  if (migrations) return migrations.map((migration) => `migration ${migration}${suffix}`)
   if (plan.ddl[0]?.startsWith('CREATE TABLE')) return [`table ${table}`]
-  const added = gained(plan.ddl).map((one) => `${one} of table ${table}`)
-  return plan.refused.length > 0 ? [...added, `a reviewed migration of table ${table}`] : added
+  const added = describeDdl(plan.ddl).map((change) => `${change}${suffix}`)
+  return plan.rejected.length > 0 ? [...added, `a reviewed migration${suffix}`] : added
 }
 
 /**
- * What the declaration needs of the database; nothing is changed. A table that waits for
- * migrations shows those: what it needs after them is known after them.
+ * Returns the changes that the declaration requires, without applying them. A table with pending
+ * migrations lists only those: its other changes depend on them.
  */
-export async function planService(db: Database, service: ServiceDefinition): Promise<Pending[]> {
-  const pending: Pending[] = []
-  const waiting = await missing(db, service)
-  for (const { table, sql, number, name } of waiting) {
-    if (table === undefined || (await exists(db, table))) {
-      const plan = { ddl: [sqlFor(db, sql)], refused: [] }
+export async function planMigration(
+  db: Database,
+  service: ServiceDefinition,
+): Promise<PendingTable[]> {
+  const pending: PendingTable[] = []
+  for (const { table, sql, number, name } of await pendingMigrations(db, service)) {
+    if (table === undefined || (await tableExists(db, table))) {
+      const plan = { ddl: [sqlFor(db, sql)], rejected: [] }
       pending.push({ table: table ?? '', plan, migrations: [`${number} ${name}`] })
     }
   }
-  for (const definition of inReferenceOrder(service.resources)) {
+  for (const definition of orderByReference(service.resources)) {
     const { name } = definition
     if (pending.some(({ table }) => table === name)) continue
-    const existing = {
+    const stored = {
       columns: await db.columns(name),
       indexes: await db.indexes(name),
-      additions: await additionsTo(db, name),
+      additions: await listAdditions(db, name),
     }
-    const plan = planTable(definition, existing, db.dialect)
-    if (plan.ddl.length + plan.refused.length > 0) pending.push({ table: name, plan })
+    const plan = planTable(definition, stored, db.dialect)
+    if (plan.ddl.length + plan.rejected.length > 0) pending.push({ table: name, plan })
   }
   return pending
 }
 
-/** Throws `DeclarationError` when a change would not only add; then no table was changed for it. */
+/**
+ * Applies the pending migrations and additions. Throws `DeclarationError` if a change needs a
+ * reviewed migration; then it adds nothing.
+ */
 export async function migrateService(
   db: Database,
   service: ServiceDefinition,
   progress: Progress = () => {},
 ): Promise<void> {
-  const waiting = await missing(db, service)
-  for (const migration of waiting) {
-    if (migration.table !== undefined) await applyOnce(db, migration, progress)
+  const migrations = await pendingMigrations(db, service)
+  for (const migration of migrations) {
+    if (migration.table !== undefined) await applyMigration(db, migration, progress)
   }
-  const pending = (await planService(db, service)).filter(({ migrations }) => !migrations)
-  const refused = pending.flatMap(({ plan }) => plan.refused)
-  if (refused.length > 0) {
+  const pending = (await planMigration(db, service)).filter(({ migrations }) => !migrations)
+  const rejected = pending.flatMap(({ plan }) => plan.rejected)
+  if (rejected.length > 0) {
     throw new DeclarationError(
-      `The declaration changed in ways that need a reviewed migration:\n${refused.join('\n')}\n` +
+      `The declaration changed in ways that need a reviewed migration:\n${rejected.join('\n')}\n` +
         'Add it to service({ migrations: [{ number, name, table, sql }] }) and start again.',
     )
   }
   if (pending.length > 0) await applyAdditions(db, pending, progress)
-  for (const migration of waiting) {
-    if (migration.table === undefined) await applyOnce(db, migration, progress)
+  for (const migration of migrations) {
+    if (migration.table === undefined) await applyMigration(db, migration, progress)
   }
 }
 
 async function applyAdditions(
   db: Database,
-  pending: readonly Pending[],
+  pending: readonly PendingTable[],
   progress: Progress,
 ): Promise<void> {
   await db.migrate(async (tx, ddl) => {
     for (const { table, plan } of pending) {
       for (const statement of plan.ddl) await ddl(statement)
-      progress(told(table, plan.ddl))
+      progress(
+        plan.ddl[0]?.startsWith('CREATE TABLE')
+          ? `table ${table} created`
+          : `table ${table}: ${describeDdl(plan.ddl).join(', ')}`,
+      )
     }
-    const added = pending.flatMap(({ table, plan }) => addedColumns(table, plan.ddl))
-    if (added.length > 0) await recordAdditions(tx, ddl, db, added)
+    const columns = pending.flatMap(({ table, plan }) => addedColumns(table, plan.ddl))
+    if (columns.length > 0) await recordAdditions(tx, ddl, db, columns)
   })
 }
 
@@ -102,30 +111,24 @@ const addedColumns = (table: string, ddl: readonly string[]) =>
     return column === undefined ? [] : [[table, column] as const]
   })
 
-/** What was done to a table, for the log: that it was made, else what it got. */
-function told(table: string, ddl: readonly string[]): string {
-  if (ddl[0]?.startsWith('CREATE TABLE')) return `table ${table} made`
-  return `table ${table}: ${gained(ddl).join(', ')}`
-}
-
-/** Additions, in words: `column rating`. */
-const gained = (ddl: readonly string[]): string[] =>
+/** Describes statements: `column rating`. */
+const describeDdl = (ddl: readonly string[]): string[] =>
   ddl.map((statement) => {
-    const found = /(?:ADD|CREATE UNIQUE|CREATE|DROP) (COLUMN|INDEX) (\w+)/.exec(statement)!
-    const change = `${found[1]!.toLowerCase()} ${found[2]}`
+    const [, kind, name] = /(?:ADD|CREATE UNIQUE|CREATE|DROP) (COLUMN|INDEX) (\w+)/.exec(statement)!
+    const change = `${kind!.toLowerCase()} ${name}`
     return statement.startsWith('DROP') ? `${change} dropped` : change
   })
 
-const RECORD = 'gh_service_migrations'
-/** Columns that a start has added to a table in use. */
-const ADDITIONS = 'gh_service_additions'
+const MIGRATIONS_TABLE = 'gh_service_migrations'
+/** The columns that a start has added to a table in use. */
+const ADDITIONS_TABLE = 'gh_service_additions'
 
 /**
- * Applies one migration in a transaction of its own, so that the next one sees its tables. A
- * migration of a table that does not exist yet is recorded only: the start creates that table in
- * today's shape. Throws `DeclarationError` with the database's message when a statement fails.
+ * Applies a migration in its own transaction, so that the next one sees its tables. A migration of
+ * a table that does not exist yet is recorded only: the start creates that table in the current
+ * shape. Throws `DeclarationError` with the database's message if a statement fails.
  */
-async function applyOnce(
+async function applyMigration(
   db: Database,
   migration: MigrationOptions,
   progress: Progress,
@@ -134,14 +137,14 @@ async function applyOnce(
   const { int, text } = db.dialect.types
   const checksum = checksumOf(db, migration)
   await db.migrate(async (tx, ddl) => {
-    await ddl(`CREATE TABLE IF NOT EXISTS ${RECORD} (
+    await ddl(`CREATE TABLE IF NOT EXISTS ${MIGRATIONS_TABLE} (
       number ${int} NOT NULL PRIMARY KEY, name ${text} NOT NULL, checksum ${text})`)
-    // The lock of `migrate` admits one process at a time; another one may have been faster.
-    if ((await numbersIn(tx)).includes(number)) return
-    if (table === undefined || (await exists(db, table))) {
+    // The lock of `migrate` admits one process at a time; another one can be faster.
+    if ((await appliedNumbers(tx)).includes(number)) return
+    if (table === undefined || (await tableExists(db, table))) {
       progress(`migration ${number} of the service: ${name}`)
       await ddl(sqlFor(db, migration.sql)).catch((error: unknown) => {
-        throw failed(migration, error)
+        throw describeError(migration, error)
       })
     }
     await tx.run(sql`INSERT INTO gh_service_migrations (number, name, checksum)
@@ -149,8 +152,8 @@ async function applyOnce(
   })
 }
 
-/** Names the migration in an error of its SQL; other errors, such as a lost connection, pass. */
-function failed({ number, name }: MigrationOptions, error: unknown): unknown {
+/** Names the migration in an error of its SQL. Other errors, such as a lost connection, pass. */
+function describeError({ number, name }: MigrationOptions, error: unknown): unknown {
   const cause = error instanceof Failure ? error.detail : error
   const isRejectedSql = !(error instanceof Failure) || error.code === 'invalid_request'
   if (!isRejectedSql || !(cause instanceof Error)) return error
@@ -163,10 +166,13 @@ function failed({ number, name }: MigrationOptions, error: unknown): unknown {
 const checksumOf = (db: Database, { sql: text }: MigrationOptions): string =>
   migrationChecksum(typeof text === 'string' ? text : text[db.name])
 
-/** Returns the migrations that the database lacks. Throws for one that was edited once applied. */
-async function missing(db: Database, service: ServiceDefinition): Promise<MigrationOptions[]> {
+/** Returns the migrations that the database lacks. Throws if an applied one was edited. */
+async function pendingMigrations(
+  db: Database,
+  service: ServiceDefinition,
+): Promise<MigrationOptions[]> {
   if (service.migrations.length === 0) return []
-  const columns = (await db.columns(RECORD)).map(({ name }) => name)
+  const columns = (await db.columns(MIGRATIONS_TABLE)).map(({ name }) => name)
   if (columns.length === 0) return [...service.migrations]
   if (!columns.includes('checksum')) await addChecksums(db, service)
   const rows = await db.all(sql`SELECT number, checksum FROM gh_service_migrations`)
@@ -185,7 +191,7 @@ async function missing(db: Database, service: ServiceDefinition): Promise<Migrat
 /** Adds the checksums that an earlier release did not record. */
 async function addChecksums(db: Database, service: ServiceDefinition): Promise<void> {
   await db.migrate(async (tx, ddl) => {
-    await ddl(`ALTER TABLE ${RECORD} ADD COLUMN checksum ${db.dialect.types.text}`)
+    await ddl(`ALTER TABLE ${MIGRATIONS_TABLE} ADD COLUMN checksum ${db.dialect.types.text}`)
     for (const migration of service.migrations) {
       await tx.run(sql`UPDATE gh_service_migrations SET checksum = ${checksumOf(db, migration)}
         WHERE number = ${migration.number}`)
@@ -194,8 +200,8 @@ async function addChecksums(db: Database, service: ServiceDefinition): Promise<v
 }
 
 /** Returns the columns that a start, perhaps of a newer declaration, has added to the table. */
-async function additionsTo(db: Database, table: string): Promise<string[]> {
-  if (!(await exists(db, ADDITIONS))) return []
+async function listAdditions(db: Database, table: string): Promise<string[]> {
+  if (!(await tableExists(db, ADDITIONS_TABLE))) return []
   const rows = await db.arrays(
     sql`SELECT column_name FROM gh_service_additions WHERE table_name = ${table}`,
   )
@@ -207,21 +213,21 @@ async function recordAdditions(
   tx: Tx,
   ddl: (sql: string) => Promise<void>,
   db: Database,
-  added: readonly (readonly [table: string, column: string])[],
+  columns: readonly (readonly [table: string, column: string])[],
 ): Promise<void> {
   const { text } = db.dialect.types
-  await ddl(`CREATE TABLE IF NOT EXISTS ${ADDITIONS} (table_name ${text} NOT NULL,
+  await ddl(`CREATE TABLE IF NOT EXISTS ${ADDITIONS_TABLE} (table_name ${text} NOT NULL,
     column_name ${text} NOT NULL, PRIMARY KEY (table_name, column_name))`)
-  for (const [table, column] of added) {
+  for (const [table, column] of columns) {
     await tx.run(sql`INSERT INTO gh_service_additions (table_name, column_name)
       VALUES (${table}, ${column}) ON CONFLICT DO NOTHING`)
   }
 }
 
-const exists = async (db: Database, table: string): Promise<boolean> =>
+const tableExists = async (db: Database, table: string): Promise<boolean> =>
   (await db.columns(table)).length > 0
 
-async function numbersIn(reader: Reader): Promise<number[]> {
+async function appliedNumbers(reader: Reader): Promise<number[]> {
   const rows = await reader.arrays(sql`SELECT number FROM gh_service_migrations`)
   return rows.map((row) => Number(row[0]))
 }

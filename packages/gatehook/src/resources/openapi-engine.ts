@@ -4,7 +4,7 @@
  */
 import { answer, content, failing, idParameter, listParameters, ref } from './openapi-parts.ts'
 import type { JsonSchema } from './schema.ts'
-import { externalTypes, type ServiceDefinition } from './service.ts'
+import { externalEventTypes, type ServiceDefinition } from './service.ts'
 
 export const protectedOperation: JsonSchema = {
   tags: ['credentials'],
@@ -93,7 +93,7 @@ const eventStreamOperation: JsonSchema = {
 }
 
 export const enginePaths = (service: ServiceDefinition): Readonly<Record<string, JsonSchema>> => ({
-  '/events': { get: eventListOperation, post: postEventOperation(externalTypes(service)) },
+  '/events': { get: eventListOperation, post: postEventOperation(externalEventTypes(service)) },
   '/events/stream': { get: eventStreamOperation },
   '/events/{id}': { get: eventOperation },
 })

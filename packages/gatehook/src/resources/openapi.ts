@@ -4,7 +4,7 @@
  */
 import { json, type Route } from '../http/call.ts'
 import { operators } from '../lists/filter.ts'
-import type { Catalog, Entry } from './catalog.ts'
+import type { Catalog, CatalogEntry } from './catalog.ts'
 import { enginePaths, protectedOperation } from './openapi-engine.ts'
 import {
   answer,
@@ -22,19 +22,19 @@ import {
   unchanged,
 } from './openapi-parts.ts'
 import { webhookPaths, webhookSchemas } from './openapi-webhooks.ts'
-import { allScope, ownerPathOf, type Operation as RowOperation } from './ownership.ts'
-import { type ActionDefinition, type Definition, STATE_FIELD } from './resource.ts'
+import { allScope, ownerPathOf, type RowOperation } from './ownership.ts'
+import { type ActionDefinition, type ResourceDefinition, STATE_FIELD } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
 import {
   createSchema,
+  type FieldSpecs,
   fieldSchema,
   type JsonSchema,
   patchSchema,
   rowSchema,
-  type Specs,
 } from './schema.ts'
 import { PUBLIC, readScopeOf } from './scopes.ts'
-import { eventTypes } from './service.ts'
+import { listEventTypes } from './service.ts'
 
 export type OpenApiDocument = JsonSchema & { readonly paths: Record<string, JsonSchema> }
 
@@ -77,7 +77,7 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
       schemas: {
         ...schemas,
         ...webhookSchemas,
-        Event: eventSchema(eventTypes(service)),
+        Event: eventSchema(listEventTypes(service)),
         EventList: listSchema(ref('schemas', 'Event')),
         Error: errorSchema,
       },
@@ -103,12 +103,12 @@ export function openApiRoutes(
 /**
  * `orders` → `Order`, by the events' word for one (`order.created`), else the collection's name.
  */
-function schemaName({ definition }: Entry): string {
+function schemaName({ definition }: CatalogEntry): string {
   const one = definition.events[0]?.split('.')[0] ?? definition.name
   return one.replace(/(^|_)([a-z])/g, (_all, _lead, letter: string) => letter.toUpperCase())
 }
 
-function resourceSchemas(entry: Entry, version: string): Record<string, JsonSchema> {
+function resourceSchemas(entry: CatalogEntry, version: string): Record<string, JsonSchema> {
   const name = schemaName(entry)
   const { specs } = entry.shapes.get(version)!
   const { access, actions } = entry.definition
@@ -160,7 +160,10 @@ const operation = (
 })
 
 /** §6.7 and §6.10 as sentences of the document. */
-function personsIn(definition: Definition, resources: readonly Definition[]): Words['persons'] {
+function personsIn(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): Words['persons'] {
   const { name, access, signsIn } = definition
   const all = `\`${allScope(name)}\``
   if (ownerPathOf(definition, resources)) {
@@ -179,7 +182,7 @@ function personsIn(definition: Definition, resources: readonly Definition[]): Wo
 }
 
 /** The fields that a PATCH may change in some states only. */
-const fixedIn = ({ editable }: Definition): string =>
+const fixedIn = ({ editable }: ResourceDefinition): string =>
   editable
     .map(({ fields, from }) => {
       const names = fields.map((name) => `\`${name}\``).join(', ')
@@ -188,9 +191,9 @@ const fixedIn = ({ editable }: Definition): string =>
     .join('')
 
 function resourcePaths(
-  entry: Entry,
+  entry: CatalogEntry,
   version: string,
-  resources: readonly Definition[],
+  resources: readonly ResourceDefinition[],
 ): Record<string, JsonSchema> {
   const { name, actions } = entry.definition
   const persons = personsIn(entry.definition, resources)
@@ -204,7 +207,7 @@ function resourcePaths(
   return paths
 }
 
-function collectionPath(entry: Entry, version: string, words: Words): JsonSchema {
+function collectionPath(entry: CatalogEntry, version: string, words: Words): JsonSchema {
   const { many, one } = words
   const { access } = entry.definition
   const parameters = [
@@ -234,7 +237,7 @@ function collectionPath(entry: Entry, version: string, words: Words): JsonSchema
   return { get, post }
 }
 
-function itemPath({ definition }: Entry, words: Words): JsonSchema {
+function itemPath({ definition }: CatalogEntry, words: Words): JsonSchema {
   const { many, one } = words
   const { access } = definition
   const row = answer(200, 'The row.', ref('schemas', one))
@@ -289,7 +292,7 @@ function actionPath(action: ActionDefinition, words: Words): JsonSchema {
 }
 
 /** Sort, fields and filters of one resource, by the names of the version. */
-function ownParameters(entry: Entry, version: string): JsonSchema[] {
+function ownParameters(entry: CatalogEntry, version: string): JsonSchema[] {
   const { specs, chain } = entry.shapes.get(version)!
   const inVersion = (columns: readonly string[]) =>
     Object.keys(specs).filter((name) => columns.includes(chain.renamed[name] ?? name))
@@ -317,10 +320,10 @@ function ownParameters(entry: Entry, version: string): JsonSchema[] {
 
 const withoutDefault = ({ default: _default, readOnly: _readOnly, ...schema }: JsonSchema) => schema
 
-const specsOf = (fields: RouteDefinition['input']): Specs =>
+const specsOf = (fields: RouteDefinition['input']): FieldSpecs =>
   Object.fromEntries(Object.entries(fields ?? {}).map(([name, field]) => [name, field.spec]))
 
-const inputBody = (specs: Specs) =>
+const inputBody = (specs: FieldSpecs) =>
   body(
     createSchema(specs),
     Object.values(specs).some((spec) => spec.write === 'required'),

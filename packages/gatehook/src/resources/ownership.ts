@@ -1,119 +1,127 @@
 /**
- * Whose rows a caller reaches (§6.7): the owner of a row, from the declaration, and the reach of a
- * principal that follows from it. Pure; the statements are `store.ts` and `lists/`.
+ * The owners of rows, from the declaration, and the rows that a principal reaches (§6.7). Pure; the
+ * SQL is in `store.ts` and `lists/`.
  */
 import { holdsScope, missingScope } from '../access/scopes.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import type { OwnerPath } from '../lists/collection.ts'
 import type { Reach } from '../lists/walk.ts'
-import type { Definition } from './resource.ts'
+import type { ResourceDefinition } from './resource.ts'
 
-/** The rows a caller reaches, and on whose authority it changes them. */
+/** The rows that a caller reaches, and the principal that changes them. */
 export interface RowReach extends Reach {
-  /** Undefined for the engine's own work, and for an anonymous caller. */
+  /** Undefined for the engine, and for an anonymous caller. */
   readonly principal?: Principal | undefined
-  /** The rows of another resource that these rows may refer to; undefined: none of them. */
+  /** Returns the rows of another resource that these rows may refer to; undefined for none. */
   readonly refersTo?: (resource: string) => Reach | undefined
 }
 
-/** Every row of a scope: for the engine's own work. */
+/** Returns the reach of the engine's own work: every row of a scope. */
 export const wholeScope = (scope: number): RowReach => ({ scope, owner: undefined })
 
-export type Operation = 'read' | 'create' | 'change'
+export type RowOperation = 'read' | 'create' | 'change'
 
-/** The scope that lifts the limit to one's own rows. */
+/** Returns the scope that extends a person's reach to all rows. */
 export const allScope = (resource: string): string => `${resource}:all`
 
-/** The field marked `.owner()`. */
-export const ownerField = (definition: Definition): string | undefined =>
+/** Returns the field marked `.owner()`. */
+export const ownerField = (definition: ResourceDefinition): string | undefined =>
   Object.keys(definition.fields).find((name) => definition.fields[name]?.owner)
 
-/** The field through which a row belongs to a person, its own or that of another row. */
-export const owningField = (definition: Definition): string | undefined =>
+/** Returns the field that leads to the owner, directly or through another row. */
+export const owningField = (definition: ResourceDefinition): string | undefined =>
   ownerField(definition) ?? definition.ownedBy
 
-/** How a row names the person it belongs to; undefined where rows belong to no person. */
+/** Returns the path from a row to its owner; undefined if rows have no owner. */
 export function ownerPathOf(
-  definition: Definition,
-  resources: readonly Definition[],
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
 ): OwnerPath | undefined {
   if (definition.signsIn) return { column: 'id', through: [] }
   const column = owningField(definition)
   if (column === undefined) return undefined
-  const target = resources.find((one) => one.name === definition.fields[column]?.target)
-  // `.owner()` names the person itself, and so does a reference to a row that signs in.
+  const target = resources.find(({ name }) => name === definition.fields[column]?.target)
+  // `.owner()` refers to a person, and so does a reference to a row that signs in.
   if (!definition.ownedBy || !target || target.signsIn) return { column, through: [] }
   const next = ownerPathOf(target, resources)!
-  const step = { table: target.name, column: next.column }
-  return { column, through: [step, ...next.through] }
+  return { column, through: [{ table: target.name, column: next.column }, ...next.through] }
 }
 
-/** Sentences for the developer; empty where ownership holds together. */
-export function ownershipMistakes(one: Definition, resources: readonly Definition[]): string[] {
-  const wrong: string[] = []
-  const named = Object.keys(one.fields).filter((name) => one.fields[name]!.owner)
-  const ways = [...named, ...(one.ownedBy === undefined ? [] : [one.ownedBy])]
-  if (ways.length > 1) wrong.push(`${ways.join(' and ')}: a row has one owner`)
-  if (one.signsIn && ways.length > 0) wrong.push('a row that signs in belongs to itself')
-  const people = resources.find((other) => other.signsIn)
-  for (const name of named) {
-    const { target } = one.fields[name]!
-    if (people && target !== people.name) {
-      wrong.push(`${name}: .owner() refers to ${people.name}, whose rows sign in; see .ownedBy()`)
+/** Returns a sentence for the developer per mistake. */
+export function findOwnershipMistakes(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  const { fields, ownedBy, signsIn, access } = definition
+  const mistakes: string[] = []
+  const ownerFields = Object.keys(fields).filter((name) => fields[name]!.owner)
+  const paths = [...ownerFields, ...(ownedBy === undefined ? [] : [ownedBy])]
+  if (paths.length > 1) mistakes.push(`${paths.join(' and ')}: a row has one owner`)
+  if (signsIn && paths.length > 0) mistakes.push('a row that signs in belongs to itself')
+  const people = resources.find((resource) => resource.signsIn)
+  for (const name of ownerFields) {
+    if (people && fields[name]!.target !== people.name) {
+      mistakes.push(
+        `${name}: .owner() refers to ${people.name}, whose rows sign in; see .ownedBy()`,
+      )
     }
   }
-  if (one.ownedBy !== undefined) wrong.push(...chainMistakes(one, resources))
-  const owned = ways.length > 0 || one.signsIn !== undefined
-  if (owned && one.access.persons !== undefined) {
-    wrong.push('access.persons is for rows without an owner; persons reach their own rows')
+  if (ownedBy !== undefined) mistakes.push(...ownerChainMistakes(definition, resources))
+  const isOwned = paths.length > 0 || signsIn !== undefined
+  if (isOwned && access.persons !== undefined) {
+    mistakes.push('access.persons is for rows without an owner; persons reach their own rows')
   }
-  if (owned && one.access.read === 'public') {
-    wrong.push("access.read: rows that belong to persons are not 'public'")
+  if (isOwned && access.read === 'public') {
+    mistakes.push("access.read: rows that belong to persons are not 'public'")
   }
-  return wrong
+  return mistakes
 }
 
-/** Follows `.ownedBy()` from row to row, up to a row that names its person. */
-function chainMistakes(one: Definition, resources: readonly Definition[]): string[] {
-  const passed = new Set<string>()
-  for (let at = one; ; ) {
-    const field = at.ownedBy
+/** Follows `.ownedBy()` from row to row, to a row that refers to its person. */
+function ownerChainMistakes(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  const visited = new Set<string>()
+  for (let current = definition; ; ) {
+    const field = current.ownedBy
     if (field === undefined) {
-      if (at.signsIn || ownerField(at) !== undefined) return []
-      return [`.ownedBy('${one.ownedBy}'): rows of ${at.name} have no owner`]
+      if (current.signsIn || ownerField(current) !== undefined) return []
+      return [`.ownedBy('${definition.ownedBy}'): rows of ${current.name} have no owner`]
     }
-    const spec = at.fields[field]
-    if (spec?.kind !== 'ref') return [`.ownedBy('${field}'): is no f.ref(…) of ${at.name}`]
-    passed.add(at.name)
-    const next = resources.find((other) => other.name === spec.target)
+    const spec = current.fields[field]
+    if (spec?.kind !== 'ref') return [`.ownedBy('${field}'): is not an f.ref(…) of ${current.name}`]
+    visited.add(current.name)
+    const next = resources.find(({ name }) => name === spec.target)
     if (!next) return []
-    if (passed.has(next.name)) return [`.ownedBy('${field}'): leads back to ${next.name}`]
-    at = next
+    if (visited.has(next.name)) return [`.ownedBy('${field}'): leads back to ${next.name}`]
+    current = next
   }
 }
 
 export interface ReachRule {
   /**
-   * The rows a principal reaches for an operation; without one, those an anonymous caller reads.
-   * Throws 403 `insufficient_scope` that names `<collection>:all` where the resource, or the making
-   * of a row, is closed to a person.
+   * Returns the rows that a principal reaches; without one, those an anonymous caller reads. Throws
+   * 403 `insufficient_scope` with `<collection>:all` if the operation is closed to the person.
    */
-  reach(principal: Principal | undefined, operation: Operation): RowReach
-  /** Whether a principal reads every row of its customer and mode, if it holds the read scope. */
+  reach(principal: Principal | undefined, operation: RowOperation): RowReach
+  /** Returns whether a principal with the read scope reads every row of its customer and mode. */
   holdsAll(principal: Principal): boolean
 }
 
-/** `publicScope`: whose rows an anonymous caller reads (§6.10). */
-export function reachRule(
-  definition: Definition,
-  resources: readonly Definition[],
+/** @param publicScope the rows that an anonymous caller reads (§6.10) */
+export function createReachRule(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
   publicScope: Scope | undefined,
 ): ReachRule {
-  const rules = new Map(resources.map((one) => [one.name, personRule(one, resources)]))
-  const own = rules.get(definition.name)!
+  const ruleByName = new Map(
+    resources.map((resource) => [resource.name, personRule(resource, resources)]),
+  )
+  const ownerLimit = ruleByName.get(definition.name)!
   const refersTo = (principal: Principal) => (resource: string) => {
-    const limit = rules.get(resource)!(principal, 'read')
-    return limit === 'closed' ? undefined : { scope: principal.scope, owner: limit }
+    const owner = ruleByName.get(resource)!(principal, 'read')
+    return owner === 'closed' ? undefined : { scope: principal.scope, owner }
   }
   return {
     reach(principal, operation) {
@@ -123,30 +131,34 @@ export function reachRule(
       }
       const { scope } = principal
       if (principal.kind !== 'person') return { scope, owner: undefined, principal }
-      const owner = own(principal, operation)
+      const owner = ownerLimit(principal, operation)
       if (owner === 'closed') throw missingScope(allScope(definition.name))
       return { scope, owner, principal, refersTo: refersTo(principal) }
     },
-    holdsAll: (principal) => principal.kind !== 'person' || own(principal, 'read') === undefined,
+    holdsAll: (principal) =>
+      principal.kind !== 'person' || ownerLimit(principal, 'read') === undefined,
   }
 }
 
-/** The owner whose rows a person is limited to; undefined: no limit. */
-type PersonRule = (person: Principal, operation: Operation) => number | 'closed' | undefined
+/** Returns the owner of the rows that a person reaches; undefined for all rows. */
+type PersonRule = (person: Principal, operation: RowOperation) => number | 'closed' | undefined
 
-function personRule(definition: Definition, resources: readonly Definition[]): PersonRule {
+function personRule(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): PersonRule {
   const { access, signsIn, name } = definition
-  const owned = ownerPathOf(definition, resources) !== undefined
+  const isOwned = ownerPathOf(definition, resources) !== undefined
   const all = allScope(name)
-  const open: Readonly<Record<Operation, boolean>> = {
+  const isOpen: Readonly<Record<RowOperation, boolean>> = {
     read: access.persons !== undefined || access.read === 'public',
     create: access.persons === 'write',
     change: access.persons === 'write',
   }
   return (person, operation) => {
     if (holdsScope(person, all)) return undefined
-    if (!owned) return open[operation] ? undefined : 'closed'
-    // A new row that signs in would belong to another person.
+    if (!isOwned) return isOpen[operation] ? undefined : 'closed'
+    // A new row that signs in would be another person.
     return signsIn && operation === 'create' ? 'closed' : Number(person.subject)
   }
 }

@@ -1,9 +1,9 @@
 /**
- * `resource(name, {…}).action(…).before(…)`: the declaration and its types. Data stands in the
- * object, functions in the chain, so that everything infers. What comes out is a `Definition`,
- * plain data and functions without types, which the rest of the room works from.
+ * `resource(name, {…}).action(…).before(…)`: the declaration of a resource and its types. Data is
+ * in the object and functions are in the chain, so that types infer. The result is a
+ * `ResourceDefinition`: data and functions without type parameters.
  */
-import type { Change } from '../versions/change.ts'
+import type { AnyRow, Change } from '../versions/change.ts'
 import {
   type CreateOf,
   checkField,
@@ -12,12 +12,11 @@ import {
   type Fields,
   type RowOf,
 } from './fields.ts'
-import { isSqlWord } from './reserved.ts'
+import { isSqlWord } from './sql-words.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: rows are untyped below the declaration
-export type AnyRow = Record<string, any>
+export type { AnyRow }
 
-/** The field whose values actions move between (`from`, `to`). */
+/** The field that actions change (`from`, `to`). */
 export const STATE_FIELD = 'status'
 
 export interface ActionDefinition {
@@ -30,13 +29,13 @@ export interface ActionDefinition {
   readonly run: ((args: { row: AnyRow; input: AnyRow }) => AnyRow | undefined) | undefined
 }
 
-export interface Definition {
+export interface ResourceDefinition {
   readonly name: string
   readonly fields: Readonly<Record<string, FieldSpec>>
   readonly filter: readonly string[]
-  /** Every field that lists are sorted by, those of tuples included. */
+  /** Every field by which lists are sorted, including those of tuples. */
   readonly sort: readonly string[]
-  /** Fields that sort alone, and tuples; an index serves each of them. */
+  /** Single fields and tuples that sort; each has an index. */
   readonly sortIndexes: readonly (readonly string[])[]
   readonly access: Access
   readonly events: readonly string[]
@@ -45,41 +44,41 @@ export interface Definition {
   readonly links: ((row: AnyRow) => Record<string, string>) | undefined
   readonly checks: readonly ((row: AnyRow) => Record<string, string> | undefined)[]
   readonly sample: ((n: number) => AnyRow) | undefined
-  /** The field a person signs in with, where this resource's rows can (§6.3). */
+  /** The sign-in name, if the rows of this resource sign in (§6.3). */
   readonly signsIn:
     | { readonly username: string; readonly scopes?: readonly string[] | undefined }
     | undefined
-  /** The reference through which a row gets its owner (§6.7). */
+  /** The reference that leads to the owner (§6.7). */
   readonly ownedBy: string | undefined
   readonly editable: readonly EditableRule[]
 }
 
-/** Fields that clients change only while the row is in one of these states. */
+/** Fields that clients can change only while the row is in one of these states. */
 export interface EditableRule {
   readonly fields: readonly string[]
   readonly from: readonly string[]
 }
 
-/** Scopes of the four operations; `false`: the operation does not exist. */
+/** The scopes of the four operations. `false`: the operation does not exist. */
 export interface Access {
-  /** Or `public`: anonymous callers read the live rows of the customer `default` (§6.10). */
+  /** A scope, or `public`: anonymous callers read live rows of the customer `default` (§6.10). */
   readonly read: string
   readonly create: string | false
   readonly update: string | false
   readonly delete: string | false
   /**
-   * What persons may do with rows that have no owner, given the scope; without it, nothing (§6.7).
+   * Opens rows without an owner to persons with the scope. Default: closed (§6.7).
    */
   readonly persons?: 'read' | 'write'
 }
 
 export interface ResourceOptions<F extends Fields> {
-  /** Name → field; the first is `id: f.id()`. Columns, members of JSON and types follow. */
+  /** The fields by name; the first is `id: f.id()`. They define columns, JSON members and types. */
   readonly fields: F
   /**
-   * Which fields lists are filtered and sorted by; each gets its index (§7.7). A tuple in `sort`,
-   * `['status', 'created_at']`, gets one index that serves its fields in this order, and a filter
-   * by the first with a sort by the rest (§7.10).
+   * The fields by which lists are filtered and sorted; each has an index (§7.7). A tuple in `sort`,
+   * `['status', 'created_at']`, has one index for its fields in this order, and for a filter by the
+   * first with a sort by the rest (§7.10).
    */
   readonly list: {
     readonly filter: readonly (keyof F & string)[]
@@ -89,43 +88,43 @@ export interface ResourceOptions<F extends Fields> {
     )[]
   }
   /**
-   * The scope that each of `read`, `create`, `update`, `delete` needs; `false`: there is no such
-   * operation. `read: 'public'` serves anonymous callers; `persons: 'read' | 'write'` opens rows
-   * without an owner to persons (§6.7, §6.10).
+   * The scopes of `read`, `create`, `update` and `delete`; `false`: the operation does not exist.
+   * `read: 'public'` serves anonymous callers; `persons: 'read' | 'write'` opens rows without an
+   * owner to persons (§6.7, §6.10).
    */
   readonly access: Access
-  /** `<one>.created`, `.updated`, `.deleted`; what actions emit is declared with them. */
+  /** `<one>.created`, `.updated`, `.deleted`. Actions declare their own events. */
   readonly events: readonly `${string}.${'created' | 'updated' | 'deleted'}`[]
 }
 
-type State<F extends Fields> = F extends { readonly status: infer S }
+type StateOf<F extends Fields> = F extends { readonly status: infer S }
   ? RowOf<{ s: Extract<S, Fields[string]> }>['s']
   : never
 
 export interface ActionOptions<F extends Fields, I extends Fields, E extends string> {
-  /** The scope it asks for. */
+  /** The required scope. */
   readonly scope: string
-  /** The states it may start in; without it, any. */
-  readonly from?: readonly State<F>[]
-  /** The state it leads to. */
-  readonly to?: State<F>
-  /** The type of the event recorded in its transaction. */
+  /** The states in which it is possible. Default: all. */
+  readonly from?: readonly StateOf<F>[]
+  /** The resulting state. */
+  readonly to?: StateOf<F>
+  /** The type of the event that its transaction records. */
   readonly emits?: E
-  /** Fields of its body; without it, the body is empty. */
+  /** The fields of its body. Default: no body. */
   readonly input?: I
   /**
-   * Further changes to the row, in the same transaction. Pure: time and chance come with the row.
+   * Returns further changes of the row, in the same transaction. Pure.
    */
   readonly run?: (args: { row: RowOf<F>; input: RowOf<I> }) => Partial<RowOf<F>> | undefined
 }
 
-type Without<S, K> = { readonly [P in keyof S as P extends K ? never : P]: S[P] }
+type Omitted<S, K> = { readonly [P in keyof S as P extends K ? never : P]: S[P] }
 type Older<S, Had extends Fields, K> = {
-  [P in keyof (Without<S, K> & RowOf<Had>)]: (Without<S, K> & RowOf<Had>)[P]
+  [P in keyof (Omitted<S, K> & RowOf<Had>)]: (Omitted<S, K> & RowOf<Had>)[P]
 }
 
 /**
- * One breaking change: how rows of the version before it looked, and the way up and down (§8.8).
+ * A breaking change: the older shape, and the conversions up and down (§8.8).
  */
 export interface ChangeOptions<
   S,
@@ -133,49 +132,49 @@ export interface ChangeOptions<
   K extends keyof S & string,
   Down extends RowOf<Had> = RowOf<Had>,
 > {
-  /** The reason, as users read it in the changelog. */
+  /** The reason, for the changelog and deprecation warnings. */
   readonly why: string
-  /** Fields the older version had in place of `hadNot`. */
+  /** The fields of the older version that `hadNot` replaces. */
   readonly had: Had
   /**
-   * Fields of the newer version that the older one had not, in the order of what they were made
-   * from.
+   * The fields of the newer version that the older one lacks, in the order of their sources.
    */
   readonly hadNot: readonly K[]
-  /** From the older shape, the fields in `hadNot`. */
+  /** Converts a row of the older shape to the fields in `hadNot`. */
   readonly up: (old: Older<S, Had, K>) => Pick<S, NoInfer<K>>
-  /** From the newer shape, the fields in `had`. */
+  /** Converts a row of the newer shape to the fields in `had`. */
   readonly down: (row: S) => Down
-  /** Fields that changed their name only: filters and sorts by the old name mean the new one. */
+  /** The fields with a new name only: filters and sorts by the old name use the new column. */
   readonly renamed?: Readonly<Partial<Record<keyof Had & string, K>>>
 }
 
 /**
- * A resource under declaration. `S` is the shape in the oldest version declared so far: each
- * `.before()` works on the one above it, the newest change first.
+ * A resource under declaration. `S` is the shape of the oldest version declared so far: each
+ * `.before()` applies to the result of the previous one, newest change first.
  */
 export class Resource<F extends Fields, S = RowOf<F>> {
-  readonly definition: Definition
+  readonly definition: ResourceDefinition
   declare readonly fields: F
   declare readonly shape: S
 
-  constructor(definition: Definition) {
+  constructor(definition: ResourceDefinition) {
     this.definition = definition
   }
 
-  #with<S2 = S>(more: Partial<Definition>): Resource<F, S2> {
+  #with<S2 = S>(more: Partial<ResourceDefinition>): Resource<F, S2> {
     return new Resource<F, S2>({ ...this.definition, ...more })
   }
 
   /**
-   * `POST …/{id}/{name}`. `from`: the states it may start in (409 `invalid_state` elsewhere);
-   * `to`: the state it leads to; `emits`: the event written in the same transaction.
+   * Adds `POST …/{id}/{name}`. `from`: the states in which it is possible, else 409
+   * `invalid_state`; `to`: the resulting state; `emits`: the event of the same transaction.
    */
   action<I extends Fields = Record<never, never>, E extends string = never>(
     name: string,
     options: ActionOptions<F, I, E>,
   ): Resource<F, S> {
-    if (!/^[a-z][a-z0-9_-]*$/.test(name)) throw new DeclarationError(`action ${name}: bad name`)
+    if (!/^[a-z][a-z0-9_-]*$/.test(name))
+      throw new DeclarationError(`action ${name}: names look like ship or mark_as_paid`)
     const action: ActionDefinition = {
       name,
       scope: options.scope,
@@ -188,49 +187,49 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     return this.#with({ actions: [...this.definition.actions, action] })
   }
 
-  /** A rule over the whole row: the fields at fault with a sentence each, or undefined. */
+  /** Adds a rule for the whole row. It returns a sentence per invalid field, or undefined. */
   check(rule: (row: RowOf<F>) => { [K in keyof F]?: string } | undefined): Resource<F, S> {
-    const check = rule as Definition['checks'][number]
+    const check = rule as ResourceDefinition['checks'][number]
     return this.#with({ checks: [...this.definition.checks, check] })
   }
 
-  /** Links of a row, by name, relative to the version: `/orders/7`. */
+  /** Sets the links of a row by name, relative to the version: `/orders/7`. */
   links(links: (row: RowOf<F>) => { self: string } & Record<string, string>): Resource<F, S> {
-    return this.#with({ links: links as Definition['links'] })
+    return this.#with({ links: links as ResourceDefinition['links'] })
   }
 
-  /** The n-th sample row, for seeds, docs and tries. References are filled in by the engine. */
-  sample(make: (n: number) => Partial<CreateOf<F>>): Resource<F, S> {
-    return this.#with({ sample: make as Definition['sample'] })
+  /** Sets the n-th sample row, for seeds and docs. The engine adds references. */
+  sample(createRow: (n: number) => Partial<CreateOf<F>>): Resource<F, S> {
+    return this.#with({ sample: createRow as ResourceDefinition['sample'] })
   }
 
   /**
-   * Rows of this resource are people who can sign in, by this field (§6.3). A row belongs to
-   * itself. `scopes`: what a person may do by default, instead of reading its own row, and reading
-   * and writing its rows of resources that have an owner (§6.7).
+   * Makes the rows of this resource people, who sign in by the field `username` (§6.3). A row owns
+   * itself. `scopes`: the default scopes of a person, in place of reading its row, and reading and
+   * writing its rows of resources with an owner (§6.7).
    */
-  signsIn(by: { username: keyof F & string; scopes?: readonly string[] }): Resource<F, S> {
-    return this.#with({ signsIn: by })
+  signsIn(signIn: { username: keyof F & string; scopes?: readonly string[] }): Resource<F, S> {
+    return this.#with({ signsIn: signIn })
   }
 
-  /** A row belongs to the person whose row this field refers to (§6.7). */
+  /** The owner of a row is that of the row to which this field refers (§6.7). */
   ownedBy(field: keyof F & string): Resource<F, S> {
     return this.#with({ ownedBy: field })
   }
 
   /**
-   * Clients change these fields only while `status` is one of `from`; elsewhere a PATCH of them is
-   * 422 `read_only`. Actions and the service's own code may.
+   * Clients can change these fields only while `status` is one of `from`; otherwise a PATCH of them
+   * is 422 `read_only`. Actions and the team's code are not limited.
    */
   editable(
     fields: readonly (keyof F & string)[],
-    { from }: { from: readonly State<F>[] },
+    { from }: { from: readonly StateOf<F>[] },
   ): Resource<F, S> {
     const rule = { fields, from: from as readonly string[] }
     return this.#with({ editable: [...this.definition.editable, rule] })
   }
 
-  /** A breaking change that came with `version`; older versions are served through it (§8.8). */
+  /** Adds a breaking change of `version`. Older versions are served through it (§8.8). */
   before<Had extends Fields, K extends keyof S & string, const Down extends RowOf<Had>>(
     version: string,
     change: ChangeOptions<S, Had, K, Down>,
@@ -251,7 +250,18 @@ export class Resource<F extends Fields, S = RowOf<F>> {
 // biome-ignore lint/suspicious/noExplicitAny: stands for every resource
 export type AnyResource = Resource<any, any>
 
-/** Declares a resource: collection name in the plural, then its fields and rules. */
+/**
+ * Declares a resource. Throws `DeclarationError`.
+ *
+ * @param name the name of the collection, in the plural
+ * @example
+ * const notes = resource('notes', {
+ *   fields: { id: f.id(), text: f.string() },
+ *   list: { filter: [], sort: ['id'] },
+ *   access: { read: 'notes:read', create: 'notes:write', update: false, delete: false },
+ *   events: ['note.created'],
+ * })
+ */
 export function resource<const F extends Fields>(
   name: string,
   options: ResourceOptions<F>,
@@ -260,12 +270,12 @@ export function resource<const F extends Fields>(
     throw new DeclarationError(`resource ${name}: names are snake_case, at most 41 characters`)
   }
   if (isSqlWord(name)) {
-    throw new DeclarationError(`resource ${name}: is a word of SQL; choose another name`)
+    throw new DeclarationError(`resource ${name}: is a reserved word of SQL; choose another name`)
   }
   try {
     requireMembers(options)
     const fields = specsOf(options.fields)
-    const sortIndexes = options.list.sort.map((one) => (typeof one === 'string' ? [one] : one))
+    const sortIndexes = options.list.sort.map((item) => (typeof item === 'string' ? [item] : item))
     const [first] = Object.entries(fields)
     if (first?.[0] !== 'id' || first[1].kind !== 'id') {
       throw new DeclarationError('the first field is `id: f.id()`')
@@ -296,7 +306,7 @@ export function resource<const F extends Fields>(
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Throws `DeclarationError` for required members that plain JavaScript left out. */
+/** Throws `DeclarationError` for required members that plain JavaScript omitted. */
 function requireMembers({ fields, list, access, events }: Partial<ResourceOptions<Fields>>): void {
   const missing = [
     !isObject(fields) && 'fields is required, for example { id: f.id() }',

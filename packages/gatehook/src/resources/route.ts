@@ -1,38 +1,39 @@
 /**
- * `.route(…)`: an endpoint of the team's own (§6.8). Its handler gets typed input and a small
- * door to rows, events and SQL; everything else is as for the engine's own paths.
+ * The options of `.route(…)`: an endpoint of the team (§6.8). Its handler receives typed input, and
+ * reads and writes rows, events and SQL. The engine's pipeline does the rest.
  */
 import type { Principal } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { CreateOf, FieldSpec, Fields, PatchOf, RowOf } from './fields.ts'
 import type { AnyRow, Resource } from './resource.ts'
+import type { FieldSpecs } from './schema.ts'
 
-/** Reads of the caller's own rows. */
+/** Reads rows within the caller's reach. */
 export interface ServiceReader {
-  /** The row, or `not_found`. */
+  /** Returns the row. Throws `not_found`. */
   get<F extends Fields>(resource: Resource<F, unknown>, id: number): Promise<RowOf<F>>
-  /** The team's own SQL. Scope your statements by `principal.scope`. */
+  /** Runs the team's SQL. Statements must filter by `principal.scope`. */
   readonly sql: Reader
 }
 
-/** Changes in one transaction: rows, their events, and the team's own. */
+/** Changes rows, their events and the team's tables in one transaction. */
 export interface ServiceTx extends ServiceReader {
-  /** A new row, with its checks, references and event. */
+  /** Creates a row with its checks, references and event. */
   create<F extends Fields>(
     resource: Resource<F, unknown>,
     values: CreateOf<F> & Partial<RowOf<F>>,
   ): Promise<RowOf<F>>
-  /** The row changed, or `not_found`. */
+  /** Updates a row. Throws `not_found`. */
   update<F extends Fields>(
     resource: Resource<F, unknown>,
     id: number,
     patch: PatchOf<F> & Partial<RowOf<F>>,
   ): Promise<RowOf<F>>
-  /** The row deleted; 409 `conflict` while others name it. */
+  /** Deletes a row. Throws 409 `conflict` while other rows refer to it. */
   remove<F extends Fields>(resource: Resource<F, unknown>, id: number): Promise<void>
-  /** Records an event the service declares (`externalEvents` or a resource's own types). */
+  /** Records an event of a declared type (`externalEvents` or an event of a resource). */
   emit(type: string, object: Readonly<Record<string, unknown>>): Promise<void>
-  /** The team's own SQL, in this transaction. Scope your statements by `principal.scope`. */
+  /** Runs the team's SQL in this transaction. Statements must filter by `principal.scope`. */
   readonly sql: Tx
 }
 
@@ -43,55 +44,60 @@ type ParametersOf<P extends string> = P extends `${string}:${infer Name}/${infer
     : never
 
 export interface RouteContext<Q extends Fields, I extends Fields, P extends string> {
-  /** Who is calling. */
+  /** The authenticated caller. */
   readonly principal: Principal
-  /** The version this call is served in. */
+  /** The version that serves the request. */
   readonly version: string
-  /** The values of the path's `:names`, as sent. */
+  /** The values of the path's `:names`, as the client sent them. */
   readonly params: Readonly<Record<ParametersOf<P>, string>>
-  /** A parameter that may be left out has a default, so each of them is there. */
+  /** The query parameters. An omitted optional parameter has its default. */
   readonly query: RowOf<Q>
   /** The body, validated. */
   readonly input: RowOf<I>
-  /** Reads of the caller's own rows: `read.get(orders, 7)`, and SQL. */
+  /** Reads rows within the caller's reach, `read.get(orders, 7)`, and SQL. */
   readonly read: ServiceReader
   /**
-   * The call's one transaction; the handler may run again (after a deadlock, or where another
-   * call's transaction failed beside it), so nothing but the database belongs in it.
+   * Runs changes in the transaction of the request. The handler can run twice, for example after a
+   * deadlock, so it must not have side effects outside the database.
    */
   write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
 }
 
 export interface RouteResult {
-  /** Default 200; 204 where there is no body. */
+  /** Default: 200; 204 without a body. */
   readonly status?: number
   readonly body?: unknown
 }
 
 export interface RouteOptions<Q extends Fields, I extends Fields, P extends string> {
-  /** The method it answers; others of the path are other routes, or 405. */
+  /** The HTTP method. Other methods of the path are separate routes, or 405. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Under `/api/{version}`: `/reports/daily`, `/reports/:id`. */
+  /** The path under `/api/{version}`: `/reports/daily`, `/reports/:id`. */
   readonly path: P
-  /** The scope it asks for; keys and clients can be given it from then on. */
+  /** The required scope. Keys and clients can be granted it. */
   readonly scope: string
   /** One sentence for the docs. */
   readonly summary: string
-  /** Fields of its query. */
+  /** The fields of the query. */
   readonly query?: Q
-  /** Fields of its body. */
+  /** The fields of the body. */
   readonly input?: I
-  /** Gives status, body and headers of the answer; throws `Failure` to refuse. */
+  /** Returns the status and body of the response. Throws a `Failure` to reject the request. */
   readonly handle: (context: RouteContext<Q, I, P>) => Promise<RouteResult> | RouteResult
 }
 
-/** A route without its types. */
+/** A route without its type parameters. */
 export interface RouteDefinition {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly scope: string
   readonly summary: string
-  readonly query?: Readonly<Record<string, { spec: FieldSpec }>>
-  readonly input?: Readonly<Record<string, { spec: FieldSpec }>>
+  readonly query?: RouteFields
+  readonly input?: RouteFields
   readonly handle: (context: AnyRow) => Promise<RouteResult> | RouteResult
 }
+
+type RouteFields = Readonly<Record<string, { spec: FieldSpec }>>
+
+export const specsOfRoute = (fields: RouteFields = {}): FieldSpecs =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.spec]))

@@ -1,4 +1,4 @@
-/** The endpoints that follow from a resource (§6.2). What happens to rows is `rows.ts`. */
+/** The endpoints of a resource (§6.2): list, read, create, update, delete, actions. */
 import { actorOf } from '../audit/store.ts'
 import { type Answer, type Call, type Endpoint, noContent, type Operation } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
@@ -7,12 +7,16 @@ import { Failure } from '../kernel/failure.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import { patchThroughChain } from '../versions/change.ts'
-import type { Catalog, Entry } from './catalog.ts'
-import type { Operation as RowOperation } from './ownership.ts'
-import { type ActionDefinition, type AnyRow, type Definition, STATE_FIELD } from './resource.ts'
-import type { Target, Written } from './rows.ts'
+import type { Catalog, CatalogEntry } from './catalog.ts'
+import {
+  type ActionDefinition,
+  type AnyRow,
+  type ResourceDefinition,
+  STATE_FIELD,
+} from './resource.ts'
+import type { RowTarget, WrittenRow } from './rows.ts'
 import { PUBLIC, readScopeOf } from './scopes.ts'
-import type { Shape } from './shape.ts'
+import type { VersionShape } from './shape.ts'
 import { createValidators, fieldFailure, validationFailure } from './validate.ts'
 
 export interface ResourceDeps {
@@ -25,7 +29,7 @@ export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoin
   return [...catalog.entries.values()].flatMap((entry) => endpointsOf(entry, deps))
 }
 
-function endpointsOf(entry: Entry, deps: ResourceDeps): Endpoint[] {
+function endpointsOf(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
   const { name, access, actions } = entry.definition
   const base = `/api/${name}`
   return [
@@ -56,9 +60,9 @@ function endpointsOf(entry: Entry, deps: ResourceDeps): Endpoint[] {
   ]
 }
 
-const shapeFor = (entry: Entry, call: Call): Shape => entry.shapes.get(call.version!)!
+const shapeFor = (entry: CatalogEntry, call: Call): VersionShape => entry.shapes.get(call.version!)!
 
-/** Ids are `1`, `2`, …; anything else names no row. */
+/** Parses the id of the path. Throws `not_found` for anything except `1`, `2`, … */
 function rowId(call: Call): number {
   const text = call.params.id ?? ''
   const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : Number.NaN
@@ -66,45 +70,46 @@ function rowId(call: Call): number {
   return id
 }
 
-/** The row as it is now. In the newest version the event's text is the answer's text too. */
-function shown(shape: Shape, written: Written, status = 200): Answer {
+/** Responds with the row. In the newest version the text of the event is the response. */
+function rowAnswer(shape: VersionShape, written: WrittenRow, status = 200): Answer {
   const json = shape.chain.isEmpty ? written.text : shape.encode(written.row)
   return { status, json, headers: { etag: entityTag(json) } }
 }
 
-/** Throws 403 where the resource is closed to the caller (§6.7). */
-const reachOf = (entry: Entry, call: Call, operation: RowOperation) =>
-  entry.reach(call.principal, operation)
-
-/** What reading needs: a scope, or nothing where the rows are public (§6.10). */
-const readPolicy = ({ definition }: Entry): Pick<Operation, 'scope' | 'authenticated'> =>
+/** Returns the policy of reading: a scope, or none if the rows are public (§6.10). */
+const readPolicy = ({ definition }: CatalogEntry): Pick<Operation, 'scope' | 'authenticated'> =>
   definition.access.read === PUBLIC
     ? { authenticated: 'optional' }
     : { scope: readScopeOf(definition) }
 
-/** The row of the path, in the caller's reach, in the state `If-Match` asks for (§11.2). */
-function targetOf(entry: Entry, call: Call): Target {
+/** Returns the row of the path, in the caller's reach, with the precondition `If-Match` (§11.2). */
+function targetOf(entry: CatalogEntry, call: Call): RowTarget {
   const shape = shapeFor(entry, call)
   const guard = (row: AnyRow) => requireMatch(call, () => shape.encode(row))
-  return { reach: reachOf(entry, call, 'change'), id: rowId(call), guard, actor: actorOf(call) }
+  return {
+    reach: entry.reach(call.principal, 'change'),
+    id: rowId(call),
+    guard,
+    actor: actorOf(call),
+  }
 }
 
-function listOperation(entry: Entry, { list }: ResourceDeps): Operation {
+function listOperation(entry: CatalogEntry, { list }: ResourceDeps): Operation {
   return {
     ...readPolicy(entry),
     handle(call) {
-      const { scope, owner } = reachOf(entry, call, 'read')
+      const { scope, owner } = entry.reach(call.principal, 'read')
       const { view } = shapeFor(entry, call)
       return list(call, entry.collection, view, { scope, owner, timeless: true })
     },
   }
 }
 
-function readOperation(entry: Entry, { db }: ResourceDeps): Operation {
+function readOperation(entry: CatalogEntry, { db }: ResourceDeps): Operation {
   return {
     ...readPolicy(entry),
     async handle(call) {
-      const reach = reachOf(entry, call, 'read')
+      const reach = entry.reach(call.principal, 'read')
       const cells = await entry.rows.store.find(db, reach, rowId(call))
       if (!cells) throw new Failure('not_found')
       return { status: 200, json: shapeFor(entry, call).view.item(cells, {}) }
@@ -112,18 +117,18 @@ function readOperation(entry: Entry, { db }: ResourceDeps): Operation {
   }
 }
 
-function createOperation(entry: Entry, { perform }: ResourceDeps, scope: string): Operation {
+function createOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: string): Operation {
   return {
     scope,
     body: 'required',
     handle(call) {
-      const reach = reachOf(entry, call, 'create')
+      const reach = entry.reach(call.principal, 'create')
       const shape = shapeFor(entry, call)
-      const sent = shape.validators.create(call.body)
-      const values = shape.chain.isEmpty ? sent : lift(entry, shape, shape.chain.up(sent))
+      const body = shape.validators.create(call.body)
+      const values = shape.chain.isEmpty ? body : convertUp(entry, shape, shape.chain.up(body))
       return perform(call, async (tx): Promise<Answer> => {
-        const written = await inShape(shape, () => entry.rows.create(tx, reach, values))
-        const answer = shown(shape, written, 201)
+        const written = await inCallersTerms(shape, () => entry.rows.create(tx, reach, values))
+        const answer = rowAnswer(shape, written, 201)
         const location = `/api/${shape.version}/${entry.definition.name}/${written.row.id}`
         return { ...answer, headers: { ...answer.headers, location } }
       })
@@ -131,7 +136,7 @@ function createOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
   }
 }
 
-function updateOperation(entry: Entry, { perform }: ResourceDeps, scope: string): Operation {
+function updateOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: string): Operation {
   return {
     scope,
     body: 'required',
@@ -143,19 +148,19 @@ function updateOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
         const edit = (row: AnyRow) => {
           const changed = shape.chain.isEmpty
             ? patch
-            : lift(entry, shape, patchThroughChain(shape.chain, row, patch).changed)
-          refuseFixed(entry.definition, row, changed)
+            : convertUp(entry, shape, patchThroughChain(shape.chain, row, patch).changed)
+          requireEditable(entry.definition, row, changed)
           return changed
         }
-        const written = await inShape(shape, () => entry.rows.update(tx, target, edit))
-        return shown(shape, written)
+        const written = await inCallersTerms(shape, () => entry.rows.update(tx, target, edit))
+        return rowAnswer(shape, written)
       })
     },
   }
 }
 
-/** 422 `read_only` for fields that a row in its present state does not let clients change. */
-function refuseFixed({ editable }: Definition, row: AnyRow, changed: AnyRow): void {
+/** Throws 422 `read_only` for fields that clients cannot change in the current state. */
+function requireEditable({ editable }: ResourceDefinition, row: AnyRow, changed: AnyRow): void {
   const state = row[STATE_FIELD] as string
   const errors = editable
     .filter(({ from }) => !from.includes(state))
@@ -168,7 +173,7 @@ function refuseFixed({ editable }: Definition, row: AnyRow, changed: AnyRow): vo
   if (errors.length > 0) throw validationFailure(errors)
 }
 
-function deleteOperation(entry: Entry, { perform }: ResourceDeps, scope: string): Operation {
+function deleteOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: string): Operation {
   return {
     scope,
     handle(call) {
@@ -182,7 +187,7 @@ function deleteOperation(entry: Entry, { perform }: ResourceDeps, scope: string)
 }
 
 function actionOperation(
-  entry: Entry,
+  entry: CatalogEntry,
   { perform }: ResourceDeps,
   action: ActionDefinition,
 ): Operation {
@@ -195,43 +200,42 @@ function actionOperation(
       const target = targetOf(entry, call)
       const input = validators.create(call.body ?? {})
       return perform(call, async (tx) => {
-        const written = await inShape(shape, () => entry.rows.act(tx, target, action, input))
-        return shown(shape, written)
+        const written = await inCallersTerms(shape, () => entry.rows.act(tx, target, action, input))
+        return rowAnswer(shape, written)
       })
     },
   }
 }
 
-/**
- * What came up from an older version has to fit the newest; what does not is named in the older's
- * words.
- */
-function lift(entry: Entry, shape: Shape, made: AnyRow): AnyRow {
-  // What the old version does not let callers send is undefined on the way up: it was not said.
-  const lifted = Object.fromEntries(Object.entries(made).filter(([, value]) => value !== undefined))
-  const errors = entry.rows.newest.validators.lifted(lifted)
-  if (errors.length > 0) throw inOldWords(shape, validationFailure(errors))
-  return lifted
+/** Validates values that an older version converted up. Errors name the fields of that version. */
+function convertUp(entry: CatalogEntry, shape: VersionShape, values: AnyRow): AnyRow {
+  // A field that clients of the older version cannot send is undefined: it was not sent.
+  const converted = Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  )
+  const errors = entry.rows.newest.validators.converted(converted)
+  if (errors.length > 0) throw translateFailure(shape, validationFailure(errors))
+  return converted
 }
 
-/** Failures of the newest shape, their pointers brought down to the caller's version (§8.8). */
-async function inShape<T>(shape: Shape, change: () => Promise<T>): Promise<T> {
+/** Runs a change. Pointers of its errors name the fields of the caller's version (§8.8). */
+async function inCallersTerms<T>(shape: VersionShape, change: () => Promise<T>): Promise<T> {
   if (shape.chain.isEmpty) return change()
   try {
     return await change()
   } catch (error) {
-    throw error instanceof Failure && error.errors ? inOldWords(shape, error) : error
+    throw error instanceof Failure && error.errors ? translateFailure(shape, error) : error
   }
 }
 
-function inOldWords(shape: Shape, failure: Failure): Failure {
+function translateFailure(shape: VersionShape, failure: Failure): Failure {
   const errors = (failure.errors ?? []).map((error) =>
     error.pointer
       ? { ...error, pointer: `/${shape.chain.oldFieldOf(error.pointer.slice(1))}` }
       : error,
   )
-  // The sentences of these two name the field; that of a wrong state names states.
-  const named = failure.code === 'validation_failed' || failure.code === 'conflict'
-  if (named) return fieldFailure(failure.code, errors)
+  // The sentences of these two codes name the field; that of `invalid_state` names states.
+  const namesField = failure.code === 'validation_failed' || failure.code === 'conflict'
+  if (namesField) return fieldFailure(failure.code, errors)
   return new Failure(failure.code, failure.message, { errors })
 }

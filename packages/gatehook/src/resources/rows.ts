@@ -1,6 +1,6 @@
 /**
- * What can happen to a row: created, changed, acted on, deleted. Each is one transaction with its
- * events, its counter and its checks (§6.5). Knows the newest shape only.
+ * The changes of a row: create, update, act, remove. Each runs in one transaction with its events,
+ * counter and checks (§6.5), in the newest shape.
  */
 import type { Actor } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
@@ -9,44 +9,49 @@ import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import { count } from '../lists/counters.ts'
 import type { Reader, Tx } from '../storage/database.ts'
-import { createChecks } from './checks.ts'
 import type { RowReach } from './ownership.ts'
-import { type ActionDefinition, type AnyRow, type Definition, STATE_FIELD } from './resource.ts'
-import { decoder, type Shape } from './shape.ts'
+import {
+  type ActionDefinition,
+  type AnyRow,
+  type ResourceDefinition,
+  STATE_FIELD,
+} from './resource.ts'
+import { createRowChecks, type RowChecks } from './row-checks.ts'
+import { rowDecoder, type VersionShape } from './shape.ts'
 import { createRowStore, type RowStore } from './store.ts'
 
-/** A row and its JSON text in the newest shape: the event's object, and mostly the answer too. */
-export interface Written {
+/** A row and its JSON text in the newest shape: the event's object, and mostly the response. */
+export interface WrittenRow {
   readonly row: AnyRow
   readonly text: string
 }
 
-/** The row that is meant, and what its present state has to pass before anything is done to it. */
-export interface Target {
+/** The row to change, and a precondition on its current state. */
+export interface RowTarget {
   readonly reach: RowReach
   readonly id: number
   readonly guard?: (row: AnyRow) => void
-  /** Of the audit trail, where the change touches a credential; without one, the engine. */
+  /** The actor in the audit trail if the change affects a credential. Default: the engine. */
   readonly actor?: Actor | undefined
 }
 
-/** From a row locked for the change to the fields that change. */
-export type Edit = (row: AnyRow) => AnyRow
+/** Returns the fields to change of a locked row. */
+export type RowEdit = (row: AnyRow) => AnyRow
 
-export interface Rows {
-  readonly definition: Definition
-  readonly newest: Shape
+export interface ResourceRows {
+  readonly definition: ResourceDefinition
+  readonly newest: VersionShape
   readonly store: RowStore
-  /** The row, or `not_found`: a row out of reach looks like none. */
+  /** Returns the row. Throws `not_found`, also for a row out of reach. */
   get(reader: Reader, reach: RowReach, id: number): Promise<AnyRow>
-  /** Fields left out have their defaults. */
-  create(tx: Tx, reach: RowReach, values: AnyRow): Promise<Written>
-  update(tx: Tx, target: Target, edit: Edit): Promise<Written>
-  act(tx: Tx, target: Target, action: ActionDefinition, input: AnyRow): Promise<Written>
-  remove(tx: Tx, target: Target): Promise<void>
+  /** Omitted fields have their defaults. */
+  create(tx: Tx, reach: RowReach, values: AnyRow): Promise<WrittenRow>
+  update(tx: Tx, target: RowTarget, edit: RowEdit): Promise<WrittenRow>
+  act(tx: Tx, target: RowTarget, action: ActionDefinition, input: AnyRow): Promise<WrittenRow>
+  remove(tx: Tx, target: RowTarget): Promise<void>
 }
 
-/** The row of a credential, and the principal that changes it; undefined: the engine itself. */
+/** The row of a credential, and the principal that changes it; undefined for the engine. */
 export interface CredentialTarget {
   readonly scope: Scope
   readonly id: number
@@ -54,16 +59,16 @@ export interface CredentialTarget {
   readonly actor: Actor | undefined
 }
 
-/** The credentials of rows that sign in follow them, in their transaction (§6.3, §6.8, §6.9). */
-export interface Credentials {
+/** Keeps the credentials of rows that sign in consistent, in one transaction (§6.3, §6.8, §6.9). */
+export interface RowCredentials {
   /**
-   * Before the row is renamed, given another e-mail address or deleted. Throws 403
-   * `insufficient_scope` where only `admin` may.
+   * Runs before the row is deleted or its name or e-mail address changes. Throws 403
+   * `insufficient_scope` if the change requires `admin`.
    */
   authorize(tx: Tx, target: CredentialTarget): Promise<void>
   /**
-   * `fields` of the row changed; `username` is its sign-in name now. Throws `conflict` where
-   * another row signs in with it.
+   * Runs after `fields` changed. `username` is the current sign-in name. Throws `conflict` if
+   * another row has it.
    */
   rename(
     tx: Tx,
@@ -78,23 +83,48 @@ export interface RowDeps {
   readonly clock: Clock
   readonly record: RecordEvent
   readonly counterSlots: number
-  /** The rows of a resource by name: references look there. */
-  readonly rowsOf: (resource: string) => Rows
-  /** Definitions whose fields point to this resource. */
-  readonly pointers: readonly { readonly resource: string; readonly field: string }[]
+  /** Returns the rows of a resource by name, to check references. */
+  readonly rowsOf: (resource: string) => ResourceRows
   /** Every resource of the service. */
-  readonly resources: readonly Definition[]
-  /** Given where this resource's rows sign in. */
-  readonly credentials?: Credentials | undefined
+  readonly resources: readonly ResourceDefinition[]
+  /** Defined for the resource whose rows sign in. */
+  readonly credentials?: RowCredentials | undefined
 }
 
-export function createRows(definition: Definition, newest: Shape, deps: RowDeps): Rows {
-  const { name } = definition
-  const store = createRowStore(definition, deps.resources)
-  const decode = decoder(definition)
-  const steps = stepsOf(definition, newest, store, deps)
-  const { locked, change, told, counted } = steps
-  const eventFor = (suffix: string) => definition.events.find((type) => type.endsWith(`.${suffix}`))
+export function createRows(
+  definition: ResourceDefinition,
+  newest: VersionShape,
+  deps: RowDeps,
+): ResourceRows {
+  const { clock, record, counterSlots, rowsOf, resources, credentials } = deps
+  const { name, events } = definition
+  const store = createRowStore(definition, resources)
+  const checks = createRowChecks(definition, (resource) => rowsOf(resource).store)
+  const decode = rowDecoder(definition)
+  const creationStamps = stampFields(definition, ['created', 'updated'])
+  const referrers = referrersOf(name, resources)
+  const eventType = (suffix: string) => events.find((type) => type.endsWith(`.${suffix}`))
+
+  const lockRow = async (tx: Tx, { reach, id, guard }: RowTarget): Promise<AnyRow> => {
+    const cells = await store.lock(tx, reach, id)
+    if (!cells) throw new Failure('not_found')
+    const row = decode(cells)
+    guard?.(row)
+    return row
+  }
+  const writeChanges = changeWriter(definition, store, checks, deps)
+  const recordEvent = async (
+    tx: Tx,
+    { scope }: RowReach,
+    type: string | undefined,
+    row: AnyRow,
+  ) => {
+    const text = newest.encode(row)
+    const event = { collection: name, objectId: row.id as number, object: text }
+    if (type) await record(tx, scope as Scope, { type, ...event })
+    return { row, text }
+  }
+
   return {
     definition,
     newest,
@@ -105,132 +135,112 @@ export function createRows(definition: Definition, newest: Shape, deps: RowDeps)
       return decode(cells)
     },
     async create(tx, reach, values) {
-      const row = await steps.inserted(tx, reach, values)
-      await counted(tx, reach, row, 1)
-      return told(tx, reach, eventFor('created'), row)
+      const row: AnyRow = { ...newest.defaults, ...values }
+      const now = clock.now()
+      for (const field of creationStamps) row[field] = now
+      checks.checkRules(row)
+      await checks.checkReferences(tx, reach, row)
+      row.id = await checks.checkUnique(() => store.insert(tx, reach.scope, row))
+      await count(tx, counterSlots, reach.scope, name, row.id as number, 1)
+      return recordEvent(tx, reach, eventType('created'), row)
     },
     async update(tx, target, edit) {
-      const row = await locked(tx, target)
-      const after = await change(tx, target, row, edit(row))
-      // A patch that says what is already so tells nobody.
-      return told(tx, target.reach, after && eventFor('updated'), after ?? row)
+      const row = await lockRow(tx, target)
+      const after = await writeChanges(tx, target, row, edit(row))
+      // A patch without a change records no event.
+      return recordEvent(tx, target.reach, after && eventType('updated'), after ?? row)
     },
     async act(tx, target, action, input) {
-      const row = await locked(tx, target)
-      if (action.from && !action.from.includes(row[STATE_FIELD] as string)) {
-        throw wrongState(action, row[STATE_FIELD] as string)
-      }
-      const wanted: AnyRow = { ...action.run?.({ row, input }) }
-      if (action.to !== undefined) wanted[STATE_FIELD] = action.to
-      const after = await change(tx, target, row, wanted)
-      return told(tx, target.reach, action.emits, after ?? row)
+      const row = await lockRow(tx, target)
+      requireState(action, row[STATE_FIELD] as string)
+      const edited: AnyRow = { ...action.run?.({ row, input }) }
+      if (action.to !== undefined) edited[STATE_FIELD] = action.to
+      const after = await writeChanges(tx, target, row, edited)
+      return recordEvent(tx, target.reach, action.emits, after ?? row)
     },
     async remove(tx, target) {
-      const row = await locked(tx, target)
+      const row = await lockRow(tx, target)
       const { reach, id } = target
-      const held = credentialOf(target)
-      await deps.credentials?.authorize(tx, held)
-      for (const { resource, field } of deps.pointers) {
-        if (await deps.rowsOf(resource).store.pointsTo(tx, reach.scope, field, id)) {
-          throw new Failure('conflict', `This row of ${name} is still named by ${resource}.`)
+      await credentials?.authorize(tx, credentialOf(target))
+      for (const { resource, field } of referrers) {
+        if (await rowsOf(resource).store.isReferredTo(tx, reach.scope, field, id)) {
+          throw new Failure(
+            'conflict',
+            `ResourceRows of ${resource} still refer to this row of ${name}.`,
+          )
         }
       }
       await store.remove(tx, reach.scope, id)
-      await deps.credentials?.remove(tx, held)
-      await counted(tx, reach, row, -1)
-      await told(tx, reach, eventFor('deleted'), row)
+      await credentials?.remove(tx, credentialOf(target))
+      await count(tx, counterSlots, reach.scope, name, id, -1)
+      await recordEvent(tx, reach, eventType('deleted'), row)
     },
   }
 }
 
-const credentialOf = ({ reach, id, actor }: Target): CredentialTarget => ({
+const credentialOf = ({ reach, id, actor }: RowTarget): CredentialTarget => ({
   scope: reach.scope as Scope,
   id,
   principal: reach.principal,
   actor,
 })
 
-/** The fields that say who a person is: the sign-in name, the name, e-mail addresses. */
-const identityOf = ({ fields, signsIn }: Definition): ReadonlySet<string> =>
-  new Set(
-    Object.keys(fields).filter(
-      (name) => name === signsIn?.username || name === 'name' || fields[name]!.kind === 'email',
-    ),
+/** Returns the fields that hold an instant which the engine sets. */
+const stampFields = ({ fields }: ResourceDefinition, stamps: readonly string[]): string[] =>
+  Object.keys(fields).filter((field) => stamps.includes(fields[field]!.stamp ?? ''))
+
+/** Returns the fields that identify a person: the sign-in name, the name, e-mail addresses. */
+const identityFieldsOf = ({ fields, signsIn }: ResourceDefinition): string[] =>
+  Object.keys(fields).filter(
+    (field) => field === signsIn?.username || field === 'name' || fields[field]!.kind === 'email',
   )
 
-/** What the changes of a row are made of. */
-function stepsOf(definition: Definition, newest: Shape, store: RowStore, deps: RowDeps) {
-  const { clock, record, rowsOf, counterSlots, credentials } = deps
-  const { name, fields } = definition
-  const checks = createChecks(definition, (resource) => rowsOf(resource).store)
-  const decode = decoder(definition)
-  const stamps = (...kinds: readonly (string | undefined)[]) =>
-    Object.keys(fields).filter(
-      (field) => fields[field]?.stamp && kinds.includes(fields[field].stamp),
-    )
-  const [made, changed] = [stamps('created', 'updated'), stamps('updated')]
-  const identity = identityOf(definition)
-  const username = definition.signsIn?.username
-  return {
-    async locked(tx: Tx, { reach, id, guard }: Target): Promise<AnyRow> {
-      const cells = await store.lock(tx, reach, id)
-      if (!cells) throw new Failure('not_found')
-      const row = decode(cells)
-      guard?.(row)
-      return row
-    },
-    async inserted(tx: Tx, reach: RowReach, values: AnyRow): Promise<AnyRow> {
-      const now = clock.now()
-      const row: AnyRow = { ...newest.defaults, ...values }
-      for (const field of made) row[field] = now
-      checks.rules(row)
-      await checks.references(tx, reach, row)
-      row.id = await checks.unique(() => store.insert(tx, reach.scope, row))
-      return row
-    },
-    /** Writes what differs; undefined where nothing does. */
-    async change(tx: Tx, target: Target, row: AnyRow, wanted: AnyRow): Promise<AnyRow | undefined> {
-      const differs = Object.entries(wanted).filter(([field, value]) => value !== row[field])
-      if (differs.length === 0) return undefined
-      const values: AnyRow = Object.fromEntries(differs)
-      for (const field of changed) values[field] = clock.now()
-      const after: AnyRow = { ...row, ...values }
-      const named = credentials ? Object.keys(values).filter((name) => identity.has(name)) : []
-      const held = credentialOf(target)
-      const { reach } = target
-      if (named.length > 0) await credentials?.authorize(tx, held)
-      checks.rules(after)
-      await checks.references(tx, reach, values)
-      await checks.unique(() => store.update(tx, reach.scope, row.id as number, values))
-      if (named.length > 0) await credentials?.rename(tx, held, named, after[username!])
-      return after
-    },
-    counted: (tx: Tx, { scope }: RowReach, row: AnyRow, by: 1 | -1) =>
-      count(tx, counterSlots, scope, name, row.id as number, by),
-    /** The row's text, and the event of it where there is one. */
-    async told(
-      tx: Tx,
-      { scope }: RowReach,
-      type: string | undefined,
-      row: AnyRow,
-    ): Promise<Written> {
-      const text = newest.encode(row)
-      const event = { collection: name, objectId: row.id as number, object: text }
-      if (type) await record(tx, scope as Scope, { type, ...event })
-      return { row, text }
-    },
+/**
+ * Returns a function that writes the fields that differ, with their checks and the credential of
+ * the row. It returns the changed row, or undefined if no field differs.
+ */
+function changeWriter(
+  definition: ResourceDefinition,
+  store: RowStore,
+  checks: RowChecks,
+  { clock, credentials }: RowDeps,
+) {
+  const updateStamps = stampFields(definition, ['updated'])
+  const identityFields = identityFieldsOf(definition)
+  return async (tx: Tx, target: RowTarget, row: AnyRow, edited: AnyRow) => {
+    const changes = Object.entries(edited).filter(([field, value]) => value !== row[field])
+    if (changes.length === 0) return undefined
+    const values: AnyRow = Object.fromEntries(changes)
+    for (const field of updateStamps) values[field] = clock.now()
+    const after: AnyRow = { ...row, ...values }
+    const identity = credentials ? identityFields.filter((field) => field in values) : []
+    if (identity.length > 0) await credentials?.authorize(tx, credentialOf(target))
+    checks.checkRules(after)
+    await checks.checkReferences(tx, target.reach, values)
+    await checks.checkUnique(() => store.update(tx, target.reach.scope, target.id, values))
+    if (identity.length > 0) {
+      const username = after[definition.signsIn!.username]
+      await credentials?.rename(tx, credentialOf(target), identity, username)
+    }
+    return after
   }
 }
 
-function wrongState(action: ActionDefinition, state: string): Failure {
-  const from = action.from?.join(' or ')
-  return new Failure(
-    'invalid_state',
-    `"${action.name}" is possible from ${from}; the present state is ${state}.`,
-    {
-      errors: [
-        { pointer: `/${STATE_FIELD}`, code: 'invalid_state', message: `is ${state}, not ${from}` },
-      ],
-    },
+/** Returns the fields of all resources that refer to a resource. */
+const referrersOf = (target: string, resources: readonly ResourceDefinition[]) =>
+  resources.flatMap((resource) =>
+    Object.entries(resource.fields)
+      .filter(([, spec]) => spec.target === target)
+      .map(([field]) => ({ resource: resource.name, field })),
   )
+
+function requireState(action: ActionDefinition, state: string): void {
+  if (!action.from || action.from.includes(state)) return
+  const from = action.from.join(' or ')
+  const message = `"${action.name}" is possible from ${from}; the present state is ${state}.`
+  throw new Failure('invalid_state', message, {
+    errors: [
+      { pointer: `/${STATE_FIELD}`, code: 'invalid_state', message: `is ${state}, not ${from}` },
+    ],
+  })
 }

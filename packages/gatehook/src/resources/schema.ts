@@ -1,30 +1,30 @@
-/** From field specs to JSON Schema (2020-12): what is validated and what OpenAPI shows. Pure. */
+/** The JSON Schema of a declared field: for validation, and for OpenAPI. Pure. */
 import type { FieldSpec } from './fields.ts'
 
 export type JsonSchema = Record<string, unknown>
-export type Specs = Readonly<Record<string, FieldSpec>>
+export type FieldSpecs = Readonly<Record<string, FieldSpec>>
 
 const currencies = Intl.supportedValuesOf('currency')
 
-const base: Readonly<Record<FieldSpec['kind'], (spec: FieldSpec) => JsonSchema>> = {
-  id: () => integer({ min: 1 }),
-  ref: () => integer({ min: 1 }),
-  int: integer,
-  number: (spec) => bounded({ type: 'number' }, spec, 'minimum', 'maximum'),
+const schemaByKind: Readonly<Record<FieldSpec['kind'], (spec: FieldSpec) => JsonSchema>> = {
+  id: () => integerSchema({ min: 1 }),
+  ref: () => integerSchema({ min: 1 }),
+  int: integerSchema,
+  number: (spec) => withBounds({ type: 'number' }, spec, 'minimum', 'maximum'),
   bool: () => ({ type: 'boolean' }),
-  string: (spec) => bounded({ type: 'string' }, spec, 'minLength', 'maxLength'),
-  email: (spec) => text(spec, 'email'),
-  url: (spec) => text(spec, 'uri'),
-  // ISO 4217 changes on its own, and Node's copy of it with it: no promise of ours (§8.11).
+  string: (spec) => withBounds({ type: 'string' }, spec, 'minLength', 'maxLength'),
+  email: (spec) => stringSchema(spec, 'email'),
+  url: (spec) => stringSchema(spec, 'uri'),
+  // ISO 4217, and Node's copy of it, change without notice: callers must expect new codes (§8.11).
   currency: () => ({ type: 'string', enum: currencies, 'x-open-set': true }),
   oneOf: (spec) => ({ type: 'string', enum: spec.values }),
   time: () => ({ type: 'string', format: 'date-time' }),
 }
 
-const text = (spec: FieldSpec, format: string): JsonSchema =>
-  bounded({ type: 'string', format }, spec, 'minLength', 'maxLength')
+const stringSchema = (spec: FieldSpec, format: string): JsonSchema =>
+  withBounds({ type: 'string', format }, spec, 'minLength', 'maxLength')
 
-function integer(spec: { min?: number; max?: number }): JsonSchema {
+function integerSchema(spec: { min?: number; max?: number }): JsonSchema {
   return {
     type: 'integer',
     minimum: spec.min ?? Number.MIN_SAFE_INTEGER,
@@ -32,15 +32,15 @@ function integer(spec: { min?: number; max?: number }): JsonSchema {
   }
 }
 
-function bounded(schema: JsonSchema, spec: FieldSpec, min: string, max: string): JsonSchema {
+function withBounds(schema: JsonSchema, spec: FieldSpec, min: string, max: string): JsonSchema {
   if (spec.min !== undefined) schema[min] = spec.min
   if (spec.max !== undefined) schema[max] = spec.max
   return schema
 }
 
-/** The schema of one field's value. */
+/** Returns the schema of a field's value. */
 export function fieldSchema(spec: FieldSpec): JsonSchema {
-  const schema = base[spec.kind](spec)
+  const schema = schemaByKind[spec.kind](spec)
   if (spec.nullable) {
     schema.type = [schema.type, 'null']
     if (schema.enum) schema.enum = [...(schema.enum as unknown[]), null]
@@ -51,7 +51,7 @@ export function fieldSchema(spec: FieldSpec): JsonSchema {
   return schema
 }
 
-const object = (specs: Specs, required: readonly string[]): JsonSchema => ({
+const objectSchema = (specs: FieldSpecs, required: readonly string[]): JsonSchema => ({
   type: 'object',
   additionalProperties: false,
   required,
@@ -60,18 +60,22 @@ const object = (specs: Specs, required: readonly string[]): JsonSchema => ({
   ),
 })
 
-const writable = (specs: Specs): Specs =>
+const writableSpecs = (specs: FieldSpecs): FieldSpecs =>
   Object.fromEntries(Object.entries(specs).filter(([, spec]) => spec.write !== 'never'))
 
-/** A whole row, as answers show it. */
-export const rowSchema = (specs: Specs): JsonSchema => object(specs, Object.keys(specs))
+/** Returns the schema of a row in responses. */
+export const rowSchema = (specs: FieldSpecs): JsonSchema => objectSchema(specs, Object.keys(specs))
 
-/** The body that creates a row, or an action's input. */
-export function createSchema(specs: Specs): JsonSchema {
-  const open = writable(specs)
-  const required = Object.keys(open).filter((name) => open[name]?.write === 'required')
-  return object(open, required)
+/** Returns the schema of a body that creates a row, or of an action's input. */
+export function createSchema(specs: FieldSpecs): JsonSchema {
+  const fields = writableSpecs(specs)
+  const required = Object.keys(fields).filter((name) => fields[name]?.write === 'required')
+  return objectSchema(fields, required)
 }
 
-/** A merge patch (RFC 7396): any of the writable fields. */
-export const patchSchema = (specs: Specs): JsonSchema => object(writable(specs), [])
+/**
+ * Returns the schema of a merge patch: any of the writable fields.
+ *
+ * @see RFC 7396
+ */
+export const patchSchema = (specs: FieldSpecs): JsonSchema => objectSchema(writableSpecs(specs), [])

@@ -1,23 +1,20 @@
-/**
- * Sample data from the declaration's own `.sample()` (§2.2): enough to page through, spread over
- * a month.
- */
+/** Sample data from `.sample()` (§2.2): enough to page through, spread over a month. */
 import { createRecorder } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import { total } from '../lists/counters.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import { createCatalog, newestOf } from './catalog.ts'
+import { createCatalog, newestVersion } from './catalog.ts'
 import { wholeScope } from './ownership.ts'
 import { type AnyRow, STATE_FIELD } from './resource.ts'
-import type { Rows } from './rows.ts'
-import { inReferenceOrder, type ServiceDefinition } from './service.ts'
+import type { ResourceRows } from './rows.ts'
+import { orderByReference, type ServiceDefinition } from './service.ts'
 
-/** Rows of a resource that points to others, and of one that does not. */
-const ROWS_POINTING = 120
-const ROWS_ALONE = 25
-const SPREAD_MS = 30 * 86_400_000
+/** Rows of a resource with references, and of one without. */
+const ROWS_WITH_REFERENCES = 120
+const ROWS_WITHOUT_REFERENCES = 25
+const PERIOD_MS = 30 * 86_400_000
 
 export interface SeedDeps {
   readonly db: Database
@@ -25,67 +22,70 @@ export interface SeedDeps {
   readonly random: Random
 }
 
-/** Rows made, by resource; empty where the scope holds rows already. */
-export type Seeded = Readonly<Record<string, number>>
+/** The number of created rows by resource; empty if the scope has rows already. */
+export type SeedCounts = Readonly<Record<string, number>>
 
-/** Fills an empty scope, in one transaction. The same declaration gives the same rows. */
+/** Fills an empty scope in one transaction. The same declaration yields the same rows. */
 export async function seedService(
   service: ServiceDefinition,
   scope: Scope,
   { db, clock, random }: SeedDeps,
-): Promise<Seeded> {
-  // Time runs through the last month while the rows are made, as it would have.
-  let now = clock.now() - SPREAD_MS
-  const moving: Clock = { now: () => now, elapsedMs: () => clock.elapsedMs() }
-  const record = createRecorder({ clock: moving, random, shape: newestOf(service), sinks: [] })
-  const counterSlots = db.dialect.counterSlots
-  const catalog = createCatalog(service, { clock: moving, record, counterSlots })
-  const resources = inReferenceOrder(service.resources).filter((one) => one.sample)
-  const counts = resources.map(({ fields }) =>
-    Object.values(fields).some((spec) => spec.target) ? ROWS_POINTING : ROWS_ALONE,
-  )
-  const step = Math.floor(
-    SPREAD_MS /
-      Math.max(
-        1,
-        counts.reduce((sum, count) => sum + count, 0),
-      ),
-  )
+): Promise<SeedCounts> {
+  // The clock of the rows runs through the last month.
+  let now = clock.now() - PERIOD_MS
+  const pastClock: Clock = { now: () => now, elapsedMs: () => clock.elapsedMs() }
+  const record = createRecorder({
+    clock: pastClock,
+    random,
+    shape: newestVersion(service),
+    sinks: [],
+  })
+  const { counterSlots } = db.dialect
+  const catalog = createCatalog(service, { clock: pastClock, record, counterSlots })
+  const plan = orderByReference(service.resources)
+    .filter(({ sample }) => sample)
+    .map(({ name, fields }) => {
+      const hasReferences = Object.values(fields).some((spec) => spec.target)
+      return { name, rowCount: hasReferences ? ROWS_WITH_REFERENCES : ROWS_WITHOUT_REFERENCES }
+    })
+  const rowTotal = plan.reduce((sum, { rowCount }) => sum + rowCount, 0)
+  const stepMs = Math.floor(PERIOD_MS / Math.max(1, rowTotal))
   return db.write(async (tx) => {
-    const seeded: Record<string, number> = {}
-    const ids = new Map<string, number[]>()
-    now = clock.now() - SPREAD_MS
-    for (const [at, { name }] of resources.entries()) {
+    const counts: Record<string, number> = {}
+    const idsByResource = new Map<string, number[]>()
+    now = clock.now() - PERIOD_MS
+    for (const { name, rowCount } of plan) {
       if ((await total(tx, scope, name)) > 0) return {}
-      ids.set(name, [])
-      for (let n = 0; n < counts[at]!; n++) {
-        now += step
-        ids.get(name)!.push(await seedRow(tx, scope, catalog.rowsOf(name), n, ids))
+      const ids: number[] = []
+      idsByResource.set(name, ids)
+      for (let n = 0; n < rowCount; n++) {
+        now += stepMs
+        ids.push(await seedRow(tx, scope, catalog.rowsOf(name), n, idsByResource))
       }
-      seeded[name] = counts[at]!
+      counts[name] = rowCount
     }
-    return seeded
+    return counts
   })
 }
 
 async function seedRow(
   tx: Tx,
   scope: Scope,
-  rows: Rows,
+  rows: ResourceRows,
   n: number,
-  ids: ReadonlyMap<string, readonly number[]>,
+  idsByResource: ReadonlyMap<string, readonly number[]>,
 ): Promise<number> {
-  const { definition } = rows
-  const values: AnyRow = { ...definition.sample!(n) }
-  for (const [field, spec] of Object.entries(definition.fields)) {
-    const targets = spec.target ? (ids.get(spec.target) ?? []) : []
-    if (targets.length > 0) values[field] ??= targets[(n * 7) % targets.length]
+  const { fields, sample, actions } = rows.definition
+  const values: AnyRow = { ...sample!(n) }
+  for (const [field, spec] of Object.entries(fields)) {
+    const ids = spec.target ? (idsByResource.get(spec.target) ?? []) : []
+    if (ids.length > 0) values[field] ??= ids[(n * 7) % ids.length]
   }
   const reach = wholeScope(scope)
   let { row } = await rows.create(tx, reach, values)
-  // The n-th row has gone n mod 5 steps on its way through the states.
+  // Row n takes n mod 5 steps through the states.
   for (let steps = n % 5; steps > 0; steps--) {
-    const action = definition.actions.find(({ from }) => from?.includes(row[STATE_FIELD]))
+    const action = actions.find(({ from }) => from?.includes(row[STATE_FIELD]))
     if (!action) break
     const target = { reach, id: row.id as number }
     row = (await rows.act(tx, target, action, inputDefaults(action.input))).row

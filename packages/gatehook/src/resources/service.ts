@@ -1,65 +1,64 @@
 /**
- * `service({…})` gathers resources, versions and further routes into what the engine runs, and
- * refuses what does not hold together. Mistakes are told at once, each a sentence for the
- * developer.
+ * `service({…})` combines resources, versions and routes into the definition that the engine runs.
+ * It validates the whole declaration, and reports all mistakes in one `DeclarationError`.
  */
 import { engineEvents } from '../events/engine-types.ts'
 import type { ClaimsHook } from '../people/person.ts'
 import type { VersionDefinition } from '../versions/calendar.ts'
 import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
+import { findChangeMistakes } from './change-check.ts'
 import { DeclarationError, type Fields } from './fields.ts'
-import { ownershipMistakes } from './ownership.ts'
-import { probeMistakes } from './probe.ts'
-import type { AnyResource, Definition } from './resource.ts'
+import { findOwnershipMistakes } from './ownership.ts'
+import type { AnyResource, ResourceDefinition } from './resource.ts'
 import type { RouteDefinition, RouteOptions } from './route.ts'
-import { scopeMistakes } from './scopes.ts'
+import { findScopeMistakes } from './scopes.ts'
 
 export interface ServiceOptions {
-  /** As people read it in docs and pages. */
+  /** The name in docs and pages. */
   readonly name: string
-  /** In `application/vnd.<vendor>.api.v1+json`; default `gatehook`. */
+  /** The name in `application/vnd.<vendor>.api.v1+json`. Default: `gatehook`. */
   readonly vendor?: string
-  /** Majors, oldest first. */
+  /** The majors, oldest first. */
   readonly versions: Readonly<Record<`v${number}`, VersionOptions>>
-  /** What `resource(…)` and its chain gave. */
+  /** The results of `resource(…)` and its chain. */
   readonly resources: readonly AnyResource[]
   /**
-   * Event types of the team's own code, beside those of the resources: `payment.succeeded`, or
+   * Event types of the team's code, in addition to those of the resources: `payment.succeeded`, or
    * `{type, scope}` with the scope that reads them (§9.14).
    */
   readonly externalEvents?: readonly (string | ExternalEvent)[]
   /**
-   * Changes of tables that do more than add (§6.6), oldest first. Each is applied once, at start.
+   * Changes of tables that are not additions (§6.6), oldest first. Each is applied once, at start.
    */
   readonly migrations?: readonly MigrationOptions[]
   /**
-   * What access tokens say of a person besides `name` and `role` (§4.1), from the person and its
-   * row. Pure; asked at sign-in and at each refresh. What is reserved is left out.
+   * Returns additional claims of a person's access tokens (§4.1) from the person and its row. Pure;
+   * runs at sign-in and at each refresh. Reserved claims are omitted.
    */
   readonly claims?: ClaimsHook
 }
 
-/** An event type that no resource emits; without a scope `events:read` alone reads it. */
+/** An event type that no resource emits. Without a scope, `events:read` is sufficient. */
 export interface ExternalEvent {
   readonly type: string
   readonly scope?: string
 }
 
-/** A change of one table that rows exist in, written and reviewed by the team. */
+/** A change of a table with rows, which the team writes and reviews. */
 export interface MigrationOptions {
-  /** 1, 2, 3, …; never given to another one. */
+  /** 1, 2, 3, …; never reused. */
   readonly number: number
-  /** A few words for the log: `note becomes memo`. */
+  /** A summary for the log: `note becomes memo`. */
   readonly name: string
   /**
-   * The table it changes, by its name before the change. A database without the table, such as a
-   * new one, gets it in today's shape and does not run the migration. A migration without `table`
-   * runs on every database, once the tables of all resources are up to date: for tables, indexes
-   * and views of your own.
+   * The table, by its name before the change. A database without the table, such as a new one,
+   * creates it in the current shape and does not run the migration. A migration without `table`
+   * runs on every database after the tables of all resources are up to date: for tables, indexes
+   * and views of the team.
    */
   readonly table?: string
   /**
-   * Statements; `{int}`, `{real}` and `{text}` are the database's words. Two texts where they
+   * The statements; `{int}`, `{real}` and `{text}` are column types. Two texts if the databases
    * differ.
    */
   readonly sql: string | { readonly sqlite: string; readonly postgres: string }
@@ -69,7 +68,7 @@ export interface ServiceDefinition {
   readonly name: string
   readonly vendor: string
   readonly versions: readonly VersionDefinition[]
-  readonly resources: readonly Definition[]
+  readonly resources: readonly ResourceDefinition[]
   readonly externalEvents: readonly ExternalEvent[]
   readonly migrations: readonly MigrationOptions[]
   readonly routes: readonly RouteDefinition[]
@@ -83,17 +82,27 @@ export class Service {
     this.definition = definition
   }
 
-  /** An endpoint of the team's own, with the same pipeline, docs and ledger (§6.8). */
+  /** Adds an endpoint of the team, with the same pipeline, docs and usage counts (§6.8). */
   route<
     Q extends Fields = Record<never, never>,
     I extends Fields = Record<never, never>,
     P extends string = string,
   >(options: RouteOptions<Q, I, P>): Service {
     const routes = [...this.definition.routes, options as unknown as RouteDefinition]
-    return new Service(checked({ ...this.definition, routes }))
+    return new Service(checkDefinition({ ...this.definition, routes }))
   }
 }
 
+/**
+ * Declares a service. Throws `DeclarationError` with a sentence per mistake.
+ *
+ * @example
+ * export const api = service({
+ *   name: 'Notes',
+ *   versions: { v1: { released: '2026-06-01' } },
+ *   resources: [notes],
+ * })
+ */
 export function service(options: ServiceOptions): Service {
   requireMembers(options)
   const { versions, mistakes } = parseVersions(options.versions)
@@ -101,18 +110,18 @@ export function service(options: ServiceOptions): Service {
     name: options.name,
     vendor: options.vendor ?? 'gatehook',
     versions,
-    resources: options.resources.map((one) => one.definition),
-    externalEvents: (options.externalEvents ?? []).map((one) =>
-      typeof one === 'string' ? { type: one } : one,
+    resources: options.resources.map(({ definition }) => definition),
+    externalEvents: (options.externalEvents ?? []).map((event) =>
+      typeof event === 'string' ? { type: event } : event,
     ),
     migrations: options.migrations ?? [],
     routes: [],
     claims: options.claims,
   }
-  return new Service(probed(checked(definition, mistakes)))
+  return new Service(checkChanges(checkDefinition(definition, mistakes)))
 }
 
-/** Throws `DeclarationError` for required members that plain JavaScript left out. */
+/** Throws `DeclarationError` for required members that plain JavaScript omitted. */
 function requireMembers({ name, versions, resources }: Partial<ServiceOptions>): void {
   const missing = [
     typeof name !== 'string' && 'name is required, for example "notes"',
@@ -123,192 +132,216 @@ function requireMembers({ name, versions, resources }: Partial<ServiceOptions>):
   if (missing.length > 0) throw new DeclarationError(`service: ${missing.join('; ')}`)
 }
 
-/** Changes between versions are tried on rows at the edges: only a run tells what they do. */
-function probed(definition: ServiceDefinition): ServiceDefinition {
+/** Runs the changes between versions on sample rows: only a run shows their mistakes. */
+function checkChanges(definition: ServiceDefinition): ServiceDefinition {
   const versions = definition.versions.map(({ name }) => name)
-  const wrong = definition.resources.flatMap((one) =>
-    probeMistakes(one, versions).map((why) => `resource ${one.name}: ${why}`),
+  const mistakes = definition.resources.flatMap((resource) =>
+    findChangeMistakes(resource, versions).map(
+      (mistake) => `resource ${resource.name}: ${mistake}`,
+    ),
   )
-  if (wrong.length > 0) throw new DeclarationError(wrong.join('\n'))
+  if (mistakes.length > 0) throw new DeclarationError(mistakes.join('\n'))
   return definition
 }
 
-/** Query names that lists, credentials and versions have taken. */
-const takenParameters = new Set([
-  ...['limit', 'offset', 'page', 'per_page', 'cursor', 'after_id', 'pagination', 'sort', 'fields'],
-  ...['api_key', 'access_token', 'version', 'v'],
-])
-/** First segments under `/api` that are the engine's, or would be read as a version. */
-const takenPaths = /^(protected|latest|stable|v\d.*|\d.*)$/
-/** What the engine and the databases call their own tables. */
-const takenTables = /^(gh|pg|sqlite)_/
+/** Query parameters of lists, credentials and versions. */
+const reservedParameters = new Set(
+  (
+    'limit offset page per_page cursor after_id pagination sort fields ' +
+    'api_key access_token version v'
+  ).split(' '),
+)
+/** First segments under `/api` that the engine uses, or that look like a version. */
+const RESERVED_SEGMENT = /^(protected|latest|stable|v\d.*|\d.*)$/
+/** Prefixes of the tables of the engine and the databases. */
+const RESERVED_TABLE = /^(gh|pg|sqlite)_/
 const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/
 
-function checked(
+const duplicatesIn = (names: readonly string[]): string[] =>
+  names.filter((name, index) => names.indexOf(name) < index)
+
+function checkDefinition(
   definition: ServiceDefinition,
-  mistakes: readonly string[] = [],
+  versionMistakes: readonly string[] = [],
 ): ServiceDefinition {
-  const wrong = [
-    ...mistakes,
+  const { resources, migrations } = definition
+  const signIn = resources.filter(({ signsIn }) => signsIn).map(({ name }) => name)
+  const mistakes = [
+    ...versionMistakes,
     ...routeMistakes(definition),
-    ...scopeMistakes(definition),
+    ...findScopeMistakes(definition),
     ...eventMistakes(definition),
+    ...migrations
+      .map(({ number }) => number)
+      .filter((number, n, all) => !Number.isSafeInteger(number) || number <= (all[n - 1] ?? 0))
+      .map((number) => `migration ${number}: numbers are 1, 2, …, oldest first`),
+    ...duplicatesIn(resources.map(({ name }) => name)).map(
+      (name) => `resource ${name} is declared twice`,
+    ),
+    ...(signIn.length > 1
+      ? [`${signIn.join(' and ')}: the rows of one resource sign in; the subject is their id`]
+      : []),
+    ...resources.flatMap((resource) =>
+      resourceMistakes(resource, definition).map(
+        (mistake) => `resource ${resource.name}: ${mistake}`,
+      ),
+    ),
   ]
-  definition.migrations.forEach(({ number }, at, all) => {
-    const before = all[at - 1]?.number ?? 0
-    if (!Number.isSafeInteger(number) || number <= before) {
-      wrong.push(`migration ${number}: numbers are 1, 2, …, oldest first`)
-    }
-  })
-  const names = definition.resources.map((one) => one.name)
-  for (const name of names.filter((one, at) => names.indexOf(one) < at)) {
-    wrong.push(`resource ${name} is declared twice`)
-  }
-  const signing = definition.resources.filter((one) => one.signsIn).map((one) => one.name)
-  if (signing.length > 1) {
-    wrong.push(
-      `${signing.join(' and ')}: the rows of one resource sign in; the subject is their id`,
-    )
-  }
-  for (const one of definition.resources) {
-    wrong.push(...resourceMistakes(one, definition).map((why) => `resource ${one.name}: ${why}`))
-  }
-  if (wrong.length > 0) throw new DeclarationError(wrong.join('\n'))
+  if (mistakes.length > 0) throw new DeclarationError(mistakes.join('\n'))
   return definition
 }
 
-/** One type has one meaning: its collection decides who may read it (§9.14). */
+const actionEvents = ({ actions }: ResourceDefinition): string[] =>
+  actions.flatMap(({ emits }) => emits ?? [])
+
+/** An event type has one source: its collection determines who can read it (§9.14). */
 function eventMistakes({ resources, externalEvents }: ServiceDefinition): string[] {
-  const wrong: string[] = []
-  const owners = new Map(Object.keys(engineEvents).map((type) => [type, 'the engine']))
-  const claim = (type: string, owner: string) => {
-    const other = owners.get(type) ?? owner
-    if (other !== owner) wrong.push(`event ${type}: is declared by ${other} and by ${owner}`)
-    owners.set(type, owner)
+  const mistakes: string[] = []
+  const sourceByType = new Map(Object.keys(engineEvents).map((type) => [type, 'the engine']))
+  const addSource = (type: string, source: string) => {
+    const other = sourceByType.get(type) ?? source
+    if (other !== source) mistakes.push(`event ${type}: is declared by ${other} and by ${source}`)
+    sourceByType.set(type, source)
   }
-  for (const { name, events, actions } of resources) {
-    for (const type of [...events, ...actions.flatMap((one) => one.emits ?? [])]) claim(type, name)
+  for (const resource of resources) {
+    for (const type of [...resource.events, ...actionEvents(resource)]) {
+      addSource(type, resource.name)
+    }
   }
   for (const { type } of externalEvents) {
-    claim(type, 'externalEvents')
-    if (!EVENT_TYPE.test(type)) wrong.push(`event ${type}: types look like payment.succeeded`)
+    addSource(type, 'externalEvents')
+    if (!EVENT_TYPE.test(type)) mistakes.push(`event ${type}: types look like payment.succeeded`)
   }
-  return wrong
+  return mistakes
 }
 
 function routeMistakes({ routes, resources }: ServiceDefinition): string[] {
-  const wrong: string[] = []
-  for (const { method, path } of routes) {
-    const parts = path.split('/')
-    if (parts[0] !== '' || !parts.slice(1).every((part) => /^:?[a-z][a-z0-9_-]*$/.test(part))) {
-      wrong.push(`route ${method} ${path}: paths look like /reports/daily or /reports/:id`)
-    } else if (takenPaths.test(parts[1]!)) {
-      wrong.push(`route ${method} ${path}: /${parts[1]} is taken`)
-    } else if (resources.some((one) => one.name === parts[1]) && parts.length < 4) {
-      wrong.push(`route ${method} ${path}: /${parts[1]} belongs to the resource of that name`)
+  return routes.flatMap(({ method, path }) => {
+    const route = `route ${method} ${path}`
+    const [root, first, ...rest] = path.split('/')
+    const segments = [first ?? '', ...rest]
+    if (root !== '' || !segments.every((segment) => /^:?[a-z][a-z0-9_-]*$/.test(segment))) {
+      return [`${route}: paths look like /reports/daily or /reports/:id`]
     }
-  }
-  return wrong
+    if (RESERVED_SEGMENT.test(first!)) return [`${route}: /${first} is taken`]
+    if (resources.some(({ name }) => name === first) && rest.length < 2) {
+      return [`${route}: /${first} belongs to the resource of that name`]
+    }
+    return []
+  })
 }
 
-function resourceMistakes(one: Definition, all: ServiceDefinition): string[] {
-  const wrong: string[] = []
-  const versions = all.versions.map((version) => version.name)
-  if (takenPaths.test(one.name) || takenTables.test(one.name)) wrong.push('the name is taken')
-  for (const name of [...one.filter, ...one.sort]) {
-    if (!Object.hasOwn(one.fields, name)) wrong.push(`list: there is no field ${name}`)
+function resourceMistakes(resource: ResourceDefinition, service: ServiceDefinition): string[] {
+  const { name, fields, signsIn } = resource
+  const mistakes: string[] = []
+  if (RESERVED_SEGMENT.test(name) || RESERVED_TABLE.test(name)) mistakes.push('the name is taken')
+  for (const field of [...resource.filter, ...resource.sort]) {
+    if (!Object.hasOwn(fields, field)) mistakes.push(`list: there is no field ${field}`)
   }
-  const username = one.signsIn?.username
-  if (username !== undefined && !/^(string|email)$/.test(one.fields[username]?.kind ?? '')) {
-    wrong.push(`.signsIn(): ${username} is no f.string() or f.email() here`)
+  const username = signsIn?.username
+  if (username !== undefined && !/^(string|email)$/.test(fields[username]?.kind ?? '')) {
+    mistakes.push(`.signsIn(): ${username} is not an f.string() or f.email()`)
   }
-  const actions = one.actions.map((action) => action.name)
-  for (const name of actions.filter((action, at) => actions.indexOf(action) < at)) {
-    wrong.push(`action ${name} is declared twice`)
+  for (const action of duplicatesIn(resource.actions.map((action) => action.name))) {
+    mistakes.push(`action ${action} is declared twice`)
   }
-  for (const [name, spec] of Object.entries(one.fields)) {
-    if (takenParameters.has(name) && one.filter.includes(name)) {
-      wrong.push(`${name}: a filter of this name would hide a parameter of every list`)
-    }
-    const target = all.resources.find((other) => other.name === spec.target)
-    if (spec.kind === 'ref' && !target) wrong.push(`${name}: there is no resource ${spec.target}`)
-    const set = spec.default !== undefined || spec.stamp || spec.kind === 'id'
-    if (spec.write === 'never' && !set && !spec.nullable) {
-      wrong.push(`${name}: is read-only and has no default, so no row could be made`)
-    }
-  }
-  const emitted = one.actions.flatMap((action) => action.emits ?? [])
-  for (const type of [...one.events, ...emitted]) {
-    if (!EVENT_TYPE.test(type)) wrong.push(`event ${type}: types look like order.paid`)
-  }
-  const changeOrder = one.changes.map((change) => versions.indexOf(change.version))
-  if (changeOrder.some((at) => at < 1)) {
-    wrong.push(`.before() names a version after the first of ${versions.join(', ')}`)
-  }
-  if (changeOrder.some((at, n) => n > 0 && at > changeOrder[n - 1]!)) {
-    wrong.push('.before() stands newest version first')
+  for (const type of [...resource.events, ...actionEvents(resource)]) {
+    if (!EVENT_TYPE.test(type)) mistakes.push(`event ${type}: types look like order.paid`)
   }
   return [
-    ...wrong,
-    ...ownershipMistakes(one, all.resources),
-    ...editableMistakes(one),
-    ...changeMistakes(one),
+    ...mistakes,
+    ...fieldMistakes(resource, service.resources),
+    ...findOwnershipMistakes(resource, service.resources),
+    ...resource.editable
+      .flatMap((rule) => rule.fields)
+      .filter((field) => (fields[field]?.write ?? 'never') === 'never')
+      .map((field) => `.editable(): clients never write ${field}`),
+    ...changeMistakes(
+      resource,
+      service.versions.map((version) => version.name),
+    ),
   ]
 }
 
-function editableMistakes({ fields, editable }: Definition): string[] {
-  return editable
-    .flatMap((rule) => rule.fields)
-    .filter((name) => (fields[name]?.write ?? 'never') === 'never')
-    .map((name) => `.editable(): clients never write ${name}`)
+function fieldMistakes(
+  { fields, filter }: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  const mistakes: string[] = []
+  for (const [name, spec] of Object.entries(fields)) {
+    if (reservedParameters.has(name) && filter.includes(name)) {
+      mistakes.push(`${name}: a filter of this name would hide a parameter of every list`)
+    }
+    const target = resources.find((resource) => resource.name === spec.target)
+    if (spec.kind === 'ref' && !target) {
+      mistakes.push(`${name}: there is no resource ${spec.target}`)
+    }
+    const hasValue = spec.default !== undefined || spec.stamp || spec.kind === 'id'
+    if (spec.write === 'never' && !hasValue && !spec.nullable) {
+      mistakes.push(`${name}: is read-only and has no default, so no row can be created`)
+    }
+  }
+  return mistakes
+}
+
+/** Reports the mistakes in `.before()` that its types do not prevent. */
+function changeMistakes(
+  { fields, changes }: ResourceDefinition,
+  versions: readonly string[],
+): string[] {
+  const mistakes: string[] = []
+  const order = changes.map(({ version }) => versions.indexOf(version))
+  if (order.some((index) => index < 1)) {
+    mistakes.push(`.before() names a version after the first of ${versions.join(', ')}`)
+  }
+  if (order.some((index, n) => n > 0 && index > order[n - 1]!)) {
+    mistakes.push('.before() comes newest version first')
+  }
+  const names = new Set(Object.keys(fields))
+  for (const { version, had, hadNot } of changes) {
+    for (const name of hadNot) {
+      if (name === 'id') mistakes.push(`.before('${version}'): every version has the id`)
+      if (!names.delete(name)) mistakes.push(`.before('${version}'): there was no field ${name}`)
+    }
+    for (const name of Object.keys(had)) {
+      if (names.has(name)) mistakes.push(`.before('${version}'): name ${name} in hadNot too`)
+      names.add(name)
+    }
+  }
+  return mistakes
+}
+
+export const externalEventTypes = ({ externalEvents }: ServiceDefinition): string[] =>
+  externalEvents.map(({ type }) => type)
+
+/** Returns every event type that the service can emit, sorted. */
+export function listEventTypes(definition: ServiceDefinition): string[] {
+  const resourceTypes = definition.resources.flatMap((resource) => [
+    ...resource.events,
+    ...actionEvents(resource),
+  ])
+  return [...new Set([...resourceTypes, ...externalEventTypes(definition)])].sort()
 }
 
 /**
- * What the types of `.before()` cannot say: a name is given up before it is given to something
- * else.
+ * Orders resources so that each follows those it refers to. Throws `DeclarationError` for circular
+ * references.
  */
-function changeMistakes({ fields, changes }: Definition): string[] {
-  const wrong: string[] = []
-  const shape = new Set(Object.keys(fields))
-  for (const { version, had, hadNot } of changes) {
-    for (const name of hadNot) {
-      if (name === 'id') wrong.push(`.before('${version}'): every version has the id`)
-      if (!shape.delete(name)) wrong.push(`.before('${version}'): there was no field ${name}`)
+export function orderByReference(resources: readonly ResourceDefinition[]): ResourceDefinition[] {
+  const ordered: ResourceDefinition[] = []
+  const visiting = new Set<string>()
+  const visit = (resource: ResourceDefinition): void => {
+    if (ordered.includes(resource)) return
+    if (visiting.has(resource.name)) {
+      throw new DeclarationError(`resources refer to each other in a circle at ${resource.name}`)
     }
-    for (const name of Object.keys(had)) {
-      if (shape.has(name)) wrong.push(`.before('${version}'): name ${name} in hadNot too`)
-      shape.add(name)
+    visiting.add(resource.name)
+    for (const spec of Object.values(resource.fields)) {
+      const target = resources.find(({ name }) => name === spec.target)
+      if (target && target !== resource) visit(target)
     }
+    ordered.push(resource)
   }
-  return wrong
-}
-
-export const externalTypes = ({ externalEvents }: ServiceDefinition): string[] =>
-  externalEvents.map(({ type }) => type)
-
-/** Every event type the service can emit, sorted. */
-export function eventTypes(definition: ServiceDefinition): string[] {
-  const own = definition.resources.flatMap((one) => [
-    ...one.events,
-    ...one.actions.flatMap((action) => action.emits ?? []),
-  ])
-  return [...new Set([...own, ...externalTypes(definition)])].sort()
-}
-
-/** Resources so that each stands after those it points to; throws when they point in a circle. */
-export function inReferenceOrder(resources: readonly Definition[]): Definition[] {
-  const ordered: Definition[] = []
-  const open = new Set<string>()
-  const visit = (one: Definition): void => {
-    if (ordered.includes(one)) return
-    if (open.has(one.name)) throw new DeclarationError(`resources point in a circle at ${one.name}`)
-    open.add(one.name)
-    for (const spec of Object.values(one.fields)) {
-      const target = resources.find((other) => other.name === spec.target)
-      if (target && target !== one) visit(target)
-    }
-    ordered.push(one)
-  }
-  for (const one of resources) visit(one)
+  for (const resource of resources) visit(resource)
   return ordered
 }

@@ -1,133 +1,140 @@
 /**
- * A resource as one version shows it: rows to JSON text, bodies to rows. In the newest version a
- * row goes from the table's array straight to text; in an older one it goes down the chain
- * first. Pure.
+ * A resource in one version: rows to JSON text, bodies to rows. In the newest version the cells of
+ * the table become text directly; in an older one the row goes down the changes first. Pure.
  */
 import type { View } from '../lists/collection.ts'
 import { cellEncoder, cellView, encodeCell } from '../lists/encode.ts'
 import type { Value } from '../storage/database.ts'
 import { type ChangeChain, chainChanges, fieldsInVersion } from '../versions/change.ts'
 import type { FieldSpec } from './fields.ts'
-import type { AnyRow, Definition } from './resource.ts'
-import type { Specs } from './schema.ts'
+import type { AnyRow, ResourceDefinition } from './resource.ts'
+import type { FieldSpecs } from './schema.ts'
 import { listColumn } from './table.ts'
-import { createValidators, defaultsOf, fromWire, type Validators } from './validate.ts'
+import { createValidators, defaultsOf, parseWire, type Validators } from './validate.ts'
 
-export interface Shape {
+export interface VersionShape {
   readonly version: string
-  readonly specs: Specs
+  readonly specs: FieldSpecs
   readonly chain: ChangeChain
   readonly validators: Validators
   readonly view: View
   readonly defaults: AnyRow
-  /** JSON text of a row as handlers hold it (the newest shape). */
+  /** Returns the JSON text of a row of the newest shape. */
   encode(row: AnyRow): string
 }
 
-/** `others`: every resource of the service, for links that name their fields. */
+/** @param others every resource of the service, for links that filter by their fields */
 export function createShape(
-  definition: Definition,
+  definition: ResourceDefinition,
   versions: readonly string[],
   version: string,
-  others: readonly Definition[] = [definition],
-): Shape {
-  const steps = chainChanges(definition.changes, versions, version)
+  others: readonly ResourceDefinition[] = [definition],
+): VersionShape {
+  const chain = chainChanges(definition.changes, versions, version)
   const specs = fieldsInVersion(
     definition.fields,
     definition.changes as Parameters<typeof fieldsInVersion<FieldSpec>>[1],
     versions,
     version,
   )
-  const links = linker(definition, version, (name) => {
-    const other = others.find((one) => one.name === name)
+  const encodeLinks = linkEncoder(definition, version, (name) => {
+    const other = others.find((resource) => resource.name === name)
     return other ? chainChanges(other.changes, versions, version).renamed : {}
   })
-  const encode = encoder(specs)
+  const encode = rowEncoder(specs)
   return {
     version,
     specs,
-    chain: steps,
+    chain,
     validators: createValidators(specs),
-    view: steps.isEmpty
-      ? newestView(definition, links)
-      : olderView(definition, specs, steps, links),
+    view: chain.isEmpty
+      ? newestView(definition, encodeLinks)
+      : olderView(definition, specs, chain, encodeLinks),
     defaults: defaultsOf(specs),
-    encode: (row) => encode(steps.down(row)),
+    encode: (row) => encode(chain.down(row)),
   }
 }
 
-/** JSON text of an object in a given shape, members in the declared order. */
-function encoder(specs: Specs): (row: AnyRow) => string {
-  const cells = Object.entries(specs).map(([name, spec]) => ({
+/** Encodes a row as JSON text, with its members in the declared order. */
+function rowEncoder(specs: FieldSpecs): (row: AnyRow) => string {
+  const columns = Object.entries(specs).map(([name, spec]) => ({
     name,
     type: listColumn(name, spec).type,
   }))
   return (row) => {
-    const members = cells.map(
+    const members = columns.map(
       ({ name, type }) => `"${name}":${encodeCell(type, (row[name] ?? null) as Value)}`,
     )
     return `{${members.join(',')}}`
   }
 }
 
-/** JSON text of `_links`. */
-type Linker = (row: AnyRow) => string
+/** Returns the JSON text of `_links`. */
+type LinkEncoder = (row: AnyRow) => string
 
-function newestView(definition: Definition, links: Linker): View {
+function newestView(definition: ResourceDefinition, encodeLinks: LinkEncoder): View {
   const columns = Object.entries(definition.fields).map(([name, spec]) => listColumn(name, spec))
-  const decode = decoder(definition)
-  return cellView(columns, (row) => links(decode(row)))
+  const decode = rowDecoder(definition)
+  return cellView(columns, (row) => encodeLinks(decode(row)))
 }
 
 /**
- * Cells that no change touched go straight to text, as in the newest version; for the others the
- * row is made once and sinks down the chain (bench row 17).
+ * Encodes unchanged cells directly, as in the newest version. For the other cells it decodes the
+ * row once and converts it in place (bench row 17).
  */
-function olderView(definition: Definition, specs: Specs, steps: ChangeChain, links: Linker): View {
-  const decode = decoder(definition)
-  const newest = Object.keys(definition.fields)
-  const cells = Object.entries(specs).map(([name, spec], n) => ({
+function olderView(
+  definition: ResourceDefinition,
+  specs: FieldSpecs,
+  chain: ChangeChain,
+  encodeLinks: LinkEncoder,
+): View {
+  const decode = rowDecoder(definition)
+  const newestNames = Object.keys(definition.fields)
+  const members = Object.entries(specs).map(([name, spec], n) => ({
     name,
     lead: `${n === 0 ? '' : ','}"${name}":`,
-    at: spec === definition.fields[name] ? newest.indexOf(name) : -1,
+    /** Index of an unchanged cell, else -1. */
+    index: spec === definition.fields[name] ? newestNames.indexOf(name) : -1,
     encode: cellEncoder(listColumn(name, spec).type),
   }))
-  const whole = (row: readonly Value[], old: AnyRow): string => {
-    let out = ''
-    for (const { name, lead, at, encode } of cells) {
-      out += lead + encode(at < 0 ? ((old[name] ?? null) as Value) : row[at]!)
+  const encodeAll = (row: readonly Value[], old: AnyRow): string => {
+    let text = ''
+    for (const { name, lead, index, encode } of members) {
+      text += lead + encode(index < 0 ? ((old[name] ?? null) as Value) : row[index]!)
     }
-    return out
+    return text
   }
-  const some = (row: readonly Value[], old: AnyRow, fields: ReadonlySet<string>): string =>
-    cells
+  const encodeSome = (row: readonly Value[], old: AnyRow, fields: ReadonlySet<string>): string =>
+    members
       .filter(({ name }) => fields.has(name))
-      .map(({ name, at, encode }) => {
-        return `"${name}":${encode(at < 0 ? ((old[name] ?? null) as Value) : row[at]!)}`
+      .map(({ name, index, encode }) => {
+        return `"${name}":${encode(index < 0 ? ((old[name] ?? null) as Value) : row[index]!)}`
       })
       .join(',')
   return {
     fields: Object.keys(specs),
-    renamed: steps.renamed,
+    renamed: chain.renamed,
     item(row, options) {
-      const old = steps.downInPlace(decode(row))
-      const body = options.fields ? some(row, old, options.fields) : whole(row, old)
+      const old = chain.downInPlace(decode(row))
+      const body = options.fields ? encodeSome(row, old, options.fields) : encodeAll(row, old)
       if (!options.links) return `{${body}}`
-      return `{${body}${body === '' ? '' : ','}"_links":${links(decode(row))}}`
+      return `{${body}${body === '' ? '' : ','}"_links":${encodeLinks(decode(row))}}`
     },
   }
 }
 
 /**
- * `_links` of a row: paths under its version (§7.2). A link to a list filters by the names the
- * version has for them: `renamedIn` gives old → newest by resource.
+ * Encodes the links of a row as paths of its version (§7.2). A link to a list filters by the names
+ * of that version.
+ *
+ * @param renamedIn returns old name → newest name for a resource
  */
-function linker(
-  definition: Definition,
+function linkEncoder(
+  definition: ResourceDefinition,
   version: string,
   renamedIn: (resource: string) => Readonly<Record<string, string>>,
-): Linker {
-  const inVersion = (path: string): string => {
+): LinkEncoder {
+  const pathInVersion = (path: string): string => {
     const [, resource, query] = /^\/(\w+)\?(.*)$/.exec(path) ?? []
     if (resource === undefined) return path
     const renamed = Object.entries(renamedIn(resource))
@@ -139,40 +146,38 @@ function linker(
     return `/${resource}?${parts.join('&')}`
   }
   return (row) => {
-    const own = definition.links?.(row) ?? { self: `/${definition.name}/${row.id}` }
-    const links = Object.entries(own).map(([rel, path]) => [
+    const paths = definition.links?.(row) ?? { self: `/${definition.name}/${row.id}` }
+    const links = Object.entries(paths).map(([rel, path]) => [
       rel,
-      `/api/${version}${inVersion(path)}`,
+      `/api/${version}${pathInVersion(path)}`,
     ])
     return JSON.stringify(Object.fromEntries(links))
   }
 }
 
-/** From a table row (array, in declared order) to the row handlers see. */
-export function decoder(definition: Definition): (cells: readonly Value[]) => AnyRow {
+/** Returns a rowDecoder of table cells, in declared order, to rows of the newest shape. */
+export function rowDecoder(definition: ResourceDefinition): (cells: readonly Value[]) => AnyRow {
   const fields = Object.entries(definition.fields).map(
     ([name, spec]) => [name, spec.kind === 'bool'] as const,
   )
   return (cells) => {
     const row: AnyRow = {}
-    for (let at = 0; at < fields.length; at++) {
-      const [name, bool] = fields[at]!
-      const value = cells[at]!
-      row[name] = bool && value !== null ? value === 1 : value
+    for (let index = 0; index < fields.length; index++) {
+      const [name, isBool] = fields[index]!
+      const value = cells[index]!
+      row[name] = isBool && value !== null ? value === 1 : value
     }
     return row
   }
 }
 
-/** The stored form of a row's value. */
+/** Returns the stored form of a value. */
 export const toCell = (value: unknown): Value =>
   typeof value === 'boolean' ? (value ? 1 : 0) : ((value ?? null) as Value)
 
-/** An event's object from the shape it was recorded in to the shape a version shows (§9.11). */
-export function renderThrough(recorded: Shape, wanted: Shape, objectText: string): string {
-  if (recorded.version === wanted.version || (recorded.chain.isEmpty && wanted.chain.isEmpty)) {
-    return objectText
-  }
-  const row = fromWire(recorded.specs, JSON.parse(objectText) as AnyRow)
-  return wanted.encode(recorded.chain.up(row))
+/** Converts an event's object from the version that recorded it to another (§9.11). */
+export function convertObject(from: VersionShape, to: VersionShape, objectText: string): string {
+  if (from.version === to.version || (from.chain.isEmpty && to.chain.isEmpty)) return objectText
+  const row = parseWire(from.specs, JSON.parse(objectText) as AnyRow)
+  return to.encode(from.chain.up(row))
 }

@@ -1,18 +1,18 @@
-/** SQL of one resource's rows. Every statement begins with whose rows it may touch (§1.1, §6.7). */
+/** SQL of one resource's rows. Every statement filters by scope, and by owner (§1.1, §6.7). */
 import { ownerCondition } from '../lists/collection.ts'
 import type { Reach } from '../lists/walk.ts'
 import type { Reader, Tx, Value } from '../storage/database.ts'
 import { fixed, type Prepared } from '../storage/sql.ts'
 import { ownerPathOf } from './ownership.ts'
-import type { Definition } from './resource.ts'
+import type { ResourceDefinition } from './resource.ts'
 import { toCell } from './shape.ts'
 
 export interface RowStore {
-  /** The cells of one row in declared order. */
+  /** Returns the cells of a row in declared order. */
   find(reader: Reader, reach: Reach, id: number): Promise<Value[] | undefined>
-  /** `find`, and the row stays as it is until the transaction ends. */
+  /** Returns the cells, and locks the row until the transaction ends. */
   lock(tx: Tx, reach: Reach, id: number): Promise<Value[] | undefined>
-  /** Whether the row is in reach; it is not deleted until the transaction ends. */
+  /** Returns whether the row is in reach, and prevents its deletion until the transaction ends. */
   hold(tx: Tx, reach: Reach, id: number): Promise<boolean>
   insert(tx: Tx, scope: number, row: Readonly<Record<string, unknown>>): Promise<number>
   update(
@@ -22,53 +22,58 @@ export interface RowStore {
     changed: Readonly<Record<string, unknown>>,
   ): Promise<void>
   remove(tx: Tx, scope: number, id: number): Promise<void>
-  /** Whether a row of this resource points with `field` to `id`. */
-  pointsTo(reader: Reader, scope: number, field: string, id: number): Promise<boolean>
+  /** Returns whether `field` of a row of this resource refers to `id`. */
+  isReferredTo(reader: Reader, scope: number, field: string, id: number): Promise<boolean>
 }
 
-/** `resources`: those the rows may be owned through (§6.7). */
-export function createRowStore(definition: Definition, resources: readonly Definition[]): RowStore {
+/** @param resources the resources through which rows have their owner (§6.7) */
+export function createRowStore(
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): RowStore {
   const { name: table } = definition
   const names = Object.keys(definition.fields)
-  const written = names.filter((name) => name !== 'id')
-  const select = `SELECT ${names.join(', ')} FROM ${table} WHERE scope = ? AND id = ?`
-  const byId = reachable(select, definition, resources)
-  const present = reachable(
-    `SELECT 1 AS one FROM ${table} WHERE scope = ? AND id = ?`,
+  const insertedNames = names.filter((name) => name !== 'id')
+  const byId = 'WHERE scope = ? AND id = ?'
+  const select = statementById(
+    `SELECT ${names.join(', ')} FROM ${table} ${byId}`,
     definition,
     resources,
   )
+  const exists = statementById(`SELECT 1 AS one FROM ${table} ${byId}`, definition, resources)
   const insert = fixed(
-    `INSERT INTO ${table} (scope, ${written.join(', ')})
-     VALUES (${['scope', ...written].map(() => '?').join(', ')})`,
+    `INSERT INTO ${table} (scope, ${insertedNames.join(', ')})
+     VALUES (${['scope', ...insertedNames].map(() => '?').join(', ')})`,
   )
-  const remove = fixed(`DELETE FROM ${table} WHERE scope = ? AND id = ?`)
+  const remove = fixed(`DELETE FROM ${table} ${byId}`)
+  // The texts differ by declared names only, so both maps are bounded.
   const updates = new Map<string, Prepared>()
-  const pointers = new Map<string, Prepared>()
-  const cells = (row: Readonly<Record<string, Value>> | undefined) =>
-    row && names.map((name) => row[name]!)
+  const referenceQueries = new Map<string, Prepared>()
   return {
-    find: async (reader, reach, id) => (await reader.arrays(byId(reach, id)))[0],
-    lock: async (tx, reach, id) => cells(await tx.lock<Record<string, Value>>(byId(reach, id))),
-    hold: async (tx, reach, id) => (await tx.hold(present(reach, id))) !== undefined,
+    find: async (reader, reach, id) => (await reader.arrays(select(reach, id)))[0],
+    async lock(tx, reach, id) {
+      const row = await tx.lock<Record<string, Value>>(select(reach, id))
+      return row && names.map((name) => row[name]!)
+    },
+    hold: async (tx, reach, id) => (await tx.hold(exists(reach, id))) !== undefined,
     async insert(tx, scope, row) {
-      const values = written.map((name) => toCell(row[name]))
+      const values = insertedNames.map((name) => toCell(row[name]))
       return tx.insert(insert([scope, ...values]))
     },
     async update(tx, scope, id, changed) {
       const columns = Object.keys(changed)
-      const statement = remember(updates, columns.join(), () => {
+      const statement = getOrPrepare(updates, columns.join(), () => {
         const sets = columns.map((name) => `${name} = ?`).join(', ')
-        return `UPDATE ${table} SET ${sets} WHERE scope = ? AND id = ?`
+        return `UPDATE ${table} SET ${sets} ${byId}`
       })
       await tx.run(statement([...columns.map((name) => toCell(changed[name])), scope, id]))
     },
     async remove(tx, scope, id) {
       await tx.run(remove([scope, id]))
     },
-    async pointsTo(reader, scope, field, id) {
-      const statement = remember(
-        pointers,
+    async isReferredTo(reader, scope, field, id) {
+      const statement = getOrPrepare(
+        referenceQueries,
         field,
         () => `SELECT 1 AS one FROM ${table} WHERE scope = ? AND ${field} = ? LIMIT 1`,
       )
@@ -77,28 +82,36 @@ export function createRowStore(definition: Definition, resources: readonly Defin
   }
 }
 
-/** A statement by scope and id, for every row or for those of one person. */
-function reachable(text: string, definition: Definition, resources: readonly Definition[]) {
-  const whole = fixed(text)
+/** Prepares a statement by scope and id, for every row and for the rows of one person. */
+function statementById(
+  text: string,
+  definition: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+) {
+  const unowned = fixed(text)
   const path = ownerPathOf(definition, resources)
-  if (!path)
+  if (!path) {
     return ({ scope, owner }: Reach, id: number) => {
       if (owner !== undefined) throw new Error(`rows of ${definition.name} have no owner`)
-      return whole([scope, id])
+      return unowned([scope, id])
     }
+  }
   const slots = { scope: Symbol('scope'), owner: Symbol('owner') }
   const condition = ownerCondition(path, slots.scope, slots.owner)
-  const own = fixed(`${text} AND ${condition.sql}`)
+  const owned = fixed(`${text} AND ${condition.sql}`)
   return ({ scope, owner }: Reach, id: number) => {
-    if (owner === undefined) return whole([scope, id])
+    if (owner === undefined) return unowned([scope, id])
     const values = condition.values.map((slot) => (slot === slots.scope ? scope : owner))
-    return own([scope, id, ...values])
+    return owned([scope, id, ...values])
   }
 }
 
-/** Texts differ by declared names only, so there are few. */
-function remember(known: Map<string, Prepared>, key: string, text: () => string): Prepared {
-  let statement = known.get(key)
-  if (!statement) known.set(key, (statement = fixed(text())))
+function getOrPrepare(
+  statements: Map<string, Prepared>,
+  key: string,
+  text: () => string,
+): Prepared {
+  let statement = statements.get(key)
+  if (!statement) statements.set(key, (statement = fixed(text())))
   return statement
 }

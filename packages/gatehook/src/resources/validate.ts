@@ -1,23 +1,23 @@
 /**
- * Bodies against a declaration: what does not fit is told all at once, each with its JSON pointer
- * (422, §10.2). Values come out as rows hold them: times in epoch milliseconds. Pure.
+ * Validates bodies against a declaration. A 422 reports all errors, each with a JSON pointer
+ * (§10.2). Valid bodies become values of rows, with times in epoch milliseconds. Pure.
  */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Failure, type FailureCode, type FieldError } from '../kernel/failure.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
 import type { AnyRow } from './resource.ts'
-import { createSchema, type JsonSchema, patchSchema, rowSchema, type Specs } from './schema.ts'
+import { createSchema, type FieldSpecs, type JsonSchema, patchSchema, rowSchema } from './schema.ts'
 
-/** Checks a body and gives its values as rows hold them; throws `validation_failed`. */
+/** Validates a body and returns its values as rows have them. Throws `validation_failed`. */
 export type Validate = (body: unknown) => AnyRow
 
 export interface Validators {
-  /** A body that creates: defaults filled in. */
+  /** Validates a body that creates a row, and adds defaults. */
   readonly create: Validate
-  /** A merge patch: only what was sent. */
+  /** Validates a merge patch. Returns the sent fields only. */
   readonly patch: Validate
-  /** Values another version's body became: any field of the shape, none required. */
-  readonly lifted: (row: AnyRow) => FieldError[]
+  /** Validates values converted from another version: any field of the shape, none required. */
+  readonly converted: (row: AnyRow) => FieldError[]
 }
 
 const EMAIL = /^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u
@@ -26,48 +26,48 @@ const ajv = new Ajv({
   allErrors: true,
   strict: true,
   allowUnionTypes: true,
-  validateSchema: false, // schemas are made by `schema.ts`, never written by hand
+  validateSchema: false, // `schema.ts` generates the schemas
 })
 ajv.addKeyword('x-open-set')
 ajv.addFormat('email', EMAIL)
 ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined)
 ajv.addFormat('uri', (text: string) => /^https?:\/\//i.test(text) && URL.canParse(text))
 
-/** Members a client may send back as it got them (§8.8). */
-const ignored = ['_links', '_warnings']
+/** Members of responses that a client can send back (§8.8). */
+const ignoredMembers = ['_links', '_warnings']
 
-export function createValidators(specs: Specs): Validators {
-  const create = checker(createSchema(specs), specs)
+export function createValidators(specs: FieldSpecs): Validators {
+  const create = bodyValidator(createSchema(specs), specs)
   const defaults = defaultsOf(specs)
-  const patch = checker(patchSchema(specs), specs)
-  const liftedCheck = compiled({ ...rowSchema(specs), required: [] })
+  const patch = bodyValidator(patchSchema(specs), specs)
+  const compileConverted = lazilyCompiled({ ...rowSchema(specs), required: [] })
   return {
     create: (body) => ({ ...defaults, ...create(body) }),
     patch,
-    lifted(row) {
-      const check = liftedCheck()
+    converted(row) {
+      const check = compileConverted()
       return check(toWire(specs, row)) ? [] : fieldErrors(check.errors)
     },
   }
 }
 
-/** Compiled when it is first used: doing all of them takes a fifth of a start. */
-function compiled(schema: JsonSchema): () => ValidateFunction {
+/** Compiles a schema at its first use: all of them would take a fifth of the start time. */
+function lazilyCompiled(schema: JsonSchema): () => ValidateFunction {
   let check: ValidateFunction | undefined
   return () => (check ??= ajv.compile(schema))
 }
 
-function checker(schema: JsonSchema, specs: Specs): Validate {
-  const compiledCheck = compiled(schema)
+function bodyValidator(schema: JsonSchema, specs: FieldSpecs): Validate {
+  const compile = lazilyCompiled(schema)
   return (body) => {
-    const check = compiledCheck()
-    const sent = withFewUnknown(withoutIgnored(body), specs)
-    if (check(sent)) return fromWire(specs, sent as AnyRow)
-    throw validationFailure(fieldErrors(check.errors).map((error) => readOnly(specs, error)))
+    const check = compile()
+    const members = limitUnknown(withoutIgnored(body), specs)
+    if (check(members)) return parseWire(specs, members as AnyRow)
+    throw validationFailure(fieldErrors(check.errors).map((error) => markReadOnly(specs, error)))
   }
 }
 
-/** A failure whose sentence is made from what is wrong: `email: is taken already`. */
+/** Creates a failure with the first error as its sentence: `email: is taken already`. */
 export function fieldFailure(code: FailureCode, errors: readonly FieldError[]): Failure {
   const [first] = errors
   if (!first) return new Failure(code)
@@ -81,37 +81,36 @@ export const validationFailure = (errors: readonly FieldError[]): Failure =>
 
 function withoutIgnored(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
-  if (!ignored.some((name) => Object.hasOwn(body, name))) return body
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !ignored.includes(name)))
+  if (!ignoredMembers.some((name) => Object.hasOwn(body, name))) return body
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !ignoredMembers.includes(name)))
 }
 
-/** Unknown members of a body that are reported; the rest is not validated. */
-const MAX_UNKNOWN = 50
+/** Maximum number of reported unknown members. */
+const UNKNOWN_MAX = 50
 
 /**
- * A body without the unknown members beyond the bound: ajv builds an error for each, and a body
- * of 1 MiB can have 70,000 of them.
+ * Removes unknown members beyond the maximum: ajv creates an error for each, and a body of 1 MiB
+ * can have 70,000 of them.
  */
-function withFewUnknown(body: unknown, specs: Specs): unknown {
+function limitUnknown(body: unknown, specs: FieldSpecs): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body
   const names = Object.keys(body)
-  if (names.length <= MAX_UNKNOWN) return body
+  if (names.length <= UNKNOWN_MAX) return body
   let unknown = 0
-  const isReported = (name: string) => Object.hasOwn(specs, name) || ++unknown <= MAX_UNKNOWN
-  const reported = names.filter(isReported)
-  return Object.fromEntries(reported.map((name) => [name, (body as AnyRow)[name]]))
+  const isReported = (name: string) => Object.hasOwn(specs, name) || ++unknown <= UNKNOWN_MAX
+  return Object.fromEntries(Object.entries(body).filter(([name]) => isReported(name)))
 }
 
-/** What a field has where nobody says. */
-export const defaultsOf = (specs: Specs): AnyRow =>
+/** Returns the values of omitted fields. */
+export const defaultsOf = (specs: FieldSpecs): AnyRow =>
   Object.fromEntries(
     Object.entries(specs)
       .filter(([, spec]) => spec.default !== undefined || spec.nullable)
       .map(([name, spec]) => [name, spec.default ?? null]),
   )
 
-/** From the wire to a row: instants become epoch milliseconds. */
-export function fromWire(specs: Specs, wire: AnyRow): AnyRow {
+/** Converts JSON values to those of a row: instants become epoch milliseconds. */
+export function parseWire(specs: FieldSpecs, wire: AnyRow): AnyRow {
   const row: AnyRow = {}
   for (const [name, value] of Object.entries(wire)) {
     row[name] = specs[name]?.kind === 'time' && value !== null ? parseTime(value) : value
@@ -119,17 +118,17 @@ export function fromWire(specs: Specs, wire: AnyRow): AnyRow {
   return row
 }
 
-/** From a row to the wire, as an object. */
-function toWire(specs: Specs, row: AnyRow): AnyRow {
+/** Converts values of a row to JSON values. */
+function toWire(specs: FieldSpecs, row: AnyRow): AnyRow {
   const wire: AnyRow = {}
   for (const [name, value] of Object.entries(row)) {
-    const instant = specs[name]?.kind === 'time' && typeof value === 'number'
-    wire[name] = instant ? isoTime(value) : value
+    const isInstant = specs[name]?.kind === 'time' && typeof value === 'number'
+    wire[name] = isInstant ? isoTime(value) : value
   }
   return wire
 }
 
-/** ajv keyword → our code and sentence. */
+/** The code and sentence for each keyword of ajv. */
 const keywords: Readonly<
   Record<string, readonly [code: string, message: (params: AnyRow, error: ErrorObject) => string]>
 > = {
@@ -153,18 +152,18 @@ const list = (types: unknown): string => [types].flat().join(' or ')
 const some = (values: readonly unknown[]): string =>
   values.length > 12 ? `${values.slice(0, 3).join(', ')}, …` : values.map(String).join(', ')
 
-/** Told at most: a body of unknown members must not come back many times its size. */
+/** Maximum number of errors: a response must not be many times the size of the body. */
 const ERRORS_MAX = 50
 
 /**
- * One error a place: a number where a word of a set is due breaks `type` and `enum`, and says so
- * once.
+ * Returns one error per pointer: a number in place of an enum value violates both `type` and
+ * `enum`.
  */
 function fieldErrors(errors: readonly ErrorObject[] | null | undefined): FieldError[] {
   const byPointer = new Map<string, FieldError>()
   for (const error of errors ?? []) {
-    const told = fieldError(error)
-    if (!byPointer.has(told.pointer!)) byPointer.set(told.pointer!, told)
+    const described = fieldError(error)
+    if (!byPointer.has(described.pointer!)) byPointer.set(described.pointer!, described)
     if (byPointer.size === ERRORS_MAX) break
   }
   return [...byPointer.values()]
@@ -178,10 +177,10 @@ function fieldError(error: ErrorObject): FieldError {
   return { pointer, code, message: message(params, error) }
 }
 
-/** RFC 6901 §3. */
+/** Escapes a name for a JSON pointer (RFC 6901 §3). */
 const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
-function readOnly(specs: Specs, error: FieldError): FieldError {
+function markReadOnly(specs: FieldSpecs, error: FieldError): FieldError {
   const name = error.pointer?.slice(1) ?? ''
   if (error.code !== 'unknown_field' || !Object.hasOwn(specs, name)) return error
   return { ...error, code: 'read_only', message: 'is set by the service' }

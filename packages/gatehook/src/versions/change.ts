@@ -8,7 +8,7 @@
  */
 
 // biome-ignore lint/suspicious/noExplicitAny: rows are untyped below the declaration
-type AnyRow = Record<string, any>
+export type AnyRow = Record<string, any>
 
 /** The announcement of a breaking change (§8.8). */
 export interface VersionChange {

@@ -12,7 +12,7 @@ import { AT_MOST, type ReadBounds } from '../../src/lists/bounds.ts'
 import type { Cursor } from '../../src/lists/cursor.ts'
 import { parseListQuery } from '../../src/lists/grammar.ts'
 import { cursorPage, type ListTask, numberedPage, type Rows } from '../../src/lists/walk.ts'
-import { collectionOf } from '../../src/resources/table.ts'
+import { resourceCollection } from '../../src/resources/table.ts'
 import { testScope } from './rows.ts'
 import {
   cells,
@@ -89,7 +89,7 @@ for (const [name, most, runs] of [
   eachService(
     `${name} yields the page of the model, or refuses it`,
     async ({ app: { db } }) => {
-      const collection = collectionOf(things.definition)
+      const collection = resourceCollection(things.definition)
       const view = { fields: collection.columns.map((column) => column.name), item: () => '' }
       const scope = await testScope(db)
       let [served, refused] = [0, 0]

@@ -11,7 +11,7 @@ import { boundedKeys } from '../../src/lists/bounded.ts'
 import { BESIDE_OTHERS } from '../../src/lists/bounds.ts'
 import { isExact } from '../../src/lists/paths.ts'
 import { pageStatement, type Walk } from '../../src/lists/plan.ts'
-import { collectionOf } from '../../src/resources/table.ts'
+import { resourceCollection } from '../../src/resources/table.ts'
 import type { Reader } from '../../src/storage/database.ts'
 import { fixed } from '../../src/storage/sql.ts'
 import { fill, fillUsers } from '../lists/rows.ts'
@@ -53,7 +53,9 @@ test('a hundred pages of each filter and sort read few rows each', async (t) => 
     ...{ created_at: 'n', updated_at: 'n', note: "'n' || n" },
   })
   await app.db.migrate(async (_, ddl) => ddl('ANALYZE orders'))
-  const collection = collectionOf(api.definition.resources.find(({ name }) => name === 'orders')!)
+  const collection = resourceCollection(
+    api.definition.resources.find(({ name }) => name === 'orders')!,
+  )
   const id = { column: 'id', descending: false }
   await app.db.snapshot(
     async (reader) => {

@@ -10,7 +10,7 @@ import { Failure } from '../../src/kernel/failure.ts'
 import type { View } from '../../src/lists/collection.ts'
 import { parseListQuery } from '../../src/lists/grammar.ts'
 import { keysetPage, type ListTask } from '../../src/lists/walk.ts'
-import { collectionOf } from '../../src/resources/table.ts'
+import { resourceCollection } from '../../src/resources/table.ts'
 import { fill } from './rows.ts'
 
 const papers = resource('papers', {
@@ -33,7 +33,7 @@ eachService(
   'a page beyond what a caller may be sent is refused after few rows',
   async ({ app: { db } }) => {
     const scope = await fill(db, 'papers', 200, { text: "'short'" })
-    const collection = collectionOf(papers.definition)
+    const collection = resourceCollection(papers.definition)
     const view = { fields: ['id', 'text'] } as unknown as View
     let rows = 0
     const arrays: typeof db.arrays = async (statement) => {

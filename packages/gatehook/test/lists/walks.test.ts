@@ -9,7 +9,7 @@ import { Query } from '../../src/http/query.ts'
 import type { Cursor } from '../../src/lists/cursor.ts'
 import { parseListQuery } from '../../src/lists/grammar.ts'
 import { cursorPage, numberedPage } from '../../src/lists/walk.ts'
-import { collectionOf } from '../../src/resources/table.ts'
+import { resourceCollection } from '../../src/resources/table.ts'
 import { follow, idsOf, links, ok, run, testScope } from './rows.ts'
 import {
   cells,
@@ -236,7 +236,7 @@ eachService(
   'a person walks own rows only (§6.7)',
   async (service) => {
     const { db } = service.app
-    const collection = collectionOf(things.definition)
+    const collection = resourceCollection(things.definition)
     const view = { fields: collection.columns.map((column) => column.name), item: () => '' }
     const scope = await testScope(db)
     await fc.assert(

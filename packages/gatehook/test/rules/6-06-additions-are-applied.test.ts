@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { type AnyField, DeclarationError, type Fields, f } from '../../src/resources/fields.ts'
-import { migrateService, planService } from '../../src/resources/migrate.ts'
+import { migrateService, planMigration } from '../../src/resources/migrate.ts'
 import { resource } from '../../src/resources/resource.ts'
 import { type MigrationOptions, type Service, service } from '../../src/resources/service.ts'
 import type { Database } from '../../src/storage/database.ts'
@@ -111,7 +111,7 @@ const today = { text: f.string(), length: f.number() }
 eachDatabase('reviewed migrations run in order, each once', async (db) => {
   await begun(db)
   const renamed = notes({ text: f.string(), length: f.int() }, [rename])
-  assert.equal((await planService(db, renamed.definition)).length, 1)
+  assert.equal((await planMigration(db, renamed.definition)).length, 1)
   assert.deepEqual(await start(db, renamed), ['migration 1 of the service: size becomes length'])
   assert.deepEqual(await start(db, notes(today, [rename, retype])), [
     'migration 2 of the service: length may have a fraction',
@@ -215,9 +215,9 @@ eachDatabase('own tables and indexes are the same, fresh or upgraded', async (db
     }
   })
   assert.deepEqual(await start(db, service), [
-    'table notes made',
+    'table notes created',
     'migration 3 of the service: an archive',
   ])
   assert.deepEqual(await schema(), upgraded)
-  assert.deepEqual(await planService(db, service.definition), [])
+  assert.deepEqual(await planMigration(db, service.definition), [])
 })

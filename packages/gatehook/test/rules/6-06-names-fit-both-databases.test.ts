@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { f } from '../../src/resources/fields.ts'
-import { isSqlWord } from '../../src/resources/reserved.ts'
 import { resource } from '../../src/resources/resource.ts'
 import { service } from '../../src/resources/service.ts'
+import { isSqlWord } from '../../src/resources/sql-words.ts'
 import { indexName } from '../../src/resources/table.ts'
 import { raw, sql } from '../../src/storage/sql.ts'
 
@@ -52,11 +52,11 @@ test('words of SQL are refused by name', () => {
   } as const
   assert.throws(
     () => resource('order', { ...options, fields: { id: f.id() } }),
-    /order: is a word of SQL/,
+    /order: is a reserved word of SQL/,
   )
   assert.throws(
     () => resource('a', { ...options, fields: { id: f.id(), group: f.int() } }),
-    /field group: is a word/,
+    /field group: is a reserved word/,
   )
   const table = resource('sqlite_x', { ...options, fields: { id: f.id() } })
   const versions = { v1: { released: '2026-01-01' } }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
-import { personScopesOf } from '../../src/resources/scopes.ts'
+import { defaultPersonScopes } from '../../src/resources/scopes.ts'
 
 const versions = { v1: { released: '2026-01-01' } }
 const list = { filter: [], sort: [] } as const
@@ -80,7 +80,7 @@ test('.ownedBy() leads to a person, and not back', () => {
       events: [],
     })
   refuses(/rows of things have no owner/, () => declare(thing(), part('things').ownedBy('of_id')))
-  refuses(/is no f\.ref/, () => declare(part('users').ownedBy('note')))
+  refuses(/is not an f\.ref/, () => declare(part('users').ownedBy('note')))
   refuses(/leads back/, () => declare(part('parts').ownedBy('of_id')))
   declare(part('users').ownedBy('of_id'), part('parts', 'bits').ownedBy('of_id'))
 })
@@ -92,18 +92,18 @@ test('the default scopes of persons are resource scopes', () => {
       versions,
       resources: [users.signsIn({ username: 'email', scopes })],
     }).definition
-  assert.deepEqual(personScopesOf(named()), [])
-  assert.deepEqual(personScopesOf(named('users:read', 'reports:read')), [
+  assert.deepEqual(defaultPersonScopes(named()), [])
+  assert.deepEqual(defaultPersonScopes(named('users:read', 'reports:read')), [
     'users:read',
     'reports:read',
   ])
   for (const scope of ['admin', 'webhooks:read', 'events:read', 'keys:write']) {
     refuses(/is an account scope/, () => named(scope))
   }
-  refuses(/is no scope/, () => named('Users:Read'))
+  refuses(/is not a scope/, () => named('Users:Read'))
   const odd = { read: 'events:read', create: 'admin', update: 'things:all', delete: 'x:y' } as const
   const owned = thing({ user_id: f.ref('users').owner() }, odd)
-  assert.deepEqual(personScopesOf(declare(owned).definition), ['users:read', 'x:y'])
+  assert.deepEqual(defaultPersonScopes(declare(owned).definition), ['users:read', 'x:y'])
 })
 
 test('names whose scopes would be account scopes are taken', () => {

@@ -7,8 +7,8 @@ import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
 import type { Key } from '../../src/lists/cursor.ts'
 import { pageStatement, type Walk } from '../../src/lists/plan.ts'
-import type { Definition } from '../../src/resources/resource.ts'
-import { collectionOf } from '../../src/resources/table.ts'
+import type { ResourceDefinition } from '../../src/resources/resource.ts'
+import { resourceCollection } from '../../src/resources/table.ts'
 import type { Statement } from '../../src/storage/database.ts'
 import { fill, fillUsers, testScope } from '../lists/rows.ts'
 
@@ -27,8 +27,8 @@ const middle: Readonly<Record<string, Key>> = {
   ...{ email: 'e50000@x.io', created_at: 1000, updated_at: 50_000 },
 }
 
-function* walks(definition: Definition, scope: number) {
-  const collection = collectionOf(definition)
+function* walks(definition: ResourceDefinition, scope: number) {
+  const collection = resourceCollection(definition)
   const owners = collection.owner ? [undefined, OWNER] : [undefined]
   for (const owner of owners) {
     // A person's lists sort their rows in memory, but for the order of the id.

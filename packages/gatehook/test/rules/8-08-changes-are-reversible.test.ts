@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { api } from '../../service/service.ts'
 import type { FieldSpec } from '../../src/resources/fields.ts'
-import type { AnyRow, Definition } from '../../src/resources/resource.ts'
+import type { AnyRow, ResourceDefinition } from '../../src/resources/resource.ts'
 import type { ServiceDefinition } from '../../src/resources/service.ts'
 import { createShape } from '../../src/resources/shape.ts'
 import { chainChanges, patchThroughChain, roundTripMismatch } from '../../src/versions/change.ts'
@@ -38,7 +38,7 @@ function anyValue(spec: FieldSpec): fc.Arbitrary<unknown> {
 }
 
 /** Rows as the declaration allows them, and its own samples. */
-function rowsOf({ fields, sample }: Definition): fc.Arbitrary<AnyRow> {
+function rowsOf({ fields, sample }: ResourceDefinition): fc.Arbitrary<AnyRow> {
   const any = fc.record(
     Object.fromEntries(Object.entries(fields).map(([name, spec]) => [name, anyValue(spec)])),
   )

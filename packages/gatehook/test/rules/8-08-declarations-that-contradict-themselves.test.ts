@@ -65,7 +65,7 @@ test('a word that older versions take has to be made into one of the newest', ()
     now.before('v2', { why: 'w', had, hadNot: ['colour'], up, down: ({ colour }) => ({ colour }) })
   assert.throws(
     declared(pens(({ colour }) => ({ colour }))),
-    /v1 takes colour "blue", but v2 does not: colour must be one of red/,
+    /v1 accepts colour "blue", but v2 does not: colour must be one of red/,
   )
   assert.ok(declared(pens(() => ({ colour: 'red' })))())
 })
@@ -86,7 +86,10 @@ test('bounds that became wider or narrower are dealt with', () => {
       renamed: { name: 'label' },
     })
   assert.throws(declared(named(9, 5)), /v1 would show name as "x{9}", but name must have at most 5/)
-  assert.throws(declared(named(5, 9)), /v1 takes name "x{9}", but v2 does not: label must have at/)
+  assert.throws(
+    declared(named(5, 9)),
+    /v1 accepts name "x{9}", but v2 does not: label must have at/,
+  )
   assert.ok(declared(named(9, 9))())
 })
 
@@ -101,9 +104,9 @@ test('a way down that throws, forgets or breaks the law is told', () => {
     })
   let n = 0
   const wrong: readonly (readonly [() => { width: number }, RegExp])[] = [
-    [() => assert.fail('no way'), /down\(\) throws on the way to v1: no way/],
-    [() => ({}) as { width: number }, /v1 shows width, but down\(\) gives none/],
-    [() => ({ width: n++ }), /down\(up\(down\(row\)\)\) must be down\(row\)/],
+    [() => assert.fail('no way'), /down\(\) throws for v1: no way/],
+    [() => ({}) as { width: number }, /v1 has width, but down\(\) returns none/],
+    [() => ({ width: n++ }), /down\(up\(down\(row\)\)\) must equal down\(row\)/],
   ]
   for (const [down, told] of wrong) assert.throws(declared(boxes(down)), told)
 })

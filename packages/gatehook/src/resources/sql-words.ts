@@ -1,7 +1,6 @@
 /**
- * Words that SQLite or PostgreSQL would not take as the name of a column or a table. Names stand
- * in SQL as they are declared, so a declaration that uses one is refused with a sentence. A test
- * asks both databases. Pure.
+ * The words that SQLite or PostgreSQL reject as the name of a column or table. SQL contains
+ * declared names without quotes, so a declaration must not use them. A test queries both databases.
  */
 const words = `
   add all alter analyse analyze and any array as asc asymmetric authorization autoincrement
@@ -15,7 +14,7 @@ const words = `
   system_user table tablesample then to trailing transaction true union unique update user using
   values variadic verbose when where window with
 `
-const reserved = new Set(words.trim().split(/\s+/))
+const reservedWords = new Set(words.trim().split(/\s+/))
 
-/** Whether a name can stand in SQL without quotes, on both databases. */
-export const isSqlWord = (name: string): boolean => reserved.has(name)
+/** Returns whether a name needs quotes in the SQL of either database. */
+export const isSqlWord = (name: string): boolean => reservedWords.has(name)

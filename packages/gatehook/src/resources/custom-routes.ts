@@ -1,5 +1,4 @@
-/** Endpoints of `.route(…)` (§6.8): the team's handler behind the same door as the engine's own. */
-
+/** The endpoints of `.route(…)` (§6.8): the team's handlers in the engine's pipeline. */
 import { actorOf } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import { type Answer, type Call, type Endpoint, json, noContent } from '../http/call.ts'
@@ -11,68 +10,65 @@ import type { Database, Reader, Tx } from '../storage/database.ts'
 import type { Catalog } from './catalog.ts'
 import type { FieldKind } from './fields.ts'
 import type { AnyResource, AnyRow } from './resource.ts'
-import type { RouteDefinition, RouteResult } from './route.ts'
-import type { Specs } from './schema.ts'
-import { eventTypes } from './service.ts'
-import { createValidators, type Validate } from './validate.ts'
+import { type RouteDefinition, type RouteResult, specsOfRoute } from './route.ts'
+import type { FieldSpecs } from './schema.ts'
+import { listEventTypes } from './service.ts'
+import { createValidators } from './validate.ts'
 
-export interface CustomDeps {
+export interface CustomRouteDeps {
   readonly db: Database
   readonly perform: Perform
   readonly record: RecordEvent
 }
 
-export function customEndpoints(catalog: Catalog, deps: CustomDeps): Endpoint[] {
-  const byPath = new Map<string, Endpoint>()
+export function customEndpoints(catalog: Catalog, deps: CustomRouteDeps): Endpoint[] {
+  const endpointByPath = new Map<string, Endpoint>()
   for (const route of catalog.service.routes) {
     const path = `/api${route.path}`
-    const known = byPath.get(path)?.methods
     const operation = {
       scope: route.scope,
       ...(route.method !== 'GET' && { body: 'optional' as const }),
-      handle: handler(catalog, deps, route),
+      handle: createHandler(catalog, deps, route),
     }
-    byPath.set(path, { kind: 'api', path, methods: { ...known, [route.method]: operation } })
+    const methods = { ...endpointByPath.get(path)?.methods, [route.method]: operation }
+    endpointByPath.set(path, { kind: 'api', path, methods })
   }
-  return [...byPath.values()]
+  return [...endpointByPath.values()]
 }
 
-const specsOf = (fields: RouteDefinition['input']): Specs =>
-  Object.fromEntries(Object.entries(fields ?? {}).map(([name, field]) => [name, field.spec]))
-
-function handler(catalog: Catalog, deps: CustomDeps, route: RouteDefinition) {
-  const input = createValidators(specsOf(route.input)).create
-  const query = queryReader(specsOf(route.query))
+function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefinition) {
+  const validateInput = createValidators(specsOfRoute(route.input)).create
+  const readQuery = queryReader(specsOfRoute(route.query))
   return async (call: Call): Promise<Answer> => {
     const principal = call.principal!
     const context = {
       principal,
       version: call.version!,
       params: call.params,
-      query: query(call),
-      input: input(call.body ?? {}),
-      read: readerFor(catalog, principal, deps.db),
+      query: readQuery(call),
+      input: validateInput(call.body ?? {}),
+      read: serviceReader(catalog, principal, deps.db),
     }
     if (route.method === 'GET') {
-      return answer(await route.handle({ ...context, write: refuseWrite }))
+      return toAnswer(await route.handle({ ...context, write: rejectWrite }))
     }
-    // The whole handler is one transaction where it writes; its answer commits with it.
+    // The whole handler is one transaction, and its response commits with it.
     return deps.perform(call, async (tx) => {
-      const door = txFor(catalog, call, deps.record, tx)
-      const write = (change: (tx: typeof door) => Promise<unknown>) => change(door)
-      return answer(await route.handle({ ...context, read: door, write }))
+      const serviceTx = createServiceTx(catalog, call, deps.record, tx)
+      const write = (change: (tx: typeof serviceTx) => Promise<unknown>) => change(serviceTx)
+      return toAnswer(await route.handle({ ...context, read: serviceTx, write }))
     })
   }
 }
 
-const refuseWrite = (): never => {
-  throw new Error('a GET route writes nothing')
+const rejectWrite = (): never => {
+  throw new Error('a GET route cannot write')
 }
 
-const answer = ({ status, body }: RouteResult): Answer =>
+const toAnswer = ({ status, body }: RouteResult): Answer =>
   body === undefined ? { ...noContent(), status: status ?? 204 } : json(status ?? 200, body)
 
-function readerFor(catalog: Catalog, principal: Principal, sql: Reader) {
+function serviceReader(catalog: Catalog, principal: Principal, sql: Reader) {
   return {
     sql,
     get(resource: AnyResource, id: number): Promise<AnyRow> {
@@ -82,14 +78,14 @@ function readerFor(catalog: Catalog, principal: Principal, sql: Reader) {
   }
 }
 
-/** The door of the team's own code to rows and events, within one transaction. */
-function txFor(catalog: Catalog, call: Call, record: RecordEvent, sql: Tx) {
+/** Creates the `ServiceTx` of a handler: rows, events and SQL in one transaction. */
+function createServiceTx(catalog: Catalog, call: Call, record: RecordEvent, sql: Tx) {
   const principal = call.principal!
   const actor = actorOf(call)
   const entryOf = (resource: AnyResource) => catalog.entries.get(resource.definition.name)!
-  const types = eventTypes(catalog.service)
+  const types = listEventTypes(catalog.service)
   return {
-    ...readerFor(catalog, principal, sql),
+    ...serviceReader(catalog, principal, sql),
     sql,
     async create(resource: AnyResource, values: AnyRow): Promise<AnyRow> {
       const { rows, reach } = entryOf(resource)
@@ -97,8 +93,8 @@ function txFor(catalog: Catalog, call: Call, record: RecordEvent, sql: Tx) {
     },
     async update(resource: AnyResource, id: number, patch: AnyRow): Promise<AnyRow> {
       const { rows, reach } = entryOf(resource)
-      return (await rows.update(sql, { reach: reach(principal, 'change'), id, actor }, () => patch))
-        .row
+      const target = { reach: reach(principal, 'change'), id, actor }
+      return (await rows.update(sql, target, () => patch)).row
     },
     remove(resource: AnyResource, id: number): Promise<void> {
       const { rows, reach } = entryOf(resource)
@@ -112,40 +108,37 @@ function txFor(catalog: Catalog, call: Call, record: RecordEvent, sql: Tx) {
   }
 }
 
-/** As §7.3 writes them: no `1e2`, no `0x10`, no leading zeros. */
-const numbers: Readonly<Partial<Record<FieldKind, RegExp>>> = {
+/** The syntax of §7.3: no `1e2`, no `0x10`, no leading zeros. */
+const NUMBERS: Readonly<Partial<Record<FieldKind, RegExp>>> = {
   id: /^(0|[1-9]\d*)$/,
   ref: /^(0|[1-9]\d*)$/,
   int: /^-?(0|[1-9]\d*)$/,
   number: /^-?(0|[1-9]\d*)(\.\d+)?$/,
 }
 
-/**
- * What a parameter's text says; text that says nothing of the kind stays text, and is refused as
- * such.
- */
+/** Converts a parameter to the kind of its field. Other text stays text, which fails validation. */
 function queryValue(kind: FieldKind, text: string): unknown {
-  if (numbers[kind]?.test(text)) return Number(text)
+  if (NUMBERS[kind]?.test(text)) return Number(text)
   if (kind === 'bool' && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }
 
-/** Query parameters of a route, by its declared fields; others are refused. */
-function queryReader(specs: Specs): (call: Call) => AnyRow {
-  const validate: Validate = createValidators(specs).create
+/** Returns a reader of a route's declared query parameters, which rejects all others. */
+function queryReader(specs: FieldSpecs): (call: Call) => AnyRow {
+  const validate = createValidators(specs).create
   return (call) => {
     const [repeated] = call.query.repeated()
     if (repeated !== undefined) throw parameterFailure('invalid_parameter', repeated, 'is repeated')
-    const sent: AnyRow = {}
+    const values: AnyRow = {}
     for (const [name, text] of call.query.entries) {
       if (name === 'api_key' || versionParameters.has(name)) continue
       if (!Object.hasOwn(specs, name)) {
         throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
       }
-      sent[name] = queryValue(specs[name]!.kind, text)
+      values[name] = queryValue(specs[name]!.kind, text)
     }
     try {
-      return validate(sent)
+      return validate(values)
     } catch (error) {
       if (!(error instanceof Failure) || !error.errors?.[0]) throw error
       const [first] = error.errors

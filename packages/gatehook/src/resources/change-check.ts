@@ -1,0 +1,149 @@
+/**
+ * Runs the changes between versions on rows at the bounds of their fields, when a service is
+ * declared (§8.8). A converted row must fit the older shape, the round trip must return the same
+ * row, and the newest version must accept the values that an older one accepts. Pure.
+ */
+import type { FieldError } from '../kernel/failure.ts'
+import { roundTripMismatch } from '../versions/change.ts'
+import type { FieldSpec } from './fields.ts'
+import type { AnyRow, ResourceDefinition } from './resource.ts'
+import type { FieldSpecs } from './schema.ts'
+import { createShape, type VersionShape } from './shape.ts'
+
+/** Returns a sentence for the developer per mistake. */
+export function findChangeMistakes(
+  definition: ResourceDefinition,
+  versions: readonly string[],
+): string[] {
+  if (definition.changes.length === 0) return []
+  const newest = createShape(definition, versions, versions.at(-1)!)
+  const rows = sampleRows(definition)
+  const mistakes = new Set<string | undefined>()
+  for (const version of versions) {
+    const shape = createShape(definition, versions, version)
+    if (shape.chain.isEmpty) continue
+    for (const row of rows) mistakes.add(downMistake(shape, row))
+    for (const [name, value] of acceptedValues(definition, shape)) {
+      mistakes.add(upMistake(shape, newest, rows[0]!, name, value))
+    }
+  }
+  return [...mistakes].filter((mistake) => mistake !== undefined)
+}
+
+/** Maximum length of a value in a sentence, in characters. */
+const QUOTE_MAX = 40
+const quoted = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > QUOTE_MAX ? `${text.slice(0, QUOTE_MAX)}… (${text.length - 2} long)` : text
+}
+
+const reasonOf = ({ pointer, message }: FieldError): string => `${pointer?.slice(1)} ${message}`
+
+/** Converts a row of the newest shape down. */
+function downMistake(
+  { version, specs, chain, validators }: VersionShape,
+  row: AnyRow,
+): string | undefined {
+  let old: AnyRow
+  try {
+    old = chain.down(row)
+  } catch (error) {
+    return `down() throws for ${version}: ${(error as Error).message}`
+  }
+  const missing = Object.keys(specs).find((name) => old[name] === undefined)
+  if (missing !== undefined) return `${version} has ${missing}, but down() returns none`
+  const [error] = validators.converted(old)
+  if (error) {
+    const name = error.pointer?.slice(1) ?? ''
+    return (
+      `${version} would show ${name} as ${quoted(old[name])}, but ${reasonOf(error)} there: ` +
+      'down() must return a value that fits'
+    )
+  }
+  const mismatch = roundTripMismatch(chain, row)
+  if (mismatch === undefined) return undefined
+  const again = chain.down(chain.up(old))
+  return (
+    `${version} returns ${mismatch} as ${quoted(old[mismatch])}, and as ` +
+    `${quoted(again[mismatch])} after a client sends it back: ` +
+    'down(up(down(row))) must equal down(row)'
+  )
+}
+
+/**
+ * The values that an older version accepts and the newest must accept too: each value of a set, and
+ * the bounds of fields that changed only their name or bounds. Other conversions may reject values:
+ * not every string is a number.
+ */
+function* acceptedValues(definition: ResourceDefinition, { specs, chain }: VersionShape) {
+  for (const [name, spec] of Object.entries(specs)) {
+    if (spec === definition.fields[name] || spec.write === 'never') continue
+    const isSameKind = definition.fields[chain.renamed[name] ?? '']?.kind === spec.kind
+    if (spec.values || spec.kind === 'bool' || isSameKind) {
+      for (const value of boundaryValues(spec)) yield [name, value] as const
+    }
+  }
+}
+
+const RANGE_CODES = ['too_small', 'too_large', 'too_short', 'too_long', 'invalid_value']
+
+function upMistake(
+  { version, chain }: VersionShape,
+  newest: VersionShape,
+  row: AnyRow,
+  name: string,
+  value: unknown,
+): string | undefined {
+  const converted = chain.up({ ...chain.down(row), [name]: value })
+  const error = newest.validators
+    .converted(converted)
+    .find(
+      ({ code, pointer }) =>
+        RANGE_CODES.includes(code) && chain.oldFieldOf(pointer!.slice(1)) === name,
+    )
+  return (
+    error &&
+    `${version} accepts ${name} ${quoted(value)}, but ${newest.version} does not: ` +
+      `${reasonOf(error)}. up() must return a value that fits`
+  )
+}
+
+/** Returns declared samples, then a row for each boundary value of each field. */
+function sampleRows({ fields, sample }: ResourceDefinition): AnyRow[] {
+  const base = cornerRow(fields, -1)
+  const samples = sample ? [0, 1, 2, 3].map((n) => ({ ...base, ...sample(n) })) : []
+  const first = samples[0] ?? base
+  const boundaryRows = Object.entries(fields).flatMap(([name, spec]) =>
+    boundaryValues(spec).map((value) => ({ ...first, [name]: value })),
+  )
+  return [...samples, ...boundaryRows, cornerRow(fields, 0), base]
+}
+
+const cornerRow = (fields: FieldSpecs, index: number): AnyRow =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, spec]) => [name, boundaryValues(spec).at(index)]),
+  )
+
+/** The bound of unbounded numbers. Beyond it a conversion of units loses precision. */
+const LARGE = 1e12
+const YEAR_9999_MS = 253_402_300_799_999
+
+/** Returns the values at the bounds of a field, the least first. */
+function boundaryValues(spec: FieldSpec): readonly unknown[] {
+  const { kind, min, max, values, nullable } = spec
+  const text = (length: number) => 'x'.repeat(Math.max(0, length))
+  const valuesByKind: Readonly<Record<FieldSpec['kind'], () => readonly unknown[]>> = {
+    id: () => [1, LARGE],
+    ref: () => [1, LARGE],
+    string: () => [text(min ?? 0), text(max ?? 0)],
+    email: () => ['a@b.de', `${text((max ?? 12) - 6)}@b.deu`],
+    url: () => ['https://a.de/', `https://a.de/${text((max ?? 20) - 13)}`],
+    currency: () => ['EUR'],
+    oneOf: () => values ?? [],
+    int: () => [min ?? -LARGE, max ?? LARGE],
+    number: () => [min ?? -LARGE, max ?? LARGE],
+    bool: () => [false, true],
+    time: () => [0, YEAR_9999_MS],
+  }
+  return nullable ? [null, ...valuesByKind[kind]()] : valuesByKind[kind]()
+}

@@ -1,0 +1,70 @@
+/**
+ * The checks of a row before it is stored, beyond the shape of its fields: the declared rules,
+ * references and uniqueness. They apply to the newest shape only.
+ */
+import type { FieldError } from '../kernel/failure.ts'
+import { ConstraintError, type Tx } from '../storage/database.ts'
+import { owningField, type RowReach } from './ownership.ts'
+import type { AnyRow, ResourceDefinition } from './resource.ts'
+import type { RowStore } from './store.ts'
+import { uniqueName } from './table.ts'
+import { fieldFailure, validationFailure } from './validate.ts'
+
+export interface RowChecks {
+  /** Applies `.check(…)`. Throws `validation_failed` with the invalid fields. */
+  checkRules(row: AnyRow): void
+  /**
+   * Requires that each reference names a row of the same customer and mode (§6.4). A person can
+   * refer to rows within its reach only, and cannot give its rows to another person (§6.7).
+   */
+  checkReferences(tx: Tx, reach: RowReach, values: AnyRow): Promise<void>
+  /** Runs a change. A duplicate of a unique value is a `conflict` that names its field. */
+  checkUnique<T>(change: () => Promise<T>): Promise<T>
+}
+
+/** @param storeOf returns the rows of a resource by name */
+export function createRowChecks(
+  definition: ResourceDefinition,
+  storeOf: (resource: string) => RowStore,
+): RowChecks {
+  const { name, fields, checks } = definition
+  const references = Object.entries(fields).filter(([, spec]) => spec.kind === 'ref')
+  const owning = owningField(definition)
+  return {
+    checkRules(row) {
+      for (const check of checks) {
+        const errors = Object.entries(check(row) ?? {}).map(
+          ([field, message]): FieldError => ({
+            pointer: `/${field}`,
+            code: 'invalid_value',
+            message,
+          }),
+        )
+        if (errors.length > 0) throw validationFailure(errors)
+      }
+    },
+    async checkReferences(tx, { scope, owner, refersTo }, values) {
+      const wholeScope = { scope, owner: undefined }
+      for (const [field, spec] of references) {
+        const id = values[field] as number | null | undefined
+        const isLimited = field === owning && owner !== undefined
+        if (id === undefined || (id === null && !isLimited)) continue
+        const reach = isLimited ? { scope, owner } : refersTo ? refersTo(spec.target!) : wholeScope
+        if (id !== null && reach && (await storeOf(spec.target!).hold(tx, reach, id))) continue
+        const message = `is not the id of a row of ${spec.target}`
+        throw validationFailure([{ pointer: `/${field}`, code: 'not_found', message }])
+      }
+    },
+    async checkUnique(change) {
+      try {
+        return await change()
+      } catch (error) {
+        if (!(error instanceof ConstraintError) || error.kind !== 'unique') throw error
+        const field = Object.keys(fields).find((field) => uniqueName(name, field) === error.index)
+        if (field === undefined) throw error
+        const message = 'is taken already'
+        throw fieldFailure('conflict', [{ pointer: `/${field}`, code: 'conflict', message }])
+      }
+    },
+  }
+}
