@@ -1,26 +1,26 @@
-/** §1.1: registrations, deliveries and streams of another customer or mode are not there. */
+/** §1.1: registrations, deliveries and events of another customer or mode are 404. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { createCustomer } from '../../src/access/customers.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 eachService(
-  'another’s registrations and deliveries are 404, by every method, and in no list',
+  'registrations and deliveries of others are 404 by every method, and in no list',
   async ({ app, key, as }, t) => {
     const hook = await openHook(t)
     const actor = { kind: 'cli', id: 'test' } as const
     const other = await createCustomer(app.administration, { name: 'Other' }, actor)
     const owner = as(await key())
-    const { id, tag: _, ...made } = (await register(owner, hook)).body
+    const { id, url } = (await register(owner, hook)).body
     await owner.patch(`/webhooks/${id}`, { active: false })
     await pay(owner, 1)
     const [delivery] = (await owner.get(`/webhooks/${id}/deliveries`)).body.data
-    const strangers = [await key({ customer: other.id }), await key({ mode: 'live' })].map(as)
+    const otherCallers = [await key({ customer: other.id }), await key({ mode: 'live' })].map(as)
     const since = '2020-01-01T00:00:00Z'
-    const calls: [string, string, unknown?][] = [
+    const requests: [string, string, unknown?][] = [
       ['GET', `/webhooks/${id}`],
       ['HEAD', `/webhooks/${id}`],
-      ['PATCH', `/webhooks/${id}`, { description: 'taken' }],
+      ['PATCH', `/webhooks/${id}`, { description: 'changed' }],
       ['DELETE', `/webhooks/${id}`],
       ['POST', `/webhooks/${id}/test`, { event_type: 'order.paid' }],
       ['POST', `/webhooks/${id}/rotate-secret`],
@@ -31,18 +31,18 @@ eachService(
       ['POST', `/deliveries/${delivery.id}/resend`],
       ['GET', `/events/${delivery.event_id}`],
     ]
-    for (const stranger of strangers) {
-      for (const [method, path, body] of calls) {
-        assert.equal((await stranger.send(method, path, body)).status, 404, `${method} ${path}`)
+    for (const otherCaller of otherCallers) {
+      for (const [method, path, body] of requests) {
+        assert.equal((await otherCaller.send(method, path, body)).status, 404, `${method} ${path}`)
       }
       for (const style of ['cursor', 'offset', 'page', 'hypermedia']) {
-        assert.deepEqual((await stranger.get(`/webhooks?pagination=${style}`)).body.data, [])
+        assert.deepEqual((await otherCaller.get(`/webhooks?pagination=${style}`)).body.data, [])
       }
-      // What happens to them goes to none of the owner's receivers.
-      await pay(stranger, 2)
-      const mine = (await register(stranger, hook)).body
-      assert.equal(mine.url, made.url)
-      assert.equal((await stranger.get('/webhooks?pagination=page')).body.total, 1)
+      // Events of the other caller are not delivered to the owner's registration.
+      await pay(otherCaller, 2)
+      const registration = (await register(otherCaller, hook)).body
+      assert.equal(registration.url, url)
+      assert.equal((await otherCaller.get('/webhooks?pagination=page')).body.total, 1)
     }
     assert.equal((await owner.get(`/webhooks/${id}/deliveries?pagination=page`)).body.total, 1)
     const after = (await owner.get(`/webhooks/${id}`)).body
@@ -55,7 +55,7 @@ eachService(
 )
 
 eachService(
-  'one key for two parties is two registrations',
+  'one idempotency key in two modes creates two registrations',
   async ({ key, as }, t) => {
     const hook = await openHook(t)
     const headers = { 'idempotency-key': 'one-key' }

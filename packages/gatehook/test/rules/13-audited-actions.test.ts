@@ -1,6 +1,6 @@
 /**
- * §13, §4.2: every action of the table is performed, and recorded with its principal, the address
- * and the request id. What the trail names and the table lacks fails, too.
+ * §13, §4.2: the test performs every action of the table, and each is recorded with its principal,
+ * address and request id. An action in the trail that the table lacks fails the test, too.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -10,6 +10,11 @@ import { databases } from '../../../../test/rig/databases.ts'
 import type { Caller } from '../../../../test/rig/service.ts'
 import { auditActions } from '../../src/audit/actions.ts'
 import { sql } from '../../src/storage/sql.ts'
+import {
+  performAdministration,
+  performOperatorChanges,
+  performWebhookChanges,
+} from '../access/audited-operations.ts'
 import {
   agree,
   authorizePath,
@@ -23,12 +28,11 @@ import {
   PASSWORD,
   type Place,
 } from '../oauth/rig.ts'
-import { administer, changeWebhook, operate } from './13-administrative-acts.ts'
 
 const ADDRESS = '127.0.0.1'
 
-/** Sends every request with an id of its own, so that its row is found by it. */
-function numbered(caller: Caller, prefix: string) {
+/** Returns a caller whose requests have ids, by which their audit rows are found. */
+function withRequestIds(caller: Caller, prefix: string) {
   let last = 0
   const send: Caller['send'] = (method, path, body, headers = {}) =>
     caller.send(method, path, body, { 'x-request-id': `${prefix}-${++last}`, ...headers })
@@ -43,19 +47,19 @@ function numbered(caller: Caller, prefix: string) {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of the trail
-type Rows = any[]
+type AuditRows = any[]
 
-const rowsOf = async ({ admin }: Place, filter: string): Promise<Rows> =>
+const findRows = async ({ admin }: Place, filter: string): Promise<AuditRows> =>
   (await admin.get(`/admin/audit?limit=100&sort=id&${filter}`)).body.data
 
-/** One row of this action for this request, of this principal. */
+/** Asserts that the action and the request have one row, of this principal; returns the row. */
 async function expectRow(
   place: Place,
   action: string,
   requestId: string,
   principal: { readonly kind: string; readonly id: string },
 ) {
-  const rows = await rowsOf(place, `action=${action}&request_id=${requestId}`)
+  const rows = await findRows(place, `action=${action}&request_id=${requestId}`)
   assert.equal(rows.length, 1, `${action} ${requestId}`)
   const { kind, id } = rows[0].principal
   assert.deepEqual({ kind, id }, principal, action)
@@ -63,10 +67,10 @@ async function expectRow(
   return rows[0]
 }
 
-/** Logins, sessions, tokens and their misuse. */
-async function account(place: Place): Promise<void> {
+/** Performs logins, changes of sessions, refreshes and their misuse. */
+async function performAccountActions(place: Place): Promise<void> {
   const { anybody, person } = place
-  const caller = numbered(anybody, 'account')
+  const caller = withRequestIds(anybody, 'account')
   const own = { kind: 'person', id: String(person.id) }
   const login = async () => {
     const { body, status } = await caller.post('/auth/login', {
@@ -86,7 +90,11 @@ async function account(place: Place): Promise<void> {
   assert.equal(end.target, entry.detail.session_id)
   await caller.post('/auth/logout', { refresh_token: first.refresh_token })
   await caller.post('/auth/logout', undefined, { authorization: first.authorization })
-  assert.equal((await rowsOf(place, `request_id=${caller.id()}`)).length, 0, 'it was over')
+  assert.equal(
+    (await findRows(place, `request_id=${caller.id()}`)).length,
+    0,
+    'it has ended before',
+  )
 
   const { authorization } = await login()
   const { body: sessions } = await anybody.get('/auth/sessions', { authorization })
@@ -111,44 +119,48 @@ async function account(place: Place): Promise<void> {
   await expectRow(place, 'token.reuse_detected', caller.id(), engine)
 
   for (let n = 0; n < 12; n++) {
-    await caller.post('/auth/login', { username: 'nobody@example.com', password: 'wrong one' })
+    await caller.post('/auth/login', { username: 'unknown@example.com', password: 'wrong one' })
   }
-  const throttled = await rowsOf(place, 'action=login.throttled')
+  const throttled = await findRows(place, 'action=login.throttled')
   assert.equal(throttled.length, 1)
   assert.equal(throttled[0].address, ADDRESS)
-  assert.doesNotMatch(JSON.stringify(throttled), /nobody@example/)
+  assert.doesNotMatch(JSON.stringify(throttled), /unknown@example/)
 }
 
-/** Consents, codes and clients. */
-async function oauth(place: Place): Promise<void> {
+/** Performs consents, exchanges of codes, revocations and their misuse. */
+async function performOauthActions(place: Place): Promise<void> {
   const { app, anybody, client, person } = place
-  const caller = numbered(anybody, 'oauth')
+  const caller = withRequestIds(anybody, 'oauth')
   const code = await codeFor(place)
-  const [granted] = await rowsOf(place, `action=consent.grant&target=${client.client_id}`)
-  assert.equal(granted.principal.id, String(person.id))
-  assert.ok(granted.detail.scopes.includes('orders:read'))
+  const [consent] = await findRows(place, `action=consent.grant&target=${client.client_id}`)
+  assert.equal(consent.principal.id, String(person.id))
+  assert.ok(consent.detail.scopes.includes('orders:read'))
   const byClient = { kind: 'client', id: client.client_id }
-  const counted = { ...place, anybody: { ...anybody, post: caller.post } }
-  const { body } = await exchange(counted, code)
-  const made = await expectRow(place, 'session.create', caller.id(), byClient)
-  assert.equal(made.principal.name, 'An app')
-  await exchange(counted, code)
+  const withIds = { ...place, anybody: { ...anybody, post: caller.post } }
+  const { body } = await exchange(withIds, code)
+  const session = await expectRow(place, 'session.create', caller.id(), byClient)
+  assert.equal(session.principal.name, 'An app')
+  await exchange(withIds, code)
   const reuse = await expectRow(place, 'code.reuse_detected', caller.id(), byClient)
-  assert.equal(reuse.target, made.target)
-  await exchange(counted, code)
-  assert.equal((await rowsOf(place, `request_id=${caller.id()}`)).length, 0, 'reported once')
+  assert.equal(reuse.target, session.target)
+  await exchange(withIds, code)
+  assert.equal((await findRows(place, `request_id=${caller.id()}`)).length, 0, 'reported once')
   assert.equal(
     (await anybody.post('/auth/refresh', body, basicOf(client))).body.error,
     'invalid_grant',
   )
 
-  const tokens = (await exchange(counted, await codeFor(place))).body
+  const tokens = (await exchange(withIds, await codeFor(place))).body
   const revoke = (token: string) =>
-    form(counted.anybody, '/oauth/revoke', { token }, basicOf(client))
+    form(withIds.anybody, '/oauth/revoke', { token }, basicOf(client))
   await revoke(tokens.access_token)
   await expectRow(place, 'token.revoke', caller.id(), byClient)
   await revoke(tokens.access_token)
-  assert.equal((await rowsOf(place, `request_id=${caller.id()}`)).length, 0, 'it was over')
+  assert.equal(
+    (await findRows(place, `request_id=${caller.id()}`)).length,
+    0,
+    'it has ended before',
+  )
   await revoke(tokens.refresh_token)
   await expectRow(place, 'session.end', caller.id(), byClient)
 
@@ -161,13 +173,13 @@ async function oauth(place: Place): Promise<void> {
   const browser = openBrowser(app)
   const page = await browser.get(authorizePath(client))
   const fields = { username: person.email, password: PASSWORD, action: 'sign-in' }
-  const asked = await follow(browser, await browser.submit(page, fields))
-  await browser.submit(asked, { action: 'switch' })
-  assert.equal((await rowsOf(place, 'action=person.logout'))[0].principal.id, own.id)
+  const consentPage = await follow(browser, await browser.submit(page, fields))
+  await browser.submit(consentPage, { action: 'switch' })
+  assert.equal((await findRows(place, 'action=person.logout'))[0].principal.id, own.id)
   assert.equal((await agree(browser, authorizePath(client), person)).status, 303)
 }
 
-/** Actions that need several nodes, the console or a worker: the file that names each. */
+/** The test files of actions that need several nodes, the console or a worker. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'master_secret.rotate': '2-06-the-master-secret-rotates.test.ts',
   'master_secret.rotated': '2-06-the-master-secret-rotates.test.ts',
@@ -182,7 +194,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'webhook.stop_replay': '9-14-replays-run-in-the-background.test.ts',
 }
 
-test('the files that perform the other actions name them', () => {
+test('the files of the other actions name them', () => {
   for (const [action, file] of Object.entries(ELSEWHERE)) {
     const text = readFileSync(join(import.meta.dirname, file), 'utf8')
     assert.ok(text.includes(`'${action}'`), `${file} ${action}`)
@@ -198,17 +210,17 @@ const env = {
 for (const { name } of databases) {
   test(`every action of the table is recorded, and no other [${name}]`, async (t) => {
     const place = await openPlace(t, name, { env })
-    await account(place)
-    await oauth(place)
-    await administer(place)
-    await operate(place)
-    await changeWebhook(place, t)
-    const recorded = async () =>
+    await performAccountActions(place)
+    await performOauthActions(place)
+    await performAdministration(place)
+    await performOperatorChanges(place)
+    await performWebhookChanges(place, t)
+    const findActions = async () =>
       (await place.app.db.all(sql`SELECT DISTINCT action FROM gh_audit`)).map((row) => row.action)
-    const before = await recorded()
+    const before = await findActions()
     await place.admin.post('/admin/clock', { advance_s: 12 * 86_400 })
     await place.app.audit.chores.audit!()
-    const actions = new Set([...before, ...(await recorded())])
+    const actions = new Set([...before, ...(await findActions())])
     for (const action of Object.keys(ELSEWHERE)) actions.add(action)
     assert.deepEqual([...actions].sort(), Object.keys(auditActions).sort())
     assert.equal((await place.app.audit.verify()).valid, true)

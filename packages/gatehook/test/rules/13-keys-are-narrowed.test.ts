@@ -1,4 +1,4 @@
-/** §13: `keys:write` narrows keys of its own customer and mode in place; widening needs `admin`. */
+/** §13: `keys:write` narrows keys of its own customer and mode; widening requires `admin`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
@@ -14,23 +14,23 @@ import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
 const DAY_MS = 86_400_000
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
 
-interface Place {
+interface KeyCallers {
   readonly admin: Caller
-  /** Holds `keys:write`, and nothing else. */
+  /** A key that holds `keys:write` only. */
   readonly narrower: Caller
-  make(wish?: Record<string, unknown>): Promise<{ id: string; key: string }>
+  createKey(options?: Record<string, unknown>): Promise<{ id: string; key: string }>
 }
 
-async function placeOf({ as, key }: TestApp): Promise<Place> {
+async function openCallers({ as, key }: TestApp): Promise<KeyCallers> {
   const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
   const narrower = as(await key({ scopes: ['keys:write'], mode: 'live' }))
-  const make: Place['make'] = async (wish = {}) => {
+  const createKey: KeyCallers['createKey'] = async (options = {}) => {
     const name = 'target'
-    const reply = await admin.post('/admin/keys', { name, scopes: ['orders:read'], ...wish })
+    const reply = await admin.post('/admin/keys', { name, scopes: ['orders:read'], ...options })
     assert.equal(reply.status, 201, reply.text)
     return reply.body
   }
-  return { admin, narrower, make }
+  return { admin, narrower, createKey }
 }
 
 const limits = {
@@ -39,9 +39,9 @@ const limits = {
   expires_at: inDays(10),
 }
 
-eachService('scopes, addresses and expiry are narrowed', async (service) => {
-  const { admin, narrower, make } = await placeOf(service)
-  const { id } = await make(limits)
+eachService('keys:write narrows scopes, addresses and expiry', async (service) => {
+  const { admin, narrower, createKey } = await openCallers(service)
+  const { id } = await createKey(limits)
   const change = {
     scopes: ['orders:read'],
     cidrs: ['10.1.0.0/16', '10.2.3.4', '2001:db8:1::/48'],
@@ -55,9 +55,9 @@ eachService('scopes, addresses and expiry are narrowed', async (service) => {
   assert.equal('key' in reply.body, false)
   const { data } = (await admin.get(`/admin/audit?action=key.update&target=${id}`)).body
   assert.deepEqual(data[0].detail, { ...change, widened: false })
-  const none = await make()
-  const first = { cidrs: ['10.0.0.0/8'], expires_at: inDays(1), scopes: [] }
-  assert.equal((await narrower.patch(`/admin/keys/${none.id}`, first)).status, 200)
+  const unrestricted = await createKey()
+  const restrictions = { cidrs: ['10.0.0.0/8'], expires_at: inDays(1), scopes: [] }
+  assert.equal((await narrower.patch(`/admin/keys/${unrestricted.id}`, restrictions)).status, 200)
 })
 
 const wider: readonly Record<string, unknown>[] = [
@@ -74,17 +74,17 @@ const wider: readonly Record<string, unknown>[] = [
   { scopes: ['orders:read'], expires_at: inDays(11) },
 ]
 
-eachService('widening needs admin, and a refused change changes nothing', async (service) => {
-  const { admin, narrower, make } = await placeOf(service)
+eachService('widening requires admin, and a rejected change has no effect', async (service) => {
+  const { admin, narrower, createKey } = await openCallers(service)
   for (const change of wider) {
-    const { id } = await make(limits)
+    const { id } = await createKey(limits)
     const path = `/admin/keys/${id}`
     const { body: before } = await admin.get(path)
-    const refused = await narrower.patch(path, change)
-    const what = JSON.stringify(change)
-    assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'], what)
-    assert.match(refused.body.message, /admin/)
-    assert.deepEqual((await admin.get(path)).body, before, what)
+    const rejected = await narrower.patch(path, change)
+    const label = JSON.stringify(change)
+    assert.deepEqual([rejected.status, rejected.body.error], [403, 'insufficient_scope'], label)
+    assert.match(rejected.body.message, /admin/)
+    assert.deepEqual((await admin.get(path)).body, before, label)
     const { data } = (await admin.get(`/admin/audit?action=key.update&target=${id}`)).body
     assert.deepEqual(data, [])
     const widened = await admin.patch(path, change)
@@ -92,10 +92,10 @@ eachService('widening needs admin, and a refused change changes nothing', async 
   }
 })
 
-eachService('a key of another customer or mode does not exist, nor do others', async (service) => {
-  const { admin, narrower, make } = await placeOf(service)
+eachService('a key of another customer or mode is 404, like an unknown one', async (service) => {
+  const { admin, narrower, createKey } = await openCallers(service)
   const { body: other } = await admin.post('/admin/customers', { name: 'Other' })
-  const keys = [await make({ customer: other.id }), await make({ mode: 'test' })]
+  const keys = [await createKey({ customer: other.id }), await createKey({ mode: 'test' })]
   const change = { scopes: [] }
   for (const id of [...keys.map((key) => key.id), 'key_0', 'x']) {
     for (const headers of [{}, { 'if-match': '"odd"' }] as Record<string, string>[]) {
@@ -108,34 +108,37 @@ eachService('a key of another customer or mode does not exist, nor do others', a
   assert.equal((await admin.patch(`/admin/keys/${keys[0]!.id}`, change)).status, 200)
 })
 
-eachService('only admin changes a key that holds admin', async (service) => {
-  const { admin, narrower, make } = await placeOf(service)
-  const { id } = await make({ scopes: ['admin'] })
-  const refused = await narrower.patch(`/admin/keys/${id}`, { scopes: [] })
-  assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
+eachService('updating a key that holds admin requires admin', async (service) => {
+  const { admin, narrower, createKey } = await openCallers(service)
+  const { id } = await createKey({ scopes: ['admin'] })
+  const rejected = await narrower.patch(`/admin/keys/${id}`, { scopes: [] })
+  assert.deepEqual([rejected.status, rejected.body.error], [403, 'insufficient_scope'])
   assert.equal((await admin.patch(`/admin/keys/${id}`, { scopes: ['orders:read'] })).status, 200)
 })
 
-eachService('keys:write reaches nothing else, and other scopes not this', async (service) => {
-  const { narrower, make } = await placeOf(service)
-  const { id } = await make()
-  for (const [method, path, body] of [
-    ['GET', `/admin/keys/${id}`],
-    ['DELETE', `/admin/keys/${id}`],
-    ['POST', `/admin/keys/${id}/roll`],
-    ['GET', '/admin/keys'],
-    ['POST', '/admin/keys', { name: 'k', scopes: ['keys:write'] }],
-  ] as const) {
-    assert.equal((await narrower.send(method, path, body)).status, 403, `${method} ${path}`)
-  }
-  const reader = service.as(await service.key({ scopes: ['keys:read'], mode: 'live' }))
-  const refused = await reader.patch(`/admin/keys/${id}`, { scopes: [] })
-  assert.match(refused.body.message, /keys:write/)
-})
+eachService(
+  'keys:write permits updates only, and other scopes do not permit them',
+  async (service) => {
+    const { narrower, createKey } = await openCallers(service)
+    const { id } = await createKey()
+    for (const [method, path, body] of [
+      ['GET', `/admin/keys/${id}`],
+      ['DELETE', `/admin/keys/${id}`],
+      ['POST', `/admin/keys/${id}/roll`],
+      ['GET', '/admin/keys'],
+      ['POST', '/admin/keys', { name: 'k', scopes: ['keys:write'] }],
+    ] as const) {
+      assert.equal((await narrower.send(method, path, body)).status, 403, `${method} ${path}`)
+    }
+    const reader = service.as(await service.key({ scopes: ['keys:read'], mode: 'live' }))
+    const rejected = await reader.patch(`/admin/keys/${id}`, { scopes: [] })
+    assert.match(rejected.body.message, /keys:write/)
+  },
+)
 
-eachService('bad values are 422, an expired key 409', async (service) => {
-  const { admin, make } = await placeOf(service)
-  const { id } = await make()
+eachService('invalid values are 422', async (service) => {
+  const { admin, createKey } = await openCallers(service)
+  const { id } = await createKey()
   for (const change of [
     { name: 'other' },
     { scopes: ['nothing:read'] },
@@ -144,29 +147,29 @@ eachService('bad values are 422, an expired key 409', async (service) => {
   ]) {
     assert.equal((await admin.patch(`/admin/keys/${id}`, change)).status, 422)
   }
-  const test = await make({ mode: 'test' })
+  const test = await createKey({ mode: 'test' })
   assert.equal((await admin.patch(`/admin/keys/${test.id}`, { scopes: ['admin'] })).status, 422)
 })
 
 for (const { name } of databases) {
-  test(`every node follows within 2 s [${name}]`, async (t) => {
+  test(`every node applies an update within 2 s [${name}]`, async (t) => {
     const url = await freshUrl(t, name)
-    const here = await openService(t, name, { url })
-    const there = await openService(t, name, { url })
-    const { narrower, make } = await placeOf(here)
-    const { id, key } = await make({ scopes: ['orders:read', 'users:read'] })
-    const read = () => there.as(key).get('/api/v2/orders')
+    const node = await openService(t, name, { url })
+    const otherNode = await openService(t, name, { url })
+    const { narrower, createKey } = await openCallers(node)
+    const { id, key } = await createKey({ scopes: ['orders:read', 'users:read'] })
+    const read = () => otherNode.as(key).get('/api/v2/orders')
     assert.equal((await read()).status, 200)
-    const started = performance.now()
+    const startMs = performance.now()
     const change = { scopes: ['users:read'] }
     assert.equal((await narrower.patch(`/admin/keys/${id}`, change)).status, 200)
-    assert.equal((await here.as(key).get('/api/v2/orders')).status, 403, 'at once here')
+    assert.equal((await node.as(key).get('/api/v2/orders')).status, 403, 'at once on its own node')
     await eventually(read, ({ status }) => status === 403)
-    assert.ok(performance.now() - started < 2_500)
+    assert.ok(performance.now() - startMs < 2_500)
   })
 }
 
-test('the command line changes a key', async (t) => {
+test('the command line updates a key', async (t) => {
   const place = { cwd: emptyFolder(t) }
   const { id } = await jsonOf(place, 'keys', 'create', '--name', 'k', '--scopes', 'orders:read')
   const narrow = ['--scopes', 'orders:read', '--cidrs', '10.0.0.0/8', '--expires', '5d']

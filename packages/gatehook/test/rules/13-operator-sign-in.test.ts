@@ -1,6 +1,6 @@
 /**
- * §13: operators sign in with a password and a code of a second factor, which works once. Sessions
- * are listed and ended, and end by themselves after 30 minutes without use.
+ * §13: operators sign in with a password and a code of a second factor, which is accepted once.
+ * Operators list and end sessions. A session ends after 30 minutes without use.
  */
 import assert from 'node:assert/strict'
 import { Secret, TOTP } from 'otpauth'
@@ -16,75 +16,75 @@ import { PASSWORD, signing } from '../people/rig.ts'
 const actor = { kind: 'system', id: 'test' } as const
 const EMAIL = 'op@example.com'
 const HOUR_S = 3600
-const own = { 'x-gatehook-console': '1' }
+const consoleHeaders = { 'x-gatehook-console': '1' }
 const options = { env: { GATEHOOK_TEST_CLOCK: '1' } }
 
 const cookieOf = ({ headers }: Reply): string =>
   String([headers['set-cookie']].flat()[0]).split(';')[0]!
 
-async function stage(service: TestApp) {
+async function openConsole(service: TestApp) {
   const { administration, hasher } = service.app
   const { operator: admin, anybody } = await signing(service)
   const input = { email: EMAIL, password: PASSWORD }
   const { id } = await createOperator(administration, hasher, input, actor)
   const advance = async (advance_s: number) => {
-    const moved = await admin.post('/admin/clock', { advance_s })
-    assert.equal(moved.status, 200, moved.text)
+    const reply = await admin.post('/admin/clock', { advance_s })
+    assert.equal(reply.status, 200, reply.text)
   }
   const signIn = (code?: string, password = PASSWORD) =>
     anybody.post('/console/session', { email: EMAIL, password, ...(code && { code }) })
-  const byLink = async () => {
+  const signInByLink = async () => {
     const { path } = await createConsoleLink(administration, EMAIL, actor)
     const reply = await anybody.post('/console/session', { token: path.split('#token=')[1] })
     assert.equal(reply.status, 201, reply.text)
     return cookieOf(reply)
   }
-  const as = (cookie: string) => ({ cookie, ...own })
+  const as = (cookie: string) => ({ cookie, ...consoleHeaders })
   const codeOf = (secret: string, offsetS = 0) =>
     new TOTP({ secret: Secret.fromBase32(secret) }).generate({
       timestamp: administration.clock.now() + offsetS * 1000,
     })
   const path = '/console/session/second-factor'
-  /** Enrols in the session; gives the secret, the recovery codes and the cookie from then on. */
+  /** Enrols in the session; returns the secret, the recovery codes and the new cookie. */
   const enrol = async (cookie: string) => {
-    const begun = await anybody.post(path, undefined, as(cookie))
-    assert.equal(begun.status, 200, begun.text)
-    const { secret, uri } = begun.body
+    const enrolment = await anybody.post(path, undefined, as(cookie))
+    assert.equal(enrolment.status, 200, enrolment.text)
+    const { secret, uri } = enrolment.body
     const confirmed = await anybody.put(path, { code: codeOf(secret) }, as(cookie))
     assert.equal(confirmed.status, 200, confirmed.text)
     assert.equal(confirmed.headers['cache-control'], 'no-store')
     return { secret, uri, codes: confirmed.body.recovery_codes, cookie: cookieOf(confirmed) }
   }
-  const acts = async () => {
+  const listActions = async () => {
     const { body } = await admin.get('/admin/audit?sort=id&limit=100')
-    return body.data.map((act: { action: string }) => act.action) as string[]
+    return body.data.map(({ action }: { action: string }) => action) as string[]
   }
-  return { id, admin, anybody, advance, signIn, byLink, as, codeOf, enrol, acts, path }
+  return { id, admin, anybody, advance, signIn, signInByLink, as, codeOf, enrol, listActions, path }
 }
 
 const outcome = ({ status, body }: Reply) => `${status} ${body?.error ?? ''}`.trim()
 
 eachService(
-  'without a second factor, a password opens a session that can enrol one, and no more',
+  'without a second factor, a password opens a session that can only enrol one',
   async (service) => {
-    const { signIn, anybody, as, enrol, id, acts } = await stage(service)
+    const { signIn, anybody, as, enrol, id, listActions } = await openConsole(service)
     const first = await signIn()
     assert.deepEqual([first.status, first.body.second_factor], [201, 'enrolment_required'])
     const cookie = cookieOf(first)
     for (const path of ['/admin/audit', '/admin/keys', '/admin/operator-sessions']) {
       assert.equal(outcome(await anybody.get(path, as(cookie))), '403 second_factor_required')
     }
-    const made = await anybody.post('/admin/customers', { name: 'x' }, as(cookie))
-    assert.equal(outcome(made), '403 second_factor_required')
+    const rejected = await anybody.post('/admin/customers', { name: 'x' }, as(cookie))
+    assert.equal(outcome(rejected), '403 second_factor_required')
     const enrolled = await enrol(cookie)
     assert.match(enrolled.uri, /^otpauth:\/\/totp\/.*op%40example\.com\?.*secret=[A-Z2-7]{32}/)
     assert.equal(enrolled.codes.length, 10)
     assert.notEqual(enrolled.cookie, cookie, 'the session has a new id')
     assert.equal((await anybody.get('/admin/audit', as(cookie))).status, 401)
-    const shown = await anybody.get('/console/session', as(enrolled.cookie))
-    assert.deepEqual([shown.body.operator, shown.body.second_factor], [id, 'verified'])
+    const session = await anybody.get('/console/session', as(enrolled.cookie))
+    assert.deepEqual([session.body.operator, session.body.second_factor], [id, 'verified'])
     assert.equal((await anybody.get('/admin/audit', as(enrolled.cookie))).status, 200)
-    const all = await acts()
+    const all = await listActions()
     assert.ok(all.includes('operator.second_factor_enrol'))
     assert.ok(all.includes('operator.second_factor_confirm'))
   },
@@ -92,23 +92,27 @@ eachService(
 )
 
 eachService(
-  'with one, a code of this step or a neighbour is required, and works once',
+  'with a second factor, a code within one step is required, and accepted once',
   async (service) => {
-    const { signIn, byLink, enrol, codeOf, advance, anybody, as } = await stage(service)
-    const { secret } = await enrol(await byLink())
+    const { signIn, signInByLink, enrol, codeOf, advance, anybody, as } = await openConsole(service)
+    const { secret } = await enrol(await signInByLink())
     assert.equal(outcome(await signIn()), '403 second_factor_required')
     assert.equal(
       outcome(await signIn(codeOf(secret))),
       '401 invalid_credentials',
-      'used: enrolment',
+      'used for the enrolment',
     )
     await advance(60)
     const code = codeOf(secret)
     assert.equal(outcome(await signIn(code, 'wrong')), '401 invalid_credentials')
-    const twice = await Promise.all([signIn(code), signIn(code)])
-    assert.deepEqual(twice.map(({ status }) => status).sort(), [201, 401], 'at once, too')
-    assert.equal((await signIn(codeOf(secret, -30))).status, 401, 'older than the last one')
-    assert.equal((await signIn(codeOf(secret, 30))).status, 201, 'a clock that is ahead')
+    const results = await Promise.all([signIn(code), signIn(code)])
+    assert.deepEqual(results.map(({ status }) => status).sort(), [201, 401], 'concurrent')
+    assert.equal(
+      (await signIn(codeOf(secret, -30))).status,
+      401,
+      'older than the last accepted code',
+    )
+    assert.equal((await signIn(codeOf(secret, 30))).status, 201, 'one step ahead')
     await advance(120)
     assert.equal((await signIn(codeOf(secret, 60))).status, 401, 'two steps ahead')
     const session = await signIn(codeOf(secret))
@@ -121,8 +125,8 @@ eachService(
 eachService(
   'wrong codes count as failed passwords; a missing one does not',
   async (service) => {
-    const { signIn, byLink, enrol, codeOf, advance } = await stage(service)
-    const { secret } = await enrol(await byLink())
+    const { signIn, signInByLink, enrol, codeOf, advance } = await openConsole(service)
+    const { secret } = await enrol(await signInByLink())
     await advance(60)
     for (let n = 0; n < 12; n++) {
       assert.equal(outcome(await signIn()), '403 second_factor_required')
@@ -136,14 +140,17 @@ eachService(
 )
 
 eachService(
-  'a recovery code works once; the secrets are encrypted or hashed at rest',
+  'a recovery code is accepted once; secrets are stored encrypted or hashed',
   async (service) => {
-    const { signIn, byLink, enrol, acts } = await stage(service)
-    const { secret, codes } = await enrol(await byLink())
+    const { signIn, signInByLink, enrol, listActions } = await openConsole(service)
+    const { secret, codes } = await enrol(await signInByLink())
     assert.equal((await signIn(codes[0])).status, 201)
     assert.equal((await signIn(codes[0])).status, 401)
     assert.equal((await signIn(codes[1].toUpperCase().replaceAll('-', ' '))).status, 201)
-    assert.equal((await acts()).filter((act) => act === 'operator.recovery_code').length, 2)
+    assert.equal(
+      (await listActions()).filter((action) => action === 'operator.recovery_code').length,
+      2,
+    )
     for (const table of ['gh_operators', 'gh_operator_recovery_codes']) {
       const all = `SELECT * FROM ${table}`
       const rows = await service.app.db.all({ sql: all, text: all, values: [] })
@@ -164,16 +171,16 @@ eachService(
 )
 
 eachService(
-  'a session that lacks the second factor cannot replace it; a wrong first code is the only try',
+  'a session without the second factor cannot replace it; a wrong first code discards it',
   async (service) => {
-    const { signIn, byLink, enrol, anybody, as, path, codeOf } = await stage(service)
+    const { signIn, signInByLink, enrol, anybody, as, path, codeOf } = await openConsole(service)
     const weak = cookieOf(await signIn())
-    const begun = await anybody.post(path, undefined, as(weak))
-    const code = codeOf(begun.body.secret)
+    const enrolment = await anybody.post(path, undefined, as(weak))
+    const code = codeOf(enrolment.body.secret)
     const wrong = code === '000000' ? '000001' : '000000'
     assert.equal((await anybody.put(path, { code: wrong }, as(weak))).status, 401)
     assert.equal(outcome(await anybody.put(path, { code }, as(weak))), '409 invalid_state')
-    const link = await byLink()
+    const link = await signInByLink()
     const late = cookieOf(await signIn())
     await enrol(link)
     for (const cookie of [weak, late]) {
@@ -186,9 +193,9 @@ eachService(
 eachService(
   'a session ends after 30 minutes without use, and after 12 hours in any case',
   async (service) => {
-    const { byLink, anybody, as, advance } = await stage(service)
-    const idle = await byLink()
-    const busy = await byLink()
+    const { signInByLink, anybody, as, advance } = await openConsole(service)
+    const idle = await signInByLink()
+    const busy = await signInByLink()
     const status = async (cookie: string) => (await anybody.get('/admin/keys', as(cookie))).status
     for (let minutes = 0; minutes < 40; minutes += 20) {
       await advance(20 * 60)
@@ -206,10 +213,10 @@ eachService(
 )
 
 eachService(
-  'sessions are listed and ended; signing out ends one, disabling all',
+  'sessions are listed and ended; sign-out ends one session, disabling all',
   async (service) => {
-    const { byLink, anybody, as, admin, id, acts } = await stage(service)
-    const [first, second] = [await byLink(), await byLink()]
+    const { signInByLink, anybody, as, admin, id, listActions } = await openConsole(service)
+    const [first, second] = [await signInByLink(), await signInByLink()]
     const { body } = await anybody.get('/admin/operator-sessions', as(first))
     assert.equal(body.data.length, 2)
     for (const row of body.data) {
@@ -230,32 +237,36 @@ eachService(
     assert.equal((await end()).status, 404)
     assert.equal((await anybody.get('/admin/keys', as(second))).status, 401)
     assert.equal((await anybody.get('/admin/keys', as(first))).status, 200)
-    const out = await anybody.delete('/console/session', as(first))
-    assert.equal(out.status, 204)
-    assert.match(String(out.headers['set-cookie']), /Max-Age=0/)
-    assert.equal(out.headers['clear-site-data'], '"cache", "storage"')
+    const signOut = await anybody.delete('/console/session', as(first))
+    assert.equal(signOut.status, 204)
+    assert.match(String(signOut.headers['set-cookie']), /Max-Age=0/)
+    assert.equal(signOut.headers['clear-site-data'], '"cache", "storage"')
     assert.equal((await anybody.get('/admin/keys', as(first))).status, 401)
-    const third = await byLink()
+    const third = await signInByLink()
     await setOperatorDisabled(service.app.administration, EMAIL, true, actor)
     assert.equal((await anybody.get('/admin/keys', as(third))).status, 401)
-    const all = await acts()
-    for (const act of ['operator.sign_in', 'operator.sign_out', 'operator.session_end']) {
-      assert.ok(all.includes(act), act)
+    const all = await listActions()
+    for (const action of ['operator.sign_in', 'operator.sign_out', 'operator.session_end']) {
+      assert.ok(all.includes(action), action)
     }
   },
   options,
 )
 
 eachService(
-  'a sign-in ends the session that the browser had',
+  'a sign-in ends the previous session of the browser',
   async (service) => {
-    const { byLink, anybody, as, admin } = await stage(service)
-    const before = await byLink()
+    const { signInByLink, anybody, as, admin } = await openConsole(service)
+    const before = await signInByLink()
     const { path } = await createConsoleLink(service.app.administration, EMAIL, actor)
     const token = path.split('#token=')[1]
     const wrong = await anybody.post('/console/session', { token: 'wrong' }, as(before))
     assert.equal(wrong.status, 401)
-    assert.equal((await anybody.get('/admin/keys', as(before))).status, 200, 'one that failed')
+    assert.equal(
+      (await anybody.get('/admin/keys', as(before))).status,
+      200,
+      'a failed sign-in ends none',
+    )
     const after = cookieOf(await anybody.post('/console/session', { token }, as(before)))
     assert.equal((await anybody.get('/admin/keys', as(before))).status, 401)
     const { body } = await anybody.get('/admin/operator-sessions', as(after))
@@ -268,10 +279,10 @@ eachService(
 )
 
 eachService(
-  'who lost the device is reset by command, and enrols anew',
+  'after a reset by the command line, an operator enrols a new second factor',
   async (service) => {
-    const { signIn, byLink, enrol, anybody, as } = await stage(service)
-    const { cookie } = await enrol(await byLink())
+    const { signIn, signInByLink, enrol, anybody, as } = await openConsole(service)
+    const { cookie } = await enrol(await signInByLink())
     await resetSecondFactor(service.app.administration, EMAIL, actor)
     assert.equal((await anybody.get('/admin/keys', as(cookie))).status, 401)
     assert.equal((await signIn()).body.second_factor, 'enrolment_required')
@@ -280,23 +291,23 @@ eachService(
 )
 
 eachService(
-  'the first operator is created in the session of a link, and is its operator from then on',
+  'the session of a link creates the first operator, and becomes its session',
   async (service) => {
-    const { anybody, as } = await stage(service)
+    const { anybody, as } = await openConsole(service)
     const link = await createConsoleLink(service.app.administration, undefined, actor)
-    const begun = await anybody.post('/console/session', { token: link.path.split('#token=')[1] })
-    assert.equal(begun.body.operator, null)
+    const opened = await anybody.post('/console/session', { token: link.path.split('#token=')[1] })
+    assert.equal(opened.body.operator, null)
     const path = '/console/session/operator'
-    const wish = { email: 'first@example.com', password: 'a rather long one' }
-    const short = { ...wish, password: 'elevenchars' }
-    assert.equal((await anybody.post(path, short, as(cookieOf(begun)))).status, 422)
-    const made = await anybody.post(path, wish, as(cookieOf(begun)))
-    assert.equal(made.status, 201, made.text)
-    assert.equal((await anybody.get('/console/session', as(cookieOf(begun)))).status, 401)
-    const now = await anybody.get('/console/session', as(cookieOf(made)))
-    assert.deepEqual([now.body.operator, now.body.email], [made.body.id, wish.email])
-    const again = await anybody.post(path, wish, as(cookieOf(made)))
-    assert.equal(outcome(again), '409 invalid_state')
+    const input = { email: 'first@example.com', password: 'a rather long one' }
+    const short = { ...input, password: 'elevenchars' }
+    assert.equal((await anybody.post(path, short, as(cookieOf(opened)))).status, 422)
+    const created = await anybody.post(path, input, as(cookieOf(opened)))
+    assert.equal(created.status, 201, created.text)
+    assert.equal((await anybody.get('/console/session', as(cookieOf(opened)))).status, 401)
+    const session = await anybody.get('/console/session', as(cookieOf(created)))
+    assert.deepEqual([session.body.operator, session.body.email], [created.body.id, input.email])
+    const repeated = await anybody.post(path, input, as(cookieOf(created)))
+    assert.equal(outcome(repeated), '409 invalid_state')
   },
   options,
 )

@@ -1,4 +1,4 @@
-/** §3.1: exactly one credential, on every kind of path; a bad one is never anonymous. */
+/** §3.1: exactly one credential on every kind of path; an invalid one is never anonymous. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
@@ -12,7 +12,7 @@ const PATHS = [
 ]
 
 eachService(
-  '§3.1 none: 401 with the challenges, Basic only after a Basic attempt',
+  '§3.1 no credential is 401 with challenges, Basic only after a Basic attempt',
   async ({ as }) => {
     const { get } = as(undefined)
     for (const path of PATHS) {
@@ -22,14 +22,14 @@ eachService(
         headers['www-authenticate']!,
         /^ApiKey, Bearer resource_metadata="http:.*\/\.well-known\/oauth-protected-resource"$/,
       )
-      const basic = await get(path, { authorization: `Basic ${btoa('nobody:wrong')}` })
+      const basic = await get(path, { authorization: `Basic ${btoa('unknown:wrong')}` })
       assert.deepEqual([path, basic.status, basic.body.error], [path, 401, 'invalid_credentials'])
       assert.match(basic.headers['www-authenticate']!, /^Basic realm=/)
     }
   },
 )
 
-eachService('§3.1 two, even equal ones: 400', async ({ as, key }) => {
+eachService('§3.1 two credentials are 400, also equal ones', async ({ as, key }) => {
   const secret = await key()
   const { get } = as(undefined)
   const pairs: readonly [string, Record<string, string>][] = [
@@ -46,9 +46,9 @@ eachService('§3.1 two, even equal ones: 400', async ({ as, key }) => {
   }
 })
 
-eachService('§3.1 an unknown scheme and a broken credential are 401 or 403', async ({ as }) => {
+eachService('§3.1 an unknown scheme and a malformed credential are 401 or 403', async ({ as }) => {
   const { get } = as(undefined)
-  const sent: readonly [string, number, string][] = [
+  const cases: readonly [string, number, string][] = [
     ['Digest x', 401, 'unauthorized'],
     ['Negotiate', 401, 'unauthorized'],
     ['', 401, 'unauthorized'],
@@ -58,7 +58,7 @@ eachService('§3.1 an unknown scheme and a broken credential are 401 or 403', as
     ['Basic !!!', 401, 'invalid_credentials'],
   ]
   for (const path of PATHS) {
-    for (const [authorization, expected, code] of sent) {
+    for (const [authorization, expected, code] of cases) {
       const { status, body } = await get(path, { authorization })
       assert.deepEqual([status, body.error], [expected, code], `${path} ${authorization}`)
     }

@@ -1,4 +1,6 @@
-/** §3.4: e-mail and password, from the networks it is allowed in; remembered, dropped on change. */
+/**
+ * §3.4: Basic with e-mail and password, from allowed networks; cached until the account changes.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
@@ -8,42 +10,42 @@ import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
 
 const PATH = '/api/v2/protected'
 
-eachService('the first colon splits, and text is UTF-8', async (service) => {
+eachService('the first colon separates name and password, and both are UTF-8', async (service) => {
   const { make, anybody } = await signing(service)
   const password = 'pa:ss:wörd 🔑'
   const ada = await make('ada', { password })
   const { status, body } = await anybody.get(PATH, basicOf(mailOf('ada'), password))
   assert.deepEqual([status, body], [200, { status: 'ok', user: String(ada.id) }])
-  const loud = await anybody.get(PATH, basicOf('ADA@Example.com', password))
-  assert.equal(loud.status, 200, 'names compare without case (§6.8)')
-  const split = password.split(':')[0]!
-  assert.equal((await anybody.get(PATH, basicOf(mailOf('ada'), split))).status, 401)
+  const upperCase = await anybody.get(PATH, basicOf('ADA@Example.com', password))
+  assert.equal(upperCase.status, 200, 'names compare without case (§6.8)')
+  const prefix = password.split(':')[0]!
+  assert.equal((await anybody.get(PATH, basicOf(mailOf('ada'), prefix))).status, 401)
 })
 
-eachService('wrong is one and the same 401, with a challenge', async (service) => {
+eachService('every invalid pair is the same 401, with a challenge', async (service) => {
   const { make, anybody, operator } = await signing(service)
   await make('ada')
-  const gone = await make('gone')
-  await operator.patch(`/admin/users/${gone.id}`, { disabled: true })
+  const disabled = await make('disabled')
+  await operator.patch(`/admin/users/${disabled.id}`, { disabled: true })
   const raw = (text: string) => ({ authorization: `Basic ${text}` })
   const latin1 = Buffer.from('ada@example.com:grüße', 'latin1').toString('base64')
-  const good = basicOf(mailOf('ada')).authorization.slice('Basic '.length)
-  const wrong = [
+  const validValue = basicOf(mailOf('ada')).authorization.slice('Basic '.length)
+  const invalid = [
     basicOf(mailOf('ada'), 'wrong password'),
-    basicOf(mailOf('nobody')),
-    basicOf(mailOf('gone')),
+    basicOf(mailOf('unknown')),
+    basicOf(mailOf('disabled')),
     basicOf('', ''),
     raw(''),
     raw('%%%'),
     raw(latin1),
     raw(Buffer.from('no colon').toString('base64')),
     raw(Buffer.from(`${mailOf('ada')}:${PASSWORD}\0`).toString('base64')),
-    raw(`${good}=`),
-    raw(good.replace(/=*$/, '')),
-    raw(`${good.slice(0, 4)} ${good.slice(4)}`),
+    raw(`${validValue}=`),
+    raw(validValue.replace(/=*$/, '')),
+    raw(`${validValue.slice(0, 4)} ${validValue.slice(4)}`),
   ]
   const bodies = new Set<string>()
-  for (const headers of wrong) {
+  for (const headers of invalid) {
     const reply = await anybody.get(PATH, headers)
     assert.equal(reply.status, 401, JSON.stringify(headers))
     assert.equal(reply.headers['www-authenticate'], 'Basic realm="gatehook", charset="UTF-8"')
@@ -54,7 +56,7 @@ eachService('wrong is one and the same 401, with a challenge', async (service) =
   assert.equal((await anybody.get(PATH, basicOf(mailOf('ada')))).status, 200)
 })
 
-test('only from the networks allowed, as the trusted proxy says they are', async (t) => {
+test('Basic is accepted from allowed networks only, also behind a trusted proxy', async (t) => {
   const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1', GATEHOOK_BASIC_ALLOWED_CIDRS: '198.51.100.0/24' }
   const service = await openService(t, 'sqlite', { env })
   const { make, anybody } = await signing(service)
@@ -65,37 +67,41 @@ test('only from the networks allowed, as the trusted proxy says they are', async
     'x-forwarded-proto': 'https',
   })
   assert.equal((await anybody.get(PATH, from('198.51.100.7'))).status, 200)
-  const out = await anybody.get(PATH, from('203.0.113.9'))
-  assert.deepEqual([out.status, out.body.error], [401, 'invalid_credentials'])
-  assert.equal((await anybody.get(PATH, basicOf(mailOf('ada')))).status, 401, 'nor from loopback')
+  const outside = await anybody.get(PATH, from('203.0.113.9'))
+  assert.deepEqual([outside.status, outside.body.error], [401, 'invalid_credentials'])
+  assert.equal(
+    (await anybody.get(PATH, basicOf(mailOf('ada')))).status,
+    401,
+    'loopback is not allowed',
+  )
 })
 
 for (const kind of ['sqlite', 'postgres'] as const) {
-  test(`a change is followed by every node within two seconds [${kind}]`, async (t) => {
+  test(`every node applies a change within two seconds [${kind}]`, async (t) => {
     const url = await freshUrl(t, kind)
-    const here = await openService(t, kind, { url })
-    const there = await openService(t, kind, { url })
-    const { make, operator } = await signing(here)
+    const node = await openService(t, kind, { url })
+    const otherNode = await openService(t, kind, { url })
+    const { make, operator } = await signing(node)
     const ada = await make('ada')
     const bob = await make('bob')
     const eve = await make('eve')
-    const asks = (name: string, password = PASSWORD) =>
-      there.as(undefined).get(PATH, basicOf(mailOf(name), password))
-    for (const name of ['ada', 'bob', 'eve']) assert.equal((await asks(name)).status, 200)
+    const getProtected = (name: string, password = PASSWORD) =>
+      otherNode.as(undefined).get(PATH, basicOf(mailOf(name), password))
+    for (const name of ['ada', 'bob', 'eve']) assert.equal((await getProtected(name)).status, 200)
 
     await operator.put(`/admin/users/${ada.id}/password`, { password: 'another horse' })
     await operator.patch(`/admin/users/${bob.id}`, { disabled: true })
-    await here.delete(`/api/v2/users/${eve.id}`)
+    await node.delete(`/api/v2/users/${eve.id}`)
     for (const name of ['ada', 'bob', 'eve']) {
       await eventually(
-        () => asks(name),
+        () => getProtected(name),
         ({ status }) => status === 401,
       )
     }
-    assert.equal((await asks('ada', 'another horse')).status, 200)
+    assert.equal((await getProtected('ada', 'another horse')).status, 200)
     await operator.patch(`/admin/users/${bob.id}`, { disabled: false })
     await eventually(
-      () => asks('bob'),
+      () => getProtected('bob'),
       ({ status }) => status === 200,
     )
   })

@@ -1,8 +1,8 @@
-/** §3.6: what lacks a scope is 403 and told which; admin implies every scope. */
+/** §3.6: a missing scope is 403 and named in the message; admin implies every scope. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
-const NEEDED: readonly [method: string, path: string, scope: string, body?: object][] = [
+const REQUIRED_SCOPES: readonly [method: string, path: string, scope: string, body?: object][] = [
   ['GET', '/api/v2/users', 'users:read'],
   ['GET', '/api/v2/users/1', 'users:read'],
   ['POST', '/api/v2/users', 'users:write', {}],
@@ -21,11 +21,11 @@ const NEEDED: readonly [method: string, path: string, scope: string, body?: obje
 ]
 
 eachService(
-  '§3.6 the missing scope is named, before the body is read',
+  '§3.6 the error names the missing scope, before the body is read',
   async ({ app, as, key }) => {
     const scopes = [...app.administration.scopes].filter((scope) => scope !== 'admin')
-    for (const [method, path, scope, body] of NEEDED) {
-      const others = scopes.filter((one) => one !== scope)
+    for (const [method, path, scope, body] of REQUIRED_SCOPES) {
+      const others = scopes.filter((name) => name !== scope)
       const reply = await as(await key({ scopes: others })).send(method, path, body)
       assert.deepEqual([reply.status, reply.body?.error], [403, 'insufficient_scope'], path)
       assert.match(reply.body.message, new RegExp(scope))
@@ -35,8 +35,8 @@ eachService(
 
 eachService('§3.6 admin implies every scope', async ({ as, key }) => {
   const { send } = as(await key({ scopes: ['admin'], mode: 'live' }))
-  for (const [method, path, , body] of NEEDED) {
-    if (path === '/events/stream') continue // it has no end
+  for (const [method, path, , body] of REQUIRED_SCOPES) {
+    if (path === '/events/stream') continue // it does not end
     const { status } = await send(method, path, body)
     assert.ok(status !== 401 && status !== 403, `${method} ${path} ${status}`)
   }

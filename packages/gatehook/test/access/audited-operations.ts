@@ -1,4 +1,4 @@
-/** The administrative operations of §13, each once: what the test of audited actions performs. */
+/** Performs each administrative operation of §13 once, for the test of audited actions. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,9 +14,10 @@ import { resetSecondFactor } from '../../src/people/second-factor.ts'
 import { PASSWORD, type Place } from '../oauth/rig.ts'
 
 const OPERATOR = 'operator@example.com'
-const LONG = 'a long one for the console'
+const OPERATOR_PASSWORD = 'a long one for the console'
 
-export async function administer({
+/** Changes a customer, a key, a client, a person and a version. */
+export async function performAdministration({
   admin,
   anybody,
   makeClient,
@@ -46,32 +47,36 @@ export async function administer({
 
 /** Renames the row of a person, and deletes it. */
 async function changeRow({ app, anybody, id }: Pick<Place, 'app' | 'anybody'> & { id: number }) {
-  const wish = { name: 'rows', scopes: ['users:read', 'users:write'], mode: 'live' }
-  const by = { actor: { kind: 'cli', id: 'test' }, customer: 'default' } as const
-  const headers = { 'x-api-key': (await createKey(app.administration, wish, by)).key }
+  const input = { name: 'rows', scopes: ['users:read', 'users:write'], mode: 'live' }
+  const caller = { actor: { kind: 'cli', id: 'test' }, customer: 'default' } as const
+  const headers = { 'x-api-key': (await createKey(app.administration, input, caller)).key }
   const row = `/api/v2/users/${id}`
   const email = 'renamed@example.com'
   assert.equal((await anybody.patch(row, { email }, headers)).status, 200)
   assert.equal((await anybody.delete(row, headers)).status, 204)
 }
 
-export async function operate({ app, anybody }: Place): Promise<void> {
+/** Creates and changes an operator, and signs in by a link. */
+export async function performOperatorChanges({ app, anybody }: Place): Promise<void> {
   const actor = { kind: 'cli', id: 'test' } as const
   const { administration, hasher } = app
-  const wish = { email: OPERATOR, password: LONG }
-  await createOperator(administration, hasher, wish, actor)
-  const change = { password: `${LONG} 2` }
+  const input = { email: OPERATOR, password: OPERATOR_PASSWORD }
+  await createOperator(administration, hasher, input, actor)
+  const change = { password: `${OPERATOR_PASSWORD} 2` }
   await setOperatorPassword(administration, hasher, OPERATOR, change, actor)
   await setOperatorDisabled(administration, OPERATOR, true, actor)
   await setOperatorDisabled(administration, OPERATOR, false, actor)
   await resetSecondFactor(administration, OPERATOR, actor)
   const { path } = await createConsoleLink(administration, OPERATOR, actor)
-  const signed = await anybody.post('/console/session', { token: path.split('#token=')[1] })
-  assert.equal(signed.status, 201, signed.text)
+  const reply = await anybody.post('/console/session', { token: path.split('#token=')[1] })
+  assert.equal(reply.status, 201, reply.text)
 }
 
-/** A registration is made, changed and deleted, with a receiver that answers its ping. */
-export async function changeWebhook({ app, anybody }: Place, t: TestContext): Promise<void> {
+/** Creates, changes and deletes a registration, with a receiver that accepts its ping. */
+export async function performWebhookChanges(
+  { app, anybody }: Place,
+  t: TestContext,
+): Promise<void> {
   const receiver = createServer((request, response) => {
     request.resume()
     response.end()
@@ -80,13 +85,13 @@ export async function changeWebhook({ app, anybody }: Place, t: TestContext): Pr
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   const { port } = receiver.address() as AddressInfo
   const scopes = ['webhooks:read', 'webhooks:write', 'orders:read']
-  const by = { actor: { kind: 'cli', id: 'test' }, customer: 'default' } as const
-  const { key } = await createKey(app.administration, { name: 'hooks', scopes }, by)
+  const caller = { actor: { kind: 'cli', id: 'test' }, customer: 'default' } as const
+  const { key } = await createKey(app.administration, { name: 'hooks', scopes }, caller)
   const headers = { 'x-api-key': key }
-  const wish = { url: `http://127.0.0.1:${port}/`, events: ['order.paid'] }
-  const made = await anybody.post('/webhooks', wish, headers)
-  assert.equal(made.status, 201, made.text)
-  const path = `/webhooks/${made.body.id}`
+  const input = { url: `http://127.0.0.1:${port}/`, events: ['order.paid'] }
+  const created = await anybody.post('/webhooks', input, headers)
+  assert.equal(created.status, 201, created.text)
+  const path = `/webhooks/${created.body.id}`
   assert.equal((await anybody.patch(path, { description: 'x' }, headers)).status, 200)
   assert.equal((await anybody.post(`${path}/rotate-secret`, {}, headers)).status, 200)
   assert.equal((await anybody.delete(path, headers)).status, 204)

@@ -1,6 +1,6 @@
 /**
- * §3.8: failures of others never lock an account for a client that has signed in to it before, from
- * the same address or with the same browser.
+ * §3.8: failures of other clients never lock an account for a client that has signed in to it
+ * before, from the same address or with the same browser.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -11,10 +11,10 @@ import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
 const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1', GATEHOOK_BASIC_ALLOWED_CIDRS: '0.0.0.0/0,::/0' }
 const HOME = '203.0.113.1'
 
-/** Headers of a proxy that forwards a request of this address. */
+/** Returns the headers of a proxy that forwards a request of this address. */
 const from = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded-proto': 'https' })
 
-async function visitors(service: TestApp) {
+async function openClients(service: TestApp) {
   const { make, anybody } = await signing(service)
   const login = (address: string, password = PASSWORD, headers = {}, name = 'ada') =>
     anybody.post(
@@ -33,11 +33,11 @@ async function visitors(service: TestApp) {
 eachService(
   'an address that signed in before is not locked out by others',
   async (service) => {
-    const { make, login, fail, anybody } = await visitors(service)
+    const { make, login, fail, anybody } = await openClients(service)
     await make('ada')
     assert.equal((await login(HOME)).status, 200)
     await fail(10)
-    assert.equal((await login('198.51.100.99')).status, 429, 'a new address is')
+    assert.equal((await login('198.51.100.99')).status, 429, 'a new address is locked out')
     assert.equal((await login(HOME)).status, 200)
     await fail(10)
     const basic = await anybody.get('/api/v2/protected', {
@@ -56,27 +56,31 @@ eachService(
 )
 
 eachService(
-  'one that guesses itself is told to wait two seconds, and still signs in',
+  'a recognized client that guesses is slowed down, and still signs in',
   async (service) => {
-    const { make, login } = await visitors(service)
+    const { make, login } = await openClients(service)
     await make('ada')
     assert.equal((await login(HOME)).status, 200)
     for (let n = 0; n < 10; n++) assert.equal((await login(HOME, `wrong ${n}`)).status, 401)
     const wrong = await login(HOME, 'wrong 10')
     assert.deepEqual([wrong.status, wrong.headers['retry-after']], [429, '2'])
-    const started = performance.now()
-    const [right, ...more] = await Promise.all([login(HOME), login(HOME, 'a'), login(HOME, 'b')])
-    assert.equal(right!.status, 200)
-    assert.ok(performance.now() - started > 500, 'it waited for its turn')
-    assert.ok(more.every(({ status }) => status === 429))
+    const startMs = performance.now()
+    const [correct, ...wrongs] = await Promise.all([
+      login(HOME),
+      login(HOME, 'a'),
+      login(HOME, 'b'),
+    ])
+    assert.equal(correct!.status, 200)
+    assert.ok(performance.now() - startMs > 500, 'the login is slowed down')
+    assert.ok(wrongs.every(({ status }) => status === 429))
   },
   { env },
 )
 
 eachService(
-  'a new password makes every client unknown',
+  'a new password makes every client unrecognized',
   async (service) => {
-    const { make, login, fail } = await visitors(service)
+    const { make, login, fail } = await openClients(service)
     const { operator } = await signing(service)
     const ada = await make('ada')
     assert.equal((await login(HOME)).status, 200)
@@ -90,9 +94,9 @@ eachService(
 )
 
 eachService(
-  'at most twenty clients of an account are known; the latest are',
+  'an account recognizes the twenty latest clients',
   async (service) => {
-    const { make, login, fail } = await visitors(service)
+    const { make, login, fail } = await openClients(service)
     await make('ada')
     for (let n = 0; n < 22; n++) assert.equal((await login(`203.0.113.${n}`)).status, 200)
     const count = 'SELECT COUNT(*) AS count FROM gh_known_clients'
@@ -104,7 +108,7 @@ eachService(
   { env },
 )
 
-test('a browser that signed in at a page is known wherever it is', async (t) => {
+test('a browser that signed in at a page is recognized at any address', async (t) => {
   const service = await openService(t, 'sqlite', { env })
   const { anybody } = await signing(service)
   const email = 'op@example.com'
@@ -120,7 +124,7 @@ test('a browser that signed in at a page is known wherever it is', async (t) => 
   const first = await signIn(HOME, PASSWORD)
   assert.equal(first.status, 201, first.text)
   const lines = [first.headers['set-cookie']].flat().map(String)
-  const line = lines.find((one) => one.startsWith('__Host-gatehook_device='))!
+  const line = lines.find((text) => text.startsWith('__Host-gatehook_device='))!
   assert.match(line, /; Max-Age=34560000; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
   const cookie = line.split(';')[0]!
   for (let n = 0; n < 10; n++) {
