@@ -22,7 +22,7 @@ export interface AdminTable<T> {
 const PAGE_ROWS = 500
 
 /** Rows of the installation: no customer's scope, no stored totals. */
-type AdminTableDescription = Omit<Collection, 'integerId' | 'scoped' | 'counted'>
+type AdminTableDescription = Omit<Collection, 'integerId' | 'scoped' | 'hasStoredTotal'>
 
 /** Creates a table whose rows are served at `path`/`id`. */
 export function createAdminTable<T>(
@@ -31,7 +31,7 @@ export function createAdminTable<T>(
 ): AdminTable<T> {
   const { table, columns, where = '1 = 1' } = description
   const integerId = columns[0]!.type === 'int'
-  const collection = { ...description, integerId, scoped: false, counted: false }
+  const collection = { ...description, integerId, scoped: false, hasStoredTotal: false }
   const names = columns.map(({ name }) => name)
   const [id] = names as [string, ...string[]]
   const view = cellView(columns, (row) => `{"self":${JSON.stringify(`${path}/${row[0]}`)}}`)

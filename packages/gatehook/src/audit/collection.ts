@@ -23,7 +23,7 @@ export const auditCollection: Collection = {
   ],
   integerId: false,
   scoped: false,
-  counted: false,
+  hasStoredTotal: false,
   filter: [
     'id',
     'at',

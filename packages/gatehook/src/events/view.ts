@@ -18,7 +18,7 @@ const eventList: Collection = {
   ],
   integerId: false,
   scoped: true,
-  counted: false,
+  hasStoredTotal: false,
   filter: ['id', 'type', 'created'],
   sort: ['id'],
   indexes: [['id'], ['type', 'id']],

@@ -36,7 +36,7 @@ export interface Collection {
   /** The tables between a row and its person, the nearest first. Default none. */
   readonly ownerThrough?: OwnerPath['through']
   /** Whether `gh_counters` holds the exact unfiltered total. */
-  readonly counted: boolean
+  readonly hasStoredTotal: boolean
   readonly filter: readonly string[]
   readonly sort: readonly string[]
   /**

@@ -257,7 +257,7 @@ export async function numberedPage(task: ListTask): Promise<NumberedPage> {
 
 /** Whether a counter holds the total (§7.9). */
 const hasCounter = ({ collection, reach, request }: ListTask): boolean =>
-  collection.counted && reach.owner === undefined && request.filters.length === 0
+  collection.hasStoredTotal && reach.owner === undefined && request.filters.length === 0
 
 async function numberedAt(
   task: ListTask,

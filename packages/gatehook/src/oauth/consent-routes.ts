@@ -23,7 +23,7 @@ const consentCollection: Collection = {
   integerId: false,
   scoped: true,
   owner: 'owner',
-  counted: false,
+  hasStoredTotal: false,
   filter: ['client_id', 'client_name', 'created_at'],
   sort: ['client_id', 'created_at'],
   indexes: [

@@ -280,7 +280,7 @@ export function resourceCollection(
     columns: Object.entries(definition.fields).map(([name, spec]) => listColumn(name, spec)),
     integerId: true,
     scoped: true,
-    counted: true,
+    hasStoredTotal: true,
     filter: definition.filter,
     sort: definition.sort,
     indexes: [['id'], ...indexesOf(definition).map(({ columns }) => columns.slice(1))],

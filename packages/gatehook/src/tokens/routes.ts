@@ -57,7 +57,7 @@ const sessionCollection: Collection = {
   integerId: false,
   scoped: true,
   owner: 'person',
-  counted: false,
+  hasStoredTotal: false,
   filter: ['id', 'client_id', 'created_at', 'last_used_at', 'expires_at'],
   sort: ['id', 'created_at'],
   indexes: [

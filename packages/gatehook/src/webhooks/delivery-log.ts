@@ -32,7 +32,7 @@ const deliveryList: Collection = {
   integerId: false,
   scoped: false,
   owner: 'webhook_no',
-  counted: false,
+  hasStoredTotal: false,
   filter: ['id', 'event_id', 'event_type', 'state', 'created_at'],
   sort: ['id'],
   indexes: [['webhook_no', 'id']],

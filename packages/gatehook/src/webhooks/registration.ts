@@ -145,7 +145,7 @@ export const registrationList: Collection = {
   ],
   integerId: false,
   scoped: true,
-  counted: false,
+  hasStoredTotal: false,
   filter: ['id', 'url', 'active', 'api_version', 'created_at'],
   sort: ['id', 'url', 'created_at', 'updated_at'],
   where: 'deleted_at IS NULL',
