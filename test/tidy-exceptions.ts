@@ -29,7 +29,6 @@ export const NOT_PLAIN: readonly string[] = [
   'packages/gatehook/src/lists/',
   'packages/gatehook/src/oauth/',
   'packages/gatehook/src/pipeline.ts',
-  'packages/gatehook/src/quota/',
   'packages/gatehook/src/resources/',
   'packages/gatehook/src/storage/',
   'packages/gatehook/src/system/',
@@ -63,12 +62,4 @@ export const NOT_PLAIN: readonly string[] = [
 ]
 
 /** Type names that more than one file of the engine declares. */
-export const REPEATED_TYPES: readonly string[] = [
-  'Head',
-  'Kind',
-  'Limits',
-  'Plan',
-  'Prepared',
-  'Rate',
-  'Sessions',
-]
+export const REPEATED_TYPES: readonly string[] = ['Head', 'Kind', 'Limits', 'Plan', 'Prepared']

@@ -12,7 +12,6 @@ import { encryptedPendingTotp, encryptedTotp } from '../people/operator-store.ts
 import { CLIENT_LIFE_MS, CLIENTS_PURPOSE } from '../people/recognized-clients.ts'
 import { THROTTLE_PURPOSE, WINDOW_MS } from '../people/throttle.ts'
 import { findAnyValue } from '../secrets/encrypted-columns.ts'
-import { followSecrets, secretKeeper } from '../secrets/keeper.ts'
 import { encryptedRetiredKeys, purgeRetiredKeys } from '../secrets/retired-keys.ts'
 import { type RotationCallbacks, type RotationResult, rotateSecrets } from '../secrets/rotation.ts'
 import {
@@ -22,6 +21,7 @@ import {
   removeStaleFile,
 } from '../secrets/state.ts'
 import { readSecretStatus, type SecretStatus } from '../secrets/status.ts'
+import { createVaultSync, startVaultSync } from '../secrets/vault-sync.ts'
 import type { Database } from '../storage/database.ts'
 import type { SealedColumn } from '../storage/sealed-column.ts'
 import type { Check } from '../system/health.ts'
@@ -105,8 +105,8 @@ export async function assembleSecrets({
   config,
 }: Foundation): Promise<SecretsComponent> {
   const configured = () => masterSecrets(config) ?? vault.masterSecrets()
-  const keeper = secretKeeper({ db, clock, vault, configured })
-  await keeper.follow()
+  const syncVault = createVaultSync({ db, clock, vault, configured })
+  await syncVault()
   const retiredPurposes = [
     { purpose: TAG_PURPOSE, retentionMs: config.refreshTokenMaxS * 1000 },
     { purpose: FINGERPRINT_PURPOSE, retentionMs: RETENTION_MS },
@@ -116,7 +116,7 @@ export async function assembleSecrets({
   ]
   let stopFollowing = async () => {}
   return {
-    follow: keeper.follow,
+    follow: syncVault,
     rotate: (rotation) =>
       rotateSecrets(
         {
@@ -138,7 +138,7 @@ export async function assembleSecrets({
         : 'The master secret was rotated, and this node was not started with the new one.',
     chores: { retired_keys: () => purgeRetiredKeys(db, clock.now()) },
     start() {
-      stopFollowing = followSecrets(keeper, log)
+      stopFollowing = startVaultSync(syncVault, log)
     },
     stop: () => stopFollowing(),
   }

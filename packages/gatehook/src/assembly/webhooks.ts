@@ -9,8 +9,8 @@ import type { Principal } from '../kernel/principal.ts'
 import type { Lister } from '../lists/list.ts'
 import { lockClient } from '../oauth/client-store.ts'
 import { lockCredential } from '../people/store.ts'
-import { localLimiter, sharedLimiter } from '../quota/limiter.ts'
-import { drawFrom } from '../quota/store.ts'
+import { createLocalLimiter, createSharedLimiter } from '../quota/limiter.ts'
+import { createDraw } from '../quota/store.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { signInResource } from '../resources/directory.ts'
 import type { ServiceEventTypes } from '../resources/event-types.ts'
@@ -49,7 +49,9 @@ export function assembleWebhooks(
     timeoutMs: config.webhookTimeoutMs,
     ca: config.webhookCa === null ? undefined : readFileSync(config.webhookCa, 'utf8'),
   })
-  const limiter = db.dialect.shared ? sharedLimiter(clock, drawFrom(db)) : localLimiter(clock)
+  const limiter = db.dialect.shared
+    ? createSharedLimiter(clock, createDraw(db))
+    : createLocalLimiter(clock)
   const rate = config.deliveryRate
   const replays = createReplayWorker({
     db,

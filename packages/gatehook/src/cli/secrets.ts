@@ -1,14 +1,14 @@
 /** `gatehook secrets …`: the master secret that encrypts stored secrets (§2.6 note 2, §13). */
 import { setTimeout as delay } from 'node:timers/promises'
 import { recordAudit } from '../audit/store.ts'
-import { FOLLOW_EVERY_MS } from '../secrets/keeper.ts'
+import { SYNC_INTERVAL_MS } from '../secrets/vault-sync.ts'
 import type { CommandFamily } from './command.ts'
 import { EXIT } from './errors.ts'
 import { cliActor, installation } from './installation.ts'
 import { bold, dim, table, yellow } from './output.ts'
 
-/** Nodes poll the key id every `FOLLOW_EVERY_MS`; allows for two late polls. */
-const PROPAGATION_MS = 3 * FOLLOW_EVERY_MS
+/** Nodes poll the key id every `SYNC_INTERVAL_MS`; allows for two late polls. */
+const PROPAGATION_MS = 3 * SYNC_INTERVAL_MS
 
 const number = (count: number): string => count.toLocaleString('en')
 

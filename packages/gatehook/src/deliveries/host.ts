@@ -9,7 +9,7 @@ import { SettableClock, wallClock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { Vault } from '../kernel/secret.ts'
-import { followSecrets, secretKeeper } from '../secrets/keeper.ts'
+import { createVaultSync, startVaultSync } from '../secrets/vault-sync.ts'
 import { openDatabase } from '../storage/open.ts'
 import { clockFollower, followClock } from '../system/clock.ts'
 import { createLazyTransport } from '../transport/lazy-transport.ts'
@@ -82,9 +82,9 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   const stopClock = testClock ? followClock(testClock, log) : async () => {}
   const configured = () =>
     (settings.secretFile && readSecretFiles(settings.secretFile)) || settings.masterSecrets
-  const secrets = secretKeeper({ db, clock, vault, configured })
-  await secrets.follow()
-  const stopSecrets = followSecrets(secrets, log)
+  const syncVault = createVaultSync({ db, clock, vault, configured })
+  await syncVault()
+  const stopSecrets = startVaultSync(syncVault, log)
   const transport = createLazyTransport({ ...settings, clock })
   if (settings.ca !== undefined) await transport.open()
   let wake = (_nos: readonly number[]) => {}

@@ -1,69 +1,82 @@
 /**
- * Counts requests against rates (§11.3). One node counts in memory. Several nodes draw blocks of
- * requests from a count in the database, so that together they stay within the limit and rarely
+ * Counts requests against rates (§11.3). A single node counts in memory. Several nodes draw blocks
+ * of requests from a count in the database, so that together they stay within the limit and rarely
  * query it.
  */
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { live, type Rate, type Slice, usedIn, waitMs, withoutUse, withUse } from './window.ts'
+import {
+  addUse,
+  currentSlices,
+  type QuotaRate,
+  removeUse,
+  type Slice,
+  sumUsed,
+  waitMs,
+} from './window.ts'
 
 /** A rate, and the subject whose requests it counts. */
-export interface Limit {
+export interface RateLimit {
   readonly key: string
-  readonly rate: Rate
+  readonly rate: QuotaRate
 }
 
-/** What a request met: the exceeded limit, else the one with the fewest requests left. */
-export interface Verdict<L extends Limit = Limit> {
+/** The result for a request: of an exceeded limit, else of the one with fewest requests left. */
+export interface RateLimitVerdict<L extends RateLimit = RateLimit> {
   readonly limit: L
   readonly allowed: boolean
-  /** Requests left at this moment. */
+  /** Requests left now. */
   readonly remaining: number
-  /** Milliseconds until there are more: until the oldest use expires. */
+  /** Milliseconds until `remaining` increases: until the oldest use expires. */
   readonly resetMs: number
 }
 
+type PendingVerdict<L extends RateLimit> = RateLimitVerdict<L> | Promise<RateLimitVerdict<L>>
+
 export interface Limiter {
   /**
-   * Counts one request against each of one or more limits, or against none where one of them is
-   * exceeded. Returns a promise only where the database has to be queried.
+   * Counts one request against all of one or more limits, or against none if one is exceeded.
+   * Returns a promise only if it queries the database.
    */
-  take<L extends Limit>(limits: readonly L[]): Verdict<L> | Promise<Verdict<L>>
-  /** Takes back one request that `take` counted. */
-  giveBack(limit: Limit): void
+  take<L extends RateLimit>(limits: readonly L[]): PendingVerdict<L>
+  /** Reverts one request that `take` counted. */
+  refund(limit: RateLimit): void
 }
 
-/**
- * Takes up to `count` requests of `key` out of what all nodes have left; `slices` are the use of
- * all nodes, after it.
- */
-export type Draw = (key: string, rate: Rate, nowMs: number, count: number) => Promise<Drawn>
-
-export interface Drawn {
+/** Reserves up to `count` requests of a subject, if all nodes together have that many left. */
+export type DrawRequests = (
+  key: string,
+  rate: QuotaRate,
+  nowMs: number,
+  count: number,
+) => Promise<{
   readonly granted: number
+  /** The use of all nodes, including this reservation. */
   readonly slices: readonly Slice[]
-}
+}>
 
-/** Subjects stored; the longest unseen is evicted first. */
-const KEYS_MAX = 100_000
-/** A block is a fiftieth of the limit: five nodes that each hold one unused stay within a tenth. */
-const BLOCKS = 50
+const MAX_KEYS = 100_000
+/** A block is 1/50 of the limit: five nodes with an unused block each stay within a tenth of it. */
+const BLOCKS_PER_LIMIT = 50
 const NO_SLICES: readonly Slice[] = []
 
-/** Of two verdicts the one the caller has to know: a refusal first, else the fewer requests. */
-function tighter<L extends Limit>(one: Verdict<L> | undefined, other: Verdict<L>): Verdict<L> {
-  if (!one) return other
-  if (one.allowed !== other.allowed) return one.allowed ? other : one
-  if (!one.allowed) return one.resetMs >= other.resetMs ? one : other
-  return one.remaining <= other.remaining ? one : other
+/** Returns the stricter verdict: a rejection first, then the one with fewer requests left. */
+function stricter<L extends RateLimit>(
+  first: RateLimitVerdict<L> | undefined,
+  second: RateLimitVerdict<L>,
+): RateLimitVerdict<L> {
+  if (!first) return second
+  if (first.allowed !== second.allowed) return first.allowed ? second : first
+  if (!first.allowed) return first.resetMs >= second.resetMs ? first : second
+  return first.remaining <= second.remaining ? first : second
 }
 
-const verdictOf = <L extends Limit>(
+const createVerdict = <L extends RateLimit>(
   limit: L,
   slices: readonly Slice[],
   nowMs: number,
   left: number,
-): Verdict<L> => ({
+): RateLimitVerdict<L> => ({
   limit,
   allowed: left > 0,
   remaining: Math.max(0, left - 1),
@@ -73,71 +86,74 @@ const verdictOf = <L extends Limit>(
       : waitMs(limit.rate, slices, nowMs),
 })
 
-export function localLimiter(clock: Clock): Limiter {
-  const windows = new BoundedMap<string, readonly Slice[]>(KEYS_MAX)
-  const slicesOf = (key: string, now: number) => live(windows.get(key) ?? NO_SLICES, now)
+/** Creates a limiter that counts in the memory of this node. */
+export function createLocalLimiter(clock: Clock): Limiter {
+  const windows = new BoundedMap<string, readonly Slice[]>(MAX_KEYS)
+  const slicesOf = (key: string, now: number) => currentSlices(windows.get(key) ?? NO_SLICES, now)
   return {
-    take(limits) {
+    take<L extends RateLimit>(limits: readonly L[]) {
       const now = clock.now()
-      let verdict: ReturnType<typeof tighter<(typeof limits)[number]>> | undefined
+      let verdict: RateLimitVerdict<L> | undefined
       for (const limit of limits) {
         const slices = slicesOf(limit.key, now)
-        const left = limit.rate.limit - usedIn(slices)
-        verdict = tighter(verdict, verdictOf(limit, slices, now, left))
+        const left = limit.rate.limit - sumUsed(slices)
+        verdict = stricter(verdict, createVerdict(limit, slices, now, left))
       }
       for (const { key, rate } of limits) {
         const slices = slicesOf(key, now)
-        windows.set(key, verdict!.allowed ? withUse(rate, slices, now, 1) : slices)
+        windows.set(key, verdict!.allowed ? addUse(rate, slices, now, 1) : slices)
       }
       return verdict!
     },
-    giveBack({ key }) {
+    refund({ key }) {
       const slices = windows.get(key)
-      if (slices) windows.set(key, withoutUse(slices))
+      if (slices) windows.set(key, removeUse(slices))
     },
   }
 }
 
+/** Requests of a subject that this node has reserved. */
 interface Block {
-  /** The use of all nodes when it was drawn; what is left of the block counts as used there. */
+  /** The use of all nodes when the block was drawn; the whole block counts as used. */
   readonly slices: readonly Slice[]
-  /** Requests drawn and not yet used. */
+  /** Requests reserved and not yet used. */
   left: number
-  /** Until when what is left may be used. */
+  /** Epoch milliseconds until which `left` may be used. */
   readonly untilMs: number
 }
 
-export function sharedLimiter(clock: Clock, draw: Draw): Limiter {
-  const blocks = new BoundedMap<string, Block>(KEYS_MAX)
-  const draws = new Map<string, Promise<void>>()
+/** Creates a limiter that shares its counts with other nodes. */
+export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
+  const blocks = new BoundedMap<string, Block>(MAX_KEYS)
+  const pendingDraws = new Map<string, Promise<void>>()
 
-  /** Whether the block of a limit decides a request without the database. */
-  const isDecisive = ({ key, rate }: Limit, now: number): boolean => {
+  /** Returns whether the block of a limit determines a verdict without the database. */
+  const isDecisive = ({ key, rate }: RateLimit, now: number): boolean => {
     const block = blocks.get(key)
     if (!block || now >= block.untilMs) return false
-    // An empty block decides too, as long as the use of all nodes still counts.
-    return block.left > 0 || waitMs(rate, live(block.slices, now), now) > 0
+    // An empty block rejects requests until the use of all nodes has expired.
+    return block.left > 0 || waitMs(rate, currentSlices(block.slices, now), now) > 0
   }
-  const refill = async ({ key, rate }: Limit): Promise<void> => {
+  const drawBlock = async ({ key, rate }: RateLimit): Promise<void> => {
     const now = clock.now()
-    const { granted, slices } = await draw(key, rate, now, Math.ceil(rate.limit / BLOCKS))
+    const { granted, slices } = await draw(key, rate, now, Math.ceil(rate.limit / BLOCKS_PER_LIMIT))
     blocks.set(key, { slices, left: granted, untilMs: now + rate.windowMs })
   }
-  /** One draw at a time for a key: requests that arrive meanwhile share what it brings. */
-  const drawn = (limit: Limit): Promise<void> => {
-    const open = draws.get(limit.key)
-    if (open) return open
-    const drawing = refill(limit).finally(() => draws.delete(limit.key))
-    draws.set(limit.key, drawing)
+  /** Draws one block at a time for a key; concurrent requests share it. */
+  const drawShared = (limit: RateLimit): Promise<void> => {
+    const pending = pendingDraws.get(limit.key)
+    if (pending) return pending
+    const drawing = drawBlock(limit).finally(() => pendingDraws.delete(limit.key))
+    pendingDraws.set(limit.key, drawing)
     return drawing
   }
-  const spend = <L extends Limit>(limits: readonly L[], now: number): Verdict<L> => {
-    let verdict: Verdict<L> | undefined
+  const spend = <L extends RateLimit>(limits: readonly L[], now: number): RateLimitVerdict<L> => {
+    let verdict: RateLimitVerdict<L> | undefined
     for (const limit of limits) {
       const block = blocks.get(limit.key)!
-      const slices = live(block.slices, now)
-      const left = block.left > 0 ? limit.rate.limit - usedIn(slices) + block.left : 0
-      verdict = tighter(verdict, verdictOf(limit, slices, now, left))
+      const slices = currentSlices(block.slices, now)
+      const left = block.left > 0 ? limit.rate.limit - sumUsed(slices) + block.left : 0
+      verdict = stricter(verdict, createVerdict(limit, slices, now, left))
     }
     for (const { key } of limits) {
       const block = blocks.get(key)!
@@ -146,14 +162,14 @@ export function sharedLimiter(clock: Clock, draw: Draw): Limiter {
     }
     return verdict!
   }
-  const take = <L extends Limit>(limits: readonly L[]): Verdict<L> | Promise<Verdict<L>> => {
+  const take = <L extends RateLimit>(limits: readonly L[]): PendingVerdict<L> => {
     const now = clock.now()
     const undecided = limits.find((limit) => !isDecisive(limit, now))
-    return undecided ? drawn(undecided).then(() => take(limits)) : spend(limits, now)
+    return undecided ? drawShared(undecided).then(() => take(limits)) : spend(limits, now)
   }
   return {
     take,
-    giveBack({ key }) {
+    refund({ key }) {
       const block = blocks.get(key)
       if (block) block.left += 1
     },

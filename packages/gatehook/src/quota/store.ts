@@ -1,15 +1,15 @@
-/** SQL of the shared count. */
+/** SQL of the shared count of requests. */
 import type { Database } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
-import type { Draw } from './limiter.ts'
-import { sliceOf, usedIn, withUse } from './window.ts'
+import type { DrawRequests } from './limiter.ts'
+import { addUse, sliceNumber, sumUsed } from './window.ts'
 
-/** Whoever draws next for the same subject waits here until this draw is done. */
+/** Inserts the slice or locks its row: concurrent draws of a subject wait for each other. */
 const lock = fixed(
   `INSERT INTO gh_quota (subject, period, used, expires_at) VALUES (?, ?, 0, ?)
    ON CONFLICT (subject, period) DO UPDATE SET used = gh_quota.used`,
 )
-const counting = fixed(
+const findSlices = fixed(
   `SELECT period, used, expires_at FROM gh_quota
    WHERE subject = ? AND expires_at > ? AND used > 0 ORDER BY expires_at`,
 )
@@ -18,24 +18,25 @@ const add = fixed(
 )
 const purge = fixed('DELETE FROM gh_quota WHERE expires_at < ?')
 
-export const drawFrom =
-  (db: Database): Draw =>
+/** Creates the function that reserves requests in the database. */
+export const createDraw =
+  (db: Database): DrawRequests =>
   (key, rate, now, count) =>
     db.write(async (tx) => {
-      const period = sliceOf(rate, now)
+      const period = sliceNumber(rate, now)
       await tx.run(lock([key, period, now + rate.windowMs]))
-      const rows = await tx.all(counting([key, now]))
+      const rows = await tx.all(findSlices([key, now]))
       const slices = rows.map((row) => ({
         no: row.period as number,
         used: row.used as number,
         untilMs: row.expires_at as number,
       }))
-      const granted = Math.max(0, Math.min(count, rate.limit - usedIn(slices)))
+      const granted = Math.max(0, Math.min(count, rate.limit - sumUsed(slices)))
       if (granted === 0) return { granted, slices }
       await tx.run(add([granted, now + rate.windowMs, key, period]))
-      return { granted, slices: withUse(rate, slices, now, granted) }
+      return { granted, slices: addUse(rate, slices, now, granted) }
     })
 
-/** Slices that count no more. */
+/** Deletes expired slices. Returns their number. */
 export const purgeQuota = (db: Database, nowMs: number): Promise<number> =>
   db.write((tx) => tx.run(purge([nowMs])))

@@ -1,53 +1,51 @@
 /**
- * A sliding window in slices (§11.3): requests are counted per twentieth of the window, and a
- * slice counts until the window has passed since its last request. So no window ever holds more
- * than the limit, a burst is forgiven exactly one window later, and only a steady flow waits
- * longer, by a slice at most. (Two counters weighted by time let twice the limit through around a
- * burst.) Pure.
+ * A sliding window in slices (§11.3). Requests are counted per twentieth of the window. A slice
+ * counts until one window after its last request, so no window contains more requests than the
+ * limit. (Two counters weighted by time allow twice the limit around a burst.) Pure.
  */
-export interface Rate {
+export interface QuotaRate {
   readonly limit: number
   readonly windowMs: number
 }
 
 export interface Slice {
-  /** Number of the slice: `floor(now / sliceMs)`. */
+  /** `floor(now / length of a slice)`. */
   readonly no: number
   readonly used: number
-  /** When it counts no more: one window after its last request. */
+  /** Epoch milliseconds: one window after its last request. */
   readonly untilMs: number
 }
 
-const SLICES = 20
+const SLICES_PER_WINDOW = 20
 
-export const sliceOf = (rate: Rate, nowMs: number): number =>
-  Math.floor((nowMs * SLICES) / rate.windowMs)
+export const sliceNumber = (rate: QuotaRate, nowMs: number): number =>
+  Math.floor((nowMs * SLICES_PER_WINDOW) / rate.windowMs)
 
-/** Slices that count at this moment, oldest first. */
-export const live = (slices: readonly Slice[], nowMs: number): readonly Slice[] =>
+/** Returns the slices that have not expired, oldest first. */
+export const currentSlices = (slices: readonly Slice[], nowMs: number): readonly Slice[] =>
   slices.length > 0 && slices[0]!.untilMs <= nowMs
     ? slices.filter((slice) => slice.untilMs > nowMs)
     : slices
 
-export const usedIn = (slices: readonly Slice[]): number =>
+export const sumUsed = (slices: readonly Slice[]): number =>
   slices.reduce((sum, slice) => sum + slice.used, 0)
 
-/** The slices with `count` more requests, made now. */
-export function withUse(
-  rate: Rate,
+/** Returns the slices with `count` more requests at `nowMs`. */
+export function addUse(
+  rate: QuotaRate,
   slices: readonly Slice[],
   nowMs: number,
   count: number,
 ): readonly Slice[] {
-  const no = sliceOf(rate, nowMs)
+  const no = sliceNumber(rate, nowMs)
   const last = slices.at(-1)
   const untilMs = nowMs + rate.windowMs
   if (last?.no !== no) return [...slices, { no, used: count, untilMs }]
   return [...slices.slice(0, -1), { no, used: last.used + count, untilMs }]
 }
 
-/** The slices with the latest request taken back. */
-export function withoutUse(slices: readonly Slice[]): readonly Slice[] {
+/** Returns the slices without the latest request. */
+export function removeUse(slices: readonly Slice[]): readonly Slice[] {
   const last = slices.at(-1)
   if (!last) return slices
   return last.used > 1
@@ -55,13 +53,13 @@ export function withoutUse(slices: readonly Slice[]): readonly Slice[] {
     : slices.slice(0, -1)
 }
 
-/** Milliseconds until one more request fits; 0 where one fits now. */
-export function waitMs(rate: Rate, slices: readonly Slice[], nowMs: number): number {
-  let left = usedIn(slices)
+/** Returns the milliseconds until a request is within the limit; 0 if it is now. */
+export function waitMs(rate: QuotaRate, slices: readonly Slice[], nowMs: number): number {
+  let used = sumUsed(slices)
   for (const slice of slices) {
-    if (left < rate.limit) break
-    left -= slice.used
-    if (left < rate.limit) return slice.untilMs - nowMs
+    if (used < rate.limit) break
+    used -= slice.used
+    if (used < rate.limit) return slice.untilMs - nowMs
   }
   return 0
 }

@@ -22,7 +22,7 @@ export interface SessionDeps extends Omit<RefreshDeps, 'tagKeys'> {
   readonly vault: Vault
 }
 
-export type Sessions = Pick<
+export type SessionOperations = Pick<
   Tokens,
   | 'openSession'
   | 'issueClientToken'
@@ -38,7 +38,7 @@ export type Sessions = Pick<
 /** The longest lifetime of an access token that can be configured. */
 export const MAX_ACCESS_MS = 86_400_000
 
-export function createSessions(deps: SessionDeps): Sessions {
+export function createSessions(deps: SessionDeps): SessionOperations {
   const { db, clock, random, lifetimes, keys, revocations, vault } = deps
   const tagKeys = vault.macKeys(TAG_PURPOSE)
 

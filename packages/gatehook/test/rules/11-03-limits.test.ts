@@ -13,7 +13,7 @@ import {
   type Reply,
   type TestApp,
 } from '../../../../test/rig/service.ts'
-import { localLimiter } from '../../src/quota/limiter.ts'
+import { createLocalLimiter } from '../../src/quota/limiter.ts'
 
 const actor = { kind: 'test', id: 't' } as never
 const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_RATE_LIMIT: '5/60' }
@@ -111,7 +111,7 @@ test('no window holds more than the limit; a refusal tells when to come again', 
     fc.asyncProperty(given, async ({ limit, steps }) => {
       const rate = { limit, windowMs: 1000 }
       let now = 1_800_000_000_000
-      const limiter = localLimiter({ now: () => now, elapsedMs: () => 0 })
+      const limiter = createLocalLimiter({ now: () => now, elapsedMs: () => 0 })
       const allowed: number[] = []
       for (const ms of steps) {
         now += ms

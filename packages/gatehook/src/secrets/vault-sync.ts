@@ -1,0 +1,66 @@
+/**
+ * Synchronizes the vault of one process with the database: which master secret encrypts, and
+ * whether the previous one is still needed. A rotation may begin and end while the process runs.
+ */
+import type { Clock } from '../kernel/clock.ts'
+import { startInterval } from '../kernel/interval.ts'
+import type { Log } from '../kernel/log.ts'
+import { keyIdOf, type Vault } from '../kernel/secret.ts'
+import type { Database } from '../storage/database.ts'
+import { acceptRetiredKeys } from './retired-keys.ts'
+import { readState, type SecretState } from './state.ts'
+
+/** How soon each node uses a new secret, if it reaches the database. */
+export const SYNC_INTERVAL_MS = 1_000
+/** Bounds how often forged values (form tickets) cause the secret files to be read. */
+const MIN_RELOAD_INTERVAL_MS = 1_000
+
+export interface VaultSyncDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly vault: Vault
+  /** Returns the secrets configured for this node now, newest first. */
+  readonly configured: () => readonly string[]
+}
+
+/** Reads the state of the master secret and applies it to the vault. */
+export type SyncVault = () => Promise<void>
+
+export function createVaultSync({ db, clock, vault, configured }: VaultSyncDeps): SyncVault {
+  let appliedState = ''
+  let reloadedMs = Number.NEGATIVE_INFINITY
+  const reload = () => vault.addMasters(configured())
+  vault.reload = () => {
+    if (clock.elapsedMs() - reloadedMs < MIN_RELOAD_INTERVAL_MS) return
+    reloadedMs = clock.elapsedMs()
+    reload()
+  }
+  /** Returns whether this node has the active secret. */
+  const apply = async (state: SecretState): Promise<boolean> => {
+    if (!vault.keyIds.includes(state.key_id)) reload()
+    vault.activate(state.key_id)
+    if (vault.missingKeyId !== undefined) return false
+    // Before a rotation begins, the newest configured secret is not the active one.
+    const isNewest = keyIdOf(configured()[0]!) === state.key_id
+    if (!state.rotation && isNewest) {
+      await acceptRetiredKeys(db, vault, clock.now())
+      vault.dropInactive()
+    }
+    return true
+  }
+  return async () => {
+    const state = await readState(db)
+    const text = JSON.stringify(state)
+    if (!state || text === appliedState) return
+    if (await apply(state)) appliedState = text
+  }
+}
+
+/** Synchronizes the vault each second. A failed read leaves the vault as it is. Returns `stop`. */
+export const startVaultSync = (syncVault: SyncVault, log: Log): (() => Promise<void>) =>
+  startInterval({
+    intervalMs: SYNC_INTERVAL_MS,
+    run: syncVault,
+    log,
+    failure: 'the state of the master secret could not be read',
+  })
