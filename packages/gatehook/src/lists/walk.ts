@@ -155,7 +155,8 @@ const sizeOf = (item: string): number =>
 
 /**
  * Runs `read` in a snapshot beside other requests; where that would take too long, in a walk of its
- * own (§7.10). Throws `query_too_expensive`.
+ * own (§7.10). Unless one index serves the list, the customer's snapshots are bounded as well.
+ * Throws `query_too_expensive`.
  */
 async function bounded<T>(
   task: ListTask,
@@ -165,7 +166,8 @@ async function bounded<T>(
   const { db, customer, collection, reach, request } = task
   const { beside, most } = task.bounds ?? { beside: BESIDE_OTHERS, most: AT_MOST }
   try {
-    return await db.snapshot((reader) => read(reader, beside), { ...options, customer })
+    const own = options.ordered ? { ...options, customer } : options
+    return await db.snapshot((reader) => read(reader, beside), own)
   } catch (error) {
     if (!(error instanceof BeyondBounds)) throw error
   }
