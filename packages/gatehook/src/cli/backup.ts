@@ -30,7 +30,7 @@ const contents = (manifest: BackupManifest): string =>
   `${number(totalRows(manifest))} rows in ${Object.keys(manifest.tables).length} tables`
 
 /** Reports a `StorageError` as a failed command: the configuration is not at fault. */
-async function asCommandError<T>(work: () => Promise<T>): Promise<T> {
+export async function asCommandError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -14,6 +14,7 @@ import { init } from './init.ts'
 import { keys } from './keys.ts'
 import { listen } from './listen.ts'
 import { migrate, seed } from './migrate.ts'
+import { move } from './move.ts'
 import { openapi } from './openapi.ts'
 import { operators } from './operators.ts'
 import { secrets } from './secrets.ts'
@@ -47,5 +48,6 @@ export const commands: readonly (CommandSpec | CommandFamily)[] = [
   audit,
   backup,
   restore,
+  move,
   clock,
 ]

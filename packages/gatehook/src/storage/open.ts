@@ -17,6 +17,8 @@ export interface OpenDeps {
    * (`late-sync.ts`); on PostgreSQL when its WAL writer has come round, by default within 0.6 s.
    */
   readonly syncAfterMs?: number
+  /** SQLite: whether foreign keys are checked. Default true; a move turns it off. */
+  readonly checksReferences?: boolean
 }
 
 /**

@@ -1,7 +1,7 @@
 /** PostgreSQL's SQLSTATEs and the network's codes, made into the errors of the seam. Pure. */
 import { Failure } from '../kernel/failure.ts'
 import { ConstraintError } from './database.ts'
-import { unavailable } from './transaction.ts'
+import { MOVED_MESSAGE, moved, unavailable } from './transaction.ts'
 
 interface PostgresError extends Error {
   readonly code?: string
@@ -49,6 +49,7 @@ export const mayRunAgain = (error: unknown): boolean =>
 export function translate(error: unknown): unknown {
   if (error instanceof Failure || error instanceof ConstraintError) return error
   const code = codeOf(error)
+  if (code === '25006' && (error as Error).message === MOVED_MESSAGE) return moved(error)
   if (code === '23505') {
     return new ConstraintError('unique', (error as PostgresError).constraint, error)
   }

@@ -33,8 +33,12 @@ export class Connection {
   #old = new Map<string, Prepared>()
 
   /** Never waits for a lock: a busy database throws, and the caller tries again later. */
-  constructor(file: string, readOnly: boolean) {
-    this.#raw = new DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: true })
+  constructor(file: string, readOnly: boolean, checksReferences = true) {
+    this.#raw = new DatabaseSync(file, {
+      readOnly,
+      timeout: 0,
+      enableForeignKeyConstraints: checksReferences,
+    })
   }
 
   all(statement: Statement): Row[] {

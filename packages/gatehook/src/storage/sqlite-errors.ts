@@ -1,6 +1,6 @@
 /** SQLite's result codes, made into the errors of the seam. Pure. */
 import { ConstraintError } from './database.ts'
-import { unavailable } from './transaction.ts'
+import { MOVED_MESSAGE, moved, unavailable } from './transaction.ts'
 
 /** An error of node:sqlite; `errcode` is SQLite's extended result code. */
 interface SqliteError extends Error {
@@ -34,6 +34,7 @@ export interface UniqueIndex {
 /** `error` as the seam names it; whatever is not SQLite's stays as it is. */
 export function translate(error: unknown, uniques: (table: string) => UniqueIndex[]): unknown {
   if (!isSqliteError(error)) return error
+  if (error.message === MOVED_MESSAGE) return moved(error)
   if (UNAVAILABLE.has(primary(error))) return unavailable(error)
   if (error.errcode === CONSTRAINT_FOREIGN_KEY) {
     return new ConstraintError('reference', undefined, error)

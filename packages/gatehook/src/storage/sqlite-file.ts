@@ -39,11 +39,12 @@ export async function openFile(
   path: string,
   clock: Clock,
   cacheKib = CACHE_KIB,
+  checksReferences = true,
 ): Promise<SqliteFile> {
   const file = resolve(path)
   const opened: Connection[] = []
   const connect = (readOnly: boolean): Connection => {
-    const connection = new Connection(file, readOnly)
+    const connection = new Connection(file, readOnly, checksReferences)
     opened.push(connection)
     return connection
   }

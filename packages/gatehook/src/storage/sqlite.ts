@@ -23,6 +23,8 @@ export interface SqliteDeps {
   readonly clock?: Clock
   /** Pages a connection keeps. */
   readonly cacheKib?: number
+  /** Whether foreign keys are checked. Default true. */
+  readonly checksReferences?: boolean
   /** Writes are answered so long before they are on disk; by default not before. */
   readonly syncAfterMs?: number
   /** Brings the write-ahead log to the disk; `fdatasync` in libuv's pool by default. */
@@ -187,7 +189,7 @@ function writerConnection(
 /** Throws `StorageError` when the file cannot be used at all. */
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
   const clock = deps.clock ?? wallClock
-  const file = await openFile(path, clock, deps.cacheKib)
+  const file = await openFile(path, clock, deps.cacheKib, deps.checksReferences)
   const { writer, reader, still, wal } = file
   const guard = transactionGuard()
   const toDisk = deps.sync ?? ((log: FileHandle) => log.datasync())

@@ -116,3 +116,16 @@ export function checkValues(values: readonly unknown[]): void {
 /** The service cannot store or read at the moment; `detail` is for the log. */
 export const unavailable = (detail: unknown): Failure =>
   new Failure('storage_unavailable', undefined, { detail })
+
+/** The text with which triggers stop writes to a database that was moved (`move/changes.ts`). */
+export const MOVED_MESSAGE = 'gatehook: moved'
+
+const MOVED_RETRY_AFTER_S = 30
+
+/** The service is read-only: its installation moves, or has moved, to another database (§2.8). */
+export const moved = (detail: unknown): Failure =>
+  new Failure(
+    'storage_unavailable',
+    'This installation is being moved to another database and is read-only here. Retry later.',
+    { detail, headers: { 'retry-after': String(MOVED_RETRY_AFTER_S) } },
+  )

@@ -1,0 +1,144 @@
+/**
+ * Records which rows of the source change during a move, by triggers, so that every process that
+ * writes to it is covered; and stops all writes at the end of the move, by triggers too.
+ */
+import type { Database, Tx } from '../database.ts'
+import { fixed, sql } from '../sql.ts'
+import { MOVED_MESSAGE } from '../transaction.ts'
+import type { MovedTable, RowKey } from './tables.ts'
+
+type Ddl = (sql: string) => Promise<void>
+
+const OPERATIONS = ['INSERT', 'UPDATE', 'DELETE'] as const
+
+const text = (value: string): string => `'${value.replaceAll("'", "''")}'`
+
+/** SQL of the key of `NEW` or `OLD` as a JSON array; bytes are hex. */
+function keySql(name: Database['name'], { columns, key }: MovedTable, row: 'NEW' | 'OLD'): string {
+  const parts = key.map((column) => {
+    const value = `${row}."${column}"`
+    const { type } = columns.find((candidate) => candidate.name === column)!
+    if (type !== 'bytes') return value
+    return name === 'sqlite' ? `hex(${value})` : `encode(${value}, 'hex')`
+  })
+  const json = name === 'sqlite' ? 'json_array' : 'json_build_array'
+  const array = `${json}(${parts.join(', ')})`
+  return name === 'sqlite' ? array : `CAST(${array} AS text)`
+}
+
+const insertChange = (name: Database['name'], table: MovedTable, row: 'NEW' | 'OLD'): string =>
+  `INSERT INTO gh_move_changes (table_name, row_key)
+   VALUES (${text(table.name)}, ${keySql(name, table, row)});`
+
+const triggerName = (table: MovedTable, suffix: string): string =>
+  `"gh_move_${table.name}_${suffix.toLowerCase()}"`
+
+/** Creates the record of changes, and for each table the triggers that write to it. */
+export async function recordChanges(
+  { name, dialect }: Database,
+  tables: readonly MovedTable[],
+  ddl: Ddl,
+): Promise<void> {
+  await ddl(`CREATE TABLE gh_move_changes (position ${dialect.serial},
+    table_name ${dialect.types.text} NOT NULL, row_key ${dialect.types.text} NOT NULL)`)
+  for (const table of tables) {
+    const [before, after] = [insertChange(name, table, 'OLD'), insertChange(name, table, 'NEW')]
+    if (name === 'sqlite') {
+      for (const operation of OPERATIONS) {
+        const body = { INSERT: after, UPDATE: before + after, DELETE: before }[operation]
+        await ddl(`CREATE TRIGGER ${triggerName(table, operation)} AFTER ${operation}
+          ON "${table.name}" BEGIN ${body} END`)
+      }
+      continue
+    }
+    await ddl(`CREATE FUNCTION ${triggerName(table, 'change')}() RETURNS trigger
+      LANGUAGE plpgsql AS $move$ BEGIN
+        IF TG_OP <> 'INSERT' THEN ${before} END IF;
+        IF TG_OP <> 'DELETE' THEN ${after} END IF;
+        RETURN NULL;
+      END $move$`)
+    await ddl(`CREATE TRIGGER gh_move_change AFTER INSERT OR UPDATE OR DELETE ON "${table.name}"
+      FOR EACH ROW EXECUTE FUNCTION ${triggerName(table, 'change')}()`)
+  }
+}
+
+/** Stops writes to all tables, at once and for every process; waits for transactions in flight. */
+export async function stopWrites(
+  { name }: Database,
+  tables: readonly MovedTable[],
+  ddl: Ddl,
+): Promise<void> {
+  if (name === 'postgres') {
+    await ddl(`CREATE FUNCTION gh_move_stop() RETURNS trigger LANGUAGE plpgsql AS $move$
+      BEGIN RAISE EXCEPTION ${text(MOVED_MESSAGE)} USING ERRCODE = '25006'; END $move$`)
+  }
+  for (const table of tables) {
+    if (name === 'postgres') {
+      await ddl(`CREATE TRIGGER gh_move_stop BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE
+        ON "${table.name}" FOR EACH STATEMENT EXECUTE FUNCTION gh_move_stop()`)
+      continue
+    }
+    for (const operation of OPERATIONS) {
+      await ddl(`CREATE TRIGGER ${triggerName(table, `stop_${operation}`)} BEFORE ${operation}
+        ON "${table.name}" BEGIN SELECT RAISE(ABORT, ${text(MOVED_MESSAGE)}); END`)
+    }
+  }
+}
+
+/** Drops the triggers that record changes, and what they have recorded. */
+export async function dropRecording(
+  { name }: Database,
+  tables: readonly MovedTable[],
+  ddl: Ddl,
+): Promise<void> {
+  for (const table of tables) {
+    if (name === 'sqlite') {
+      for (const operation of OPERATIONS) {
+        await ddl(`DROP TRIGGER IF EXISTS ${triggerName(table, operation)}`)
+      }
+    } else {
+      await ddl(`DROP FUNCTION IF EXISTS ${triggerName(table, 'change')} CASCADE`)
+    }
+  }
+  await ddl('DROP TABLE IF EXISTS gh_move_changes')
+}
+
+/** Admits writes again. */
+export async function admitWrites(
+  { name }: Database,
+  tables: readonly MovedTable[],
+  ddl: Ddl,
+): Promise<void> {
+  if (name === 'postgres') {
+    await ddl('DROP FUNCTION IF EXISTS gh_move_stop CASCADE')
+    return
+  }
+  for (const table of tables) {
+    for (const operation of OPERATIONS) {
+      await ddl(`DROP TRIGGER IF EXISTS ${triggerName(table, `stop_${operation}`)}`)
+    }
+  }
+}
+
+export interface RecordedChange {
+  readonly position: number
+  readonly table: string
+  readonly key: RowKey
+}
+
+/** Returns the oldest recorded changes. One that commits late is returned by a later call. */
+export async function readChanges(db: Database, limit: number): Promise<RecordedChange[]> {
+  const rows = await db.all(sql`SELECT position, table_name, row_key FROM gh_move_changes
+    ORDER BY position LIMIT ${limit}`)
+  return rows.map(({ position, table_name, row_key }) => ({
+    position: Number(position),
+    table: String(table_name),
+    key: JSON.parse(row_key) as RowKey,
+  }))
+}
+
+/** Deletes changes that the target has. */
+export async function dropChanges(tx: Tx, changes: readonly RecordedChange[]): Promise<void> {
+  const drop = fixed('DELETE FROM gh_move_changes WHERE position = ?')
+  for (const { position } of changes) await tx.run(drop([position]))
+}

@@ -1,0 +1,344 @@
+/**
+ * Moves an installation to another database while its service runs: copies all tables, then the
+ * rows that changed meanwhile, stops writes, copies the rest and compares both sides. A move that
+ * was interrupted continues where it was. Memory is constant.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Random } from '../../kernel/random.ts'
+import { type Database, StorageError, type Tx, type Value } from '../database.ts'
+import { sql } from '../sql.ts'
+import {
+  admitWrites,
+  dropChanges,
+  dropRecording,
+  type RecordedChange,
+  readChanges,
+  recordChanges,
+  stopWrites,
+} from './changes.ts'
+import {
+  countRows,
+  deleteStatement,
+  describeTables,
+  fingerprint,
+  insertStatements,
+  type MovedTable,
+  PAGE_ROWS,
+  type RowKey,
+  requireSameTables,
+  TableReader,
+} from './tables.ts'
+import { dropForeignKeys, type ForeignKey, setSequences } from './target-keys.ts'
+
+/** Changes that are copied in one transaction. */
+const CHANGES_AT_ONCE = 500
+/** Writes stop once no more changes than this wait: copying them takes well under a second. */
+const FEW_CHANGES = 500
+/** Rounds in which the changes are copied while the source is written to. */
+const ROUNDS_MAX = 10_000
+
+export interface MoveProgress {
+  readonly step: 'copy' | 'changes' | 'verify'
+  readonly fraction: number
+  readonly rows: number
+}
+
+export interface MoveOptions {
+  readonly source: Database
+  readonly target: Database
+  /** Migrates the engine's and the service's tables of the empty target. */
+  readonly prepareTarget: () => Promise<void>
+  /** The target without its password, for the operator. */
+  readonly targetName: string
+  readonly random: Random
+  readonly elapsedMs: () => number
+  readonly onProgress?: (progress: MoveProgress) => void
+}
+
+export interface MoveResult {
+  readonly rows: number
+  readonly tables: number
+  /** Whether an interrupted move was continued. */
+  readonly resumed: boolean
+  /** How long the source refused writes before the target was complete, in milliseconds. */
+  readonly readOnlyMs: number
+}
+
+type MoveState = 'copying' | 'stopped' | 'moved'
+
+interface MoveMark {
+  readonly id: string
+  readonly state: MoveState
+  readonly target: string
+}
+
+/**
+ * Moves the installation. Throws `StorageError` when the target holds another installation, when
+ * the source has moved already, and when both sides differ at the end (the source then goes on).
+ */
+export async function moveInstallation(options: MoveOptions): Promise<MoveResult> {
+  const { source, target, targetName, random, elapsedMs } = options
+  const before = await readMark(source)
+  if (before?.state === 'moved') return finishedBefore(options, before)
+  const tables = await describeTables(source)
+  const id = before?.id ?? random.bytes(16).toString('hex')
+  const state = await openTarget(options, id)
+  await requireSameTables(target, tables)
+  if (!before) {
+    await source.migrate(async (tx, ddl) => {
+      await createMark(source, tx, ddl, { id, state: 'copying', target: targetName })
+      await recordChanges(source, tables, ddl)
+    })
+  }
+  let stoppedMs = elapsedMs()
+  if (state !== 'moved') {
+    const foreignKeys = await dropForeignKeys(target)
+    await copyTables(options, tables)
+    await copyChanges(options, tables, FEW_CHANGES)
+    stoppedMs = elapsedMs()
+    if (before?.state !== 'stopped') {
+      await source.migrate(async (tx, ddl) => {
+        await writeState(tx, 'stopped')
+        await stopWrites(source, tables, ddl)
+      })
+    }
+    await copyChanges(options, tables, 0)
+    await setSequences(source, target, tables)
+    await verify(options, tables)
+    await finishTarget(target, foreignKeys)
+  }
+  await source.migrate(async (tx, ddl) => {
+    await writeState(tx, 'moved')
+    await dropRecording(source, tables, ddl)
+  })
+  const readOnlyMs = Math.round(elapsedMs() - stoppedMs)
+  await target.migrate((_tx, ddl) => ddl('DROP TABLE gh_move'))
+  return { ...(await sizeOf(target)), resumed: before !== undefined, readOnlyMs }
+}
+
+async function sizeOf(target: Database): Promise<Pick<MoveResult, 'rows' | 'tables'>> {
+  const tables = await describeTables(target)
+  let rows = 0
+  for (const table of tables) rows += await countRows(target, table)
+  return { rows, tables: tables.length }
+}
+
+/** Completes the last step of a move that was interrupted there; refuses another move. */
+async function finishedBefore({ target }: MoveOptions, before: MoveMark): Promise<MoveResult> {
+  if ((await readMark(target))?.id !== before.id) {
+    throw new StorageError(
+      `This installation was moved to ${before.target}. To use it again: gatehook move --undo`,
+    )
+  }
+  await target.migrate((_tx, ddl) => ddl('DROP TABLE gh_move'))
+  return { ...(await sizeOf(target)), resumed: true, readOnlyMs: 0 }
+}
+
+/** Admits writes to a source again, whether its move has finished or not. */
+export async function undoMove(source: Database): Promise<boolean> {
+  if (!(await readMark(source))) return false
+  const tables = await describeTables(source)
+  await source.migrate(async (_tx, ddl) => {
+    await admitWrites(source, tables, ddl)
+    await dropRecording(source, tables, ddl)
+    await ddl('DROP TABLE gh_move')
+  })
+  return true
+}
+
+const exists = async (db: Database, table: string) => (await db.columns(table)).length > 0
+
+async function readMark(db: Database): Promise<MoveMark | undefined> {
+  if (!(await exists(db, 'gh_move'))) return undefined
+  return (await db.get(sql`SELECT id, state, target FROM gh_move`)) as MoveMark | undefined
+}
+
+async function createMark(
+  { dialect }: Database,
+  tx: Tx,
+  ddl: (sql: string) => Promise<void>,
+  { id, state, target }: MoveMark,
+): Promise<void> {
+  const { text } = dialect.types
+  await ddl(`CREATE TABLE gh_move (id ${text} NOT NULL PRIMARY KEY, state ${text} NOT NULL,
+    target ${text} NOT NULL)`)
+  await tx.run(sql`INSERT INTO gh_move (id, state, target) VALUES (${id}, ${state}, ${target})`)
+}
+
+const writeState = (tx: Tx, state: MoveState) => tx.run(sql`UPDATE gh_move SET state = ${state}`)
+
+/** Prepares an empty target, or recognises the one of this move. Returns how far it is. */
+async function openTarget(
+  { target, prepareTarget, targetName }: MoveOptions,
+  id: string,
+): Promise<MoveState> {
+  const mark = await readMark(target)
+  if (mark?.state === 'moved' && mark.id === id) return 'moved'
+  const isEmptyMove =
+    mark && (await target.get(sql`SELECT 1 AS one FROM gh_move_tables`)) === undefined
+  if (mark && mark.id !== id && !isEmptyMove) throw occupied(targetName)
+  if (!mark && (await exists(target, 'gh_migrations'))) throw occupied(targetName)
+  if (mark) await target.write((tx) => tx.run(sql`UPDATE gh_move SET id = ${id}`))
+  else await createTargetTables(target, { id, state: 'copying', target: targetName })
+  await prepareTarget()
+  return 'copying'
+}
+
+const occupied = (targetName: string) =>
+  new StorageError(
+    `${targetName} holds an installation, or an unfinished move of another one; a move ` +
+      'overwrites nothing. Name an empty database.',
+  )
+
+async function createTargetTables(target: Database, mark: MoveMark): Promise<void> {
+  const { text } = target.dialect.types
+  await target.migrate(async (tx, ddl) => {
+    await createMark(target, tx, ddl, mark)
+    await ddl(`CREATE TABLE gh_move_tables (name ${text} NOT NULL PRIMARY KEY, copied ${text})`)
+    await ddl(`CREATE TABLE gh_move_keys (name ${text} NOT NULL PRIMARY KEY,
+      table_name ${text} NOT NULL, definition ${text} NOT NULL)`)
+  })
+}
+
+const DONE = 'done'
+
+/** Copies each table from the key up to which it was copied before. */
+async function copyTables(
+  { source, target, onProgress = () => {} }: MoveOptions,
+  tables: readonly MovedTable[],
+): Promise<void> {
+  let rows = 0
+  for (const table of tables) rows += await countRows(source, table)
+  let copied = 0
+  const report = () =>
+    onProgress({ step: 'copy', fraction: rows === 0 ? 1 : Math.min(1, copied / rows), rows })
+  for (const table of tables) {
+    const reader = new TableReader(table)
+    const mark = await target.get(sql`SELECT copied FROM gh_move_tables WHERE name = ${table.name}`)
+    if (mark?.copied === DONE) {
+      copied += await countRows(target, table)
+      continue
+    }
+    let after = mark ? (JSON.parse(mark.copied) as RowKey) : undefined
+    for (;;) {
+      const page = await reader.page(source, after, PAGE_ROWS)
+      const last = page.at(-1)
+      if (last) after = reader.keyOf(last)
+      const isLast = page.length < PAGE_ROWS
+      const state = isLast ? DONE : JSON.stringify(after)
+      await target.write(async (tx) => {
+        for (const statement of insertStatements(table, adapted(target, table, page))) {
+          await tx.run(statement)
+        }
+        await tx.run(sql`INSERT INTO gh_move_tables (name, copied) VALUES (${table.name}, ${state})
+          ON CONFLICT (name) DO UPDATE SET copied = excluded.copied`)
+      })
+      copied += page.length
+      report()
+      if (isLast) break
+    }
+  }
+}
+
+/** Transaction ids are 0 on SQLite, which orders its feed by position. */
+function adapted({ name }: Database, { columns }: MovedTable, rows: readonly Value[][]) {
+  const at = columns.findIndex((column) => column.name === 'txid')
+  return name === 'sqlite' && at >= 0 ? rows.map((row) => row.with(at, 0)) : rows
+}
+
+/** Copies changed rows until at most `few` changes wait. */
+async function copyChanges(
+  { source, target, onProgress = () => {} }: MoveOptions,
+  tables: readonly MovedTable[],
+  few: number,
+): Promise<void> {
+  const byName = new Map(tables.map((table) => [table.name, table]))
+  let copied = 0
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    const changes = await readChanges(source, CHANGES_AT_ONCE)
+    if (changes.length === 0) return
+    const rows = await currentRows(source, byName, changes)
+    await target.write(async (tx) => {
+      for (const { table, key } of rows) {
+        await tx.run(deleteStatement(table, new TableReader(table).values(key)))
+      }
+      for (const { table, row } of rows) {
+        if (!row) continue
+        // A row that took the unique value of another one is skipped here: that change comes later.
+        for (const statement of insertStatements(table, adapted(target, table, [row]))) {
+          await tx.run(statement)
+        }
+      }
+    })
+    await source.write((tx) => dropChanges(tx, changes))
+    copied += changes.length
+    onProgress({ step: 'changes', fraction: 0, rows: copied })
+    if (few > 0 && changes.length < few) return
+  }
+  throw new StorageError('The source is written to faster than its changes can be copied.')
+}
+
+interface CurrentRow {
+  readonly table: MovedTable
+  readonly key: RowKey
+  /** Undefined when it was deleted. */
+  readonly row: Value[] | undefined
+}
+
+/** Reads the rows that changed, each once. */
+async function currentRows(
+  source: Database,
+  byName: ReadonlyMap<string, MovedTable>,
+  changes: readonly RecordedChange[],
+): Promise<CurrentRow[]> {
+  const distinct = new Map(changes.map((change) => [`${change.table} ${change.key}`, change]))
+  const rows: CurrentRow[] = []
+  for (const { table: name, key } of distinct.values()) {
+    const table = byName.get(name)!
+    rows.push({ table, key, row: await new TableReader(table).row(source, key) })
+  }
+  return rows
+}
+
+/** Compares row counts and checksums of all tables. Throws, and admits writes to the source. */
+async function verify(
+  { source, target, onProgress = () => {} }: MoveOptions,
+  tables: readonly MovedTable[],
+): Promise<void> {
+  let rows = 0
+  for (const table of tables) rows += await countRows(source, table)
+  let verified = 0
+  const onRows = (count: number) => {
+    verified += count
+    onProgress({ step: 'verify', fraction: rows === 0 ? 1 : Math.min(1, verified / rows), rows })
+  }
+  for (const table of tables) {
+    const both = [fingerprint(source, table, onRows), fingerprint(target, table)] as const
+    const [expected, actual] = await Promise.all(both)
+    if (isDeepStrictEqual(expected, actual)) continue
+    await source.migrate(async (tx, ddl) => {
+      await writeState(tx, 'copying')
+      await admitWrites(source, tables, ddl)
+    })
+    throw new StorageError(
+      `The table ${table.name} differs: ${expected.rows} rows in the source, ${actual.rows} in ` +
+        'the target. The source is in use again; name another empty database.',
+    )
+  }
+}
+
+/** Creates the foreign keys again, checks them, and drops the tables of the move but its mark. */
+async function finishTarget(target: Database, foreignKeys: readonly ForeignKey[]): Promise<void> {
+  if (target.name === 'sqlite') {
+    const broken = await target.get(sql`SELECT "table" AS name FROM pragma_foreign_key_check`)
+    if (broken) throw new StorageError(`A row of ${broken.name} refers to a row that is missing.`)
+  }
+  await target.migrate(async (tx, ddl) => {
+    for (const { name, table, definition } of foreignKeys) {
+      await ddl(`ALTER TABLE ${table} ADD CONSTRAINT "${name}" ${definition}`)
+    }
+    await ddl('DROP TABLE gh_move_tables')
+    await ddl('DROP TABLE gh_move_keys')
+    await writeState(tx, 'moved')
+  })
+}

@@ -1,0 +1,206 @@
+/** The tables that a move copies, as both databases describe them, and reads of their rows. */
+import { hash } from 'node:crypto'
+import { type Column, type Database, type Reader, StorageError, type Value } from '../database.ts'
+import { fixed, type Prepared } from '../sql.ts'
+
+export interface MovedTable {
+  readonly name: string
+  readonly columns: readonly Column[]
+  /** Columns of a unique index by which rows are read in order. */
+  readonly key: readonly string[]
+}
+
+/** A value of a key as JSON holds it: bytes are hex. */
+export type RowKeyValue = string | number
+export type RowKey = readonly RowKeyValue[]
+
+/** Tables of the move itself, and records of what each database has applied. */
+const OWN = /^gh_(move|migrations$|service_migrations$|service_additions$)/
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+const list = (names: readonly string[]): string => names.map(quoted).join(', ')
+
+const TABLES = {
+  sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
+  postgres: 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()',
+} as const
+
+const PRIMARY_KEY = {
+  sqlite: 'SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk',
+  postgres: `SELECT attname AS name FROM pg_index
+    CROSS JOIN LATERAL unnest(indkey::int[]) WITH ORDINALITY AS part(number, place)
+    JOIN pg_attribute ON attrelid = indrelid AND attnum = part.number
+    WHERE indrelid = to_regclass(?) AND indisprimary ORDER BY place`,
+} as const
+
+/** Returns the names of all tables that a move copies. */
+export async function tableNames(db: Database): Promise<string[]> {
+  const rows = await db.all<{ name: string }>(fixed(TABLES[db.name])([]))
+  return rows
+    .map(({ name }) => name)
+    .filter((name) => !OWN.test(name))
+    .sort()
+}
+
+/** Describes the tables of the source. Throws `StorageError` for one without a primary key. */
+export async function describeTables(db: Database): Promise<MovedTable[]> {
+  const tables: MovedTable[] = []
+  for (const name of await tableNames(db)) {
+    const columns = await db.columns(name)
+    const rows = await db.all<{ name: string }>(fixed(PRIMARY_KEY[db.name])([name]))
+    if (rows.length === 0) throw new StorageError(`The table ${name} has no primary key.`)
+    // Rows of resources have a unique index of scope and id on both databases (`Dialect.scoped`).
+    const isResource = !name.startsWith('gh_') && columns.some((column) => column.name === 'scope')
+    tables.push({ name, columns, key: isResource ? ['scope', 'id'] : rows.map((row) => row.name) })
+  }
+  return tables
+}
+
+/** Throws `StorageError` when the target lacks a table or a column of the source. */
+export async function requireSameTables(
+  target: Database,
+  tables: readonly MovedTable[],
+): Promise<void> {
+  for (const { name, columns } of tables) {
+    const existing = new Set((await target.columns(name)).map((column) => column.name))
+    const missing = columns.find((column) => !existing.has(column.name))
+    if (existing.size === 0 || missing) {
+      const what = existing.size === 0 ? `table ${name}` : `column ${missing!.name} of ${name}`
+      throw new StorageError(
+        `The source has the ${what}, which the service does not declare: its rows would be lost. ` +
+          'Drop it, or declare it in a migration, and run the move again.',
+      )
+    }
+  }
+}
+
+export async function countRows(reader: Reader, { name }: MovedTable): Promise<number> {
+  const row = await reader.get(fixed(`SELECT count(*) AS rows FROM ${quoted(name)}`)([]))
+  return Number(row!.rows)
+}
+
+/** Reads rows in the order of the key. */
+export class TableReader {
+  readonly #reads: readonly Prepared[]
+  readonly #table: MovedTable
+  readonly #keyAt: readonly number[]
+
+  constructor(table: MovedTable) {
+    const { name, columns, key } = table
+    this.#table = table
+    const names = columns.map((column) => column.name)
+    this.#keyAt = key.map((column) => names.indexOf(column))
+    const select = `SELECT ${list(names)} FROM ${quoted(name)}`
+    const order = `ORDER BY ${list(key)} LIMIT ?`
+    // One range of the index each: rows that share all, then fewer, leading columns of the key.
+    const ranges = key.map((_, depth) => {
+      const shared = key.slice(0, key.length - 1 - depth)
+      const beyond = `${quoted(key[key.length - 1 - depth]!)} > ?`
+      const condition = [...shared.map((column) => `${quoted(column)} = ?`), beyond].join(' AND ')
+      return fixed(`${select} WHERE ${condition} ${order}`)
+    })
+    this.#reads = [...ranges, fixed(`${select} ${order}`)]
+  }
+
+  /** Returns at most `limit` rows behind `after`, from the start when it is undefined. */
+  async page(reader: Reader, after: RowKey | undefined, limit: number): Promise<Value[][]> {
+    if (after === undefined) return reader.arrays(this.#reads.at(-1)!([limit]))
+    const rows: Value[][] = []
+    const values = this.values(after)
+    for (let depth = 0; depth < values.length && rows.length < limit; depth++) {
+      const bounds = values.slice(0, values.length - depth)
+      rows.push(...(await reader.arrays(this.#reads[depth]!([...bounds, limit - rows.length]))))
+    }
+    return rows
+  }
+
+  keyOf(row: readonly Value[]): RowKey {
+    return this.#keyAt.map((at) => jsonValue(row[at]!) as RowKeyValue)
+  }
+
+  /** Returns the key as values of the database. */
+  values(key: RowKey): Value[] {
+    return this.#keyAt.map((at, n) =>
+      this.#table.columns[at]!.type === 'bytes' ? Buffer.from(String(key[n]), 'hex') : key[n]!,
+    )
+  }
+
+  /** Returns the row of a key; undefined when it is deleted. */
+  async row(reader: Reader, key: RowKey): Promise<Value[] | undefined> {
+    const { name, columns, key: names } = this.#table
+    const condition = names.map((column) => `${quoted(column)} = ?`).join(' AND ')
+    const text = `SELECT ${list(columns.map((column) => column.name))} FROM ${quoted(name)}`
+    return (await reader.arrays(fixed(`${text} WHERE ${condition}`)(this.values(key))))[0]
+  }
+}
+
+const jsonValue = (value: Value): string | number | null =>
+  value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
+
+/** Sizes of the INSERTs that a batch is made of: few texts serve every batch. */
+const INSERT_SIZES = [200, 20, 1] as const
+const PARAMETERS_MAX = 30_000
+
+export function insertStatements(table: MovedTable, rows: readonly (readonly Value[])[]) {
+  const names = table.columns.map((column) => column.name)
+  const line = `(${names.map(() => '?').join(', ')})`
+  const statements = []
+  for (let at = 0; at < rows.length; ) {
+    const left = rows.length - at
+    const size = INSERT_SIZES.find((n) => n <= left && n * names.length <= PARAMETERS_MAX) ?? 1
+    const lines = Array(size).fill(line).join(', ')
+    const text = `INSERT INTO ${quoted(table.name)} (${list(names)}) VALUES ${lines}`
+    const values = rows.slice(at, at + size).flat()
+    statements.push(fixed(`${text} ON CONFLICT DO NOTHING`)(values))
+    at += size
+  }
+  return statements
+}
+
+export function deleteStatement({ name, key }: MovedTable, values: readonly Value[]) {
+  const condition = key.map((column) => `${quoted(column)} = ?`).join(' AND ')
+  return fixed(`DELETE FROM ${quoted(name)} WHERE ${condition}`)(values)
+}
+
+const SHA256_BYTES = 32
+
+/** Rows that are read at once. */
+export const PAGE_ROWS = 2_000
+
+export interface Fingerprint {
+  readonly rows: number
+  readonly sha256: string
+}
+
+/** Transaction ids differ between servers and mean nothing on SQLite. */
+export const isCompared = ({ name }: Column): boolean => name !== 'txid'
+
+/**
+ * Returns the number of rows and the XOR of their checksums, in constant memory: databases may
+ * order text differently.
+ */
+export async function fingerprint(
+  db: Database,
+  table: MovedTable,
+  onRows: (count: number) => void = () => {},
+): Promise<Fingerprint> {
+  const reader = new TableReader(table)
+  const compared = table.columns
+    .flatMap((column, at) => (isCompared(column) ? [{ name: column.name, at }] : []))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  const sum = Buffer.alloc(SHA256_BYTES)
+  let rows = 0
+  let after: RowKey | undefined
+  for (;;) {
+    const page = await reader.page(db, after, PAGE_ROWS)
+    for (const row of page) {
+      const line = JSON.stringify(compared.map(({ at }) => jsonValue(row[at]!)))
+      const digest = hash('sha256', line, 'buffer')
+      for (let at = 0; at < SHA256_BYTES; at++) sum[at]! ^= digest[at]!
+    }
+    rows += page.length
+    onRows(page.length)
+    if (page.length < PAGE_ROWS) return { rows, sha256: sum.toString('hex') }
+    after = reader.keyOf(page.at(-1)!)
+  }
+}

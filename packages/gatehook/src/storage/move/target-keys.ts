@@ -1,0 +1,78 @@
+/** What a target needs besides rows: its foreign keys, and sequences that continue. */
+import type { Database } from '../database.ts'
+import { fixed, sql } from '../sql.ts'
+import type { MovedTable } from './tables.ts'
+
+const FOREIGN_KEYS = `SELECT conname AS name, conrelid::regclass::text AS "table",
+  pg_get_constraintdef(oid) AS definition FROM pg_constraint
+  WHERE contype = 'f' AND connamespace = current_schema()::regnamespace`
+
+export interface ForeignKey {
+  readonly name: string
+  readonly table: string
+  readonly definition: string
+}
+
+/**
+ * Drops the foreign keys of a PostgreSQL target, so that rows may arrive in any order, and returns
+ * them. A SQLite target is opened without checks of references (`OpenDeps.checksReferences`).
+ */
+export async function dropForeignKeys(target: Database): Promise<readonly ForeignKey[]> {
+  if (target.name === 'sqlite') return []
+  const found = (await target.all(fixed(FOREIGN_KEYS)([]))) as unknown as ForeignKey[]
+  await target.migrate(async (tx, ddl) => {
+    for (const { name, table, definition } of found) {
+      await tx.run(sql`INSERT INTO gh_move_keys (name, table_name, definition)
+        VALUES (${name}, ${table}, ${definition}) ON CONFLICT DO NOTHING`)
+      await ddl(`ALTER TABLE ${table} DROP CONSTRAINT "${name}"`)
+    }
+  })
+  const rows = await target.all(sql`SELECT name, table_name AS "table", definition
+    FROM gh_move_keys ORDER BY name`)
+  return rows as unknown as ForeignKey[]
+}
+
+/** Continues each sequence of the source, so that no id is given twice. */
+export async function setSequences(
+  source: Database,
+  target: Database,
+  tables: readonly MovedTable[],
+): Promise<void> {
+  for (const { name } of tables) {
+    const column = await serialColumn(target, name)
+    if (column === undefined) continue
+    const last = await lastNumber(source, name)
+    await target.write(async (tx) => {
+      if (target.name === 'sqlite') {
+        await tx.run(sql`DELETE FROM sqlite_sequence WHERE name = ${name}`)
+        await tx.run(sql`INSERT INTO sqlite_sequence (name, seq) VALUES (${name}, ${last})`)
+      } else if (last > 0) {
+        await tx.get(sql`SELECT setval(pg_get_serial_sequence(${name}, ${column}), ${last})`)
+      }
+    })
+  }
+}
+
+/** Returns the column that the database numbers; undefined when there is none. */
+async function serialColumn(db: Database, table: string): Promise<string | undefined> {
+  if (db.name === 'sqlite') {
+    const row = await db.get(sql`SELECT 1 AS one FROM sqlite_schema
+      WHERE name = ${table} AND sql LIKE '%AUTOINCREMENT%'`)
+    return row && 'rowid'
+  }
+  const row = await db.get(sql`SELECT column_name AS name FROM information_schema.columns
+    WHERE table_schema = current_schema() AND table_name = ${table} AND is_identity = 'YES'`)
+  return row?.name
+}
+
+async function lastNumber(source: Database, table: string): Promise<number> {
+  if (source.name === 'sqlite') {
+    const row = await source.get(sql`SELECT seq FROM sqlite_sequence WHERE name = ${table}`)
+    return Number(row?.seq ?? 0)
+  }
+  const column = await serialColumn(source, table)
+  if (column === undefined) return 0
+  const row = await source.get(sql`SELECT coalesce(pg_sequence_last_value(
+    pg_get_serial_sequence(${table}, ${column})::regclass), 0) AS last`)
+  return Number(row!.last)
+}

@@ -1,0 +1,200 @@
+/** `gatehook move`: every row with its id, whatever is written meanwhile, resumable (§2.8). */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { freshUrl, type Kind, quietLog } from '../../../../test/rig/databases.ts'
+import { type Caller, openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
+import { api } from '../../service/service.ts'
+import { createFeed } from '../../src/events/feed.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { migrateService } from '../../src/resources/migrate.ts'
+import { migrateEngine } from '../../src/storage/migrate.ts'
+import { type MoveProgress, moveInstallation, undoMove } from '../../src/storage/move/move.ts'
+import { openDatabase } from '../../src/storage/open.ts'
+import { sql } from '../../src/storage/sql.ts'
+
+const user = (n: number) => ({ name: `User ${n}`, email: `user${n}@example.com` })
+
+async function createUser(service: TestApp, n: number): Promise<number> {
+  const { status, body } = await service.post('/api/v2/users', user(n))
+  assert.equal(status, 201, JSON.stringify(body))
+  return body.id
+}
+
+async function createOrder(service: TestApp, userId: number, amount: number): Promise<void> {
+  const order = { user_id: userId, amount, currency: 'EUR' }
+  assert.equal((await service.post('/api/v2/orders', order)).status, 201)
+}
+
+/** An app with its own connection beside the one of the move, as two processes have. */
+async function openSource(t: TestContext, kind: Kind) {
+  const service = await openService(t, kind)
+  for (let n = 0; n < 30; n++) await createOrder(service, await createUser(service, n), n + 1)
+  return service
+}
+
+interface Options {
+  readonly onProgress?: (progress: MoveProgress) => void
+}
+
+async function move(from: string, to: string, { onProgress }: Options = {}) {
+  const source = await openDatabase(from, { log: quietLog })
+  const target = await openDatabase(to, { log: quietLog, checksReferences: false })
+  const close = () => Promise.all([source.close(), target.close()])
+  try {
+    return await moveInstallation({
+      source,
+      target,
+      targetName: 'the target',
+      random: systemRandom(),
+      elapsedMs: wallClock.elapsedMs,
+      ...(onProgress && { onProgress }),
+      async prepareTarget() {
+        await migrateEngine(target, { clock: wallClock })
+        await migrateService(target, api.definition)
+      },
+    })
+  } finally {
+    await close()
+  }
+}
+
+const directions = [
+  ['sqlite', 'postgres'],
+  ['postgres', 'sqlite'],
+  ['postgres', 'postgres'],
+] as const
+
+for (const [from, to] of directions) {
+  test(`everything goes on after a move [${from} to ${to}]`, async (t) => {
+    const service = await openSource(t, from)
+    const key = await service.key()
+    const headers = { 'idempotency-key': 'order-1' }
+    const order = { user_id: 1, amount: 77, currency: 'EUR' }
+    const first = await service.as(key).post('/api/v2/orders', order, headers)
+    assert.equal(first.status, 201)
+    const page = await service.as(key).get('/api/v2/orders?limit=10')
+    const events = await service.as(key).get('/events?limit=100')
+    const url = await freshUrl(t, to)
+    const result = await move(service.url, url)
+    assert.equal(result.resumed, false)
+    const after = await openService(t, to, { url })
+    const caller = after.as(key)
+    const path = `/api/v2/orders?limit=10&cursor=${page.body.next_cursor}`
+    const next = await caller.get(path)
+    assert.equal(next.body.data.length, 10)
+    assert.deepEqual(next.body.data, (await service.as(key).get(path)).body.data)
+    const again = await caller.post('/api/v2/orders', order, headers)
+    assert.deepEqual([again.status, again.body], [201, first.body])
+    assert.equal(again.headers['idempotent-replayed'], 'true')
+    const totals = await caller.get('/api/v2/orders?page=1&per_page=5')
+    assert.match(totals.text, /"total":31\b/)
+    const created = await caller.post('/api/v2/orders', order)
+    assert.equal(created.body.id, first.body.id + 1, 'ids continue')
+    const { scope } = (await after.app.db.get(sql`SELECT scope FROM orders LIMIT 1`))!
+    const feed = createFeed(after.app.db)
+    const resumed = events.body.data.at(-1).id
+    const place = (await feed.placeOf(scope, resumed))!
+    const readOn = async (): Promise<string[]> => {
+      const { rows } = await feed.after(scope, place)
+      return rows.length > 0 ? rows.map((row) => String(row[0])) : readOn()
+    }
+    const now = (await caller.get('/events?limit=100')).body.data
+    assert.deepEqual(now.slice(0, -1), events.body.data)
+    assert.deepEqual(await readOn(), [now.at(-1).id])
+  })
+
+  test(`rows that change during the copy arrive [${from} to ${to}]`, async (t) => {
+    const service = await openSource(t, from)
+    const key = await service.key()
+    const url = await freshUrl(t, to)
+    const writes: Promise<void>[] = []
+    const onProgress = ({ step }: MoveProgress) => {
+      if (step === 'copy' && writes.length < 40) writes.push(writeAll(service, writes.length))
+    }
+    await move(service.url, url, { onProgress })
+    await Promise.all(writes)
+    const after = await openService(t, to, { url })
+    assert.deepEqual(await everything(after.as(key)), await everything(service.as(key)))
+  })
+
+  test(`an interrupted move continues, whatever it did last [${from} to ${to}]`, async (t) => {
+    const service = await openSource(t, from)
+    const key = await service.key()
+    const url = await freshUrl(t, to)
+    let steps = 0
+    for (let stop = 1; ; stop = Math.ceil(stop * 1.7)) {
+      steps = 0
+      const onProgress = () => {
+        if (++steps === stop) throw new Error('killed')
+      }
+      const moved = await move(service.url, url, { onProgress }).catch((error: Error) => error)
+      if (!(moved instanceof Error)) {
+        assert.equal(moved.resumed, true)
+        break
+      }
+      assert.equal(moved.message, 'killed')
+      await writeAll(service, stop)
+    }
+    assert.ok(steps > 5)
+    const after = await openService(t, to, { url })
+    assert.deepEqual(await everything(after.as(key)), await everything(service.as(key)))
+  })
+}
+
+/** Creates, changes and deletes; ends quietly once the source is read-only. */
+async function writeAll(service: TestApp, n: number): Promise<void> {
+  const created = await service.post('/api/v2/users', user(1_000 + n))
+  const statuses = [
+    created.status,
+    (await service.patch(`/api/v2/users/${(n % 30) + 1}`, { name: `Changed ${n}` })).status,
+    (await service.post(`/api/v2/orders/${(n % 30) + 1}/cancel`)).status,
+    (await service.delete(`/api/v2/users/${created.body.id}`)).status,
+  ]
+  const allowed = new Set([200, 201, 204, 404, 409, 503])
+  assert.ok(
+    statuses.every((status) => allowed.has(status)),
+    statuses.join(),
+  )
+}
+
+async function everything(caller: Caller) {
+  const lists = ['users', 'orders'].map((name) => caller.get(`/api/v2/${name}?limit=100`))
+  const [users, orders] = await Promise.all(lists)
+  const events = await caller.get('/events?limit=100')
+  const body = (reply: Reply | undefined) => reply!.body.data
+  assert.ok(body(users).length > 20)
+  return { users: body(users), orders: body(orders), events: body(events) }
+}
+
+test('a moved source serves reads and refuses writes until the mark is dropped', async (t) => {
+  const service = await openSource(t, 'sqlite')
+  const url = await freshUrl(t, 'postgres')
+  await move(service.url, url)
+  assert.equal((await service.get('/api/v2/users')).status, 200)
+  const refused = await service.post('/api/v2/users', user(99))
+  assert.deepEqual([refused.status, refused.body.error], [503, 'storage_unavailable'])
+  assert.match(refused.body.message, /being moved to another database/)
+  assert.equal(refused.headers['retry-after'], '30')
+  await assert.rejects(move(service.url, await freshUrl(t, 'sqlite')), /was moved to the target/)
+  const source = await openDatabase(service.url, { log: quietLog })
+  assert.equal(await undoMove(source), true)
+  assert.equal(await undoMove(source), false)
+  await source.close()
+  assert.equal((await service.post('/api/v2/users', user(99))).status, 201)
+})
+
+test('a move overwrites no installation', async (t) => {
+  const [source, other] = [await openSource(t, 'sqlite'), await openSource(t, 'postgres')]
+  const before = (await other.get('/api/v2/users?limit=100')).body
+  await assert.rejects(move(source.url, other.url), /holds an installation/)
+  assert.deepEqual((await other.get('/api/v2/users?limit=100')).body, before)
+  assert.equal((await source.post('/api/v2/users', user(99))).status, 201)
+})
+
+test('rows of a table that the service does not declare are not lost', async (t) => {
+  const source = await openSource(t, 'sqlite')
+  await source.app.db.migrate((_tx, ddl) => ddl('CREATE TABLE notes (id INTEGER PRIMARY KEY)'))
+  await assert.rejects(move(source.url, await freshUrl(t, 'postgres')), /the table notes.*lost/)
+  assert.equal((await source.post('/api/v2/users', user(99))).status, 201)
+})
