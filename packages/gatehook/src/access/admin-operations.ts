@@ -30,7 +30,7 @@ export const secretResponse = (
 /** Returns the JSON form of the row that a path names. Throws 404. */
 type FindRow = (from: Reader, call: Call) => Promise<unknown>
 
-/** Locks the row until `tx` ends, and throws 412 where it does not match `If-Match` (§11.2). */
+/** Locks the row until `tx` ends, and throws 412 if it does not match `If-Match` (§11.2). */
 async function requireRowMatch(find: FindRow, tx: Tx, call: Call): Promise<void> {
   if (call.headers['if-match'] === undefined) return
   const lockingReader: Reader = {

@@ -14,19 +14,19 @@ export const ADMIN_SCOPE = 'admin'
 
 export interface Administration extends AuditContext {
   readonly db: Database
-  /** Runs an operation's transaction: its own one, or the one that stores the response. */
+  /** Runs an operation in a transaction: its own, or the one that stores the response. */
   readonly write: Database['write']
   /** All scopes that a key can hold: those of resources and actions, and the engine's own. */
   readonly scopes: ReadonlySet<string>
   /** The API versions to which a key can be pinned: `v1`, `v2`. */
   readonly versions: readonly string[]
   /** Evicts this node's cached verifications; called after the commit of each change. */
-  readonly changed: () => void
-  /** Records events such as `key.created`; absent where there are no webhooks. */
+  readonly onChange: () => void
+  /** Records events such as `key.created`; absent if there are no webhooks. */
   readonly record?: RecordEvent
 }
 
-/** The actor of an administrative request, and the customer that applies where it names none. */
+/** The actor of an administrative request, and the customer that applies if it names none. */
 export interface AdminCaller {
   readonly actor: Actor
   readonly customer: string

@@ -30,7 +30,7 @@ interface AuthenticateOptions {
 }
 
 /**
- * Returns the step that sets `call.principal` where the operation accepts a credential. It throws
+ * Returns the step that sets `call.principal` if the operation accepts a credential. It throws
  * for an invalid credential, also one that `recognize` rejected, and for a missing one.
  */
 export function authenticate(options: AuthenticateOptions): Step {
@@ -81,7 +81,7 @@ export function verifyCredential({ verifiers, publicUrl }: AuthenticateOptions):
 }
 
 /**
- * Returns the step before the request limit. It sets `call.principal`, or `call.refusal` where the
+ * Returns the step before the request limit. It sets `call.principal`, or `call.refusal` if the
  * credential is invalid, and throws neither. `verify` hashes no password: `authenticate` verifies a
  * Basic pair that is not cached, after the limit. Unknown paths and methods need no credential;
  * their requests count for the caller that `identify` returns.
@@ -144,7 +144,7 @@ function ignoreFailure(error: unknown): undefined {
 
 /**
  * Step on the response: a request with a key in its URL gets `Cache-Control: private, no-store`
- * (§3.3), also where the path requires no key.
+ * (§3.3), also if the path requires no key.
  */
 export const urlCredential: After = (call, answer) => {
   if (!call.query.entries.some(([name]) => name === 'api_key')) return

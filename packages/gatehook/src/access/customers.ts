@@ -27,13 +27,13 @@ const NAME_MAX = 200
 const MAX_PER_WINDOW = 1_000_000
 const MAX_WINDOW_S = 86_400
 
-/** A limit within a window in seconds. */
+/** A number of requests or deliveries per window, in seconds. */
 const rate = object({
   limit: required(integer(1, MAX_PER_WINDOW)),
   window_s: required(integer(1, MAX_WINDOW_S)),
 })
 
-/** A customer's own limits; the installation's apply where one is absent. */
+/** A customer's own limits; the installation's apply if one is absent. */
 const limits = object({
   /** Requests per credential (§11.3). */
   rate_limit: optional(orNull(rate)),
@@ -95,7 +95,7 @@ export async function updateCustomer(
     await publishCustomerChange(tx, id, admin.clock.now())
     const entry = { actor, action: 'customer.update', target: id, detail: patch }
     await recordAudit(tx, entry, admin)
-    tx.afterCommit(admin.changed)
+    tx.afterCommit(admin.onChange)
     return customerTable.toJson(updatedRow)
   })
 }
@@ -109,7 +109,7 @@ function mergeLimits(stored: string, patch: object | null | undefined): string {
 type StoredLimits = NonNullable<ValuesOf<typeof updateMembers>['limits']>
 type RequestRate = NonNullable<StoredLimits['rate_limit']>
 
-/** Returns the request limits of a customer's `limits` column, where it has its own. */
+/** Returns the request limits of a customer's `limits` column, if it has its own. */
 export function parseRequestRates(limits: string): Pick<Principal, 'rate' | 'totalRate'> {
   const { rate_limit, total_rate_limit } = JSON.parse(limits) as StoredLimits
   const toRate = ({ limit, window_s }: RequestRate) => ({ limit, windowMs: window_s * 1000 })

@@ -23,13 +23,13 @@ export interface FirstRunResult {
   readonly created: boolean
   /** `unused`: an admin key existed before, so the bootstrap key was not stored. */
   readonly bootstrapKey: 'none' | 'created' | 'unused'
-  /** The new test key; undefined where none was requested or one existed before. */
+  /** The new test key; undefined if none was requested or one existed before. */
   readonly testKey: string | undefined
 }
 
 const actor: Actor = { kind: 'system', id: 'first-run' }
 
-/** Creates the default customer and the keys of `options`, where they do not exist. */
+/** Creates the default customer and the keys of `options`, if they do not exist. */
 export async function performFirstRun(
   admin: Administration,
   { bootstrapKey, testKeyScopes }: FirstRunOptions,

@@ -20,7 +20,7 @@ export const scopeSet = ({ scopes }: Pick<Administration, 'scopes'>) =>
 
 /**
  * Returns the error of `admin` granted outside of the default customer's live mode (§13); undefined
- * where the scopes may be granted.
+ * if the scopes may be granted.
  */
 export function findMisplacedAdmin(
   grantees: 'keys' | 'clients' | 'people',

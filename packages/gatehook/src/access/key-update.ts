@@ -129,7 +129,7 @@ export async function updateKey(
     const expiry = expires_at == null ? expires_at : isoTime(expires_at)
     const detail = { ...sets, ...(expiry !== undefined && { expires_at: expiry }), widened }
     await recordAudit(tx, { actor, action: 'key.update', target: id, detail }, admin)
-    tx.afterCommit(admin.changed)
+    tx.afterCommit(admin.onChange)
     return keyTable.toJson(updatedRow)
   })
 }

@@ -18,14 +18,14 @@ const USE_INTERVAL_MS = 60_000
 
 export interface KeyVerifier {
   /**
-   * Returns the principal of a key used from `address`; synchronously where the key is cached.
+   * Returns the principal of a key used from `address`; synchronously if the key is cached.
    * Throws 403 `customer_suspended`, and 403 `invalid_api_key` for any other reason.
    */
   verify(key: string, address: string): Principal | Promise<Principal>
   /** Records the use of the key that yielded a principal; writes at most once a minute. */
   recordUse(principal: Principal): void
-  /** Evicts all cached keys; look-ups in flight are not cached. */
-  forget(): void
+  /** Evicts all cached keys; results of lookups in flight are not cached. */
+  evict(): void
   /** Resolves when no background work runs: the database may be closed then. */
   idle(): Promise<void>
 }
@@ -93,7 +93,7 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
       )
       background.add(storing, 'the last use of a key could not be stored')
     },
-    forget: () => keys.evict(),
+    evict: () => keys.evict(),
     idle: background.idle,
   }
 }

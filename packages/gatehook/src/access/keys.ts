@@ -169,7 +169,7 @@ export async function revokeKey(
     await secrets.deleteAll(tx, id)
     await recordAudit(tx, { actor, action: 'key.revoke', target: id }, admin)
     await recordKeyEvent(tx, admin, 'key.revoked', row)
-    tx.afterCommit(admin.changed)
+    tx.afterCommit(admin.onChange)
   })
 }
 
@@ -198,7 +198,7 @@ export async function rollKey(
     await store.setHint(tx, id, hint)
     const detail = { overlap_seconds: overlapMs / 1000 }
     await recordAudit(tx, { actor, action: 'key.roll', target: id, detail }, admin)
-    tx.afterCommit(admin.changed)
+    tx.afterCommit(admin.onChange)
     return { ...keyTable.toJson({ ...row, hint }), key }
   })
 }

@@ -32,7 +32,7 @@ export const customerById = (id: string) =>
 export const findCustomer = (from: Reader, id: string) => from.get<CustomerRow>(customerById(id))
 export const lockCustomer = (tx: Tx, id: string) => tx.lock<CustomerRow>(customerById(id))
 
-/** Returns false where the id exists already. */
+/** Returns false if the id exists already. */
 export async function insertCustomer(
   tx: Tx,
   row: Pick<CustomerRow, 'id' | 'name' | 'created_at'>,

@@ -57,7 +57,7 @@ export async function prepareDatabase(
     trail,
     scopes: listScopes(service),
     versions,
-    changed: keys.forget,
+    onChange: keys.evict,
   }
   const first = await performFirstRun(administration, {
     bootstrapKey: config.bootstrapKey,

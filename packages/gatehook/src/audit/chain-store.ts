@@ -53,7 +53,7 @@ export const readEnd = async (from: Reader, name: EndName): Promise<StoredEnd | 
 export const lockHead = async (tx: Tx): Promise<StoredEnd | undefined> =>
   endOf(await tx.lock<EndRow>(endByName(['head'])))
 
-/** Returns false where the end exists already. */
+/** Returns false if the end exists already. */
 export async function insertEnd(tx: Tx, name: EndName, end: StoredEnd): Promise<boolean> {
   const count = await tx.run(sql`INSERT INTO gh_audit_chain (name, seq, hash, untagged_through, mac)
     VALUES (${name}, ${end.seq}, ${end.hash}, ${end.untaggedThrough}, ${end.mac})
@@ -70,7 +70,7 @@ export async function readEncryptedKey(from: Reader): Promise<Uint8Array | undef
   return row?.sealed as Uint8Array | undefined
 }
 
-/** Does nothing where another process has stored a key first. */
+/** Does nothing if another process has stored a key first. */
 export const insertEncryptedKey = (tx: Tx, encryptedKey: Uint8Array) =>
   tx.run(sql`INSERT INTO gh_audit_keys (id, sealed) VALUES (${KEY_ID}, ${encryptedKey})
     ON CONFLICT (id) DO NOTHING`)

@@ -10,7 +10,7 @@ import { authenticateEnd, type ChainDeps, ChainError } from './chain-writer.ts'
 const PAGE_ROWS = 1000
 
 interface BrokenRow {
-  /** Null where the row itself is missing. */
+  /** Null if the row itself is missing. */
   readonly id: string | null
   readonly seq: number
   readonly at: string | null
@@ -44,7 +44,7 @@ interface VerifierState {
   expected: boolean
 }
 
-/** Verifies all rows of the chain and returns a report, also where an end was tampered with. */
+/** Verifies all rows of the chain and returns a report, also if an end was tampered with. */
 export async function verifyChain(
   deps: ChainDeps,
   { expect, onProgress }: VerifyOptions = {},

@@ -21,7 +21,7 @@ export interface ChainDeps {
   readonly key: ChainKey
 }
 
-/** Thrown where the chain cannot be continued: one of its ends is missing or was changed. */
+/** Thrown if the chain cannot be continued: one of its ends is missing or was changed. */
 export class ChainError extends Error {
   override readonly name = 'ChainError'
 }

@@ -37,7 +37,7 @@ export interface AuditRow extends Row, AuditContent {
 
 /** One end of the chain: its last row (the head) or the last purged row (the anchor). */
 export interface ChainEnd {
-  /** 0 where there is no such row. */
+  /** 0 if there is no such row. */
   readonly seq: number
   readonly hash: string
   /** Rows up to this position may lack a tag: they are older than the chain. */
@@ -71,7 +71,7 @@ export interface ChainKey {
 }
 
 /** Returns the HMACs of the chain under `key`, 32 bytes. */
-export function chainKey(key: Uint8Array): ChainKey {
+export function createChainKey(key: Uint8Array): ChainKey {
   const mac = (purpose: string, ...parts: readonly (string | number | null)[]) =>
     createHmac('sha256', key)
       .update(JSON.stringify([purpose, ...parts]))

@@ -6,7 +6,7 @@
 import type { Log } from '../kernel/log.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database } from '../storage/database.ts'
-import { type ChainKey, chainKey, GENESIS } from './chain.ts'
+import { type ChainKey, createChainKey, GENESIS } from './chain.ts'
 import * as store from './chain-store.ts'
 import { type ChainReport, type VerifyOptions, verifyChain } from './chain-verifier.ts'
 import { appendBatch, type ChainDeps, ChainError, purgeRows, signEnd } from './chain-writer.ts'
@@ -39,18 +39,18 @@ interface AuditTrailDeps extends Omit<AuditContext, 'trail'> {
 }
 
 /** Returns a signer that tags rows; it appends nothing to the chain by itself. */
-export const signerWith = (key: ChainKey, onCommit: () => void = () => {}): AuditSigner => ({
+export const createSigner = (key: ChainKey, onCommit: () => void = () => {}): AuditSigner => ({
   tag: key.tag,
   onCommit,
 })
 
-/** Opens the audit trail; creates its key and the first row where the database has none. */
+/** Opens the audit trail; creates its key and the first row if the database has none. */
 export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> {
   const { db, clock, log, retentionDays } = deps
   const key = await loadKey(deps)
   const chain: ChainDeps = { db, key }
   const timer = createAppendTimer(chain, log)
-  const signer = signerWith(key, timer.wake)
+  const signer = createSigner(key, timer.wake)
   const context: AuditContext = { ...deps, trail: signer }
   await startChain(chain, context)
   return {
@@ -93,7 +93,7 @@ async function loadKey({ db, vault, random }: AuditTrailDeps): Promise<ChainKey>
     await db.write((tx) => store.insertEncryptedKey(tx, newKey))
     encryptedKey = (await store.readEncryptedKey(db))!
   }
-  return chainKey(vault.decrypt(store.AUDIT_PURPOSE, store.KEY_ID, encryptedKey))
+  return createChainKey(vault.decrypt(store.AUDIT_PURPOSE, store.KEY_ID, encryptedKey))
 }
 
 /**

@@ -74,7 +74,7 @@ const isSafe = ({ method }: Call): boolean => method === 'GET' || method === 'HE
 const foreignRequest = () =>
   new Failure('forbidden', 'A session of the console is valid in the console’s own pages only.')
 
-/** Throws 403 where the browser reports another origin; a client may report none. */
+/** Throws 403 if the browser reports another origin; a client may report none. */
 function rejectForeignOrigin(call: Call): void {
   const { origin, 'sec-fetch-site': site } = call.headers
   const ownOrigin = `${call.secure ? 'https' : 'http'}://${call.host}`.toLowerCase()

@@ -25,13 +25,13 @@ interface CredentialRowChange {
 interface CredentialSync {
   /**
    * Called before the row is renamed, gets another e-mail address or is deleted. Throws 403
-   * `insufficient_scope` where the credential has `admin` or an account scope and the principal
+   * `insufficient_scope` if the credential has `admin` or an account scope and the principal
    * has no `admin`.
    */
   authorize(tx: Tx, target: CredentialRowChange): Promise<void>
   /**
    * Called after `fields` of the row changed; `username` is its sign-in name now. Throws `conflict`
-   * where another row signs in with that name.
+   * if another row signs in with that name.
    */
   rename(
     tx: Tx,
@@ -52,7 +52,7 @@ interface CredentialSyncDeps extends AuditContext {
   readonly evict: (id: number) => void
 }
 
-/** Runs `change`; throws 409 `conflict` where another row signs in with the same name (§4.8). */
+/** Runs `change`; throws 409 `conflict` if another row signs in with the same name (§4.8). */
 export async function rejectTakenName<T>(field: string, change: () => Promise<T>): Promise<T> {
   try {
     return await change()

@@ -30,7 +30,7 @@ interface HashQueueOptions {
 }
 
 interface HashQueue {
-  /** Runs `work` when it is its turn. Throws `overloaded` where a full queue rejects it. */
+  /** Runs `work` when it is its turn. Throws `overloaded` if a full queue rejects it. */
   run<T>(priority: HashPriority, work: () => Promise<T>): Promise<T>
 }
 

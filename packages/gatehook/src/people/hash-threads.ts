@@ -1,7 +1,7 @@
 /**
- * Threads that hash passwords (`hash-worker.ts`). Libuv's threads have the priority of the thread
- * that serves requests, and write its commits to the disk. A thread is started when one is needed,
- * and ends after 5 min without work. `password.ts` bounds how many work at once.
+ * Threads that hash passwords (`hash-worker.ts`), at a lower priority than libuv's threads, which
+ * write commits to the disk. A thread is started when one is needed, and ends after 5 min without
+ * work. `password.ts` bounds how many work at once.
  */
 import type { Argon2Parameters } from 'node:crypto'
 import { Worker } from 'node:worker_threads'

@@ -73,7 +73,7 @@ export interface SignInApi {
   signIn(username: string, password: string, client: SignInClient): Promise<Person>
   /**
    * Locks a person for the transaction that grants a session or a code. Throws
-   * `invalid_credentials` where password, name, role or scopes changed since `signIn`.
+   * `invalid_credentials` if password, name, role or scopes changed since `signIn`.
    */
   confirm(tx: Tx, person: Pick<Person, 'id' | 'revision'>): Promise<Person>
   /** Returns a person, and whether its customer is suspended; undefined if deleted or disabled. */
@@ -160,8 +160,8 @@ interface PasswordVerifierDeps {
   readonly recognizedClients: RecognizedClients
 }
 
-/** Returns the name of an account in the hash queue and in the hints of `Hasher`. */
-export const hashAccount = (realm: AttemptIdentity['realm'], username: string): string =>
+/** Returns the key of an account in the hash queue and in the hints of `Hasher`. */
+export const formatAccountKey = (realm: AttemptIdentity['realm'], username: string): string =>
   `${realm}:${foldName(username)}`
 
 const isInvalidCredentials = (error: unknown): boolean =>
@@ -190,12 +190,12 @@ export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPasswo
     if (isExhausted) await slowDown(clientKey!)
 
     // Hash: also for an unknown name, so that it takes as long.
-    const accountName = hashAccount(realm, username)
+    const accountKey = formatAccountKey(realm, username)
     const isPreferred =
       (clientKey !== undefined && !isExhausted) ||
-      (password !== undefined && hasher.isLikely(accountName, password))
+      (password !== undefined && hasher.isLikely(accountKey, password))
     const rank = isPreferred ? 0 : 1 + failures
-    const priority = { rank, account: accountName, address: addressBlock(address) }
+    const priority = { rank, account: accountKey, address: addressBlock(address) }
     const { attempt, isCorrect } = await hasher.runInTurn(priority, async (verifyHash) => {
       const attempt = await throttle.begin(attemptIdentity)
       try {
@@ -218,7 +218,7 @@ export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPasswo
       throw error
     }
 
-    hasher.learn(accountName, password!)
+    hasher.learn(accountKey, password!)
     await throttle.recordSuccess(attempt, remember)
     return account
   }

@@ -82,7 +82,7 @@ export async function replaceRecoveryCodes(tx: Tx, id: string, hashes: readonly 
   }
 }
 
-/** Deletes a recovery code; returns false where there is no such code. */
+/** Deletes a recovery code; returns false if there is no such code. */
 export const takeRecoveryCode = async (tx: Tx, id: string, hash: Uint8Array): Promise<boolean> =>
   (await tx.run(sql`DELETE FROM gh_operator_recovery_codes
     WHERE operator = ${id} AND hash = ${hash}`)) > 0
@@ -172,7 +172,7 @@ export const findSession = (from: Reader, hash: Uint8Array, customer: string, no
     WHERE s.hash = ${hash} AND s.expires_at > ${now}
       AND (s.operator IS NULL OR o.disabled = 0)`)
 
-/** Deletes a session and returns it; undefined where there is none. */
+/** Deletes a session and returns it; undefined if there is none. */
 export const takeSession = (tx: Tx, hash: Uint8Array) =>
   tx.get<Pick<ConsoleSessionRow, 'id' | 'operator' | 'link'>>(
     sql`DELETE FROM gh_console_sessions WHERE hash = ${hash} RETURNING id, operator, link`,

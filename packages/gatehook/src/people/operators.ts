@@ -11,7 +11,7 @@ import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
 import { type OperatorJson, operatorTable } from './collection.ts'
-import { hashAccount } from './login.ts'
+import { formatAccountKey } from './login.ts'
 import * as store from './operator-store.ts'
 import type { Hasher } from './password.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
@@ -44,7 +44,7 @@ export async function createOperator(
   const body = readMembers(input, creationMembers)
   const { email } = body
   await rejectCommonPassword(body.password, email, '/password')
-  const password = await hasher.hash(body.password, hashAccount('operator', email))
+  const password = await hasher.hash(body.password, formatAccountKey('operator', email))
   const now = admin.clock.now()
   const id = createTimeOrderedId('op_', now, admin.random)
   const row = { id, email, folded: foldName(email), password, disabled: 0, created_at: now }
@@ -111,7 +111,7 @@ export async function setOperatorPassword(
   const body = readMembers(input, passwordMembers)
   await rejectCommonPassword(body.password, email, '/password')
   if (!(await store.findOperator(admin.db, foldName(email)))) throw new Failure('not_found')
-  const password = await hasher.hash(body.password, hashAccount('operator', email))
+  const password = await hasher.hash(body.password, formatAccountKey('operator', email))
   return changeOperator(admin, email, 'operator.password', actor, async (tx, row) => {
     await store.updateOperator(tx, { ...row, password })
     await endAccess(tx, row)

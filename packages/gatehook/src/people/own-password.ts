@@ -6,7 +6,7 @@ import { Failure } from '../kernel/failure.ts'
 import { readMembers, required } from '../kernel/members.ts'
 import { anyText, readAuthBody } from './auth-body.ts'
 import type { Devices } from './devices.ts'
-import { hashAccount, peopleAccounts, type VerifyPassword } from './login.ts'
+import { formatAccountKey, peopleAccounts, type VerifyPassword } from './login.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
 import { type PersonContext, replacePassword } from './person-administration.ts'
 import * as store from './store.ts'
@@ -43,7 +43,7 @@ export async function changeOwnPassword(
   const client = devices.clientOf(call)
   const { revision } = await verifyPassword(accounts, username, body.current, client)
   await rejectCommonPassword(password, username, '/new')
-  const hash = await context.hasher.hash(password, hashAccount('person', username))
+  const hash = await context.hasher.hash(password, formatAccountKey('person', username))
   await db.write(async (tx) => {
     const credential = await store.lockCredential(tx, resource, id)
     if (credential?.revision !== revision) throw invalidCredentials()

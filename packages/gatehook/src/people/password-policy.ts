@@ -49,7 +49,7 @@ function containsName(password: string, name: string): boolean {
   )
 }
 
-/** Returns the error of a new password; undefined where it is acceptable. */
+/** Returns the error of a new password; undefined if it is acceptable. */
 export async function findPasswordError(
   password: string,
   name: string,

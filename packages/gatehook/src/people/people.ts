@@ -55,7 +55,7 @@ interface PeopleDeps {
   readonly tokens: Pick<Tokens, 'openSession' | 'revokeSessionsOfPerson'>
   readonly hasher: Hasher
   readonly devices: Devices
-  /** Undefined where no resource signs in. */
+  /** Undefined if no resource signs in. */
   readonly directory: Directory | undefined
   readonly claims: ClaimsHook | undefined
   readonly defaultScopes: readonly string[]

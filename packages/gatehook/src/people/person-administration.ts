@@ -27,7 +27,7 @@ import { modeOf, type Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { rejectTakenName } from './credential-sync.ts'
-import { hashAccount } from './login.ts'
+import { formatAccountKey } from './login.ts'
 import type { Hasher } from './password.ts'
 import {
   findPasswordError,
@@ -77,7 +77,7 @@ const toJson = (
   mode: credential.mode,
 })
 
-/** Throws 422 where `admin` is granted outside of the default customer's live mode (§13). */
+/** Throws 422 if `admin` is granted outside of the default customer's live mode (§13). */
 function rejectMisplacedAdmin(scopes: readonly string[], customer: string, mode: string): void {
   const misplaced = findMisplacedAdmin('people', scopes, customer, mode)
   if (misplaced) throw invalidMembers([misplaced])
@@ -142,7 +142,10 @@ export async function createPerson(
   const { mode = 'live', role = null, scopes = context.defaultScopes } = credential
   rejectMisplacedAdmin(scopes, customer, mode)
   if (!(await findCustomer(admin.db, customer))) throw unknownCustomer()
-  const password = await context.hasher.hash(credential.password, hashAccount('person', username))
+  const password = await context.hasher.hash(
+    credential.password,
+    formatAccountKey('person', username),
+  )
   return admin.write(async (tx) => {
     const scope = await holdCustomerScope(tx, customer, mode)
     const row = await directory.create(tx, scope, values)
@@ -215,7 +218,7 @@ const passwordMembers = { password: required(newPassword(MIN_LENGTH.person)) }
 
 /**
  * Sets a password from `{password}`; the person's sessions end. A row without a credential gets
- * one, with the default scopes. Throws 404, 422, 409 `conflict` where another row signs in with its
+ * one, with the default scopes. Throws 404, 422, 409 `conflict` if another row signs in with its
  * name.
  */
 export async function setPassword(
@@ -232,7 +235,7 @@ export async function setPassword(
   if (scope === undefined || !row) throw new Failure('not_found')
   const name = String(row[directory.username] ?? '')
   await rejectCommonPassword(body.password, name, '/password')
-  const password = await context.hasher.hash(body.password, hashAccount('person', name))
+  const password = await context.hasher.hash(body.password, formatAccountKey('person', name))
   await admin.write(async (tx) => {
     const credential = await store.lockCredential(tx, directory.resource, id)
     if (credential) {

@@ -66,7 +66,7 @@ export function toPrincipal(row: AccountRow): Principal {
   }
 }
 
-/** Loads the person of a credential; undefined where the row was deleted. */
+/** Loads the person of a credential; undefined if the row was deleted. */
 export async function loadPerson(
   reader: Reader,
   credential: CredentialRow,

@@ -40,7 +40,7 @@ export interface SecondFactor {
     work: (tx: Tx) => Promise<void>,
   ): Promise<readonly string[]>
   /**
-   * Verifies a code and marks it as used; returns false where no second factor is enrolled. Throws
+   * Verifies a code and marks it as used; returns false if no second factor is enrolled. Throws
    * 403 `second_factor_required` without a code, 401 `invalid_credentials` for a wrong or used one.
    */
   verify(operator: string, code: string | undefined, actor: Actor): Promise<boolean>

@@ -72,7 +72,7 @@ export const rename = (
     revision = revision + 1
     WHERE resource = ${row.resource} AND id = ${row.id} AND username <> ${row.username}`)
 
-/** Deletes a credential; returns 0 where there is none. */
+/** Deletes a credential; returns 0 if there is none. */
 export const removeCredential = (tx: Tx, resource: string, id: number) =>
   tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)
 

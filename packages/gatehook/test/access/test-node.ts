@@ -7,8 +7,8 @@ import { authenticate, authorize } from '../../src/access/authenticate.ts'
 import { performFirstRun } from '../../src/access/first-run.ts'
 import { createKeyVerifier, type KeyVerifier } from '../../src/access/key-verifier.ts'
 import { customerRoutes, keyRoutes, protectedRoute } from '../../src/access/routes.ts'
-import { chainKey } from '../../src/audit/chain.ts'
-import { signerWith } from '../../src/audit/trail.ts'
+import { createChainKey } from '../../src/audit/chain.ts'
+import { createSigner } from '../../src/audit/trail.ts'
 import type { Endpoint } from '../../src/http/call.ts'
 import type { Steps } from '../../src/http/exchange.ts'
 import { createFront } from '../../src/http/front.ts'
@@ -40,7 +40,7 @@ export class ManualClock {
 }
 
 /** Tags audit rows without a chain; tests of whole apps cover the chain. */
-export const trail = signerWith(chainKey(Buffer.alloc(32)))
+export const trail = createSigner(createChainKey(Buffer.alloc(32)))
 
 export const administration = (db: Database, time: ManualClock): Administration => ({
   db,
@@ -50,7 +50,7 @@ export const administration = (db: Database, time: ManualClock): Administration 
   clock: time.clock,
   scopes: new Set(['admin', 'things:read', 'things:write', 'events:read']),
   versions: ['v1', 'v2'],
-  changed: () => undefined,
+  onChange: () => undefined,
 })
 
 /** Returns the database and the number of its single-row reads; a verification needs one. */
@@ -103,7 +103,7 @@ export async function openTestNode(
 ): Promise<TestNode> {
   const time = options.time ?? new ManualClock()
   const verifier = createKeyVerifier({ db, clock: time.clock, log: quietLog })
-  const admin = { ...administration(db, time), changed: verifier.forget }
+  const admin = { ...administration(db, time), onChange: verifier.evict }
   const operator = options.operator ?? generateApiKey(random, 'live')
   await performFirstRun(admin, { bootstrapKey: operator })
   const server = createTestServer(db, admin, verifier, time)

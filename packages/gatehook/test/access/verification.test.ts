@@ -96,7 +96,7 @@ test('a lookup that began before a change is not cached', async () => {
   const verifier = createKeyVerifier({ db: slow, clock: time.clock, log: quietLog })
   const key = generateApiKey(random, 'live')
   const before = verifier.verify(key, HERE)
-  verifier.forget()
+  verifier.evict()
   const after = verifier.verify(key, HERE)
   assert.equal(lookups.length, 2, 'the later request does not wait for the earlier lookup')
   lookups[1]!(undefined)

@@ -8,7 +8,11 @@ import { test } from 'node:test'
 import { addressBlock } from '../../src/kernel/address.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { Vault } from '../../src/kernel/secret.ts'
-import { createPasswordVerifier, hashAccount, type VerifyPassword } from '../../src/people/login.ts'
+import {
+  createPasswordVerifier,
+  formatAccountKey,
+  type VerifyPassword,
+} from '../../src/people/login.ts'
 import { createHasher, type Hasher } from '../../src/people/password.ts'
 import type { RecognizedClients } from '../../src/people/recognized-clients.ts'
 import { type AttemptIdentity, type Throttle, tooManyFailures } from '../../src/people/throttle.ts'
@@ -95,7 +99,7 @@ async function createAccounts(
 ) {
   const accounts = new Map<string, { id: string; password: string; disabled: number }>()
   for (const name of names) {
-    const hash = hasher.hash(`right ${name}`, hashAccount('person', name))
+    const hash = hasher.hash(`right ${name}`, formatAccountKey('person', name))
     await pass(HASH_MS + 1)
     accounts.set(name, { id: name, password: await hash, disabled: 0 })
   }
