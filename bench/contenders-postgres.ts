@@ -1,4 +1,4 @@
-/** Contenders whose rows lie in PostgreSQL: how they are started and how they are filled. */
+/** Contenders on PostgreSQL: how they are started and filled. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { type Contender, gatehookCommand, startOnce } from './contenders.ts'
 import { BENCH_KEY_HASH, userOf } from './data.ts'
 import { newDatabase } from './postgres.ts'
 
-/** Not where servers run, see `main.ts`: the load generator's core, or those nobody is given. */
+/** The cores of PostgreSQL: unused ones, or that of the load generator (see `main.ts`). */
 const cores = availableParallelism()
 const CORES = cores > 3 ? `3-${cores - 1}` : cores > 1 ? '1' : undefined
 
@@ -20,7 +20,7 @@ async function databaseIn(folder: string): Promise<string> {
   return url
 }
 
-/** `node`: contenders of different numbers are processes of their own on one database. */
+/** Contenders with different `node` numbers are processes on one database. */
 export function gatehookOnPostgres(users: number, node = 1): Contender {
   const data = `gatehook-postgres-${users}`
   const command = (folder: string) => {
@@ -39,7 +39,7 @@ export function gatehookOnPostgres(users: number, node = 1): Contender {
   }
 }
 
-/** On `pg.Pool`, or on connections that are pipelined as the engine's are. */
+/** Uses `pg.Pool`, or pipelined connections as the engine does. */
 export function handmadeOnPostgres(users: number, pipeline: boolean): Contender {
   const data = `handmade-postgres-${users}`
   return {
@@ -63,7 +63,7 @@ async function connected(url: string, use: (client: pg.Client) => Promise<void>)
   await use(client).finally(() => client.end())
 }
 
-/** Arrays of columns, for `unnest`. */
+/** Returns columns of users as arrays, for `unnest`. */
 function columns(first: number, users: number) {
   const all = Array.from({ length: users }, (_, n) => userOf(first + n, false))
   return [
@@ -88,7 +88,7 @@ async function fillHandmade(client: pg.Client, users: number): Promise<void> {
   await client.query('VACUUM ANALYZE')
 }
 
-/** The seam to the service is that of `fill.ts`. */
+/** Depends on the tables that `fill.ts` names. */
 async function fillGatehook(client: pg.Client, users: number): Promise<void> {
   const keys = await client.query(
     `SELECT k.scope FROM gh_api_keys k JOIN gh_api_key_secrets s ON s.key_id = k.id

@@ -1,4 +1,4 @@
-/** How each contender is started and what its database holds; not the processes themselves. */
+/** Contenders: how each is started, and its data. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { BENCH_KEY } from './data.ts'
@@ -6,20 +6,20 @@ import { fillGatehook, fillHandmade } from './fill.ts'
 import { type Command, startServer } from './server.ts'
 
 export interface Contender {
-  /** Equal keys: one process. */
+  /** Contenders with an equal key share a process. */
   readonly key: string
-  /** Name of its folder below the bench's; contenders that only read may share one. */
+  /** Name of its data folder; contenders that only read may share one. */
   readonly folder: string
-  /** Fills the empty folder, once. */
+  /** Fills an empty folder. */
   prepare(folder: string): Promise<void>
   command(folder: string): Command
-  /** Why it cannot take part here; undefined: it can. */
+  /** Returns why the contender is not available; undefined if it is. */
   absent?(): string | undefined
 }
 
 const file = (path: string) => new URL(path, import.meta.url).pathname
 
-/** A file of `contenders/` that needs no data. */
+/** Returns a program of `contenders/` without data. */
 export const program = (name: string, ...args: string[]): Contender => ({
   key: [name, ...args].join(' '),
   folder: name,
@@ -27,7 +27,7 @@ export const program = (name: string, ...args: string[]): Contender => ({
   command: () => ({ args: [file(`contenders/${name}.ts`), ...args] }),
 })
 
-/** `hello` is Fastify; `raw` is node:http; `fixed` does not even parse. */
+/** `hello` is Fastify; `raw` is node:http; `fixed` does not parse requests. */
 export const bare = (name: 'hello' | 'raw' | 'fixed') => program(name)
 
 export const hello = () => bare('hello')
@@ -58,18 +58,18 @@ export function handmade(options: HandmadeOptions): Contender {
 }
 
 export interface GatehookOptions {
-  /** 0: nothing is prepared, the first start makes the database. */
+  /** 0 to prepare no data: the first start creates the database. */
   readonly users: number
   readonly tied?: boolean
-  /** Rows that write name a database of their own. */
+  /** Name of a separate database, for rows that write. */
   readonly own?: string
-  /** A folder of `contenders/` that declares a service of its own. */
+  /** A folder of `contenders/` that declares another service. */
   readonly service?: string
 }
 
 export const GATEHOOK_DATABASE = 'gatehook.db'
 
-/** The service as anyone starts it, its request limit off and nothing else changed. */
+/** `gatehook start` with default settings, except for the request limit. */
 export function gatehook({ users, tied = false, own, service }: GatehookOptions): Contender {
   const parts = [users, tied ? 'tied' : '', own ?? '', service ?? ''].filter((part) => part !== '')
   const data = `gatehook-${parts.join('-')}`
@@ -87,10 +87,10 @@ export function gatehook({ users, tied = false, own, service }: GatehookOptions)
   }
 }
 
-/** Starts and ends it, so that its database is made. */
+/** Starts and stops a contender, so that it creates its database. */
 export async function startOnce(command: Command, folder: string): Promise<void> {
   const server = await startServer(command, join(folder, 'first.log'), undefined)
-  // Announced is not yet ready to be told to end; having answered is.
+  // After its first response it handles SIGTERM.
   await (await fetch(server.url)).arrayBuffer()
   const code = await server.end('SIGTERM')
   if (code !== 0) throw new Error(`gatehook's first start ended with ${code} on SIGTERM`)

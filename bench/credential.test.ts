@@ -3,47 +3,51 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { assertAskedFor } from './credential.ts'
+import { assertCredentialRequired } from './credential.ts'
 
-const ask = { method: 'GET', target: '/rows', headers: { 'x-key': 'right' } } as const
+const request = { method: 'GET', target: '/rows', headers: { 'x-key': 'right' } } as const
 
-async function judged(status: (headers: IncomingHttpHeaders) => number, name = 'x-key') {
-  const server = createServer((request, response) => {
-    response.writeHead(status(request.headers)).end()
+async function checkServer(status: (headers: IncomingHttpHeaders) => number, name = 'x-key') {
+  const server = createServer((received, response) => {
+    response.writeHead(status(received.headers)).end()
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   try {
-    await assertAskedFor(name, `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ask)
+    await assertCredentialRequired(
+      name,
+      `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      request,
+    )
   } finally {
     server.close()
     server.closeAllConnections()
   }
 }
 
-test('one that checks the credential passes', async () => {
+test('a server that checks the credential passes', async () => {
   for (const refusal of [401, 403]) {
-    await judged((headers) => (headers['x-key'] === 'right' ? 200 : refusal))
+    await checkServer((headers) => (headers['x-key'] === 'right' ? 200 : refusal))
   }
 })
 
-test('one that is open, looks only whether it is there, or breaks without it: no', async () => {
+test('a server that does not check the value, or fails without it, is rejected', async () => {
   await assert.rejects(
-    judged(() => 200),
-    /without x-key the answer is 200/,
+    checkServer(() => 200),
+    /without x-key the response is 200/,
   )
   await assert.rejects(
-    judged((headers) => ('x-key' in headers ? 200 : 401)),
-    /with a wrong x-key the answer is 200/,
+    checkServer((headers) => ('x-key' in headers ? 200 : 401)),
+    /with a wrong x-key the response is 200/,
   )
   await assert.rejects(
-    judged(() => 500),
-    /without x-key the answer is 500/,
+    checkServer(() => 500),
+    /without x-key the response is 500/,
   )
 })
 
-test('a request that sends no credential proves nothing', async () => {
+test('a request without the credential is rejected', async () => {
   await assert.rejects(
-    judged(() => 401, 'authorization'),
+    checkServer(() => 401, 'authorization'),
     /no request sends authorization/,
   )
 })

@@ -1,6 +1,6 @@
 /**
- * The rows every contender serves, computed from their id, so that a content check knows what a row
- * must hold. Also the key the generator sends, made the way §3.2 says. Pure.
+ * The rows that every contender serves, computed from their ids, so that content checks can compare
+ * them. Also the API key of all requests (§3.2). Pure.
  */
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -18,7 +18,7 @@ const LAST = ['Lovelace', 'Hopper', 'Dijkstra', 'Liskov', 'Turing', 'Allen', 'Kn
 const EPOCH_MS = Date.UTC(2024, 0, 1)
 const MINUTE_MS = 60_000
 
-/** `tied`: all rows bear one creation time, so that only the id tells them apart. */
+/** Returns a user; with `tied`, all have the same creation time. */
 export function userOf(id: number, tied: boolean): User {
   const first = FIRST[id % FIRST.length]!
   const last = LAST[Math.floor(id / FIRST.length) % LAST.length]!
@@ -39,7 +39,7 @@ function withChecksum(text: string): string {
   return text + sum.padStart(6, '0')
 }
 
-/** The one key of every contender. It opens nothing but a bench's own throw-away database. */
+/** The API key of every contender, valid in temporary databases of the bench only. */
 export const BENCH_KEY = withChecksum(`gk_live_${'bench'.repeat(7).slice(0, 32)}`)
 
 export const BENCH_KEY_HASH = createHash('sha256').update(BENCH_KEY).digest()

@@ -17,14 +17,14 @@ async function serve(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('sends exactly the count, walking the list from where it should start', async () => {
-  const seen: string[] = []
+test('sends exactly `count` requests, from the start index', async () => {
+  const paths: string[] = []
   const port = await serve((request, response) => {
-    seen.push(request.url!)
+    paths.push(request.url!)
     response.end(request.url)
   })
   const outcome = await drive(port, wires, 1, { connections: 1, count: 5, samples: 9 })
-  assert.deepEqual(seen, ['/b', '/c', '/a', '/b', '/c'])
+  assert.deepEqual(paths, ['/b', '/c', '/a', '/b', '/c'])
   assert.equal(outcome.answers, 5)
   assert.equal(outcome.next, 0)
   assert.deepEqual(outcome.statuses, { 200: 5 })
@@ -33,17 +33,17 @@ test('sends exactly the count, walking the list from where it should start', asy
   for (const { index, body } of outcome.samples) assert.equal(body, ['/a', '/b', '/c'][index])
 })
 
-test('a server that closes after each answer is met on new connections', async () => {
+test('after `Connection: close` the run continues on new connections', async () => {
   const port = await serve((_, response) => response.setHeader('connection', 'close').end('bye'))
   const outcome = await drive(port, wires, 0, { connections: 3, count: 30, samples: 0 })
   assert.equal(outcome.answers, 30)
   assert.deepEqual(outcome.errors, {})
 })
 
-test('a connection that dies under a request is an error, and the run goes on', async () => {
-  let asked = 0
+test('a connection that closes during a request is an error, and the run continues', async () => {
+  let requestCount = 0
   const port = await serve((request, response) => {
-    if (++asked === 2) request.socket.destroy()
+    if (++requestCount === 2) request.socket.destroy()
     else response.end('fine')
   })
   const outcome = await drive(port, wires, 0, { connections: 1, count: 4, samples: 0 })
@@ -54,7 +54,7 @@ test('a connection that dies under a request is an error, and the run goes on', 
   )
 })
 
-test('other statuses are counted as what they are', async () => {
+test('statuses are counted separately', async () => {
   const port = await serve((request, response) => {
     response.statusCode = request.url === '/b' ? 500 : 200
     response.end()

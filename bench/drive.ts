@@ -1,6 +1,6 @@
 /**
- * Drives N keep-alive connections without pipelining: each sends its next request once the answer
- * to the last one is read. Plain sockets: an HTTP client would cost more than what it measures.
+ * Drives N keep-alive connections without pipelining: each sends its next request after a response.
+ * Plain sockets, because an HTTP client would cost more than a fast server.
  */
 import { connect, type Socket } from 'node:net'
 import { Histogram, type Percentiles } from './histogram.ts'
@@ -9,21 +9,21 @@ import { ResponseReader } from './response.ts'
 /** One request as bytes, ready to be written. */
 export interface Wire {
   readonly bytes: Buffer
-  /** HEAD: the answer has no body whatever its length says. */
+  /** Whether the response to HEAD has no body. */
   readonly bodiless: boolean
-  /** What stands in the answer behind `before` is written to its place before the next use. */
+  /** Bytes of the response after `before` replace those at `at` before the next use. */
   readonly renewed?: { readonly at: number; readonly length: number; readonly before: Buffer }
 }
 
 export interface RunOptions {
   readonly connections: number
-  /** Connections go to these ports as well, by turns. */
+  /** Further ports; connections are distributed over all. */
   readonly also?: readonly number[]
-  /** Stop sending after so long. At least one of `seconds` and `count` is given. */
+  /** Duration of the run. At least one of `seconds` and `count` is set. */
   readonly seconds?: number
-  /** Stop after so many requests were sent. */
+  /** Number of requests in the run. */
   readonly count?: number
-  /** How many answers to keep for the content check, spread over the run. */
+  /** Number of responses retained for the content check, spread over the run. */
   readonly samples: number
 }
 
@@ -36,25 +36,25 @@ export interface Sample {
 }
 
 export interface Outcome {
-  /** Answers read before the time was up, per second of it. */
+  /** Responses within the duration, per second. */
   readonly rate: number
   readonly seconds: number
-  /** All answers, those read after the time was up included. */
+  /** All responses, including those after the duration. */
   readonly answers: number
   readonly statuses: Readonly<Record<number, number>>
-  /** What went wrong on connections, with how often; none when empty. */
+  /** Errors of connections and their counts. */
   readonly errors: Readonly<Record<string, number>>
-  /** Of all answers, microseconds from write to the last byte. */
+  /** Latencies of all responses from write to the last byte, microseconds. */
   readonly latency: Percentiles
   readonly samples: readonly Sample[]
-  /** CPU time of this process by wall time; near 1, the generator was the limit. */
+  /** CPU time of this process ÷ wall time; near 1, the generator was the limit. */
   readonly busy: number
 }
 
 const ANSWER_LIMIT_MS = 10_000
 const CHUNK_BYTES = 65_536
 
-/** Walks the list from `start` on, round and round; the next run starts at `next`. */
+/** Sends the list cyclically from `start`. The next run starts at `next`. */
 export async function drive(
   port: number,
   requests: readonly Wire[],
@@ -73,7 +73,7 @@ export async function drive(
   return outcome
 }
 
-/** What all connections of one run share: the next request, the clock, the counts. */
+/** The state that all connections of one run share: next request, clock, counts. */
 class Run {
   readonly #requests: readonly Wire[]
   readonly #options: RunOptions
@@ -126,7 +126,7 @@ class Run {
     }
   }
 
-  /** The index of the request to send now; -1 when the run is over for this connection. */
+  /** Returns the index of the next request; -1 at the end of the run. */
   take(nowMs: number): number {
     if (nowMs >= this.#endMs || this.#left <= 0) {
       if (--this.#busy === 0) this.#finished.resolve()
@@ -148,22 +148,23 @@ class Run {
     if (nowMs <= this.#endMs) this.#inTime++
     this.#histogram.add((nowMs - sentMs) * 1000)
     const { bytes, renewed } = this.#requests[index]!
-    if (renewed && !reader.copyBehind(renewed, bytes)) this.erred('an answer renews nothing')
+    if (renewed && !reader.copyBehind(renewed, bytes))
+      this.addError('the response has no renewed value')
     const { status } = reader
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1
     if (this.#answers > this.#sampleAfter && this.#samples.length < this.#options.samples) {
       this.#samples.push({ index, status, head: reader.head(), body: reader.body() })
-      // Widening steps: samples of the first answers and of later ones, however many come.
+      // Growing steps: samples of the first and of later responses, for any number.
       this.#sampleAfter = this.#answers * 1.6
     }
   }
 
-  erred(what: string): void {
-    this.#errors[what] = (this.#errors[what] ?? 0) + 1
+  addError(error: string): void {
+    this.#errors[error] = (this.#errors[error] ?? 0) + 1
   }
 }
 
-/** One connection: at most one request under way. */
+/** One connection, with at most one request in flight. */
 class Lane {
   readonly opened: Promise<void>
   readonly #port: number
@@ -230,15 +231,15 @@ class Lane {
     else this.send()
   }
 
-  /** Gives up a request that was sent before `limitMs` and is not answered yet. */
+  /** Gives up a request that was sent before `limitMs` and has no response. */
   expire(limitMs: number): void {
-    if (this.#index >= 0 && this.#sentMs < limitMs) this.#lost(this.#socket!, 'no answer in 10 s')
+    if (this.#index >= 0 && this.#sentMs < limitMs) this.#lost(this.#socket!, 'no response in 10 s')
   }
 
-  #lost(socket: Socket, why: string): void {
+  #lost(socket: Socket, error: string): void {
     if (socket !== this.#socket) return
     const waiting = this.#index >= 0
-    if (waiting) this.#run.erred(why)
+    if (waiting) this.#run.addError(error)
     this.#index = -1
     if (waiting) this.#reopen()
   }
@@ -251,7 +252,7 @@ class Lane {
     this.#open().then(
       () => this.send(),
       (error) => {
-        this.#run.erred(`reconnect: ${(error as Error).message}`)
+        this.#run.addError(`reconnect: ${(error as Error).message}`)
         setTimeout(() => this.#reopen(), 100)
       },
     )

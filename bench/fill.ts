@@ -1,13 +1,13 @@
 /**
- * Databases with as many users as a row asks for: the hand-made contender's, made here whole, and
- * Gatehook's, which its own first start has made and which only gets the rows.
+ * Fills databases with users: creates that of the handwritten contender, and inserts rows into that
+ * of Gatehook, which its first start created.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { BENCH_KEY_HASH, userOf } from './data.ts'
 
 export interface Fill {
   readonly users: number
-  /** All users bear one creation time. */
+  /** Whether all users have the same creation time. */
   readonly tied: boolean
 }
 
@@ -38,10 +38,9 @@ export function fillHandmade(file: string, { users, tied }: Fill): void {
 }
 
 /**
- * The seam to the service: it must have been started once on `file` with `GATEHOOK_BOOTSTRAP_KEY` =
- * `BENCH_KEY` and be stopped. Relied on: `gh_api_key_secrets (hash, key_id)`,
- * `gh_api_keys (id, scope)`, `users (scope, id, name, email, created_at)`,
- * `gh_counters (scope, collection, slot, total)`.
+ * Inserts users into a closed database that Gatehook created with the bootstrap key `BENCH_KEY`.
+ * Depends on `gh_api_key_secrets (hash, key_id)`, `gh_api_keys (id, scope)`,
+ * `users (scope, id, name, email, created_at)`, `gh_counters (scope, collection, slot, total)`.
  */
 export function fillGatehook(file: string, { users, tied }: Fill): void {
   const db = new DatabaseSync(file)
@@ -54,13 +53,13 @@ export function fillGatehook(file: string, { users, tied }: Fill): void {
     .get(BENCH_KEY_HASH)
   if (key === undefined) throw new Error('the first start did not store the bootstrap key')
   const scope = Number(key.scope)
-  // Sample data of the test mode may hold the first ids; the id, not the rank, decides the content.
-  const taken = Number(db.prepare('SELECT coalesce(max(id), 0) AS id FROM users').get()!.id)
+  // Sample data of test mode may have the first ids; the id determines the content of a row.
+  const lastId = Number(db.prepare('SELECT coalesce(max(id), 0) AS id FROM users').get()!.id)
   transaction(db, () => {
     const insert = db.prepare(
       'INSERT INTO users (scope, id, name, email, created_at) VALUES (?, ?, ?, ?, ?)',
     )
-    for (let id = taken + 1; id <= taken + users; id++) {
+    for (let id = lastId + 1; id <= lastId + users; id++) {
       const { name, email, createdAt } = userOf(id, tied)
       insert.run(scope, id, name, email, createdAt)
     }

@@ -1,6 +1,6 @@
 /**
- * The load generator's process: takes lists of requests and runs over IPC, answers with outcomes.
- * The load itself is `drive.ts`; the other end is `load.ts`.
+ * The process of the load generator: receives lists of requests and runs by IPC, sends outcomes.
+ * `drive.ts` generates the load; `load.ts` is the client.
  */
 import { drive, type Outcome, type RunOptions, type Wire } from './drive.ts'
 
@@ -9,7 +9,7 @@ export type Order =
   | { readonly kind: 'run'; readonly list: string; readonly port: number; options: RunOptions }
 
 export interface ListedRequest {
-  /** The whole request as it goes over the wire. */
+  /** The whole request as text. */
   readonly text: string
   readonly bodiless: boolean
   readonly renewed: { readonly value: string; readonly member: string } | undefined
@@ -19,12 +19,12 @@ export type Reply =
   | { readonly number: number; readonly outcome: Outcome | undefined }
   | { readonly number: number; readonly error: string }
 
-/** A run goes on in the list where the run before it stopped. */
+/** A run continues in the list where the previous run stopped. */
 const lists = new Map<string, { requests: Wire[]; next: number }>()
 
 process.on('message', async ({ number, order }: { number: number; order: Order }) => {
   try {
-    process.send!({ number, outcome: await obey(order) })
+    process.send!({ number, outcome: await carryOut(order) })
   } catch (error) {
     process.send!({ number, error: String(error) })
   }
@@ -39,7 +39,7 @@ function wireOf({ text, bodiless, renewed }: ListedRequest): Wire {
   return { bytes, bodiless, renewed: { ...place, before: Buffer.from(`"${member}":"`) } }
 }
 
-async function obey(order: Order): Promise<Outcome | undefined> {
+async function carryOut(order: Order): Promise<Outcome | undefined> {
   if (order.kind === 'list') {
     const requests = order.requests.map(wireOf)
     lists.set(order.list, { requests, next: 0 })

@@ -11,7 +11,7 @@ test('quantiles are at most 1.6 % low, at every magnitude', () => {
   }
 })
 
-test('the median and the 99th of 1 to 1000', () => {
+test('the median and the 99th percentile of 1 to 1000', () => {
   const histogram = new Histogram()
   for (let value = 1; value <= 1000; value++) histogram.add(value)
   const { p50, p99, max } = histogram.percentiles()
@@ -20,6 +20,6 @@ test('the median and the 99th of 1 to 1000', () => {
   assert.equal(max, 1000)
 })
 
-test('nothing added', () => {
+test('an empty histogram has zeros', () => {
   assert.deepEqual(new Histogram().percentiles(), { p50: 0, p99: 0, max: 0 })
 })

@@ -1,6 +1,6 @@
 /**
- * Latencies in buckets of 1/64 of their power of two: at most 1.6 % off, two thousand counters, no
- * allocation while a run goes on. Pure.
+ * Latencies in buckets of 1/64 of their power of two: an error of at most 1.6 %, two thousand
+ * counters, no allocation during a run. Pure.
  */
 const STEPS = 64
 const POWERS = 32
@@ -17,7 +17,7 @@ export class Histogram {
   #count = 0
   #max = 0
 
-  /** `micros`: at least 0; fractions are cut. */
+  /** Adds a latency of at least 0 microseconds; drops the fraction. */
   add(micros: number): void {
     const value = micros | 0
     this.#buckets[bucketOf(value)]!++
@@ -25,13 +25,13 @@ export class Histogram {
     if (value > this.#max) this.#max = value
   }
 
-  /** The lower edge of the bucket in which the share `q` (0 to 1) of all values is reached. */
+  /** Returns the lower edge of the bucket that contains the quantile `q` (0 to 1). */
   quantile(q: number): number {
-    const wanted = Math.max(1, Math.ceil(this.#count * q))
-    let seen = 0
+    const rank = Math.max(1, Math.ceil(this.#count * q))
+    let count = 0
     for (let bucket = 0; bucket < this.#buckets.length; bucket++) {
-      seen += this.#buckets[bucket]!
-      if (seen >= wanted) return edgeOf(bucket)
+      count += this.#buckets[bucket]!
+      if (count >= rank) return edgeOf(bucket)
     }
     return 0
   }
@@ -41,7 +41,7 @@ export class Histogram {
   }
 }
 
-/** Values below 64 have a bucket each; above, the top seven bits choose. */
+/** Returns the bucket of a value: its own below 64, otherwise by its top seven bits. */
 function bucketOf(value: number): number {
   if (value < STEPS) return value
   const shift = 25 - Math.clz32(value)

@@ -1,7 +1,6 @@
 /**
  * `npm run bench [-- row names] [--rounds 5] [--seconds 2] [--json FILE] [--without gatehook]`.
- * Ratios are shown, not asserted: exit 1 only when something broke or an answer was wrong,
- * 2: usage.
+ * Exit codes: 1 for a failure or a wrong response, 2 for usage. A missed target is not a failure.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
@@ -29,8 +28,8 @@ const { values, positionals } = parseArgs({
 })
 
 const rows = await allRows()
-const wanted = positionals.filter((name) => name !== 'memory')
-const unknown = wanted.filter((name) => !rows.some((row) => chosenBy(row, name)))
+const selected = positionals.filter((name) => name !== 'memory')
+const unknown = selected.filter((name) => !rows.some((row) => isSelectedBy(row, name)))
 if (unknown.length > 0 || !(Number(values.rounds) >= 1) || !(Number(values.seconds) > 0)) {
   console.error(`unknown: ${unknown.join(' ') || 'rounds or seconds'}\n${catalogue()}`)
   process.exit(2)
@@ -41,7 +40,7 @@ if (values.list) {
 }
 process.exitCode = (await main()) ? 0 : 1
 
-/** True when nothing broke. */
+/** Resolves with true if no row failed. */
 async function main(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehook-bench-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -73,20 +72,22 @@ async function main(): Promise<boolean> {
 async function runRows(context: RunContext): Promise<boolean> {
   const results: Result[] = []
   for (const row of rows) {
-    if (wanted.length > 0 && !wanted.some((name) => chosenBy(row, name))) continue
+    if (selected.length > 0 && !selected.some((name) => isSelectedBy(row, name))) continue
     const labelled = {
       ...context,
       progress: (line: string) => progress(`row ${row.name}  ${line}`),
     }
-    const left = { ...row, sides: row.sides.filter((side) => takesPart(row, side)) } as Row
-    if (left.sides.length < Math.min(2, row.sides.filter(({ name }) => !leftOut(name)).length)) {
-      console.log(`row ${row.name} is skipped: nobody is left to compare with\n`)
+    const remaining = { ...row, sides: row.sides.filter((side) => isIncluded(row, side)) } as Row
+    if (
+      remaining.sides.length < Math.min(2, row.sides.filter(({ name }) => !isExcluded(name)).length)
+    ) {
+      console.log(`row ${row.name} is skipped: no other contender is left\n`)
       continue
     }
-    if (left.sides.length === 0) continue
-    const result = await (left.kind === 'load'
-      ? runLoadRow(left, labelled)
-      : runStartRow(left, labelled))
+    if (remaining.sides.length === 0) continue
+    const result = await (remaining.kind === 'load'
+      ? runLoadRow(remaining, labelled)
+      : runStartRow(remaining, labelled))
     clear()
     console.log(`${reportOf(result)}\n`)
     results.push(result)
@@ -115,18 +116,18 @@ async function allRows(): Promise<Row[]> {
   return parts.flatMap((part: { rows: Row[] }) => part.rows)
 }
 
-/** `1` chooses `1` and `1@100k`, not `18`. */
-function chosenBy(row: Row, name: string): boolean {
+/** `1` selects `1` and `1@100k`, not `18`. */
+function isSelectedBy(row: Row, name: string): boolean {
   return row.name === name || row.name.startsWith(`${name}@`)
 }
 
-function leftOut(side: string): boolean {
+function isExcluded(side: string): boolean {
   return values.without.some((name) => side.startsWith(name))
 }
 
-/** Asked for, and able to: what must be installed first may not be. */
-function takesPart(row: Row, { name, contender }: Row['sides'][number]): boolean {
-  if (leftOut(name)) return false
+/** Returns whether a side is selected and installed. */
+function isIncluded(row: Row, { name, contender }: Row['sides'][number]): boolean {
+  if (isExcluded(name)) return false
   const absent = contender.absent?.()
   if (absent !== undefined) console.log(`row ${row.name}  without ${name}: ${absent}`)
   return absent === undefined

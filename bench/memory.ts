@@ -1,12 +1,12 @@
 /**
- * `npm run bench -- memory`: a million mixed requests against one process, its memory read every
- * 50,000. Flat: the last fifth's median is no more than a tenth above the second fifth's.
+ * `npm run bench -- memory`: a million mixed requests to one process; reads its memory after each
+ * 50,000. Flat means: the median of the last fifth is at most 10 % above that of the second fifth.
  */
 import { join } from 'node:path'
-import { firstUserId, get, pagesOf, post, shuffled, USERS } from './asks.ts'
 import { type Contender, gatehook, handmade } from './contenders.ts'
-import type { Ask } from './load.ts'
-import { prepared, type RunContext } from './run.ts'
+import type { BenchRequest } from './load.ts'
+import { firstUserId, get, pagesOf, post, shuffled, USERS } from './requests.ts'
+import { prepareData, type RunContext } from './run.ts'
 import { startServer } from './server.ts'
 import { median } from './statistics.ts'
 
@@ -27,7 +27,7 @@ export async function runMemory(
   contenderName: string,
 ): Promise<MemoryResult> {
   const contender = contenderOf(contenderName)
-  const folder = await prepared(contender, context)
+  const folder = await prepareData(contender, context)
   const server = await startServer(contender.command(folder), join(folder, 'log'), context.core)
   const readings: number[] = []
   const faults: string[] = []
@@ -40,8 +40,8 @@ export async function runMemory(
       for (const [status, count] of Object.entries(outcome.statuses)) {
         statuses[Number(status)] = (statuses[Number(status)] ?? 0) + count
       }
-      for (const [what, count] of Object.entries(outcome.errors))
-        faults.push(`${what} (${count} ×)`)
+      for (const [error, count] of Object.entries(outcome.errors))
+        faults.push(`${error} (${count} ×)`)
       server.trimLog()
       readings.push((server.rssBytes() ?? Number.NaN) / 2 ** 20)
       context.progress(`memory  ${sent + STEP} of ${requests}: ${readings.at(-1)!.toFixed(0)} MB`)
@@ -58,25 +58,25 @@ export async function runMemory(
 function contenderOf(name: string): Contender {
   if (name === 'gatehook') return gatehook({ users: USERS_COUNT, own: 'memory' })
   if (name === 'handmade') return handmade({ users: USERS_COUNT, full: true, store: 'group' })
-  throw new Error(`memory knows gatehook and handmade, not ${name}`)
+  throw new Error(`the contender is gatehook or handmade, not ${name}`)
 }
 
-/** Pages, rows, totals, orders, and what is refused, for every reason there is. */
-async function mixed(url: string): Promise<Ask[]> {
+/** Pages, rows, totals, orders, and requests that are rejected for each reason. */
+async function mixed(url: string): Promise<BenchRequest[]> {
   const pages = await pagesOf(url, { from: 0, to: USERS_COUNT, step: 20 })
   const first = await firstUserId(url)
-  const asks: Ask[] = []
+  const requests: BenchRequest[] = []
   for (let n = 0; n < pages.length * 10; n++) {
     const order = { user_id: first + (n % USERS_COUNT), amount: n, currency: 'EUR' }
-    asks.push(pages[n % pages.length]!, get(`${USERS}/${first + ((n * 7) % USERS_COUNT)}`))
-    if (n % 4 === 0) asks.push(post('/api/v2/orders', order))
-    if (n % 5 === 0) asks.push(get(`${USERS}?page=${1 + (n % 100)}&per_page=20`))
-    if (n % 10 === 0) asks.push(...refused(n))
+    requests.push(pages[n % pages.length]!, get(`${USERS}/${first + ((n * 7) % USERS_COUNT)}`))
+    if (n % 4 === 0) requests.push(post('/api/v2/orders', order))
+    if (n % 5 === 0) requests.push(get(`${USERS}?page=${1 + (n % 100)}&per_page=20`))
+    if (n % 10 === 0) requests.push(...rejected(n))
   }
-  return shuffled(asks)
+  return shuffled(requests)
 }
 
-const refused = (n: number): Ask[] => [
+const rejected = (n: number): BenchRequest[] => [
   get(`${USERS}/${9_000_000_000 + n}`),
   get(`${USERS}?limit=${1000 + n}`),
   get(`${USERS}?limit=20&cursor=no-cursor-${n}`),
@@ -104,7 +104,7 @@ function textOf(
   return [
     `memory of ${name} over ${readings.length * STEP} mixed requests, ${CONNECTIONS} connections`,
     ...plot,
-    `  answers by status: ${JSON.stringify(statuses)}`,
+    `  responses by status: ${JSON.stringify(statuses)}`,
     `  second fifth ${early.toFixed(0)} MB, last fifth ${late.toFixed(0)} MB,` +
       ` limit × ${GROWTH_LIMIT}: ${flat ? 'flat' : 'GROWS'}`,
     ...faults.map((fault) => `  BROKEN  ${fault}`),

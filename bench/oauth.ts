@@ -1,11 +1,11 @@
 /**
- * What rows about tokens have in common: how clients, people, codes and sessions come to be on
- * either side, and the requests made of them.
+ * Clients, persons, codes and sessions for the rows about tokens, of Gatehook and of oidc-provider,
+ * and the requests with them.
  */
 import { createHash } from 'node:crypto'
 import { BENCH_KEY } from './data.ts'
 import type { Sample } from './drive.ts'
-import type { Ask } from './load.ts'
+import type { BenchRequest } from './load.ts'
 
 export const CALLBACK = 'https://app.example/callback'
 export const SCOPE = 'users:read'
@@ -19,7 +19,7 @@ export interface Client {
   readonly secret: string
 }
 
-/** The one client of contenders that are told who their clients are. */
+/** The client of contenders with configured clients. */
 export const CLIENT: Client = { id: 'bench', secret: 'a secret of the bench, long enough for all' }
 
 export async function postJson(url: string, body: unknown) {
@@ -31,13 +31,13 @@ export async function postJson(url: string, body: unknown) {
 
 const clients = new Map<string, Promise<Client>>()
 
-/** Gatehook's client at `url`; made when first asked for, as an operator makes it. */
+/** Returns Gatehook's client at `url`; creates it on first use. */
 export function clientAt(url: string): Promise<Client> {
   const grant_types = ['client_credentials', 'authorization_code', 'refresh_token']
-  const wish = { name: 'Bench', redirect_uris: [CALLBACK], scopes: [SCOPE], grant_types }
-  const made = clients.get(url) ?? postJson(`${url}/admin/clients`, wish).then(clientOf)
-  clients.set(url, made)
-  return made
+  const body = { name: 'Bench', redirect_uris: [CALLBACK], scopes: [SCOPE], grant_types }
+  const client = clients.get(url) ?? postJson(`${url}/admin/clients`, body).then(clientOf)
+  clients.set(url, client)
+  return client
 }
 
 const clientOf = ({ client_id, client_secret }: Record<string, string>): Client => ({
@@ -45,7 +45,7 @@ const clientOf = ({ client_id, client_secret }: Record<string, string>): Client 
   secret: client_secret!,
 })
 
-/** A person who can sign in at Gatehook; gives the name they do it by. */
+/** Creates a person in Gatehook and returns the sign-in name. */
 export async function personAt(url: string): Promise<string> {
   const email = `${crypto.randomUUID()}@example.com`
   await postJson(`${url}/admin/users`, { name: 'Bench', email, password: PASSWORD })
@@ -58,53 +58,56 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const basic = ({ id, secret }: Client) =>
   `Basic ${btoa(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`)}`
 
-/** A request at the token endpoint, which is at the same path on all sides. */
-export const tokenAsk = (client: Client, parameters: Record<string, string>): Ask => ({
+/** Returns a request to the token endpoint, which has the same path on all sides. */
+export const tokenRequest = (client: Client, parameters: Record<string, string>): BenchRequest => ({
   method: 'POST',
   target: '/oauth/token',
   headers: { ...FORM, authorization: basic(client) },
   body: form(parameters),
 })
 
-export const clientTokenAsk = (client: Client): Ask =>
-  tokenAsk(client, { grant_type: 'client_credentials', scope: SCOPE })
+export const clientTokenRequest = (client: Client): BenchRequest =>
+  tokenRequest(client, { grant_type: 'client_credentials', scope: SCOPE })
 
-export const codeAsk = (client: Client, code: string): Ask =>
-  tokenAsk(client, {
+export const codeRequest = (client: Client, code: string): BenchRequest =>
+  tokenRequest(client, {
     grant_type: 'authorization_code',
     code,
     redirect_uri: CALLBACK,
     code_verifier: VERIFIER,
   })
 
-/** A session's refresh: each answer gives the token of the next request. */
-export function refreshAsk(client: Client, token: string): Ask {
-  const ask = tokenAsk(client, { grant_type: 'refresh_token', refresh_token: token })
-  return { ...ask, renewed: { value: token, member: 'refresh_token' } }
+/** Returns the refresh request of a session; each response has the token of the next request. */
+export function refreshRequest(client: Client, token: string): BenchRequest {
+  const request = tokenRequest(client, { grant_type: 'refresh_token', refresh_token: token })
+  return { ...request, renewed: { value: token, member: 'refresh_token' } }
 }
 
-export async function tokensOf(url: string, ask: Ask): Promise<Record<string, string>> {
-  const { method, headers, body } = ask
-  const response = await fetch(url + ask.target, { method, headers: headers!, body: body! })
+export async function tokensOf(
+  url: string,
+  request: BenchRequest,
+): Promise<Record<string, string>> {
+  const { method, headers, body } = request
+  const response = await fetch(url + request.target, { method, headers: headers!, body: body! })
   if (response.status !== 200)
     throw new Error(`${url}: ${response.status} ${await response.text()}`)
   return (await response.json()) as Record<string, string>
 }
 
-/** `count` results, so many under way at once. */
-export async function many<T>(count: number, one: () => Promise<T>): Promise<T[]> {
-  const made: T[] = []
+/** Runs `create` `count` times, 32 at once, and returns the results. */
+export async function many<T>(count: number, create: () => Promise<T>): Promise<T[]> {
+  const results: T[] = []
   let left = count
   const lane = async () => {
-    while (left-- > 0) made.push(await one())
+    while (left-- > 0) results.push(await create())
   }
   await Promise.all(Array.from({ length: AT_ONCE }, lane))
-  return made
+  return results
 }
 
 const browsers = new Map<string, Promise<{ headers: Record<string, string>; link: string }>>()
 
-/** Gatehook's codes: a person signs in and allows the client once; each visit then gives a code. */
+/** Returns authorization codes of Gatehook: a person signs in and consents once for all codes. */
 export async function codesAt(url: string, count: number): Promise<string[]> {
   const opened = browsers.get(url) ?? signedIn(url)
   browsers.set(url, opened)
@@ -119,11 +122,11 @@ export async function codesAt(url: string, count: number): Promise<string[]> {
 
 async function signedIn(url: string) {
   const [client, username] = [await clientAt(url), await personAt(url)]
-  const asked = {
+  const parameters = {
     ...{ response_type: 'code', client_id: client.id, redirect_uri: CALLBACK, scope: SCOPE },
     ...{ code_challenge: CHALLENGE, code_challenge_method: 'S256' },
   }
-  const link = `${url}/oauth/authorize?${form(asked)}`
+  const link = `${url}/oauth/authorize?${form(parameters)}`
   const first = await visit(link, {})
   const signed = await submit(url, first, { username, password: PASSWORD, action: 'sign-in' })
   const headers = { cookie: signed.cookie }
@@ -132,7 +135,7 @@ async function signedIn(url: string) {
   return { headers, link }
 }
 
-interface Visited {
+interface VisitedPage {
   readonly text: string
   readonly cookie: string
   readonly location: string | undefined
@@ -142,7 +145,7 @@ async function visit(
   url: string,
   headers: Record<string, string>,
   body?: string,
-): Promise<Visited> {
+): Promise<VisitedPage> {
   const sent = body === undefined ? {} : { method: 'POST', body }
   const response = await fetch(url, { ...sent, headers, redirect: 'manual' })
   const cookies = response.headers.getSetCookie().map((line) => line.slice(0, line.indexOf(';')))
@@ -150,7 +153,7 @@ async function visit(
   return { text: await response.text(), cookie: cookies.join('; '), location }
 }
 
-async function submit(url: string, page: Visited, fields: Record<string, string>) {
+async function submit(url: string, page: VisitedPage, fields: Record<string, string>) {
   const path = /<form method="post" action="([^"]+)"/.exec(page.text)?.[1]
   const ticket = /name="ticket" value="([^"]+)"/.exec(page.text)?.[1]
   if (path === undefined || ticket === undefined) throw new Error(`no form: ${page.text}`)
@@ -159,10 +162,10 @@ async function submit(url: string, page: Visited, fields: Record<string, string>
   return { ...next, cookie: next.cookie || page.cookie }
 }
 
-/** A token answer: a JWT of three parts, and a refresh token where there is a session. */
+/** Checks a token response: a JWT, and a refresh token exactly if `refresh`. */
 export const checkTokens =
   (refresh: boolean) =>
-  (_: Ask, { body }: Sample): string | undefined => {
+  (_: BenchRequest, { body }: Sample): string | undefined => {
     const { access_token, refresh_token, scope } = JSON.parse(body) as Record<string, string>
     if (access_token?.split('.').length !== 3) return `no JWT: ${access_token}`
     if (scope !== SCOPE) return `the scope is ${scope}`

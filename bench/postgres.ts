@@ -1,4 +1,4 @@
-/** One PostgreSQL for all rows of a run, started when the first contender asks for a database. */
+/** One PostgreSQL for all rows of a run, started with the first database. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createDatabase, type PostgresServer, startPostgres } from '../test/rig/postgres.ts'
@@ -7,7 +7,7 @@ const TICK_MICROS = 10_000
 
 let running: Promise<PostgresServer> | undefined
 
-/** The URL of a new, empty database. */
+/** Creates an empty database and returns its URL. */
 export async function newDatabase(cores: string | undefined): Promise<string> {
   running ??= start(cores)
   return createDatabase((await running).url)
@@ -18,7 +18,7 @@ export async function stopPostgres(): Promise<void> {
   running = undefined
 }
 
-/** User and system time of the server's processes so far, microseconds; those that ended too. */
+/** Returns user and system time of the server's processes, including ended ones, microseconds. */
 export async function postgresMicros(): Promise<number> {
   const pid = await (await running)!.pid()
   let ticks = 0
@@ -33,7 +33,7 @@ export async function postgresMicros(): Promise<number> {
 const sum = (stat: readonly string[], from: number, to: number) =>
   stat.slice(from, to).reduce((total, text) => total + Number(text), 0)
 
-/** Behind the name in parentheses: state, parent, …; nothing of a process that ended. */
+/** Returns the fields after the process name: state, parent, …; empty for an ended process. */
 function statOf(pid: string): string[] {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
@@ -42,7 +42,7 @@ function statOf(pid: string): string[] {
   }
 }
 
-/** Processes the server makes later are bound as it is. */
+/** Starts the server. Its later processes inherit its cores. */
 async function start(cores: string | undefined): Promise<PostgresServer> {
   const server = await startPostgres()
   const pid = String(await server.pid())

@@ -1,4 +1,4 @@
-/** Results as text: one table a row, what stands over it, ratios and targets under it. Pure. */
+/** Results as text: conditions, one table per row, ratios and targets. Pure. */
 
 import type { Facts } from './row.ts'
 import type { LoadResult, RatioResult } from './run.ts'
@@ -27,12 +27,12 @@ function loadLines({ sides, ratios }: LoadResult): string[] {
       name,
       whole(rate.median),
       `${whole(rate.min)}–${whole(rate.max)}`,
-      known(cpuMicros, (value) => value.toFixed(1)),
+      figureText(cpuMicros, (value) => value.toFixed(1)),
       (p50 / 1000).toFixed(2),
       (p99 / 1000).toFixed(2),
-      known(rssMb, whole),
+      figureText(rssMb, whole),
       whole(generatorBusy * 100),
-      ...(shared ? [known(sharedMicros, (value) => value.toFixed(1))] : []),
+      ...(shared ? [figureText(sharedMicros, (value) => value.toFixed(1))] : []),
     ],
   )
   return [...columns([head, ...table]), ...ratios.map(ratioLine)]
@@ -41,18 +41,18 @@ function loadLines({ sides, ratios }: LoadResult): string[] {
 function ratioLine({ of, to, figure, ratio, byCpu, least, most, met }: RatioResult): string {
   const range = `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`
   const bound = least === undefined ? `≤ ${most}` : `≥ ${least}`
-  const cpu = known(byCpu, (value) => value.toFixed(2))
+  const cpu = figureText(byCpu, (value) => value.toFixed(2))
   const how = figure === 'p99' ? '(p99)' : `(by CPU ${cpu})`
   return `  ${of} ÷ ${to}: ${range}, target ${bound}: ${met ? 'met' : 'NOT MET'} ${how}`
 }
 
 function startLines({ sides }: StartResult): string[] {
-  const head = ['', 'first answer s', 'min–max', 'RSS at rest MB', 'min–max', 'target']
+  const head = ['', 'first response s', 'min–max', 'RSS at rest MB', 'min–max', 'target']
   const table = sides.map(({ name, seconds, restMb, atMost, met }: StartSideResult) => [
     name,
     seconds.median.toFixed(2),
     `${seconds.min.toFixed(2)}–${seconds.max.toFixed(2)}`,
-    known(restMb?.median, whole),
+    figureText(restMb?.median, whole),
     restMb ? `${whole(restMb.min)}–${whole(restMb.max)}` : '—',
     atMost
       ? `≤ ${atMost.seconds} s, ≤ ${atMost.restMb} MB: ${met ? 'met' : 'NOT MET'}`
@@ -61,7 +61,7 @@ function startLines({ sides }: StartResult): string[] {
   return columns([head, ...table])
 }
 
-/** The first column to the left, figures to the right. */
+/** Aligns the first column to the left, figures to the right. */
 function columns(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => row[at]!.length)))
   return rows.map((row) => {
@@ -75,5 +75,5 @@ function columns(rows: readonly (readonly string[])[]): string[] {
 
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 
-const known = (value: number | undefined, show: (value: number) => string) =>
+const figureText = (value: number | undefined, show: (value: number) => string) =>
   value === undefined ? '—' : show(value)

@@ -7,7 +7,7 @@ const CHUNKS =
   'HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\n4\r\n":1}\r\n0\r\n\r\n'
 const NONE = 'HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n'
 
-/** Every way to cut the text in two, and byte by byte; the buffer is reused as a socket's is. */
+/** Yields every way to cut the text in two, and byte by byte. */
 function* cuts(text: string): Iterable<string[]> {
   yield [text]
   yield [...text]
@@ -24,7 +24,7 @@ for (const [name, text, status, body] of [
   ['chunks', CHUNKS, 201, '{"a":1}'],
   ['no body', NONE, 204, ''],
 ] as const) {
-  test(`${name}: complete at the last byte, however it is cut`, () => {
+  test(`${name}: complete at the last byte, for every cut`, () => {
     const reader = new ResponseReader()
     for (const parts of cuts(text)) {
       const complete = read(reader, parts)
@@ -35,13 +35,13 @@ for (const [name, text, status, body] of [
   })
 }
 
-test('an answer to HEAD ends with its head', () => {
+test('a response to HEAD ends with its head', () => {
   const reader = new ResponseReader()
   assert.deepEqual(read(reader, [LENGTH.slice(0, -7)], true), [true])
   assert.equal(reader.body(), '')
 })
 
-test('says when the server closes', () => {
+test('`closes` reports `Connection: close`', () => {
   const reader = new ResponseReader()
   read(reader, [NONE])
   assert.equal(reader.closes, true)
@@ -58,7 +58,7 @@ test('a body larger than the buffer', () => {
   assert.equal(reader.body(), body)
 })
 
-test('what is not one HTTP/1.1 response is an error', () => {
+test('text that is not one HTTP/1.1 response is an error', () => {
   for (const text of [
     'HTTP/1.0 200 OK\r\n\r\n',
     'HTTP/1.1 200 OK\r\n\r\n',

@@ -1,6 +1,6 @@
 /**
- * Reads HTTP/1.1 responses off one keep-alive connection: status, body by Content-Length or chunks.
- * As little as a load generator needs; a response it cannot read is an error, never a guess.
+ * Reads HTTP/1.1 responses of one keep-alive connection: status, and the body by Content-Length or
+ * chunks. Throws `UnreadableResponse` for any other response.
  */
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LENGTH = /\r\ncontent-length: *(\d+)/i
@@ -10,12 +10,12 @@ const CLOSE = /\r\nconnection: *close/i
 export class UnreadableResponse extends Error {}
 
 /**
- * One reader a connection. `feed` says whether a response is complete; then `status`, `head`,
- * `body` and `closes` describe it until the next `feed`.
+ * The reader of one connection. When `feed` returns true, `status`, `head`, `body` and `closes`
+ * describe the response until the next `feed`.
  */
 export class ResponseReader {
   status = 0
-  /** Whether the server ends the connection after this response. */
+  /** Whether the server closes the connection after this response. */
   closes = false
   #bytes: Buffer = Buffer.alloc(0)
   #held: Buffer | undefined
@@ -25,8 +25,10 @@ export class ResponseReader {
   #chunked = false
 
   /**
-   * `bytes[0, length)` just arrived. The buffer may be reused by its owner after the next `feed`.
-   * `bodiless`: the request was a HEAD.
+   * Adds `bytes[0, length)` and returns whether the response is complete. The caller may reuse the
+   * buffer after the next `feed`.
+   *
+   * @param bodiless - whether the request was a HEAD
    */
   feed(bytes: Buffer, length: number, bodiless: boolean): boolean {
     if (this.#held === undefined) {
@@ -43,17 +45,17 @@ export class ResponseReader {
     return true
   }
 
-  /** Forgets a response that was cut off; the next bytes are of a new connection. */
+  /** Drops an incomplete response; the next bytes belong to a new connection. */
   reset(): void {
     this.#held = undefined
   }
 
-  /** Status line and headers as text; a copy. */
+  /** Returns a copy of the status line and headers. */
   head(): string {
     return this.#bytes.toString('latin1', 0, this.#bodyStart - 2)
   }
 
-  /** The body as text; a copy. */
+  /** Returns a copy of the body. */
   body(): string {
     if (!this.#chunked) return this.#bytes.toString('utf8', this.#bodyStart, this.#end)
     const parts: Buffer[] = []
@@ -61,14 +63,14 @@ export class ResponseReader {
     return Buffer.concat(parts).toString('utf8')
   }
 
-  /** Copies `length` bytes behind the first `before` to `at` of `into`; false without `before`. */
+  /** Copies `length` bytes after the first `before` to `at` in `into`; false without `before`. */
   copyBehind(
     { before, at, length }: { before: Buffer; at: number; length: number },
     into: Buffer,
   ): boolean {
-    const found = this.#bytes.indexOf(before, this.#bodyStart)
-    const from = found + before.length
-    if (found < 0 || from + length > this.#end) return false
+    const start = this.#bytes.indexOf(before, this.#bodyStart)
+    const from = start + before.length
+    if (start < 0 || from + length > this.#end) return false
     this.#bytes.copy(into, at, from, from + length)
     return true
   }
@@ -114,7 +116,7 @@ export class ResponseReader {
     return true
   }
 
-  /** Calls `visit` for each chunk's data; gives the end of the last, or undefined if cut off. */
+  /** Calls `visit` for each chunk. Returns the end of the last; undefined if incomplete. */
   #walkChunks(available: number, visit: (from: number, to: number) => void): number | undefined {
     let at = this.#bodyStart
     for (;;) {

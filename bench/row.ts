@@ -1,41 +1,41 @@
-/** A row of the bench: contenders, what they are asked, how answers are judged, what to reach. */
+/** A row of the bench: contenders, their requests, the checks of responses, the targets. */
 import type { Contender } from './contenders.ts'
 import type { Sample } from './drive.ts'
-import type { Ask } from './load.ts'
+import type { BenchRequest } from './load.ts'
 
 export interface Side {
   readonly name: string
-  /** Sides whose contenders have one `key` are asked in one process. */
+  /** Contenders with an equal `key` share a process. */
   readonly contender: Contender
-  /** Asked together with `contender`; the n-th on core 2 n, if there is one, else on the last. */
+  /** Further processes of this side; the n-th runs on core 2 n, if it exists, else on the last. */
   readonly others?: readonly Contender[]
-  /** CPU time so far, in microseconds, of what works for all sides: a database server. */
+  /** CPU time of a process that all sides share (a database server), microseconds. */
   sharedMicros?(): Promise<number>
-  /** Made once the contender answers at `url`; walked round and round. With `each`: every round. */
-  asks(url: string): Promise<readonly Ask[]> | readonly Ask[]
-  /** Header with the credential: before the load, without it or with a wrong one, 401 or 403. */
+  /** Returns the requests, sent cyclically. Called once; with `each`, before each round. */
+  requests(url: string): Promise<readonly BenchRequest[]> | readonly BenchRequest[]
+  /** Header with the credential. A request without it or with a wrong one must get 401 or 403. */
   readonly credential?: string
-  /** The status every answer must have. Default 200. */
+  /** The expected status of every response. Default 200. */
   readonly status?: number
-  /** What is wrong with the content of a sampled answer; undefined when nothing is. */
-  check(ask: Ask, answer: Sample): string | undefined
-  /** What else the contender does while it is asked, until `signal`; its answers do not count. */
+  /** Returns the error in a sampled response; undefined if it is correct. */
+  check(request: BenchRequest, response: Sample): string | undefined
+  /** Sends further requests until `signal`; their responses do not count. */
   beside?(url: string, signal: AbortSignal): Promise<void>
-  /** After the rounds and a SIGKILL: whether the folder holds what was acknowledged. */
+  /** After the rounds and a SIGKILL: compares the data with the acknowledged requests. */
   audit?(folder: string, acknowledged: number): string | undefined
 }
 
 export interface Target {
-  /** Of the sides' rates, of one round each (or their p99); the median of ratios is judged. */
+  /** The figure of the ratio, per round. The target applies to the median over the rounds. */
   readonly figure?: 'rate' | 'p99'
   readonly of: string
   readonly to: string
-  /** `least`: of ÷ to must reach it. `most`: of ÷ to must not pass it. */
+  /** Minimum and maximum of `of` ÷ `to`. */
   readonly least?: number
   readonly most?: number
 }
 
-/** What stands over a row's table, so that a figure is never read without it. */
+/** The conditions of a row, printed above its table. */
 export interface Facts {
   readonly durability: string
   readonly connections: number
@@ -44,17 +44,17 @@ export interface Facts {
 
 export interface LoadRow {
   readonly kind: 'load'
-  /** As asked for on the command line: `1`, `1b`, `1@100k`. */
+  /** Its name on the command line: `1`, `1b`, `1@100k`. */
   readonly name: string
   readonly title: string
   readonly facts: Facts
-  /** Requests of a round that are good once: as many are made before it, however long it lasts. */
+  /** Number of requests per round that can be sent only once; generated before each round. */
   readonly each?: number
   readonly sides: readonly Side[]
   readonly targets: readonly Target[]
 }
 
-/** Process start, first answer, memory at rest. */
+/** A row about process start: first response, memory at rest. */
 export interface StartRow {
   readonly kind: 'start'
   readonly name: string
@@ -66,10 +66,10 @@ export interface StartRow {
 export interface StartSide {
   readonly name: string
   readonly contender: Contender
-  /** Whether every start finds an empty folder. */
+  /** Whether each start has an empty folder. */
   readonly fresh: boolean
   /** The first request. */
-  readonly ask: Ask
+  readonly request: BenchRequest
   readonly atMost?: { readonly seconds: number; readonly restMb: number }
 }
 

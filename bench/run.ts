@@ -1,14 +1,14 @@
 /**
- * Runs one row: prepares data, starts contenders, warms them, asks them in turn, judges answers and
- * ratios. Prints nothing; progress goes to the callback.
+ * Runs one row: prepares data, starts contenders, warms them up, sends requests to them in turn,
+ * checks responses and computes ratios. Reports progress to the callback only.
  */
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Contender } from './contenders.ts'
-import { assertAskedFor } from './credential.ts'
+import { assertCredentialRequired } from './credential.ts'
 import type { Outcome } from './drive.ts'
-import type { Ask, Generator } from './load.ts'
+import type { BenchRequest, Generator } from './load.ts'
 import type { LoadRow, Side, Target } from './row.ts'
 import { type Server, startServer } from './server.ts'
 import { median, type Spread, spread } from './statistics.ts'
@@ -17,35 +17,35 @@ export interface RunContext {
   readonly rounds: number
   readonly seconds: number
   readonly generator: Generator
-  /** Where contenders keep their data; removed by the caller. */
+  /** Folder for the data of contenders; the caller removes it. */
   readonly folder: string
-  /** Core for servers; undefined: wherever the system puts them. */
+  /** Core of the servers; undefined if not pinned. */
   readonly core: number | undefined
   progress(line: string): void
 }
 
 export interface SideResult {
   readonly name: string
-  /** Requests per second, one figure a round. */
+  /** Requests per second, one figure per round. */
   readonly rates: readonly number[]
   readonly rate: Spread
-  /** User and system time of the server per answer, microseconds. */
+  /** User and system time of the server per response, microseconds. */
   readonly cpuMicros: number | undefined
-  /** The same of `Side.sharedMicros`. */
+  /** `Side.sharedMicros` per response. */
   readonly sharedMicros: number | undefined
   /** Microseconds, medians over the rounds. */
   readonly p50: number
   readonly p99: number
-  /** One figure a round. */
+  /** One figure per round. */
   readonly p99s: readonly number[]
   readonly rssMb: number | undefined
-  /** How busy the load generator was, 0 to 1; the most of all rounds. */
+  /** CPU use of the load generator, 0 to 1; the maximum over the rounds. */
   readonly generatorBusy: number
 }
 
 export interface RatioResult extends Target {
   readonly ratio: Spread
-  /** The same ratio by CPU time per answer: steadier where others use the machine. Not judged. */
+  /** The ratio of CPU time per response: more stable on a shared machine. No target applies. */
   readonly byCpu: number | undefined
   readonly met: boolean
 }
@@ -55,7 +55,7 @@ export interface LoadResult {
   readonly row: Omit<LoadRow, 'sides' | 'targets'>
   readonly sides: readonly SideResult[]
   readonly ratios: readonly RatioResult[]
-  /** What broke or was wrong; nothing when empty. */
+  /** Failures and wrong responses. */
   readonly faults: readonly string[]
 }
 
@@ -66,7 +66,7 @@ interface Contestant {
   readonly side: Side
   readonly server: Server
   readonly others: readonly Server[]
-  asks: readonly Ask[]
+  requests: readonly BenchRequest[]
   readonly list: string
   readonly rounds: Round[]
   acknowledged: number
@@ -90,31 +90,31 @@ export async function runLoadRow(row: LoadRow, context: RunContext): Promise<Loa
         faults.push(`${side.name}: ${(error as Error).message}`)
       }
     }
-    for (const one of contestants) {
-      context.progress(`${one.side.name}: warming`)
-      const warm = Math.min(WARM_SECONDS, context.seconds * 2)
-      await ask(one, row, { ...context, seconds: warm }, faults)
-      one.rounds.length = 0
+    for (const contestant of contestants) {
+      context.progress(`${contestant.side.name}: warming up`)
+      const seconds = Math.min(WARM_SECONDS, context.seconds * 2)
+      await runRound(contestant, row, { ...context, seconds }, faults)
+      contestant.rounds.length = 0
     }
     for (let round = 1; round <= context.rounds; round++) {
-      for (const one of contestants) {
-        const rate = await ask(one, row, context, faults)
+      for (const contestant of contestants) {
+        const rate = await runRound(contestant, row, context, faults)
         const figure = Math.round(rate).toLocaleString('en')
-        context.progress(`round ${round}/${context.rounds}: ${one.side.name} ${figure}/s`)
+        context.progress(`round ${round}/${context.rounds}: ${contestant.side.name} ${figure}/s`)
       }
     }
     const sides = contestants.map(summary)
-    await audit(contestants, servers, context, faults)
+    await auditData(contestants, servers, context, faults)
     const { kind, name, title, facts } = row
-    const ratios = row.targets.flatMap((target) => judge(target, sides))
+    const ratios = row.targets.flatMap((target) => ratioOf(target, sides))
     return { kind, row: { kind, name, title, facts }, sides, ratios, faults: [...new Set(faults)] }
   } finally {
     for (const server of servers.values()) await server.end('SIGKILL')
   }
 }
 
-/** The folder is made beside and moved into place: one that is there is whole. */
-export async function prepared(
+/** Prepares the data of a contender. Renames the finished folder, so that it is never partial. */
+export async function prepareData(
   contender: Contender,
   context: Pick<RunContext, 'folder' | 'progress'>,
 ): Promise<string> {
@@ -136,9 +136,9 @@ async function enter(
   context: RunContext,
 ): Promise<Contestant> {
   const started = async (contender: Contender, core: number | undefined): Promise<Server> => {
-    const known = servers.get(contender.key)
-    if (known) return known
-    const folder = await prepared(contender, context)
+    const running = servers.get(contender.key)
+    if (running) return running
+    const folder = await prepareData(contender, context)
     context.progress(`${side.name}: starting`)
     const log = join(folder, `${contender.key}.log`)
     const server = await startServer(contender.command(folder), log, core)
@@ -154,47 +154,58 @@ async function enter(
   }
   context.progress(`${side.name}: gathering requests`)
   const list = `${row.name} ${side.name}`
-  const one: Contestant = { side, server, others, asks: [], list, rounds: [], acknowledged: 0 }
-  if (row.each === undefined) await gather(one, context)
-  if (side.credential) await assertAskedFor(side.credential, server.url, one.asks[0])
-  return one
+  const contestant: Contestant = {
+    side,
+    server,
+    others,
+    requests: [],
+    list,
+    rounds: [],
+    acknowledged: 0,
+  }
+  if (row.each === undefined) await gather(contestant, context)
+  if (side.credential) {
+    await assertCredentialRequired(side.credential, server.url, contestant.requests[0])
+  }
+  return contestant
 }
 
-async function gather(one: Contestant, { generator }: RunContext): Promise<void> {
-  one.asks = await one.side.asks(one.server.url)
-  await generator.list(one.list, one.asks)
+async function gather(contestant: Contestant, { generator }: RunContext): Promise<void> {
+  contestant.requests = await contestant.side.requests(contestant.server.url)
+  await generator.list(contestant.list, contestant.requests)
 }
 
-/** One round of one side; gives its rate. */
-async function ask(
-  one: Contestant,
+/** Runs one round of one side and returns its rate. */
+async function runRound(
+  contestant: Contestant,
   row: LoadRow,
   context: RunContext,
   faults: string[],
 ): Promise<number> {
-  const { side, server, others } = one
+  const { side, server, others } = contestant
   const { connections } = row.facts
-  if (row.each !== undefined) await gather(one, context)
+  if (row.each !== undefined) await gather(contestant, context)
   const length = row.each === undefined ? { seconds: context.seconds } : { count: row.each }
   const stop = new AbortController()
   const beside = side.beside?.(server.url, stop.signal)
   const before = [cpuOf([server, ...others]), await side.sharedMicros?.()]
   const also = others.map(({ port }) => port)
   const options = { connections, ...length, also, samples: SAMPLES }
-  const outcome = await context.generator.run(one.list, server.port, options)
+  const outcome = await context.generator.run(contestant.list, server.port, options)
   const after = [cpuOf([server, ...others]), await side.sharedMicros?.()]
   stop.abort()
   await beside
   for (const each of [server, ...others]) each.trimLog()
   const [cpuMicros, sharedMicros] = before.map((from, n) => {
     const to = after[n]
-    const known = from !== undefined && to !== undefined && outcome.answers > 0
-    return known ? (to - from) / outcome.answers : undefined
+    const isMeasured = from !== undefined && to !== undefined && outcome.answers > 0
+    return isMeasured ? (to - from) / outcome.answers : undefined
   })
-  one.rounds.push({ outcome, cpuMicros, sharedMicros })
-  const wanted = side.status ?? 200
-  one.acknowledged += outcome.statuses[wanted] ?? 0
-  for (const problem of problems(one, outcome, wanted)) faults.push(`${side.name}: ${problem}`)
+  contestant.rounds.push({ outcome, cpuMicros, sharedMicros })
+  const expectedStatus = side.status ?? 200
+  contestant.acknowledged += outcome.statuses[expectedStatus] ?? 0
+  for (const problem of problems(contestant, outcome, expectedStatus))
+    faults.push(`${side.name}: ${problem}`)
   return outcome.rate
 }
 
@@ -203,19 +214,24 @@ function cpuOf(servers: readonly Server[]): number | undefined {
   return times.every((time) => time !== undefined) ? times.reduce((a, b) => a + b, 0) : undefined
 }
 
-function* problems(one: Contestant, outcome: Outcome, wanted: number): Iterable<string> {
-  for (const [what, count] of Object.entries(outcome.errors)) yield `${what} (${count} ×)`
+function* problems(
+  contestant: Contestant,
+  outcome: Outcome,
+  expectedStatus: number,
+): Iterable<string> {
+  for (const [error, count] of Object.entries(outcome.errors)) yield `${error} (${count} ×)`
   for (const [status, count] of Object.entries(outcome.statuses)) {
-    if (Number(status) !== wanted) yield `status ${status} (${count} ×) instead of ${wanted}`
+    if (Number(status) !== expectedStatus)
+      yield `status ${status} (${count} ×) instead of ${expectedStatus}`
   }
-  if (outcome.answers === 0) yield 'no answers'
+  if (outcome.answers === 0) yield 'no responses'
   for (const sample of outcome.samples) {
-    if (sample.status !== wanted) continue
+    if (sample.status !== expectedStatus) continue
     let wrong: string | undefined
     try {
-      wrong = one.side.check(one.asks[sample.index]!, sample)
+      wrong = contestant.side.check(contestant.requests[sample.index]!, sample)
     } catch (error) {
-      wrong = `the answer cannot be read: ${(error as Error).message}`
+      wrong = `the response cannot be read: ${(error as Error).message}`
     }
     if (wrong) yield `content: ${wrong}`
   }
@@ -240,12 +256,12 @@ function summary({ side, server, rounds }: Contestant): SideResult {
 }
 
 function medianOf(figures: readonly (number | undefined)[]): number | undefined {
-  const known = figures.filter((figure) => figure !== undefined)
-  return known.length === 0 ? undefined : median(known)
+  const figuresOfRounds = figures.filter((figure) => figure !== undefined)
+  return figuresOfRounds.length === 0 ? undefined : median(figuresOfRounds)
 }
 
-/** Rounds are paired: what disturbs the machine for seconds disturbs both sides of a ratio. */
-function judge(target: Target, sides: readonly SideResult[]): RatioResult[] {
+/** Pairs rounds: a disturbance of some seconds affects both sides of a ratio. */
+function ratioOf(target: Target, sides: readonly SideResult[]): RatioResult[] {
   const of = sides.find(({ name }) => name === target.of)
   const to = sides.find(({ name }) => name === target.to)
   if (!of || !to) return []
@@ -258,7 +274,7 @@ function judge(target: Target, sides: readonly SideResult[]): RatioResult[] {
   return [{ ...target, ratio, byCpu: byCpu || undefined, met }]
 }
 
-async function audit(
+async function auditData(
   contestants: readonly Contestant[],
   servers: Map<string, Server>,
   context: RunContext,

@@ -1,6 +1,6 @@
 /**
- * A contender as a process of its own: started on its core, found by the URL it prints, its CPU
- * time and memory read from the kernel. Knows nothing of rows.
+ * A contender as a process: started on its core, reached at the URL that it prints. Reads its CPU
+ * time and memory from the kernel.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { closeSync, openSync, readFileSync, truncateSync } from 'node:fs'
@@ -17,24 +17,24 @@ export interface Server {
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** User and system time of all threads so far, microseconds; undefined where the OS hides it. */
+  /** User and system time of all threads, microseconds; undefined if the OS does not report it. */
   cpuMicros(): number | undefined
-  /** Resident memory; undefined where the OS hides it. */
+  /** Resident memory; undefined if the OS does not report it. */
   rssBytes(): number | undefined
-  /** Memory that the process has allocated, without pages of files; undefined where hidden. */
+  /** Allocated memory without pages of files; undefined if the OS does not report it. */
   allocatedBytes(): number | undefined
-  /** Log lines so far are thrown away, or a long run would fill the disk. */
+  /** Truncates the log, which would fill the disk in a long run. */
   trimLog(): void
-  /** Gives the exit code; null when the signal ended it. */
+  /** Resolves with the exit code; null if the signal ended the process. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
 }
 
 const START_LIMIT_MS = 120_000
 const END_LIMIT_MS = 20_000
-/** What `times(2)` counts in; 100 a second on every Linux Node runs on. */
+/** Unit of `times(2)`: 100 per second on Linux. */
 const TICK_MICROS = 10_000
 
-/** No contender outlives the bench, however that ends. */
+/** Contenders to kill when the bench exits. */
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
@@ -42,15 +42,18 @@ process.once('exit', () => {
 
 const canPin = availableParallelism() > 1 && spawnSync('taskset', ['-V']).status === 0
 
-/** `node` with `args`, bound to a core where the system can; the process id is node's own. */
-export function pinned(core: number | undefined, args: readonly string[]): [string, string[]] {
+/** Returns the command that runs `node` with `args`, pinned to a core if `taskset` exists. */
+export function pinnedCommand(
+  core: number | undefined,
+  args: readonly string[],
+): [string, string[]] {
   if (!canPin || core === undefined) return [process.execPath, [...args]]
   return ['taskset', ['-c', String(core), process.execPath, ...args]]
 }
 
 /**
- * Resolves once the process has printed a JSON line with `url`. Its output goes to `logFile`, not a
- * pipe: a reader would share the cores. Throws with the log's end when it exits before.
+ * Starts a process and waits for its JSON line with `url`. Its output goes to `logFile`: the reader
+ * of a pipe would share the cores. Throws with the end of the log if the process exits first.
  */
 export async function startServer(
   { args, env }: Command,
@@ -59,7 +62,7 @@ export async function startServer(
 ): Promise<Server> {
   const log = openSync(logFile, 'a')
   truncateSync(logFile)
-  const [file, argv] = pinned(core, args)
+  const [file, argv] = pinnedCommand(core, args)
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(file, argv, { stdio: ['ignore', log, log], env: { PATH, HOME, ...env } })
   closeSync(log)
@@ -67,7 +70,7 @@ export async function startServer(
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   child.once('exit', () => running.delete(child))
   try {
-    const url = await announced(child, logFile)
+    const url = await waitForUrl(child, logFile)
     return serverOf(child, ended, url, logFile)
   } catch (error) {
     child.kill('SIGKILL')
@@ -87,7 +90,7 @@ function serverOf(
     port: Number(new URL(url).port),
     pid,
     cpuMicros() {
-      // The name in parentheses may hold spaces; the numbers start behind it.
+      // The name in parentheses may contain spaces; the numbers follow it.
       const stat = procFile(pid, 'stat')?.split(') ')[1]?.split(' ')
       return stat && (Number(stat[11]) + Number(stat[12])) * TICK_MICROS
     },
@@ -117,7 +120,7 @@ function procFile(pid: number, name: string): string | undefined {
   }
 }
 
-async function announced(child: ChildProcess, logFile: string): Promise<string> {
+async function waitForUrl(child: ChildProcess, logFile: string): Promise<string> {
   let failed: Error | undefined
   child.once('error', (error) => {
     failed = error

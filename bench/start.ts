@@ -1,15 +1,15 @@
-/** Runs a row about starting: seconds from spawn to the first answer read, memory at rest. */
+/** Runs a row about process start: seconds from spawn to the first response, memory at rest. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StartRow, StartSide } from './row.ts'
-import { prepared, type RunContext } from './run.ts'
+import { prepareData, type RunContext } from './run.ts'
 import { startServer } from './server.ts'
 import { type Spread, spread } from './statistics.ts'
 
 export interface StartSideResult {
   readonly name: string
-  /** From spawn to the end of the first answer. */
+  /** From spawn to the end of the first response. */
   readonly seconds: Spread
   readonly restMb: Spread | undefined
   readonly atMost: StartSide['atMost']
@@ -24,21 +24,21 @@ export interface StartResult {
   readonly faults: readonly string[]
 }
 
-/** Long enough for what a start leaves behind to be collected. */
+/** Long enough to collect the garbage of a start. */
 const REST_MS = 2000
 
 export async function runStartRow(row: StartRow, context: RunContext): Promise<StartResult> {
   const faults: string[] = []
   const figures = row.sides.map((side) => ({ side, seconds: [] as number[], mb: [] as number[] }))
   for (let round = 1; round <= context.rounds; round++) {
-    for (const one of figures) {
-      context.progress(`round ${round}/${context.rounds}: ${one.side.name}`)
+    for (const figure of figures) {
+      context.progress(`round ${round}/${context.rounds}: ${figure.side.name}`)
       try {
-        const { seconds, restMb } = await startOnce(one.side, context)
-        one.seconds.push(seconds)
-        if (restMb !== undefined) one.mb.push(restMb)
+        const { seconds, restMb } = await startOnce(figure.side, context)
+        figure.seconds.push(seconds)
+        if (restMb !== undefined) figure.mb.push(restMb)
       } catch (error) {
-        faults.push(`${one.side.name}: ${(error as Error).message}`)
+        faults.push(`${figure.side.name}: ${(error as Error).message}`)
       }
     }
   }
@@ -56,21 +56,21 @@ function result(side: StartSide, seconds: Spread, mb: readonly number[]): StartS
   return { name, seconds, restMb, atMost, met }
 }
 
-/** Not bound to a core: a start is what a person waits for on the machine as it is. */
+/** Starts a contender once, on any core. */
 async function startOnce(side: StartSide, context: RunContext) {
-  const { contender, ask } = side
+  const { contender, request } = side
   if (side.fresh) rmSync(join(context.folder, contender.folder), { recursive: true, force: true })
-  const folder = await prepared(contender, context)
+  const folder = await prepareData(contender, context)
   const command = contender.command(folder)
   const began = performance.now()
   const server = await startServer(command, join(folder, 'start.log'), undefined)
   try {
-    const response = await fetch(server.url + ask.target, {
-      headers: { ...ask.headers, connection: 'close' },
+    const response = await fetch(server.url + request.target, {
+      headers: { ...request.headers, connection: 'close' },
     })
     await response.text()
     const seconds = (performance.now() - began) / 1000
-    if (response.status !== 200) throw new Error(`the first answer was ${response.status}`)
+    if (response.status !== 200) throw new Error(`the first response was ${response.status}`)
     await sleep(REST_MS)
     const rss = server.rssBytes()
     return { seconds, restMb: rss === undefined ? undefined : rss / 2 ** 20 }

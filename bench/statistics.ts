@@ -1,4 +1,4 @@
-/** Medians and ranges. Pure. */
+/** Medians and ranges of figures. Pure. */
 export interface Spread {
   readonly median: number
   readonly min: number

@@ -17,7 +17,6 @@ export const NOT_BUILT: readonly string[] = [
 export const NOT_PLAIN: readonly string[] = [
   'packages/gatehook/src/webhooks/registration.ts',
   'packages/gatehook/src/webhooks/delivery-log.ts',
-  'bench/',
   'docs/reference/configuration.md',
   'docs/reference/declaration.md',
   'packages/gatehook/service/',

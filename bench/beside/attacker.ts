@@ -1,10 +1,10 @@
-/** The process that attacks: starts an attack when it receives its name, and ends it on `stop`. */
+/** The attacking process: starts an attack by its name and ends it on `stop`. */
 import { setPriority } from 'node:os'
 import { attacks, type Target } from './attacks.ts'
 
 export type Order = { readonly attack: string; readonly target: Target } | 'stop'
 
-/** The generator shares the cores with the service: an attacker brings a machine of its own. */
+/** Lowest priority: a real attacker would not share the cores of the service. */
 setPriority(10)
 
 let stop = () => {}

@@ -1,6 +1,6 @@
 /**
- * The attacks of row 21, each a function that goes on until its signal is aborted: what one
- * customer, or a stranger, can do to a process that serves others. Runs in a process of its own.
+ * The attacks of row 21 by a customer or an unauthenticated client. Each is a function that runs
+ * until its signal is aborted, in a separate process.
  */
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -15,7 +15,7 @@ export interface Target {
 
 export type Attack = (target: Target, signal: AbortSignal) => Promise<void>
 
-/** Runs `count` loops until the signal; an answer that refuses the attack is what is hoped for. */
+/** Runs `count` loops until the signal. A rejected request is a success of the service. */
 async function loops(count: number, signal: AbortSignal, once: (n: number) => Promise<unknown>) {
   let n = 0
   const loop = async () => {
@@ -24,14 +24,14 @@ async function loops(count: number, signal: AbortSignal, once: (n: number) => Pr
         () => false,
         () => true,
       )
-      // A refusal is cheap to ask for again: a hundred a second from each loop.
+      // At most a hundred rejected requests per second from each loop.
       if (failed) await pause(10)
     }
   }
   await Promise.all(Array.from({ length: count }, loop))
 }
 
-/** Sends a request on a socket of its own and reads only what `reads` says. */
+/** Sends a request on a new socket, and reads the response only if `reads`. */
 function raw(port: number, head: readonly string[], signal: AbortSignal, reads: boolean) {
   return new Promise<void>((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
@@ -90,7 +90,7 @@ const eventStreams: Attack = ({ port, noisyKeys }, signal) =>
     throw new Error('ended')
   })
 
-/** A receiver on this machine: answers with a status, or never. */
+/** Starts a local receiver that responds with a status, or never. */
 export async function receiver(signal: AbortSignal, status: number | undefined): Promise<string> {
   const server = createServer((request, response) => {
     request.resume()
@@ -109,8 +109,8 @@ async function registered(target: Target, count: number, url: string): Promise<s
   const body = { url, events: ['payment.succeeded'] }
   const ids: string[] = []
   for (let n = 0; n < count; n++) {
-    const made = await send(target, target.noisyKeys[0]!, 'POST', '/webhooks', body)
-    ids.push(made.id)
+    const { id } = await send(target, target.noisyKeys[0]!, 'POST', '/webhooks', body)
+    ids.push(id)
   }
   return ids
 }
@@ -162,7 +162,7 @@ const costlyHeaders: Attack = ({ port }, signal) =>
     return raw(port, head, signal, true)
   })
 
-/** By the name that the table of the README shows. */
+/** The attacks by their names in the README. */
 export const attacks: Readonly<Record<string, Attack>> = {
   'unread answers': unreadAnswers,
   'expensive lists': expensiveLists,

@@ -1,6 +1,7 @@
 /**
- * Row 21: a neighbour's p95 and the service's memory beside each attack, against quiet. Run by
- * `npm run bench:beside`; `--attack NAME`, `--database sqlite|postgres`, `--seconds N`, `--json`.
+ * Row 21: the p95 of a neighbour and the memory of the service during each attack, against quiet.
+ * `npm run bench:beside` runs it; `--attack NAME`, `--database sqlite|postgres`, `--seconds N`,
+ * `--json`.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +16,7 @@ import { type DatabaseName, HTTPS, openWorld, type World } from './world.ts'
 const REQUESTS_PER_SECOND = 60
 const LOGIN_EVERY_MS = 500
 const SETTLE_MS = 2_000
-/** A request without an answer by then counts as refused, so that a run ends. */
+/** A request without a response after this time counts as refused. */
 const ANSWER_LIMIT_MS = 15_000
 const MIB = 2 ** 20
 
@@ -25,9 +26,9 @@ interface Quality {
   readonly requests: number
   readonly slowestLoginMs: number
   readonly refusedLogins: number
-  /** At most; pages of files are the system's cache and not counted. */
+  /** The maximum, without pages of files, which are the system's cache. */
   readonly allocatedMb: number
-  /** Of all threads of the service, in per cent of one core. */
+  /** CPU of all threads of the service, in per cent of one core. */
   readonly cpuPercent: number
 }
 
@@ -47,7 +48,7 @@ const KNOWN_ADDRESS = '198.51.100.7'
 let newAddresses = 0
 const newAddress = () => `2001:db8:${(++newAddresses).toString(16)}::7`
 
-/** Sends the quiet customer's requests at a steady rate, whatever the answers take. */
+/** Sends the requests of the quiet customer at a constant rate, for any response time. */
 async function measure(world: World, server: Server, seconds: number): Promise<Quality> {
   const { quietKeys, quietUserId, person } = world
   const [times, logins]: [number[], number[]] = [[], []]
@@ -70,7 +71,7 @@ async function measure(world: World, server: Server, seconds: number): Promise<Q
     if (!(await timed(times, path as string, init as RequestInit))) refused++
   }
   let addresses = 0
-  // By turns from an address that has signed in before and from a new one.
+  // Alternates between a recognized address and a new one.
   const login = async () => {
     const headers = { 'content-type': 'application/json', ...HTTPS }
     const last = addresses++ % 2 === 0 ? KNOWN_ADDRESS : newAddress()
@@ -137,7 +138,7 @@ export async function attackRows(
     const world = await openWorld(database, progress)
     try {
       for (const [at, attack] of names.entries()) {
-        // A process of its own for each attack, so that one's memory is not the next one's quiet.
+        // A new process for each attack, so that the memory of one does not count for the next.
         const server = await world.start()
         try {
           const of = `${at + 1}/${names.length}`
@@ -147,7 +148,7 @@ export async function attackRows(
           const beside = await besideAttack(world, server, attack, seconds)
           const result = { database, attack, quiet, beside }
           results.push(result)
-          progress(`${database} ${of}: ${attack}: ${JSON.stringify(shown(result))}`)
+          progress(`${database} ${of}: ${attack}: ${JSON.stringify(rowOf(result))}`)
         } finally {
           await server.end('SIGTERM')
         }
@@ -160,7 +161,7 @@ export async function attackRows(
   return results
 }
 
-const shown = ({ database, attack, quiet, beside }: AttackResult) => ({
+const rowOf = ({ database, attack, quiet, beside }: AttackResult) => ({
   database,
   attack,
   'quiet p95 ms': quiet.p95Ms.toFixed(1),
@@ -176,7 +177,7 @@ const shown = ({ database, attack, quiet, beside }: AttackResult) => ({
 
 export function printAttacks(results: readonly AttackResult[]): void {
   console.log('row 21, a neighbour beside each attack; targets: p95 ratio 2, memory +64 MB')
-  console.table(results.map(shown))
+  console.table(results.map(rowOf))
 }
 
 export const attackNames = Object.keys(attacks)

@@ -1,6 +1,6 @@
 /**
- * Ordinary load before the quiet measurement: the memory that any load takes (V8's heap, SQLite's
- * page cache, connections) is part of quiet, and the difference is the attack's.
+ * Ordinary load before the quiet measurement. The memory that any load takes (V8's heap, SQLite's
+ * page cache, connections) thus counts for quiet, and the difference for the attack.
  */
 import { request } from 'node:http'
 import type { Server } from '../server.ts'
@@ -8,15 +8,15 @@ import { receiver } from './attacks.ts'
 import { HTTPS, send, type World } from './world.ts'
 
 const CLIENTS = 8
-/** By count, so that a machine with other work warms up as well. */
+/** A count instead of a duration, so that a busy machine warms up too. */
 const REQUESTS = 4_000
-/** One request of so many is an event of this size, and one lists events. */
+/** Of this many requests, one is an event of `LARGE_BYTES`, and one lists events. */
 const LARGE_EVERY = 16
 const LARGE_BYTES = 100_000
 
 /**
- * The measured customer's clients send what they can, each request on a connection of its own. A
- * receiver of the customer gets the events meanwhile.
+ * Clients of the measured customer send requests as fast as possible, each on a new connection. A
+ * receiver of the customer gets the events.
  */
 export async function warmUp(world: World, server: Server): Promise<void> {
   const { quietKeys, quietUserId } = world

@@ -1,7 +1,6 @@
 /**
- * Two customers of one installation for row 21: `noisy`, who attacks, with 300,000 orders and
- * events of 250 kB, and `quiet`, whose requests are measured. Everything a front door gives is
- * created through it; only the orders are inserted by SQL.
+ * Two customers of one installation for row 21: `noisy` attacks, with 300,000 orders and events of
+ * 250 kB; `quiet` is measured. The API creates all data except the orders, which SQL inserts.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,12 +15,12 @@ import { type Server, startServer } from '../server.ts'
 export type DatabaseName = 'sqlite' | 'postgres'
 
 export interface World {
-  /** Starts the service on the prepared database, as a process of its own. */
+  /** Starts the service on the prepared database. */
   start(): Promise<Server>
-  /** Keys of the attacker, and of the customer that is measured. */
+  /** Keys of the attacker and of the measured customer. */
   readonly noisyKeys: readonly string[]
   readonly quietKeys: readonly string[]
-  /** A user of the measured customer, for orders, and the sign-in of a person of it. */
+  /** A user of the measured customer, for orders, and the sign-in of a person. */
   readonly quietUserId: number
   readonly person: { readonly username: string; readonly password: string }
   end(): void
@@ -32,7 +31,7 @@ const KEYS = 40
 const LARGE_EVENTS = 100
 const LARGE_BYTES = 250_000
 const SMALL_EVENTS = 20_000
-/** The attacker's own limits are as high as an operator would set them. */
+/** High request limits, as an operator may set them. */
 const GENEROUS = { limit: 1_000_000, window_s: 60 }
 const PASSWORD = 'a rather long pass phrase'
 
@@ -55,7 +54,7 @@ export async function send(
   return text === '' ? undefined : JSON.parse(text)
 }
 
-/** The bench stands where a trusted proxy would, so that it can name addresses. */
+/** Headers of a trusted proxy, so that the bench can name client addresses. */
 export const HTTPS = { 'x-forwarded-proto': 'https' } as const
 
 export async function openWorld(name: DatabaseName, progress: (line: string) => void) {
@@ -106,8 +105,8 @@ async function createCustomers(server: Server) {
     await admin('PATCH', `/admin/customers/${id}`, { limits })
     const keys: string[] = []
     for (let n = 0; n < KEYS; n++) {
-      const made = await admin('POST', '/admin/keys', { name: `${n}`, scopes, customer: id })
-      keys.push(made.key)
+      const { key } = await admin('POST', '/admin/keys', { name: `${n}`, scopes, customer: id })
+      keys.push(key)
     }
     const user = { name: 'Ada', email: `${name}@example.com` }
     const { id: userId } = await send(server, keys[0]!, 'POST', '/api/v2/users', user)
@@ -129,19 +128,19 @@ async function createCustomers(server: Server) {
 }
 
 const COLUMNS = 'scope, user_id, status, amount, currency, note, created_at, updated_at'
-/** `n` is the number of the row; every sort key of the attack is unindexed together. */
+/** `n` is the number of the row. No index covers the sort keys of the attack. */
 const VALUES = `2 * c.no + 1, $user, 'pending', 1 + (n * 7919) % 100000, 'EUR',
   'note ' || (n * 104729) % 1000, 1700000000000 + n, 1700000000000 + n`
 const COUNTER = `INSERT INTO gh_counters (scope, collection, slot, total)
   SELECT 2 * no + 1, 'orders', 0, ${ORDERS} FROM gh_customers WHERE id = $customer`
 
-const filled = (text: string, customer: string, user: number) =>
+const substitute = (text: string, customer: string, user: number) =>
   text.replaceAll('$customer', `'${customer}'`).replaceAll('$user', String(user))
 
 function fillSqlite(file: string, customer: string, user: number): void {
   const db = new DatabaseSync(file)
   db.exec(
-    filled(
+    substitute(
       `WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted
          WHERE n < ${ORDERS})
        INSERT INTO orders (${COLUMNS}) SELECT ${VALUES} FROM counted, gh_customers c
@@ -158,7 +157,7 @@ async function fillPostgres(url: string, customer: string, user: number): Promis
   await client.connect()
   const rows = `generate_series(1, ${ORDERS}::bigint) AS n`
   await client.query(
-    filled(
+    substitute(
       `INSERT INTO orders (${COLUMNS}) SELECT ${VALUES} FROM ${rows}, gh_customers c
          WHERE c.id = $customer; ${COUNTER}`,
       customer,
@@ -174,10 +173,10 @@ async function recordEvents(server: Server, key: string): Promise<void> {
     send(server, key, 'POST', '/events', { type: 'payment.succeeded', object })
   const many = async (count: number, object: (n: number) => unknown) => {
     let next = 0
-    const one = async () => {
+    const worker = async () => {
       while (next < count) await record(object(next++))
     }
-    await Promise.all(Array.from({ length: 16 }, one))
+    await Promise.all(Array.from({ length: 16 }, worker))
   }
   await many(SMALL_EVENTS, (id) => ({ id }))
   const text = 'x'.repeat(LARGE_BYTES)

@@ -1,7 +1,7 @@
-/** Start and end of each contender of ours: any free port, its URL as a JSON line, SIGTERM ends. */
+/** Start and stop of a contender: any free port, its URL as a JSON line, SIGTERM. */
 import type { FastifyInstance } from 'fastify'
 
-/** Listens on loopback, prints `{"url":…}`; `close` runs once requests in flight are answered. */
+/** Listens on loopback and prints `{"url":…}`. After SIGTERM and draining, calls `close`. */
 export async function announce(app: FastifyInstance, close = () => {}): Promise<string> {
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   process.once('SIGTERM', async () => {

@@ -1,4 +1,4 @@
-/** A socket that answers the same bytes to whatever arrives: it shows what the generator can do. */
+/** Responds with the same bytes to any data: shows the limit of the load generator. */
 import { type AddressInfo, createServer } from 'node:net'
 
 const body = '{"hello":"world"}'

@@ -1,7 +1,7 @@
-/** Cursors of the hand-made list: the anchor row's keys, plain or signed. */
+/** Cursors of the handwritten list: the keys of the anchor row, plain or signed. */
 import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** The row a page starts after; `back`: the page ends before it. */
+/** The row before the page; with `back`, the row after it. */
 export interface Anchor {
   readonly back: boolean
   readonly id: number
@@ -9,39 +9,39 @@ export interface Anchor {
 }
 
 export interface Cursors {
-  seal(sort: string, anchor: Anchor): string
-  /** Null: not a cursor of this list and sort. */
-  open(cursor: string, sort: string): Anchor | null
+  encode(sort: string, anchor: Anchor): string
+  /** Returns null for an invalid cursor or one of another sort. */
+  decode(cursor: string, sort: string): Anchor | null
 }
 
-const FORM = /^([np])\.(\d{1,15})\.(\d{1,15})\.([a-z_-]{2,11})$/
+const FORMAT = /^([np])\.(\d{1,15})\.(\d{1,15})\.([a-z_-]{2,11})$/
 
-/** Needs no encoding in a URL. */
+/** Returns text that needs no encoding in a URL. */
 const write = (sort: string, { back, id, createdAt }: Anchor) =>
   `${back ? 'p' : 'n'}.${id}.${createdAt}.${sort}`
 
 function read(text: string, sort: string): Anchor | null {
-  const match = FORM.exec(text)
+  const match = FORMAT.exec(text)
   if (!match || match[4] !== sort) return null
   return { back: match[1] === 'p', id: Number(match[2]), createdAt: Number(match[3]) }
 }
 
-export const plainCursors = (): Cursors => ({ seal: write, open: read })
+export const plainCursors = (): Cursors => ({ encode: write, decode: read })
 
-/** 132 of the 256 bits. */
+/** 132 of 256 bits. */
 const TAG_CHARACTERS = 22
 
-/** HMAC-SHA-256 before the text. */
+/** Prefixes the text with an HMAC-SHA-256. */
 export function signedCursors(): Cursors {
   const key = createSecretKey(randomBytes(32))
   const tagOf = (text: string) =>
     createHmac('sha256', key).update(text, 'latin1').digest('base64url').slice(0, TAG_CHARACTERS)
   return {
-    seal(sort, anchor) {
+    encode(sort, anchor) {
       const text = write(sort, anchor)
       return `${tagOf(text)}.${text}`
     },
-    open(cursor, sort) {
+    decode(cursor, sort) {
       if (cursor[TAG_CHARACTERS] !== '.') return null
       const text = cursor.slice(TAG_CHARACTERS + 1)
       const tag = Buffer.from(cursor.slice(0, TAG_CHARACTERS), 'latin1')

@@ -1,4 +1,4 @@
-/** The hand-made list and the hand-made single row. SQL that seeks on (created_at, id). */
+/** The list and the single row, handwritten. SQL that seeks on (created_at, id). */
 import { hash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { FastifyInstance, FastifyReply } from 'fastify'
@@ -7,7 +7,7 @@ import { type Anchor, type Cursors, plainCursors, signedCursors } from './handma
 
 export interface ListOptions {
   readonly full: boolean
-  /** Known once the port is. */
+  /** Set after the server listens. */
   readonly origin: { url: string }
 }
 
@@ -60,7 +60,7 @@ export function listRoutes(app: FastifyInstance, db: DatabaseSync, options: List
   const total = db.prepare("SELECT total FROM counters WHERE name = 'users'")
   total.setReturnArrays(true)
   const deep = prepare(db, `${COLUMNS} ORDER BY id LIMIT ? OFFSET ?`)
-  const one = prepare(db, `${COLUMNS} WHERE id = ?`)
+  const byKey = prepare(db, `${COLUMNS} WHERE id = ?`)
 
   app.get<{ Querystring: Query; Params: { version: string } }>(
     '/api/:version/users',
@@ -80,7 +80,7 @@ export function listRoutes(app: FastifyInstance, db: DatabaseSync, options: List
       }
       const size = query.limit === undefined ? 20 : Number(query.limit)
       const sort = query.sort ?? 'id'
-      const anchor = query.cursor === undefined ? undefined : cursors.open(query.cursor, sort)
+      const anchor = query.cursor === undefined ? undefined : cursors.decode(query.cursor, sort)
       if (anchor === null) {
         reply.code(400).send({ error: 'invalid_cursor' })
         return
@@ -96,7 +96,7 @@ export function listRoutes(app: FastifyInstance, db: DatabaseSync, options: List
     '/api/:version/users/:id',
     { schema: rowSchema },
     (request, reply) => {
-      const row = one.get(Number(request.params.id)) as unknown as UserRow | undefined
+      const row = byKey.get(Number(request.params.id)) as unknown as UserRow | undefined
       if (row === undefined) reply.code(404).send({ error: 'not_found' })
       else send(JSON.stringify(objectOf(row)), request.params, reply)
     },
@@ -149,8 +149,8 @@ interface Form {
 }
 
 /**
- * One row more than asked tells whether there is more; backward pages are read in reverse. A
- * statement for each size: a constant LIMIT takes 10 µs a page where a bound one takes 14.
+ * Reads one row more than the page to detect a further page; reads backward pages in reverse. One
+ * statement per size: a constant LIMIT takes 10 µs per page, a bound one 14 µs.
  */
 function pages(db: DatabaseSync): ReadPage {
   const forms = new Map<string, Form>()
@@ -173,7 +173,7 @@ function pages(db: DatabaseSync): ReadPage {
   }
 }
 
-/** `rows` may hold one more than `size`, which tells that there are more. */
+/** `rows` may contain one more than `size`, which means a further page. */
 export function pageOf(rows: UserRow[], anchor: Anchor | undefined, size: number): Page {
   const more = rows.length > size
   if (more) rows.pop()
@@ -197,7 +197,7 @@ function byId(direction: string, limit: number): string {
   return `${COLUMNS} WHERE id ${past} ?1 ORDER BY id ${direction} LIMIT ${limit}`
 }
 
-/** Two ranges, each a seek of its own: a row-value comparison would seek on the time only. */
+/** Two ranges with a seek each: a row-value comparison would seek on the time only. */
 function byTime(direction: string, limit: number): string {
   const past = direction === 'ASC' ? '>' : '<'
   const order = `ORDER BY created_at ${direction}, id ${direction} LIMIT ${limit}`
@@ -209,9 +209,11 @@ export function ends(cursors: Cursors, sort: string, page: Page, withPrev: boole
   const first = page.rows[0]
   const last = page.rows.at(-1)
   return {
-    next: page.after && last ? cursors.seal(sort, { back: false, ...keyOf(last) }) : null,
+    next: page.after && last ? cursors.encode(sort, { back: false, ...keyOf(last) }) : null,
     prev:
-      withPrev && page.before && first ? cursors.seal(sort, { back: true, ...keyOf(first) }) : null,
+      withPrev && page.before && first
+        ? cursors.encode(sort, { back: true, ...keyOf(first) })
+        : null,
   }
 }
 

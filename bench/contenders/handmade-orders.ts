@@ -1,4 +1,4 @@
-/** The hand-made POST /orders: no store, a commit for each, or one commit for all that wait. */
+/** POST /orders, handwritten: no store, one commit each, or one commit for all waiting orders. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyInstance } from 'fastify'
 import { isoTime } from '../../packages/gatehook/src/kernel/time.ts'
@@ -25,7 +25,7 @@ const schema = {
   },
 }
 
-/** Gives the id of the stored order, or undefined when its user is not there. */
+/** Returns the id of the stored order; undefined if its user does not exist. */
 type Store = (order: NewOrder, nowMs: number) => Promise<number | undefined> | number | undefined
 
 export function orderRoutes(app: FastifyInstance, db: DatabaseSync | undefined, kind: string) {
@@ -71,7 +71,7 @@ function inserting(db: DatabaseSync): (order: NewOrder, nowMs: number) => number
   }
 }
 
-/** A statement outside a transaction is one: committed, and synced, before `run` returns. */
+/** Outside a transaction, `run` commits and syncs before it returns. */
 const each = (db: DatabaseSync): Store => inserting(db)
 
 interface Waiting {
@@ -81,7 +81,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-/** All orders of one turn of the event loop share a commit; answered once it is durable. */
+/** Orders of one turn of the event loop share a commit; they resolve when it is durable. */
 function grouped(db: DatabaseSync): Store {
   const insert = inserting(db)
   const begin = db.prepare('BEGIN IMMEDIATE')
@@ -97,7 +97,7 @@ function grouped(db: DatabaseSync): Store {
       for (let n = 0; n < batch.length; n++) batch[n]!.resolve(ids[n])
     } catch (error) {
       if (db.isTransaction) db.exec('ROLLBACK')
-      for (const one of batch) one.reject(error)
+      for (const order of batch) order.reject(error)
     }
   }
   return (order, nowMs) =>

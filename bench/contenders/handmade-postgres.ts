@@ -1,4 +1,4 @@
-/** The hand-made list from PostgreSQL: named statements, rows as arrays, the same cursors. */
+/** The handwritten list on PostgreSQL: named statements, rows as arrays, the same cursors. */
 import type { FastifyInstance } from 'fastify'
 import pg from 'pg'
 import { type Anchor, plainCursors, signedCursors } from './handmade-cursors.ts'
@@ -27,12 +27,12 @@ export interface Source {
   rows(sort: string, anchor: Anchor | undefined, limit: number): Promise<UserRow[]>
 }
 
-/** As many as answer quickest; more cost the server more than they bring. */
+/** The fastest number of connections: more cost the server more time. */
 const POOL_SIZE = 10
 const PIPELINES = 4
 const INT8 = 20
 
-/** `pipeline`: statements wait in connections, several in each, and not for a connection. */
+/** Opens a pool; with `pipeline`, four connections that queue several statements each. */
 export function openPostgres(url: string, pipeline: boolean): Source {
   const types = {
     getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -64,7 +64,7 @@ function pooled(config: pg.PoolConfig): Run {
   return async (query) => (await pool.query(query)).rows
 }
 
-/** A statement goes where the fewest wait. */
+/** Sends each statement on the connection with the fewest pending ones. */
 function pipelined(config: pg.ClientConfig): Run {
   const lanes = Array.from({ length: PIPELINES }, () => {
     const client = new pg.Client({ ...config, pipeline: true } as pg.ClientConfig)
@@ -83,7 +83,7 @@ function pipelined(config: pg.ClientConfig): Run {
   }
 }
 
-/** Statements of one turn go out together, as the engine's do. */
+/** Writes statements of one turn of the event loop together, as the engine does. */
 function gather({ connection: { stream } }: pg.Client): void {
   if (stream.writableCorked > 0) return
   stream.cork()
@@ -92,7 +92,7 @@ function gather({ connection: { stream } }: pg.Client): void {
 
 const texts = new Map<string, string>()
 
-/** With a constant LIMIT PostgreSQL plans the statement once, with a bound one in each run. */
+/** PostgreSQL plans a statement with a constant LIMIT once, with a bound one in each run. */
 function textOf(sort: string, anchor: Anchor | undefined, limit: number): string {
   const up = sort.startsWith('-') === (anchor?.back ?? false)
   const [direction, past] = up ? ['ASC', '>'] : ['DESC', '<']
@@ -114,7 +114,7 @@ export function listRoute(app: FastifyInstance, source: Source, options: ListOpt
       const { query } = request
       const size = query.limit === undefined ? 20 : Number(query.limit)
       const sort = query.sort ?? 'id'
-      const anchor = query.cursor === undefined ? undefined : cursors.open(query.cursor, sort)
+      const anchor = query.cursor === undefined ? undefined : cursors.decode(query.cursor, sort)
       if (anchor === null) {
         reply.code(400).send({ error: 'invalid_cursor' })
         return

@@ -1,6 +1,6 @@
 /**
- * What a good engineer writes by hand for one list, one row and one POST: Fastify 5, `node:sqlite`,
- * prepared statements, rows as arrays. The yardstick, so it uses the best technique we know.
+ * A handwritten service with one list, one row and one POST, by the best techniques: Fastify 5,
+ * `node:sqlite`, prepared statements, rows as arrays.
  *
  *   --db FILE
  *   --postgres URL [--pipeline]   the list only, from `pg.Pool`, or by pipelined connections
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 })
 const { full } = values
 const CURSOR = /(cursor=)[^&]*/
-// Not Fastify's logger: it would make a child logger for every request, for one line of it.
+// Not Fastify's logger, which creates a child logger for each request.
 const app = Fastify({
   ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   logger: false,
@@ -37,7 +37,7 @@ const db = values.db === undefined ? undefined : new DatabaseSync(values.db)
 db?.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
 db?.exec('PRAGMA mmap_size = 1073741824')
 
-// Answers of one turn go out together, as the engine's do (`http/departure.ts`).
+// Writes responses of one turn of the event loop together, as the engine does.
 app.addHook('onSend', (_request, _reply, payload, done) => {
   setImmediate(() => done(null, payload))
 })
@@ -54,11 +54,11 @@ if (values.postgres === undefined) {
 if (full) logRequests()
 origin.url = await announce(app, () => db?.close())
 
-/** One line a request, written in chunks off its path; of a cursor only the name. */
+/** Logs one line per request, in chunks, without the values of cursors. */
 function logRequests(): void {
   const chunks = { sync: false, minLength: 65_536, maxWrite: 131_072 }
   const output = pino.destination({ dest: 1, ...chunks })
-  // Lines of one turn are given away as one text, as the engine's are (`kernel/log.ts`).
+  // Lines of one turn of the event loop are one text, as the engine has it (`kernel/log.ts`).
   let lines = ''
   const pass = () => {
     output.write(lines)
@@ -85,8 +85,8 @@ function keysIn(db: DatabaseSync): FindKey {
 
 /** A key once found is remembered by its text: the hash and the look-up are paid once. */
 function requireKey(find: FindKey): void {
-  const known = new Map<string, Key>()
-  const judge = (principal: Key | undefined, reply: FastifyReply): boolean => {
+  const cachedKeys = new Map<string, Key>()
+  const allow = (principal: Key | undefined, reply: FastifyReply): boolean => {
     if (principal?.scopes.includes('users:read')) return true
     reply.code(403).send({ error: principal ? 'insufficient_scope' : 'invalid_api_key' })
     return false
@@ -97,14 +97,14 @@ function requireKey(find: FindKey): void {
       reply.code(401).send({ error: 'unauthorized' })
       return
     }
-    const principal = known.get(key)
+    const principal = cachedKeys.get(key)
     if (principal !== undefined) {
-      if (judge(principal, reply)) done()
+      if (allow(principal, reply)) done()
       return
     }
     Promise.resolve(find(createHash('sha256').update(key).digest())).then((row) => {
-      if (row) known.set(key, row)
-      if (judge(row, reply)) done()
+      if (row) cachedKeys.set(key, row)
+      if (allow(row, reply)) done()
     }, done)
   })
 }

@@ -1,4 +1,4 @@
-/** Fastify with one route that answers a constant: what the framework alone can do. */
+/** Fastify with one route that returns a constant: the limit of the framework. */
 import Fastify from 'fastify'
 import { announce } from './announce.ts'
 

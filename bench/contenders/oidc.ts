@@ -1,7 +1,7 @@
 /**
- * `oidc-provider` as an OAuth server that keeps everything in memory: JWT access tokens (ES256),
- * PKCE, rotated refresh tokens, no ID token, no pages. `POST /codes?count=` gives codes it has made
- * by its own models, as its interactions would after consent.
+ * `oidc-provider` as an OAuth server in memory: JWT access tokens (ES256), PKCE, rotated refresh
+ * tokens, no ID token, no pages. `POST /codes?count=` returns codes that its models issue, as its
+ * interactions do after consent.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -13,7 +13,7 @@ const DAY_S = 86_400
 const RESOURCE = 'urn:bench:api'
 const grantTypes = ['authorization_code', 'refresh_token', 'client_credentials']
 
-/** A map: the adapter it brings forgets all but a thousand, and warns. */
+/** Stores rows in a map; the library's own adapter holds a thousand only. */
 class Memory implements Adapter {
   readonly #rows = new Map<string, AdapterPayload>()
 
@@ -84,10 +84,10 @@ const provider = new Provider(url, {
   ],
 })
 
-/** Each with a grant of its own, as each person has. */
+/** Issues codes, each with its own grant. */
 async function codes(count: number): Promise<string[]> {
   const client = (await provider.Client.find(CLIENT.id))!
-  const made: string[] = []
+  const issuedCodes: string[] = []
   for (let n = 0; n < count; n++) {
     const accountId = String(n + 1)
     const grant = new provider.Grant({ accountId, clientId: CLIENT.id })
@@ -103,9 +103,9 @@ async function codes(count: number): Promise<string[]> {
       codeChallenge: CHALLENGE,
       codeChallengeMethod: 'S256',
     })
-    made.push(await code.save())
+    issuedCodes.push(await code.save())
   }
-  return made
+  return issuedCodes
 }
 
 const serve = provider.callback()

@@ -1,4 +1,4 @@
-/** node:http and a constant. */
+/** `node:http` with a constant response. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 

@@ -1,7 +1,6 @@
 /**
- * Fastify that answers a client-credentials request by signing a JWT, and does nothing else.
- * `--together`: answers of one turn are written together, as the engine's are
- * (`http/departure.ts`).
+ * Fastify that responds to a client-credentials request with a signed JWT, without any check.
+ * `--together`: writes responses of one turn of the event loop together, as the engine does.
  */
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
 import { fastify } from 'fastify'

@@ -1,4 +1,4 @@
-/** What the engine is measured against: undici alone, 20 connections, the same bytes, signed. */
+/** The baseline of the engine: undici alone, 20 connections, the same signed bytes. */
 import { Pool } from 'undici'
 import { signatureHeaders } from '../../packages/gatehook/src/deliveries/signature.ts'
 import { body, SECRET } from './common.ts'
@@ -9,9 +9,9 @@ export async function runBare(port: number, count: number): Promise<void> {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: CONNECTIONS, pipelining: 1 })
   const text = body()
   let started = 0
-  let done = 0
+  let responses = 0
   await new Promise<void>((resolve, reject) => {
-    const one = () => {
+    const sendNext = () => {
       if (started++ >= count) return
       const bytes = Buffer.from(text)
       const headers = signatureHeaders({
@@ -31,14 +31,14 @@ export async function runBare(port: number, count: number): Promise<void> {
           onResponseStart() {},
           onResponseData() {},
           onResponseEnd() {
-            if (++done === count) resolve()
-            one()
+            if (++responses === count) resolve()
+            sendNext()
           },
           onResponseError: (_, error) => reject(error),
         },
       )
     }
-    for (let n = 0; n < CONNECTIONS; n++) one()
+    for (let n = 0; n < CONNECTIONS; n++) sendNext()
   })
   await pool.close()
 }

@@ -1,18 +1,18 @@
 /**
- * Rows 13 and 14, the API beside its deliveries. Services as anyone starts them, by turns. Row 13:
- * a service has one core, the load generator and receivers the other; for row 14 all have both, as
- * a second core is what the engine's thread is for.
+ * Rows 13 and 14: the API during deliveries. Services have default settings and run in turn. In row
+ * 13 a service has one core, the load generator and receivers have the other. In row 14 all share
+ * both, because the engine's thread needs a second core.
  */
 import { fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { firstUserId, get, post } from '../asks.ts'
 import { gatehook } from '../contenders.ts'
 import { BENCH_KEY } from '../data.ts'
 import type { Outcome } from '../drive.ts'
 import { type Generator, startGenerator } from '../load.ts'
+import { firstUserId, get, post } from '../requests.ts'
 import { type Server, startServer } from '../server.ts'
 import { median, ratioText } from './ratios.ts'
 
@@ -43,10 +43,11 @@ async function open(name: string, receives: Receives, core: number | undefined):
   const more = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', GATEHOOK_DELIVERY_RATE: '0' }
   const server = await startServer({ args, env: { ...env, ...more } }, join(folder, 'log'), core)
   const receiver = fork(new URL('receiver.ts', import.meta.url), [receives], { execArgv: [] })
-  const told = () => new Promise<number>((resolve) => receiver.once('message', resolve as never))
-  const port = await told()
+  const nextMessage = () =>
+    new Promise<number>((resolve) => receiver.once('message', resolve as never))
+  const port = await nextMessage()
   const received = () => {
-    const answer = told()
+    const answer = nextMessage()
     receiver.send('count')
     return answer
   }
@@ -72,7 +73,7 @@ async function call(server: Server, method: string, path: string, body: unknown)
   return answer.json()
 }
 
-/** Resolves when the receiver has got `count`, the ping not counted. */
+/** Resolves when the receiver has `count` deliveries, without pings. */
 async function drained({ received }: Side, count: number): Promise<void> {
   const until = performance.now() + DRAINED_LIMIT_MS
   while ((await received()) < count) {
@@ -99,7 +100,7 @@ async function measure(
   return { perSecond: rate, cpuUs: cpu / answers, p99: latency.p99, outcome }
 }
 
-/** Row 13: none registered, deliveries held by a receiver that hangs, deliveries that drain. */
+/** Row 13: no registration, a receiver that hangs, a receiver that responds. */
 export async function orders(generator: Generator, rounds: number, seconds: number): Promise<void> {
   const sides = {
     none: await open('none', 'no', 0),
@@ -111,19 +112,19 @@ export async function orders(generator: Generator, rounds: number, seconds: numb
   try {
     for (const [name, { server }] of Object.entries(sides)) {
       const first = await firstUserId(server.url)
-      const asks = Array.from({ length: 5_000 }, (_, n) =>
+      const requests = Array.from({ length: 5_000 }, (_, n) =>
         post('/api/v2/orders', {
           ...{ user_id: first + (n % USERS), amount: n + 1, currency: 'EUR', note: `order ${n}` },
         }),
       )
-      await generator.list(name, asks)
+      await generator.list(name, requests)
     }
     for (let round = 0; round <= rounds; round++) {
       for (const [name, side] of Object.entries(sides)) {
-        const one = await measure(generator, side, name, { status: 201, seconds })
-        if (round > 0) results[name]!.push(one)
+        const result = await measure(generator, side, name, { status: 201, seconds })
+        if (round > 0) results[name]!.push(result)
         if (name !== 'drains') continue
-        acknowledged += one.outcome.answers
+        acknowledged += result.outcome.answers
         await drained(side, acknowledged)
       }
     }
@@ -131,11 +132,11 @@ export async function orders(generator: Generator, rounds: number, seconds: numb
     for (const side of Object.values(sides)) await side.end()
   }
   print('row 13, POST /orders', results)
-  say('held ÷ none', results.held!, results.none!, 'at least 0.7')
-  say('drains ÷ none', results.drains!, results.none!, 'at least 0.4')
+  printRatio('held ÷ none', results.held!, results.none!, 'at least 0.7')
+  printRatio('drains ÷ none', results.drains!, results.none!, 'at least 0.4')
 }
 
-/** Row 14: pages of 20 while 25,000 deliveries drain, and while nothing does. */
+/** Row 14: reads while 25,000 deliveries drain, and without deliveries. */
 export async function reads(generator: Generator, rounds: number, seconds: number): Promise<void> {
   const side = await open('reads', 'counts', undefined)
   const { server } = side
@@ -143,8 +144,8 @@ export async function reads(generator: Generator, rounds: number, seconds: numbe
   try {
     const [webhook] = await registrations(server)
     const first = await firstUserId(server.url)
-    const asks = Array.from({ length: 5_000 }, (_, n) => get(`/api/v2/users/${first + n}`))
-    await generator.list('reads', asks)
+    const requests = Array.from({ length: 5_000 }, (_, n) => get(`/api/v2/users/${first + n}`))
+    await generator.list('reads', requests)
     const event = (_: unknown, n: number) =>
       post('/events', { type: 'payment.succeeded', object: { id: n, note: 'n'.repeat(120) } })
     await generator.list('events', Array.from({ length: 1_000 }, event))
@@ -167,8 +168,8 @@ export async function reads(generator: Generator, rounds: number, seconds: numbe
     await side.end()
   }
   print('row 14, one user by id', results)
-  say('drains ÷ quiet', results.drains!, results.quiet!, 'at least 0.7')
-  const p99 = results.drains!.map((one, at) => one.p99 / results.quiet![at]!.p99)
+  printRatio('drains ÷ quiet', results.drains!, results.quiet!, 'at least 0.7')
+  const p99 = results.drains!.map((result, at) => result.p99 / results.quiet![at]!.p99)
   console.log(`p99, drains ÷ quiet: ${ratioText(p99)}; target at most 3`)
 }
 
@@ -181,17 +182,22 @@ async function registrations(server: Server): Promise<readonly { readonly id: st
 function print(title: string, results: Readonly<Record<string, readonly Measure[]>>): void {
   console.log(title)
   const line = (all: readonly Measure[]) => ({
-    'per s': Math.round(median(all.map((one) => one.perSecond))),
-    'CPU µs': Math.round(median(all.map((one) => one.cpuUs))),
-    'p99 ms': median(all.map((one) => one.p99)) / 1000,
+    'per s': Math.round(median(all.map((result) => result.perSecond))),
+    'CPU µs': Math.round(median(all.map((result) => result.cpuUs))),
+    'p99 ms': median(all.map((result) => result.p99)) / 1000,
   })
   console.table(Object.fromEntries(Object.entries(results).map(([name, all]) => [name, line(all)])))
 }
 
-function say(what: string, of: readonly Measure[], to: readonly Measure[], target: string): void {
-  const rates = of.map((one, at) => one.perSecond / to[at]!.perSecond)
-  const cpu = of.map((one, at) => to[at]!.cpuUs / one.cpuUs)
-  console.log(`${what}: ${ratioText(rates)}, by CPU ${ratioText(cpu)}; target ${target}`)
+function printRatio(
+  label: string,
+  of: readonly Measure[],
+  to: readonly Measure[],
+  target: string,
+): void {
+  const rates = of.map((result, at) => result.perSecond / to[at]!.perSecond)
+  const cpu = of.map((result, at) => to[at]!.cpuUs / result.cpuUs)
+  console.log(`${label}: ${ratioText(rates)}, by CPU ${ratioText(cpu)}; target ${target}`)
 }
 
 export async function besideRows(rounds: number, seconds: number): Promise<void> {

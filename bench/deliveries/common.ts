@@ -1,7 +1,7 @@
-/** What both contenders share: the bytes, the secret, how they are measured. */
+/** Bytes, secret and measurement that all contenders share. */
 export interface Measured {
   readonly perSecond: number
-  /** Of the sending process, a delivery. */
+  /** CPU time of the sending process per delivery. */
   readonly cpuUs: number
   readonly rssMb: number
 }
@@ -19,8 +19,8 @@ export const body = (): string =>
 
 const MB = 1_048_576
 
-/** Memory is read while it runs: what it is at its end is not what it took. */
-export async function measured(count: number, run: () => Promise<void>): Promise<Measured> {
+/** Measures a run. Samples the memory during the run, because it is lower at the end. */
+export async function measureRun(count: number, run: () => Promise<void>): Promise<Measured> {
   const before = process.cpuUsage()
   const start = performance.now()
   let rss = 0

@@ -1,6 +1,6 @@
 /**
- * One contender, a process of its own: measures a run and prints it as JSON. It is measured once it
- * is warm: its code compiled, its connections open.
+ * The process of one contender: measures a run and prints it as JSON. A warm-up before the
+ * measurement compiles code and opens connections.
  */
 import { fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,19 +10,20 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { openEngineHost } from '../../packages/gatehook/src/deliveries/host.ts'
 import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
 import { runBare } from './bare.ts'
-import { type Measured, measured } from './common.ts'
+import { type Measured, measureRun } from './common.ts'
 
-/** Deliveries before it is measured: after so many, compiling in the background has ended. */
+/** Deliveries of the warm-up, after which background compilation has ended. */
 const WARM = 40_000
 const POLL_MS = 5
 
 const [name, countText, registrations, pending] = process.argv.slice(2)
 const count = Number(countText) + WARM
 const receiver = fork(new URL('receiver.ts', import.meta.url), { execArgv: [] })
-const told = () => new Promise<number>((resolve) => receiver.once('message', resolve as never))
-const port = await told()
+const nextMessage = () =>
+  new Promise<number>((resolve) => receiver.once('message', resolve as never))
+const port = await nextMessage()
 const received = () => {
-  const answer = told()
+  const answer = nextMessage()
   receiver.send('count')
   return answer
 }
@@ -31,10 +32,10 @@ const arrived = async (least: number) => {
   while ((await received()) < least) await pause(POLL_MS)
 }
 
-/** From the first that is counted to the last. */
+/** Measures the deliveries after the warm-up. */
 async function whenWarm(sending: Promise<unknown>): Promise<Measured> {
   await arrived(WARM)
-  const result = await measured(count - (await received()), () => arrived(count))
+  const result = await measureRun(count - (await received()), () => arrived(count))
   await sending
   return result
 }
@@ -44,7 +45,7 @@ async function runEngine(): Promise<Measured> {
   const databaseUrl = `sqlite:${join(folder, 'gatehook.db')}`
   const url = `http://127.0.0.1:${port}/`
   const events = String(Math.max(count, Number(pending)))
-  // Filled by another process: what filling took is not what delivering takes.
+  // Another process fills the database, so that its memory does not count.
   const args = [databaseUrl, url, registrations!, events]
   const filler = fork(new URL('filler.ts', import.meta.url), args, { execArgv: [] })
   await new Promise((resolve) => filler.once('exit', resolve))
@@ -61,9 +62,9 @@ async function runEngine(): Promise<Measured> {
     ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
     coverage: {},
   }
-  const room = await openEngineHost(settings, createLog({ level: 'warn' }))
+  const host = await openEngineHost(settings, createLog({ level: 'warn' }))
   const result = await whenWarm(Promise.resolve())
-  await room.stop(1_000)
+  await host.stop(1_000)
   await rm(folder, { recursive: true, force: true })
   return result
 }

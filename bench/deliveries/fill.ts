@@ -1,4 +1,4 @@
-/** A database with registrations and events that wait: one registration a customer. */
+/** Creates a database with pending events and one registration per customer. */
 
 import { createOutbox, newTag, saveTopics } from '../../packages/gatehook/src/deliveries/outbox.ts'
 import { createRecorder } from '../../packages/gatehook/src/events/store.ts'
@@ -17,14 +17,14 @@ import { OBJECT, SECRET } from './common.ts'
 export const MASTER = 'the master secret of the bench, long enough'
 const BATCH = 500
 
-export interface Filled {
+export interface DeliveryData {
   readonly databaseUrl: string
   readonly receiver: string
   readonly registrations: number
   readonly events: number
 }
 
-/** A customer with one registration, of all topics. */
+/** Adds a customer with one registration for all event types. */
 export async function addCustomer(db: Database, name: string, receiver: string): Promise<Scope> {
   const random = systemRandom()
   const vault = new Vault(MASTER, random)
@@ -33,17 +33,17 @@ export async function addCustomer(db: Database, name: string, receiver: string):
       VALUES (${`cus_${name}`}, 'bench', 1) RETURNING no`)
     const scope = scopeOf(customer!.no, 'live')
     const tag = newTag(random)
-    const made = await tx.get(sql`INSERT INTO gh_webhooks
+    const registration = await tx.get(sql`INSERT INTO gh_webhooks
       (id, tag, scope, url, events, api_version, created_at, updated_at)
       VALUES (${`wh_${name}`}, ${tag}, ${scope}, ${receiver}, '["*"]', 'v2', 1, 1) RETURNING no`)
-    await addSecret(tx, vault, made!.no, SECRET.value, 1)
+    await addSecret(tx, vault, registration!.no, SECRET.value, 1)
     const topics = { events: ['*'], version: 'v2', scopes: null }
-    await saveTopics(tx, { scope, no: made!.no, tag, ...topics })
+    await saveTopics(tx, { scope, no: registration!.no, tag, ...topics })
     return scope
   })
 }
 
-/** Events of these customers in turn, each with its deliveries. */
+/** Records events of the customers in turn, with their deliveries. */
 export async function recordMany(db: Database, scopes: readonly Scope[], events: number) {
   const [clock, random] = [wallClock, systemRandom()]
   const wake = () => {}
@@ -64,7 +64,7 @@ export async function recordMany(db: Database, scopes: readonly Scope[], events:
   }
 }
 
-export async function fill({ databaseUrl, receiver, registrations, events }: Filled) {
+export async function fill({ databaseUrl, receiver, registrations, events }: DeliveryData) {
   const db = await openDatabase(databaseUrl, { log: createLog({ level: 'warn' }) })
   await migrateEngine(db, { clock: wallClock })
   const scopes: Scope[] = []

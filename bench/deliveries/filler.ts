@@ -1,4 +1,4 @@
-/** `filler.ts DATABASE RECEIVER REGISTRATIONS EVENTS` */
+/** `filler.ts DATABASE RECEIVER REGISTRATIONS EVENTS`: fills a database in a separate process. */
 import { fill } from './fill.ts'
 
 const [databaseUrl, receiver, registrations, events] = process.argv.slice(2) as [

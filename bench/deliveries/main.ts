@@ -1,6 +1,6 @@
 /**
  * `npm run bench:deliveries [-- --rounds N --count N]`: rows 10, 11 and 18 (pending). Contenders
- * are processes of their own, in turn; ratios are of one round each.
+ * are separate processes that run in turn. Ratios compare results of one round.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -36,28 +36,29 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   }
 }
 const of = (at: number) => results.get(names[at]!)!
-const ratio = (one: number, other: number) => {
-  const all = of(one).map((measured, round) => measured.perSecond / of(other)[round]!.perSecond)
+const ratio = (side: number, baseline: number) => {
+  const all = of(side).map((result, round) => result.perSecond / of(baseline)[round]!.perSecond)
   return ratioText(all)
 }
 console.table(
   Object.fromEntries(
     names.map((name) => {
       const all = results.get(name)!
-      const rates = all.map((one) => one.perSecond)
+      const rates = all.map((result) => result.perSecond)
       return [
         name,
         {
           'per s': median(rates),
           'min–max': `${Math.min(...rates)}–${Math.max(...rates)}`,
-          'CPU µs': median(all.map((one) => one.cpuUs)),
-          'RSS MB': median(all.map((one) => one.rssMb)),
+          'CPU µs': median(all.map((result) => result.cpuUs)),
+          'RSS MB': median(all.map((result) => result.rssMb)),
         },
       ]
     }),
   ),
 )
-const more = median(of(3).map((one) => one.rssMb)) - median(of(1).map((one) => one.rssMb))
+const more =
+  median(of(3).map((result) => result.rssMb)) - median(of(1).map((result) => result.rssMb))
 console.log(`row 10, engine ÷ bare: ${ratio(1, 0)}; target 0.75`)
 console.log(`row 11, 100 customers ÷ one: ${ratio(2, 1)}; target 0.85`)
 console.log(`row 18, pending ÷ few: ${ratio(3, 1)}, ${more} MB more; targets 0.8, 60 MB`)

@@ -1,7 +1,6 @@
 /**
- * `neighbour-contender.ts quiet|noisy [unlimited]`: one side of row 15, a process of its own with
- * the engine in its thread: prints a latency. Customers have the rate they have by default (§9.8),
- * or none.
+ * `neighbour-contender.ts quiet|noisy [unlimited]`: one side of row 15 with the engine in a thread;
+ * prints a latency. Customers have the default delivery rate (§9.8) or none.
  */
 import { fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -19,14 +18,14 @@ import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
 import { OBJECT } from './common.ts'
 import { addCustomer, fill, MASTER, recordMany } from './fill.ts'
 
-/** The first ones open what is opened late. */
+/** The first events open connections. */
 const WARM_EVENTS = 20
 const EVENTS = 200
 const EVERY_MS = 15
 const WARM_MS = 500
-/** `GATEHOOK_DELIVERY_RATE` where nobody sets it. */
+/** The default of `GATEHOOK_DELIVERY_RATE`. */
 const DEFAULT_RATE = { limit: 100, windowMs: 1_000, burst: 200 }
-/** What the others have to be sent; the flood lasts longer than the measurement. */
+/** Deliveries of the other customers. The flood must outlast the measurement. */
 const HANGING = 2_000
 const FLOOD = 80_000
 
@@ -89,11 +88,12 @@ if (noisy) {
   const row = await db.arrays({
     ...{ sql: `SELECT COUNT(*) FROM gh_deliveries WHERE state = 'pending'`, text: '', values: [] },
   })
-  // With less than this the flood was over before the measurement was.
+  // With fewer, the flood ended before the measurement.
   if ((row[0]![0] as number) <= HANGING) throw new Error('the flood ended too early')
 }
-const took = [...sent].map(([id, at]) => arrivals.get(id)! - at).sort((a, b) => a - b)
-const at = (share: number) => Math.round(took[Math.floor(took.length * share)]! * 100) / 100
+const latencies = [...sent].map(([id, at]) => arrivals.get(id)! - at).sort((a, b) => a - b)
+const at = (share: number) =>
+  Math.round(latencies[Math.floor(latencies.length * share)]! * 100) / 100
 process.stdout.write(`${JSON.stringify({ p50: at(0.5), p95: at(0.95) })}\n`)
 for (const { child } of receivers) child.kill()
 await engine.stop(0)

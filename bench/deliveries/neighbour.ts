@@ -1,14 +1,13 @@
 /**
- * Row 15: how long a customer's event takes to its receiver, alone on the engine, and beside one
- * whose receiver hangs and one with a flood to be delivered. Each round two processes, in turn.
- * From the moment the event is recorded, durably: how long that takes is row 13's.
+ * Row 15: the time from a durable event to its arrival, alone on the engine, and beside a customer
+ * with a hanging receiver and one with a flood. Each round runs two processes in turn.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { median, ratioText } from './ratios.ts'
 
-/** From the event's record to its arrival, milliseconds. */
+/** Time from the event to its arrival, milliseconds. */
 export interface Latency {
   readonly p50: number
   readonly p95: number
@@ -21,7 +20,7 @@ async function run(neighbours: 'quiet' | 'noisy', rates: Rates): Promise<Latency
   return JSON.parse(stdout)
 }
 
-/** As a service is shipped, or off: then the flood takes all the processor it can get. */
+/** Delivery rates: the default, or off, so that the flood takes all available CPU. */
 type Rates = 'default' | 'unlimited'
 
 export async function neighbourRow(rounds: number): Promise<void> {
@@ -36,12 +35,12 @@ async function compare(rates: Rates, rounds: number): Promise<void> {
     noisy.push(await run('noisy', rates))
   }
   const of = (all: readonly Latency[]) => ({
-    'p50 ms': median(all.map((one) => one.p50)),
-    'p95 ms': median(all.map((one) => one.p95)),
+    'p50 ms': median(all.map((latency) => latency.p50)),
+    'p95 ms': median(all.map((latency) => latency.p95)),
   })
   console.log(`row 15, event to arrival, rates of customers: ${rates}`)
   console.table({ quiet: of(quiet), noisy: of(noisy) })
-  const ratios = noisy.map((one, at) => one.p95 / quiet[at]!.p95)
+  const ratios = noisy.map((latency, at) => latency.p95 / quiet[at]!.p95)
   const target = rates === 'default' ? '; target at most 2' : ', for comparison'
   console.log(`p95, noisy ÷ quiet: ${ratioText(ratios)}${target}`)
 }

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:queues [-- --rounds N --count N]`: row 12, deliveries by the engine and by job
- * queues that drive its transport. Sides are processes of their own, in turn; ratios are of one
- * round each. The sides are in `queues/`, a package that the root does not install.
+ * queues that use its transport. Sides are separate processes that run in turn. Ratios compare
+ * results of one round. `queues/` is a package that the root does not install.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -11,9 +11,9 @@ import { parseArgs, promisify } from 'node:util'
 import type { Measured } from './common.ts'
 import { median, ratioText } from './ratios.ts'
 
-/** A side's run, as `queues/side.ts` prints it. */
+/** The result of `queues/side.ts`. */
 export interface QueueMeasured extends Measured {
-  /** Of the database's processes, a delivery; undefined where nobody can tell. */
+  /** CPU time of the database per delivery; undefined if the OS does not report it. */
   readonly databaseCpuUs: number | undefined
 }
 
@@ -22,8 +22,8 @@ const FACTS = [
   '  events synced before they count, results committed and synced within 10 ms. Redis: snapshots',
   '  only, so that a crash loses what came after the last one',
   'connections: 20 to the receiver, plain HTTP, no TLS; one registration, one body, one signature',
-  'rows: all of a run wait when it starts, and 10,000 more, with which it gets warm',
-  'kept afterwards: the engine each attempt with its answer, pg-boss each job, the others nothing',
+  'rows: all are pending at the start of a run, and 10,000 more for the warm-up',
+  'stored: the engine each attempt with its response, pg-boss each job, the others nothing',
 ]
 
 const ENGINE = 'gatehook on SQLite'
@@ -64,14 +64,16 @@ for (let round = 1; round <= Number(values.rounds); round++) {
 }
 
 function line(all: readonly QueueMeasured[]) {
-  const rates = all.map((one) => one.perSecond)
-  const database = all.map((one) => one.databaseCpuUs).filter((one) => one !== undefined)
+  const rates = all.map((result) => result.perSecond)
+  const database = all
+    .map((result) => result.databaseCpuUs)
+    .filter((result) => result !== undefined)
   return {
     'per s': median(rates),
     'min–max': `${Math.min(...rates)}–${Math.max(...rates)}`,
-    'CPU µs': median(all.map((one) => one.cpuUs)),
+    'CPU µs': median(all.map((result) => result.cpuUs)),
     'database CPU µs': database.length === all.length ? median(database) : 'unknown',
-    'RSS MB': median(all.map((one) => one.rssMb)),
+    'RSS MB': median(all.map((result) => result.rssMb)),
   }
 }
 
@@ -84,8 +86,8 @@ console.table(Object.fromEntries([...results].map(([name, all]) => [name, line(a
 for (const { of, to, least } of TARGETS) {
   const [ours, theirs] = [results.get(of)!, results.get(to)]
   if (!theirs) continue
-  const rates = ours.map((one, round) => one.perSecond / theirs[round]!.perSecond)
-  const cpu = ours.map((one, round) => cpuOf(theirs[round]!) / cpuOf(one))
+  const rates = ours.map((result, round) => result.perSecond / theirs[round]!.perSecond)
+  const cpu = ours.map((result, round) => cpuOf(theirs[round]!) / cpuOf(result))
   const target = least === undefined ? 'for comparison' : `target at least ${least}`
   console.log(`${of} ÷ ${to}: ${ratioText(rates)}, by CPU ${ratioText(cpu)}; ${target}`)
 }

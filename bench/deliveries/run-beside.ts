@@ -1,6 +1,6 @@
 /**
  * `npm run bench:beside [-- --rounds N --seconds N --row 13|15|21 --attack NAME --database NAME
- * --json]`: rows 13 to 15, the API beside its deliveries, and row 21, a neighbour beside attacks.
+ * --json]`: rows 13 to 15, the API during deliveries, and row 21, a neighbour during attacks.
  */
 import { parseArgs } from 'node:util'
 import { attackNames, attackRows, printAttacks } from '../beside/main.ts'

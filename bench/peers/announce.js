@@ -1,4 +1,4 @@
-/** How a peer says where it listens and how it ends, as `contenders/announce.ts` does for ours. */
+/** Prints the URL of a peer and handles SIGTERM, as `contenders/announce.ts` does. */
 
 /**
  * @param {string} url
@@ -12,5 +12,5 @@ export function announce(url, close) {
   process.stdout.write(`${JSON.stringify({ url })}\n`)
 }
 
-/** The value behind `--name` on the command line. */
+/** Returns the value of `--name` on the command line. */
 export const option = (name) => process.argv[process.argv.indexOf(`--${name}`) + 1]

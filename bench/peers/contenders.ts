@@ -1,4 +1,4 @@
-/** How peers are started and what their databases hold. They run only where they are installed. */
+/** Peers: how they are started and filled. They run only if they are installed. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const file = (path: string) => new URL(path, import.meta.url).pathname
 
 const PRODUCTION = { NODE_ENV: 'production', STRAPI_TELEMETRY_DISABLED: '1' }
 
-/** `needs`: a folder that is there once the peer is installed. */
+/** Returns a peer. `needs` is a folder that exists when it is installed. */
 function peer(
   name: string,
   needs: string,
@@ -26,8 +26,7 @@ function peer(
   return {
     key: name,
     folder: name,
-    absent: () =>
-      existsSync(file(needs)) ? undefined : 'not installed, npm run bench:peers does that',
+    absent: () => (existsSync(file(needs)) ? undefined : 'not installed; run npm run bench:peers'),
     prepare: (folder) => prepare(database(folder), command(folder), folder),
     command,
   }

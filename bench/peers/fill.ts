@@ -1,10 +1,10 @@
-/** The databases of peers: users, and what a peer needs to answer with them. */
+/** Fills the databases of peers with users and a key. */
 import { randomUUID } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { isoTime } from '../../packages/gatehook/src/kernel/time.ts'
 import { BENCH_KEY, BENCH_KEY_HASH, userOf } from '../data.ts'
 
-/** Times are text as it is answered, so that no peer has to convert them. */
+/** Times are text as in responses, so that no peer converts them. */
 type Row = [id: number, name: string, email: string, createdAt: string]
 
 function fill(file: string, users: number, tables: string, insert: string, more = '') {
@@ -20,7 +20,7 @@ function fill(file: string, users: number, tables: string, insert: string, more 
   db.close()
 }
 
-/** For peers that work on a file they are given. */
+/** Creates the database of a peer that uses an existing file. */
 export function fillPeer(file: string, users: number): void {
   const key = `INSERT INTO api_keys VALUES (x'${BENCH_KEY_HASH.toString('hex')}', 'users:read')`
   fill(
@@ -34,7 +34,7 @@ export function fillPeer(file: string, users: number): void {
   )
 }
 
-/** After the first start, which makes the tables. */
+/** Inserts users after the first start, which creates the tables. */
 export function fillStrapi(file: string, users: number): void {
   fill(
     file,
@@ -46,8 +46,8 @@ export function fillStrapi(file: string, users: number): void {
 }
 
 /**
- * After `bootstrap`. The key is the static token of a user who has one policy, to read the table;
- * the public's has no permission. Directus keeps such tokens as they are, under a unique index.
+ * Creates table and users after `bootstrap`. The key is the static token of a user with one policy,
+ * to read the table; the public policy has no permission. Directus stores tokens as plain text.
  */
 export function fillDirectus(file: string, users: number): void {
   const id = randomUUID()

@@ -1,20 +1,20 @@
-/** The check of an API key, for peers that bring none: paid once, then remembered by its text. */
+/** The check of an API key for peers without one; caches valid keys. */
 import { createHash } from 'node:crypto'
 
 /**
  * @param {(hash: Buffer) => Promise<{ scopes: string } | undefined>} find
- * @returns {(key: unknown) => boolean | Promise<boolean>} no promise where the key is known
+ * @returns {(key: unknown) => boolean | Promise<boolean>} no promise for a cached key
  */
 export function keyCheck(find) {
-  const known = new Map()
+  const cachedKeys = new Map()
   return (key) => {
     if (typeof key !== 'string') return false
-    return known.get(key) ?? look(key)
+    return cachedKeys.get(key) ?? look(key)
   }
   async function look(key) {
     const row = await find(createHash('sha256').update(key).digest())
     const allowed = row?.scopes.includes('users:read') ?? false
-    if (allowed) known.set(key, true)
+    if (allowed) cachedKeys.set(key, true)
     return allowed
   }
 }

@@ -1,6 +1,6 @@
 /**
- * NestJS on Fastify with TypeORM on better-sqlite3, as its guides build it: a module, a guard that
- * checks the key, a controller. JavaScript, so decorators are called by hand. No request is logged.
+ * NestJS on Fastify with TypeORM on better-sqlite3, as in its guides: a module, a guard that checks
+ * the key, a controller. JavaScript, so the file calls decorators as functions. Logs no request.
  *
  *   --db FILE
  */
@@ -44,7 +44,7 @@ class KeyGuard {
 Injectable()(KeyGuard)
 Inject(getRepositoryToken(ApiKey))(KeyGuard, undefined, 0)
 
-/** Rows as the database gives them; entities, by `find` or `getMany`, cost a quarter more. */
+/** Returns raw rows; entities, by `find` or `getMany`, cost 25 % more. */
 const list = (users, after, limit) =>
   users
     .createQueryBuilder('u')

@@ -1,4 +1,4 @@
-/** Plugin of Platformatic DB: no route answers without a key that may read users. */
+/** Plugin of Platformatic DB: every route requires a key with the scope `users:read`. */
 import fp from 'fastify-plugin'
 import { keyCheck } from './key.js'
 
@@ -7,7 +7,7 @@ async function key(app) {
   app.addHook('onRequest', (request, reply, done) => {
     const allowed = check(request.headers['x-api-key'])
     if (allowed === true) done()
-    else Promise.resolve(allowed).then((late) => (late ? done() : refuse(reply)), done)
+    else Promise.resolve(allowed).then((late) => (late ? done() : reject(reply)), done)
   })
 }
 
@@ -16,8 +16,8 @@ async function find({ db, sql }, hash) {
   return row
 }
 
-const refuse = (reply) => reply.code(403).send({ error: 'invalid_api_key' })
+const reject = (reply) => reply.code(403).send({ error: 'invalid_api_key' })
 
-/** Platformatic loads a plugin by its default export; hooks of a wrapped one reach all routes. */
-// biome-ignore lint/style/noDefaultExport: how Platformatic finds it
+/** Platformatic loads the default export; hooks of a wrapped plugin apply to all routes. */
+// biome-ignore lint/style/noDefaultExport: Platformatic requires it
 export default fp(key)

@@ -1,6 +1,6 @@
 /**
- * Platformatic DB in production mode: what its REST API makes of the table, and a plugin that
- * checks the key. No GraphQL, no events, no request is logged.
+ * Platformatic DB in production mode: its REST API of the table, and a plugin that checks the key.
+ * No GraphQL, no events; logs no request.
  *
  *   --db FILE
  */

@@ -1,6 +1,7 @@
-/** Row 0: the load generator itself. What it reaches against `fixed` bounds every other row. */
-import { checkHello, helloAsk } from '../asks.ts'
+/** Row 0: the load generator itself. Its rate against `fixed` bounds every other row. */
+
 import { bare } from '../contenders.ts'
+import { checkHello, helloRequest } from '../requests.ts'
 import type { LoadRow } from '../row.ts'
 
 export const rows: LoadRow[] = [
@@ -12,7 +13,7 @@ export const rows: LoadRow[] = [
     sides: (['fixed', 'raw', 'hello'] as const).map((name) => ({
       name,
       contender: bare(name),
-      asks: () => [helloAsk()],
+      requests: () => [helloRequest()],
       check: checkHello,
     })),
     targets: [{ of: 'fixed', to: 'raw', least: 1.1 }],

@@ -1,6 +1,7 @@
-/** Row 1: a cursor page of 20, asked with an API key, at cursors spread over the whole list. */
-import { checkPage, pagesOf } from '../asks.ts'
+/** Row 1: cursor pages of 20 with an API key, spread over the whole list. */
+
 import { gatehook, handmade } from '../contenders.ts'
+import { checkPage, pagesOf } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const spreadPages = (users: number) => (url: string) =>
@@ -10,7 +11,7 @@ function row(label: string, users: number): LoadRow {
   const side = (name: string, contender: Side['contender']): Side => ({
     name,
     contender,
-    asks: spreadPages(users),
+    requests: spreadPages(users),
     check: checkPage,
   })
   return {

@@ -1,11 +1,12 @@
-/** Row 1b: one page asked again and again while nothing is written. */
-import { checkHello, checkPage, helloAsk, pagesOf } from '../asks.ts'
+/** Row 1b: one page, repeatedly, without writes. */
+
 import { gatehook, handmade, hello } from '../contenders.ts'
+import { checkHello, checkPage, helloRequest, pagesOf } from '../requests.ts'
 import type { LoadRow } from '../row.ts'
 
 const users = 100_000
 
-/** The middle page of a walk over the head of the list. */
+/** Returns one page near the head of the list. */
 const onePage = async (url: string) =>
   (await pagesOf(url, { from: 500, to: 700, step: 20 })).slice(0, 1)
 
@@ -13,15 +14,15 @@ export const rows: LoadRow[] = [
   {
     kind: 'load',
     name: '1b',
-    title: 'the same cursor page of 20 again and again, API key, nothing written',
+    title: 'the same cursor page of 20, repeatedly, API key, no writes',
     facts: { durability: 'reads only', connections: 32, users },
     sides: [
-      { name: 'gatehook', contender: gatehook({ users }), asks: onePage, check: checkPage },
-      { name: 'hello', contender: hello(), asks: () => [helloAsk()], check: checkHello },
+      { name: 'gatehook', contender: gatehook({ users }), requests: onePage, check: checkPage },
+      { name: 'hello', contender: hello(), requests: () => [helloRequest()], check: checkHello },
       {
         name: 'handmade full',
         contender: handmade({ users, full: true }),
-        asks: onePage,
+        requests: onePage,
         check: checkPage,
       },
     ],

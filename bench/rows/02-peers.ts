@@ -1,16 +1,15 @@
 /**
- * Row 2: the list of row 1 beside what others build it with. Each is asked in its own words for the
- * rows that follow one of about 10,000 ids, or for one of the first 50 pages with the total. Each
- * asks for a credential.
+ * Row 2: the list of row 1 beside other frameworks. Each returns the rows after one of about 10,000
+ * ids, or one of the first 50 pages with the total, and requires a credential.
  */
 
 import { isoTime } from '../../packages/gatehook/src/kernel/time.ts'
-import { checkPage, firstUserId, get, PAGE_SIZE, pagesOf, shuffled, USERS } from '../asks.ts'
 import { gatehook } from '../contenders.ts'
 import { BENCH_KEY, userOf } from '../data.ts'
 import type { Sample } from '../drive.ts'
-import type { Ask } from '../load.ts'
+import type { BenchRequest } from '../load.ts'
 import { directus, nest, platformatic, strapi } from '../peers/contenders.ts'
+import { checkPage, firstUserId, get, PAGE_SIZE, pagesOf, shuffled, USERS } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const ROWS = 100_000
@@ -20,13 +19,13 @@ const KEY = 'x-api-key'
 const TOKEN = 'authorization'
 const TOKEN_HEADERS = { [TOKEN]: `Bearer ${BENCH_KEY}`, accept: 'application/json' }
 
-interface Known {
+interface ExpectedRows {
   readonly after: number
-  /** Undefined: none was asked for. */
+  /** Undefined if the request needs no total. */
   readonly total?: number
 }
 
-/** What a peer's answer says, in one form. */
+/** The content of a response, in the same form for all peers. */
 interface Page {
   readonly data: readonly Record<string, unknown>[]
   readonly total?: number
@@ -37,30 +36,30 @@ type Reads = (sample: Sample) => Page
 const afters = shuffled(Array.from({ length: ROWS / STEP - 3 }, (_, n) => n * STEP))
 const after = (target: (after: number) => string) => () =>
   afters.map((after) => get(target(after), { after }))
-/** The same for those who look for the key where tokens are. */
+/** The same with the key as a bearer token. */
 const afterWithToken = (target: (after: number) => string) => () =>
-  after(target)().map((ask): Ask => ({ ...ask, headers: TOKEN_HEADERS }))
+  after(target)().map((request): BenchRequest => ({ ...request, headers: TOKEN_HEADERS }))
 const paged =
   (target: (page: number) => string, first: (url: string) => Promise<number>) =>
   async (url: string) => {
     const start = (await first(url)) - 1
-    const known = (n: number): Known => ({ after: start + n * PAGE_SIZE, total: ROWS })
-    return Array.from({ length: PAGES }, (_, n) => get(target(n + 1), known(n)))
+    const expected = (n: number): ExpectedRows => ({ after: start + n * PAGE_SIZE, total: ROWS })
+    return Array.from({ length: PAGES }, (_, n) => get(target(n + 1), expected(n)))
   }
-const one = async () => 1
+const firstId = async () => 1
 
-/** `id` may be text where a peer is careful with large numbers; `time`: the member's name. */
-const checkRows = (read: Reads, time: string) => (ask: Ask, sample: Sample) => {
-  const known = ask.known as Known
+/** Some peers return `id` as text. `time` is the name of the creation time. */
+const checkRows = (read: Reads, time: string) => (request: BenchRequest, sample: Sample) => {
+  const expected = request.expected as ExpectedRows
   const { data, total } = read(sample)
   if (data.length !== PAGE_SIZE) return `${data.length} rows instead of ${PAGE_SIZE}`
-  if (total !== known.total) return `total ${total} instead of ${known.total}`
+  if (total !== expected.total) return `total ${total} instead of ${expected.total}`
   for (const [n, row] of data.entries()) {
-    const id = known.after + 1 + n
+    const id = expected.after + 1 + n
     const { name, email, createdAt } = userOf(id, false)
     const got = [Number(row.id), row.name, row.email, row[time]].join()
-    const wanted = [id, name, email, isoTime(createdAt)].join()
-    if (got !== wanted) return `${got} instead of ${wanted}`
+    const expectedRow = [id, name, email, isoTime(createdAt)].join()
+    if (got !== expectedRow) return `${got} instead of ${expectedRow}`
   }
   return undefined
 }
@@ -76,28 +75,28 @@ const sides: Side[] = [
   {
     name: 'gatehook',
     contender: gatehook({ users }),
-    asks: (url) => pagesOf(url, { from: 0, to: ROWS, step: STEP }),
+    requests: (url) => pagesOf(url, { from: 0, to: ROWS, step: STEP }),
     credential: KEY,
     check: checkPage,
   },
   {
     name: 'NestJS + TypeORM',
     contender: nest(users),
-    asks: after((id) => `/users?limit=${PAGE_SIZE}&after=${id}`),
+    requests: after((id) => `/users?limit=${PAGE_SIZE}&after=${id}`),
     credential: KEY,
     check: checkRows(inData, 'created_at'),
   },
   {
     name: 'Platformatic DB',
     contender: platformatic(users),
-    asks: after((id) => `/users/?limit=${PAGE_SIZE}&where.id.gt=${id}&orderby.id=asc`),
+    requests: after((id) => `/users/?limit=${PAGE_SIZE}&where.id.gt=${id}&orderby.id=asc`),
     credential: KEY,
     check: checkRows(bare, 'createdAt'),
   },
   {
     name: 'Strapi',
     contender: strapi(users),
-    asks: afterWithToken((id) => {
+    requests: afterWithToken((id) => {
       const fields = 'fields[0]=name&fields[1]=email&fields[2]=created'
       const limit = `pagination[limit]=${PAGE_SIZE}&pagination[withCount]=false`
       return `/api/members?${fields}&filters[id][$gt]=${id}&sort=id&${limit}`
@@ -108,7 +107,7 @@ const sides: Side[] = [
   {
     name: 'Directus',
     contender: directus(users),
-    asks: afterWithToken((id) => {
+    requests: afterWithToken((id) => {
       const fields = 'fields=id,name,email,created_at'
       return `/items/members?${fields}&filter[id][_gt]=${id}&sort=id&limit=${PAGE_SIZE}`
     }),
@@ -121,24 +120,24 @@ const withTotals: Side[] = [
   {
     name: 'gatehook',
     contender: gatehook({ users }),
-    asks: paged((page) => `${USERS}?page=${page}&per_page=${PAGE_SIZE}`, firstUserId),
+    requests: paged((page) => `${USERS}?page=${page}&per_page=${PAGE_SIZE}`, firstUserId),
     credential: KEY,
     check: checkRows(inData, 'created_at'),
   },
   {
     name: 'NestJS + TypeORM',
     contender: nest(users),
-    asks: paged((page) => `/users?page=${page}&limit=${PAGE_SIZE}`, one),
+    requests: paged((page) => `/users?page=${page}&limit=${PAGE_SIZE}`, firstId),
     credential: KEY,
     check: checkRows(inData, 'created_at'),
   },
   {
     name: 'Platformatic DB',
     contender: platformatic(users),
-    asks: paged((page) => {
+    requests: paged((page) => {
       const offset = `limit=${PAGE_SIZE}&offset=${(page - 1) * PAGE_SIZE}`
       return `/users/?${offset}&orderby.id=asc&totalCount=true`
-    }, one),
+    }, firstId),
     credential: KEY,
     check: checkRows(bare, 'createdAt'),
   },

@@ -1,10 +1,11 @@
-/** Row 3: pages at the head of a list of a million against its end; also with all keys tied. */
-import { checkPage, pagesOf, type Walk } from '../asks.ts'
+/** Row 3: pages at the head and at the end of a list of a million; also with equal sort keys. */
+
 import { gatehook, handmade } from '../contenders.ts'
+import { checkPage, pagesOf, type Walk } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const users = 1_000_000
-/** As many different pages at both ends, more than a page cache should hold. */
+/** Rows at both ends; their pages exceed the page cache. */
 const SPAN_ROWS = 100_000
 
 function row(label: string, title: string, walk: Pick<Walk, 'sort' | 'tied'>): LoadRow {
@@ -13,13 +14,13 @@ function row(label: string, title: string, walk: Pick<Walk, 'sort' | 'tied'>): L
     {
       name: `${name}, head`,
       contender,
-      asks: (url) => pagesOf(url, { ...walk, from: 20, to: 20 + SPAN_ROWS, step: 20 }),
+      requests: (url) => pagesOf(url, { ...walk, from: 20, to: 20 + SPAN_ROWS, step: 20 }),
       check: checkPage,
     },
     {
       name: `${name}, end`,
       contender,
-      asks: (url) => pagesOf(url, { ...walk, from: users - SPAN_ROWS, to: users, step: 20 }),
+      requests: (url) => pagesOf(url, { ...walk, from: users - SPAN_ROWS, to: users, step: 20 }),
       check: checkPage,
     },
   ]

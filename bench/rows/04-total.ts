@@ -1,22 +1,23 @@
 /** Row 4: the unfiltered total of a million rows against that of a thousand. */
-import { get, PAGE_SIZE, USERS } from '../asks.ts'
+
 import { gatehook, handmade } from '../contenders.ts'
 import type { Sample } from '../drive.ts'
-import type { Ask } from '../load.ts'
+import type { BenchRequest } from '../load.ts'
+import { get, PAGE_SIZE, USERS } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const PAGES = 50
 
-const checkTotal = ({ known }: Ask, { body }: Sample) => {
+const checkTotal = ({ expected }: BenchRequest, { body }: Sample) => {
   const { total, data } = JSON.parse(body) as { total: number; data: unknown[] }
   if (data.length !== PAGE_SIZE) return `${data.length} rows instead of ${PAGE_SIZE}`
-  return total === known ? undefined : `total ${total} instead of ${known}`
+  return total === expected ? undefined : `total ${total} instead of ${expected}`
 }
 
 const side = (name: string, users: number, contender: Side['contender']): Side => ({
   name: `${name}, ${users}`,
   contender,
-  asks: () =>
+  requests: () =>
     Array.from({ length: PAGES }, (_, n) =>
       get(`${USERS}?page=${n + 1}&per_page=${PAGE_SIZE}`, users),
     ),

@@ -1,6 +1,15 @@
 /** Row 5: one user by id, ids spread over all. */
-import { checkHello, checkUser, firstUserId, get, helloAsk, seeded, USERS } from '../asks.ts'
+
 import { gatehook, handmade, hello } from '../contenders.ts'
+import {
+  checkHello,
+  checkUser,
+  firstUserId,
+  get,
+  helloRequest,
+  seeded,
+  USERS,
+} from '../requests.ts'
 import type { LoadRow } from '../row.ts'
 
 const users = 100_000
@@ -22,12 +31,12 @@ export const rows: LoadRow[] = [
     title: 'one row by id, API key, 20,000 random ids',
     facts: { durability: 'reads only', connections: 32, users },
     sides: [
-      { name: 'gatehook', contender: gatehook({ users }), asks: randomUsers, check: checkUser },
-      { name: 'hello', contender: hello(), asks: () => [helloAsk()], check: checkHello },
+      { name: 'gatehook', contender: gatehook({ users }), requests: randomUsers, check: checkUser },
+      { name: 'hello', contender: hello(), requests: () => [helloRequest()], check: checkHello },
       {
         name: 'handmade full',
         contender: handmade({ users, full: true }),
-        asks: randomUsers,
+        requests: randomUsers,
         check: checkUser,
       },
     ],

@@ -1,17 +1,17 @@
-/** Row 6: POST /orders, answered when durable, against the same POST without a store and naive. */
+/** Row 6: durable POST /orders, against the same POST without a store and with one commit each. */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { firstUserId, post, seeded } from '../asks.ts'
 import { GATEHOOK_DATABASE, gatehook, handmade } from '../contenders.ts'
 import type { Sample } from '../drive.ts'
-import type { Ask } from '../load.ts'
+import type { BenchRequest } from '../load.ts'
+import { firstUserId, post, seeded } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const users = 10_000
 const BODIES = 10_000
 const CURRENCIES = ['EUR', 'USD', 'GBP', 'SEK']
 
-async function orders(url: string): Promise<Ask[]> {
+async function orders(url: string): Promise<BenchRequest[]> {
   const first = await firstUserId(url)
   const random = seeded(6)
   return Array.from({ length: BODIES }, (_, n) => {
@@ -25,16 +25,16 @@ async function orders(url: string): Promise<Ask[]> {
   })
 }
 
-function checkOrder({ known }: Ask, { body }: Sample): string | undefined {
+function checkOrder({ expected }: BenchRequest, { body }: Sample): string | undefined {
   const order = JSON.parse(body) as Record<string, unknown>
-  const wanted = { ...(known as Record<string, unknown>), status: 'pending' }
-  for (const [field, value] of Object.entries(wanted)) {
+  const members = { ...(expected as Record<string, unknown>), status: 'pending' }
+  for (const [field, value] of Object.entries(members)) {
     if (order[field] !== value) return `${field} is ${order[field]} instead of ${value}`
   }
   return Number.isSafeInteger(order.id) ? undefined : `the id is ${order.id}`
 }
 
-/** The process was killed: what it had answered with 201 must be in the file, nothing else. */
+/** After SIGKILL, the file must contain exactly the orders that got 201. */
 const stored = (file: string) => (folder: string, acknowledged: number) => {
   const db = new DatabaseSync(join(folder, file))
   const { count } = db
@@ -45,7 +45,7 @@ const stored = (file: string) => (folder: string, acknowledged: number) => {
 }
 
 function side(name: string, contender: Side['contender'], file?: string): Side {
-  const common = { name, contender, asks: orders, status: 201, check: checkOrder }
+  const common = { name, contender, requests: orders, status: 201, check: checkOrder }
   return file === undefined ? common : { ...common, audit: stored(file) }
 }
 

@@ -1,19 +1,28 @@
 /** Row 7: the same request with an API key, a token and a password. */
-import { checkUser, firstUserId, get, seeded, USERS } from '../asks.ts'
+
 import { gatehook } from '../contenders.ts'
-import type { Ask } from '../load.ts'
-import { clientAt, clientTokenAsk, many, PASSWORD, personAt, postJson, tokensOf } from '../oauth.ts'
+import type { BenchRequest } from '../load.ts'
+import {
+  clientAt,
+  clientTokenRequest,
+  many,
+  PASSWORD,
+  personAt,
+  postJson,
+  tokensOf,
+} from '../oauth.ts'
+import { checkUser, firstUserId, get, seeded, USERS } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const users = 10_000
-/** More than are remembered: walked round and round, each is new again when its turn comes. */
+/** More than the token cache holds, so that each use is a cache miss. */
 const COLD_TOKENS = 20_000
 const contender = gatehook({ users, own: 'credentials' })
 
 async function randomUsers(url: string, credential: (n: number) => Record<string, string>) {
   const first = await firstUserId(url)
   const random = seeded(7)
-  return Array.from({ length: COLD_TOKENS }, (_, n): Ask => {
+  return Array.from({ length: COLD_TOKENS }, (_, n): BenchRequest => {
     const id = first + Math.floor(random() * users)
     const headers = { ...credential(n), accept: 'application/json' }
     return { ...get(`${USERS}/${id}`, id), headers }
@@ -27,8 +36,8 @@ async function warmToken(url: string) {
 }
 
 async function coldTokens(url: string) {
-  const ask = clientTokenAsk(await clientAt(url))
-  const tokens = await many(COLD_TOKENS, async () => (await tokensOf(url, ask)).access_token)
+  const request = clientTokenRequest(await clientAt(url))
+  const tokens = await many(COLD_TOKENS, async () => (await tokensOf(url, request)).access_token)
   return randomUsers(url, (n) => ({ authorization: `Bearer ${tokens[n]}` }))
 }
 
@@ -42,10 +51,10 @@ const keyed = async (url: string) => {
   return randomUsers(url, () => ({ ...headers }))
 }
 
-const side = (name: string, asks: Side['asks']): Side => ({
+const side = (name: string, requests: Side['requests']): Side => ({
   name,
   contender,
-  asks,
+  requests,
   check: checkUser,
 })
 
@@ -53,7 +62,7 @@ export const rows: LoadRow[] = [
   {
     kind: 'load',
     name: '7',
-    title: 'one row by id with each kind of credential; cold: 20,000 tokens, each looked at anew',
+    title: 'one row by id with each kind of credential; cold: 20,000 tokens, all cache misses',
     facts: { durability: 'reads only', connections: 32, users },
     sides: [
       side('API key', keyed),

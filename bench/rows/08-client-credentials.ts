@@ -1,33 +1,33 @@
-/** Row 8: tokens of a client's own. */
+/** Row 8: the client-credentials grant. */
 import { gatehook, program } from '../contenders.ts'
-import { CLIENT, checkTokens, clientAt, clientTokenAsk } from '../oauth.ts'
+import { CLIENT, checkTokens, clientAt, clientTokenRequest } from '../oauth.ts'
 import type { LoadRow } from '../row.ts'
 
 const check = checkTokens(false)
-const fixed = () => [clientTokenAsk(CLIENT)]
+const fixed = () => [clientTokenRequest(CLIENT)]
 
 export const rows: LoadRow[] = [
   {
     kind: 'load',
     name: '8',
     title: 'client credentials by Basic, JWT access tokens (ES256)',
-    facts: { durability: 'nothing to store but the client', connections: 32, users: 0 },
+    facts: { durability: 'only the client is stored', connections: 32, users: 0 },
     sides: [
       {
         name: 'gatehook',
         contender: gatehook({ users: 1, own: 'oauth' }),
-        asks: async (url) => [clientTokenAsk(await clientAt(url))],
+        requests: async (url) => [clientTokenRequest(await clientAt(url))],
         check,
       },
-      { name: 'only signing', contender: program('signing'), asks: fixed, check },
-      // For comparison: what remains once a bare one knows the engine's way to the socket, too.
+      { name: 'only signing', contender: program('signing'), requests: fixed, check },
+      // For comparison: with batched writes, as the engine has.
       {
         name: 'only signing, together',
         contender: program('signing', '--together'),
-        asks: fixed,
+        requests: fixed,
         check,
       },
-      { name: 'oidc-provider', contender: program('oidc'), asks: fixed, check },
+      { name: 'oidc-provider', contender: program('oidc'), requests: fixed, check },
     ],
     targets: [
       { of: 'gatehook', to: 'only signing', least: 0.85 },

@@ -1,42 +1,42 @@
 /**
- * Row 9: codes exchanged and refresh tokens rotated. Gatehook's codes come from its pages, where a
- * person signed in and agreed; oidc-provider's are made by its own models, without its pages.
+ * Row 9: code exchange and refresh-token rotation. Gatehook issues codes on its pages after sign-in
+ * and consent; oidc-provider's models issue them without pages.
  */
 import { gatehook, program } from '../contenders.ts'
 import {
   CLIENT,
   checkTokens,
   clientAt,
-  codeAsk,
+  codeRequest,
   codesAt,
   many,
-  refreshAsk,
+  refreshRequest,
   tokensOf,
 } from '../oauth.ts'
 import type { LoadRow } from '../row.ts'
 
 const check = checkTokens(true)
 const CODES = 4000
-/** Many more than connections: no session is asked again before it has answered. */
+/** Many more than connections, so that a session has one request in flight. */
 const SESSIONS = 512
-const ours = gatehook({ users: 1, own: 'oauth' })
-const theirs = program('oidc')
+const gatehookSide = gatehook({ users: 1, own: 'oauth' })
+const oidcSide = program('oidc')
 
-const ourCodes = async (url: string, count: number) => {
+const gatehookCodes = async (url: string, count: number) => {
   const [client, codes] = [await clientAt(url), await codesAt(url, count)]
-  return codes.map((code) => codeAsk(client, code))
+  return codes.map((code) => codeRequest(client, code))
 }
 
-const theirCodes = async (url: string, count: number) => {
+const oidcCodes = async (url: string, count: number) => {
   const response = await fetch(`${url}/codes?count=${count}`)
-  return ((await response.json()) as string[]).map((code) => codeAsk(CLIENT, code))
+  return ((await response.json()) as string[]).map((code) => codeRequest(CLIENT, code))
 }
 
-const sessions = async (url: string, codes: typeof ourCodes, client: typeof clientAt) => {
-  const asks = await codes(url, SESSIONS)
-  const tokens = await many(SESSIONS, () => tokensOf(url, asks.pop()!))
-  const who = await client(url)
-  return tokens.map(({ refresh_token }) => refreshAsk(who, refresh_token!))
+const sessions = async (url: string, codes: typeof gatehookCodes, client: typeof clientAt) => {
+  const requests = await codes(url, SESSIONS)
+  const tokens = await many(SESSIONS, () => tokensOf(url, requests.pop()!))
+  const credentials = await client(url)
+  return tokens.map(({ refresh_token }) => refreshRequest(credentials, refresh_token!))
 }
 
 const facts = {
@@ -50,19 +50,19 @@ export const rows: LoadRow[] = [
   {
     kind: 'load',
     name: '9@refresh',
-    title: 'refresh tokens rotated, 512 sessions in turn, JWT access tokens (ES256)',
+    title: 'rotation of refresh tokens, 512 sessions in turn, JWT access tokens (ES256)',
     facts,
     sides: [
       {
         name: 'gatehook',
-        contender: ours,
-        asks: (url) => sessions(url, ourCodes, clientAt),
+        contender: gatehookSide,
+        requests: (url) => sessions(url, gatehookCodes, clientAt),
         check,
       },
       {
         name: 'oidc-provider',
-        contender: theirs,
-        asks: (url) => sessions(url, theirCodes, async () => CLIENT),
+        contender: oidcSide,
+        requests: (url) => sessions(url, oidcCodes, async () => CLIENT),
         check,
       },
     ],
@@ -71,12 +71,22 @@ export const rows: LoadRow[] = [
   {
     kind: 'load',
     name: '9@code',
-    title: `codes exchanged with PKCE, ${CODES} fresh ones a round`,
+    title: `code exchange with PKCE, ${CODES} new codes per round`,
     facts,
     each: CODES,
     sides: [
-      { name: 'gatehook', contender: ours, asks: (url) => ourCodes(url, CODES), check },
-      { name: 'oidc-provider', contender: theirs, asks: (url) => theirCodes(url, CODES), check },
+      {
+        name: 'gatehook',
+        contender: gatehookSide,
+        requests: (url) => gatehookCodes(url, CODES),
+        check,
+      },
+      {
+        name: 'oidc-provider',
+        contender: oidcSide,
+        requests: (url) => oidcCodes(url, CODES),
+        check,
+      },
     ],
     targets,
   },

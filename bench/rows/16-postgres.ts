@@ -1,7 +1,8 @@
 /** Row 16: row 1 on PostgreSQL, which shares a core with the load generator. */
-import { checkPage, pagesOf } from '../asks.ts'
+
 import { gatehookOnPostgres, handmadeOnPostgres } from '../contenders-postgres.ts'
 import { postgresMicros } from '../postgres.ts'
+import { checkPage, pagesOf } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const USERS = 100_000
@@ -10,7 +11,7 @@ const side = (name: string, contender: Side['contender']): Side => ({
   name,
   contender,
   sharedMicros: postgresMicros,
-  asks: (url) => pagesOf(url, { from: 0, to: USERS, step: USERS / 10_000 }),
+  requests: (url) => pagesOf(url, { from: 0, to: USERS, step: USERS / 10_000 }),
   check: checkPage,
 })
 
@@ -19,7 +20,7 @@ export const rows: LoadRow[] = [
     kind: 'load',
     name: '16',
     title:
-      'row 1 on PostgreSQL beside hand-made ones of the same duties, one with pipelines as well',
+      'row 1 on PostgreSQL beside handwritten servers with the same features, one with pipelines',
     facts: { durability: 'reads only', connections: 32, users: USERS },
     sides: [
       side('gatehook', gatehookOnPostgres(USERS)),

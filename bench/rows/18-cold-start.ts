@@ -1,6 +1,7 @@
-/** Row 18: seconds from starting the process to its first answer, memory at rest. */
-import { get, helloAsk, USERS } from '../asks.ts'
+/** Row 18: seconds from process start to the first response, memory at rest. */
+
 import { gatehook, handmade, hello } from '../contenders.ts'
+import { get, helloRequest, USERS } from '../requests.ts'
 import type { StartRow } from '../row.ts'
 
 const users = 1000
@@ -10,29 +11,29 @@ export const rows: StartRow[] = [
   {
     kind: 'start',
     name: '18',
-    title: 'cold start to the first answered request; RSS two seconds later',
+    title: 'cold start to the first response; RSS two seconds later',
     facts: { durability: 'not involved', connections: 1, users },
     sides: [
       {
         name: 'gatehook',
         contender: gatehook({ users, own: 'start' }),
         fresh: false,
-        ask: list,
+        request: list,
         atMost: { seconds: 0.6, restMb: 120 },
       },
       {
         name: 'gatehook, first start',
         contender: gatehook({ users: 0 }),
         fresh: true,
-        ask: list,
+        request: list,
       },
       {
         name: 'handmade full',
         contender: handmade({ users, full: true }),
         fresh: false,
-        ask: list,
+        request: list,
       },
-      { name: 'hello', contender: hello(), fresh: false, ask: helloAsk() },
+      { name: 'hello', contender: hello(), fresh: false, request: helloRequest() },
     ],
   },
 ]

@@ -1,23 +1,23 @@
 /**
- * Row 19: two nodes on one PostgreSQL beside one. With fewer than four cores the second node shares
- * its own with the database and the load generator: then CPU per answer is what says something.
+ * Row 19: two nodes on one PostgreSQL against one node. With fewer than four cores, the second node
+ * shares a core with the database and the load generator: read the CPU per response.
  */
 import { availableParallelism } from 'node:os'
-import { checkPage, pagesOf } from '../asks.ts'
 import { gatehookOnPostgres } from '../contenders-postgres.ts'
 import { postgresMicros } from '../postgres.ts'
+import { checkPage, pagesOf } from '../requests.ts'
 import type { LoadRow, Side } from '../row.ts'
 
 const USERS = 100_000
 const cores = availableParallelism()
-const limit = cores < 4 ? ', which are the limit' : ''
+const limit = cores < 4 ? ', the limit' : ''
 
 const side = (name: string, others: Side['contender'][]): Side => ({
   name,
   contender: gatehookOnPostgres(USERS),
   others,
   sharedMicros: postgresMicros,
-  asks: (url) => pagesOf(url, { from: 0, to: USERS, step: USERS / 10_000 }),
+  requests: (url) => pagesOf(url, { from: 0, to: USERS, step: USERS / 10_000 }),
   check: checkPage,
 })
 

@@ -1,4 +1,4 @@
-/** Row 17: users as the reference service has them, with two versions behind the newest. */
+/** The service of row 17: users as in the reference service, with two older versions. */
 import { f, resource, service } from 'gatehook'
 
 const users = resource('users', {
@@ -21,7 +21,7 @@ const users = resource('users', {
   events: ['user.created', 'user.updated', 'user.deleted'],
 })
   .before('v3', {
-    why: 'People have one name, whatever its parts are.',
+    why: 'Persons have one name.',
     had: { first: f.string().max(200), last: f.string().max(200) },
     hadNot: ['name'],
     up: ({ first, last }) => ({ name: last === '' ? first : `${first} ${last}` }),
@@ -33,7 +33,7 @@ const users = resource('users', {
     },
   })
   .before('v2', {
-    why: 'Mail is called e-mail; the letters of a name are counted by whoever needs it.',
+    why: '`mail` is `email`; clients count the letters of a name.',
     had: { mail: f.email(), letters: f.int().readonly() },
     hadNot: ['email'],
     up: ({ mail }) => ({ email: mail }),

@@ -1,6 +1,6 @@
 /**
- * BullMQ: added in bulk, one worker, nothing kept of what is done, nobody who listens to its
- * events. More jobs at a time than connections, or commands sent together, make it slower.
+ * BullMQ: jobs added in bulk, one worker, completed jobs removed, no event listener. A higher
+ * concurrency than the connections, or batched commands, are slower.
  */
 import { Queue, Worker } from 'bullmq'
 import { batches, CONNECTIONS, JOB, type Job, type OpenQueue } from './queue.ts'
@@ -24,7 +24,7 @@ export const openBull: OpenQueue = async (path, count) => {
       await worker?.close()
       const counts = await queue.getJobCounts()
       await queue.close()
-      return Object.values(counts).reduce((sum, one) => sum + one, 0)
+      return Object.values(counts).reduce((sum, count) => sum + count, 0)
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Our own engine as a side of row 12, on either database; filled by a process of its own. */
+/** Gatehook's engine as a side of row 12, on either database; another process fills it. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type EngineHost, openEngineHost } from '../../../packages/gatehook/src/deliveries/host.ts'
@@ -14,7 +14,7 @@ export async function openEngine(databaseUrl: string, count: number, receiver: s
   const filler = fork(new URL('../filler.ts', import.meta.url), args, { execArgv: [] })
   const [status] = await once(filler, 'exit')
   if (status !== 0) throw new Error('the database was not filled')
-  let room: EngineHost | undefined
+  let host: EngineHost | undefined
   return {
     async start() {
       const settings = {
@@ -27,10 +27,10 @@ export async function openEngine(databaseUrl: string, count: number, receiver: s
         },
         ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
       }
-      room = await openEngineHost({ ...settings, timeoutMs: 15_000 }, log)
+      host = await openEngineHost({ ...settings, timeoutMs: 15_000 }, log)
     },
     async stop() {
-      await room?.stop(1_000)
+      await host?.stop(1_000)
       const db = await openDatabase(databaseUrl, { log })
       const row = await db.get(sql`SELECT COUNT(*) AS left FROM gh_deliveries
         WHERE state <> 'delivered'`)

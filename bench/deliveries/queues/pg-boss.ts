@@ -1,7 +1,6 @@
 /**
- * pg-boss as its documentation has it where much waits: batches, fetched again at once while they
- * are full, by two workers, so that one sends while the other writes and reads. Each job has its
- * own result: one receiver that fails must not have 499 others sent to again.
+ * pg-boss as its documentation recommends for a backlog: two workers fetch batches without a pause
+ * while these are full. Each job has its own result, so that a failure does not resend a batch.
  */
 import { PgBoss } from 'pg-boss'
 import { batches, JOB, type Job, type OpenQueue } from './queue.ts'
@@ -21,14 +20,16 @@ export const openBoss: OpenQueue = async (connectionString, count) => {
   }
   return {
     async start(deliver) {
-      const pace = { batchSize: BATCH, burstWhenBatchFull: true, localConcurrency: 2 } as const
-      const options = { ...pace, perJobResults: true } as const
-      const one = ({ id, data }: { id: string; data: Job }) =>
+      const polling = { batchSize: BATCH, burstWhenBatchFull: true, localConcurrency: 2 } as const
+      const options = { ...polling, perJobResults: true } as const
+      const deliverJob = ({ id, data }: { id: string; data: Job }) =>
         deliver(data).then(
           () => ({ id, status: 'completed' as const }),
           () => ({ id, status: 'failed' as const }),
         )
-      await boss.work<Job, void, typeof options>(JOB, options, (jobs) => Promise.all(jobs.map(one)))
+      await boss.work<Job, void, typeof options>(JOB, options, (jobs) =>
+        Promise.all(jobs.map(deliverJob)),
+      )
     },
     async stop() {
       await boss.offWork(JOB, { wait: true })

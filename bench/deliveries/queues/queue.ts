@@ -1,4 +1,4 @@
-/** What a side of row 12 is, and what all queues deliver with: one transport, 20 connections. */
+/** The interface of a side of row 12, and the transport of all queues: 20 connections. */
 
 import { signedPost } from '../../../packages/gatehook/src/deliveries/signature.ts'
 import { wallClock } from '../../../packages/gatehook/src/kernel/clock.ts'
@@ -6,12 +6,12 @@ import { scopeOf } from '../../../packages/gatehook/src/kernel/principal.ts'
 import { createTransport } from '../../../packages/gatehook/src/transport/transport.ts'
 import { body, SECRET } from '../common.ts'
 
-/** POSTs under way at a time: as many as the engine has to one endpoint (§9.7). */
+/** Concurrent POSTs: the engine's limit per endpoint (§9.7). */
 export const CONNECTIONS = 20
 
 export const JOB = 'deliver'
 
-/** What a queue keeps of a delivery: all that a POST of it needs. */
+/** A delivery as a queue stores it. */
 export interface Job {
   readonly no: number
   readonly body: string
@@ -19,18 +19,18 @@ export interface Job {
 
 export type Deliver = (job: Job) => Promise<void>
 
-/** What waits is put in before it is measured; what it ran on is ended by who opened it. */
+/** A queue with pending jobs. The caller stops its database. */
 export interface Queue {
-  /** Works off what waits, `deliver` by `deliver`; resolves when it works, not when it is done. */
+  /** Starts to process jobs with `deliver`; resolves when the workers have started. */
   start(deliver: Deliver): Promise<void>
-  /** Ends it once all results are written; gives how many jobs are not done. */
+  /** Writes all results, stops, and returns the number of unfinished jobs. */
   stop(): Promise<number>
 }
 
-/** Puts so many deliveries in and has them wait. */
+/** Opens a queue with pending jobs. */
 export type OpenQueue = (address: string, jobs: number) => Promise<Queue>
 
-/** Jobs `from` up to and without `to`, at most `most` at a time. */
+/** Yields `count` jobs in batches of at most `most`. */
 export function* batches(count: number, most: number): Generator<Job[]> {
   const text = body()
   for (let at = 0; at < count; at += most) {
@@ -40,8 +40,8 @@ export function* batches(count: number, most: number): Generator<Job[]> {
 }
 
 /**
- * The engine's transport and signatures. However many jobs a queue has under way, no more than 20
- * POSTs are: who has not sent yet waits in turn.
+ * Returns a function that sends jobs with the engine's transport and signatures. At most 20 are in
+ * flight; further jobs wait.
  */
 export function delivering(receiver: string): { deliver: Deliver; close: () => void } {
   const transport = createTransport({ clock: wallClock, allowPrivate: true, timeoutMs: 15_000 })

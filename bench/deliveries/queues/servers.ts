@@ -1,4 +1,4 @@
-/** The databases of row 12, as durable as they are by default, and the processor time they take. */
+/** The databases of row 12 with default durability, and their CPU time. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -10,14 +10,14 @@ import { startPostgres } from '../../../test/rig/postgres.ts'
 
 export interface Server {
   readonly address: string
-  /** Of all its processes, microseconds; undefined where nobody can tell. */
+  /** CPU time of all its processes, microseconds; undefined if the OS does not report it. */
   cpuMicros(): number | undefined
-  /** What is in it by now is what it is measured with. */
+  /** Prepares the filled database for the measurement: statistics, checkpoint. */
   settle(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A database in the process that is measured. */
+/** A database within the measured process. */
 export async function fileServer(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-bench-'))
   return {
@@ -45,17 +45,17 @@ export async function postgresServer(): Promise<Server> {
   }
 }
 
-/** Asked by a socket of the file system: no port is taken, and it is quicker. */
+/** Starts Redis on a Unix socket, which is faster than TCP. */
 export async function redisServer(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-bench-'))
   const address = join(folder, 'redis.sock')
   const words = ['--port', '0', '--unixsocket', address, '--dir', folder]
   const child = spawn('redis-server', words, { stdio: ['ignore', 'pipe', 'inherit'] })
-  let said = ''
+  let output = ''
   for await (const text of child.stdout.setEncoding('utf8')) {
-    if (/ready to accept connections/i.test((said += text))) break
+    if (/ready to accept connections/i.test((output += text))) break
   }
-  if (child.exitCode !== null) throw new Error(`redis-server did not start:\n${said}`)
+  if (child.exitCode !== null) throw new Error(`redis-server did not start:\n${output}`)
   return {
     address,
     cpuMicros: () => cpuOf(child.pid!),
@@ -69,27 +69,27 @@ export async function redisServer(): Promise<Server> {
   }
 }
 
-/** A clock tick of Linux. */
+/** Unit of `times(2)`: 100 per second on Linux. */
 const TICK_MICROS = 10_000
 
-/** User and system time of a process, its children, and those of them that have ended. */
+/** Returns user and system time of a process, its children and its ended children. */
 function cpuOf(parent: number): number | undefined {
   if (!existsSync('/proc/self/stat')) return undefined
   let ticks = 0
-  for (const name of readdirSync('/proc').filter((one) => /^\d+$/.test(one))) {
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
       const fields = stat
         .slice(stat.lastIndexOf(')') + 2)
         .split(' ')
         .map(Number)
-      const mine = Number(name) === parent
-      if (!mine && fields[1] !== parent) continue
+      const isParent = Number(name) === parent
+      if (!isParent && fields[1] !== parent) continue
       const [user, system, endedUser, endedSystem] = fields.slice(11, 15) as [
         ...[number, number, number, number],
       ]
-      ticks += user + system + (mine ? endedUser + endedSystem : 0)
-    } catch {} // it has ended meanwhile
+      ticks += user + system + (isParent ? endedUser + endedSystem : 0)
+    } catch {} // the process has ended
   }
   return ticks * TICK_MICROS
 }

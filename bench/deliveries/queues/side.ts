@@ -1,26 +1,26 @@
 /**
- * `side.ts NAME COUNT`: one side of row 12, a process of its own: puts the deliveries in, measures
- * how they are worked off once it is warm, checks that each came once and none is left, prints
- * JSON.
+ * `side.ts NAME COUNT`: one side of row 12. It adds the deliveries, measures them after a warm-up,
+ * verifies that each arrived once and none is pending, and prints JSON.
  */
 import { fork } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { measured } from '../common.ts'
+import { measureRun } from '../common.ts'
 import type { QueueMeasured } from '../queues.ts'
 import type { Queue } from './queue.ts'
 import { fileServer, postgresServer, redisServer } from './servers.ts'
 
-/** Deliveries before it is measured. */
+/** Deliveries of the warm-up. */
 const WARM = 10_000
 const POLL_MS = 5
 
 const [name = '', countText] = process.argv.slice(2)
 const all = Number(countText) + WARM
 const receiver = fork(new URL('../receiver.ts', import.meta.url), { execArgv: [] })
-const told = () => new Promise<number>((resolve) => receiver.once('message', resolve as never))
-const url = `http://127.0.0.1:${await told()}/`
+const nextMessage = () =>
+  new Promise<number>((resolve) => receiver.once('message', resolve as never))
+const url = `http://127.0.0.1:${await nextMessage()}/`
 const received = () => {
-  const answer = told()
+  const answer = nextMessage()
   receiver.send('count')
   return answer
 }
@@ -49,7 +49,7 @@ async function open(): Promise<{ start(): Promise<void>; stop(): Promise<number>
 }
 
 async function openQueue(): Promise<Queue> {
-  // Who is measured is loaded, the others are not: their memory would be counted.
+  // Imports the measured queue only, because the memory of the others would count.
   if (name === 'pg-boss') return (await import('./pg-boss.ts')).openBoss(server.address, all)
   if (name === 'BullMQ') return (await import('./bullmq.ts')).openBull(server.address, all)
   return (await import('./graphile-worker.ts')).openGraphile(server.address, all)
@@ -64,16 +64,17 @@ await server.settle()
 await side.start()
 await arrived(WARM)
 const before = server.cpuMicros()
-const counted = all - (await received())
-const result = await measured(counted, () => arrived(all))
+const measuredCount = all - (await received())
+const result = await measureRun(measuredCount, () => arrived(all))
 const after = server.cpuMicros()
 const left = await side.stop()
-const came = await received()
-if (left > 0 || came !== all) throw new Error(`${name}: ${came} of ${all} came, ${left} left`)
+const arrivals = await received()
+if (left > 0 || arrivals !== all)
+  throw new Error(`${name}: ${arrivals} of ${all} arrived, ${left} pending`)
 const databaseCpuUs =
   before === undefined || after === undefined
     ? undefined
-    : Math.round((10 * (after - before)) / counted) / 10
+    : Math.round((10 * (after - before)) / measuredCount) / 10
 process.stdout.write(`${JSON.stringify({ ...result, databaseCpuUs } satisfies QueueMeasured)}\n`)
 receiver.kill()
 await server.stop()

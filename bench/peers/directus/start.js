@@ -1,8 +1,8 @@
 /**
- * Directus in production mode without its app, sockets and log of requests. Its cache of answers is
- * off, as by default; those of the schema and of permissions are on.
+ * Directus in production mode without its app, sockets and request log. Caches have their defaults:
+ * none of responses, but of the schema and of permissions.
  *
- *   --db FILE   --bootstrap: makes the tables, and ends
+ *   --db FILE   --bootstrap: creates the tables and exits
  */
 import { fileURLToPath } from 'node:url'
 

@@ -1,2 +1,2 @@
-/** The value behind `--name` on the command line. */
+/** Returns the value of `--name` on the command line. */
 exports.option = (name) => process.argv[process.argv.indexOf(`--${name}`) + 1]

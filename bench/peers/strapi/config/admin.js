@@ -1,4 +1,4 @@
-/** The admin's pages are not used. The salt makes hashes of API tokens; the others must be there. */
+/** Without admin pages. The salt is for hashes of API tokens; the other secrets are required. */
 module.exports = {
   serveAdminPanel: false,
   auth: { secret: 'bench' },

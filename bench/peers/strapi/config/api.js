@@ -1,2 +1,2 @@
-/** A total only where it is asked for. */
+/** A total only on request. */
 module.exports = { rest: { defaultLimit: 20, maxLimit: 100, withCount: false } }

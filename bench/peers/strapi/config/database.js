@@ -1,4 +1,4 @@
-/** SQLite in the file the bench names. */
+/** SQLite in the file of `--db`. */
 const { option } = require('../option.js')
 
 const connection = { filename: option('db') }

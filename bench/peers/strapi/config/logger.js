@@ -1,2 +1,2 @@
-/** What is told of a run: warnings, not requests. */
+/** Logs warnings, not requests. */
 module.exports = { level: 'warn' }

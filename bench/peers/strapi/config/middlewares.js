@@ -1,3 +1,3 @@
-/** Those Strapi does not start without; its log of requests, sessions and power are left out. */
+/** The required middlewares, without request log, sessions and `X-Powered-By`. */
 const names = ['errors', 'security', 'cors', 'query', 'body', 'favicon', 'public']
 module.exports = names.map((name) => `strapi::${name}`)

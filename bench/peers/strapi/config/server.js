@@ -1,4 +1,4 @@
-/** Any free port, no request logged. Keys protect sessions nobody opens. */
+/** Any free port. The keys are required but unused. */
 module.exports = {
   host: '127.0.0.1',
   port: 0,

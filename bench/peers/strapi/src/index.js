@@ -1,2 +1,2 @@
-/** Nothing of its own happens at start. */
+/** No custom start-up code. */
 module.exports = { register() {}, bootstrap() {} }

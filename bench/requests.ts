@@ -1,8 +1,8 @@
-/** Requests rows have in common, and the checks of their answers. */
+/** Requests that several rows send, and the checks of their responses. */
 import { isoTime } from '../packages/gatehook/src/kernel/time.ts'
 import { BENCH_KEY, userOf } from './data.ts'
 import type { Sample } from './drive.ts'
-import type { Ask } from './load.ts'
+import type { BenchRequest } from './load.ts'
 
 export const USERS = '/api/v2/users'
 export const PAGE_SIZE = 20
@@ -10,24 +10,24 @@ const STRIDE = 100
 
 const headers = { 'x-api-key': BENCH_KEY, accept: 'application/json' }
 
-export const get = (target: string, known?: unknown): Ask => ({
+export const get = (target: string, expected?: unknown): BenchRequest => ({
   method: 'GET',
   target,
   headers,
-  known,
+  expected,
 })
 
-export const post = (target: string, body: unknown, known?: unknown): Ask => ({
+export const post = (target: string, body: unknown, expected?: unknown): BenchRequest => ({
   method: 'POST',
   target,
   headers,
   body: JSON.stringify(body),
-  known,
+  expected,
 })
 
-export const helloAsk = (): Ask => ({ method: 'GET', target: '/' })
+export const helloRequest = (): BenchRequest => ({ method: 'GET', target: '/' })
 
-export const checkHello = (_: Ask, { body }: Sample) =>
+export const checkHello = (_: BenchRequest, { body }: Sample) =>
   body === '{"hello":"world"}' ? undefined : `not the hello: ${body}`
 
 interface ListBody {
@@ -36,8 +36,8 @@ interface ListBody {
   has_more: boolean
 }
 
-/** What a page must hold: the rows that follow `after`. */
-interface KnownPage {
+/** The rows that a page must contain: those after the id `after`. */
+interface ExpectedPage {
   readonly after: number
   readonly tied: boolean
 }
@@ -48,17 +48,17 @@ export interface Walk {
   /** Pages are collected between these ranks of the list. */
   readonly from: number
   readonly to: number
-  /** How many rows lie between two pages. */
+  /** Number of rows between two pages. */
   readonly step: number
 }
 
 /**
- * Cursors are opaque and signed, so the bench gets them as any client does: it walks the list.
- * Gives the pages' requests in an order that is shuffled and always the same.
+ * Walks the list to collect cursors, which are opaque and signed. Returns requests of pages,
+ * shuffled, in the same order in every run.
  */
-export async function pagesOf(url: string, walk: Walk): Promise<Ask[]> {
+export async function pagesOf(url: string, walk: Walk): Promise<BenchRequest[]> {
   const sort = walk.sort === undefined ? '' : `&sort=${walk.sort}`
-  const asks: Ask[] = []
+  const requests: BenchRequest[] = []
   let cursor = ''
   for (let rank = 0; rank < walk.to; ) {
     const size = rank < walk.from ? Math.min(STRIDE, walk.from - rank) : walk.step
@@ -66,13 +66,13 @@ export async function pagesOf(url: string, walk: Walk): Promise<Ask[]> {
     rank += list.data.length
     if (list.cursors.next === null) break
     cursor = `&cursor=${encodeURIComponent(list.cursors.next)}`
-    const known: KnownPage = { after: list.data.at(-1)!.id, tied: walk.tied ?? false }
+    const expected: ExpectedPage = { after: list.data.at(-1)!.id, tied: walk.tied ?? false }
     if (rank >= walk.from) {
-      asks.push(get(`${USERS}?limit=${PAGE_SIZE}${sort}${cursor}`, known))
+      requests.push(get(`${USERS}?limit=${PAGE_SIZE}${sort}${cursor}`, expected))
     }
   }
-  // The last pages may be short of a full one.
-  return shuffled(asks.slice(0, -Math.ceil(PAGE_SIZE / walk.step) - 1))
+  // The last pages may have fewer rows.
+  return shuffled(requests.slice(0, -Math.ceil(PAGE_SIZE / walk.step) - 1))
 }
 
 async function fetchJson(url: string): Promise<ListBody> {
@@ -81,39 +81,39 @@ async function fetchJson(url: string): Promise<ListBody> {
   return (await response.json()) as ListBody
 }
 
-/** The id of the first user: sample data may hold smaller ones. */
+/** Returns the id of the first user of the key's mode; sample data may have smaller ids. */
 export async function firstUserId(url: string): Promise<number> {
   return (await fetchJson(`${url}${USERS}?limit=1`)).data[0]!.id
 }
 
-export function checkPage({ known }: Ask, { body }: Sample): string | undefined {
-  const { after, tied } = known as KnownPage
+export function checkPage({ expected }: BenchRequest, { body }: Sample): string | undefined {
+  const { after, tied } = expected as ExpectedPage
   const list = JSON.parse(body) as ListBody
   if (list.data.length !== PAGE_SIZE) return `${list.data.length} rows instead of ${PAGE_SIZE}`
-  if (!list.has_more || typeof list.cursors.next !== 'string') return 'the walk ends too early'
+  if (!list.has_more || typeof list.cursors.next !== 'string') return 'the list ends too early'
   for (let n = 0; n < PAGE_SIZE; n++) {
-    const wrong = differs(list.data[n], after + 1 + n, tied)
-    if (wrong) return wrong
+    const difference = differenceOf(list.data[n], after + 1 + n, tied)
+    if (difference) return difference
   }
   return undefined
 }
 
-/** `known`: the id. */
-export function checkUser({ known }: Ask, { body }: Sample): string | undefined {
-  return differs(JSON.parse(body), known as number, false)
+/** `expected` is the id. */
+export function checkUser({ expected }: BenchRequest, { body }: Sample): string | undefined {
+  return differenceOf(JSON.parse(body), expected as number, false)
 }
 
-function differs(row: unknown, id: number, tied: boolean): string | undefined {
+function differenceOf(row: unknown, id: number, tied: boolean): string | undefined {
   const { name, email, createdAt } = userOf(id, tied)
-  const wanted = { id, name, email, created_at: isoTime(createdAt) }
+  const expected = { id, name, email, created_at: isoTime(createdAt) }
   const got = row as Record<string, unknown>
-  for (const [field, value] of Object.entries(wanted)) {
+  for (const [field, value] of Object.entries(expected)) {
     if (got[field] !== value) return `${field} of user ${id} is ${got[field]} instead of ${value}`
   }
   return undefined
 }
 
-/** Mulberry32: the same numbers in every run, so that contenders and runs are asked the same. */
+/** Mulberry32: the same numbers in every run and for every contender. */
 export function seeded(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0
