@@ -204,7 +204,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
   const { config, clock, random, log, trail, vault, db, publicUrl } = foundation
   const { service, versions } = prepared
   const late = createLateCalls()
-  const { bell, record, catalog, types } = assembleEvents(foundation, prepared, late)
+  const { eventSignal, record, catalog, types } = assembleEvents(foundation, prepared, late)
   const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
@@ -269,7 +269,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
   await makers.fillScopes()
   return {
     administration,
-    bell,
+    eventSignal,
     catalog,
     cheapVerifiers,
     consoleSessions,
@@ -294,14 +294,14 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
 /** The modules as components, in the order in which they start. */
 function componentsOf(foundation: Foundation, modules: Modules): readonly Component[] {
   const { db, publicUrl } = foundation
-  const { administration, bell, catalog, identify, list, perform, record, types } = modules
+  const { administration, eventSignal, catalog, identify, list, perform, record, types } = modules
   const livingVersion = modules.versioning.servedSuccessor
   return [
     { routes: openApiRoutes(modules.documents, publicUrl) },
     { routes: [protectedRoute], endpoints: resourceEndpoints(catalog, { db, list, perform }) },
     { endpoints: customEndpoints(catalog, { db, perform, record }) },
     assembleEventRoutes(foundation, {
-      bell,
+      eventSignal,
       catalog,
       identify,
       list,

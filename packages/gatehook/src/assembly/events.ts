@@ -1,12 +1,11 @@
 /** Assembles events: the recorder with its sinks, the catalog that records, the endpoints. */
 import type { Identify } from '../access/authenticate.ts'
 import { createOutbox } from '../deliveries/outbox.ts'
-import { type Bell, createBell } from '../events/bell.ts'
 import { readableTypes } from '../events/event-access.ts'
 import { createFeed } from '../events/feed.ts'
 import { eventRoutes } from '../events/routes.ts'
 import { createRecorder, type RecordEvent } from '../events/store.ts'
-import { streamRoute } from '../events/stream.ts'
+import { createEventSignal, type EventSignal, streamRoute } from '../events/stream.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Lister } from '../lists/list.ts'
@@ -19,7 +18,7 @@ import { assembleCredentials } from './people.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 
 interface EventModules {
-  readonly bell: Bell
+  readonly eventSignal: EventSignal
   readonly record: RecordEvent
   readonly catalog: Catalog
   readonly types: ServiceEventTypes
@@ -32,7 +31,7 @@ export function assembleEvents(
   late: LateCalls,
 ): EventModules {
   const { clock, random, db } = foundation
-  const bell = createBell()
+  const eventSignal = createEventSignal()
   const outbox = createOutbox({
     clock,
     render: late.renderObject,
@@ -40,7 +39,7 @@ export function assembleEvents(
     coveredBy: late.coveredBy,
     wake: late.wakeDeliveries,
   })
-  const sinks = [bell.sink, outbox]
+  const sinks = [eventSignal.sink, outbox]
   const record = createRecorder({ clock, random, shape: newestVersion(service), sinks })
   const catalog = createCatalog(service, {
     clock,
@@ -49,7 +48,7 @@ export function assembleEvents(
     credentials: assembleCredentials(foundation, service, late),
     publicScope,
   })
-  return { bell, record, catalog, types: createEventTypes(catalog, clock) }
+  return { eventSignal, record, catalog, types: createEventTypes(catalog, clock) }
 }
 
 export interface EventRouteAssembly extends EventModules {
@@ -62,13 +61,22 @@ export interface EventRouteAssembly extends EventModules {
 
 export function assembleEventRoutes(
   { db, log, clock }: Foundation,
-  { bell, record, catalog, types, identify, list, perform, livingVersion }: EventRouteAssembly,
+  {
+    eventSignal,
+    record,
+    catalog,
+    types,
+    identify,
+    list,
+    perform,
+    livingVersion,
+  }: EventRouteAssembly,
 ): Component {
   const { render } = catalog
   const readable = (principal: Principal) => readableTypes(types, principal)
   const stream = streamRoute({
     feed: createFeed(db),
-    bell,
+    eventSignal,
     render,
     readableTypes: readable,
     effective: livingVersion,

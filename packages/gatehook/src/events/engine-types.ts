@@ -1,8 +1,8 @@
 /**
- * Events the engine itself emits, beside those of the resources (§3.8, §3.10, §4.2, §8.10, §9.7),
- * each with a sample of its object. What is not named here, nobody can ask for. Pure data.
+ * Events that the engine emits, beside those of resources (§3.8, §3.10, §4.2, §8.10, §9.7), each
+ * with a sample of its object. Registrations can name only declared types. Pure data.
  */
-const ending = {
+const versionSample = {
   id: 'v1',
   deprecated_at: '2026-12-01T00:00:00.000Z',
   sunset_at: '2027-12-01T00:00:00.000Z',
@@ -12,7 +12,7 @@ const ending = {
   last_called_at: '2026-11-30T09:30:00.000Z',
 }
 
-const key = {
+const keySample = {
   id: 'key_sample',
   name: 'Continuous integration',
   hint: 'gk_live_…4fQx',
@@ -26,25 +26,29 @@ const key = {
   created_at: '2026-11-30T09:30:00.000Z',
 }
 
-/** The read scope of each family (§9.1); what concerns credentials and logins needs `keys:read`. */
+/** The member of `login.throttled` that names the exceeded limit. */
+const LIMIT_MEMBER = 'by'
+
+/** The read scope of a family (§9.1); families of credentials and logins need `keys:read`. */
 const familyScopes: Readonly<Record<string, string>> = {
   webhook: 'webhooks:read',
   api_version: 'webhooks:read',
 }
 
+/** Returns the scope that reads an engine event. */
 export const engineEventScope = (type: string): string =>
   familyScopes[type.slice(0, type.indexOf('.'))] ?? 'keys:read'
 
 export const engineEvents: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  'api_version.deprecated': { ...ending, status: 'deprecated' },
-  'api_version.sunset_approaching': { ...ending, status: 'deprecated', days_left: 30 },
-  'api_version.retired': { ...ending, status: 'retired' },
-  'key.created': key,
-  'key.revoked': key,
+  'api_version.deprecated': { ...versionSample, status: 'deprecated' },
+  'api_version.sunset_approaching': { ...versionSample, status: 'deprecated', days_left: 30 },
+  'api_version.retired': { ...versionSample, status: 'retired' },
+  'key.created': keySample,
+  'key.revoked': keySample,
   'login.throttled': {
     id: 1,
     username: 'ada@example.com',
-    by: 'account',
+    [LIMIT_MEMBER]: 'account',
     realm: 'person',
     address: '203.0.113.7',
     retry_after_s: 300,

@@ -1,6 +1,6 @@
 /**
- * Which scopes let a credential read the events of a type (§9.1, §9.14). Pure: the rules come from
- * the declaration; registrations, lists, streams and the outbox apply the same ones.
+ * Which scopes let a credential read the events of a type (§9.1, §9.14). The rules come from the
+ * declaration; registrations, lists, streams and the outbox apply the same ones. Pure.
  */
 import type { Principal } from '../kernel/principal.ts'
 import { matchesAny } from './event-pattern.ts'
@@ -13,29 +13,33 @@ export interface EventRule {
   readonly collection: string | undefined
   /** The read scope; undefined where the collection is readable without a credential. */
   readonly scope: string | undefined
-  /** Whether a person needs `<collection>:all`: the rows have owners, or are closed to persons. */
+  /** Whether a person needs `<collection>:all`: rows have owners, or are closed to persons. */
   readonly owned: boolean
 }
 
-/** Scopes that cover event types: what a registration stores, what a caller holds. */
+/** Scopes that cover event types; a registration stores them, a caller holds them. */
 export type ReadScopes = ReadonlySet<string>
 
 export interface EventAccess {
   /** Every declared type, and the collection of its objects; undefined: none. */
   readonly collections: ReadonlyMap<string, string | undefined>
-  /** The scope that a caller without access to the type lacks. */
+  /** Returns the scope that a caller without access to the type lacks. */
   scopeOf(type: string, kind?: Principal['kind']): string
-  /** The scopes of a principal that cover event types. */
+  /** Returns the scopes of a principal that cover event types. */
   readScopesOf(principal: Pick<Principal, 'kind' | 'scopes'>): ReadScopes
-  /** Scopes each of which covers the type; undefined: no scope is required. */
+  /** Returns the scopes each of which covers the type; undefined: no scope is required. */
   coveredBy(type: string, collection?: string | null): readonly string[] | undefined
   covers(scopes: ReadScopes, type: string, collection?: string | null): boolean
-  /** Declared types that the scopes cover; undefined: all of them. */
+  /** Returns the declared types that the scopes cover; undefined: all of them. */
   readableTypes(scopes: ReadScopes): readonly string[] | undefined
-  /** The first type that the patterns name exactly and the scopes do not cover. */
+  /** Returns the first type that a pattern names exactly and the scopes do not cover. */
   uncovered(scopes: ReadScopes, patterns: readonly string[]): string | undefined
-  /** The first type that a registration of `owned` scopes receives and `scopes` do not cover. */
-  beyond(scopes: ReadScopes, owned: ReadScopes, patterns: readonly string[]): string | undefined
+  /** Returns the first type that a registration receives and `scopes` do not cover. */
+  beyond(
+    scopes: ReadScopes,
+    registrationScopes: ReadScopes,
+    patterns: readonly string[],
+  ): string | undefined
 }
 
 const UNDECLARED: EventRule = { collection: undefined, scope: ADMIN, owned: false }
@@ -81,14 +85,15 @@ export function createEventAccess(rules: ReadonlyMap<string, EventRule>): EventA
     },
     uncovered: (scopes, patterns) =>
       patterns.find((pattern) => rules.has(pattern) && !covers(scopes, pattern)),
-    beyond: (scopes, owned, patterns) =>
+    beyond: (scopes, registrationScopes, patterns) =>
       types.find(
-        (type) => matchesAny(patterns, type) && covers(owned, type) && !covers(scopes, type),
+        (type) =>
+          matchesAny(patterns, type) && covers(registrationScopes, type) && !covers(scopes, type),
       ),
   }
 }
 
-/** Declared types a principal may read; undefined: all, and those declared no more. */
+/** Returns the types that a principal may read; undefined: all, also undeclared ones. */
 export const readableTypes = (
   access: EventAccess,
   principal: Pick<Principal, 'kind' | 'scopes'>,

@@ -1,10 +1,10 @@
-/** The event as clients and receivers see it (reference, "Webhook event"). Pure. */
+/** An event, and its body for clients and receivers (reference, "Webhook event"). Pure. */
 import { modeOf, type Scope } from '../kernel/principal.ts'
 
-/** What happened, before it is stored. */
+/** An event before it is stored. */
 export interface NewEvent {
   readonly type: string
-  /** The collection the object belongs to; undefined for events of no resource. */
+  /** The collection of the object; undefined for engine and external events. */
   readonly collection: string | undefined
   readonly objectId: number | undefined
   /** JSON text of the object in the newest shape. */
@@ -14,13 +14,13 @@ export interface NewEvent {
 export interface StoredEvent extends NewEvent {
   readonly scope: Scope
   readonly id: string
-  /** The version whose shape `object` has: the newest when the event was recorded. */
+  /** The version of the object's shape: the newest when the event was recorded. */
   readonly shape: string
   /** Unix seconds. */
   readonly created: number
 }
 
-/** JSON text of an object stored in `shape`, as `version` shows it (§9.11). */
+/** Renders an object, stored in `shape`, in the shape of `version`; returns JSON text (§9.11). */
 export type RenderObject = (
   collection: string | undefined,
   object: string,
@@ -30,7 +30,7 @@ export type RenderObject = (
 
 export const EVENT_MAX_BYTES = 262_144
 
-/** The body: the members of the reference, in its order. `object` is JSON text. */
+/** Returns the body of an event, with the members in the order of the reference. */
 export function envelope(
   event: Pick<StoredEvent, 'id' | 'type' | 'created' | 'scope'>,
   object: string,

@@ -1,5 +1,5 @@
-/** `GET /events`, `GET /events/{id}` and `POST /events` (§9.11). The stream is `stream.ts`. */
-import type { Call, Operation, Route } from '../http/call.ts'
+/** `GET /events`, `GET /events/{id}` and `POST /events` (§9.11). The stream is in `stream.ts`. */
+import type { Call, Handling, Route } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import { type Read, readMembers, required } from '../kernel/members.ts'
@@ -8,7 +8,13 @@ import type { Database } from '../storage/database.ts'
 import { fixed } from '../storage/sql.ts'
 import { envelope, type RenderObject } from './event.ts'
 import type { RecordEvent } from './store.ts'
-import { EVENT_COLUMNS, type EventCells, eventsOf, eventView, type ReadableTypes } from './view.ts'
+import {
+  EVENT_COLUMNS,
+  type EventCells,
+  eventListOf,
+  eventView,
+  type ReadableTypes,
+} from './view.ts'
 
 const byId = fixed(`SELECT ${EVENT_COLUMNS} FROM gh_events WHERE scope = ? AND id = ?`)
 
@@ -19,29 +25,32 @@ export interface EventDeps {
   readonly record: RecordEvent
   readonly render: RenderObject
   readonly readableTypes: ReadableTypes
-  /** Types the service declares as external: the only ones that can be posted. */
+  /** Types that the service declares as external; clients can post no others. */
   readonly external: readonly string[]
-  /** The version served to who is pinned to one: its successor once it is retired (§9.11). */
+  /** Returns the version that serves callers pinned to `version`: its successor after sunset. */
   readonly effective?: (version: string) => string
 }
 
-/** The version events are shown in to a caller: its pin, or the newest. */
-export const versionFor = (call: Call, effective: EventDeps['effective']): string | undefined => {
+/** Returns the version of events for a caller: its pin, or undefined for the newest. */
+export const servedVersion = (
+  call: Call,
+  effective: EventDeps['effective'],
+): string | undefined => {
   const pinned = call.principal?.version
   return pinned === undefined || !effective ? pinned : effective(pinned)
 }
 
 export function eventRoutes(deps: EventDeps): Route[] {
   const { db, list, render, readableTypes, effective } = deps
-  const view = (call: Call) => eventView(versionFor(call, effective), render)
+  const view = (call: Call) => eventView(servedVersion(call, effective), render)
   return [
     {
       path: '/events',
       methods: {
         GET: {
-          handle: (call) => list(call, eventsOf(readableTypes(call.principal!)), view(call)),
+          handle: (call) => list(call, eventListOf(readableTypes(call.principal!)), view(call)),
         },
-        POST: postOperation(deps),
+        POST: postHandling(deps),
       },
     },
     {
@@ -68,27 +77,26 @@ const plainObject: Read<object> = (value, wrong) =>
     : wrong('must be an object')
 
 /**
- * An event of an existing backend: `{type, object}` → 201, the event. Throws 422 for a type that
- * is not external, 413 for an object beyond 256 KiB.
+ * Records an event of an existing backend from `{type, object}`; returns 201 with the event. Throws
+ * 422 for a type that is not external, 413 for an object beyond 256 KiB.
  */
-function postOperation({ perform, record, external }: EventDeps): Operation {
+function postHandling({ perform, record, external }: EventDeps): Handling {
   const type: Read<string> = (value, wrong) =>
     external.includes(value as string)
       ? (value as string)
       : wrong(
           external.length > 0
             ? `must be one of ${external.join(', ')}, the types declared as external`
-            : 'must be a type the service declares as external, and it declares none',
+            : 'must be a type that the service declares as external, and it declares none',
         )
   const members = { type: required(type), object: required(plainObject) }
   return {
-    scope: 'events:write',
     body: 'required',
     handle(call) {
-      const sent = readMembers(call.body, members)
-      const object = JSON.stringify(sent.object)
+      const input = readMembers(call.body, members)
+      const object = JSON.stringify(input.object)
       return perform(call, async (tx) => {
-        const event = { type: sent.type, collection: undefined, objectId: undefined, object }
+        const event = { type: input.type, collection: undefined, objectId: undefined, object }
         const stored = await record(tx, call.principal!.scope, event)
         const location = `/events/${stored.id}`
         return { status: 201, json: envelope(stored, object), headers: { location } }

@@ -1,6 +1,6 @@
 /**
- * `GET /events/stream` (§9.11): events as they happen, as server-sent events. `Last-Event-ID`
- * resumes behind the event of that id, without a gap. What is read and in which order: `feed.ts`.
+ * `GET /events/stream` (§9.11): new events as server-sent events. `Last-Event-ID` resumes behind
+ * the event with that id, without a gap. `feed.ts` reads the events and defines their order.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Answer, Call, Route, Stream } from '../http/call.ts'
@@ -9,64 +9,98 @@ import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import { customerNoOf, type Principal } from '../kernel/principal.ts'
 import { createTurns, type TakeTurn } from '../kernel/turns.ts'
-import type { View } from '../lists/collection.ts'
-import type { Bell } from './bell.ts'
 import type { RenderObject } from './event.ts'
 import { matchesAny } from './event-pattern.ts'
-import type { Feed, Place } from './feed.ts'
-import { versionFor } from './routes.ts'
+import type { Feed, FeedCursor } from './feed.ts'
+import { servedVersion } from './routes.ts'
+import type { Sink } from './store.ts'
 import { type EventCells, eventView, type ReadableTypes } from './view.ts'
 
 const SCOPE = 'events:read'
-/** Streams open at a time (§11.5): of one credential, one customer, this node. */
+/** Open streams of one credential, of one customer and on this node (§11.5). */
 const PER_CREDENTIAL = 5
 const PER_CUSTOMER = 20
 const PER_NODE = 200
-/** Events of other nodes are looked for this often. */
-const LOOK_MS = 500
-/** How often a credential is asked for again: a revoked one ends its stream (§3.10). */
-const ASK_MS = 1000
+/** How often a stream reads the feed for events of other nodes. */
+const POLL_MS = 500
+/** How often a stream verifies its credential: a revoked one ends the stream (§3.10). */
+const VERIFY_MS = 1000
 const HEARTBEAT_MS = 15_000
-/** Batches that are read at once: of one customer one, and customers take turns. */
-const READING_AT_ONCE = 2
+/** Batches that are read at a time: one per customer, and customers take turns. */
+const CONCURRENT_READS = 2
+
+/** Wakes streams when an event of this node commits. They poll for events of other nodes. */
+export interface EventSignal {
+  /** A sink of the recorder. */
+  readonly sink: Sink
+  /** Resolves at the next event, after `ms` of real time, or when `signal` aborts. */
+  wait(ms: number, signal: AbortSignal): Promise<void>
+}
+
+export function createEventSignal(): EventSignal {
+  const waiting = new Set<() => void>()
+  const wakeAll = () => {
+    for (const wake of [...waiting]) wake()
+  }
+  return {
+    async sink(tx) {
+      tx.afterCommit(wakeAll)
+    },
+    wait: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal.aborted) return resolve()
+        const wake = () => {
+          clearTimeout(timer)
+          waiting.delete(wake)
+          signal.removeEventListener('abort', wake)
+          resolve()
+        }
+        const timer = setTimeout(wake, ms)
+        timer.unref()
+        waiting.add(wake)
+        signal.addEventListener('abort', wake)
+      }),
+  }
+}
 
 export interface StreamDeps {
   readonly feed: Feed
-  readonly bell: Bell
+  readonly eventSignal: EventSignal
   readonly render: RenderObject
   readonly readableTypes: ReadableTypes
+  /** Returns the version that serves callers pinned to `version` now. */
   readonly effective?: (version: string) => string
-  /** Who sent a call, as of now; undefined once its credential is good no more. */
+  /** Verifies the credential of a request again; undefined once it is no longer valid. */
   readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
-  /** Real milliseconds, monotonic. */
+  /** Returns monotonic milliseconds. */
   readonly elapsedMs: () => number
   readonly log: Log
 }
 
 export function streamRoute(deps: StreamDeps): Route {
-  const counts = streamCounts()
-  const turns = createTurns(READING_AT_ONCE)
+  const limits = createStreamLimits()
+  const takeTurn = createTurns(CONCURRENT_READS)
   return {
     path: '/events/stream',
     methods: {
       GET: {
         produces: ['text/event-stream'],
         async handle(call): Promise<Answer> {
-          const wanted = wantedTypes(call)
+          const patterns = readPatterns(call)
           const principal = call.principal!
-          const problem = counts.problemFor(principal)
-          if (problem !== undefined) throw tooMany(problem)
-          const place = await startOf(deps.feed, call)
+          const problem = limits.problemFor(principal)
+          if (problem !== undefined) throw tooManyStreams(problem)
+          const cursor = await startCursor(deps.feed, call)
           return {
             status: 200,
             headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
             stream(out) {
-              if (counts.problemFor(principal)) return out.end() // many came at once
-              const leave = counts.enter(principal)
-              follow(deps, { call, out, place, wanted, turns })
+              if (limits.problemFor(principal)) return out.end() // several requests opened at once
+              const leave = limits.enter(principal)
+              sendEvents(deps, { call, out, cursor, patterns, takeTurn })
                 .catch((err: unknown) => {
-                  // The client comes again with the last id it has seen.
-                  deps.log.warn({ err, request_id: call.id }, 'a stream of events broke')
+                  // The client reconnects with the last id that it received.
+                  deps.log.warn({ err, request_id: call.id }, 'an event stream failed')
                 })
                 .finally(() => {
                   leave()
@@ -80,27 +114,28 @@ export function streamRoute(deps: StreamDeps): Route {
   }
 }
 
-/** Counts open streams; each count has its bound. */
-function streamCounts() {
+/** Counts the open streams and compares the counts with their limits. */
+function createStreamLimits() {
   const open = new Map<string, number>()
-  const boundsOf = ({ scope, kind, subject, customer }: Principal) => [
-    { key: 'node', most: PER_NODE, what: 'this node' },
-    { key: `customer ${customer}`, most: PER_CUSTOMER, what: 'a customer' },
-    { key: `${scope} ${kind} ${subject}`, most: PER_CREDENTIAL, what: 'a credential' },
+  const limitsOf = ({ scope, kind, subject, customer }: Principal) => [
+    { key: 'node', most: PER_NODE, label: 'this node' },
+    { key: `customer ${customer}`, most: PER_CUSTOMER, label: 'a customer' },
+    { key: `${scope} ${kind} ${subject}`, most: PER_CREDENTIAL, label: 'a credential' },
   ]
-  const add = (key: string, by: 1 | -1) => {
-    const left = (open.get(key) ?? 0) + by
-    if (left > 0) open.set(key, left)
+  const add = (key: string, change: 1 | -1) => {
+    const count = (open.get(key) ?? 0) + change
+    if (count > 0) open.set(key, count)
     else open.delete(key)
   }
   return {
-    /** A sentence where no stream more may open; undefined: one may. */
+    /** Returns a sentence when no further stream may open; otherwise undefined. */
     problemFor(principal: Principal): string | undefined {
-      const full = boundsOf(principal).find(({ key, most }) => (open.get(key) ?? 0) >= most)
-      return full && `At most ${full.most} streams of ${full.what} are open at a time.`
+      const limit = limitsOf(principal).find(({ key, most }) => (open.get(key) ?? 0) >= most)
+      return limit && `At most ${limit.most} streams of ${limit.label} are open at a time.`
     },
+    /** Counts a stream; returns the function that ends the count. */
     enter(principal: Principal): () => void {
-      const keys = boundsOf(principal).map(({ key }) => key)
+      const keys = limitsOf(principal).map(({ key }) => key)
       for (const key of keys) add(key, 1)
       return () => {
         for (const key of keys) add(key, -1)
@@ -109,73 +144,77 @@ function streamCounts() {
   }
 }
 
-const tooMany = (problem: string) =>
+const tooManyStreams = (problem: string) =>
   new Failure('rate_limited', problem, { headers: { 'retry-after': '5' } })
 
-const elsewhere = ['api_key', 'version', 'v', 'api-version']
+/** Parameters that other steps of the pipeline read. */
+const OTHER_PARAMETERS = ['api_key', 'version', 'v', 'api-version']
 
-/** `types=order.*,user.created`; undefined: all. */
-function wantedTypes({ query }: Call): readonly string[] | undefined {
+/** Reads `types=order.*,user.created`; undefined: every type. */
+function readPatterns({ query }: Call): readonly string[] | undefined {
   const [repeated] = query.repeated()
   if (repeated !== undefined) throw parameterFailure('invalid_parameter', repeated, 'is repeated')
   for (const [name] of query.entries) {
-    if (name === 'types' || elsewhere.includes(name)) continue
+    if (name === 'types' || OTHER_PARAMETERS.includes(name)) continue
     throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
   }
   return query.get('types')?.split(',')
 }
 
-async function startOf(feed: Feed, call: Call): Promise<Place> {
-  const last = call.headers['last-event-id']
-  if (last === undefined || last === '') return feed.end()
-  const place = typeof last === 'string' && (await feed.placeOf(call.principal!.scope, last))
-  if (!place) throw new Failure('invalid_request', 'Last-Event-ID is not the id of an event.')
-  return place
+/** Returns where the stream begins: behind `Last-Event-ID`, or at the end of the feed. */
+async function startCursor(feed: Feed, call: Call): Promise<FeedCursor> {
+  const lastId = call.headers['last-event-id']
+  if (lastId === undefined || lastId === '') return feed.end()
+  const cursor = typeof lastId === 'string' && (await feed.cursorOf(call.principal!.scope, lastId))
+  if (!cursor) throw new Failure('invalid_request', 'Last-Event-ID is not the id of an event.')
+  return cursor
 }
 
-interface Following {
+interface OpenStream {
   readonly call: Call
   readonly out: Stream
-  readonly place: Place
-  readonly wanted: readonly string[] | undefined
-  readonly turns: TakeTurn
+  readonly cursor: FeedCursor
+  readonly patterns: readonly string[] | undefined
+  readonly takeTurn: TakeTurn
 }
 
-async function follow(deps: StreamDeps, following: Following): Promise<void> {
-  const { call, out, wanted, turns } = following
-  let { place } = following
-  const { feed, bell, elapsedMs } = deps
+/** Sends events until the client disconnects or its credential is no longer valid. */
+async function sendEvents(
+  { feed, eventSignal, elapsedMs, identify, readableTypes, effective, render }: StreamDeps,
+  { call, out, cursor: start, patterns, takeTurn }: OpenStream,
+): Promise<void> {
+  let cursor = start
   let principal = call.principal!
-  let asked = elapsedMs()
-  let written = elapsedMs()
-  // The first bytes tell proxies and clients that it has begun.
+  let verifiedAtMs = elapsedMs()
+  let writtenAtMs = elapsedMs()
+  // The first bytes show proxies and the client that the stream is open.
   out.write('retry: 1000\n\n')
   while (!out.closed.aborted) {
-    if (elapsedMs() - asked >= ASK_MS) {
-      const now = await deps.identify(call)
-      if (!now || !(now.scopes.has(SCOPE) || now.scopes.has('admin'))) return
-      principal = now
-      asked = elapsedMs()
+    if (elapsedMs() - verifiedAtMs >= VERIFY_MS) {
+      const current = await identify(call)
+      if (!current || !(current.scopes.has(SCOPE) || current.scopes.has('admin'))) return
+      principal = current
+      verifiedAtMs = elapsedMs()
     }
-    const readable = deps.readableTypes(principal)
-    const isWanted = (type: string) =>
-      readable?.includes(type) !== false && (!wanted || matchesAny(wanted, type))
-    const batch = await turns(customerNoOf(principal.scope), async () => {
-      const read = await feed.after(principal.scope, place, isWanted)
-      // Other requests run before the next batch, of this stream or another one.
+    const readable = readableTypes(principal)
+    const includes = (type: string) =>
+      readable?.includes(type) !== false && (!patterns || matchesAny(patterns, type))
+    const batch = await takeTurn(customerNoOf(principal.scope), async () => {
+      const read = await feed.after(principal.scope, cursor, includes)
+      // Other requests run before the next batch of any stream.
       await nextTurn()
       return read
     })
-    place = batch.place
-    const view = eventView(versionFor(call, deps.effective), deps.render)
-    const text = shown(batch.rows as unknown as EventCells[], view)
-    if (text !== '' || elapsedMs() - written >= HEARTBEAT_MS) {
-      written = elapsedMs()
-      if (!out.write(text === '' ? ': still here\n\n' : text)) await out.drained()
+    cursor = batch.cursor
+    const view = eventView(servedVersion(call, effective), render)
+    const messages = (batch.rows as unknown as EventCells[]).map(
+      (row) => `id: ${row[0]}\ndata: ${view.item(row, {})}\n\n`,
+    )
+    if (messages.length > 0 || elapsedMs() - writtenAtMs >= HEARTBEAT_MS) {
+      writtenAtMs = elapsedMs()
+      const text = messages.length === 0 ? ': still here\n\n' : messages.join('')
+      if (!out.write(text)) await out.drained()
     }
-    if (!batch.more) await bell.wait(LOOK_MS, out.closed)
+    if (!batch.hasMore) await eventSignal.wait(POLL_MS, out.closed)
   }
 }
-
-const shown = (rows: readonly EventCells[], view: View): string =>
-  rows.map((row) => `id: ${row[0]}\ndata: ${view.item(row, {})}\n\n`).join('')

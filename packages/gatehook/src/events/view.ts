@@ -1,4 +1,4 @@
-/** Events as they are listed, shown and streamed: one description for all three (§9.11). */
+/** Events as lists, single reads and streams return them (§9.11). */
 import type { Principal, Scope } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import type { Value } from '../storage/database.ts'
@@ -25,7 +25,7 @@ const eventList: Collection = {
   wide: true,
 }
 
-/** The columns a view reads, in their order. */
+/** The columns that a view reads, in order. */
 export const EVENT_COLUMNS = eventList.columns.map((column) => column.name).join(', ')
 
 /** A row of `EVENT_COLUMNS`. */
@@ -39,39 +39,37 @@ export type EventCells = readonly [
   object: string,
 ]
 
-/** The types a principal may read (§9.14); undefined: all of them. */
+/** Returns the types that a principal may read (§9.14); undefined: all of them. */
 export type ReadableTypes = (principal: Principal) => readonly string[] | undefined
 
 /**
- * The events of these types. Each set has a name of its own, so that cursors of one are refused by
- * another. Types are declared identifiers, never request data.
+ * Returns the list of events of these types. Each set of types has a name of its own, so that the
+ * cursors of one list are invalid in another. Types are declared identifiers, never request data.
  */
-export function eventsOf(types: readonly string[] | undefined): Collection {
+export function eventListOf(types: readonly string[] | undefined): Collection {
   if (!types) return eventList
-  const names = types.map((type) => `'${type}'`).join(', ')
-  const condition = types.length > 0 ? `type IN (${names})` : '1 = 0'
+  const literals = types.map((type) => `'${type}'`).join(', ')
+  const condition = types.length > 0 ? `type IN (${literals})` : '1 = 0'
   const visible = { condition, columns: ['type'] }
   return { ...eventList, name: `events ${types.join(' ')}`, visible }
 }
 
-/** Events as `version` shows them; in the newest shape without one. */
+/** Returns the view of events in a version; undefined: in the newest shape. */
 export function eventView(version: string | undefined, render: RenderObject): View {
-  const whole = (row: readonly Value[]): string => {
+  const eventText = (row: readonly Value[]): string => {
     const [id, type, created, scope, collection, shape, object] = row as unknown as EventCells
-    const shown = render(collection ?? undefined, object, shape, version)
-    return envelope({ id, type, created, scope }, shown)
+    const rendered = render(collection ?? undefined, object, shape, version)
+    return envelope({ id, type, created, scope }, rendered)
   }
   return {
     fields: ['id', 'type', 'created', 'livemode', 'data'],
     item(row, { fields, links }) {
-      const text = whole(row)
+      const text = eventText(row)
       if (!fields && !links) return text
       const all = JSON.parse(text) as Record<string, unknown>
-      const shown = fields
-        ? Object.entries(all).filter(([name]) => fields.has(name))
-        : Object.entries(all)
-      if (links) shown.push(['_links', { self: `/events/${all.id}` }])
-      return JSON.stringify(Object.fromEntries(shown))
+      const members = Object.entries(all).filter(([name]) => fields?.has(name) ?? true)
+      if (links) members.push(['_links', { self: `/events/${all.id}` }])
+      return JSON.stringify(Object.fromEntries(members))
     },
   }
 }

@@ -1,8 +1,8 @@
-/** The feed behind the stream: in order, no gap, whoever commits late. */
+/** §9.11: the feed returns events in order and without a gap, also after a late commit. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, eachMigrated } from '../../../../test/rig/databases.ts'
-import { BATCH_BYTES, createFeed, type Place } from '../../src/events/feed.ts'
+import { BATCH_BYTES, createFeed, type FeedCursor } from '../../src/events/feed.ts'
 import { createRecorder } from '../../src/events/store.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
@@ -12,7 +12,7 @@ import type { Database, Tx } from '../../src/storage/database.ts'
 const scope = scopeOf(1, 'test')
 const other = scopeOf(2, 'live')
 
-function shop(db: Database) {
+function openFeed(db: Database) {
   const record = createRecorder({
     clock: wallClock,
     random: systemRandom(),
@@ -20,120 +20,110 @@ function shop(db: Database) {
     sinks: [],
   })
   const feed = createFeed(db)
-  const event = (tx: Tx, id: number, of = scope) =>
-    record(tx, of, { type: 't.x', collection: undefined, objectId: id, object: `{"id":${id}}` })
-  const read = async (place: Place) => {
+  const addEvent = (tx: Tx, id: number, { of = scope, type = 't.x', text = '' } = {}) =>
+    record(tx, of, {
+      type,
+      collection: undefined,
+      objectId: id,
+      object: JSON.stringify({ id, text }),
+    })
+  const read = async (start: FeedCursor) => {
     const ids: number[] = []
-    for (;;) {
-      const batch = await feed.after(scope, place)
-      place = batch.place
+    for (let cursor = start; ; ) {
+      const batch = await feed.after(scope, cursor)
+      cursor = batch.cursor
       ids.push(...batch.rows.map((row) => JSON.parse(row[6] as string).id))
-      if (!batch.more) return { ids, place }
+      if (!batch.hasMore) return { ids, cursor }
     }
   }
-  return { feed, event, read }
+  return { feed, addEvent, read }
 }
 
-eachMigrated('from the end only what comes; from a place all behind it', async (db) => {
-  const { feed, event, read } = shop(db)
-  const first = await db.write((tx) => event(tx, 1))
+eachMigrated('a reader gets every later event of its scope once, in order', async (db) => {
+  const { feed, addEvent, read } = openFeed(db)
+  const first = await db.write((tx) => addEvent(tx, 1))
   const end = await feed.end()
   for (let n = 2; n <= 230; n++) {
     await db.write(async (tx) => {
-      await event(tx, n)
-      await event(tx, -n, other)
+      await addEvent(tx, n)
+      await addEvent(tx, -n, { of: other })
     })
   }
   const expected = Array.from({ length: 229 }, (_, n) => n + 2)
-  assert.deepEqual((await read(end)).ids, expected)
-  assert.deepEqual((await read((await feed.placeOf(scope, first.id))!)).ids, expected)
-  const last = await read(end)
-  assert.deepEqual((await read(last.place)).ids, [])
-  // Of another scope, or gone: what stands before it in time is the place.
-  assert.deepEqual(
-    (await read((await feed.placeOf(scope, `evt_0${'0'.repeat(21)}`))!)).ids.length,
-    230,
-  )
+  const { ids, cursor } = await read(end)
+  assert.deepEqual(ids, expected)
+  assert.deepEqual((await read((await feed.cursorOf(scope, first.id))!)).ids, expected)
+  assert.deepEqual((await read(cursor)).ids, [])
+  // For an unknown event the cursor is behind the last older one: here, at the beginning.
+  const beginning = await feed.cursorOf(scope, `evt_0${'0'.repeat(21)}`)
+  assert.equal((await read(beginning!)).ids.length, 230)
   for (const id of ['', 'evt_', "evt_'; --", 'x'.repeat(26)]) {
-    assert.equal(await feed.placeOf(scope, id), undefined)
+    assert.equal(await feed.cursorOf(scope, id), undefined)
   }
 })
 
 const postgres = databases.find(({ name }) => name === 'postgres')!
 
-test('a transaction that commits late is not skipped [postgres]', async (t) => {
+test('the feed includes the events of a late commit [postgres]', async (t) => {
   const db = await postgres.openMigrated(t)
-  const { feed, event, read } = shop(db)
+  const { feed, addEvent, read } = openFeed(db)
   const end = await feed.end()
   const [inside, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const late = db.write(async (tx) => {
-    await event(tx, 1)
+    await addEvent(tx, 1)
     inside.resolve()
     await goOn.promise
-    await event(tx, 2)
+    await addEvent(tx, 2)
   })
   await inside.promise
-  await db.write((tx) => event(tx, 3))
+  await db.write((tx) => addEvent(tx, 3))
   const before = await read(end)
   assert.deepEqual(before.ids, [])
   goOn.resolve()
   await late
-  assert.deepEqual((await read(before.place)).ids, [1, 2, 3])
+  assert.deepEqual((await read(before.cursor)).ids, [1, 2, 3])
 })
 
-/** Calls of `arrays` by whether they read objects, and the bytes of those objects. */
-function counted(db: Database) {
-  const read: number[] = []
+/** Returns a database that lists the bytes of objects in each statement that reads objects. */
+function withObjectSizes(db: Database) {
+  const sizes: number[] = []
   const arrays: Database['arrays'] = async (statement) => {
     const rows = await db.arrays(statement)
     if (/ object /.test(statement.sql)) {
-      read.push(rows.reduce((sum, row) => sum + (row[6] as string).length, 0))
+      sizes.push(rows.reduce((sum, row) => sum + (row[6] as string).length, 0))
     }
     return rows
   }
-  return { db: { ...db, arrays } as Database, read }
+  return { db: { ...db, arrays } as Database, sizes }
 }
 
-eachMigrated('a batch of large events is small; unwanted ones are not read', async (db) => {
-  const { db: spied, read } = counted(db)
-  const feed = createFeed(spied)
-  const { event } = shop(db)
-  const record = createRecorder({
-    clock: wallClock,
-    random: systemRandom(),
-    shape: 'v1',
-    sinks: [],
-  })
+eachMigrated('a batch is bounded in bytes, and reads no object of another type', async (db) => {
+  const { db: observed, sizes } = withObjectSizes(db)
+  const feed = createFeed(observed)
+  const { addEvent } = openFeed(db)
   const end = await feed.end()
-  const large = JSON.stringify({ text: 'x'.repeat(200_000) })
+  const text = 'x'.repeat(200_000)
   await db.write(async (tx) => {
     for (let n = 0; n < 8; n++) {
-      await event(tx, n)
-      await record(tx, scope, {
-        type: 'large.x',
-        collection: undefined,
-        objectId: n,
-        object: large,
-      })
+      await addEvent(tx, n)
+      await addEvent(tx, n, { type: 'large.x', text })
     }
   })
-  const follow = async (isWanted?: (type: string) => boolean) => {
-    let place = end
+  const countRows = async (includes?: (type: string) => boolean) => {
+    sizes.length = 0
     let rows = 0
-    for (;;) {
-      const batch = await feed.after(scope, place, isWanted)
+    for (let cursor = end; ; ) {
+      const batch = await feed.after(scope, cursor, includes)
       rows += batch.rows.length
-      place = batch.place
-      if (!batch.more) return rows
+      cursor = batch.cursor
+      if (!batch.hasMore) return rows
     }
   }
-  assert.equal(await follow(), 16)
-  assert.equal(read.length, 4)
-  for (const bytes of read) assert.ok(bytes <= BATCH_BYTES, `${bytes}`)
-  read.length = 0
-  assert.equal(await follow((type) => type === 't.x'), 8)
-  assert.ok(read.reduce((sum, bytes) => sum + bytes, 0) < 1_000)
-  read.length = 0
-  assert.equal(await follow(() => false), 0)
-  assert.deepEqual(read, [])
+  assert.equal(await countRows(), 16)
+  assert.equal(sizes.length, 4)
+  for (const bytes of sizes) assert.ok(bytes <= BATCH_BYTES, `${bytes}`)
+  assert.equal(await countRows((type) => type === 't.x'), 8)
+  assert.ok(sizes.reduce((sum, bytes) => sum + bytes, 0) < 1_000)
+  assert.equal(await countRows(() => false), 0)
+  assert.deepEqual(sizes, [])
 })

@@ -1,41 +1,41 @@
-/** A reader of `GET /events/stream`: the events of it, one by one. */
+/** Reads `GET /events/stream` event by event. */
 import type { TestContext } from 'node:test'
 
-export interface Heard {
+export interface StreamedEvent {
   readonly id: string
   // biome-ignore lint/suspicious/noExplicitAny: tests look into events
   readonly event: any
 }
 
-export interface Listening {
+export interface EventReader {
   readonly status: number
   readonly headers: Headers
-  /** The next event; undefined once the stream has ended. */
-  next(): Promise<Heard | undefined>
+  /** Returns the next event; undefined once the stream has ended. */
+  next(): Promise<StreamedEvent | undefined>
   text(): Promise<string>
   close(): void
 }
 
-/** Opens the stream; it is closed after the test at the latest. */
+/** Opens the stream; the end of the test closes it at the latest. */
 export async function listen(
   t: TestContext,
   url: string,
   key: string,
   options: { readonly after?: string; readonly query?: string } = {},
-): Promise<Listening> {
-  const gone = new AbortController()
-  t.after(() => gone.abort())
+): Promise<EventReader> {
+  const closing = new AbortController()
+  t.after(() => closing.abort())
   const response = await fetch(`${url}/events/stream${options.query ?? ''}`, {
     headers: {
       'x-api-key': key,
       accept: 'text/event-stream',
       ...(options.after !== undefined && { 'last-event-id': options.after }),
     },
-    signal: gone.signal,
+    signal: closing.signal,
   })
   const lines = response.body!.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]()
   let rest = ''
-  const next = async (): Promise<Heard | undefined> => {
+  const next = async (): Promise<StreamedEvent | undefined> => {
     for (;;) {
       const end = rest.indexOf('\n\n')
       if (end < 0) {
@@ -59,6 +59,6 @@ export async function listen(
       for await (const chunk of { [Symbol.asyncIterator]: () => lines }) all += chunk
       return all
     },
-    close: () => gone.abort(),
+    close: () => closing.abort(),
   }
 }

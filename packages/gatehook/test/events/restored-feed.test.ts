@@ -1,8 +1,8 @@
-/** Positions of the event feed outlive a dump and a restore on another PostgreSQL server. */
+/** Cursors of the event feed survive a dump and a restore on another PostgreSQL server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
-import { createFeed, type Place } from '../../src/events/feed.ts'
+import { createFeed, type FeedCursor } from '../../src/events/feed.ts'
 import { createRecorder } from '../../src/events/store.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { scopeOf } from '../../src/kernel/principal.ts'
@@ -15,7 +15,7 @@ const postgres = databases.find(({ name }) => name === 'postgres')!
 /** Transactions that the old server was ahead of the new one. */
 const AHEAD = 1_000_000_000
 
-test('a reader resumes behind its event where transaction ids begin anew', async (t) => {
+test('a reader resumes behind its event after transaction ids restarted', async (t) => {
   const db = await postgres.openMigrated(t)
   const record = createRecorder({
     clock: wallClock,
@@ -29,9 +29,9 @@ test('a reader resumes behind its event where transaction ids begin anew', async
   }
   const feed = createFeed(db)
   // A transaction that another test has open on the server delays the feed.
-  const idsAfter = async (place: Place, count: number): Promise<number[]> => {
-    const { rows } = await feed.after(scope, place)
-    if (rows.length < count) return idsAfter(place, count)
+  const idsAfter = async (cursor: FeedCursor, count: number): Promise<number[]> => {
+    const { rows } = await feed.after(scope, cursor)
+    if (rows.length < count) return idsAfter(cursor, count)
     return rows.map((row) => JSON.parse(row[6] as string).id)
   }
   const [, second] = [await add(1), await add(2), await add(3)]
@@ -39,10 +39,10 @@ test('a reader resumes behind its event where transaction ids begin anew', async
   await migrateEngine(db, { clock: wallClock })
   const end = await feed.end()
   await add(4)
-  assert.deepEqual(await idsAfter((await feed.placeOf(scope, second.id))!, 2), [3, 4])
+  assert.deepEqual(await idsAfter((await feed.cursorOf(scope, second.id))!, 2), [3, 4])
   assert.deepEqual(await idsAfter(end, 1), [4])
   const epoch = async () => (await db.get(sql`SELECT gh_txid_epoch() AS epoch`))!.epoch
-  const moved = await epoch()
+  const epochAfterRestore = await epoch()
   await migrateEngine(db, { clock: wallClock })
-  assert.equal(await epoch(), moved, 'a start on the same server moves nothing')
+  assert.equal(await epoch(), epochAfterRestore, 'a start on the same server changes nothing')
 })

@@ -1,7 +1,7 @@
-/** A stream that reads all history gives way to other requests after each batch (§11.5). */
+/** §11.5: a stream that reads the whole history yields to other requests after each batch. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Feed } from '../../src/events/feed.ts'
 import { type StreamDeps, streamRoute } from '../../src/events/stream.ts'
 import type { Call, Stream } from '../../src/http/call.ts'
@@ -15,22 +15,22 @@ test('streams of one customer read at most one batch a turn of the event loop', 
   let reads = 0
   const feed: Feed = {
     end: async () => ({ txid: 0, position: 0 }),
-    placeOf: async () => ({ txid: 0, position: 0 }),
+    cursorOf: async () => ({ txid: 0, position: 0 }),
     async after(_scope, { position }) {
       reads++
-      const place = { txid: 0, position: position + 1 }
-      return { rows: [], place, more: position < BATCHES }
+      const cursor = { txid: 0, position: position + 1 }
+      return { rows: [], cursor, hasMore: position < BATCHES }
     },
   }
   const closed = new AbortController()
-  const waits: Promise<void>[] = []
+  const failures: Promise<void>[] = []
   const deps = {
     feed,
-    bell: { wait: () => new Promise<void>(() => {}) },
+    eventSignal: { wait: () => new Promise<void>(() => {}) },
     readableTypes: () => undefined,
     render: () => '',
     elapsedMs: () => 0,
-    log: { warn: (fields: { err: Error }) => void waits.push(Promise.reject(fields.err)) },
+    log: { warn: (fields: { err: Error }) => void failures.push(Promise.reject(fields.err)) },
   } as unknown as StreamDeps
   const { handle } = streamRoute(deps).methods.GET!
   const out: Stream = {
@@ -47,10 +47,10 @@ test('streams of one customer read at most one batch a turn of the event loop', 
   }
   const before = reads
   for (let n = 1; n <= 20; n++) {
-    await turn()
+    await nextTurn()
     assert.ok(reads - before <= n + 1, `${reads - before} batches in ${n} turns`)
   }
-  assert.ok(reads - before >= 10, 'they go on')
+  assert.ok(reads - before >= 10, 'the streams continue')
   closed.abort()
-  await Promise.all(waits)
+  await Promise.all(failures)
 })

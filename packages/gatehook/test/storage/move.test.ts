@@ -94,7 +94,7 @@ for (const [from, to] of directions) {
     const { scope } = (await after.app.db.get(sql`SELECT scope FROM orders LIMIT 1`))!
     const feed = createFeed(after.app.db)
     const resumed = events.body.data.at(-1).id
-    const place = (await feed.placeOf(scope, resumed))!
+    const place = (await feed.cursorOf(scope, resumed))!
     const readOn = async (): Promise<string[]> => {
       const { rows } = await feed.after(scope, place)
       return rows.length > 0 ? rows.map((row) => String(row[0])) : readOn()
