@@ -4,10 +4,11 @@
  */
 
 import type { Answer, Call } from '../http/call.ts'
+import { ownerOf } from '../http/egress.ts'
 import type { Query } from '../http/query.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
-import { customerNoOf } from '../kernel/principal.ts'
 import type { MacKeys } from '../kernel/secret.ts'
+import type { TurnKey } from '../kernel/turns.ts'
 import type { Database, Value } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
 import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
@@ -49,7 +50,7 @@ export function createLister(options: ListerOptions): Lister {
     const { query, path } = call
     const scope = collection.scoped ? (own?.scope ?? call.principal!.scope) : 0
     const reach: Reach = { scope, owner: own?.owner }
-    const customer = call.principal ? customerNoOf(call.principal.scope) : 0
+    const customer = ownerOf(call)
     const cursor = query.get('cursor')
     const read = (): Reading => ({
       request: parseListQuery(query, collection, view, options.defaultStyle),
@@ -109,7 +110,7 @@ interface Asked extends Reading {
   readonly options: ListerOptions
   readonly collection: Collection
   readonly reach: Reach
-  readonly customer: number
+  readonly customer: TurnKey
   readonly cursor: string | undefined
   readonly view: View
   readonly path: string

@@ -4,6 +4,7 @@
  */
 import { overloaded } from '../http/egress.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { TurnKey } from '../kernel/turns.ts'
 import type { Database, Reader, Value } from '../storage/database.ts'
 import { boundedCount, boundedKeys, rowsOfIds } from './bounded.ts'
 import {
@@ -33,8 +34,8 @@ export interface Reach {
 /** One list request. */
 export interface ListTask {
   readonly db: Database
-  /** Takes its turn where a list needs a walk of its own: a customer's number. */
-  readonly customer: number
+  /** Takes its turn where a list needs a walk of its own: a customer, or an anonymous address. */
+  readonly customer: TurnKey
   readonly collection: Collection
   readonly reach: Reach
   readonly request: ListRequest

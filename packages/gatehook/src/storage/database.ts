@@ -3,6 +3,7 @@
  * `$1` from it) and never ask which database answers. What really differs is a named method here.
  * Implementations: `sqlite.ts`, `postgres.ts`. One suite (`test/storage/`) defines the seam.
  */
+import type { TurnKey } from '../kernel/turns.ts'
 
 export type Value = string | number | null | Uint8Array
 
@@ -99,14 +100,14 @@ export interface Database extends Reader {
    */
   snapshot<T>(
     read: (reader: Reader) => Promise<T>,
-    options?: { readonly ordered?: boolean; readonly customer?: number },
+    options?: { readonly ordered?: boolean; readonly customer?: TurnKey },
   ): Promise<T>
   /**
    * A snapshot for reads that may take long. It delays no other read: SQLite runs it on a thread of
    * its own. Each customer has one at a time and customers take turns. Statements are `ordered`;
    * one that runs over its time fails with `query_too_expensive`.
    */
-  walk<T>(customer: number, read: (reader: Reader) => Promise<T>): Promise<T>
+  walk<T>(customer: TurnKey, read: (reader: Reader) => Promise<T>): Promise<T>
   /**
    * One transaction; resolves when it is durable. An exception rolls back only this transaction,
    * and so does a statement that failed, even if its error was caught inside: PostgreSQL cannot go

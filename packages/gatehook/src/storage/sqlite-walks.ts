@@ -3,7 +3,7 @@
  * when idle. The thread that serves requests waits for none of them.
  */
 import { Worker } from 'node:worker_threads'
-import { createTurns } from '../kernel/turns.ts'
+import { createTurns, type TurnKey } from '../kernel/turns.ts'
 import type { Reader, Row, Statement, Value } from './database.ts'
 import { translate } from './sqlite-errors.ts'
 import type { WalkCommand, WalkResult } from './sqlite-walk-worker.ts'
@@ -84,7 +84,7 @@ function readerOf(thread: WalkThread, span: Span): Reader {
 }
 
 export interface SqliteWalks {
-  take<T>(customer: number, read: (reader: Reader) => Promise<T>): Promise<T>
+  take<T>(customer: TurnKey, read: (reader: Reader) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 

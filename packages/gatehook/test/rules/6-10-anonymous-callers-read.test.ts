@@ -114,3 +114,25 @@ eachService(
   },
   SHOP,
 )
+
+eachService(
+  'anonymous callers wait for their own expensive lists only, by address (§7.10)',
+  async ({ app, as }) => {
+    const { snapshot } = app.db
+    const callers: unknown[] = []
+    app.db.snapshot = (read, options) => {
+      callers.push(options?.customer)
+      return snapshot(read, options)
+    }
+    for (const [n, address] of ['192.0.2.1', '192.0.2.2', '192.0.2.1'].entries()) {
+      const headers = { 'x-forwarded-for': address, 'x-forwarded-proto': 'https' }
+      const path = `/api/v2/news?rank=0&sort=-rank,id&id[gte]=${n}`
+      const reply = await as(undefined).get(path, headers)
+      assert.equal(reply.status, 200, reply.text)
+    }
+    assert.equal(callers.length, 3)
+    assert.ok(callers[0] !== undefined)
+    assert.deepEqual([callers[2], callers[1] === callers[0]], [callers[0], false])
+  },
+  { ...SHOP, env: { GATEHOOK_TRUST_PROXY: '127.0.0.1' } },
+)
