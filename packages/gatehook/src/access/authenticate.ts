@@ -5,7 +5,7 @@
 import type { After, Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { callerKind, type Principal } from '../kernel/principal.ts'
-import { type Credential, credentialOf, type Scheme } from './credential.ts'
+import { type Credential, parseCredential, type Scheme } from './credential.ts'
 import { holdsScope, missingScope } from './scopes.ts'
 
 /** Verifies a credential, or throws a `Failure` with its challenge. */
@@ -55,7 +55,7 @@ export function verifyCredential({ verifiers, publicUrl }: AuthenticateOptions):
   }
   const findCredential = (call: Call, isRequired: boolean): Credential | undefined => {
     try {
-      const credential = credentialOf(call)
+      const credential = parseCredential(call)
       if (credential || !isRequired) return credential
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== 'unauthorized') throw error
@@ -129,7 +129,7 @@ export type Identify = (call: Call) => Principal | undefined | Promise<Principal
 export function identify(verifiers: Partial<CredentialVerifiers>): Identify {
   return (call) => {
     try {
-      const credential = credentialOf(call)
+      const credential = parseCredential(call)
       const principal = credential && verifiers[credential.scheme]?.(credential, call)
       return principal instanceof Promise ? principal.catch(ignoreFailure) : principal
     } catch (error) {

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Query } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
-import { credentialOf } from './credential.ts'
+import { parseCredential } from './credential.ts'
 
 const describe = (headers: readonly string[], search = '') => {
   try {
-    const credential = credentialOf({ rawHeaders: headers, query: Query.parse(search) })
+    const credential = parseCredential({ rawHeaders: headers, query: Query.parse(search) })
     if (!credential) return 'none'
     return `${credential.scheme} ${credential.value}${credential.inUrl ? ' in URL' : ''}`
   } catch (error) {

@@ -24,7 +24,7 @@ const SCHEMES: ReadonlySet<string> = new Set<Scheme>(['apikey', 'bearer', 'basic
  * `ambiguous_credentials`, and 401 `unauthorized` for an empty `Authorization` or an unsupported
  * scheme.
  */
-export function credentialOf(call: Pick<Call, 'rawHeaders' | 'query'>): Credential | undefined {
+export function parseCredential(call: Pick<Call, 'rawHeaders' | 'query'>): Credential | undefined {
   const authorizations = headerLines(call.rawHeaders, 'authorization')
   // A proxy may have joined two lines with a comma (RFC 9110 §5.3); no key contains one.
   const keys = headerLines(call.rawHeaders, 'x-api-key').flatMap((line) => line.split(',', 2))

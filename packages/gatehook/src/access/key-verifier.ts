@@ -88,10 +88,10 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
       const cachedKey = cachedKeys.get(principal)
       if (!cachedKey || now - cachedKey.lastUsedAt < USE_INTERVAL_MS) return
       cachedKey.lastUsedAt = now
-      const storing = db.write((tx) =>
+      const pendingWrite = db.write((tx) =>
         store.updateLastUse(tx, principal.subject, now, now - USE_INTERVAL_MS),
       )
-      background.add(storing, 'the last use of a key could not be stored')
+      background.add(pendingWrite, 'the last use of a key could not be stored')
     },
     evict: () => keys.evict(),
     idle: background.idle,

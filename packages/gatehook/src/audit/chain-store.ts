@@ -43,15 +43,15 @@ const afterSeq = fixed(
 )
 const deleteThrough = fixed('DELETE FROM gh_audit WHERE seq <= ?')
 
-const endOf = (row: EndRow | undefined): StoredEnd | undefined =>
+const toStoredEnd = (row: EndRow | undefined): StoredEnd | undefined =>
   row && { seq: row.seq, hash: row.hash, untaggedThrough: row.untagged_through, mac: row.mac }
 
 export const readEnd = async (from: Reader, name: EndName): Promise<StoredEnd | undefined> =>
-  endOf(await from.get<EndRow>(endByName([name])))
+  toStoredEnd(await from.get<EndRow>(endByName([name])))
 
 /** Locks the head's row, so that one transaction at a time appends to the chain. */
 export const lockHead = async (tx: Tx): Promise<StoredEnd | undefined> =>
-  endOf(await tx.lock<EndRow>(endByName(['head'])))
+  toStoredEnd(await tx.lock<EndRow>(endByName(['head'])))
 
 /** Returns false if the end exists already. */
 export async function insertEnd(tx: Tx, name: EndName, end: StoredEnd): Promise<boolean> {

@@ -8,7 +8,7 @@ import { databases } from '../../../../test/rig/databases.ts'
 import { noContent, route } from '../../src/http/call.ts'
 import type { CallerKind } from '../../src/kernel/principal.ts'
 import { bindRoutes, CALLERS, engineRoutes, type Permission } from '../../src/route-table.ts'
-import { bodyFor, openWorld, pathOf, type Send, type World } from './permission-world.ts'
+import { bodyFor, type Fixture, openFixture, pathOf, type Send } from './permission-fixture.ts'
 
 const nameOf = ({ method, path }: Permission): string => `${method} ${path}`
 
@@ -18,8 +18,8 @@ test('a route without a row prevents the start', () => {
 })
 
 test('every row has a handler', async (t) => {
-  const world = await openWorld(t, 'sqlite')
-  const implemented = new Set(world.app.permissions.map(nameOf))
+  const fixture = await openFixture(t, 'sqlite')
+  const implemented = new Set(fixture.app.permissions.map(nameOf))
   const documents = (path: string) => path.replace(':document', 'v1.json')
   const missing = engineRoutes.filter(
     (row) => !implemented.has(nameOf({ ...row, path: documents(row.path) })),
@@ -42,15 +42,15 @@ test('a path under /admin requires a scope, an account path a first-party person
 })
 
 /** Creates callers of the customer `shop` with every scope, by kind. */
-async function createCallers(world: World): Promise<ReadonlyMap<CallerKind, Send>> {
-  const { shop, scopes, makeClient, makePerson } = world
+async function createCallers(fixture: Fixture): Promise<ReadonlyMap<CallerKind, Send>> {
+  const { shop, scopes, makeClient, makePerson } = fixture
   const person = await makePerson({ customer: shop, scopes })
   const client = await makeClient({ customer: shop, scopes })
   return new Map<CallerKind, Send>([
-    ['key', (await world.key(shop)).send],
-    ['client', await world.clientToken(client)],
-    ['application', await world.application(client, person)],
-    ['person', await world.login(person)],
+    ['key', (await fixture.key(shop)).send],
+    ['client', await fixture.clientToken(client)],
+    ['application', await fixture.application(client, person)],
+    ['person', await fixture.login(person)],
   ])
 }
 
@@ -63,16 +63,16 @@ const restricted = (rows: readonly Permission[]) =>
 
 for (const { name } of databases) {
   test(`a caller of a kind that the row does not name is rejected [${name}]`, async (t) => {
-    const world = await openWorld(t, name)
-    const callers = await createCallers(world)
-    const rows = restricted(world.app.permissions)
+    const fixture = await openFixture(t, name)
+    const callers = await createCallers(fixture)
+    const rows = restricted(fixture.app.permissions)
     const last = rows.filter((row) => row.path === '/auth/logout-all') // it ends the sessions
     for (const row of [...rows.filter((row) => !last.includes(row)), ...last]) {
       const path = pathOf(row, NO_IDS)
       // An accepted event stream does not end.
       const isEndless = row.path === '/events/stream'
       const kinds: readonly CallerKind[] = CALLERS[row.callers].kinds!
-      const unauthenticated = await world.anybody.send(row.method, path, bodyFor(row))
+      const unauthenticated = await fixture.anybody.send(row.method, path, bodyFor(row))
       assert.equal(unauthenticated.status, 401, `${nameOf(row)} without a credential`)
       for (const [kind, send] of callers) {
         if (isEndless && kinds.includes(kind)) continue
@@ -88,16 +88,16 @@ for (const { name } of databases) {
   })
 
   test(`a caller with every scope but the row's is rejected by its name [${name}]`, async (t) => {
-    const world = await openWorld(t, name)
-    const { shop, scopes, makeClient, makePerson } = world
+    const fixture = await openFixture(t, name)
+    const { shop, scopes, makeClient, makePerson } = fixture
     const client = await makeClient({ customer: shop, scopes })
-    const rows = restricted(world.app.permissions).filter(({ scope }) => scope !== undefined)
+    const rows = restricted(fixture.app.permissions).filter(({ scope }) => scope !== undefined)
     for (const scope of new Set(rows.map((row) => row.scope!))) {
       const rest = scopes.filter((name) => name !== scope)
       const callers: Readonly<Record<string, Send>> = {
-        key: (await world.key(shop, rest)).send,
-        client: await world.clientToken(client, rest),
-        person: await world.login(await makePerson({ customer: shop, scopes: rest })),
+        key: (await fixture.key(shop, rest)).send,
+        client: await fixture.clientToken(client, rest),
+        person: await fixture.login(await makePerson({ customer: shop, scopes: rest })),
       }
       for (const row of rows.filter((row) => row.scope === scope)) {
         for (const [kind, send] of Object.entries(callers)) {
@@ -111,21 +111,21 @@ for (const { name } of databases) {
   })
 
   test(`objects of others are 404, in no list, and unchanged [${name}]`, async (t) => {
-    const world = await openWorld(t, name)
-    const { shop, other, scopes, makeClient, makePerson } = world
-    const { own, owner, ids } = await world.fill()
+    const fixture = await openFixture(t, name)
+    const { shop, other, scopes, makeClient, makePerson } = fixture
+    const { own, owner, ids } = await fixture.fill()
     const foreign: readonly (readonly [string, Send, RegExp?])[] = [
-      ['a key of another customer', (await world.key(other)).send],
-      ['a key of the other mode', (await world.key(shop, scopes, 'test')).send],
+      ['a key of another customer', (await fixture.key(other)).send],
+      ['a key of the other mode', (await fixture.key(shop, scopes, 'test')).send],
       [
         'a client of another customer',
-        await world.clientToken(await makeClient({ customer: other, scopes })),
+        await fixture.clientToken(await makeClient({ customer: other, scopes })),
       ],
-      ['a person of another customer', await world.login(await makePerson({ customer: other }))],
+      ['a person of another customer', await fixture.login(await makePerson({ customer: other }))],
       // Another person of the same customer: objects that belong to a person.
       [
         'another person',
-        await world.login(await makePerson({ customer: shop })),
+        await fixture.login(await makePerson({ customer: shop })),
         /^\/(api\/(users|orders)|auth)\//,
       ],
     ]
@@ -142,7 +142,7 @@ for (const { name } of databases) {
         }),
       )
     const before = await state()
-    for (const row of world.app.permissions) {
+    for (const row of fixture.app.permissions) {
       const isIsolated = row.callers === 'credential' || row.callers === 'account'
       if (!isIsolated || row.path === '/api/protected' || row.path === '/events/stream') continue
       const isSingle = row.path.includes(':')

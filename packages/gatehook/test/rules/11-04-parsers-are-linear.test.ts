@@ -21,7 +21,7 @@ const src = new URL('../../src/', import.meta.url)
 // biome-ignore lint/suspicious/noExplicitAny: modules by path
 const load = (path: string): Promise<any> => import(new URL(path, src).href)
 const authorization = await load('http/authorization.ts')
-const { credentialOf } = await load('access/credential.ts')
+const { parseCredential } = await load('access/credential.ts')
 const { Query } = await load('http/query.ts')
 const { readArrival } = await load('http/arrival.ts')
 const { createFront, knownHost } = await load('http/front.ts')
@@ -89,10 +89,10 @@ const parser = (
 const parsers: readonly Parser[] = [
   parser('Authorization', HEADER, ['Basic ', 'Bearer a', ' '], authorization.parseAuthorization),
   parser('Authorization as credential', HEADER, ['Bearer a'], (text) =>
-    credentialOf({ rawHeaders: ['authorization', text], query: noQuery }),
+    parseCredential({ rawHeaders: ['authorization', text], query: noQuery }),
   ),
   parser('X-API-Key', HEADER, ['gk_live_'], (text) =>
-    credentialOf({ rawHeaders: ['x-api-key', text], query: noQuery }),
+    parseCredential({ rawHeaders: ['x-api-key', text], query: noQuery }),
   ),
   parser('a Basic value', HEADER, ['YTpi'], authorization.parseBasic),
   parser('Basic of a client', HEADER, ['a:'], (text) =>

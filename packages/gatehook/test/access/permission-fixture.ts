@@ -26,10 +26,10 @@ export type Send = (method: string, path: string, body?: unknown) => Promise<Rep
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-export type World = Awaited<ReturnType<typeof openWorld>>
+export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
 /** Opens a service with the customers `shop` and `other`, and functions that create callers. */
-export async function openWorld(t: TestContext, kind: Kind) {
+export async function openFixture(t: TestContext, kind: Kind) {
   const place = await openPlace(t, kind, { env: ENV })
   const { app, admin, anybody, makeClient, makePerson } = place
   const scopes = [...app.administration.scopes].filter((scope) => scope !== 'admin')
@@ -132,6 +132,6 @@ export function pathOf({ path }: Permission, ids: Readonly<Record<string, string
   const versioned = (text: string) => text.replace(/^\/api\//, '/api/v2/')
   const [before, after] = path.split(/\/:\w+/) as [string, string?]
   if (after === undefined) return versioned(path)
-  assert.ok(ids[before], `permission-world.ts has no id for ${path}`)
+  assert.ok(ids[before], `permission-fixture.ts has no id for ${path}`)
   return versioned(`${before}/${ids[before]}${after}`)
 }
