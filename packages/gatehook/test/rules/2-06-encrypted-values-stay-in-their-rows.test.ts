@@ -8,7 +8,7 @@ import { sql } from '../../src/storage/sql.ts'
 import { encryptedSigningKeys } from '../../src/tokens/signing-key-store.ts'
 import { addSecret, liveSecrets } from '../../src/webhooks/registration-store.ts'
 import { readLiveSecrets } from '../../src/webhooks/registrations.ts'
-import { openDesk } from '../tokens/desk.ts'
+import { openTokenNode } from '../tokens/token-node.ts'
 
 const vault = new Vault('a secret that only tests know, long enough', systemRandom())
 const clock = { now: () => 1, elapsedMs: () => 1 }
@@ -26,7 +26,7 @@ eachMigrated('the secret of one registration signs nothing for another', async (
 })
 
 eachMigrated('a signing key opens for its own id', async (db, t) => {
-  const { vault } = await openDesk(db, t)
+  const { vault } = await openTokenNode(db, t)
   const row = (await db.get(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`))!
   const { purpose, rowOf } = encryptedSigningKeys
   assert.ok(vault.decrypt(purpose, rowOf([row.kid]), row.sealed_private_jwk).includes(row.kid))

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { CUSTOMER, ISSUER, login, openDesk, SCOPE } from '../tokens/desk.ts'
+import { CUSTOMER, ISSUER, login, openTokenNode, SCOPE } from '../tokens/token-node.ts'
 
 eachMigrated('§4.1 jose verifies it with the key set', async (db, t) => {
-  const { tokens, ask, time } = await openDesk(db, t)
+  const { tokens, send, time } = await openTokenNode(db, t)
   const { access_token, expires_in } = await tokens.openSession(login)
-  const keys = (await ask('GET /.well-known/jwks.json')).body
+  const keys = (await send('GET /.well-known/jwks.json')).body
   const { payload, protectedHeader } = await jwtVerify(access_token, createLocalJWKSet(keys), {
     issuer: ISSUER,
     audience: ISSUER,
@@ -35,7 +35,7 @@ eachMigrated('§4.1 jose verifies it with the key set', async (db, t) => {
 })
 
 eachMigrated('§4.1 a hook adds, and overwrites nothing that is ours', async (db, t) => {
-  const { tokens } = await openDesk(db, t)
+  const { tokens } = await openTokenNode(db, t)
   const greedy = {
     ...{ iss: 'x', sub: '1', aud: 'x', exp: 9e9, nbf: 9e9, iat: 0, jti: 'x', sid: 'x' },
     ...{ client_id: 'x', scope: 'admin', customer: 'x', mode: 'live', cnf: {}, act: {} },
@@ -54,9 +54,9 @@ eachMigrated('§4.1 a hook adds, and overwrites nothing that is ours', async (db
 })
 
 eachMigrated('§3.7 a token proves a person, or a client', async (db, t) => {
-  const { tokens, world } = await openDesk(db, t)
+  const { tokens, data } = await openTokenNode(db, t)
   const facts = { scope: SCOPE, requireAuthOnRefresh: false, hasSecret: () => false }
-  world.clients.set('cli_1', { ...facts, scopes: login.scopes })
+  data.clients.set('cli_1', { ...facts, scopes: login.scopes })
   const session = await tokens.openSession(login)
   const { sessionId, ...person } = await tokens.verifyAccessToken(session.access_token)
   assert.equal(sessionId, (await tokens.findRefreshToken(session.refresh_token))!.sessionId)
@@ -69,7 +69,7 @@ eachMigrated('§3.7 a token proves a person, or a client', async (db, t) => {
 })
 
 eachMigrated('§4.1 what a hook adds has a bound', async (db, t) => {
-  const { tokens } = await openDesk(db, t)
+  const { tokens } = await openTokenNode(db, t)
   const claims = { essay: 'x'.repeat(8_000) }
   await assert.rejects(tokens.openSession({ ...login, claims }), /too large/)
 })

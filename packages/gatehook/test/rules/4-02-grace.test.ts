@@ -2,25 +2,24 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { login, openDesk } from '../tokens/desk.ts'
-import { eachNode } from '../tokens/nodes.ts'
+import { eachNode, login, openTokenNode } from '../tokens/token-node.ts'
 
-const lives = { graceMs: 30_000 }
+const lifetimes = { graceMs: 30_000 }
 
 eachMigrated('§4.2 within the grace the successor is told again', async (db, t) => {
-  const { tokens, refresh, works, time } = await openDesk(db, t, { lives })
+  const { tokens, refresh, isAccepted, time } = await openTokenNode(db, t, { lifetimes })
   const first = await tokens.openSession(login)
   const second = (await refresh(first.refresh_token)).body
   time.pass(29_999)
   const again = await refresh(first.refresh_token)
   assert.equal(again.status, 200)
   assert.equal(again.body.refresh_token, second.refresh_token)
-  assert(await works(again.body.access_token))
+  assert(await isAccepted(again.body.access_token))
   assert.equal((await refresh(second.refresh_token)).status, 200)
 })
 
 eachMigrated('§4.2 past the grace, or once the successor was used, it is reuse', async (db, t) => {
-  const { tokens, refresh, time } = await openDesk(db, t, { lives })
+  const { tokens, refresh, time } = await openTokenNode(db, t, { lifetimes })
   const late = await tokens.openSession(login)
   await refresh(late.refresh_token)
   const used = await tokens.openSession(login)
@@ -35,7 +34,7 @@ eachMigrated('§4.2 past the grace, or once the successor was used, it is reuse'
 })
 
 eachMigrated('§4.2 an access token told in the grace dies with the session', async (db, t) => {
-  const { tokens, refresh, works, time } = await openDesk(db, t, { lives })
+  const { tokens, refresh, isAccepted, time } = await openTokenNode(db, t, { lifetimes })
   const first = await tokens.openSession(login)
   const second = (await refresh(first.refresh_token)).body
   time.pass(20_000)
@@ -44,11 +43,11 @@ eachMigrated('§4.2 an access token told in the grace dies with the session', as
   await db.write((tx) => tokens.revokeSession(tx, claims.sid!))
   time.pass(890_000) // the one of the rotation has expired; the one told again has 10 s left
   await tokens.chores.revocations!()
-  assert.equal(await works(again.access_token), false)
+  assert.equal(await isAccepted(again.access_token), false)
 })
 
 eachMigrated('§4.2 the successor is sealed, and forgotten after the grace', async (db, t) => {
-  const { tokens, refresh, time } = await openDesk(db, t, { lives })
+  const { tokens, refresh, time } = await openTokenNode(db, t, { lifetimes })
   const first = await tokens.openSession(login)
   const second = (await refresh(first.refresh_token)).body
   const sealed = async () => (await db.get(sql`SELECT successor FROM gh_sessions`))!.successor
@@ -68,5 +67,5 @@ eachNode(
     assert.deepEqual([...new Set(replies.map(({ status }) => status))], [200])
     assert.equal(new Set(replies.map(({ body }) => body.refresh_token)).size, 1)
   },
-  { lives },
+  { lifetimes },
 )

@@ -1,12 +1,11 @@
 /** §4.2: however many come at once, on however many nodes, exactly one is answered. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
-import { countOf, type Desk, login, openDesk } from '../tokens/desk.ts'
-import { eachNode } from '../tokens/nodes.ts'
+import { countRows, eachNode, login, openTokenNode, type TokenNode } from '../tokens/token-node.ts'
 
 const AT_ONCE = 24
 
-async function raced(nodes: readonly Desk[], token: string) {
+async function raced(nodes: readonly TokenNode[], token: string) {
   const replies = await Promise.all(
     Array.from({ length: AT_ONCE }, (_, n) => nodes[n % nodes.length]!.refresh(token)),
   )
@@ -17,17 +16,17 @@ async function raced(nodes: readonly Desk[], token: string) {
   return won[0]!.body
 }
 
-async function survives(nodes: readonly Desk[]) {
+async function survives(nodes: readonly TokenNode[]) {
   const first = await nodes[0]!.tokens.openSession(login)
   const winner = await raced(nodes, first.refresh_token)
-  for (const node of nodes) assert(await node.works(winner.access_token))
+  for (const node of nodes) assert(await node.isAccepted(winner.access_token))
   const next = await raced(nodes, winner.refresh_token)
   assert.equal((await nodes[0]!.refresh(next.refresh_token)).status, 200)
-  assert.equal(await countOf(nodes[0]!.db, 'gh_revocations'), 0)
+  assert.equal(await countRows(nodes[0]!.db, 'gh_revocations'), 0)
 }
 
 eachMigrated('§4.2 of many at once one is answered', async (db, t) =>
-  survives([await openDesk(db, t)]),
+  survives([await openTokenNode(db, t)]),
 )
 
 eachNode('§4.2 of many at once on two nodes one is answered', survives)
@@ -42,7 +41,7 @@ eachNode('§4.2 reuse seen on both nodes at once ends the family once', async (n
     replies.map(({ status }) => status),
     [401, 401, 401, 401],
   )
-  assert.equal(await countOf(a.db, 'gh_sessions'), 0)
-  assert.equal(await countOf(a.db, 'gh_revocations'), 1)
+  assert.equal(await countRows(a.db, 'gh_sessions'), 0)
+  assert.equal(await countRows(a.db, 'gh_revocations'), 1)
   assert.equal((await b.refresh(second.refresh_token)).status, 401)
 })

@@ -4,7 +4,7 @@ import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { failAt } from '../../../../test/rig/faults.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { countOf, type Desk, login, openDesk } from '../tokens/desk.ts'
+import { countRows, login, openTokenNode, type TokenNode } from '../tokens/token-node.ts'
 
 const events = (db: Database) =>
   db.all(sql`SELECT type, scope, object FROM gh_events ORDER BY position`)
@@ -12,16 +12,16 @@ const acts = async (db: Database) =>
   (await db.all(sql`SELECT action FROM gh_audit ORDER BY position`)).map((row) => row.action)
 
 eachMigrated('§4.2 reuse ends the family, its access tokens, and is told', async (db, t) => {
-  const { tokens, refresh, works, time } = await openDesk(db, t)
+  const { tokens, refresh, isAccepted, time } = await openTokenNode(db, t)
   const other = await tokens.openSession(login)
   const first = await tokens.openSession(login)
   const second = (await refresh(first.refresh_token)).body
   time.pass(5_001)
   assert.equal((await refresh(first.refresh_token)).body.error, 'invalid_grant')
   assert.equal((await refresh(second.refresh_token)).body.error, 'invalid_grant')
-  assert.equal(await works(first.access_token), false)
-  assert.equal(await works(second.access_token), false)
-  assert(await works(other.access_token), 'another session of the same person stays')
+  assert.equal(await isAccepted(first.access_token), false)
+  assert.equal(await isAccepted(second.access_token), false)
+  assert(await isAccepted(other.access_token), 'another session of the same person stays')
   assert.equal((await refresh(other.refresh_token)).status, 200)
   const [event, ...more] = await events(db)
   assert.deepEqual([event!.type, event!.scope, more], ['token.reuse_detected', login.scope, []])
@@ -32,7 +32,7 @@ eachMigrated('§4.2 reuse ends the family, its access tokens, and is told', asyn
 })
 
 eachMigrated('§4.2 an ancestor of any age is known again', async (db, t) => {
-  const { tokens, refresh, time } = await openDesk(db, t)
+  const { tokens, refresh, time } = await openTokenNode(db, t)
   const { refresh_token: oldest } = await tokens.openSession(login)
   let current = oldest
   for (let n = 0; n < 4; n++) {
@@ -45,7 +45,7 @@ eachMigrated('§4.2 an ancestor of any age is known again', async (db, t) => {
 })
 
 eachMigrated('§4.2 once its successor was used, a second use is no race', async (db, t) => {
-  const { tokens, refresh } = await openDesk(db, t)
+  const { tokens, refresh } = await openTokenNode(db, t)
   const first = await tokens.openSession(login)
   const second = (await refresh(first.refresh_token)).body
   const third = (await refresh(second.refresh_token)).body
@@ -55,21 +55,25 @@ eachMigrated('§4.2 once its successor was used, a second use is no race', async
 })
 
 eachMigrated('§4.2 a race is audited, and the winner keeps its tokens', async (db, t) => {
-  const { tokens, refresh, works, time } = await openDesk(db, t)
+  const { tokens, refresh, isAccepted, time } = await openTokenNode(db, t)
   const first = await tokens.openSession(login)
   const winner = (await refresh(first.refresh_token)).body
   time.pass(4_999)
   assert.equal((await refresh(first.refresh_token)).body.error, 'invalid_grant')
   assert.deepEqual(await acts(db), ['token.refresh_race'])
   assert.deepEqual(await events(db), [])
-  assert(await works(winner.access_token))
+  assert(await isAccepted(winner.access_token))
   assert.equal((await refresh(winner.refresh_token)).status, 200)
 })
 
 /** What a statement that fails must not leave: half of a rotation, or half of a revocation. */
-async function brokenAtEach(desk: Desk, act: (token: string) => Promise<unknown>, token: string) {
+async function brokenAtEach(
+  node: TokenNode,
+  act: (token: string) => Promise<unknown>,
+  token: string,
+) {
   for (let nth = 1; ; nth++) {
-    const fault = failAt(desk.db, nth)
+    const fault = failAt(node.db, nth)
     const outcome = await act(token)
     fault.restore()
     if (fault.statementCount() < nth) return { outcome, statements: nth - 1 }
@@ -77,10 +81,10 @@ async function brokenAtEach(desk: Desk, act: (token: string) => Promise<unknown>
 }
 
 eachMigrated('§4.2 a rotation that breaks anywhere has not happened', async (db, t) => {
-  const desk = await openDesk(db, t)
-  const { refresh_token } = await desk.tokens.openSession(login)
-  const rotate = async (token: string) => (await desk.refresh(token)).status
-  const { outcome, statements } = await brokenAtEach(desk, rotate, refresh_token)
+  const node = await openTokenNode(db, t)
+  const { refresh_token } = await node.tokens.openSession(login)
+  const rotate = async (token: string) => (await node.refresh(token)).status
+  const { outcome, statements } = await brokenAtEach(node, rotate, refresh_token)
   assert.equal(outcome, 200, 'the token was good until a rotation succeeded')
   assert.equal(statements, 1)
 })
@@ -88,28 +92,28 @@ eachMigrated('§4.2 a rotation that breaks anywhere has not happened', async (db
 eachMigrated(
   '§4.2 a revocation for reuse that breaks anywhere is done next time',
   async (db, t) => {
-    const desk = await openDesk(db, t)
-    const { refresh_token: old } = await desk.tokens.openSession(login)
-    await desk.refresh(old)
-    desk.time.pass(6_000)
+    const node = await openTokenNode(db, t)
+    const { refresh_token: old } = await node.tokens.openSession(login)
+    await node.refresh(old)
+    node.time.pass(6_000)
     const seen: number[] = []
     const reuse = async (token: string) => {
-      const { status } = await desk.refresh(token)
+      const { status } = await node.refresh(token)
       seen.push(status)
       if (status !== 401) {
         assert.deepEqual(
-          [await countOf(db, 'gh_sessions'), await countOf(db, 'gh_revocations')],
+          [await countRows(db, 'gh_sessions'), await countRows(db, 'gh_revocations')],
           [1, 0],
           'nothing of it stays',
         )
       }
       return status
     }
-    const { outcome, statements } = await brokenAtEach(desk, reuse, old)
+    const { outcome, statements } = await brokenAtEach(node, reuse, old)
     assert.equal(outcome, 401)
     assert.deepEqual(seen, [...Array(statements).fill(500), 401])
     assert(statements >= 5, `${statements} statements`)
     assert.equal((await events(db)).length, 1)
-    assert.equal(await countOf(db, 'gh_sessions'), 0)
+    assert.equal(await countRows(db, 'gh_sessions'), 0)
   },
 )

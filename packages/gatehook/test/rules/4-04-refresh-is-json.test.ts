@@ -2,19 +2,19 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import type { TokenClient } from '../../src/tokens/api.ts'
-import { type Desk, login, openDesk, SCOPE } from '../tokens/desk.ts'
+import { login, openTokenNode, SCOPE, type TokenNode } from '../tokens/token-node.ts'
 
 eachMigrated('§4.4 a missing or mistyped member is 400', async (db, t) => {
-  const { ask } = await openDesk(db, t)
+  const { send } = await openTokenNode(db, t)
   const bodies = [undefined, {}, [], 'x', { refresh_token: 7 }, { refresh_token: null }]
   for (const body of [...bodies, { token: 'x' }, { refresh_token: ['x'] }]) {
     const sent = typeof body === 'string' ? JSON.stringify(body) : body
     const headers = typeof body === 'string' ? { 'content-type': 'application/json' } : {}
-    const reply = await ask('POST /auth/refresh', { body: sent, headers })
+    const reply = await send('POST /auth/refresh', { body: sent, headers })
     assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_request'], sent as string)
   }
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
-  const asForm = await ask('POST /auth/refresh', { body: 'refresh_token=x', headers: form })
+  const asForm = await send('POST /auth/refresh', { body: 'refresh_token=x', headers: form })
   assert.equal(asForm.status, 415)
 })
 
@@ -31,30 +31,34 @@ const client: TokenClient = {
 
 const code = { ...login, clientId: 'cli_1', scopes: ['things:read'] }
 
-function refreshAs({ ask }: Desk, refresh_token: string, headers: Record<string, string> = {}) {
-  return ask('POST /auth/refresh', { body: { refresh_token }, headers })
+function refreshAs(
+  { send }: TokenNode,
+  refresh_token: string,
+  headers: Record<string, string> = {},
+) {
+  return send('POST /auth/refresh', { body: { refresh_token }, headers })
 }
 
 eachMigrated('§4.4 tokens of a code need no client authentication', async (db, t) => {
-  const desk = await openDesk(db, t)
-  desk.world.clients.set('cli_1', client)
-  const first = await desk.tokens.openSession(code)
-  const { status, body } = await refreshAs(desk, first.refresh_token)
+  const node = await openTokenNode(db, t)
+  node.data.clients.set('cli_1', client)
+  const first = await node.tokens.openSession(code)
+  const { status, body } = await refreshAs(node, first.refresh_token)
   assert.deepEqual([status, body.scope], [200, 'things:read'])
-  assert.equal((await desk.tokens.readAccessToken(body.access_token))!.client_id, 'cli_1')
+  assert.equal((await node.tokens.readAccessToken(body.access_token))!.client_id, 'cli_1')
   for (const authorization of ['Basic', 'Basic a b', 'basic x']) {
-    const spoilt = await refreshAs(desk, body.refresh_token, { authorization })
+    const spoilt = await refreshAs(node, body.refresh_token, { authorization })
     assert.deepEqual([spoilt.status, spoilt.body.error], [401, 'invalid_client'], authorization)
   }
   const expired = { authorization: `Bearer ${first.access_token}` }
-  assert.equal((await refreshAs(desk, body.refresh_token, expired)).status, 200)
+  assert.equal((await refreshAs(node, body.refresh_token, expired)).status, 200)
 })
 
 eachMigrated('§4.4 unless the client asked for it; a wrong one burns nothing', async (db, t) => {
-  const desk = await openDesk(db, t)
-  desk.world.clients.set('cli_1', { ...client, requireAuthOnRefresh: true })
-  desk.world.clients.set('cli_2', client)
-  const { refresh_token } = await desk.tokens.openSession(code)
+  const node = await openTokenNode(db, t)
+  node.data.clients.set('cli_1', { ...client, requireAuthOnRefresh: true })
+  node.data.clients.set('cli_2', client)
+  const { refresh_token } = await node.tokens.openSession(code)
   const refused: [string, Record<string, string>][] = [
     ['invalid_client', {}],
     ['invalid_client', basic('cli_1', 'wrong')],
@@ -64,18 +68,18 @@ eachMigrated('§4.4 unless the client asked for it; a wrong one burns nothing', 
     ['invalid_grant', basic('cli_2', 's3cret')],
   ]
   for (const [error, headers] of refused) {
-    const reply = await refreshAs(desk, refresh_token, headers)
+    const reply = await refreshAs(node, refresh_token, headers)
     assert.deepEqual([reply.status, reply.body.error], [401, error])
     const challenge = reply.headers['www-authenticate']
     assert.equal(/^Basic /.test(String(challenge)), error === 'invalid_client')
   }
-  assert.equal((await refreshAs(desk, refresh_token, basic('cli_1', 's3cret'))).status, 200)
+  assert.equal((await refreshAs(node, refresh_token, basic('cli_1', 's3cret'))).status, 200)
 })
 
-eachMigrated('§5.3 a refresh may ask for less, never for more', async (db, t) => {
-  const { tokens, world } = await openDesk(db, t)
+eachMigrated('§5.3 a refresh may send for less, never for more', async (db, t) => {
+  const { tokens, data } = await openTokenNode(db, t)
   const both = ['things:read', 'things:write']
-  world.clients.set('cli_1', { ...client, scopes: both })
+  data.clients.set('cli_1', { ...client, scopes: both })
   const { refresh_token } = await tokens.openSession({ ...code, scopes: both })
   const by = { clientId: 'cli_1', authenticated: true }
   await assert.rejects(tokens.refreshSession(refresh_token, by, { scopes: ['admin'] }), {
@@ -88,9 +92,9 @@ eachMigrated('§5.3 a refresh may ask for less, never for more', async (db, t) =
 })
 
 eachMigrated('§4.4 a client that is gone refreshes nothing', async (db, t) => {
-  const desk = await openDesk(db, t)
-  desk.world.clients.set('cli_1', client)
-  const { refresh_token } = await desk.tokens.openSession(code)
-  desk.world.clients.delete('cli_1')
-  assert.equal((await refreshAs(desk, refresh_token)).body.error, 'invalid_grant')
+  const node = await openTokenNode(db, t)
+  node.data.clients.set('cli_1', client)
+  const { refresh_token } = await node.tokens.openSession(code)
+  node.data.clients.delete('cli_1')
+  assert.equal((await refreshAs(node, refresh_token)).body.error, 'invalid_grant')
 })

@@ -2,39 +2,39 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { isoTime } from '../../src/kernel/time.ts'
-import { countOf, LIVES, login, openDesk } from '../tokens/desk.ts'
-import { ownKey, signed } from '../tokens/forge.ts'
+import { readSigningKey, signClaims } from '../tokens/forge.ts'
+import { countRows, LIFETIMES, login, openTokenNode } from '../tokens/token-node.ts'
 
 const LOGOUT = 'POST /auth/logout'
 
 eachMigrated('§4.5 logout by either token ends both, again and again', async (db, t) => {
-  const { tokens, ask, refresh, works } = await openDesk(db, t)
+  const { tokens, send, refresh, isAccepted } = await openTokenNode(db, t)
   for (const by of ['refresh', 'bearer', 'both'] as const) {
     const { access_token, refresh_token } = await tokens.openSession(login)
     const asked = {
       ...(by !== 'bearer' && { body: { refresh_token } }),
       ...(by !== 'refresh' && { bearer: access_token }),
     }
-    for (let n = 0; n < 2; n++) assert.equal((await ask(LOGOUT, asked)).status, 204, by)
-    assert.equal(await works(access_token), false, by)
+    for (let n = 0; n < 2; n++) assert.equal((await send(LOGOUT, asked)).status, 204, by)
+    assert.equal(await isAccepted(access_token), false, by)
     assert.equal((await refresh(refresh_token)).body.error, 'invalid_grant', by)
   }
-  assert.equal(await countOf(db, 'gh_sessions'), 0)
+  assert.equal(await countRows(db, 'gh_sessions'), 0)
 })
 
 eachMigrated('§4.5 an expired token of ours still ends its session', async (db, t) => {
-  const { tokens, ask, refresh, time } = await openDesk(db, t)
+  const { tokens, send, refresh, time } = await openTokenNode(db, t)
   const { access_token, refresh_token } = await tokens.openSession(login)
-  time.pass(2 * LIVES.accessMs)
-  assert.equal((await ask(LOGOUT, { bearer: access_token })).status, 204)
+  time.pass(2 * LIFETIMES.accessMs)
+  assert.equal((await send(LOGOUT, { bearer: access_token })).status, 204)
   assert.equal((await refresh(refresh_token)).status, 401)
 })
 
 eachMigrated('§4.5 what is no token of ours is told so', async (db, t) => {
-  const desk = await openDesk(db, t)
-  const { ask } = desk
-  const { key } = await ownKey(desk)
-  const foreign = await signed(key, { alg: 'ES256', typ: 'at+jwt', kid: 'x' }, { sid: 'ses_1' })
+  const node = await openTokenNode(db, t)
+  const { send } = node
+  const { key } = await readSigningKey(node)
+  const foreign = await signClaims(key, { alg: 'ES256', typ: 'at+jwt', kid: 'x' }, { sid: 'ses_1' })
   const table: [number, string, object][] = [
     [400, 'invalid_request', {}],
     [400, 'invalid_request', { body: {} }],
@@ -45,44 +45,44 @@ eachMigrated('§4.5 what is no token of ours is told so', async (db, t) => {
     [401, 'invalid_grant', { body: { refresh_token: 'x' } }],
   ]
   for (const [status, error, asked] of table) {
-    const reply = await ask(LOGOUT, asked)
+    const reply = await send(LOGOUT, asked)
     assert.deepEqual([reply.status, reply.body.error], [status, error], JSON.stringify(asked))
   }
 })
 
 eachMigrated('§3.1 two tokens in two headers are one too many', async (db, t) => {
-  const { tokens, ask, works } = await openDesk(db, t)
+  const { tokens, send, isAccepted } = await openTokenNode(db, t)
   const { access_token, refresh_token } = await tokens.openSession(login)
   const twice = [`Bearer ${access_token}`, `Bearer ${access_token}`]
   const headers = { authorization: twice as unknown as string }
   for (const line of [LOGOUT, 'POST /auth/refresh']) {
-    const { status, body } = await ask(line, { headers, body: { refresh_token } })
+    const { status, body } = await send(line, { headers, body: { refresh_token } })
     assert.deepEqual([status, body.error], [400, 'ambiguous_credentials'], line)
   }
-  assert(await works(access_token))
+  assert(await isAccepted(access_token))
 })
 
 eachMigrated('§4.5 a spent refresh token ends its session, too', async (db, t) => {
-  const { tokens, ask, refresh } = await openDesk(db, t)
+  const { tokens, send, refresh } = await openTokenNode(db, t)
   const { refresh_token } = await tokens.openSession(login)
   const second = (await refresh(refresh_token)).body
-  assert.equal((await ask(LOGOUT, { body: { refresh_token } })).status, 204)
+  assert.equal((await send(LOGOUT, { body: { refresh_token } })).status, 204)
   assert.equal((await refresh(second.refresh_token)).status, 401)
 })
 
 eachMigrated('§4.5 logout-all ends every session of the person, of nobody else', async (db, t) => {
-  const { tokens, ask, works, world } = await openDesk(db, t)
-  world.people.set('8', { claims: {}, scopes: [] })
+  const { tokens, send, isAccepted, data } = await openTokenNode(db, t)
+  data.people.set('8', { claims: {}, scopes: [] })
   const mine = [await tokens.openSession(login), await tokens.openSession(login)]
   const theirs = await tokens.openSession({ ...login, subject: '8' })
-  const reply = await ask('POST /auth/logout-all', { bearer: mine[0]!.access_token })
+  const reply = await send('POST /auth/logout-all', { bearer: mine[0]!.access_token })
   assert.equal(reply.status, 204)
-  for (const { access_token } of mine) assert.equal(await works(access_token), false)
-  assert(await works(theirs.access_token))
+  for (const { access_token } of mine) assert.equal(await isAccepted(access_token), false)
+  assert(await isAccepted(theirs.access_token))
 })
 
 eachMigrated('§4.5 sessions are listed to their person and ended one by one', async (db, t) => {
-  const { tokens, ask, refresh, works, time } = await openDesk(db, t)
+  const { tokens, send, refresh, isAccepted, time } = await openTokenNode(db, t)
   const made = isoTime(time.nowMs)
   const a = await tokens.openSession(login)
   time.pass(1_000)
@@ -90,7 +90,7 @@ eachMigrated('§4.5 sessions are listed to their person and ended one by one', a
   await tokens.openSession({ ...login, subject: '8' })
   await refresh(a.refresh_token)
   const bearer = a.access_token
-  const listed = (await ask('GET /auth/sessions?sort=created_at', { bearer })).body.data
+  const listed = (await send('GET /auth/sessions?sort=created_at', { bearer })).body.data
   const id = (await tokens.findRefreshToken(b.refresh_token))!.sessionId
   assert.deepEqual(
     listed.map((each: { client_id: string; scope: string }) => [each.client_id, each.scope]),
@@ -106,35 +106,35 @@ eachMigrated('§4.5 sessions are listed to their person and ended one by one', a
     scope: 'things:read things:write',
     created_at: made,
     last_used_at: isoTime(time.nowMs),
-    expires_at: isoTime(time.nowMs + LIVES.idleMs),
+    expires_at: isoTime(time.nowMs + LIFETIMES.idleMs),
   })
-  assert.deepEqual((await ask(`GET /auth/sessions/${id}`, { bearer })).body, listed[1])
+  assert.deepEqual((await send(`GET /auth/sessions/${id}`, { bearer })).body, listed[1])
   for (const [status, who] of [
     [404, 'ses_x'],
     [204, id],
     [404, id],
   ] as const) {
-    assert.equal((await ask(`DELETE /auth/sessions/${who}`, { bearer })).status, status)
+    assert.equal((await send(`DELETE /auth/sessions/${who}`, { bearer })).status, status)
   }
-  assert.deepEqual([await works(b.access_token), await works(bearer)], [false, true])
+  assert.deepEqual([await isAccepted(b.access_token), await isAccepted(bearer)], [false, true])
 })
 
 eachMigrated('§4.5 nobody sees or ends the session of another', async (db, t) => {
-  const { tokens, ask, works } = await openDesk(db, t)
+  const { tokens, send, isAccepted } = await openTokenNode(db, t)
   const mine = await tokens.openSession(login)
   const theirs = await tokens.openSession({ ...login, subject: '8' })
   const id = (await tokens.findRefreshToken(theirs.refresh_token))!.sessionId
   const bearer = mine.access_token
-  assert.equal((await ask(`GET /auth/sessions/${id}`, { bearer })).status, 404)
-  assert.equal((await ask(`DELETE /auth/sessions/${id}`, { bearer })).status, 404)
-  assert(await works(theirs.access_token))
+  assert.equal((await send(`GET /auth/sessions/${id}`, { bearer })).status, 404)
+  assert.equal((await send(`DELETE /auth/sessions/${id}`, { bearer })).status, 404)
+  assert(await isAccepted(theirs.access_token))
 })
 
 eachMigrated('§7.1 sessions are listed in every style but keyset', async (db, t) => {
-  const { tokens, ask } = await openDesk(db, t)
+  const { tokens, send } = await openTokenNode(db, t)
   let bearer = ''
   for (let n = 0; n < 5; n++) bearer = (await tokens.openSession(login)).access_token
-  const at = (query: string) => ask(`GET /auth/sessions?${query}`, { bearer })
+  const at = (query: string) => send(`GET /auth/sessions?${query}`, { bearer })
   const first = (await at('limit=2')).body
   const second = (await at(`limit=2&cursor=${first.next_cursor}`)).body
   assert.deepEqual([first.data.length, second.data.length, first.has_more], [2, 2, true])
@@ -148,29 +148,29 @@ eachMigrated('§7.1 sessions are listed in every style but keyset', async (db, t
 })
 
 eachMigrated('§4.5 what has expired is not listed, and the janitor takes it', async (db, t) => {
-  const { tokens, ask, time } = await openDesk(db, t)
+  const { tokens, send, time } = await openTokenNode(db, t)
   await tokens.openSession(login)
   await tokens.openSession({ ...login, subject: '8' })
-  time.pass(LIVES.idleMs)
+  time.pass(LIFETIMES.idleMs)
   const { access_token: bearer } = await tokens.openSession(login)
-  assert.equal((await ask('GET /auth/sessions', { bearer })).body.data.length, 1)
+  assert.equal((await send('GET /auth/sessions', { bearer })).body.data.length, 1)
   time.pass(60_000)
   assert.equal(await tokens.chores.sessions!(), 1)
-  assert.equal(await countOf(db, 'gh_sessions'), 1)
+  assert.equal(await countRows(db, 'gh_sessions'), 1)
 })
 
 eachMigrated('§4.5 a key or a client has no sessions', async (db, t) => {
-  const { tokens, ask } = await openDesk(db, t)
+  const { tokens, send } = await openTokenNode(db, t)
   const client = { ...login, clientId: 'cli_1', subject: 'cli_1' }
   const { access_token } = await tokens.issueClientToken(client)
   const paths = ['GET /auth/sessions', 'POST /auth/logout-all', 'DELETE /auth/sessions/ses_1']
   for (const line of paths) {
-    const byKey = await ask(line, { headers: { 'x-api-key': 'k' } })
+    const byKey = await send(line, { headers: { 'x-api-key': 'k' } })
     assert.deepEqual([byKey.status, byKey.body.error], [403, 'forbidden'], line)
-    const byToken = await ask(line, { bearer: access_token })
+    const byToken = await send(line, { bearer: access_token })
     assert.deepEqual([byToken.status, byToken.body.error], [403, 'first_party_required'], line)
-    assert.equal((await ask(line)).status, 401)
+    assert.equal((await send(line)).status, 401)
   }
-  assert.equal((await ask('POST /auth/logout', { bearer: access_token })).status, 204)
-  assert.equal((await ask('GET /api/protected', { bearer: access_token })).status, 401)
+  assert.equal((await send('POST /auth/logout', { bearer: access_token })).status, 204)
+  assert.equal((await send('GET /api/protected', { bearer: access_token })).status, 401)
 })

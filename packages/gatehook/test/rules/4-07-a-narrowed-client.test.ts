@@ -2,17 +2,16 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { basicOf, form } from '../oauth/rig.ts'
-import { type Desk, login, SCOPE } from '../tokens/desk.ts'
-import { eachNode } from '../tokens/nodes.ts'
+import { eachNode, login, SCOPE, type TokenNode } from '../tokens/token-node.ts'
 
 const known = { scope: SCOPE, requireAuthOnRefresh: false, hasSecret: () => false }
-const scopesOf = async ({ tokens }: Desk, jwt: string) => [
+const scopesOf = async ({ tokens }: TokenNode, jwt: string) => [
   ...(await tokens.verifyAccessToken(jwt)).scopes,
 ]
 
 eachNode('§4.7 a client’s tokens carry no more than the client', async ([a, b]) => {
   const both = ['things:read', 'things:write']
-  const clientIs = (scopes: string[]) => a.world.clients.set('cli_1', { ...known, scopes })
+  const clientIs = (scopes: string[]) => a.data.clients.set('cli_1', { ...known, scopes })
   const changed = () => a.db.write((tx) => a.tokens.publishClientChange(tx, 'cli_1'))
   clientIs(both)
   await Promise.all([a.tokens.tick(), b.tokens.tick()])
@@ -37,11 +36,11 @@ eachNode('§4.7 a client’s tokens carry no more than the client', async ([a, b
 })
 
 eachNode('§4.7 while the feed is silent, the database says what a client may', async ([a, b]) => {
-  a.world.clients.set('cli_1', { ...known, scopes: ['things:read', 'things:write'] })
+  a.data.clients.set('cli_1', { ...known, scopes: ['things:read', 'things:write'] })
   await b.tokens.tick()
   const { access_token } = await a.tokens.openSession({ ...login, clientId: 'cli_1' })
   assert.equal((await scopesOf(b, access_token)).length, 2)
-  a.world.clients.set('cli_1', { ...known, scopes: ['things:read'] })
+  a.data.clients.set('cli_1', { ...known, scopes: ['things:read'] })
   await a.db.write((tx) => a.tokens.publishClientChange(tx, 'cli_1'))
   b.time.pass(2_001)
   assert.deepEqual(await scopesOf(b, access_token), ['things:read'])

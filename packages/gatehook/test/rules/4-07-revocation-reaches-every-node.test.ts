@@ -2,16 +2,24 @@
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { insertFeedEntry } from '../../src/tokens/store.ts'
-import { CUSTOMER, countOf, type Desk, login, openDesk, watched } from '../tokens/desk.ts'
-import { eachNode } from '../tokens/nodes.ts'
+import {
+  CUSTOMER,
+  countReads,
+  countRows,
+  eachNode,
+  login,
+  openTokenNode,
+  type TokenNode,
+} from '../tokens/token-node.ts'
 
 const client = { ...login, clientId: 'cli_1', subject: 'cli_1' }
 const throughClient = { ...login, clientId: 'cli_1' }
 
-const claimsOf = async (tokens: Desk['tokens'], jwt: string) => (await tokens.readAccessToken(jwt))!
+const claimsOf = async (tokens: TokenNode['tokens'], jwt: string) =>
+  (await tokens.readAccessToken(jwt))!
 
 const revoke: Readonly<
-  Record<string, (desk: Desk, tokens: Record<'own' | 'code' | 'client', string>) => unknown>
+  Record<string, (node: TokenNode, tokens: Record<'own' | 'code' | 'client', string>) => unknown>
 > = {
   session: ({ db, tokens }, { own }) =>
     claimsOf(tokens, own).then(({ sid }) => db.write((tx) => tokens.revokeSession(tx, sid!))),
@@ -33,7 +41,7 @@ const left: Readonly<Record<string, readonly boolean[]>> = {
   consent: [true, false, true],
 }
 
-async function issue({ tokens }: Desk) {
+async function issue({ tokens }: TokenNode) {
   return {
     own: (await tokens.openSession(login)).access_token,
     code: (await tokens.openSession(throughClient)).access_token,
@@ -41,10 +49,10 @@ async function issue({ tokens }: Desk) {
   }
 }
 
-const working = async (desk: Desk, { own, code, client }: Record<string, string>) => [
-  await desk.works(own!),
-  await desk.works(code!),
-  await desk.works(client!),
+const working = async (node: TokenNode, { own, code, client }: Record<string, string>) => [
+  await node.isAccepted(own!),
+  await node.isAccepted(code!),
+  await node.isAccepted(client!),
 ]
 
 for (const [what, act] of Object.entries(revoke)) {
@@ -65,18 +73,18 @@ for (const [what, act] of Object.entries(revoke)) {
 }
 
 eachMigrated('§4.7 a warm token asks the database nothing', async (db, t) => {
-  const { db: watching, reads } = watched(db)
-  const { tokens, works, time } = await openDesk(watching, t)
+  const { db: watching, reads } = countReads(db)
+  const { tokens, isAccepted, time } = await openTokenNode(watching, t)
   await tokens.tick()
   const { access_token } = await tokens.openSession(login)
   const another = await tokens.openSession(login)
-  assert(await works(access_token))
+  assert(await isAccepted(access_token))
   const before = reads()
-  for (let n = 0; n < 50; n++) assert(await works(access_token))
-  assert(await works(another.access_token), 'a cold one neither')
+  for (let n = 0; n < 50; n++) assert(await isAccepted(access_token))
+  assert(await isAccepted(another.access_token), 'a cold one neither')
   assert.equal(reads(), before)
   time.pass(2_000)
-  assert(await works(access_token))
+  assert(await isAccepted(access_token))
   assert.equal(reads(), before, '2 s old is not stale')
 })
 
@@ -85,7 +93,7 @@ eachNode('§4.7 while the feed is silent, each request asks the database', async
   const tokens = await issue(a)
   assert.deepEqual(await working(b, tokens), [true, true, true])
   await revoke.session!(a, tokens)
-  assert(await b.works(tokens.own), 'not heard yet')
+  assert(await b.isAccepted(tokens.own), 'not heard yet')
   b.time.pass(2_001)
   assert.deepEqual(await working(b, tokens), [false, true, true])
   await revoke.client!(a, tokens)
@@ -111,24 +119,24 @@ eachNode('§4.7 a transaction that commits late is not missed', async ([a, b]) =
   try {
     await b.db.write((tx) => insertFeedEntry(tx, 'session', second, until))
     await b.tokens.tick()
-    assert.deepEqual([await b.works(early), await b.works(late)], [false, true])
+    assert.deepEqual([await b.isAccepted(early), await b.isAccepted(late)], [false, true])
   } finally {
     gate.resolve()
     await slow
   }
   await b.tokens.tick()
-  assert.deepEqual([await b.works(early), await b.works(late)], [false, false])
+  assert.deepEqual([await b.isAccepted(early), await b.isAccepted(late)], [false, false])
 })
 
 eachNode('§4.7 a suspended customer is refused everywhere, and let in again', async ([a, b]) => {
   const tokens = await issue(a)
   const set = async (suspended: boolean) => {
-    a.world.customers.set(CUSTOMER, { no: 1, suspended })
+    a.data.customers.set(CUSTOMER, { no: 1, suspended })
     await a.db.write((tx) => insertFeedEntry(tx, 'customer', CUSTOMER, a.time.nowMs + 60_000))
     await Promise.all([a.tokens.tick(), b.tokens.tick()])
   }
-  const status = async (desk: Desk) => {
-    const reply = await desk.ask('GET /api/protected', { bearer: tokens.own })
+  const status = async (node: TokenNode) => {
+    const reply = await node.send('GET /api/protected', { bearer: tokens.own })
     return reply.status === 403 ? reply.body.error : reply.status
   }
   await set(false)
@@ -140,24 +148,24 @@ eachNode('§4.7 a suspended customer is refused everywhere, and let in again', a
 })
 
 eachMigrated('§4.7 what concerns nothing good is thrown away, nothing else', async (db, t) => {
-  const desk = await openDesk(db, t)
-  await desk.tokens.tick()
-  const tokens = await issue(desk)
-  await revoke.session!(desk, tokens)
-  desk.time.pass(898_000)
-  assert.equal(await desk.tokens.chores.revocations!(), 0)
-  await desk.tokens.tick()
-  assert.equal(await desk.works(tokens.own), false)
-  desk.time.pass(70_000)
-  assert.equal(await desk.tokens.chores.revocations!(), 1)
-  assert.equal(await countOf(db, 'gh_revocations'), 0)
+  const node = await openTokenNode(db, t)
+  await node.tokens.tick()
+  const tokens = await issue(node)
+  await revoke.session!(node, tokens)
+  node.time.pass(898_000)
+  assert.equal(await node.tokens.chores.revocations!(), 0)
+  await node.tokens.tick()
+  assert.equal(await node.isAccepted(tokens.own), false)
+  node.time.pass(70_000)
+  assert.equal(await node.tokens.chores.revocations!(), 1)
+  assert.equal(await countRows(db, 'gh_revocations'), 0)
 })
 
 eachMigrated('§4.7 a node that starts knows what was revoked before', async (db, t) => {
-  const first = await openDesk(db, t)
+  const first = await openTokenNode(db, t)
   const tokens = await issue(first)
   await revoke.token!(first, tokens)
-  const second = await openDesk(db, t, { time: first.time })
+  const second = await openTokenNode(db, t, { time: first.time })
   await second.tokens.start()
   assert.deepEqual(await working(second, tokens), [false, true, true])
   const claims = (await second.tokens.readAccessToken(tokens.own))!

@@ -1,22 +1,25 @@
-/** Tokens as an attacker, or a careless program, would write them: by jose, not by our own code. */
+/** Signs access tokens with jose, as an attacker or a faulty program would. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { type CompactJWSHeaderParameters, CompactSign } from 'jose'
 import { sql } from '../../src/storage/sql.ts'
 import { SIGNING_PURPOSE } from '../../src/tokens/signing-key-store.ts'
-import { type Desk, ISSUER, login } from './desk.ts'
+import { ISSUER, login, type TokenNode } from './token-node.ts'
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
-/** Our own key, as only the server has it. */
-export async function ownKey({ db, vault }: Desk): Promise<{ kid: string; key: KeyObject }> {
+/** Decrypts the signing key of a node. */
+export async function readSigningKey({
+  db,
+  vault,
+}: TokenNode): Promise<{ kid: string; key: KeyObject }> {
   const row = (await db.get(sql`SELECT kid, sealed_private_jwk FROM gh_signing_keys`))!
   const jwk = JSON.parse(vault.decrypt(SIGNING_PURPOSE, row.kid, row.sealed_private_jwk).toString())
   return { kid: row.kid, key: createPrivateKey({ format: 'jwk', key: jwk }) }
 }
 
-/** Claims that are good at the desk's time. */
-export function goodClaims({ time }: Desk): Record<string, unknown> {
+/** Returns claims that are valid at the time of a node. */
+export function validClaims({ time }: TokenNode): Record<string, unknown> {
   const iat = Math.floor(time.nowMs / 1000)
   return {
     iss: ISSUER,
@@ -33,11 +36,11 @@ export function goodClaims({ time }: Desk): Record<string, unknown> {
   }
 }
 
-export const part = (value: unknown): string =>
+export const encodePart = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
-/** Signed properly, whatever it says; the low one of the two signatures, as ours are. */
-export async function signed(
+/** Signs any claims under any header; an ES256 signature has the low s, as the server requires. */
+export async function signClaims(
   key: KeyObject | Uint8Array,
   header: Record<string, unknown>,
   claims: Record<string, unknown>,
@@ -46,23 +49,23 @@ export async function signed(
   const options = { crit: { 'urn:example': true } }
   jws.setProtectedHeader(header as CompactJWSHeaderParameters)
   const token = await jws.sign(key as never, options)
-  return header.alg === 'ES256' && !isLow(token) ? mirrored(token) : token
+  return header.alg === 'ES256' && !isLowS(token) ? mirrorSignature(token) : token
 }
 
 const bytesOf = (token: string) => Buffer.from(token.slice(token.lastIndexOf('.') + 1), 'base64url')
 const sOf = (bytes: Buffer) => BigInt(`0x${bytes.toString('hex', 32)}`)
-const isLow = (token: string) => sOf(bytesOf(token)) <= ORDER / 2n
+const isLowS = (token: string) => sOf(bytesOf(token)) <= ORDER / 2n
 
-/** The other signature that is good for the same text: (r, n − s). */
-export function mirrored(token: string): string {
+/** Replaces a signature (r, s) by (r, n − s), which verifies as well. */
+export function mirrorSignature(token: string): string {
   const bytes = bytesOf(token)
   const s = (ORDER - sOf(bytes)).toString(16).padStart(64, '0')
   const other = Buffer.concat([bytes.subarray(0, 32), Buffer.from(s, 'hex')])
   return `${token.slice(0, token.lastIndexOf('.') + 1)}${other.toString('base64url')}`
 }
 
-/** The same bytes in another text: bits the last character has to spare are set. */
-export function respelled(token: string): string {
+/** Returns another spelling of the same bytes: it sets spare bits of the last character. */
+export function respell(token: string): string {
   const last = DIGITS.indexOf(token.at(-1)!)
   return token.slice(0, -1) + DIGITS[last + 1]
 }

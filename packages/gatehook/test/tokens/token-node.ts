@@ -1,21 +1,23 @@
 /**
- * A small Gatehook for tests of this room: tokens behind their routes, people and clients by hand,
- * and a time that only moves when told. Several on one database are several nodes.
+ * A small node for tests of tokens/: its routes, people and clients as plain data, and a manual
+ * clock. Several on one database are several nodes.
  */
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
-import { quietLog } from '../../../../test/rig/databases.ts'
+import { type TestContext, test } from 'node:test'
+import { freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
 import { authenticate, authorize } from '../../src/access/authenticate.ts'
 import { protectedRoute } from '../../src/access/routes.ts'
 import { createRecorder } from '../../src/events/store.ts'
 import type { Steps } from '../../src/http/exchange.ts'
 import { createFront } from '../../src/http/front.ts'
 import { createServer } from '../../src/http/server.ts'
+import { wallClock } from '../../src/kernel/clock.ts'
 import { type Principal, scopeOf } from '../../src/kernel/principal.ts'
 import { Vault } from '../../src/kernel/secret.ts'
 import { createLister } from '../../src/lists/list.ts'
 import { bindRoutes } from '../../src/route-table.ts'
 import type { Database } from '../../src/storage/database.ts'
+import { migrateEngine } from '../../src/storage/migrate.ts'
 import { sql } from '../../src/storage/sql.ts'
 import type { TokenLifetimes } from '../../src/tokens/access-token.ts'
 import type {
@@ -36,7 +38,7 @@ const DAY_MS = 86_400_000
 
 export const SCOPE = scopeOf(1, 'test')
 
-/** What the person 7 is granted at login unless a test says otherwise. */
+/** The default grant of the person 7 at login. */
 export const login: Grant = {
   scope: SCOPE,
   customer: CUSTOMER,
@@ -47,13 +49,14 @@ export const login: Grant = {
   claims: { name: 'Ada', role: 'admin' },
 }
 
-export interface World {
+/** The people, clients and customers of a node, by id. */
+export interface TestData {
   readonly people: Map<string, Omit<TokenPerson, 'suspended'>>
   readonly clients: Map<string, TokenClient>
   readonly customers: Map<string, TokenCustomer>
 }
 
-export const world = (): World => ({
+export const createTestData = (): TestData => ({
   people: new Map([['7', { claims: { name: 'Ada', role: 'admin' }, scopes: login.scopes }]]),
   clients: new Map(),
   customers: new Map([[CUSTOMER, { no: 1, suspended: false }]]),
@@ -61,54 +64,54 @@ export const world = (): World => ({
 
 export interface Reply {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every path
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of any path
   readonly body: any
   readonly headers: Record<string, unknown>
 }
 
-export interface Asked {
+export interface RequestOptions {
   /** An access token. */
   readonly bearer?: string
   readonly body?: unknown
   readonly headers?: Record<string, string>
 }
 
-export interface Desk {
+export interface TokenNode {
   readonly tokens: Tokens & { tick(): Promise<void> }
   readonly vault: Vault
   readonly time: ManualClock
-  readonly world: World
+  readonly data: TestData
   readonly db: Database
-  ask(line: string, asked?: Asked): Promise<Reply>
+  send(line: string, options?: RequestOptions): Promise<Reply>
   refresh(token: string): Promise<Reply>
-  /** Whether an access token opens a door. */
-  works(jwt: string): Promise<boolean>
+  /** Returns whether the API accepts an access token. */
+  isAccepted(jwt: string): Promise<boolean>
 }
 
-export interface DeskOptions {
+export interface TokenNodeOptions {
   readonly time?: ManualClock
-  readonly world?: World
-  readonly lives?: Partial<TokenLifetimes>
-  /** Called in front of the look-up of a customer. */
+  readonly data?: TestData
+  readonly lifetimes?: Partial<TokenLifetimes>
+  /** Called before each look-up of a customer. */
   readonly onCustomer?: () => void
   readonly issuer?: string
   readonly audience?: string
 }
 
-export const LIVES: TokenLifetimes = {
+export const LIFETIMES: TokenLifetimes = {
   accessMs: 900_000,
   idleMs: 14 * DAY_MS,
   absoluteMs: 30 * DAY_MS,
   graceMs: 0,
 }
 
-export async function openDesk(
+export async function openTokenNode(
   db: Database,
   t: TestContext,
-  options: DeskOptions = {},
-): Promise<Desk> {
+  options: TokenNodeOptions = {},
+): Promise<TokenNode> {
   const time = options.time ?? new ManualClock()
-  const facts = options.world ?? world()
+  const data = options.data ?? createTestData()
   const vault = new Vault('a master secret of enough characters', random)
   const { clock } = time
   const issuer = options.issuer ?? ISSUER
@@ -130,52 +133,52 @@ export async function openDesk(
     record: createRecorder({ clock, random, shape: 'v2', sinks: [] }),
     lookup: {
       async findPerson(_, scope, subject) {
-        const person = scope === SCOPE ? facts.people.get(subject) : undefined
-        return person && { ...person, suspended: facts.customers.get(CUSTOMER)!.suspended }
+        const person = scope === SCOPE ? data.people.get(subject) : undefined
+        return person && { ...person, suspended: data.customers.get(CUSTOMER)!.suspended }
       },
-      findClient: async (id) => facts.clients.get(id),
+      findClient: async (id) => data.clients.get(id),
       async findClientPermissions(id) {
-        const client = facts.clients.get(id)
+        const client = data.clients.get(id)
         return client && { scopes: client.scopes, firstParty: false }
       },
       async findCustomer(id) {
         options.onCustomer?.()
-        return facts.customers.get(id)
+        return data.customers.get(id)
       },
     },
-    lifetimes: { ...LIVES, ...options.lives },
+    lifetimes: { ...LIFETIMES, ...options.lifetimes },
     issuer: () => issuer,
     audience: () => options.audience ?? issuer,
   })
-  const server = serverOf(tokens, time, issuer)
+  const server = createTestServer(tokens, time, issuer)
   t.after(() => server.close())
   t.after(() => tokens.stop())
-  const ask: Desk['ask'] = async (line, asked = {}) => {
+  const send: TokenNode['send'] = async (line, options = {}) => {
     const [method, url] = line.split(' ') as ['GET', string]
-    const authorization = asked.bearer === undefined ? undefined : `Bearer ${asked.bearer}`
-    const headers = { ...(authorization && { authorization }), ...asked.headers }
-    const body = asked.body === undefined ? {} : { payload: asked.body as object }
+    const authorization = options.bearer === undefined ? undefined : `Bearer ${options.bearer}`
+    const headers = { ...(authorization && { authorization }), ...options.headers }
+    const body = options.body === undefined ? {} : { payload: options.body as object }
     const reply = await server.inject({ method, url, headers, ...body })
-    const shown = reply.body === '' ? undefined : JSON.parse(reply.body)
-    return { status: reply.statusCode, body: shown, headers: reply.headers }
+    const json = reply.body === '' ? undefined : JSON.parse(reply.body)
+    return { status: reply.statusCode, body: json, headers: reply.headers }
   }
   return {
     tokens,
     vault,
     time,
-    world: facts,
+    data,
     db,
-    ask,
-    refresh: (token) => ask('POST /auth/refresh', { body: { refresh_token: token } }),
-    async works(jwt) {
-      const { status, body } = await ask('GET /api/protected', { bearer: jwt })
+    send,
+    refresh: (token) => send('POST /auth/refresh', { body: { refresh_token: token } }),
+    async isAccepted(jwt) {
+      const { status, body } = await send('GET /api/protected', { bearer: jwt })
       if (status !== 200) assert.deepEqual([status, body.error], [401, 'invalid_token'])
       return status === 200
     },
   }
 }
 
-/** A key of its own: this desk's person may be asked for by any other way. */
+/** The principal of every API key. */
 const key = (): Principal => ({
   customer: CUSTOMER,
   mode: 'test',
@@ -185,7 +188,7 @@ const key = (): Principal => ({
   scopes: new Set(['admin']),
 })
 
-function serverOf(tokens: Tokens, time: ManualClock, issuer: string) {
+function createTestServer(tokens: Tokens, time: ManualClock, issuer: string) {
   const guard = authenticate({
     verifiers: {
       apikey: key,
@@ -216,18 +219,18 @@ function serverOf(tokens: Tokens, time: ManualClock, issuer: string) {
   })
 }
 
-const counting = {
+const countStatements = {
   gh_sessions: sql`SELECT COUNT(*) AS total FROM gh_sessions`,
   gh_revocations: sql`SELECT COUNT(*) AS total FROM gh_revocations`,
 }
 
-export const countOf = async (db: Database, table: keyof typeof counting) =>
-  Number((await db.get(counting[table]))!.total)
+export const countRows = async (db: Database, table: keyof typeof countStatements) =>
+  Number((await db.get(countStatements[table]))!.total)
 
-/** The same database; `reads` counts what is asked of it outside transactions. */
-export function watched(db: Database): { db: Database; reads: () => number } {
+/** Returns the database and the number of its reads outside of transactions. */
+export function countReads(db: Database): { db: Database; reads: () => number } {
   let count = 0
-  const watching = new Proxy(db, {
+  const proxy = new Proxy(db, {
     get(target, name) {
       const value = Reflect.get(target, name, target)
       if (typeof value !== 'function') return value
@@ -235,5 +238,20 @@ export function watched(db: Database): { db: Database; reads: () => number } {
       return value.bind(target)
     },
   })
-  return { db: watching, reads: () => count }
+  return { db: proxy, reads: () => count }
+}
+
+/** Defines a test with two nodes on one PostgreSQL database, which share a clock and test data. */
+export function eachNode(
+  name: string,
+  body: (nodes: readonly [TokenNode, TokenNode], t: TestContext) => Promise<void>,
+  options: TokenNodeOptions = {},
+): void {
+  test(`${name} [postgres]`, async (t) => {
+    const url = await freshUrl(t, 'postgres')
+    const shared = { time: new ManualClock(), data: createTestData(), ...options }
+    const dbs = [await openForTest(t, url), await openForTest(t, url)] as const
+    await migrateEngine(dbs[0], { clock: wallClock })
+    await body([await openTokenNode(dbs[0], t, shared), await openTokenNode(dbs[1], t, shared)], t)
+  })
 }
