@@ -1,6 +1,6 @@
 /**
- * The public face: what a service is declared with, `import { f, resource, service } from
- * 'gatehook'`. Running one is `gatehook start`, or `openApp` of `gatehook/app`.
+ * The public API for declarations: `import { f, resource, service } from 'gatehook'`. The command
+ * `gatehook start` runs a service, and so does `openApp` of `gatehook/app`.
  */
 
 export { Failure, type FailureCode } from './kernel/failure.ts'

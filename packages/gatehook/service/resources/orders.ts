@@ -1,4 +1,4 @@
-/** Orders of users: pending → paid → shipped → delivered; cancelled while not yet shipped. */
+/** Orders of users: pending → paid → shipped → delivered, or cancelled before they are shipped. */
 import { f, resource } from 'gatehook'
 
 export const orders = resource('orders', {
@@ -18,7 +18,13 @@ export const orders = resource('orders', {
   list: {
     filter: ['id', 'user_id', 'status', 'amount', 'currency', 'created_at'],
     sort: [
-      ...(['id', 'user_id', 'status', 'amount', 'note', 'created_at', 'updated_at'] as const),
+      'id',
+      'user_id',
+      'status',
+      'amount',
+      'note',
+      'created_at',
+      'updated_at',
       ['status', 'created_at'],
     ],
   },

@@ -24,7 +24,7 @@ import { readSecretStatus, type SecretStatus } from '../secrets/status.ts'
 import { createVaultSync, startVaultSync } from '../secrets/vault-sync.ts'
 import type { Database } from '../storage/database.ts'
 import type { SealedColumn } from '../storage/sealed-column.ts'
-import type { Check } from '../system/health.ts'
+import type { HealthCheck } from '../system/health.ts'
 import { TAG_PURPOSE } from '../tokens/refresh-token.ts'
 import { encryptedSigningKeys } from '../tokens/signing-key-store.ts'
 import type { Component, Foundation } from './foundation.ts'
@@ -93,7 +93,7 @@ export interface SecretsComponent extends Component {
   status(): Promise<SecretStatus>
   /** Reads which secret encrypts. A started node does so each second. */
   follow(): Promise<void>
-  readonly check: Check
+  readonly check: HealthCheck
 }
 
 export async function assembleSecrets({

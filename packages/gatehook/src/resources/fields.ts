@@ -144,7 +144,7 @@ export const f = {
     new Field({ kind: 'time', write: 'never', nullable: false, stamp: 'updated' }),
 } as const
 
-// biome-ignore lint/suspicious/noExplicitAny: stands for every field
+// biome-ignore lint/suspicious/noExplicitAny: the type of any field
 export type AnyField = Field<any, FieldWrite>
 export type Fields = Readonly<Record<string, AnyField>>
 

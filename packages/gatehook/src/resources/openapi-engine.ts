@@ -1,6 +1,5 @@
 /**
- * The operations an OpenAPI document has whatever is declared: events, and the try of a
- * credential. Pure.
+ * The operations of the engine in every OpenAPI document: events, and the credential probe. Pure.
  */
 import { answer, content, failing, idParameter, listParameters, ref } from './openapi-parts.ts'
 import type { JsonSchema } from './schema.ts'
@@ -9,9 +8,9 @@ import { externalEventTypes, type ServiceDefinition } from './service.ts'
 export const protectedOperation: JsonSchema = {
   tags: ['credentials'],
   operationId: 'probe_credential',
-  summary: 'Try a credential',
+  summary: 'Validate a credential',
   responses: {
-    ...answer(200, 'The credential is good.', {
+    ...answer(200, 'The credential is valid.', {
       type: 'object',
       required: ['status', 'user'],
       properties: { status: { type: 'string', const: 'ok' }, user: { type: 'string' } },
@@ -40,7 +39,7 @@ const eventOperation: JsonSchema = {
   responses: { ...answer(200, 'The event.', ref('schemas', 'Event')), ...failing(404) },
 }
 
-/** `POST /events`: of what the service declares as external, if it does (§9.11). */
+/** `POST /events` accepts the declared external types, or any type without them (§9.11). */
 const postEventOperation = (external: readonly string[]): JsonSchema => ({
   tags: ['events'],
   'x-scope': 'events:write',
@@ -68,24 +67,24 @@ const eventStreamOperation: JsonSchema = {
   tags: ['events'],
   'x-scope': 'events:read',
   operationId: 'stream_events',
-  summary: 'Events as they happen, as server-sent events',
+  summary: 'Stream new events as server-sent events',
   parameters: [
     {
       name: 'types',
       in: 'query',
-      description: 'Only these: types, or families as `thing.*`, with commas between them.',
+      description: 'Types, or families as `thing.*`, separated by commas.',
       schema: { type: 'string' },
     },
     {
       name: 'Last-Event-ID',
       in: 'header',
-      description: 'Goes on behind the event of this id.',
+      description: 'Resumes after the event with this id.',
       schema: { type: 'string' },
     },
   ],
   responses: {
     200: {
-      description: 'An event a message: its id, and the event as JSON.',
+      description: 'One message per event: its id, and the event as JSON.',
       content: { 'text/event-stream': { schema: { type: 'string' } } },
     },
     ...failing(),

@@ -1,6 +1,5 @@
 /**
- * The parts of an OpenAPI document that are the same for every service: parameters, envelopes,
- * errors. Pure.
+ * The parts of an OpenAPI document that every service shares: parameters, envelopes, errors. Pure.
  */
 import { failures } from '../kernel/failure.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../lists/grammar.ts'
@@ -26,11 +25,11 @@ const query = (name: string, schema: JsonSchema, description: string): JsonSchem
 const pageSize = { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }
 const styles = ['offset', 'cursor', 'keyset', 'page', 'hypermedia']
 
-/** Parameters every list takes; which of them go together is §7.1. */
+/** The parameters of every list. §7.1 says which can be combined. */
 export const listParameters: Readonly<Record<string, JsonSchema>> = {
-  Pagination: query('pagination', { type: 'string', enum: styles }, 'The style, said outright.'),
+  Pagination: query('pagination', { type: 'string', enum: styles }, 'The pagination style.'),
   Limit: query('limit', pageSize, 'Rows on a page: offset, cursor and keyset styles.'),
-  Cursor: query('cursor', { type: 'string' }, 'A position from `cursors` of a page before.'),
+  Cursor: query('cursor', { type: 'string' }, 'A position from `cursors` of another page.'),
   Offset: query('offset', integer(0), 'Rows before the page.'),
   AfterId: query('after_id', integer(0), 'Rows with a larger id, ascending.'),
   Page: query('page', integer(1), 'The page, from 1.'),
@@ -44,19 +43,27 @@ const header = (name: string, schema: JsonSchema, description: string): JsonSche
   schema,
 })
 
-/** Headers of repeats and conditions (§11.1, §11.2). */
+/** The headers of idempotency and preconditions (§11.1, §11.2). */
 export const headerParameters: Readonly<Record<string, JsonSchema>> = {
   IdempotencyKey: header(
     'Idempotency-Key',
     { type: 'string', minLength: 1, maxLength: 255 },
-    'A repeat with the same key and body is answered like the first one, and not done again.',
+    'A request with the same key and body gets the response of the first one, without its effects.',
   ),
-  IfMatch: header('If-Match', { type: 'string' }, 'Only if the row still has this `ETag`.'),
-  IfNoneMatch: header('If-None-Match', { type: 'string' }, 'Only if the `ETag` is another one.'),
+  IfMatch: header(
+    'If-Match',
+    { type: 'string' },
+    'The request requires that the row has this `ETag`.',
+  ),
+  IfNoneMatch: header(
+    'If-None-Match',
+    { type: 'string' },
+    'The server returns 304 if the row has this `ETag`.',
+  ),
 }
 
-/** Of what is read with `If-None-Match`. */
-export const unchanged = { 304: { description: 'It is what the caller has already.' } }
+/** The response to `If-None-Match`. */
+export const unchanged = { 304: { description: 'The row has not changed.' } }
 
 const object = (properties: Record<string, unknown>): JsonSchema => ({
   type: 'object',
@@ -64,13 +71,13 @@ const object = (properties: Record<string, unknown>): JsonSchema => ({
   properties,
 })
 const text = { type: 'string' }
-const flag = { type: 'boolean' }
+const boolean = { type: 'boolean' }
 const count = integer(0)
 
 /** The five envelopes of a list of `item` (§7.2). */
 export function listSchema(item: JsonSchema): JsonSchema {
   const data = { type: 'array', items: item }
-  const maybe = { type: ['string', 'null'] }
+  const nullableText = { type: ['string', 'null'] }
   const links = { type: 'object', additionalProperties: text }
   const meta = object({
     total: count,
@@ -80,12 +87,15 @@ export function listSchema(item: JsonSchema): JsonSchema {
     from: count,
     to: count,
   })
-  const cursors = object({ next: maybe, prev: maybe })
+  const cursors = object({ next: nullableText, prev: nullableText })
   return {
-    'x-open-set': true, // a further style comes only to those who choose it
+    'x-open-set': true, // callers get a new style only if they request it
     oneOf: [
-      { title: 'cursor', ...object({ data, cursors, next_cursor: maybe, has_more: flag }) },
-      { title: 'keyset', ...object({ data, after_id: count, has_more: flag }) },
+      {
+        title: 'cursor',
+        ...object({ data, cursors, next_cursor: nullableText, has_more: boolean }),
+      },
+      { title: 'keyset', ...object({ data, after_id: count, has_more: boolean }) },
       { title: 'offset/limit', ...object({ data, offset: count, limit: count, total: count }) },
       {
         title: 'page',
@@ -97,16 +107,16 @@ export function listSchema(item: JsonSchema): JsonSchema {
 }
 
 /**
- * Words that may be joined by others without notice: callers treat one they do not know as such.
- * The gate takes no such set for a promise (§8.11).
+ * Returns a set that can grow without notice: callers must expect unknown values. The gate does not
+ * compare it (§8.11).
  */
-const openSet = (words: readonly string[]): JsonSchema => ({
+const openSet = (values: readonly string[]): JsonSchema => ({
   type: 'string',
-  enum: words,
+  enum: values,
   'x-open-set': true,
 })
 
-/** The uniform error (§10.1), its codes those of the failure table. */
+/** The error envelope (§10.1), with the codes of the failure table. */
 export const errorSchema: JsonSchema = {
   type: 'object',
   required: ['error', 'message', 'status', 'request_id'],
@@ -129,17 +139,17 @@ export const errorSchema: JsonSchema = {
 
 const problems: Readonly<Record<number, string>> = {
   400:
-    'The syntax or a parameter is wrong, or a list needs too many rows (`query_too_expensive`) ' +
+    'The syntax or a parameter is invalid, or a list needs too many rows (`query_too_expensive`) ' +
     'or bytes (`page_too_large`).',
-  401: 'A credential is required, or the one sent is not good.',
-  403: 'The credential is not valid, or lacks a scope.',
-  404: 'There is nothing here, or nothing of yours.',
-  406: 'None of the accepted media types can be served.',
-  409: 'It conflicts with what is stored.',
-  412: 'The row is not in the state `If-Match` names.',
+  401: 'A credential is missing or invalid.',
+  403: 'The credential is expired or revoked, or lacks a scope.',
+  404: 'The resource does not exist, or is out of reach.',
+  406: 'The server cannot produce an accepted media type.',
+  409: 'The request conflicts with stored data.',
+  412: 'The row does not have the `ETag` of `If-Match`.',
   413: 'The body is too large.',
-  415: 'The media type of the body is not read here.',
-  422: 'The body does not fit; `errors` says where.',
+  415: 'The media type of the body is not supported.',
+  422: 'The body is invalid; `errors` has the pointers.',
   429: 'Too many requests; see `Retry-After`.',
 }
 
@@ -155,10 +165,10 @@ export const errorResponses: Readonly<Record<string, unknown>> = {
   ...Object.fromEntries(
     Object.entries(problems).map(([status, text]) => [`Error${status}`, problem(text)]),
   ),
-  Error: problem('Any other failure; `error` names it.'),
+  Error: problem('Any other failure, by the code `error`.'),
 }
 
-/** References to the error responses an operation can give; `default` is what any path may. */
+/** Returns references to the error responses of an operation, and the default. */
 export const failing = (...statuses: readonly number[]): Record<string, unknown> => ({
   ...Object.fromEntries(
     [400, 401, 403, 406, 429, ...statuses]
@@ -173,19 +183,19 @@ export const securitySchemes = {
     type: 'apiKey',
     in: 'header',
     name: 'X-API-Key',
-    description: 'The preferred way. `Authorization: ApiKey <key>` says the same.',
+    description: 'The preferred scheme. `Authorization: ApiKey <key>` is equivalent.',
   },
   Bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
   Basic: { type: 'http', scheme: 'basic', description: 'From internal networks only.' },
 }
 
-/** An event as `GET /events` shows it and webhooks deliver it. */
+/** An event, in `GET /events` and in webhooks. */
 export const eventSchema = (types: readonly string[]): JsonSchema =>
   object({
     id: text,
     type: openSet(types),
     created: integer(0, { description: 'Unix seconds.' }),
-    livemode: flag,
+    livemode: boolean,
     data: object({ object: { type: 'object' } }),
   })
 

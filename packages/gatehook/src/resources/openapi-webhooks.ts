@@ -1,5 +1,5 @@
 /**
- * What an OpenAPI document says of registrations and deliveries, whatever is declared (§9). Pure.
+ * The operations and schemas of registrations and deliveries in every OpenAPI document (§9). Pure.
  */
 import {
   answer,
@@ -13,11 +13,11 @@ import {
 import type { JsonSchema } from './schema.ts'
 
 const text = { type: 'string' }
-const maybe = { type: ['string', 'null'] }
+const nullableText = { type: ['string', 'null'] }
 const time = { type: 'string', format: 'date-time' }
-const maybeTime = { type: ['string', 'null'], format: 'date-time' }
+const nullableTime = { type: ['string', 'null'], format: 'date-time' }
 const url = { type: 'string', format: 'uri', maxLength: 2048 }
-const asked = {
+const eventTypes = {
   type: 'array',
   minItems: 1,
   maxItems: 100,
@@ -25,7 +25,10 @@ const asked = {
   description: 'Types, families as `thing.*`, or `*`.',
 }
 const description = { type: ['string', 'null'], maxLength: 500 }
-const version = { type: ['string', 'null'], description: 'Of payloads; null: the newest.' }
+const version = {
+  type: ['string', 'null'],
+  description: 'The version of payloads; null: the newest.',
+}
 
 const object = (properties: Record<string, unknown>, required = Object.keys(properties)) => ({
   type: 'object',
@@ -36,23 +39,23 @@ const object = (properties: Record<string, unknown>, required = Object.keys(prop
 const webhook = {
   id: text,
   url,
-  events: asked,
+  events: eventTypes,
   description,
   scopes: {
     type: ['array', 'null'],
     items: text,
-    description: 'Read scopes of its maker: it receives the events that they cover.',
+    description: 'The read scopes of its creator: it receives the events that they cover.',
   },
   active: { type: 'boolean' },
   disabled_reason: {
-    ...maybe,
-    description: 'Why the service switched it off: `failing`, `gone`, `creator_removed`.',
+    ...nullableText,
+    description: 'Why the service disabled it: `failing`, `gone`, `creator_removed`.',
   },
   api_version: text,
   created_at: time,
   updated_at: time,
 }
-const secret = { type: 'string', description: '`whsec_` + base64; in this answer only.' }
+const secret = { type: 'string', description: '`whsec_` + base64; in this response only.' }
 
 const replayProgress = {
   ...object({
@@ -62,10 +65,10 @@ const replayProgress = {
     done: { type: 'integer', minimum: 0 },
     since: time,
     started_at: time,
-    ended_at: maybeTime,
+    ended_at: nullableTime,
   }),
   type: ['object', 'null'],
-  description: 'The newest replay or recovery, and how far it is; null: there was none.',
+  description: 'The progress of the newest replay or recovery; null if there was none.',
 }
 
 const attempt = object({
@@ -73,9 +76,9 @@ const attempt = object({
   at: time,
   status: { type: ['integer', 'null'] },
   duration_ms: { type: 'integer' },
-  error: maybe,
+  error: nullableText,
   response_headers: { type: ['object', 'null'], additionalProperties: text },
-  response_body: { ...maybe, description: 'Null in lists: read one delivery for its bodies.' },
+  response_body: { ...nullableText, description: 'Null in lists; `GET /deliveries/{id}` has it.' },
 })
 
 export const webhookSchemas: Readonly<Record<string, JsonSchema>> = {
@@ -93,48 +96,50 @@ export const webhookSchemas: Readonly<Record<string, JsonSchema>> = {
       enum: ['pending', 'delivered', 'failed', 'exhausted', 'paused'],
       'x-open-set': true,
     },
-    next_attempt_at: maybeTime,
+    next_attempt_at: nullableTime,
     created_at: time,
     attempts: { type: 'array', items: attempt },
   }),
   DeliveryList: listSchema(ref('schemas', 'Delivery')),
 }
 
-const repeated = ref('parameters', 'IdempotencyKey')
+const idempotencyKey = ref('parameters', 'IdempotencyKey')
 const ifMatch = ref('parameters', 'IfMatch')
 const id = idParameter('string')
 const body = (schema: JsonSchema, required = true) => ({
   requestBody: { required, content: content(schema) },
 })
-const many = Object.keys(listParameters)
+const pageParameters = Object.keys(listParameters)
   .filter((name) => name !== 'AfterId')
   .map((name) => ref('parameters', name))
 
-const reading = (operationId: string, summary: string, more: JsonSchema): JsonSchema => ({
+const readOperation = (operationId: string, summary: string, more: JsonSchema): JsonSchema => ({
   tags: ['webhooks'],
   'x-scope': 'webhooks:read',
   operationId,
   summary,
   ...more,
 })
-const writing = (operationId: string, summary: string, more: JsonSchema): JsonSchema => ({
-  ...reading(operationId, summary, more),
+const writeOperation = (operationId: string, summary: string, more: JsonSchema): JsonSchema => ({
+  ...readOperation(operationId, summary, more),
   'x-scope': 'webhooks:write',
 })
 
 const since = { type: 'string', description: 'An instant, or a date.' }
 const count = object({ count: { type: 'integer', minimum: 0 } })
-const shown = answer(200, 'The registration.', ref('schemas', 'Webhook'))
+const registration = answer(200, 'The registration.', ref('schemas', 'Webhook'))
 
 const registrations: Record<string, JsonSchema> = {
   '/webhooks': {
-    get: reading('list_webhooks', 'List registrations', {
-      parameters: many,
+    get: readOperation('list_webhooks', 'List registrations', {
+      parameters: pageParameters,
       responses: { ...answer(200, 'A page.', ref('schemas', 'WebhookList')), ...failing() },
     }),
-    post: writing('create_webhook', 'Register a URL, verified by a ping', {
-      parameters: [repeated],
-      ...body(object({ url, events: asked, description, api_version: version }, ['url', 'events'])),
+    post: writeOperation('create_webhook', 'Register a URL, verified by a ping', {
+      parameters: [idempotencyKey],
+      ...body(
+        object({ url, events: eventTypes, description, api_version: version }, ['url', 'events']),
+      ),
       responses: {
         ...answer(201, 'The registration with its secret.', ref('schemas', 'NewWebhook')),
         ...failing(409, 413, 415, 422),
@@ -142,40 +147,40 @@ const registrations: Record<string, JsonSchema> = {
     }),
   },
   '/webhooks/{id}': {
-    get: reading('get_webhook', 'Read a registration', {
+    get: readOperation('get_webhook', 'Read a registration', {
       parameters: [id],
-      responses: { ...shown, ...failing(404) },
+      responses: { ...registration, ...failing(404) },
     }),
-    patch: writing('update_webhook', 'Change a registration; a new URL is verified', {
-      parameters: [id, repeated, ifMatch],
+    patch: writeOperation('update_webhook', 'Change a registration; a new URL is verified', {
+      parameters: [id, idempotencyKey, ifMatch],
       ...body(
         object(
-          { url, events: asked, description, active: webhook.active, api_version: version },
+          { url, events: eventTypes, description, active: webhook.active, api_version: version },
           [],
         ),
       ),
-      responses: { ...shown, ...failing(404, 409, 412, 413, 415, 422) },
+      responses: { ...registration, ...failing(404, 409, 412, 413, 415, 422) },
     }),
-    delete: writing('delete_webhook', 'End a registration', {
+    delete: writeOperation('delete_webhook', 'Delete a registration', {
       parameters: [id, ifMatch],
-      responses: { ...answer(204, 'It is gone.'), ...failing(404, 412) },
+      responses: { ...answer(204, 'Deleted.'), ...failing(404, 412) },
     }),
   },
   '/webhooks/{id}/test': {
-    post: writing('test_webhook', 'Send a sample event, now', {
-      parameters: [id, repeated],
+    post: writeOperation('test_webhook', 'Send a sample event at once', {
+      parameters: [id, idempotencyKey],
       ...body(object({ event_type: text })),
       responses: {
         ...answer(
           200,
-          'What became of it.',
+          'The result.',
           object({
             event_id: text,
             delivery_id: text,
             delivered: { type: 'boolean' },
             response_status: { type: ['integer', 'null'] },
             duration_ms: { type: 'integer' },
-            error: maybe,
+            error: nullableText,
           }),
         ),
         ...failing(404, 409, 413, 415, 422),
@@ -183,8 +188,8 @@ const registrations: Record<string, JsonSchema> = {
     }),
   },
   '/webhooks/{id}/rotate-secret': {
-    post: writing('rotate_webhook_secret', 'Make a new secret; the old ones overlap', {
-      parameters: [id, repeated],
+    post: writeOperation('rotate_webhook_secret', 'Generate a new secret; the old ones overlap', {
+      parameters: [id, idempotencyKey],
       ...body(
         object(
           {
@@ -203,49 +208,52 @@ const registrations: Record<string, JsonSchema> = {
   },
 }
 
-const again = (operationId: string, summary: string, wish: JsonSchema): JsonSchema =>
-  writing(operationId, summary, {
-    parameters: [id, repeated],
-    ...body(wish),
-    responses: { ...answer(202, 'How many.', count), ...failing(404, 409, 413, 415, 422) },
+const resendOperation = (operationId: string, summary: string, input: JsonSchema): JsonSchema =>
+  writeOperation(operationId, summary, {
+    parameters: [id, idempotencyKey],
+    ...body(input),
+    responses: {
+      ...answer(202, 'The number of deliveries.', count),
+      ...failing(404, 409, 413, 415, 422),
+    },
   })
 
 const delivery = ref('schemas', 'Delivery')
 
 const deliveries: Record<string, JsonSchema> = {
   '/webhooks/{id}/deliveries': {
-    get: reading('list_deliveries', 'List what was sent and what waits', {
-      parameters: [id, ...many],
+    get: readOperation('list_deliveries', 'List deliveries', {
+      parameters: [id, ...pageParameters],
       responses: { ...answer(200, 'A page.', ref('schemas', 'DeliveryList')), ...failing(404) },
     }),
   },
   '/webhooks/{id}/recover': {
-    post: again(
+    post: resendOperation(
       'recover_webhook',
-      'Send all that failed since, again, in the background',
+      'Resend all failed deliveries since an instant, in the background',
       object({ since }),
     ),
   },
   '/webhooks/{id}/replay': {
-    post: again(
+    post: resendOperation(
       'replay_webhook',
-      'Send all that happened since, again, in the background',
-      object({ since, event_types: asked }, ['since']),
+      'Send all events since an instant, in the background',
+      object({ since, event_types: eventTypes }, ['since']),
     ),
-    delete: writing('stop_webhook_replay', 'Stop the replay or recovery that runs', {
+    delete: writeOperation('stop_webhook_replay', 'Stop the current replay or recovery', {
       parameters: [id],
-      responses: { ...answer(204, 'None runs any more.'), ...failing(404) },
+      responses: { ...answer(204, 'None is running.'), ...failing(404) },
     }),
   },
   '/deliveries/{id}': {
-    get: reading('get_delivery', 'Read a delivery', {
+    get: readOperation('get_delivery', 'Read a delivery', {
       parameters: [id],
       responses: { ...answer(200, 'The delivery.', delivery), ...failing(404) },
     }),
   },
   '/deliveries/{id}/resend': {
-    post: writing('resend_delivery', 'Send a delivery again', {
-      parameters: [id, repeated],
+    post: writeOperation('resend_delivery', 'Resend a delivery', {
+      parameters: [id, idempotencyKey],
       ...body({ type: 'object' }, false),
       responses: { ...answer(202, 'The delivery.', delivery), ...failing(404, 409, 413, 415, 422) },
     }),

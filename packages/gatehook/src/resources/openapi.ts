@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document of each version, from the declaration (§12.1). Pure; served at
- * `/openapi/v1.json`.
+ * Generates the OpenAPI 3.1 document of each version from the declaration (§12.1). Pure. The server
+ * returns it at `/openapi/v1.json`.
  */
 import { json, type Route } from '../http/call.ts'
 import { operators } from '../lists/filter.ts'
@@ -24,7 +24,7 @@ import {
 import { webhookPaths, webhookSchemas } from './openapi-webhooks.ts'
 import { allScope, ownerPathOf, type RowOperation } from './ownership.ts'
 import { type ActionDefinition, type ResourceDefinition, STATE_FIELD } from './resource.ts'
-import type { RouteDefinition } from './route.ts'
+import { type RouteDefinition, specsOfRoute } from './route.ts'
 import {
   createSchema,
   type FieldSpecs,
@@ -38,7 +38,7 @@ import { listEventTypes } from './service.ts'
 
 export type OpenApiDocument = JsonSchema & { readonly paths: Record<string, JsonSchema> }
 
-/** The ways to authenticate, unless an operation says otherwise. */
+/** The schemes of operations without their own `security`. */
 const security = [{ ApiKey: [] }, { Bearer: [] }, { Basic: [] }]
 
 export function openApiDocument(catalog: Catalog, version: string): OpenApiDocument {
@@ -65,9 +65,9 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
     security,
     tags: [
       ...entries.map(({ definition: { name } }) => ({ name, description: `The ${name}.` })),
-      { name: 'events', description: 'What happened, as webhooks deliver it.' },
-      { name: 'webhooks', description: 'Who is told of it, and what became of that.' },
-      { name: 'credentials', description: 'Who is calling.' },
+      { name: 'events', description: 'Events, as webhooks deliver them.' },
+      { name: 'webhooks', description: 'Registrations of receivers, and their deliveries.' },
+      { name: 'credentials', description: 'The credential of the caller.' },
     ],
     paths,
     components: {
@@ -85,7 +85,7 @@ export function openApiDocument(catalog: Catalog, version: string): OpenApiDocum
   }
 }
 
-/** `/openapi/v1.json`, …: the documents, with the service's own address. */
+/** Serves `/openapi/v1.json`, …, with the public URL of the service. */
 export function openApiRoutes(
   documents: ReadonlyMap<string, OpenApiDocument>,
   publicUrl: () => string,
@@ -100,12 +100,10 @@ export function openApiRoutes(
   }))
 }
 
-/**
- * `orders` → `Order`, by the events' word for one (`order.created`), else the collection's name.
- */
+/** Returns `Order` for `orders`: the first part of its events (`order.created`), else its name. */
 function schemaName({ definition }: CatalogEntry): string {
-  const one = definition.events[0]?.split('.')[0] ?? definition.name
-  return one.replace(/(^|_)([a-z])/g, (_all, _lead, letter: string) => letter.toUpperCase())
+  const singular = definition.events[0]?.split('.')[0] ?? definition.name
+  return singular.replace(/(^|_)([a-z])/g, (_all, _lead, letter: string) => letter.toUpperCase())
 }
 
 function resourceSchemas(entry: CatalogEntry, version: string): Record<string, JsonSchema> {
@@ -133,37 +131,37 @@ const body = (schema: JsonSchema, required: boolean, type = 'application/json') 
   content: { [type]: { schema } },
 })
 
-/** What the operations of one resource have in common. */
-interface Words {
-  /** `orders`, as paths and tags say it. */
-  readonly many: string
-  /** `Order`, as schemas say it. */
-  readonly one: string
-  /** Which rows a person reaches, by what is done to them (§6.7). */
+/** The names and sentences that the operations of a resource share. */
+interface ResourceWords {
+  /** `orders`, in paths and tags. */
+  readonly collection: string
+  /** `Order`, in schemas. */
+  readonly schema: string
+  /** The rows that a person reaches, by operation (§6.7). */
   readonly persons: Readonly<Record<RowOperation, string>>
 }
 
-/** `scope` undefined: anonymous callers are served too. */
+/** Without a `scope`, the operation also serves anonymous callers. */
 const operation = (
-  { many, one, persons }: Words,
+  { collection, schema, persons }: ResourceWords,
   verb: string,
   scope: string | undefined,
   summary: string,
-  { does, fixed = '', ...more }: JsonSchema & { does: RowOperation; fixed?: string },
+  { access, fixed = '', ...more }: JsonSchema & { access: RowOperation; fixed?: string },
 ): JsonSchema => ({
   ...(scope === undefined ? { security: [{}, ...security] } : { 'x-scope': scope }),
-  tags: [many],
-  operationId: `${verb}_${verb === 'list' ? many : one.toLowerCase()}`,
+  tags: [collection],
+  operationId: `${verb}_${verb === 'list' ? collection : schema.toLowerCase()}`,
   summary,
-  description: `${persons[does]}${fixed}`,
+  description: `${persons[access]}${fixed}`,
   ...more,
 })
 
-/** §6.7 and §6.10 as sentences of the document. */
+/** Describes §6.7 and §6.10 in sentences. */
 function personsIn(
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[],
-): Words['persons'] {
+): ResourceWords['persons'] {
   const { name, access, signsIn } = definition
   const all = `\`${allScope(name)}\``
   if (ownerPathOf(definition, resources)) {
@@ -175,13 +173,13 @@ function personsIn(
   const open = 'A person reaches every row of its customer and mode.'
   const change = access.persons === 'write' ? open : closed
   if (access.read === PUBLIC) {
-    const read = 'Without a credential: the live rows of the customer `default`.'
+    const read = 'Without a credential, the live rows of the customer `default`.'
     return { read, create: change, change }
   }
   return { read: access.persons === undefined ? closed : open, create: change, change }
 }
 
-/** The fields that a PATCH may change in some states only. */
+/** Describes the fields that a PATCH can change in some states only. */
 const fixedIn = ({ editable }: ResourceDefinition): string =>
   editable
     .map(({ fields, from }) => {
@@ -197,7 +195,7 @@ function resourcePaths(
 ): Record<string, JsonSchema> {
   const { name, actions } = entry.definition
   const persons = personsIn(entry.definition, resources)
-  const words: Words = { many: name, one: schemaName(entry), persons }
+  const words: ResourceWords = { collection: name, schema: schemaName(entry), persons }
   const base = `/api/${version}/${name}`
   const paths: Record<string, JsonSchema> = {
     [base]: collectionPath(entry, version, words),
@@ -207,97 +205,105 @@ function resourcePaths(
   return paths
 }
 
-function collectionPath(entry: CatalogEntry, version: string, words: Words): JsonSchema {
-  const { many, one } = words
+function collectionPath(entry: CatalogEntry, version: string, words: ResourceWords): JsonSchema {
+  const { collection, schema } = words
   const { access } = entry.definition
   const parameters = [
     ...Object.keys(listParameters).map((parameter) => ref('parameters', parameter)),
-    ...ownParameters(entry, version),
+    ...resourceParameters(entry, version),
     ref('parameters', 'IfNoneMatch'),
   ]
-  const get = operation(words, 'list', readScopeOf(entry.definition), `List ${many}`, {
-    does: 'read',
+  const get = operation(words, 'list', readScopeOf(entry.definition), `List ${collection}`, {
+    access: 'read',
     parameters,
     responses: {
-      ...answer(200, 'A page.', ref('schemas', `${one}List`)),
+      ...answer(200, 'A page.', ref('schemas', `${schema}List`)),
       ...unchanged,
       ...failing(),
     },
   })
   if (!access.create) return { get }
-  const post = operation(words, 'create', access.create, `Create one of ${many}`, {
-    does: 'create',
+  const post = operation(words, 'create', access.create, `Create one of ${collection}`, {
+    access: 'create',
     parameters: [ref('parameters', 'IdempotencyKey')],
-    requestBody: body(ref('schemas', `${one}Create`), true),
+    requestBody: body(ref('schemas', `${schema}Create`), true),
     responses: {
-      ...answer(201, 'The new row.', ref('schemas', one)),
+      ...answer(201, 'The new row.', ref('schemas', schema)),
       ...failing(409, 413, 415, 422),
     },
   })
   return { get, post }
 }
 
-function itemPath({ definition }: CatalogEntry, words: Words): JsonSchema {
-  const { many, one } = words
+function itemPath({ definition }: CatalogEntry, words: ResourceWords): JsonSchema {
+  const { collection, schema } = words
   const { access } = definition
-  const row = answer(200, 'The row.', ref('schemas', one))
+  const row = answer(200, 'The row.', ref('schemas', schema))
   const item: JsonSchema = {
     parameters: [idParameter('integer')],
-    get: operation(words, 'get', readScopeOf(definition), `Read one of ${many}`, {
-      does: 'read',
+    get: operation(words, 'get', readScopeOf(definition), `Read one of ${collection}`, {
+      access: 'read',
       parameters: [ref('parameters', 'IfNoneMatch')],
       responses: { ...row, ...unchanged, ...failing(404) },
     }),
   }
   if (access.update) {
-    const schema = ref('schemas', `${one}Patch`)
-    item.patch = operation(words, 'update', access.update, `Change one of ${many} (merge patch)`, {
-      does: 'change',
-      fixed: fixedIn(definition),
-      parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
-      requestBody: {
-        required: true,
-        content: { ...content(schema), 'application/merge-patch+json': { schema } },
+    const patchRef = ref('schemas', `${schema}Patch`)
+    item.patch = operation(
+      words,
+      'update',
+      access.update,
+      `Change one of ${collection} (merge patch)`,
+      {
+        access: 'change',
+        fixed: fixedIn(definition),
+        parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
+        requestBody: {
+          required: true,
+          content: { ...content(patchRef), 'application/merge-patch+json': { schema: patchRef } },
+        },
+        responses: { ...row, ...failing(404, 409, 412, 413, 415, 422) },
       },
-      responses: { ...row, ...failing(404, 409, 412, 413, 415, 422) },
-    })
+    )
   }
   if (access.delete) {
-    item.delete = operation(words, 'delete', access.delete, `Delete one of ${many}`, {
-      does: 'change',
+    item.delete = operation(words, 'delete', access.delete, `Delete one of ${collection}`, {
+      access: 'change',
       parameters: [ref('parameters', 'IfMatch')],
-      responses: { ...answer(204, 'It is gone.'), ...failing(404, 409, 412) },
+      responses: { ...answer(204, 'Deleted.'), ...failing(404, 409, 412) },
     })
   }
   return item
 }
 
-function actionPath(action: ActionDefinition, words: Words): JsonSchema {
+function actionPath(action: ActionDefinition, words: ResourceWords): JsonSchema {
   const from = action.from ? ` from ${action.from.join(' or ')}` : ''
   const to = action.to ? ` to ${action.to}` : ''
-  const { one } = words
+  const { schema } = words
   const summary = `${action.name}${from || to ? `:${from}${to}` : ''}`
   return {
     parameters: [idParameter('integer')],
     post: operation(words, action.name, action.scope, summary, {
-      does: 'change',
+      access: 'change',
       parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
-      ...(hasInput(action) && { requestBody: body(ref('schemas', inputName(one, action)), false) }),
+      ...(hasInput(action) && {
+        requestBody: body(ref('schemas', inputName(schema, action)), false),
+      }),
       responses: {
-        ...answer(200, 'The row.', ref('schemas', one)),
+        ...answer(200, 'The row.', ref('schemas', schema)),
         ...failing(404, 409, 412, 413, 415, 422),
       },
     }),
   }
 }
 
-/** Sort, fields and filters of one resource, by the names of the version. */
-function ownParameters(entry: CatalogEntry, version: string): JsonSchema[] {
+/** Returns the parameters for sort, fields and filters, with the names of the version. */
+function resourceParameters(entry: CatalogEntry, version: string): JsonSchema[] {
   const { specs, chain } = entry.shapes.get(version)!
   const inVersion = (columns: readonly string[]) =>
     Object.keys(specs).filter((name) => columns.includes(chain.renamed[name] ?? name))
   const { filter, sort } = entry.definition
-  const ways = inVersion(sort).flatMap((name) => [name, `-${name}`])
+  const sortValues = inVersion(sort).flatMap((name) => [name, `-${name}`])
   const csv = (name: string, words: readonly string[], description: string) => ({
     name,
     in: 'query',
@@ -307,8 +313,8 @@ function ownParameters(entry: CatalogEntry, version: string): JsonSchema[] {
     schema: { type: 'array', items: { type: 'string', enum: words } },
   })
   return [
-    csv('sort', ways, 'Columns in order, `-` for descending; the id is always the last.'),
-    csv('fields', Object.keys(specs), 'Only these members.'),
+    csv('sort', sortValues, 'Columns in order, `-` for descending. The id is always the last.'),
+    csv('fields', Object.keys(specs), 'The members to return.'),
     ...inVersion(filter).map((name) => ({
       name,
       in: 'query',
@@ -320,9 +326,6 @@ function ownParameters(entry: CatalogEntry, version: string): JsonSchema[] {
 
 const withoutDefault = ({ default: _default, readOnly: _readOnly, ...schema }: JsonSchema) => schema
 
-const specsOf = (fields: RouteDefinition['input']): FieldSpecs =>
-  Object.fromEntries(Object.entries(fields ?? {}).map(([name, field]) => [name, field.spec]))
-
 const inputBody = (specs: FieldSpecs) =>
   body(
     createSchema(specs),
@@ -332,7 +335,7 @@ const inputBody = (specs: FieldSpecs) =>
 function routeOperation(route: RouteDefinition): JsonSchema {
   const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1]!)
   const inPath = names.map((name) => ({ ...idParameter('string'), name }))
-  const inQuery = Object.entries(specsOf(route.query)).map(([name, spec]) => ({
+  const inQuery = Object.entries(specsOfRoute(route.query)).map(([name, spec]) => ({
     name,
     in: 'query',
     required: spec.write === 'required',
@@ -343,7 +346,7 @@ function routeOperation(route: RouteDefinition): JsonSchema {
     operationId: `${route.method.toLowerCase()}${route.path.replace(/\W+/g, '_')}`,
     summary: route.summary,
     parameters: [...inPath, ...inQuery],
-    ...(route.input && { requestBody: inputBody(specsOf(route.input)) }),
+    ...(route.input && { requestBody: inputBody(specsOfRoute(route.input)) }),
     responses: { ...answer(200, 'Done.', {}), ...failing(404, 413, 415, 422) },
   }
 }

@@ -247,7 +247,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: stands for every resource
+// biome-ignore lint/suspicious/noExplicitAny: the type of any resource
 export type AnyResource = Resource<any, any>
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The test clock (§12.6): set by one node, kept in the database, followed by all. `kernel/clock.ts`
- * has the clock itself; here is who may move it, and how the others hear of it.
+ * The setting of the test clock (§12.6): one node sets it, the database stores it, every node
+ * applies it. `kernel/clock.ts` has the clock itself.
  */
 import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
 import type { ClockSetting, SettableClock } from '../kernel/clock.ts'
@@ -25,15 +25,15 @@ import { sql } from '../storage/sql.ts'
 const SETTING = 'test_clock'
 const FOLLOW_INTERVAL_MS = 500
 const MAX_ADVANCE_S = 100 * 365 * 86_400
-/** Instants are written with four digits of year. */
+/** The latest instant: years have four digits. */
 const LAST_MS = Date.UTC(9999, 11, 31)
 
-/** As stored: `revision` grows with each change, so that a late reader never turns time back. */
-interface Stored extends ClockSetting {
+/** Each change increments `revision`, so that a late read never turns time back. */
+interface StoredClock extends ClockSetting {
   readonly revision: number
 }
 
-const UNTOUCHED: Stored = { offsetMs: 0, frozenAtMs: null, revision: 0 }
+const INITIAL: StoredClock = { offsetMs: 0, frozenAtMs: null, revision: 0 }
 
 export interface ClockState {
   readonly now: string
@@ -42,11 +42,13 @@ export interface ClockState {
 
 export interface ClockKeeper {
   state(): ClockState
-  /** Takes over what the database says; a loop calls it. */
+  /** Applies the stored setting. An interval runs it. */
   follow(): Promise<void>
   /**
-   * `{now}` or `{advance_s}`, `freeze?`: jumps there, then ticks on or stands; without `freeze` as
-   * before. Throws 409 `clock_backwards`, 422. `within`: the transaction it belongs to.
+   * Sets the clock to `now`, or advances it by `advance_s` seconds. `freeze` stops or resumes it;
+   * without it the clock continues as before. Throws 409 `clock_backwards`, 422.
+   *
+   * @param within the transaction of the request; default: a new one
    */
   set(input: unknown, actor: Actor, within?: Tx): Promise<ClockState>
 }
@@ -64,23 +66,23 @@ const members = {
   freeze: optional(bool),
 }
 
-/** Follows what is stored; changes nothing there. */
+/** Creates a follower, which applies the stored setting and never changes it. */
 export function clockFollower({ db, clock }: Pick<ClockKeeperDeps, 'db' | 'clock'>) {
   let revision = 0
-  const take = (stored: Stored) => {
+  const apply = (stored: StoredClock) => {
     if (stored.revision <= revision) return
     revision = stored.revision
     clock.apply({ offsetMs: stored.offsetMs, frozenAtMs: stored.frozenAtMs })
   }
   const follow = async () => {
-    const stored = await readSetting<Stored>(db, SETTING)
-    if (stored) take(stored)
+    const stored = await readSetting<StoredClock>(db, SETTING)
+    if (stored) apply(stored)
   }
-  return { take, follow }
+  return { apply, follow }
 }
 
 export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKeeper {
-  const { take, follow } = clockFollower({ db, clock })
+  const { apply, follow } = clockFollower({ db, clock })
   const state = (): ClockState => ({
     now: isoTime(clock.now()),
     frozen: clock.setting.frozenAtMs !== null,
@@ -89,12 +91,12 @@ export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKe
     state,
     follow,
     async set(input, actor, within) {
-      const wish = readMembers(input, members)
+      const body = readMembers(input, members)
       const change = async (tx: Tx): Promise<ClockState> => {
         const stored = await lockStored(tx)
-        take(stored)
-        const target = targetOf(wish, clock.now())
-        const freeze = wish.freeze ?? stored.frozenAtMs !== null
+        apply(stored)
+        const target = targetOf(body, clock.now())
+        const freeze = body.freeze ?? stored.frozenAtMs !== null
         const next = { ...clock.settingFor(target, freeze), revision: stored.revision + 1 }
         await writeSetting(tx, SETTING, next)
         const detail = { now: isoTime(target), frozen: freeze }
@@ -103,7 +105,7 @@ export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKe
           { actor, action: 'clock.set', target: 'clock', detail },
           { clock, ...sources },
         )
-        tx.afterCommit(() => take(next))
+        tx.afterCommit(() => apply(next))
         return detail
       }
       return within ? change(within) : db.write(change)
@@ -111,26 +113,26 @@ export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKe
   }
 }
 
-/** The row is made first, so that there is one to lock and two changes come one after the other. */
-async function lockStored(tx: Tx): Promise<Stored> {
+/** Locks the setting, so that concurrent changes run one after the other. */
+async function lockStored(tx: Tx): Promise<StoredClock> {
   await tx.run(sql`INSERT INTO gh_settings (name, value)
-    VALUES (${SETTING}, ${JSON.stringify(UNTOUCHED)}) ON CONFLICT (name) DO NOTHING`)
+    VALUES (${SETTING}, ${JSON.stringify(INITIAL)}) ON CONFLICT (name) DO NOTHING`)
   const row = await tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${SETTING}`)
-  return JSON.parse(row!.value) as Stored
+  return JSON.parse(row!.value) as StoredClock
 }
 
-function targetOf(wish: ValuesOf<typeof members>, now: number): number {
-  const wrong = (pointer: string, message: string) =>
+function targetOf(body: ValuesOf<typeof members>, now: number): number {
+  const mistake = (pointer: string, message: string) =>
     invalidMembers([{ pointer, code: 'invalid_value', message }])
-  if (wish.now !== undefined && wish.advance_s !== undefined) {
-    throw wrong('/advance_s', 'must not stand beside now')
+  if (body.now !== undefined && body.advance_s !== undefined) {
+    throw mistake('/advance_s', 'must not be sent with now')
   }
-  if (wish.now === undefined && wish.advance_s === undefined && wish.freeze === undefined) {
-    throw wrong('', 'must have now, advance_s or freeze')
+  if (body.now === undefined && body.advance_s === undefined && body.freeze === undefined) {
+    throw mistake('', 'must have now, advance_s or freeze')
   }
-  const target = wish.now ?? now + (wish.advance_s ?? 0) * 1000
+  const target = body.now ?? now + (body.advance_s ?? 0) * 1000
   if (target < now) throw new Failure('clock_backwards', `It is ${isoTime(now)} already.`)
-  if (target > LAST_MS) throw wrong('/advance_s', 'must not lead beyond the year 9999')
+  if (target > LAST_MS) throw mistake('/advance_s', 'must not pass the year 9999')
   return target
 }
 

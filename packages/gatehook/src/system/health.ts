@@ -1,4 +1,4 @@
-/** Whether this node can work, and why not (§12.1). What is checked is a table made in `app.ts`. */
+/** The readiness checks of a node (§12.1). `assembly/system.ts` lists them. */
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
@@ -7,84 +7,86 @@ import { pending } from '../storage/migrate.ts'
 import { writeSetting } from '../storage/settings.ts'
 import { sql } from '../storage/sql.ts'
 
-/** A sentence that says why not, without anything internal in it; undefined when all is well. */
-export type Check = () => Promise<string | undefined> | string | undefined
-export type Checks = Readonly<Record<string, Check>>
+/** Returns undefined, or a sentence for callers that says why the node is not ready. */
+export type HealthCheck = () => Promise<string | undefined> | string | undefined
+export type HealthChecks = Readonly<Record<string, HealthCheck>>
 
-export interface Reason {
+export interface UnreadyReason {
   readonly check: string
   readonly message: string
 }
 
-const ANSWER_LIMIT_MS = 2000
+const CHECK_TIMEOUT_MS = 2000
 
-/** Why the node is not ready; none when it is. Every check answers within two seconds. */
-export async function unreadiness(checks: Checks, log: Log): Promise<Reason[]> {
-  const all = Object.entries(checks).map(async ([check, run]): Promise<Reason | undefined> => {
-    const message = await inTime(run).catch((error: unknown) => {
-      log.warn({ err: error, check }, 'a readiness check failed')
-      return 'This check failed; the log says more.'
-    })
-    return message === undefined ? undefined : { check, message }
-  })
+/** Runs all checks and returns the reasons why the node is not ready. A check has 2 s. */
+export async function listUnreadyReasons(checks: HealthChecks, log: Log): Promise<UnreadyReason[]> {
+  const all = Object.entries(checks).map(
+    async ([check, run]): Promise<UnreadyReason | undefined> => {
+      const message = await runInTime(run).catch((error: unknown) => {
+        log.warn({ err: error, check }, 'a readiness check failed')
+        return 'This check failed; the log says more.'
+      })
+      return message === undefined ? undefined : { check, message }
+    },
+  )
   return (await Promise.all(all)).filter((reason) => reason !== undefined)
 }
 
-async function inTime(run: Check): Promise<string | undefined> {
+async function runInTime(run: HealthCheck): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<string>((resolve) => {
-    timer = setTimeout(resolve, ANSWER_LIMIT_MS, `No answer within ${ANSWER_LIMIT_MS} ms.`)
+  const timeout = new Promise<string>((resolve) => {
+    timer = setTimeout(resolve, CHECK_TIMEOUT_MS, `No answer within ${CHECK_TIMEOUT_MS} ms.`)
   })
-  const answer = Promise.resolve().then(run)
-  answer.catch(() => undefined) // one that fails after the time is up has nobody left to tell
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
+  const result = Promise.resolve().then(run)
+  result.catch(() => undefined) // a failure after the timeout has no reader
+  return Promise.race([result, timeout]).finally(() => clearTimeout(timer))
 }
 
 export const databaseCheck =
-  (db: Database): Check =>
+  (db: Database): HealthCheck =>
   async () => {
     await db.get(sql`SELECT 1 AS one`)
     return undefined
   }
 
-/** How long the answer of the last trial stands: probes must not become a load of writes. */
-const TRIAL_MS = 5000
+/** How long the result of a write is valid: probes must not cause a load of writes. */
+const WRITE_INTERVAL_MS = 5000
 
 /**
- * Reads go on where the disk is full or the database is a standby, so the check writes a row of
- * its own, at most every five seconds.
+ * Checks that the database accepts writes: reads also work on a full disk or a standby. It writes a
+ * row at most every 5 s.
  */
-export function writeCheck(db: Database, clock: Clock): Check {
-  let trial: Promise<string | undefined> | undefined
-  let triedMs = Number.NEGATIVE_INFINITY
+export function writeCheck(db: Database, clock: Clock): HealthCheck {
+  let lastResult: Promise<string | undefined> | undefined
+  let lastWriteMs = Number.NEGATIVE_INFINITY
   const write = async () => {
     try {
       await db.write((tx) => writeSetting(tx, 'last_trial', clock.now()))
       return undefined
     } catch (error) {
       if (!(error instanceof Failure)) throw error
-      return 'Nothing can be written at the moment.'
+      return 'The database does not accept writes at the moment.'
     }
   }
   return () => {
-    if (!trial || clock.elapsedMs() - triedMs >= TRIAL_MS) {
-      triedMs = clock.elapsedMs()
-      trial = write()
+    if (!lastResult || clock.elapsedMs() - lastWriteMs >= WRITE_INTERVAL_MS) {
+      lastWriteMs = clock.elapsedMs()
+      lastResult = write()
     }
-    return trial
+    return lastResult
   }
 }
 
-/** Asks until nothing is missing, then never again: migrations are not taken back. */
-export function migrationCheck(db: Database): Check {
-  let done = false
+/** Checks the schema until it is complete. Migrations are never reverted. */
+export function migrationCheck(db: Database): HealthCheck {
+  let isComplete = false
   return async () => {
-    done ||= (await pending(db)).length === 0
-    return done ? undefined : 'The database is not migrated yet.'
+    isComplete ||= (await pending(db)).length === 0
+    return isComplete ? undefined : 'The database is not migrated yet.'
   }
 }
 
 export const drainCheck =
-  (draining: () => boolean): Check =>
+  (isDraining: () => boolean): HealthCheck =>
   () =>
-    draining() ? 'This node is shutting down.' : undefined
+    isDraining() ? 'This node is shutting down.' : undefined

@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { startJanitor } from './janitor.ts'
 
-test('what expires is looked for each minute, and at once after a jump of the clock', async (t) => {
+test('chores run every minute, and at once after a jump of the clock', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const log = { warn() {} } as unknown as Log
   let elapsed = 0
@@ -27,7 +27,7 @@ test('what expires is looked for each minute, and at once after a jump of the cl
   ahead += 30 * 86_400_000
   await pass(1000)
   assert.equal(rounds, 2)
-  ahead -= 45_000 // as if it stood still: real minutes count too
+  ahead -= 45_000 // the clock seems frozen; real minutes count too
   await pass(60_000)
   assert.equal(rounds, 3)
   await stop()

@@ -9,7 +9,7 @@ const text = async (metrics: readonly Metric[]): Promise<string> => {
   return String(((await methods.GET!.handle(call)) as Answer).raw)
 }
 
-test('a histogram adds up its buckets', async () => {
+test('a histogram has cumulative buckets', async () => {
   const [name, type, help] = ['age_seconds', 'histogram', 'Of things.'] as const
   const read = () => histogramSamples(name, [0.1, 1], [2, 3, 1], 4.5, { kind: 'a' })
   assert.equal(
@@ -25,19 +25,19 @@ age_seconds_count{kind="a"} 6
   )
 })
 
-test('requests are counted by route, method and status, never by what callers wrote', async () => {
+test('requests are counted by route, method and status, never by request data', async () => {
   let now = 0
   const { observe, metrics } = requestCounter({ elapsedMs: () => now })
-  const seen = (call: Partial<Call>, status: number, tookMs: number) => {
+  const observeCall = (call: Partial<Call>, status: number, tookMs: number) => {
     now += tookMs
     observe({ startedMs: now - tookMs, ...call } as Call, { status })
   }
   const operation = { handle: () => ({ status: 200 }) }
-  seen({ method: 'GET', route: '/things/:id', path: '/things/1', operation }, 200, 3)
-  seen({ method: 'GET', route: '/things/:id', path: '/things/2', operation }, 404, 700)
-  seen({ method: 'GET', route: '/things/:id', path: '/things/3', operation }, 200, 60_000)
-  seen({ method: 'BREW' as 'GET', route: '*', path: '/pot' }, 404, 1)
-  seen({ method: 'STEEP' as 'GET', route: '*', path: '/tea' }, 404, 1)
+  observeCall({ method: 'GET', route: '/things/:id', path: '/things/1', operation }, 200, 3)
+  observeCall({ method: 'GET', route: '/things/:id', path: '/things/2', operation }, 404, 700)
+  observeCall({ method: 'GET', route: '/things/:id', path: '/things/3', operation }, 200, 60_000)
+  observeCall({ method: 'BREW' as 'GET', route: '*', path: '/pot' }, 404, 1)
+  observeCall({ method: 'STEEP' as 'GET', route: '*', path: '/tea' }, 404, 1)
   const lines = (await text(metrics)).split('\n')
   const counters = lines.filter((line) => line.startsWith('gatehook_http_requests_total'))
   assert.deepEqual(counters, [
@@ -51,7 +51,7 @@ test('requests are counted by route, method and status, never by what callers wr
   }
 })
 
-test('a label is quoted, whatever is in it', async () => {
+test('a label is escaped', async () => {
   const read = () => [{ value: 1, labels: { name: 'a"b\\c\nd' } }]
   assert.match(
     await text([{ name: 'x', type: 'gauge', help: 'X.', read }]),

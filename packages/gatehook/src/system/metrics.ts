@@ -1,7 +1,7 @@
 /**
- * `GET /metrics` for Prometheus (§12.1). What is counted while requests run costs a look into a
- * map; everything else is read when somebody asks. Labels come from tables (routes, methods,
- * statuses), never from what callers send. Other rooms give their figures as `Metric`s.
+ * `GET /metrics` for Prometheus (§12.1). Counting a request costs one lookup in a map; other values
+ * are read when Prometheus requests them. Labels come from tables (routes, methods, statuses),
+ * never from request data. Other modules provide their values as `Metric`s.
  */
 import type { Registry } from 'prom-client'
 import type { Identify } from '../access/authenticate.ts'
@@ -12,7 +12,7 @@ import { Failure } from '../kernel/failure.ts'
 export interface Sample {
   readonly value: number
   readonly labels?: Readonly<Record<string, string>>
-  /** Where it is not the metric's own: `…_bucket`, `…_sum`, `…_count`. */
+  /** The name of a part of a histogram: `…_bucket`, `…_sum`, `…_count`. */
   readonly metricName?: string
 }
 
@@ -20,7 +20,7 @@ export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** Asked when the metrics are. */
+  /** Reads the current values. */
   read(): readonly Sample[] | Promise<readonly Sample[]>
 }
 
@@ -32,8 +32,9 @@ export const gauge = (name: string, help: string, read: () => number): Metric =>
 })
 
 /**
- * The samples of one histogram. `counts`: one per bound, each for itself, and one for what lies
- * beyond the last.
+ * Returns the samples of a histogram.
+ *
+ * @param counts the number of values in each bucket, not cumulative; the last bucket has no bound
  */
 export function histogramSamples(
   name: string,
@@ -57,8 +58,8 @@ export function histogramSamples(
 
 const LATENCY_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const
 
-/** Of one method of one route. */
-interface RequestFigures {
+/** The counts of one method of one route. */
+interface RequestCounts {
   readonly method: string
   readonly route: string
   readonly statuses: Map<number, number>
@@ -66,45 +67,45 @@ interface RequestFigures {
   sumS: number
 }
 
-/** Counts answered requests. The step is the last on the way out, so that it sees what is sent. */
+/** Counts responses. The step runs last in the pipeline, so that it sees the final status. */
 export function requestCounter(clock: Pick<Clock, 'elapsedMs'>): {
   observe: After
   metrics: readonly Metric[]
 } {
-  const figures = new Map<string, RequestFigures>()
-  const figuresOf = (call: Call): RequestFigures => {
-    // A method nobody declared is the caller's word, and anybody can think of many.
+  const counts = new Map<string, RequestCounts>()
+  const countsOf = (call: Call): RequestCounts => {
+    // An undeclared method is request data, and would make the labels unbounded.
     const method = call.operation || call.method === 'OPTIONS' ? call.method : 'other'
     const key = `${method} ${call.route}`
-    let one = figures.get(key)
-    if (!one) {
+    let entry = counts.get(key)
+    if (!entry) {
       const latency = new Array<number>(LATENCY_S.length + 1).fill(0)
-      one = { method, route: call.route, statuses: new Map(), latency, sumS: 0 }
-      figures.set(key, one)
+      entry = { method, route: call.route, statuses: new Map(), latency, sumS: 0 }
+      counts.set(key, entry)
     }
-    return one
+    return entry
   }
   const observe: After = (call, { status }) => {
-    const one = figuresOf(call)
+    const entry = countsOf(call)
     const seconds = (clock.elapsedMs() - call.startedMs) / 1000
-    one.statuses.set(status, (one.statuses.get(status) ?? 0) + 1)
-    one.sumS += seconds
-    let at = 0
-    while (seconds > (LATENCY_S[at] ?? Number.POSITIVE_INFINITY)) at++
-    one.latency[at]!++
+    entry.statuses.set(status, (entry.statuses.get(status) ?? 0) + 1)
+    entry.sumS += seconds
+    let bucket = 0
+    while (seconds > (LATENCY_S[bucket] ?? Number.POSITIVE_INFINITY)) bucket++
+    entry.latency[bucket]!++
   }
-  return { observe, metrics: requestMetrics(figures) }
+  return { observe, metrics: requestMetrics(counts) }
 }
 
-function requestMetrics(figures: ReadonlyMap<string, RequestFigures>): readonly Metric[] {
+function requestMetrics(countsByRoute: ReadonlyMap<string, RequestCounts>): readonly Metric[] {
   const latency = 'gatehook_http_request_duration_seconds'
   return [
     {
       name: 'gatehook_http_requests_total',
-      help: 'Requests answered, by route, method and status.',
+      help: 'Responses, by route, method and status.',
       type: 'counter',
       read: () =>
-        [...figures.values()].flatMap(({ method, route, statuses }) =>
+        [...countsByRoute.values()].flatMap(({ method, route, statuses }) =>
           [...statuses].map(([status, value]) => ({
             value,
             labels: { method, route, status: String(status) },
@@ -113,27 +114,27 @@ function requestMetrics(figures: ReadonlyMap<string, RequestFigures>): readonly 
     },
     {
       name: latency,
-      help: 'From the head of a request to its answer, by route and method.',
+      help: 'Time from the head of a request to its response, by route and method.',
       type: 'histogram',
       read: () =>
-        [...figures.values()].flatMap(({ method, route, latency: counts, sumS }) =>
+        [...countsByRoute.values()].flatMap(({ method, route, latency: counts, sumS }) =>
           histogramSamples(latency, LATENCY_S, counts, sumS, { method, route }),
         ),
     },
   ]
 }
 
-/** What every process has, under the names every dashboard knows. */
-export function processMetrics(about: {
+/** Returns metrics of the process, under the names that common dashboards use. */
+export function processMetrics(build: {
   readonly release: string
   readonly database: string
   readonly startedAtMs: number
 }): readonly Metric[] {
-  const { release, database, startedAtMs } = about
+  const { release, database, startedAtMs } = build
   return [
     {
       name: 'gatehook_build_info',
-      help: 'Always 1; what runs stands in the labels.',
+      help: 'Always 1; the labels describe the build.',
       type: 'gauge',
       read: () => [{ value: 1, labels: { version: release, node: process.version, database } }],
     },
@@ -149,7 +150,7 @@ export function processMetrics(about: {
         return [{ value: (user + system) / 1e6 }]
       },
     },
-    gauge('process_resident_memory_bytes', 'Memory held, all threads.', () =>
+    gauge('process_resident_memory_bytes', 'Resident memory, all threads.', () =>
       process.memoryUsage.rss(),
     ),
     gauge(
@@ -159,39 +160,38 @@ export function processMetrics(about: {
     ),
     gauge(
       'nodejs_external_memory_bytes',
-      'Buffers and what else lies outside the heap.',
+      'Memory of buffers and other objects outside the heap.',
       () => process.memoryUsage().external,
     ),
   ]
 }
 
-/** The library is loaded when somebody asks for metrics: 17 MB and 60 ms of a start otherwise. */
-async function registryOf(metrics: readonly Metric[]): Promise<Registry> {
+/** Creates the registry. The import is lazy: it would add 17 MB and 60 ms to every start. */
+async function createRegistry(metrics: readonly Metric[]): Promise<Registry> {
   const { Registry } = await import('prom-client')
   const registry = new Registry()
   for (const metric of metrics) {
     const { name, help, type } = metric
     const get = async () => ({ name, help, type, values: await metric.read() })
-    // A registry asks a metric for its name and `get`; prom-client's types name its own kinds.
+    // A registry reads only the name and `get`; the types of prom-client name its own classes.
     registry.registerMetric({ name, get } as never)
   }
   return registry
 }
 
-/** The header by which whatever stands in between says that it does. */
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
+/** The headers that a proxy adds. */
+const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
-/**
- * Served to this machine, and elsewhere to whoever has the scope `admin`. A proxy on this machine
- * that was not named in `GATEHOOK_TRUST_PROXY` looks like this machine; the header it adds gives it
- * away.
- */
 export const METRICS = '/metrics'
 
+/**
+ * Serves metrics to this machine, and elsewhere to callers with the scope `admin`. A request that
+ * an untrusted proxy on this machine forwards is recognized by the header that the proxy adds.
+ */
 export function metricsRoute(identify: Identify, metrics: readonly Metric[]): Route {
-  let made: Promise<Registry> | undefined
-  const admit = async (call: Call): Promise<void> => {
-    if (call.local && !FORWARDED.some((name) => call.headers[name] !== undefined)) return
+  let registry: Promise<Registry> | undefined
+  const authorize = async (call: Call): Promise<void> => {
+    if (call.local && !FORWARDING_HEADERS.some((name) => call.headers[name] !== undefined)) return
     const principal = await identify(call)
     if (!principal) throw new Failure('unauthorized')
     if (!principal.scopes.has('admin')) {
@@ -204,11 +204,11 @@ export function metricsRoute(identify: Identify, metrics: readonly Metric[]): Ro
       GET: {
         produces: ['text/plain'],
         async handle(call) {
-          await admit(call)
-          made ??= registryOf(metrics)
-          const registry = await made
-          const headers = { 'content-type': registry.contentType, 'cache-control': 'no-store' }
-          return { status: 200, raw: await registry.metrics(), headers }
+          await authorize(call)
+          registry ??= createRegistry(metrics)
+          const { contentType } = await registry
+          const headers = { 'content-type': contentType, 'cache-control': 'no-store' }
+          return { status: 200, raw: await (await registry).metrics(), headers }
         },
       },
     },

@@ -1,5 +1,5 @@
 /**
- * `/`, `/healthz`, `/readyz`, and of §13 the clock, the audit trail and the state of the system.
+ * The routes `/`, `/healthz` and `/readyz`; of §13 the clock, the audit trail and the system.
  */
 import { auditCollection, auditView } from '../audit/collection.ts'
 import { actorOf } from '../audit/store.ts'
@@ -13,11 +13,11 @@ import { isoTime } from '../kernel/time.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import type { ClockKeeper } from './clock.ts'
-import { type Checks, unreadiness } from './health.ts'
+import { type HealthChecks, listUnreadyReasons } from './health.ts'
 
 const FRESH = { 'cache-control': 'no-store' }
 
-/** What a balancer sends to a node: everything, or only requests that change nothing. */
+/** The requests that a load balancer sends to a node: all, or only those without writes. */
 const PURPOSES = ['write', 'read'] as const
 
 function purposeOf({ query }: Call): (typeof PURPOSES)[number] {
@@ -28,15 +28,15 @@ function purposeOf({ query }: Call): (typeof PURPOSES)[number] {
 }
 
 export interface ReadinessChecks {
-  /** Of a node that serves reads. */
-  readonly read: Checks
-  /** Of one that stores writes; those of reads among them. */
-  readonly write: Checks
+  /** For a node that serves reads. */
+  readonly read: HealthChecks
+  /** For a node that also stores writes; includes the checks of reads. */
+  readonly write: HealthChecks
 }
 
 /**
- * `/healthz` says that the process runs; `/readyz` whether a balancer should send it requests, and
- * `/readyz?for=read` whether it should send it reads (§2.7).
+ * `/healthz` reports that the process runs, `/readyz` whether a load balancer should send requests,
+ * and `/readyz?for=read` whether it should send reads (§2.7).
  */
 export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
   {
@@ -48,7 +48,7 @@ export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
     methods: {
       GET: {
         async handle(call) {
-          const reasons = await unreadiness(checks[purposeOf(call)], log)
+          const reasons = await listUnreadyReasons(checks[purposeOf(call)], log)
           const ready = reasons.length === 0
           return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', reasons }, FRESH)
         },
@@ -60,13 +60,13 @@ export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
 export interface RootOptions {
   readonly name: string
   readonly versions: readonly string[]
-  /** Collections every version has. */
+  /** The collections of every version. */
   readonly collections: readonly string[]
-  /** Further links by name, for rooms that have pages: `{docs: '/docs'}`. */
+  /** Links to pages by name: `{docs: '/docs'}`. */
   readonly links?: Readonly<Record<string, string>>
 }
 
-/** `/`: where everything is. Paths only, so that it is right behind every proxy. */
+/** `/` links to all parts of the service. It has paths only, which are valid behind any proxy. */
 export function rootRoute({ name, versions, collections, links }: RootOptions): Route {
   const perVersion = <T>(path: (version: string) => T) =>
     Object.fromEntries(versions.map((version) => [version, path(version)]))
@@ -76,7 +76,7 @@ export function rootRoute({ name, versions, collections, links }: RootOptions): 
     links: {
       self: '/',
       api: perVersion((version) =>
-        Object.fromEntries(collections.map((one) => [one, `/api/${version}/${one}`])),
+        Object.fromEntries(collections.map((name) => [name, `/api/${version}/${name}`])),
       ),
       openapi: perVersion((version) => `/openapi/${version}.json`),
       healthz: '/healthz',
@@ -89,7 +89,7 @@ export function rootRoute({ name, versions, collections, links }: RootOptions): 
   return route('/', { GET: { handle } })
 }
 
-/** Seals first, so that a row that is read has its place in the chain. */
+/** Lists the audit trail. It first appends pending rows to the chain. */
 export const auditRoute = (list: Lister, trail: Pick<AuditTrail, 'appendForReader'>): Route => ({
   path: '/admin/audit',
   methods: {
@@ -102,7 +102,7 @@ export const auditRoute = (list: Lister, trail: Pick<AuditTrail, 'appendForReade
   },
 })
 
-/** Declared only where the test clock is on: elsewhere there is nothing here, 404. */
+/** Exists only if the test clock is enabled; otherwise the path is 404. */
 export const clockRoute = (keeper: ClockKeeper, perform: Perform): Route => ({
   path: '/admin/clock',
   methods: {
@@ -121,16 +121,16 @@ export interface SystemOptions {
   readonly db: Pick<Database, 'name'>
   readonly clock: Clock
   readonly log: Log
-  readonly checks: Checks
-  /** Of this program: `0.1.0`. */
+  readonly checks: HealthChecks
+  /** The release of Gatehook: `0.1.0`. */
   readonly release: string
-  /** Of Node: `process.version`. */
+  /** The version of Node: `process.version`. */
   readonly node: string
   /** `clock.elapsedMs()` at the start of the process. */
   readonly startedMs: number
   /** Every option with its source, without secrets (`config/describe.ts`). */
   readonly configuration: readonly unknown[]
-  /** Figures of the rooms, by name: `{keys: () => countKeys(db)}`. */
+  /** Counts of the modules by name: `{keys: () => countKeys(db)}`. */
   readonly figures: Readonly<Record<string, () => unknown>>
 }
 
@@ -145,7 +145,7 @@ export function systemRoute(options: SystemOptions): Route {
     methods: {
       GET: {
         async handle() {
-          const reasons = await unreadiness(options.checks, options.log)
+          const reasons = await listUnreadyReasons(options.checks, options.log)
           const health = { status: reasons.length === 0 ? 'ready' : 'not_ready', reasons }
           const uptimeS = Math.floor((clock.elapsedMs() - options.startedMs) / 1000)
           const body = {

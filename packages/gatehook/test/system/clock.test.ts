@@ -10,30 +10,27 @@ const HOUR_MS = 3_600_000
 const actor: Actor = { kind: 'cli', id: 'test' }
 const iso = (ms: number) => new Date(ms).toISOString()
 
-eachMigrated(
-  '§12.6 the clock jumps forward and ticks on, or stands while frozen',
-  async (db, t) => {
-    const { send, time } = await openTestNode(db, t)
-    const start = time.nowMs
-    const set = async (body: object) => (await send('POST /admin/clock', { body })).body
-    const state = async () => (await send('GET /admin/clock')).body
-    assert.deepEqual(await state(), { now: iso(start), frozen: false })
-    assert.deepEqual(await set({ advance_s: 3600 }), { now: iso(start + HOUR_MS), frozen: false })
-    time.pass(1000)
-    assert.equal((await state()).now, iso(start + HOUR_MS + 1000), 'ticks on')
-    const there = iso(start + 2 * HOUR_MS)
-    assert.deepEqual(await set({ now: there, freeze: true }), { now: there, frozen: true })
-    time.pass(5000)
-    assert.deepEqual(await state(), { now: there, frozen: true })
-    const next = { now: iso(start + 3 * HOUR_MS), frozen: true }
-    assert.deepEqual(await set({ advance_s: 3600 }), next, 'stays frozen')
-    assert.deepEqual(await set({ freeze: false }), { ...next, frozen: false })
-    time.pass(1000)
-    assert.equal((await state()).now, iso(start + 3 * HOUR_MS + 1000))
-  },
-)
+eachMigrated('§12.6 the clock advances and continues, or stops while frozen', async (db, t) => {
+  const { send, time } = await openTestNode(db, t)
+  const start = time.nowMs
+  const set = async (body: object) => (await send('POST /admin/clock', { body })).body
+  const state = async () => (await send('GET /admin/clock')).body
+  assert.deepEqual(await state(), { now: iso(start), frozen: false })
+  assert.deepEqual(await set({ advance_s: 3600 }), { now: iso(start + HOUR_MS), frozen: false })
+  time.pass(1000)
+  assert.equal((await state()).now, iso(start + HOUR_MS + 1000), 'continues')
+  const target = iso(start + 2 * HOUR_MS)
+  assert.deepEqual(await set({ now: target, freeze: true }), { now: target, frozen: true })
+  time.pass(5000)
+  assert.deepEqual(await state(), { now: target, frozen: true })
+  const next = { now: iso(start + 3 * HOUR_MS), frozen: true }
+  assert.deepEqual(await set({ advance_s: 3600 }), next, 'stays frozen')
+  assert.deepEqual(await set({ freeze: false }), { ...next, frozen: false })
+  time.pass(1000)
+  assert.equal((await state()).now, iso(start + 3 * HOUR_MS + 1000))
+})
 
-eachMigrated('what moves the clock back or says nothing is refused', async (db, t) => {
+eachMigrated('a change that moves the clock back, or is empty, is rejected', async (db, t) => {
   const { send, time } = await openTestNode(db, t)
   const refused = async (body: unknown) => {
     const reply = await send('POST /admin/clock', { body })
@@ -51,10 +48,10 @@ eachMigrated('what moves the clock back or says nothing is refused', async (db, 
   assert.equal((await send('GET /admin/clock')).body.now, iso(time.nowMs))
   assert.equal((await send('GET /admin/clock', { key: undefined })).status, 401)
   const { body } = await send('GET /admin/audit?action=clock.set')
-  assert.deepEqual(body.data, [], 'nothing was done, nothing is audited')
+  assert.deepEqual(body.data, [], 'rejected changes are not audited')
 })
 
-eachMigrated('other nodes follow, and two changes at once both count', async (db) => {
+eachMigrated('other nodes apply the setting, and concurrent changes add up', async (db) => {
   const [here, there] = [new ManualClock(), new ManualClock()]
   const start = here.nowMs
   const a = clockKeeper({ db, clock: here.clock, random, trail })
@@ -68,7 +65,7 @@ eachMigrated('other nodes follow, and two changes at once both count', async (db
   assert.deepEqual(b.state(), { now: iso(start + 180_000), frozen: true })
 })
 
-eachMigrated('a look that began before a change does not turn time back', async (db) => {
+eachMigrated('a read that began before a change does not turn time back', async (db) => {
   const time = new ManualClock()
   const start = time.nowMs
   let open = () => {}
@@ -89,11 +86,11 @@ eachMigrated('a look that began before a change does not turn time back', async 
   })
   const keeper = clockKeeper({ db: slow, clock: time.clock, random, trail })
   await keeper.set({ advance_s: 60 }, actor)
-  const look = keeper.follow()
-  await db.get(sql`SELECT 1 AS one`) // the look has read by now
+  const reading = keeper.follow()
+  await db.get(sql`SELECT 1 AS one`) // the pending read is finished
   await keeper.set({ advance_s: 60 }, actor)
   open()
-  await look
+  await reading
   assert.equal(time.clock.now(), start + 120_000)
 })
 

@@ -16,7 +16,7 @@ async function get(endpoints: readonly Route[], path: string) {
   return { status: answer.status, body: JSON.parse(answer.json!) }
 }
 
-eachDatabase('/readyz says why not', async (db) => {
+eachDatabase('/readyz lists the reasons', async (db) => {
   let draining = false
   const checks = {
     database: databaseCheck(db),
@@ -36,30 +36,27 @@ eachDatabase('/readyz says why not', async (db) => {
   assert.deepEqual(await get(endpoints, '/healthz'), { status: 200, body: { status: 'ok' } })
 })
 
-eachMigrated(
-  'where nothing can be written a node is not ready, told again each 5 s',
-  async (db) => {
-    let [elapsedMs, full, writes] = [0, false, 0]
-    const trying: Database = {
-      ...db,
-      write: (change) => {
-        writes += 1
-        return full ? Promise.reject(new Failure('storage_unavailable')) : db.write(change)
-      },
-    }
-    const clock = { now: () => 0, elapsedMs: () => elapsedMs }
-    const check = writeCheck(trying, clock)
-    assert.deepEqual([await check(), await check(), writes], [undefined, undefined, 1])
-    full = true
-    elapsedMs += 5000
-    assert.equal(await check(), 'Nothing can be written at the moment.')
-    full = false
-    elapsedMs += 5000
-    assert.equal(await check(), undefined)
-  },
-)
+eachMigrated('a node without writes is not ready, and checks again after 5 s', async (db) => {
+  let [elapsedMs, full, writes] = [0, false, 0]
+  const trying: Database = {
+    ...db,
+    write: (change) => {
+      writes += 1
+      return full ? Promise.reject(new Failure('storage_unavailable')) : db.write(change)
+    },
+  }
+  const clock = { now: () => 0, elapsedMs: () => elapsedMs }
+  const check = writeCheck(trying, clock)
+  assert.deepEqual([await check(), await check(), writes], [undefined, undefined, 1])
+  full = true
+  elapsedMs += 5000
+  assert.equal(await check(), 'The database does not accept writes at the moment.')
+  full = false
+  elapsedMs += 5000
+  assert.equal(await check(), undefined)
+})
 
-test('a check that fails or hangs is a reason, and says nothing internal', async (t) => {
+test('a check that fails or hangs is a reason without internal details', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const checks = {
     broken: () => Promise.reject(new Error('connect ECONNREFUSED 10.0.0.5:5432')),
@@ -68,10 +65,10 @@ test('a check that fails or hangs is a reason, and says nothing internal', async
     },
     hanging: () => new Promise<undefined>(() => undefined),
   }
-  const asked = get(probeRoutes({ read: {}, write: checks }, quietLog), '/readyz')
-  await new Promise(setImmediate) // those that fail have failed now; nothing waits for real time
+  const pending = get(probeRoutes({ read: {}, write: checks }, quietLog), '/readyz')
+  await new Promise(setImmediate) // failing checks have failed; the test does not wait
   t.mock.timers.tick(2000)
-  const { status, body } = await asked
+  const { status, body } = await pending
   assert.equal(status, 503)
   const log = 'This check failed; the log says more.'
   assert.deepEqual(body.reasons, [
@@ -81,7 +78,7 @@ test('a check that fails or hangs is a reason, and says nothing internal', async
   ])
 })
 
-test('/ names the versions and links what there is', async () => {
+test('/ lists the versions and links', async () => {
   const versions = ['v1', 'v2']
   const links = { docs: '/docs' }
   const root = rootRoute({ name: 'shop', versions, collections: ['books'], links })
@@ -92,7 +89,7 @@ test('/ names the versions and links what there is', async () => {
   assert.deepEqual([body.links.docs, body.links.readyz], ['/docs', '/readyz'])
 })
 
-test('/admin/system shows health, figures and configuration, for admin', async () => {
+test('/admin/system returns health, counts and configuration', async () => {
   const endpoint = systemRoute({
     db: { name: 'sqlite' },
     clock: { now: () => 0, elapsedMs: () => 5500 },
@@ -107,7 +104,7 @@ test('/admin/system shows health, figures and configuration, for admin', async (
   const { body } = await get([endpoint], '/admin/system')
   assert.deepEqual(
     [body.keys, body.uptime_s, body.database, body.health.status],
-    [...[3, 5, 'sqlite', 'not_ready']],
+    [3, 5, 'sqlite', 'not_ready'],
   )
   assert.equal(body.configuration.length, 1)
 })

@@ -1,6 +1,6 @@
 /**
- * What `tsc` must refuse, and what it must infer, in a declaration. Each `@ts-expect-error` is an
- * error by itself when the line below it compiles. Nothing here is run.
+ * The errors that `tsc` must report in a declaration, and the types it must infer. An unused
+ * `@ts-expect-error` is an error. The file is compiled, not run.
  */
 import { type CreateOf, f, type PatchOf, type RowOf, resource, service } from 'gatehook'
 
@@ -27,7 +27,7 @@ resource('orders', {
   access,
   events: [],
 })
-// @ts-expect-error: nor to sort by
+// @ts-expect-error: there is no field -amount
 resource('orders', { fields, list: { filter: [], sort: ['-amount'] }, access, events: [] })
 
 // 2. A `from` or a `to` state that does not exist.
@@ -36,7 +36,7 @@ orders.action('pay', { scope: 'w', from: ['unpaid'], to: 'paid' })
 // @ts-expect-error: there is no state payed
 orders.action('pay', { scope: 'w', from: ['pending'], to: 'payed' })
 
-// 3. Input used as what it is not; a change of a field that is not, or of another type.
+// 3. Input of the wrong type; a change of an unknown field, or to the wrong type.
 orders.action('refund', {
   scope: 'w',
   input: { reference: f.string() },
@@ -48,7 +48,7 @@ orders.action('raise', { scope: 'w', run: () => ({ amount: 'more' }) })
 // @ts-expect-error: there is no field total
 orders.check((row) => (row.total > 5 ? { amount: 'too much' } : undefined))
 
-// Owners, persons, fields that are fixed in some states, default scopes.
+// Owners, persons, editable fields, default scopes.
 orders.ownedBy('user_id').editable(['amount', 'note'], { from: ['pending'] })
 // @ts-expect-error: there is no field owner_id
 orders.ownedBy('owner_id')
@@ -56,10 +56,10 @@ orders.ownedBy('owner_id')
 orders.editable(['total'], { from: ['pending'] })
 // @ts-expect-error: there is no state open
 orders.editable(['amount'], { from: ['open'] })
-// @ts-expect-error: the states are named
+// @ts-expect-error: from is required
 orders.editable(['amount'], {})
 orders.signsIn({ username: 'note', scopes: ['orders:read'] })
-// @ts-expect-error: scopes are texts
+// @ts-expect-error: scopes are strings
 orders.signsIn({ username: 'note', scopes: [1] })
 resource('plans', {
   fields,
@@ -70,7 +70,7 @@ resource('plans', {
 // @ts-expect-error: persons read or write
 resource('plans', { fields, list, access: { ...access, persons: 'all' }, events: [] })
 
-// 4. A `down` that forgets an old field; 5. an `up` that reads a field the old shape did not have.
+// 4. A `down` that omits an old field; 5. an `up` that reads a field the old shape lacks.
 const had = { total: f.number(), label: f.string().nullable() }
 orders.before('v2', {
   why: 'cents',
@@ -94,11 +94,11 @@ orders.before('v2', {
   hadNot: ['amount'],
   up: (old) => ({ amount: Math.round(old.total * 100) }),
   down: (row) => ({ total: row.amount / 100, label: row.note }),
-  // @ts-expect-error: sum is no field of the old shape
+  // @ts-expect-error: the old shape has no sum
   renamed: { sum: 'amount' },
 })
 
-// An older change works on the shape the newer one left.
+// An older change applies to the result of the newer one.
 orders
   .before('v3', {
     why: 'cents',
@@ -115,7 +115,7 @@ orders
     down: (row) => ({ sum: String(row.total) }),
   })
   .before('v1', {
-    why: 'nothing left of amount',
+    why: 'amount is removed',
     had: {},
     // @ts-expect-error: the shape of v2 has no amount
     hadNot: ['amount'],
@@ -123,7 +123,7 @@ orders
     down: () => ({}),
   })
 
-// What is inferred, exactly.
+// The inferred types, exactly.
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const exactly = <A, B>(same: Same<A, B>): boolean => same
 
