@@ -49,7 +49,8 @@ export function handmade(options: HandmadeOptions): Contender {
     command: (folder) => ({
       args: [
         file('contenders/handmade.ts'),
-        ...['--db', join(folder, 'handmade.db')],
+        '--db',
+        join(folder, 'handmade.db'),
         ...(full ? ['--full'] : []),
         ...(store ? ['--store', store] : []),
       ],

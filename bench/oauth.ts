@@ -123,8 +123,12 @@ export async function codesAt(url: string, count: number): Promise<string[]> {
 async function signedIn(url: string) {
   const [client, username] = [await clientAt(url), await personAt(url)]
   const parameters = {
-    ...{ response_type: 'code', client_id: client.id, redirect_uri: CALLBACK, scope: SCOPE },
-    ...{ code_challenge: CHALLENGE, code_challenge_method: 'S256' },
+    response_type: 'code',
+    client_id: client.id,
+    redirect_uri: CALLBACK,
+    scope: SCOPE,
+    code_challenge: CHALLENGE,
+    code_challenge_method: 'S256',
   }
   const link = `${url}/oauth/authorize?${form(parameters)}`
   const first = await visit(link, {})

@@ -96,8 +96,9 @@ export async function openWorld(name: DatabaseName, progress: (line: string) => 
 async function createCustomers(server: Server) {
   const admin = (method: string, path: string, body?: unknown) =>
     send(server, BENCH_KEY, method, path, body)
-  const scopes = ['users:read', 'users:write', 'orders:read', 'orders:write'].concat([
-    ...['webhooks:read', 'webhooks:write', 'events:read', 'events:write'],
+  const scopes = ['users', 'orders', 'webhooks', 'events'].flatMap((name) => [
+    `${name}:read`,
+    `${name}:write`,
   ])
   const customer = async (name: string) => {
     const { id } = await admin('POST', '/admin/customers', { name })

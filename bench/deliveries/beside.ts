@@ -114,7 +114,10 @@ export async function orders(generator: Generator, rounds: number, seconds: numb
       const first = await firstUserId(server.url)
       const requests = Array.from({ length: 5_000 }, (_, n) =>
         post('/api/v2/orders', {
-          ...{ user_id: first + (n % USERS), amount: n + 1, currency: 'EUR', note: `order ${n}` },
+          user_id: first + (n % USERS),
+          amount: n + 1,
+          currency: 'EUR',
+          note: `order ${n}`,
         }),
       )
       await generator.list(name, requests)

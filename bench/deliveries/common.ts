@@ -9,13 +9,36 @@ export interface Measured {
 export const SECRET = { value: `whsec_${Buffer.alloc(32, 7).toString('base64')}` }
 
 export const OBJECT = JSON.stringify({
-  ...{ id: 1, user_id: 7, amount: 129_50, currency: 'EUR', status: 'pending' },
-  ...{ note: 'n'.repeat(120), created_at: '2026-11-21T04:32:45.290Z' },
+  id: 1,
+  user_id: 7,
+  amount: 129_50,
+  currency: 'EUR',
+  status: 'pending',
+  note: 'n'.repeat(120),
+  created_at: '2026-11-21T04:32:45.290Z',
 })
 
 export const body = (): string =>
   `{"id":"evt_0VbZy3Jl000olBDVikSx3M","type":"order.created","created":1,"livemode":false,` +
   `"data":{"object":${OBJECT}}}`
+
+export const MASTER_SECRET = 'the master secret of the bench, long enough'
+
+/** Returns the settings of an engine for the benchmark. */
+export const engineSettings = (databaseUrl: string) => ({
+  databaseUrl,
+  masterSecrets: [MASTER_SECRET],
+  secretFile: undefined,
+  testClock: false,
+  scheduleS: [5],
+  timeoutMs: 15_000,
+  allowPrivate: true,
+  ca: undefined,
+  rate: undefined,
+  userAgent: 'bench',
+  shape: 'v2',
+  coverage: {},
+})
 
 const MB = 1_048_576
 

@@ -10,7 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { openEngineHost } from '../../packages/gatehook/src/deliveries/host.ts'
 import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
 import { runBare } from './bare.ts'
-import { type Measured, measureRun } from './common.ts'
+import { engineSettings, type Measured, measureRun } from './common.ts'
 
 /** Deliveries of the warm-up, after which background compilation has ended. */
 const WARM = 40_000
@@ -49,20 +49,7 @@ async function runEngine(): Promise<Measured> {
   const args = [databaseUrl, url, registrations!, events]
   const filler = fork(new URL('filler.ts', import.meta.url), args, { execArgv: [] })
   await new Promise((resolve) => filler.once('exit', resolve))
-  const { MASTER } = await import('./fill.ts')
-  const settings = {
-    ...{
-      databaseUrl,
-      masterSecrets: [MASTER],
-      secretFile: undefined,
-      testClock: false,
-      scheduleS: [5],
-      timeoutMs: 15_000,
-    },
-    ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
-    coverage: {},
-  }
-  const host = await openEngineHost(settings, createLog({ level: 'warn' }))
+  const host = await openEngineHost(engineSettings(databaseUrl), createLog({ level: 'warn' }))
   const result = await whenWarm(Promise.resolve())
   await host.stop(1_000)
   await rm(folder, { recursive: true, force: true })

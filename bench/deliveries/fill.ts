@@ -12,9 +12,8 @@ import { migrateEngine } from '../../packages/gatehook/src/storage/migrate.ts'
 import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
 import { sql } from '../../packages/gatehook/src/storage/sql.ts'
 import { addSecret } from '../../packages/gatehook/src/webhooks/registration-store.ts'
-import { OBJECT, SECRET } from './common.ts'
+import { MASTER_SECRET, OBJECT, SECRET } from './common.ts'
 
-export const MASTER = 'the master secret of the bench, long enough'
 const BATCH = 500
 
 export interface DeliveryData {
@@ -27,7 +26,7 @@ export interface DeliveryData {
 /** Adds a customer with one registration for all event types. */
 export async function addCustomer(db: Database, name: string, receiver: string): Promise<Scope> {
   const random = systemRandom()
-  const vault = new Vault(MASTER, random)
+  const vault = new Vault(MASTER_SECRET, random)
   return db.write(async (tx) => {
     const customer = await tx.get(sql`INSERT INTO gh_customers (id, name, created_at)
       VALUES (${`cus_${name}`}, 'bench', 1) RETURNING no`)
@@ -49,7 +48,9 @@ export async function recordMany(db: Database, scopes: readonly Scope[], events:
   const wake = () => {}
   const render = (_: unknown, object: string) => object
   const outbox = createOutbox({
-    ...{ clock, render, wake },
+    clock,
+    render,
+    wake,
     effective: (version) => version,
     coveredBy: () => undefined,
   })

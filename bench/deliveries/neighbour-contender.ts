@@ -15,8 +15,8 @@ import { createLog } from '../../packages/gatehook/src/kernel/log.ts'
 import { scopeOf } from '../../packages/gatehook/src/kernel/principal.ts'
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
-import { OBJECT } from './common.ts'
-import { addCustomer, fill, MASTER, recordMany } from './fill.ts'
+import { engineSettings, OBJECT } from './common.ts'
+import { addCustomer, fill, recordMany } from './fill.ts'
 
 /** The first events open connections. */
 const WARM_EVENTS = 20
@@ -50,19 +50,7 @@ if (noisy) {
   await recordMany(db, [await addCustomer(db, 'flooded', flooded!.url)], FLOOD)
 }
 const [clock, random] = [wallClock, systemRandom()]
-const settings = {
-  ...{
-    databaseUrl,
-    masterSecrets: [MASTER],
-    secretFile: undefined,
-    testClock: false,
-    scheduleS: [5],
-    timeoutMs: 15_000,
-  },
-  ...{ allowPrivate: true, ca: undefined, rate, userAgent: 'bench', shape: 'v2' },
-  coverage: {},
-}
-const engine = await startEngineThread(settings, log)
+const engine = await startEngineThread({ ...engineSettings(databaseUrl), rate }, log)
 const render = (_: unknown, object: string) => object
 const effective = (version: string) => version
 const coveredBy = () => undefined
@@ -86,7 +74,9 @@ while (arrivals.size < all && performance.now() < until) await pause(10)
 if (arrivals.size < all) throw new Error(`${arrivals.size} of ${all} events arrived`)
 if (noisy) {
   const row = await db.arrays({
-    ...{ sql: `SELECT COUNT(*) FROM gh_deliveries WHERE state = 'pending'`, text: '', values: [] },
+    sql: `SELECT COUNT(*) FROM gh_deliveries WHERE state = 'pending'`,
+    text: '',
+    values: [],
   })
   // With fewer, the flood ended before the measurement.
   if ((row[0]![0] as number) <= HANGING) throw new Error('the flood ended too early')

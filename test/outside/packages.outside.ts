@@ -74,15 +74,16 @@ test('publint and arethetypeswrong report no problem', async () => {
   }
 })
 
-const STRICT = [
-  ...['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'],
-  ...['--noPropertyAccessFromIndexSignature', '--skipLibCheck', 'false', '--target', 'es2023'],
-  ...['--lib', 'esnext,dom,dom.iterable'],
-]
+const STRICT =
+  '--noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess ' +
+  '--noPropertyAccessFromIndexSignature --skipLibCheck false --target es2023 ' +
+  '--lib esnext,dom,dom.iterable'
 const RESOLUTIONS = ['nodenext', 'bundler'] as const
 const resolution = (name: (typeof RESOLUTIONS)[number]) => [
-  ...['--module', name === 'bundler' ? 'esnext' : name],
-  ...['--moduleResolution', name],
+  '--module',
+  name === 'bundler' ? 'esnext' : name,
+  '--moduleResolution',
+  name,
 ]
 
 test('a strict compiler accepts declaration and callers, and rejects a typo', async () => {
@@ -93,7 +94,7 @@ test('a strict compiler accepts declaration and callers, and rejects a typo', as
   const app = "import { openApp } from 'gatehook/app'\nexport const app: unknown = openApp\n"
   writeFileSync(join(stage.project, 'opens.ts'), app)
   for (const name of RESOLUTIONS) {
-    const options = [...STRICT, ...resolution(name)]
+    const options = [...STRICT.split(' '), ...resolution(name)]
     await tool('tsc', ...options, '--types', 'node', 'service.ts', 'calls.ts', 'opens.ts')
     // A declaration needs no types of Node.
     await tool('tsc', ...options, '--types', '', 'service.ts')

@@ -41,9 +41,11 @@ export async function startPostgres(settings = NOT_DURABLE): Promise<PostgresSer
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
     postgresFlags: [
-      ...[...settings, 'max_connections=300'].flatMap((setting) => ['-c', setting]),
-      ...['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
-    ],
+      ...settings,
+      'max_connections=300',
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+    ].flatMap((setting) => ['-c', setting]),
     onLog: (line) => lines.push(line),
     onError: (line) => lines.push(String(line)),
   })

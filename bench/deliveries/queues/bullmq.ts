@@ -15,7 +15,9 @@ export const openBull: OpenQueue = async (path, count) => {
   return {
     async start(deliver) {
       worker = new Worker<Job>(JOB, ({ data }) => deliver(data), {
-        ...{ connection, concurrency: CONNECTIONS, removeOnComplete: { count: 0 } },
+        connection,
+        concurrency: CONNECTIONS,
+        removeOnComplete: { count: 0 },
       })
       worker.on('error', (error) => console.error(error))
       await worker.waitUntilReady()

@@ -5,7 +5,7 @@ import { type EngineHost, openEngineHost } from '../../../packages/gatehook/src/
 import { createLog } from '../../../packages/gatehook/src/kernel/log.ts'
 import { openDatabase } from '../../../packages/gatehook/src/storage/open.ts'
 import { sql } from '../../../packages/gatehook/src/storage/sql.ts'
-import { MASTER } from '../fill.ts'
+import { engineSettings } from '../common.ts'
 
 const log = createLog({ level: 'warn' })
 
@@ -17,17 +17,7 @@ export async function openEngine(databaseUrl: string, count: number, receiver: s
   let host: EngineHost | undefined
   return {
     async start() {
-      const settings = {
-        ...{
-          databaseUrl,
-          masterSecrets: [MASTER],
-          secretFile: undefined,
-          testClock: false,
-          scheduleS: [5],
-        },
-        ...{ allowPrivate: true, ca: undefined, rate: undefined, userAgent: 'bench', shape: 'v2' },
-      }
-      host = await openEngineHost({ ...settings, timeoutMs: 15_000 }, log)
+      host = await openEngineHost(engineSettings(databaseUrl), log)
     },
     async stop() {
       await host?.stop(1_000)

@@ -20,13 +20,17 @@ export const openGraphile: OpenQueue = async (connectionString, count) => {
   return {
     async start(deliver) {
       runner = await run({
-        ...{ connectionString, logger, noHandleSignals: true },
+        connectionString,
+        logger,
+        noHandleSignals: true,
         taskList: { [JOB]: (payload) => deliver(payload as Job) },
         preset: {
           worker: {
-            ...{ concurrentJobs: CONNECTIONS, maxPoolSize: CONNECTIONS + 2 },
+            concurrentJobs: CONNECTIONS,
+            maxPoolSize: CONNECTIONS + 2,
             localQueue: { size: 2_000 },
-            ...{ completeJobBatchDelay: 20, failJobBatchDelay: 20 },
+            completeJobBatchDelay: 20,
+            failJobBatchDelay: 20,
           },
         },
       })

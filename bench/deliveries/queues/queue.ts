@@ -48,9 +48,17 @@ export function delivering(receiver: string): { deliver: Deliver; close: () => v
   const post = signedPost(transport.send, 'bench')
   const health = { firstFailureAt: null, lastFailureAt: null, lastSuccessAt: null }
   const registration = {
-    ...{ no: 1, id: 'wh_1', scope: scopeOf(1, 'live'), customer: 1, sends: true, revision: 1 },
-    ...{ url: receiver, secrets: [{ ...SECRET, expiresAt: null }] },
-    ...{ rate: undefined, parkedUntil: null, ...health },
+    no: 1,
+    id: 'wh_1',
+    scope: scopeOf(1, 'live'),
+    customer: 1,
+    sends: true,
+    revision: 1,
+    url: receiver,
+    secrets: [{ ...SECRET, expiresAt: null }],
+    rate: undefined,
+    parkedUntil: null,
+    ...health,
   }
   let open = 0
   const waiting: (() => void)[] = []
