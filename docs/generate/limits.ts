@@ -1,8 +1,8 @@
 /** Generates the table of bounds in `docs/reference/http.md` from the constants in the code. */
 import { EVENT_MAX_BYTES } from '../../packages/gatehook/src/events/event.ts'
-import { MAX_DEPTH } from '../../packages/gatehook/src/http/body.ts'
 import { defaultEgressBounds } from '../../packages/gatehook/src/http/egress.ts'
 import { defaultLimits } from '../../packages/gatehook/src/http/exchange.ts'
+import { MAX_DEPTH } from '../../packages/gatehook/src/http/json-body.ts'
 import { MEDIA_RANGES_MAX } from '../../packages/gatehook/src/http/media-type.ts'
 import {
   COUNTED_ROWS_MAX,

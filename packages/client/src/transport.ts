@@ -170,7 +170,7 @@ async function attemptOnce(
     if (limit.aborted) throw new GatehookError('timeout', 'The API took too long.', { cause })
     throw new GatehookError('network_error', 'The API did not respond.', { cause })
   }
-  const data = parseBody(text, response.headers.get('content-type'))
+  const data = parseJsonBody(text, response.headers.get('content-type'))
   readResponse({ headers: response.headers, data })
   if (!response.ok && response.status !== 304) throw errorOf(response, data)
   const requestId = response.headers.get('x-request-id') ?? undefined
@@ -178,7 +178,7 @@ async function attemptOnce(
 }
 
 /** Returns the value of a JSON body, other text unchanged, undefined for an empty body. */
-function parseBody(text: string, contentType: string | null): unknown {
+function parseJsonBody(text: string, contentType: string | null): unknown {
   if (text === '') return undefined
   if (!/[/+]json\b/i.test(contentType ?? '')) return text
   try {

@@ -32,16 +32,15 @@ import type { AuditTrail } from './audit/trail.ts'
 import { type Config, databaseAddress, publicUrlOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
 import type { After, Endpoint, Step } from './http/call.ts'
-import { conditional } from './http/conditional.ts'
+import { addEntityTag } from './http/conditional.ts'
+import { requireAcceptable } from './http/content-negotiation.ts'
 import { createCors } from './http/cors.ts'
 import { createEgress, shed } from './http/egress.ts'
 import type { Pipeline } from './http/exchange.ts'
-import { createFront, knownHost, requireHttps } from './http/front.ts'
-import { acceptable } from './http/media.ts'
-import { oauthProblem } from './http/problem.ts'
-import { privateResponse, strictTransport } from './http/protection.ts'
+import { formatOauthError } from './http/problem.ts'
+import { createOriginResolver, requireHttps, requireServedHost } from './http/proxy-trust.ts'
+import { addCacheHeaders, addStrictTransport, addWarnings } from './http/response-steps.ts'
 import { createServer, type HttpServer } from './http/server.ts'
-import { addWarnings } from './http/warnings.ts'
 import { createPerform } from './idempotency/perform.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
@@ -347,13 +346,13 @@ function composeServer(
     log,
     clock,
     random,
-    front: createFront(config.trustProxy.join(',') || undefined),
+    resolveOrigin: createOriginResolver(config.trustProxy.join(',') || undefined),
     // First segments under `/api` that are paths; any other first segment is a version.
     roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
     egress,
     tls: tlsOf(config),
     vendor: prepared.service.vendor,
-    errorShapes: { oauth: oauthProblem, page: renderFailurePage },
+    errorFormats: { oauth: formatOauthError, page: renderFailurePage },
   })
 }
 
@@ -369,7 +368,7 @@ function composePipeline(
   const quota = createQuota(db, clock, limits)
   return createPipeline({
     requireHttps,
-    knownHost: knownHost({ publicUrl: publicUrl(), host: config.host }),
+    requireServedHost: requireServedHost({ publicUrl: publicUrl(), host: config.host }),
     preflight: cors.preflight,
     recognize: recognize(
       consoleSessions.guard(verifyCredential({ verifiers: cheapVerifiers, publicUrl })),
@@ -378,7 +377,7 @@ function composePipeline(
     limit: quota.limit,
     crossSite: crossSite({ publicUrl, allows: cors.allowsCredentials }),
     explicitVersion: versioning.steps.requestedVersion,
-    acceptable: acceptable(service.vendor),
+    acceptable: requireAcceptable(service.vendor),
     authenticate: authenticate({ verifiers, publicUrl, onUse: keys.recordUse }),
     limitVerified: quota.limitVerified,
     shed,
@@ -386,12 +385,12 @@ function composePipeline(
     authorize,
     versionSignals: versioning.steps.signals,
     versionUsage: versioning.steps.count,
-    conditional,
+    conditional: addEntityTag,
     warnings: addWarnings,
-    privateResponse,
+    addCacheHeaders,
     urlCredential,
-    corsHeaders: cors.headers,
-    strictTransport,
+    corsHeaders: cors.addHeaders,
+    addStrictTransport,
     observe,
   })
 }

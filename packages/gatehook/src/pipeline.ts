@@ -3,7 +3,7 @@
  * does stands in its room; here is only who goes through it.
  */
 import type { After, Kind, Step } from './http/call.ts'
-import type { Pipeline, Steps } from './http/exchange.ts'
+import type { Pipeline, PipelineSteps } from './http/exchange.ts'
 
 type Mark = 'x' | '.'
 type Columns = `${Mark} ${Mark} ${Mark} ${Mark} ${Mark} ${Mark} ${Mark} ${Mark}`
@@ -16,7 +16,7 @@ const kinds = [
 
 export interface StepsByName {
   readonly requireHttps: Step
-  readonly knownHost: Step
+  readonly requireServedHost: Step
   readonly preflight: Step
   readonly recognize: Step
   readonly limit: Step
@@ -32,21 +32,25 @@ export interface StepsByName {
   readonly versionUsage: After
   readonly conditional: After
   readonly warnings: After
-  readonly privateResponse: After
+  readonly addCacheHeaders: After
   readonly urlCredential: After
   readonly corsHeaders: After
-  readonly strictTransport: After
+  readonly addStrictTransport: After
   readonly observe: After
 }
 
 export function createPipeline(steps: StepsByName): Pipeline {
-  const table: readonly (readonly [phase: keyof Steps, columns: Columns, step: Step | After])[] = [
+  const table: readonly (readonly [
+    phase: keyof PipelineSteps,
+    columns: Columns,
+    step: Step | After,
+  ])[] = [
     // before the body is read
     //       p p a r a o p u
     //       r u p o d a a n
     //       o b i o m u g k
     ['head', 'x x x x x x x x', steps.requireHttps],
-    ['head', '. x x x x x x x', steps.knownHost],
+    ['head', '. x x x x x x x', steps.requireServedHost],
     ['head', '. x x x x x . x', steps.preflight],
     // the request limit, before any other work; what needs no credential counts for the address
     ['head', '. . x x x . . x', steps.recognize],
@@ -68,13 +72,13 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['out', '. . x . . . . x', steps.versionUsage],
     ['out', '. . x x x . . .', steps.conditional],
     ['out', '. . x x x . . .', steps.warnings],
-    ['out', '. . x x x x . x', steps.privateResponse],
+    ['out', '. . x x x x . x', steps.addCacheHeaders],
     ['out', 'x x x x x x x x', steps.urlCredential],
     ['out', '. x x x x x . x', steps.corsHeaders],
-    ['out', 'x x x x x x x x', steps.strictTransport],
+    ['out', 'x x x x x x x x', steps.addStrictTransport],
     ['out', 'x x x x x x x x', steps.observe],
   ]
-  const column = (at: number): Steps => {
+  const column = (at: number): PipelineSteps => {
     const steps = {
       ...{ head: [] as Step[], body: [] as Step[] },
       ...{ refused: [] as Step[], out: [] as After[] },

@@ -1,7 +1,4 @@
-/**
- * One request on its way through the pipeline, and its answer. The words every room that has routes
- * speaks; nothing of node's server is in them.
- */
+/** The interface between the HTTP server and its handlers: a request, its response, endpoints. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Failure } from '../kernel/failure.ts'
 import type { CallerKind, Principal } from '../kernel/principal.ts'
@@ -9,91 +6,90 @@ import type { Query } from './query.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
-/** Columns of the pipeline table (`pipeline.ts`): what is asked of callers differs by these. */
+/** The columns of the pipeline table (`pipeline.ts`): each kind has steps of its own. */
 export type Kind = 'probe' | 'public' | 'api' | 'root' | 'admin' | 'oauth' | 'page' | 'unknown'
 
-/** What a handler gives back. `json` is text already: a row is turned into JSON once. */
+/** The response of a handler. `json` is text, so that a row is serialized once. */
 export interface Answer {
   status: number
   /** JSON text of the body; undefined for none (204, 304). */
   json?: string | undefined
-  /** Bodies that are not JSON (pages, metrics); `content-type` then stands in `headers`. */
+  /** A body that is not JSON (pages, metrics); `headers` then contain its `content-type`. */
   raw?: string | Uint8Array | undefined
   headers?: Record<string, string> | undefined
-  /** `Set-Cookie`, a line each. */
+  /** `Set-Cookie` lines. */
   cookies?: readonly string[] | undefined
-  /**
-   * Instead of a body: called once the head is sent, and writes until it ends or the caller goes.
-   */
+  /** Writes the body of a stream: called after the head was sent. */
   stream?: ((out: Stream) => void) | undefined
-  /** It holds a secret: nobody on its way keeps it, and for a repeat it is kept shortly (§11.1). */
+  /** The body contains a secret: `no-store`, and a short retention for replays (§11.1). */
   secret?: boolean | undefined
 }
 
-/** A body that is written bit by bit (server-sent events). */
+/** A body that is written in parts (server-sent events). */
 export interface Stream {
-  /** False when the caller reads slower than is written: wait for `drained`. */
+  /** Returns false if the caller reads too slowly: then await `drained`. */
   write(text: string): boolean
-  /** Resolves when more may be written, or the stream is closed. */
+  /** Resolves when more may be written or the stream is closed. */
   drained(): Promise<void>
   end(): void
-  /** Aborted when the caller went away or the server drains (§2.4): stop, and `end`. */
+  /** Aborted when the connection ends or the server drains (§2.4); then call `end`. */
   readonly closed: AbortSignal
 }
 
+/** A request on its path through the pipeline. Steps and handlers fill in the mutable members. */
 export interface Call {
   /** `X-Request-Id`. */
   readonly id: string
   readonly method: Method
-  /** As sent, without the query, still percent-encoded; version segment included. */
+  /** As sent, percent-encoded, with the version segment and without the query. */
   readonly path: string
-  /** The template that matched, without the version: `/api/orders/:id`; `*` when none did. */
+  /** The matching template without the version, for example `/api/orders/:id`; `*` for none. */
   readonly route: string
   readonly kind: Kind
-  /** What the route and method matched; undefined where nothing did. */
+  /** The operation of the matching route and method, if any. */
   readonly operation: Operation | undefined
-  /** The methods of the path, as `Allow` lists them; empty where no path matched. */
+  /** The methods of the path, as listed in `Allow`; empty if no path matches. */
   readonly allow: string
   readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, as sent: `headers` hides that `Authorization` stood twice. */
+  /** Names and values in turn, as sent; `headers` lacks repeated lines (`header.ts`). */
   readonly rawHeaders: readonly string[]
   readonly query: Query
   readonly params: Readonly<Record<string, string>>
-  /** The caller's address, judged by the trusted proxies. */
+  /** The client's address, resolved through trusted proxies. */
   readonly address: string
-  /** Whether the caller's connection is HTTPS (ours, or the trusted proxy's word). */
+  /** Whether the client uses HTTPS, to this server or to a trusted proxy. */
   readonly secure: boolean
-  /** Plain HTTP straight from this machine's loopback: the one place where it is served (§2.3). */
+  /** Plain HTTP directly from a loopback address, the only place where it is served (§2.3). */
   readonly local: boolean
-  /** The host the caller asked for, port included, as the trusted proxies say; '' without one. */
+  /** The requested host with its port, resolved through trusted proxies; '' without one. */
   readonly host: string
-  /** The version segment as it stood in the path (`v1`, `latest`, …), if there was one. */
+  /** The version segment of the path as sent (`v1`, `latest`, …), if any. */
   readonly versionSegment: string | undefined
-  /** The raw body; empty before it is read and where there is none. */
+  /** The raw body; empty before it is read, and without a body. */
   bytes: Uint8Array
-  /** The parsed JSON body; undefined where there is none. */
+  /** The parsed JSON body, if any. */
   body: unknown
   principal: Principal | undefined
-  /** The principal that a handler identified itself (login, token endpoint), for the log. */
+  /** The principal that a handler authenticated itself (login, token endpoint), for the log. */
   identified: IdentifiedPrincipal | undefined
   /** The principal that was verified before the request limit, without a password hash (§11.3). */
   recognized?: Principal | undefined
-  /** Why the credential fails: thrown after the request limit, by the step that requires one. */
+  /** The failure of the credential; the step that requires one throws it, after the limit. */
   refusal?: Failure | undefined
-  /** The major version this call is served in; undefined outside `/api`. */
+  /** The major version of the response; undefined outside `/api`. */
   version: string | undefined
   /** Warnings for `_warnings` in object bodies (§3.3, §8.6). */
   warnings: Warning[]
   /**
-   * Headers every answer to this call gets, errors included. An answer's own header of the same
-   * name wins, whatever its case; `Link` and `Vary` are lists and are joined.
+   * Headers for any response to this request, errors included. A response's own header of the same
+   * name replaces them; `Link` and `Vary` are joined.
    */
   readonly out: Record<string, string>
-  /** Milliseconds (`clock.elapsedMs`) at which the request's head had arrived. */
+  /** When the head of the request had arrived, by `clock.elapsedMs`. */
   readonly startedMs: number
   /**
-   * Resolves when the database may be read for a response that can be large, with the bytes it may
-   * have. Throws `overloaded` where the caller does not read earlier ones (§11.5).
+   * Resolves when the database may be read for a response that can be large, with the maximum of
+   * its bytes. Throws `overloaded` if the caller does not read earlier responses (§11.5).
    */
   beginLarge(): Promise<number>
 }
@@ -107,16 +103,16 @@ export interface Warning {
   readonly [more: string]: unknown
 }
 
-/** Ends the way early with an answer, refuses by throwing a `Failure`, or lets the call go on. */
+/** Returns a response, throws a `Failure`, or returns nothing to continue with the next step. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most steps return nothing
 export type Step = (call: Call) => Answer | undefined | void | Promise<Answer | undefined | void>
 
-/** On the way out: runs for every answer, failures included, and may change it in place. */
+/** Runs for every response, failures included, and may change it in place. */
 export type After = (call: Call, answer: Answer) => void | Promise<void>
 
-/** How one method of one path is handled. */
+/** The handler of one method of one path, and the media types it reads and writes. */
 export interface Handling {
-  /** Whether a JSON body is read: `required`, `optional` or (default) none. */
+  /** Whether a JSON body is read; default: none. */
   readonly body?: 'required' | 'optional' | undefined
   /** Media types of the body; default `application/json` and, for PATCH, merge-patch. */
   readonly accepts?: readonly string[]
@@ -127,13 +123,13 @@ export interface Handling {
 
 /** One method of one path, with the access rules that the pipeline enforces. */
 export interface Operation extends Handling {
-  /** The scope the principal needs; undefined: a principal is needed, no scope. */
+  /** The scope that the principal needs; undefined: any scope. */
   readonly scope?: string | undefined
-  /** The kinds of caller it accepts (`route-table.ts`); undefined: all. */
+  /** The kinds of caller that it accepts (`route-table.ts`); undefined: all. */
   readonly callers?: readonly CallerKind[] | undefined
   /**
-   * False where no credential is required (`public`, `probe`); `optional` where an unauthenticated
-   * caller is served too, and a credential that is sent is verified (§6.10). Default true.
+   * False if no credential is required (`public`, `probe`). `optional`: unauthenticated requests
+   * are served as well, and a credential is verified if one is sent (§6.10). Default true.
    */
   readonly authenticated?: boolean | 'optional'
 }
@@ -149,7 +145,7 @@ export interface Route {
 
 export const route = (path: string, methods: Route['methods']): Route => ({ path, methods })
 
-/** One path with its methods. 405, `Allow`, OPTIONS and HEAD follow from it. */
+/** A path with its methods, from which 405, `Allow`, OPTIONS and HEAD follow. */
 export interface Endpoint {
   readonly kind: Exclude<Kind, 'unknown'>
   /** Without the version segment, parameters as `:name`: `/api/orders/:id/pay`, `/events/:id`. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Answer, Call } from './call.ts'
 import { createCors } from './cors.ts'
 
-const call = (method: string, headers: Record<string, string>): Call =>
+const createCall = (method: string, headers: Record<string, string>): Call =>
   ({ method, headers, allow: 'GET, HEAD, POST, OPTIONS', out: {} }) as unknown as Call
 
 const preflight = (origins: string | undefined, origin: string) => {
@@ -12,20 +12,20 @@ const preflight = (origins: string | undefined, origin: string) => {
     'access-control-request-method': 'POST',
     'access-control-request-headers': 'authorization,x-custom',
   }
-  const asked = call('OPTIONS', headers)
+  const request = createCall('OPTIONS', headers)
   const cors = createCors(origins)
-  const answer = cors.preflight(asked) as Answer
-  void cors.headers(asked, answer)
-  return { answer, headers: { ...asked.out, ...answer.headers } as Record<string, string> }
+  const answer = cors.preflight(request) as Answer
+  void cors.addHeaders(request, answer)
+  return { answer, headers: { ...request.out, ...answer.headers } as Record<string, string> }
 }
 
 const outOf = (origins: string | undefined, headers: Record<string, string>) => {
-  const asked = call('GET', headers)
-  void createCors(origins).headers(asked, { status: 200 })
-  return asked.out
+  const request = createCall('GET', headers)
+  void createCors(origins).addHeaders(request, { status: 200 })
+  return request.out
 }
 
-test('a preflight is always 204; who may go on is in its headers', () => {
+test('a preflight is 204, and its headers state which origins are allowed', () => {
   const { answer, headers } = preflight('https://a.example, https://b.example', 'https://b.example')
   assert.equal(answer.status, 204)
   assert.equal(headers['access-control-allow-origin'], 'https://b.example')
@@ -44,7 +44,7 @@ test('a preflight is always 204; who may go on is in its headers', () => {
   }
 })
 
-test('credentials never go with *', () => {
+test('with *, credentials are not allowed', () => {
   const { headers } = preflight('*', 'https://any.example')
   assert.equal(headers['access-control-allow-origin'], '*')
   assert.equal(headers['access-control-allow-credentials'], undefined)
@@ -54,7 +54,7 @@ test('credentials never go with *', () => {
   assert.equal(listed['access-control-allow-credentials'], 'true')
 })
 
-test('answers vary by Origin where origins are listed, asked or not', () => {
+test('responses vary by Origin if origins are listed', () => {
   assert.deepEqual(outOf('https://a.example', {}), { vary: 'Origin' })
   assert.deepEqual(outOf('https://a.example', { origin: 'null' }), { vary: 'Origin' })
   assert.deepEqual(outOf(undefined, { origin: 'https://a.example' }), {})
@@ -64,21 +64,21 @@ test('answers vary by Origin where origins are listed, asked or not', () => {
   }
 })
 
-test('plain OPTIONS is no preflight', () => {
+test('OPTIONS without Access-Control-Request-Method is no preflight', () => {
   const { preflight: step } = createCors('*')
-  assert.equal(step(call('OPTIONS', { origin: 'https://a.example' })), undefined)
+  assert.equal(step(createCall('OPTIONS', { origin: 'https://a.example' })), undefined)
   assert.equal(
-    step(call('GET', { 'access-control-request-method': 'GET', origin: 'x' })),
+    step(createCall('GET', { 'access-control-request-method': 'GET', origin: 'x' })),
     undefined,
   )
 })
 
-test('a header list that is none is not echoed', () => {
-  const asked = call('OPTIONS', {
+test('a malformed list of headers is not echoed', () => {
+  const request = createCall('OPTIONS', {
     origin: 'https://a.example',
     'access-control-request-method': 'GET',
     'access-control-request-headers': 'x-a; evil',
   })
-  const answer = createCors('*').preflight(asked) as Answer
+  const answer = createCors('*').preflight(request) as Answer
   assert.match(answer.headers?.['access-control-allow-headers'] ?? '', /^Authorization, /)
 })

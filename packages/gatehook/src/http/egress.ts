@@ -1,7 +1,6 @@
 /**
- * What waits to be read by callers (§11.5): how much of it the process and one customer may hold,
- * and how long a caller may stop reading. Knows bytes and times; what sends them is
- * `departure.ts`.
+ * Bounds the responses that callers have not read yet (§11.5): their bytes per customer and in the
+ * process, and the time without progress. `batched-write.ts` sends them.
  */
 import { addressBlock } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -14,13 +13,13 @@ const MIB = 1_048_576
 export interface EgressBounds {
   /** One response. */
   readonly responseBytes: number
-  /** All responses of one customer, or of one address without a credential, that wait. */
+  /** All unread responses of a customer, or of an address without a credential. */
   readonly customerBytes: number
-  /** All responses that wait. */
+  /** All unread responses of the process. */
   readonly processBytes: number
-  /** A response of which nothing was read for so long is cut. */
+  /** A response without progress for this time is cut. */
   readonly unreadMs: number
-  /** While the process is at its bound, a response that was not read for so long is cut. */
+  /** The same while the process is at its bound. */
   readonly idleMs: number
 }
 
@@ -32,13 +31,12 @@ export const defaultEgressBounds: EgressBounds = {
   idleMs: 1000,
 }
 
-/** A response of this size is counted before it is sent; a smaller one only where it waits. */
+/** A response of this size counts before it is sent; a smaller one counts if it stays unread. */
 export const LARGE_BYTES = 65_536
 const SWEEPS_PER_BOUND = 10
 const RETRY_AFTER_S = 1
 
-/** A response that waits. */
-export interface Waiting {
+export interface UnreadResponse {
   /** The customer, or the address block of a caller without a credential. */
   readonly owner: string
   readonly bytes: number
@@ -49,36 +47,37 @@ export interface Waiting {
 export interface Egress {
   readonly bounds: EgressBounds
   readonly large: LargeResponses
-  /** Whether what waits for the caller leaves no space for a large response. */
+  /** Returns whether the unread bytes of a caller leave no space for a large response. */
   isFull(call: Call): boolean
-  /** Bytes that the next response of `owner` may have; the only one may have the bound. */
+  /** Returns the maximum of bytes for the next response of `owner`. */
   freeBytes(owner: string): number
-  /** Whether one more response of `bytes` fits; in a full process, cuts idle ones. */
+  /** Returns whether a response of `bytes` fits; cuts idle responses if the process is full. */
   makeSpace(owner: string, bytes: number): boolean
-  hold(response: Waiting): Hold
-  /** Bytes of all responses that wait. */
-  waitingBytes(): number
-  /** Cuts what was not read in time; a timer calls it while anything waits. */
+  /** Counts a response. */
+  hold(response: UnreadResponse): Hold
+  /** Returns the bytes of all unread responses. */
+  unreadBytes(): number
+  /** Cuts responses without progress; a timer calls it while any response is unread. */
   sweep(): void
 }
 
 export interface Hold {
-  /** The caller has read a part. */
+  /** Reports that the caller has read a part. */
   progress(): void
-  /** The response was sent, or its connection ended. */
+  /** Reports that the response was sent or its connection ended. */
   release(): void
 }
 
-interface Held {
-  readonly response: Waiting
+interface CountedResponse {
+  readonly response: UnreadResponse
   progressMs: number
 }
 
-/** Whom a response counts for while it waits to be read: its customer, or its address. */
+/** Returns the owner of unread bytes: the customer, or the address block of the client. */
 export const ownerOf = ({ principal, address }: Call): string =>
   principal ? principal.customer : `address:${addressBlock(address)}`
 
-/** The step that refuses to read anything for a caller who does not read what it has (503). */
+/** Returns the step that rejects reads with 503 while the caller has too many unread bytes. */
 export const shed =
   (egress: Egress): Step =>
   (call) => {
@@ -86,81 +85,82 @@ export const shed =
   }
 
 export function overloaded(): Failure {
-  return new Failure('overloaded', 'Earlier responses wait to be read. Read them, then retry.', {
+  return new Failure('overloaded', 'Earlier responses are unread. Read them, then retry.', {
     headers: { 'retry-after': String(RETRY_AFTER_S) },
   })
 }
 
 export function createEgress(
   clock: Pick<Clock, 'elapsedMs'>,
-  some: Partial<EgressBounds> = {},
+  customBounds: Partial<EgressBounds> = {},
 ): Egress {
-  const bounds = { ...defaultEgressBounds, ...some }
-  /** In the order in which their callers last read. */
-  const held = new Set<Held>()
+  const bounds = { ...defaultEgressBounds, ...customBounds }
+  /** In the order of their latest progress. */
+  const responses = new Set<CountedResponse>()
   const bytesByOwner = new Map<string, number>()
-  let waitingBytes = 0
+  let unreadBytes = 0
   let timer: NodeJS.Timeout | undefined
 
   const bytesOf = (owner: string) => bytesByOwner.get(owner) ?? 0
-  const remove = (one: Held): void => {
-    if (!held.delete(one)) return
-    const { owner, bytes } = one.response
-    waitingBytes -= bytes
-    const left = bytesOf(owner) - bytes
-    if (left > 0) bytesByOwner.set(owner, left)
+  const remove = (entry: CountedResponse): void => {
+    if (!responses.delete(entry)) return
+    const { owner, bytes } = entry.response
+    unreadBytes -= bytes
+    const remaining = bytesOf(owner) - bytes
+    if (remaining > 0) bytesByOwner.set(owner, remaining)
     else bytesByOwner.delete(owner)
-    if (held.size > 0) return
+    if (responses.size > 0) return
     clearInterval(timer)
     timer = undefined
   }
-  const cut = (one: Held): void => {
-    remove(one)
-    one.response.cut()
+  const cut = (entry: CountedResponse): void => {
+    remove(entry)
+    entry.response.cut()
   }
-  const cutWhere = (idleMs: number, isEnough: () => boolean): void => {
+  const cutIdle = (idleMs: number, isEnough: () => boolean): void => {
     const now = clock.elapsedMs()
-    for (const one of held) {
-      if (now - one.progressMs < idleMs || isEnough()) return
-      cut(one)
+    for (const entry of responses) {
+      if (now - entry.progressMs < idleMs || isEnough()) return
+      cut(entry)
     }
   }
   const egress: Egress = {
     bounds,
     large: createLargeResponses(),
-    isFull: (call) => held.size > 0 && bytesOf(ownerOf(call)) + LARGE_BYTES > bounds.customerBytes,
+    isFull: (call) =>
+      responses.size > 0 && bytesOf(ownerOf(call)) + LARGE_BYTES > bounds.customerBytes,
     freeBytes(owner) {
-      const waiting = bytesOf(owner)
-      return waiting === 0 ? bounds.responseBytes : bounds.customerBytes - waiting
+      const unread = bytesOf(owner)
+      return unread === 0 ? bounds.responseBytes : bounds.customerBytes - unread
     },
     makeSpace(owner, bytes) {
       if (bytesOf(owner) > 0 && bytesOf(owner) + bytes > bounds.customerBytes) return false
-      const fits = () => waitingBytes + bytes <= bounds.processBytes
-      if (!fits()) cutWhere(bounds.idleMs, fits)
+      const fits = () => unreadBytes + bytes <= bounds.processBytes
+      if (!fits()) cutIdle(bounds.idleMs, fits)
       return fits()
     },
     hold(response) {
-      const one: Held = { response, progressMs: clock.elapsedMs() }
-      held.add(one)
-      waitingBytes += response.bytes
+      const entry: CountedResponse = { response, progressMs: clock.elapsedMs() }
+      responses.add(entry)
+      unreadBytes += response.bytes
       bytesByOwner.set(response.owner, bytesOf(response.owner) + response.bytes)
       timer ??= setInterval(egress.sweep, bounds.unreadMs / SWEEPS_PER_BOUND).unref()
-      // A large response was given its space before; small ones add up, and the last is cut.
-      const isOver = () => waitingBytes > bounds.processBytes
-      if (isOver()) cutWhere(bounds.idleMs, () => !isOver())
+      // A large response has its space already; small ones add up, and the last one is cut.
+      const isOver = () => unreadBytes > bounds.processBytes
+      if (isOver()) cutIdle(bounds.idleMs, () => !isOver())
       const isOnly = bytesOf(response.owner) === response.bytes
-      if (isOver() || (!isOnly && bytesOf(response.owner) > bounds.customerBytes)) cut(one)
+      if (isOver() || (!isOnly && bytesOf(response.owner) > bounds.customerBytes)) cut(entry)
       return {
         progress() {
-          if (!held.delete(one)) return
-          one.progressMs = clock.elapsedMs()
-          held.add(one)
+          if (!responses.delete(entry)) return
+          entry.progressMs = clock.elapsedMs()
+          responses.add(entry)
         },
-        release: () => remove(one),
+        release: () => remove(entry),
       }
     },
-    waitingBytes: () => waitingBytes,
-    sweep: () => cutWhere(bounds.unreadMs, () => false),
+    unreadBytes: () => unreadBytes,
+    sweep: () => cutIdle(bounds.unreadMs, () => false),
   }
   return egress
 }

@@ -1,16 +1,12 @@
-/**
- * The way of one call: head steps, body, body steps, handler, and on every answer the steps of the
- * way out. Promises are awaited only where a step returns one: most of a call runs in one go.
- */
+/** A request and its response on the server: the pipeline's `Call` with node's objects. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../kernel/clock.ts'
-import { Failure } from '../kernel/failure.ts'
+import type { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Principal } from '../kernel/principal.ts'
-import type { Arrival } from './arrival.ts'
+
 import type {
   After,
-  Answer,
   Call,
   Endpoint,
   IdentifiedPrincipal,
@@ -21,41 +17,43 @@ import type {
   Warning,
 } from './call.ts'
 import { type Egress, type Hold, overloaded, ownerOf } from './egress.ts'
-import type { Front } from './front.ts'
-import type { problem } from './problem.ts'
+import type { formatProblem } from './problem.ts'
+import type { ResolveOrigin } from './proxy-trust.ts'
 import type { Query } from './query.ts'
-import { ABORTED, receiveBody } from './receive-body.ts'
-import { failed, write } from './respond.ts'
+import { ABORTED } from './receive-body.ts'
+import type { RequestHead } from './request-head.ts'
 
-/** One column of the pipeline table: the steps of a kind, in order. */
-export interface Steps {
+/** A column of the pipeline table: the steps of a kind of request, in order. */
+export interface PipelineSteps {
   /** Before the body is read. */
   readonly head: readonly Step[]
-  /** With the parsed body, before the handler. */
+  /** After the body was parsed, before the handler. */
   readonly body: readonly Step[]
-  /** What is still asked of a request that is not well formed, before it is refused. */
+  /** For a malformed request, before its rejection. */
   readonly refused?: readonly Step[]
-  /** For every answer, failures included. */
+  /** For every response, failures included. */
   readonly out: readonly After[]
 }
 
-export type Pipeline = Readonly<Record<Kind, Steps>>
+export type Pipeline = Readonly<Record<Kind, PipelineSteps>>
 
-/** Bounds of one request (§11.4). */
-export interface Limits {
+/** The bounds of a request (§11.4). */
+export interface HttpLimits {
   readonly bodyBytes: number
-  /** A body larger than `bodyBytes` is read and thrown away up to here, so that the 413 arrives. */
+  /**
+   * Up to this size, a body larger than `bodyBytes` is read and discarded, so that the 413 arrives.
+   */
   readonly discardBytes: number
   readonly urlBytes: number
   /** Request line and headers together. */
   readonly headerBytes: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
-  /** How long a connection without a request is kept. */
+  /** How long a connection stays open without a request. */
   readonly keepAliveMs: number
 }
 
-export const defaultLimits: Limits = {
+export const defaultLimits: HttpLimits = {
   bodyBytes: 1_048_576,
   discardBytes: 8 * 1_048_576,
   urlBytes: 8192,
@@ -65,47 +63,46 @@ export const defaultLimits: Limits = {
   keepAliveMs: 72_000,
 }
 
-/** What every exchange of a server shares. */
-export interface Context {
+/** The state that all exchanges of a server share. */
+export interface ServerContext {
   readonly log: Log
-  /** For the line each request leaves: it has a fixed set of fields, so nothing needs redacting. */
-  readonly lines: Log
+  /** The log of requests. Its lines have fixed fields, so it needs no redaction. */
+  readonly requestLog: Log
   readonly clock: Clock
-  readonly front: Front
-  readonly limits: Limits
-  /** Media types of this vendor are JSON. */
+  readonly resolveOrigin: ResolveOrigin
+  readonly limits: HttpLimits
+  /** Matches vendor media types, which count as JSON. */
   readonly vendor: RegExp
   /** `{publicUrl}/docs/errors`. */
   readonly documentation: string | undefined
-  /** Kinds whose errors have a shape of their own. */
-  readonly errorShapes: ErrorShapes
-  /** What waits to be read by callers (§11.5). */
+  readonly errorFormats: ErrorFormats
+  /** The bounds of unread responses (§11.5). */
   readonly egress: Egress
-  /** Set when the server is about to drain: from then on answers close their connection. */
-  leaving: boolean
+  /** Set before the server drains: from then on, responses close their connection. */
+  isLeaving: boolean
   /** Aborted when the server drains: streams end. */
   readonly drain: AbortController
 }
 
-/** How a failure is told to callers of a kind, where it is not as everywhere else (§10.1). */
-export type ErrorShapes = Readonly<Partial<Record<Kind, typeof problem>>>
+/** Formats of failures for kinds of request that do not use the usual envelope (§10.1). */
+export type ErrorFormats = Readonly<Partial<Record<Kind, typeof formatProblem>>>
 
-/** One path, prepared at boot. */
-export interface Plan {
+/** A path, prepared at start. */
+export interface PreparedPath {
   readonly kind: Kind
   readonly route: string
   readonly methods: Endpoint['methods']
   readonly allow: string
-  readonly steps: Steps
+  readonly steps: PipelineSteps
 }
 
-/** A `Call` with what only this room sees. A class, because all its fields stand from the start. */
+/** A class, so that all instances have the same fields in the same order. */
 export class Exchange implements Call {
-  readonly context: Context
-  readonly plan: Plan
+  readonly context: ServerContext
+  readonly prepared: PreparedPath
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly arrival: Arrival
+  readonly head: RequestHead
   readonly operation: Operation | undefined
   readonly id: string
   readonly method: Method
@@ -132,49 +129,49 @@ export class Exchange implements Call {
   refusal: Failure | undefined = undefined
   version: string | undefined = undefined
   warnings: Warning[] = []
-  /** The connection ends with this answer. */
+  /** Whether the connection ends after this response. */
   closing = false
-  /** A large response that is counted before it is sent. */
+  /** The hold of a large response, which is counted before it is sent. */
   hold: Hold | undefined = undefined
-  /** The code of the failure that the answer reports, for the log. */
+  /** The code of the failure in the response, for the log. */
   failure: Failure['code'] | undefined = undefined
-  /** What a failure says to the log and not to the caller. */
+  /** Details of a failure for the log. */
   detail: unknown = undefined
 
   constructor(
-    context: Context,
-    plan: Plan,
-    arrival: Arrival,
+    context: ServerContext,
+    prepared: PreparedPath,
+    head: RequestHead,
     request: IncomingMessage,
     response: ServerResponse,
     params: Readonly<Record<string, string>>,
   ) {
     const method = request.method as Method
     const { headers, socket } = request
-    const encrypted = 'encrypted' in socket && socket.encrypted === true
-    const judged = context.front(socket.remoteAddress, encrypted, headers, arrival.host)
+    const isEncrypted = 'encrypted' in socket && socket.encrypted === true
+    const origin = context.resolveOrigin(socket.remoteAddress, isEncrypted, headers, head.host)
     this.context = context
-    this.plan = plan
+    this.prepared = prepared
     this.request = request
     this.response = response
-    this.arrival = arrival
-    this.operation = operationOf(plan.methods, method)
-    this.id = arrival.id
+    this.head = head
+    this.operation = operationOf(prepared.methods, method)
+    this.id = head.id
     this.method = method
-    this.path = arrival.path
-    this.route = plan.route
-    this.kind = plan.kind
-    this.allow = plan.allow
+    this.path = head.path
+    this.route = prepared.route
+    this.kind = prepared.kind
+    this.allow = prepared.allow
     this.headers = headers
     this.rawHeaders = request.rawHeaders
-    this.query = arrival.query
+    this.query = head.query
     this.params = params
-    this.address = judged.address
-    this.secure = judged.secure
-    this.local = judged.local
-    this.host = judged.host
-    this.versionSegment = arrival.segment
-    this.startedMs = arrival.startedMs
+    this.address = origin.address
+    this.secure = origin.secure
+    this.local = origin.local
+    this.host = origin.host
+    this.versionSegment = head.segment
+    this.startedMs = head.startedMs
   }
 
   async beginLarge(): Promise<number> {
@@ -188,116 +185,8 @@ export class Exchange implements Call {
 
 const NO_BYTES = new Uint8Array(0)
 
-/** HEAD is GET without the body; OPTIONS belongs to the path, not to an operation. */
+/** Returns the operation of a method. HEAD uses that of GET; OPTIONS has none. */
 function operationOf(methods: Endpoint['methods'], method: string): Operation | undefined {
   if (method === 'GET' || method === 'HEAD') return methods.GET
   return Object.hasOwn(methods, method) ? methods[method as 'POST'] : undefined
-}
-
-/** Answers an exchange; never throws, never rejects. */
-export function serve(exchange: Exchange): void {
-  let answer: Answer | Promise<Answer>
-  try {
-    answer = walk(exchange)
-  } catch (error) {
-    answer = failed(exchange, error)
-  }
-  if (answer instanceof Promise) settle(exchange, answer)
-  else leave(exchange, answer)
-}
-
-async function settle(exchange: Exchange, pending: Promise<Answer>): Promise<void> {
-  let answer: Answer
-  try {
-    answer = await pending
-  } catch (error) {
-    if (error === ABORTED) return write(exchange, undefined)
-    answer = failed(exchange, error)
-  }
-  leave(exchange, answer)
-}
-
-function walk(exchange: Exchange): Answer | Promise<Answer> {
-  const { refusal } = exchange.arrival
-  if (refusal) return refuse(exchange, refusal)
-  const early = run(exchange.plan.steps.head, 0, exchange)
-  if (early instanceof Promise) return early.then((answer) => answer ?? afterHead(exchange))
-  return early ?? afterHead(exchange)
-}
-
-/** A version that is gone is gone for these, too (§8.7), and one that ends says so (§8.6). */
-function refuse(exchange: Exchange, refusal: Failure): Answer | Promise<Answer> {
-  const orThrow = (answer: Answer | undefined): Answer => {
-    if (answer) return answer
-    throw refusal
-  }
-  const early = run(exchange.plan.steps.refused ?? [], 0, exchange)
-  return early instanceof Promise ? early.then(orThrow) : orThrow(early)
-}
-
-function afterHead(exchange: Exchange): Answer | Promise<Answer> {
-  // Where the pipeline has no such step, the door is shut here.
-  const early = methodKnown(exchange) as Answer | undefined
-  if (early) return early
-  const { operation } = exchange
-  if (!operation) throw new Failure('not_found')
-  if (operation.body === undefined) return afterBody(exchange, operation)
-  const received = receiveBody(exchange, operation)
-  if (received) return received.then(() => afterBody(exchange, operation))
-  return afterBody(exchange, operation)
-}
-
-function afterBody(exchange: Exchange, operation: Operation): Answer | Promise<Answer> {
-  const early = run(exchange.plan.steps.body, 0, exchange)
-  if (early instanceof Promise) return early.then((answer) => answer ?? operation.handle(exchange))
-  return early ?? operation.handle(exchange)
-}
-
-/** Steps from `at` on, until one answers. */
-function run(
-  steps: readonly Step[],
-  at: number,
-  call: Call,
-): Answer | undefined | Promise<Answer | undefined> {
-  for (let i = at; i < steps.length; i++) {
-    const result = steps[i]!(call)
-    if (result instanceof Promise) {
-      return result.then((answer) => answer ?? run(steps, i + 1, call))
-    }
-    if (result) return result
-  }
-  return undefined
-}
-
-/**
- * The step that ends plain OPTIONS with 204 and refuses unknown methods with 405, both with
- * `Allow`. Stands before the credential is asked for; paths nobody knows are let through to their
- * 404.
- */
-export const methodKnown: Step = (call) => {
-  if (call.operation || call.allow === '') return undefined
-  if (call.method === 'OPTIONS') return { status: 204, headers: { allow: call.allow } }
-  throw new Failure('method_not_allowed', `${call.method} is not allowed here.`, {
-    headers: { allow: call.allow },
-  })
-}
-
-/** The way out from step `at` on. What fails there becomes the answer, and goes the rest of it. */
-function leave(exchange: Exchange, answer: Answer, at = 0): void {
-  const { out } = exchange.plan.steps
-  for (let i = at; i < out.length; i++) {
-    try {
-      const pending = out[i]!(exchange, answer)
-      if (pending instanceof Promise) {
-        pending.then(
-          () => leave(exchange, answer, i + 1),
-          (error) => leave(exchange, failed(exchange, error), i + 1),
-        )
-        return
-      }
-    } catch (error) {
-      answer = failed(exchange, error)
-    }
-  }
-  write(exchange, answer)
 }

@@ -1,24 +1,25 @@
 /**
- * Large responses are built one after the other for each owner (§11.5): the bound of what waits to
- * be read is then applied to each before the database is read for the next.
+ * Serializes the construction of large responses per owner (§11.5), so that the bound on unread
+ * bytes applies to each response before the database is read for the next.
  */
 import { createTurns } from '../kernel/turns.ts'
 
-/** Large responses that the process builds at once; each owner has one of them at most. */
-const BUILT_AT_ONCE_MAX = 4
+/** Large responses under construction in the process; each owner has at most one of them. */
+const MAX_CONCURRENT = 4
 
 export interface LargeResponses {
   /**
-   * Resolves when `owner` may build `response`. Until `end`, its further ones wait. Throws
-   * `overloaded` where too many wait.
+   * Resolves when `owner` may build `response`; its further responses wait until `end`.
+   *
+   * @throws `overloaded` if too many responses wait.
    */
   begin(response: object, owner: string): Promise<void>
-  /** The response is counted by `egress.ts`, or was not built. Any response may be passed. */
+  /** Ends the construction: `egress.ts` counts the response, or it was not built. */
   end(response: object): void
 }
 
 export function createLargeResponses(): LargeResponses {
-  const turns = createTurns(BUILT_AT_ONCE_MAX)
+  const turns = createTurns(MAX_CONCURRENT)
   const ends = new Map<object, () => void>()
   return {
     begin(response, owner) {

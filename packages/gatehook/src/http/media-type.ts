@@ -1,17 +1,17 @@
 /**
- * Reads media types and lists of them, `Content-Type` and `Accept` (RFC 9110 §8.3.1, §12.5.1). Each
- * function reads its text once, quoted strings included, and a list is bounded. Pure.
+ * Parses media types and lists of them: `Content-Type` and `Accept` (RFC 9110 §8.3.1, §12.5.1).
+ * Each function reads its text once and bounds its lists. Pure.
  */
 import { trimValue } from './header.ts'
 
 export interface MediaType {
-  /** `type/subtype` as it is written, without parameters. */
+  /** `type/subtype` as sent, without parameters. */
   readonly type: string
-  /** By lower-case name, without quotes; of a repeated parameter the first. */
+  /** By lower-case name, without quotes; the first of a repeated parameter. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** Ranges of an `Accept` header, parameters of a type. */
+/** The maximum of ranges in an `Accept` header, and of parameters of a type. */
 export const MEDIA_RANGES_MAX = 64
 
 const QUOTE = 34
@@ -19,8 +19,8 @@ const COMMA = 44
 const SEMICOLON = 59
 const BACKSLASH = 92
 
-/** Splits at a sign outside quoted strings; undefined where there are more parts than the bound. */
-function partsOf(text: string, sign: number): string[] | undefined {
+/** Splits at a separator outside quoted strings; undefined for more parts than the maximum. */
+function splitUnquoted(text: string, separator: number): string[] | undefined {
   const parts: string[] = []
   let start = 0
   let isQuoted = false
@@ -28,7 +28,7 @@ function partsOf(text: string, sign: number): string[] | undefined {
     const code = text.charCodeAt(at)
     if (code === QUOTE) isQuoted = !isQuoted
     else if (isQuoted) at += code === BACKSLASH ? 1 : 0
-    else if (code === sign) {
+    else if (code === separator) {
       if (parts.length === MEDIA_RANGES_MAX) return undefined
       parts.push(text.slice(start, at))
       start = at + 1
@@ -38,9 +38,9 @@ function partsOf(text: string, sign: number): string[] | undefined {
   return parts.length > MEDIA_RANGES_MAX ? undefined : parts
 }
 
-/** Undefined for what is no `type/subtype`, and for more parameters than the bound. */
-export function readMediaType(text: string): MediaType | undefined {
-  const [first = '', ...rest] = partsOf(text, SEMICOLON) ?? []
+/** Parses a media type; undefined if it is malformed or has too many parameters. */
+export function parseMediaType(text: string): MediaType | undefined {
+  const [first = '', ...rest] = splitUnquoted(text, SEMICOLON) ?? []
   const type = trimValue(first)
   const slash = type.indexOf('/')
   if (slash < 0 || !isToken(type.slice(0, slash)) || !isToken(type.slice(slash + 1))) {
@@ -51,20 +51,20 @@ export function readMediaType(text: string): MediaType | undefined {
     const equals = part.indexOf('=')
     if (equals < 0) continue
     const name = trimValue(part.slice(0, equals)).toLowerCase()
-    if (!parameters.has(name)) parameters.set(name, unquoted(trimValue(part.slice(equals + 1))))
+    if (!parameters.has(name)) parameters.set(name, unquote(trimValue(part.slice(equals + 1))))
   }
   return { type, parameters }
 }
 
-/** The readable ranges of an `Accept` header; undefined where there are more than the bound. */
-export function readAccept(text: string): readonly MediaType[] | undefined {
-  return partsOf(text, COMMA)?.flatMap((part) => readMediaType(part) ?? [])
+/** Parses the well-formed ranges of an `Accept` header; undefined for more than the maximum. */
+export function parseAccept(text: string): readonly MediaType[] | undefined {
+  return splitUnquoted(text, COMMA)?.flatMap((part) => parseMediaType(part) ?? [])
 }
 
 /** RFC 9110 §5.6.2. */
 const isToken = (text: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(text)
 
-function unquoted(text: string): string {
+function unquote(text: string): string {
   if (text.length < 2 || text.charCodeAt(0) !== QUOTE || !text.endsWith('"')) return text
   const inner = text.slice(1, -1)
   return inner.includes('\\') ? inner.replace(/\\(.)/g, '$1') : inner

@@ -1,6 +1,6 @@
 /**
- * What node's parser refuses before there is a request: answered on the bare socket, in our
- * envelope, correctly framed, and then the connection ends.
+ * Responds to requests that node's parser rejects: writes the error envelope to the socket and
+ * closes the connection.
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,24 +8,24 @@ import type { Duplex } from 'node:stream'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
-import { requestId } from './arrival.ts'
-import { problem } from './problem.ts'
-import { NO_SNIFF, NOTHING_LOADED, STRICT_TRANSPORT } from './protection.ts'
+import { formatProblem } from './problem.ts'
+import { requestIdOf } from './request-head.ts'
+import { LOAD_NOTHING, NO_SNIFF, STRICT_TRANSPORT } from './response-steps.ts'
 
 export interface ParserError extends Error {
   readonly code?: string
-  /** The bytes the parser stumbled over. */
+  /** The bytes that the parser rejected. */
   readonly rawPacket?: Buffer
 }
 
 const LINGER_MS = 1000
 const NEWLINE = 10
 
-/** Which failure a parser error is. Pure. */
+/** Maps a parser error to a failure. */
 function failureOf(error: ParserError, urlBytes: number): Failure {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return lineBytes(error.rawPacket) > urlBytes
+      return requestLineBytes(error.rawPacket) > urlBytes
         ? new Failure('uri_too_long')
         : new Failure('headers_too_large')
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
@@ -33,14 +33,14 @@ function failureOf(error: ParserError, urlBytes: number): Failure {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Failure('request_timeout')
     case 'CONNECT':
-      return new Failure('invalid_request', 'This is no proxy: CONNECT is not served.')
+      return new Failure('invalid_request', 'CONNECT is not supported: this server is not a proxy.')
     default:
-      return new Failure('invalid_request', 'This is not a well-formed HTTP request.')
+      return new Failure('invalid_request', 'The HTTP request is malformed.')
   }
 }
 
-/** Length of the request line, when these bytes begin with one. */
-function lineBytes(packet: Buffer | undefined): number {
+/** Returns the length of the request line if the bytes begin with one, otherwise 0. */
+function requestLineBytes(packet: Buffer | undefined): number {
   if (!packet || !/^[A-Z-]{3,20} /.test(packet.toString('latin1', 0, 21))) return 0
   const end = packet.indexOf(NEWLINE)
   return end < 0 ? packet.length : end
@@ -51,62 +51,62 @@ export interface ParserErrorOptions {
   readonly random: Random
   readonly urlBytes: number
   readonly documentation: string | undefined
-  /** The response to the latest request of a connection, whether or not it is finished. */
-  readonly latest: (socket: Socket) => ServerResponse | undefined
+  /** Returns the response to the latest request of a connection, finished or not. */
+  readonly latestResponse: (socket: Socket) => ServerResponse | undefined
 }
 
 const isOpen = (response: ServerResponse) => !response.writableFinished && !response.destroyed
 
-/** The listener for `clientError`. */
-export function answerParserErrors(options: ParserErrorOptions) {
+/** Returns the listener for `clientError`. */
+export function createParserErrorListener(options: ParserErrorOptions) {
   return (error: ParserError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
     }
-    const response = options.latest(socket)
+    const response = options.latestResponse(socket)
     const open = response && isOpen(response)
     if (response?.writableEnded && !response.req.complete) {
-      close(socket) // of a request that has its answer: a second would pass for the next one's
+      closeGracefully(socket) // the request has its response, and a second one would be misread
     } else if (open && response.req.complete) {
-      // The garbage follows a request that is still being answered; that answer goes first.
-      response.once('close', () => refuse(error, socket, options))
+      // The response to the previous request is sent first.
+      response.once('close', () => sendRefusal(error, socket, options))
     } else if (open && response.headersSent) {
-      // An answer about to depart does so within this turn; what streams is cut.
-      setImmediate(() => (response.writableEnded ? close(socket) : socket.destroy()))
+      // A queued response is sent within this turn; a stream is cut.
+      setImmediate(() => (response.writableEnded ? closeGracefully(socket) : socket.destroy()))
     } else {
-      refuse(error, socket, options)
+      sendRefusal(error, socket, options)
     }
   }
 }
 
-/** The listener for `connect`: no tunnels; a connection closed in silence would say nothing. */
-export const refuseTunnels =
+/** Returns the listener for `connect`, which rejects tunnels with an error response. */
+export const createConnectListener =
   (options: ParserErrorOptions) =>
   (_request: unknown, stream: Duplex): void => {
     stream.on('error', () => stream.destroy())
     const socket = stream as Socket
     const error: ParserError = Object.assign(new Error('CONNECT'), { code: 'CONNECT' })
-    const response = options.latest(socket)
-    // Requests before it are answered before it: else theirs would be this answer.
+    const response = options.latestResponse(socket)
+    // Responses keep the order of their requests.
     if (response && isOpen(response)) {
-      response.once('close', () => refuse(error, socket, options))
-      socket.resume().once('end', () => socket.destroy()) // or nobody sees the caller go
+      response.once('close', () => sendRefusal(error, socket, options))
+      socket.resume().once('end', () => socket.destroy()) // detects the end of the connection
     } else {
-      refuse(error, socket, options)
+      sendRefusal(error, socket, options)
     }
   }
 
-function refuse(error: ParserError, socket: Socket, options: ParserErrorOptions): void {
+function sendRefusal(error: ParserError, socket: Socket, options: ParserErrorOptions): void {
   if (!socket.writable) return
   const failure = failureOf(error, options.urlBytes)
-  const id = requestId(undefined, options.random)
-  const { status, json = '' } = problem(failure, {
+  const id = requestIdOf(undefined, options.random)
+  const { status, json = '' } = formatProblem(failure, {
     requestId: id,
     accept: undefined,
     documentation: options.documentation,
   })
-  const strict =
+  const strictTransport =
     'encrypted' in socket && socket.encrypted === true
       ? `strict-transport-security: ${STRICT_TRANSPORT}\r\n`
       : ''
@@ -114,18 +114,18 @@ function refuse(error: ParserError, socket: Socket, options: ParserErrorOptions)
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\n` +
       `content-length: ${Buffer.byteLength(json)}\r\nx-request-id: ${id}\r\n` +
       `x-content-type-options: ${NO_SNIFF}\r\n` +
-      `content-security-policy: ${NOTHING_LOADED}\r\n${strict}` +
+      `content-security-policy: ${LOAD_NOTHING}\r\n${strictTransport}` +
       `connection: close\r\n\r\n${json}`,
   )
-  close(socket)
+  closeGracefully(socket)
   options.log.info(
     { request_id: id, status, address: socket.remoteAddress, reason: error.code },
     'request refused',
   )
 }
 
-/** What the caller still sends is swallowed for a moment: a reset would eat the answer. */
-function close(socket: Socket): void {
+/** Discards further input for a second: a reset would discard the response. */
+function closeGracefully(socket: Socket): void {
   if (!socket.writableEnded) socket.end()
   socket.resume()
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../kernel/failure.ts'
-import { problem } from './problem.ts'
+import { formatProblem } from './problem.ts'
 
 const context = {
   requestId: 'req_1',
@@ -11,8 +11,8 @@ const context = {
 }
 const errors = [{ pointer: '/total', code: 'too_small', message: 'At least 0.' }]
 
-test('a failure is our envelope', () => {
-  const answer = problem(new Failure('validation_failed', 'No.', { errors }), context)
+test('a failure is formatted as the envelope', () => {
+  const answer = formatProblem(new Failure('validation_failed', 'No.', { errors }), context)
   assert.equal(answer.status, 422)
   assert.equal(answer.headers?.['content-type'], undefined)
   assert.deepEqual(JSON.parse(answer.json ?? ''), {
@@ -25,9 +25,9 @@ test('a failure is our envelope', () => {
   })
 })
 
-test('or RFC 9457, with the members of the envelope kept', () => {
+test('problem+json has the members of RFC 9457 and of the envelope', () => {
   const accept = 'application/problem+json'
-  const answer = problem(new Failure('not_found', 'No such order.'), { ...context, accept })
+  const answer = formatProblem(new Failure('not_found', 'No such order.'), { ...context, accept })
   assert.equal(answer.headers?.['content-type'], accept)
   assert.deepEqual(JSON.parse(answer.json ?? ''), {
     type: 'https://api.example/docs/errors#not_found',
@@ -42,16 +42,16 @@ test('or RFC 9457, with the members of the envelope kept', () => {
   })
 })
 
-test("a failure's headers stay, what it says to the log does not", () => {
+test('a response has the headers of a failure, but not its details for the log', () => {
   const headers = { 'www-authenticate': 'Bearer' }
   const failure = new Failure('unauthorized', undefined, { headers, detail: 'secret reason' })
-  const answer = problem(failure, context)
+  const answer = formatProblem(failure, context)
   assert.deepEqual(answer.headers, headers)
   assert.doesNotMatch(answer.json ?? '', /secret reason/)
 })
 
-test('a bug shows nothing but its id', () => {
-  const answer = problem(new Failure('internal_error'), context)
+test('an internal error has no details except the request id', () => {
+  const answer = formatProblem(new Failure('internal_error'), context)
   assert.deepEqual(Object.keys(JSON.parse(answer.json ?? '')), [
     'error',
     'message',

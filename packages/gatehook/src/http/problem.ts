@@ -1,10 +1,10 @@
 /**
- * Failure → Answer: our envelope, or RFC 9457 for those who ask for it (§10.1). The only place
- * where an error becomes JSON. Pure.
+ * Formats failures as JSON (§10.1): the envelope of this API, RFC 9457 if the caller prefers it, or
+ * the format of OAuth. The only place that serializes errors. Pure.
  */
 import { type Failure, failures } from '../kernel/failure.ts'
 import type { Answer } from './call.ts'
-import { PROBLEM_TYPE, prefersProblem } from './media.ts'
+import { PROBLEM_TYPE, prefersProblem } from './content-negotiation.ts'
 
 export interface ProblemContext {
   readonly requestId: string
@@ -12,12 +12,12 @@ export interface ProblemContext {
   readonly accept: string | undefined
   /** Path of the request without its query, for `instance`. */
   readonly path?: string | undefined
-  /** Where the codes are explained, `{publicUrl}/docs/errors`; each code is an anchor there. */
+  /** The page that documents the codes, `{publicUrl}/docs/errors`; each code is an anchor. */
   readonly documentation?: string | undefined
 }
 
-/** The members of §10.1, as JSON text. `internal_error` carries nothing but the id (§10.2). */
-export function problem(failure: Failure, context: ProblemContext): Answer {
+/** Formats a failure (§10.1). An `internal_error` has no details except the request id (§10.2). */
+export function formatProblem(failure: Failure, context: ProblemContext): Answer {
   const { code, status } = failure
   const documentation =
     context.documentation === undefined || code === 'internal_error'
@@ -44,8 +44,8 @@ export function problem(failure: Failure, context: ProblemContext): Answer {
   return { status, json: JSON.stringify(rfc9457), headers }
 }
 
-/** The members of RFC 6749 §5.2, for the OAuth endpoints (§10.1). */
-export function oauthProblem(failure: Failure, { requestId }: ProblemContext): Answer {
+/** Formats a failure of the OAuth endpoints (§10.1, RFC 6749 §5.2). */
+export function formatOauthError(failure: Failure, { requestId }: ProblemContext): Answer {
   const { status } = failure
   const error =
     status === 503 ? 'temporarily_unavailable' : status >= 500 ? 'server_error' : 'invalid_request'

@@ -1,24 +1,27 @@
-/** The query string, strictly: percent-decoding that fails by name, repeats kept. Pure. */
+/** Parses query strings strictly and retains repeated parameters. Pure. */
 import { Failure, type FailureCode } from '../kernel/failure.ts'
 
-/** Parameters that name a version (§8.2): known to every path under `/api`. */
+/** The parameters that select a version, on every path under `/api` (§8.2). */
 export const versionParameters: ReadonlySet<string> = new Set(['version', 'v', 'api-version'])
 
-/** A refusal that names the parameter at fault; `what` completes the sentence begun with it. */
-export function parameterFailure(code: FailureCode, parameter: string, what: string): Failure {
-  const message = `${parameter} ${what}.`
+/**
+ * Returns a failure about one parameter. Its message is the parameter and the predicate, for
+ * example `limit` and `must be a whole number`.
+ */
+export function parameterFailure(code: FailureCode, parameter: string, predicate: string): Failure {
+  const message = `${parameter} ${predicate}.`
   return new Failure(code, message, { errors: [{ parameter, code, message }] })
 }
 
-/** `parameter`: whose value it is; undefined when the name itself cannot be read. */
-function malformed(what: string, parameter?: string): Failure {
+/** `parameter`: the name of a malformed value; undefined if the name itself is malformed. */
+function malformedQuery(reason: string, parameter?: string): Failure {
   const code = 'invalid_parameter'
-  const message = `The query string is not valid: ${what}.`
+  const message = `The query string is not valid: ${reason}.`
   const errors = parameter === undefined ? undefined : [{ parameter, code, message }]
   return new Failure(code, message, errors && { errors })
 }
 
-/** The parameters in the order sent; a name may stand more than once. */
+/** The parameters in the order sent; names may be repeated. */
 export class Query {
   readonly entries: readonly (readonly [name: string, value: string])[]
 
@@ -28,7 +31,9 @@ export class Query {
 
   static readonly empty = new Query([])
 
-  /** Throws `invalid_parameter` for broken escapes, bytes that are not UTF-8, and NUL. */
+  /**
+   * Parses a query string. Throws `invalid_parameter` for broken escapes, invalid UTF-8 and NUL.
+   */
   static parse(search: string): Query {
     if (search === '') return Query.empty
     const entries: [string, string][] = []
@@ -41,7 +46,7 @@ export class Query {
     return new Query(entries)
   }
 
-  /** The first value of a name. */
+  /** Returns the first value of a parameter. */
   get(name: string): string | undefined {
     for (const entry of this.entries) if (entry[0] === name) return entry[1]
     return undefined
@@ -51,12 +56,12 @@ export class Query {
     return this.get(name) !== undefined
   }
 
-  /** Names that stand more than once. */
+  /** Returns the names of repeated parameters. */
   repeated(): string[] {
     const seen = new Set<string>()
-    const twice = new Set<string>()
-    for (const [name] of this.entries) (seen.has(name) ? twice : seen).add(name)
-    return [...twice]
+    const repeated = new Set<string>()
+    for (const [name] of this.entries) (seen.has(name) ? repeated : seen).add(name)
+    return [...repeated]
   }
 }
 
@@ -64,12 +69,12 @@ const PLAIN = /^[\x21-\x24\x26-\x2a\x2c-\x7e]*$/
 
 function decode(text: string, name?: string): string {
   if (PLAIN.test(text)) return text
-  let out: string
+  let decoded: string
   try {
-    out = decodeURIComponent(text.replaceAll('+', ' '))
+    decoded = decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw malformed('a percent escape is broken or not UTF-8', name)
+    throw malformedQuery('a percent escape is broken or not UTF-8', name)
   }
-  if (out.includes('\0')) throw malformed('it contains NUL', name)
-  return out
+  if (decoded.includes('\0')) throw malformedQuery('it contains NUL', name)
+  return decoded
 }

@@ -1,94 +1,101 @@
-/**
- * The body comes in: media type first (415), then at most so many bytes (413), then strict JSON.
- * Reads the socket; what the bytes mean is `body.ts`.
- */
+/** Receives a body: checks its media type (415), bounds its size (413), parses its JSON. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
-import { parseBody } from './body.ts'
 import type { Call, Operation } from './call.ts'
-import { isJson, readTypes, unreadable, unsupported } from './media.ts'
+import {
+  acceptedTypes,
+  findBodyTypeProblem,
+  isJsonType,
+  unsupportedMediaType,
+} from './content-negotiation.ts'
+import { parseJsonBody } from './json-body.ts'
 
-interface Limits {
+interface BodyLimits {
   readonly bodyBytes: number
-  /** A body larger than `bodyBytes` is read and thrown away up to here. */
+  /** Up to this size, a body larger than `bodyBytes` is read and discarded. */
   readonly discardBytes: number
 }
 
-/** What is needed here of an exchange (`exchange.ts`). */
-interface Receiving extends Call {
+/** The part of an exchange (`exchange.ts`) that this file uses. */
+interface ReceivingCall extends Call {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly context: { readonly limits: Limits; readonly vendor: RegExp }
-  /** Set where the connection ends with the answer. */
+  readonly context: { readonly limits: BodyLimits; readonly vendor: RegExp }
+  /** Set if the connection ends after the response. */
   closing: boolean
 }
 
-/** Rejected with when the caller went away in the middle: there is nobody to answer. */
+/** The rejection of a request whose connection ended: no response is sent. */
 export const ABORTED = Symbol('aborted')
 
-/** Fills `bytes` and `body`; undefined when there is nothing to wait for. */
-export function receiveBody(exchange: Receiving, operation: Operation): Promise<void> | undefined {
+/** Sets `bytes` and `body`. Returns undefined if there is no body to wait for. */
+export function receiveBody(
+  exchange: ReceivingCall,
+  operation: Operation,
+): Promise<void> | undefined {
   const length = declaredLength(exchange)
-  if (length === 0) return arrived(exchange, operation, exchange.bytes)
+  if (length === 0) return acceptBody(exchange, operation, exchange.bytes)
   const { headers, context } = exchange
   const type = headers['content-type']
-  const types = readTypes(operation, exchange.method)
-  const why = unreadable(type, headers['content-encoding'], types, context.vendor)
-  // A chunked body without a type may turn out to be empty: then nothing is wrong with it.
+  const types = acceptedTypes(operation, exchange.method)
+  const why = findBodyTypeProblem(type, headers['content-encoding'], types, context.vendor)
+  // A chunked body without a type may be empty, and then needs none.
   if (why !== undefined && (length !== undefined || type !== undefined)) {
-    throw unsupported(why, types)
+    throw unsupportedMediaType(why, types)
   }
   return collect(exchange, length, context.limits).then((bytes) => {
-    if (why !== undefined && bytes.length > 0) throw unsupported(why, types)
-    arrived(exchange, operation, bytes)
+    if (why !== undefined && bytes.length > 0) throw unsupportedMediaType(why, types)
+    acceptBody(exchange, operation, bytes)
   })
 }
 
-function arrived(exchange: Receiving, operation: Operation, bytes: Uint8Array): undefined {
+function acceptBody(exchange: ReceivingCall, operation: Operation, bytes: Uint8Array): undefined {
   exchange.bytes = bytes
   if (bytes.length > 0) {
-    if (isJson(exchange.headers['content-type'] ?? '')) exchange.body = parseBody(bytes)
+    if (isJsonType(exchange.headers['content-type'] ?? '')) exchange.body = parseJsonBody(bytes)
   } else if (operation.body === 'required') {
     throw new Failure('invalid_json', 'The body is empty. A JSON body is required.')
   }
 }
 
-/** Bytes announced by Content-Length; undefined for a chunked body; 0 where there is none. */
-function declaredLength({ headers }: Receiving): number | undefined {
+/**
+ * Returns the bytes announced by Content-Length; undefined for a chunked body; 0 without a body.
+ */
+function declaredLength({ headers }: ReceivingCall): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined
   return Number(headers['content-length'] ?? 0)
 }
 
-function tooLarge(limits: Limits): Failure {
+function tooLarge(limits: BodyLimits): Failure {
   return new Failure('payload_too_large', `The body is larger than ${limits.bodyBytes} bytes.`)
 }
 
 /**
- * A body too large is read to its end, within reason, and thrown away: closing a socket with unread
+ * Reads a body. One that is too large is read up to `discardBytes`: closing a socket with unread
  * bytes resets it, and the caller would see the reset instead of the 413.
  */
 function collect(
-  exchange: Receiving,
+  exchange: ReceivingCall,
   length: number | undefined,
-  limits: Limits,
+  limits: BodyLimits,
 ): Promise<Uint8Array> {
   const { request, response } = exchange
-  const expecting = request.headers.expect !== undefined
+  const expectsContinue = request.headers.expect !== undefined
   if (length !== undefined && length > limits.bodyBytes) {
-    if (expecting || length > limits.discardBytes) {
+    if (expectsContinue || length > limits.discardBytes) {
       exchange.closing = true
       throw tooLarge(limits)
     }
-  } else if (expecting) {
+  } else if (expectsContinue) {
     response.writeContinue()
   }
-  return gather(exchange, request, limits)
+  return readChunks(exchange, request, limits)
 }
 
-function gather(
-  exchange: Receiving,
+function readChunks(
+  exchange: ReceivingCall,
   request: IncomingMessage,
-  limits: Limits,
+  limits: BodyLimits,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -109,8 +116,8 @@ function gather(
       if (size > limits.bodyBytes) reject(tooLarge(limits))
       else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size))
     })
-    const gone = () => reject(ABORTED)
-    request.on('error', gone)
-    request.on('close', gone)
+    const abort = () => reject(ABORTED)
+    request.on('error', abort)
+    request.on('close', abort)
   })
 }

@@ -1,21 +1,23 @@
 /**
- * The answer goes out: what was thrown becomes a problem, headers are merged and framed, one line
- * is logged (§12.7). The only file that writes to node's response.
+ * Sends a response: formats failures, merges headers, writes head and body, logs the request
+ * (§12.7). With `batched-write.ts`, the only file that writes to node's response.
  */
 import type { ServerResponse } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
 import { redactUrl } from '../kernel/log.ts'
 import type { Principal } from '../kernel/principal.ts'
+import { flushResponses, queueResponse, writeStream } from './batched-write.ts'
 import type { Answer } from './call.ts'
-import { depart, departNow, writeStream } from './departure.ts'
+import { JSON_TYPE } from './content-negotiation.ts'
 import { type Hold, LARGE_BYTES, overloaded, ownerOf } from './egress.ts'
 import type { Exchange } from './exchange.ts'
-import { JSON_TYPE } from './media.ts'
-import { problem } from './problem.ts'
-import { NO_SNIFF, NOTHING_LOADED } from './protection.ts'
+import { formatProblem } from './problem.ts'
+import { LOAD_NOTHING, NO_SNIFF } from './response-steps.ts'
 
-/** A `Failure` as its problem; anything else is a bug: logged whole, answered with the id only. */
-export function failed(exchange: Exchange, error: unknown): Answer {
+/**
+ * Formats a `Failure`. Any other error is a bug: it is logged, and the response has only the id.
+ */
+export function answerFailure(exchange: Exchange, error: unknown): Answer {
   const { context, id } = exchange
   let failure: Failure
   if (error instanceof Failure) {
@@ -27,8 +29,8 @@ export function failed(exchange: Exchange, error: unknown): Answer {
     failure = new Failure('internal_error')
   }
   exchange.failure = failure.code
-  const shaped = context.errorShapes[exchange.kind] ?? problem
-  return shaped(failure, {
+  const format = context.errorFormats[exchange.kind] ?? formatProblem
+  return format(failure, {
     requestId: id,
     accept: exchange.headers.accept,
     path: exchange.path,
@@ -36,28 +38,26 @@ export function failed(exchange: Exchange, error: unknown): Answer {
   })
 }
 
-/**
- * Writes and logs; `undefined` where the caller is gone and only the line remains to be written.
- */
-export function write(exchange: Exchange, answer: Answer | undefined): void {
+/** Sends and logs a response; `undefined` if the connection ended, and only the log remains. */
+export function respond(exchange: Exchange, answer: Answer | undefined): void {
   try {
-    writeAndLog(exchange, answer)
+    sendAndLog(exchange, answer)
   } finally {
     exchange.context.egress.large.end(exchange.response)
   }
 }
 
-function writeAndLog(exchange: Exchange, answer: Answer | undefined): void {
+function sendAndLog(exchange: Exchange, answer: Answer | undefined): void {
   if (!answer || exchange.response.destroyed) {
-    record(exchange, undefined)
+    logRequest(exchange, undefined)
     return
   }
   try {
-    answer = admitted(exchange, answer)
+    answer = admit(exchange, answer)
     send(exchange, answer)
   } catch (error) {
-    // A header node refuses to write, for example. What is merged into it is not trusted again.
-    const bare = failed(exchange, error)
+    // For example, node rejects a header. The retry has no headers from before.
+    const bare = answerFailure(exchange, error)
     if (exchange.response.headersSent) exchange.response.destroy()
     else {
       for (const name of Object.keys(exchange.out)) delete exchange.out[name]
@@ -66,29 +66,29 @@ function writeAndLog(exchange: Exchange, answer: Answer | undefined): void {
     }
     answer = bare
   }
-  record(exchange, answer)
+  logRequest(exchange, answer)
 }
 
 /**
- * The answer, counted before it is sent where it is large (§11.5). Where too much waits to be read
- * already, reading is refused with 503; what was changed is answered in any case.
+ * Counts a large response before it is sent (§11.5). If the caller has too many unread bytes, a
+ * read is rejected with 503; the response to a change is sent in any case.
  */
-function admitted(exchange: Exchange, answer: Answer): Answer {
+function admit(exchange: Exchange, answer: Answer): Answer {
   const body = answer.json ?? answer.raw
   if (body === undefined || body.length < LARGE_BYTES || exchange.method !== 'GET') return answer
   const { egress } = exchange.context
   const bytes = Buffer.byteLength(body)
   const owner = ownerOf(exchange)
-  const refused = (error: Error): Answer => {
+  const reject = (error: Error): Answer => {
     delete exchange.out.etag
-    return failed(exchange, error)
+    return answerFailure(exchange, error)
   }
   if (bytes > egress.bounds.responseBytes) {
-    return refused(new Error(`a response of ${bytes} bytes is over the bound`))
+    return reject(new Error(`a response of ${bytes} bytes is over the bound`))
   }
   if (!egress.makeSpace(owner, bytes)) {
-    departNow()
-    if (!egress.makeSpace(owner, bytes)) return refused(overloaded())
+    flushResponses()
+    if (!egress.makeSpace(owner, bytes)) return reject(overloaded())
   }
   const { response } = exchange
   exchange.hold = egress.hold({ owner, bytes, cut: () => response.destroy() })
@@ -103,14 +103,14 @@ function send(exchange: Exchange, answer: Answer): void {
   const headers: Record<string, string | number | string[]> = {
     'x-request-id': exchange.id,
     'x-content-type-options': NO_SNIFF,
-    'content-security-policy': NOTHING_LOADED,
+    'content-security-policy': LOAD_NOTHING,
   }
-  merge(headers, exchange.out)
-  if (answer.headers) merge(headers, answer.headers)
-  if (exchange.closing || exchange.context.leaving) headers.connection = 'close'
+  mergeHeaders(headers, exchange.out)
+  if (answer.headers) mergeHeaders(headers, answer.headers)
+  if (exchange.closing || exchange.context.isLeaving) headers.connection = 'close'
   if (answer.cookies) headers['set-cookie'] = [...answer.cookies]
   if (answer.stream) {
-    pour(exchange, status, headers, answer.stream)
+    sendStream(exchange, status, headers, answer.stream)
     return
   }
   let length = 0
@@ -120,7 +120,7 @@ function send(exchange: Exchange, answer: Answer): void {
     headers['content-length'] = length
   }
   response.writeHead(status, headers)
-  depart({
+  queueResponse({
     response,
     body: length === 0 || method === 'HEAD' ? undefined : body,
     length,
@@ -130,8 +130,8 @@ function send(exchange: Exchange, answer: Answer): void {
   })
 }
 
-/** A body without an end known beforehand; the line of the request is logged at its beginning. */
-function pour(
+/** Sends a stream; its request is logged when it begins. */
+function sendStream(
   exchange: Exchange,
   status: number,
   headers: Record<string, string | number | string[]>,
@@ -141,9 +141,9 @@ function pour(
   response.writeHead(status, headers)
   if (method === 'HEAD') return void response.end()
   response.flushHeaders()
-  const gone = new AbortController()
+  const closing = new AbortController()
   const { signal } = context.drain
-  const close = () => gone.abort()
+  const close = () => closing.abort()
   signal.addEventListener('abort', close)
   let hold: Hold | undefined
   const release = () => {
@@ -160,18 +160,18 @@ function pour(
   const cut = () => response.destroy()
   write({
     write(text) {
-      if (gone.signal.aborted) return false
+      if (closing.signal.aborted) return false
       const isFree = writeStream(response, text, () => hold?.progress())
       if (!isFree) hold ??= context.egress.hold({ owner, bytes: response.writableLength, cut })
       return isFree
     },
-    drained: () => drained(response, gone.signal),
+    drained: () => drained(response, closing.signal),
     end: () => void response.end(),
-    closed: gone.signal,
+    closed: closing.signal,
   })
 }
 
-/** Resolves when the socket took what was written, or there is nobody to write to. */
+/** Resolves when the socket has taken all written bytes, or the connection has ended. */
 const drained = (response: ServerResponse, closed: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (closed.aborted || !response.writableNeedDrain) return resolve()
@@ -184,23 +184,21 @@ const drained = (response: ServerResponse, closed: AbortSignal): Promise<void> =
     closed.addEventListener('abort', done)
   })
 
-/**
- * Names are lower-cased, so that one header is one, however two rooms spell it; lists are joined.
- */
-function merge(
-  into: Record<string, string | number | string[]>,
-  from: Record<string, string>,
+/** Adds headers under lower-case names. `Link` and `Vary` are joined; others replace. */
+function mergeHeaders(
+  target: Record<string, string | number | string[]>,
+  headers: Record<string, string>,
 ): void {
-  for (const written in from) {
-    const name = written.toLowerCase()
-    const value = from[written]!
-    const before = into[name]
-    into[name] =
-      before !== undefined && (name === 'link' || name === 'vary') ? `${before}, ${value}` : value
+  for (const sentName in headers) {
+    const name = sentName.toLowerCase()
+    const value = headers[sentName]!
+    const current = target[name]
+    target[name] =
+      current !== undefined && (name === 'link' || name === 'vary') ? `${current}, ${value}` : value
   }
 }
 
-function record(exchange: Exchange, answer: Answer | undefined): void {
+function logRequest(exchange: Exchange, answer: Answer | undefined): void {
   const { context, principal, recognized, identified } = exchange
   const caller: Partial<Principal> | undefined = principal ?? recognized ?? identified
   const status = answer?.status
@@ -208,11 +206,11 @@ function record(exchange: Exchange, answer: Answer | undefined): void {
   if (exchange.detail !== undefined) {
     context.log[level]({ request_id: exchange.id, detail: exchange.detail }, 'detail')
   }
-  context.lines[level](
+  context.requestLog[level](
     {
       request_id: exchange.id,
       method: exchange.method,
-      url: redactUrl(exchange.arrival.url),
+      url: redactUrl(exchange.head.url),
       route: exchange.route,
       status,
       error: exchange.failure,

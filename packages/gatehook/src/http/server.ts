@@ -1,8 +1,7 @@
 /**
- * The door to HTTP: node's server, Fastify's router, and `inject` for calls without a socket. What
- * a call goes through is `exchange.ts`.
+ * The HTTP server: node's server, Fastify's router, and `inject` for requests without a socket.
+ * `serve.ts` runs a request through the pipeline.
  */
-
 import { once } from 'node:events'
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createHttps, Server as HttpsServer } from 'node:https'
@@ -14,22 +13,26 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
-import { type ArrivalRules, readArrival } from './arrival.ts'
 import type { Endpoint } from './call.ts'
+import { vendorTypePattern } from './content-negotiation.ts'
 import { createEgress, type Egress } from './egress.ts'
 import {
-  type Context,
   defaultLimits,
-  type ErrorShapes,
+  type ErrorFormats,
   Exchange,
-  type Limits,
+  type HttpLimits,
   type Pipeline,
-  type Plan,
-  serve,
+  type PreparedPath,
+  type ServerContext,
 } from './exchange.ts'
-import type { Front } from './front.ts'
-import { vendorPattern } from './media.ts'
-import { answerParserErrors, type ParserErrorOptions, refuseTunnels } from './parser-errors.ts'
+import {
+  createConnectListener,
+  createParserErrorListener,
+  type ParserErrorOptions,
+} from './parser-errors.ts'
+import type { ResolveOrigin } from './proxy-trust.ts'
+import { type HeadRules, parseRequestHead } from './request-head.ts'
+import { serve } from './serve.ts'
 import { readTls, type TlsFiles, watchTls } from './tls.ts'
 
 export interface ServerOptions {
@@ -38,48 +41,46 @@ export interface ServerOptions {
   readonly log: Log
   readonly clock: Clock
   readonly random: Random
-  readonly front: Front
-  /** First segments of the paths declared under `/api`; they are never versions. */
+  readonly resolveOrigin: ResolveOrigin
+  /** The first segments of the paths declared under `/api`, which are never versions. */
   readonly roots: ReadonlySet<string>
-  readonly limits?: Partial<Limits> | undefined
-  /** Bounds what waits to be read; shared with the pipeline's step `shed`. */
+  readonly limits?: Partial<HttpLimits> | undefined
+  /** The bounds of unread responses, shared with the pipeline's step `shed`. */
   readonly egress?: Egress | undefined
   readonly tls?: TlsFiles | undefined
-  /** The word in `application/vnd.<vendor>.api.v2+json`. Default `gatehook`. */
+  /** The vendor in `application/vnd.<vendor>.api.v2+json`. Default: `gatehook`. */
   readonly vendor?: string | undefined
-  /** Where error codes are explained: `{publicUrl}/docs/errors`. */
+  /** The page that documents the error codes: `{publicUrl}/docs/errors`. */
   readonly documentation?: string | undefined
-  /** Kinds whose errors have a shape of their own. */
-  readonly errorShapes?: ErrorShapes
+  readonly errorFormats?: ErrorFormats
 }
 
 export interface HttpServer {
-  /** Binds; `url` is the address bound, with the real port where 0 was asked for. */
+  /** Binds; resolves with the bound address, which has the assigned port if 0 was requested. */
   listen(bind: { host: string; port: number }): Promise<{ url: string; port: number }>
-  /** A call without a socket: for the CLI and for tests. */
+  /** Runs a request without a socket, for the CLI and for tests. */
   inject(call: string | InjectOptions): Promise<Injected>
   /**
-   * From here on every answer closes its connection, so that clients that keep connections open
-   * take their next request elsewhere. New connections are still accepted.
+   * Makes every response close its connection, so that clients send their next request to another
+   * node. New connections are still accepted.
    */
   leave(): void
-  /** Whether connections are accepted. */
+  /** Whether the server accepts connections. */
   readonly isListening: boolean
   /**
-   * No new connections; requests in flight finish, at most `limitMs` milliseconds long; then every
-   * connection is closed. A request that had arrived before is in flight. Resolves with whether all
-   * finished.
+   * Stops accepting connections, waits at most `limitMs` for requests that have arrived, and closes
+   * all connections. Resolves with whether all requests finished.
    */
   drain(limitMs: number): Promise<boolean>
-  /** Closes at once, connections included. */
+  /** Closes the server and all connections at once. */
   close(): Promise<void>
 }
 
-/** The latest response of a connection, for `parser-errors.ts`. */
+/** The latest response on a connection, for `parser-errors.ts`. */
 const LATEST = Symbol('latest')
-/** How many responses of a connection are not closed. */
+/** The number of open responses on a connection. */
 const OPEN = Symbol('open')
-type Tracked = Socket & { [LATEST]?: ServerResponse; [OPEN]?: number }
+type TrackedSocket = Socket & { [LATEST]?: ServerResponse; [OPEN]?: number }
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const NO_QUERY = Object.freeze({})
@@ -87,66 +88,65 @@ const TLS_HANDSHAKE_MS = 10_000
 const TIMEOUT_CHECKS_MS = 1000
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
-type HttpServerOfNode = ReturnType<typeof nodeServer>
+type NodeServer = ReturnType<typeof createNodeServer>
 
 export function createServer(options: ServerOptions): HttpServer {
-  const limits: Limits = { ...defaultLimits, ...options.limits }
+  const limits: HttpLimits = { ...defaultLimits, ...options.limits }
   const { log, clock, random, documentation } = options
-  const context: Context = {
+  const context: ServerContext = {
     log,
-    lines: log.child({}, { redact: [] }), // looking for secrets costs more than the line itself
+    requestLog: log.child({}, { redact: [] }), // redaction costs more than the line
     clock,
-    front: options.front,
+    resolveOrigin: options.resolveOrigin,
     limits,
-    vendor: vendorPattern(options.vendor ?? 'gatehook'),
+    vendor: vendorTypePattern(options.vendor ?? 'gatehook'),
     documentation,
-    errorShapes: options.errorShapes ?? {},
+    errorFormats: options.errorFormats ?? {},
     egress: options.egress ?? createEgress(clock),
-    leaving: false,
+    isLeaving: false,
     drain: new AbortController(),
   }
-  const rules: ArrivalRules = { urlBytes: limits.urlBytes, roots: options.roots, random }
-  const find = routes(options.endpoints, options.pipeline, limits)
+  const rules: HeadRules = { urlBytes: limits.urlBytes, roots: options.roots, random }
+  const findPath = createPathFinder(options.endpoints, options.pipeline, limits)
   const listener: Listener = (request, response) => {
-    const arrival = readArrival(request, clock.elapsedMs(), rules)
-    const { plan, params, refusal } = find(arrival.routed)
-    const judged = refusal && !arrival.refusal ? { ...arrival, refusal } : arrival
-    serve(new Exchange(context, plan, judged, request, response, params))
+    let head = parseRequestHead(request, clock.elapsedMs(), rules)
+    const { prepared, params, refusal } = findPath(head.routedPath)
+    if (refusal && !head.refusal) head = { ...head, refusal }
+    serve(new Exchange(context, prepared, head, request, response, params))
   }
-  const server = nodeServer(options.tls, limits)
-  const refusals: ParserErrorOptions = {
+  const server = createNodeServer(options.tls, limits)
+  const errorOptions: ParserErrorOptions = {
     log,
     random,
     urlBytes: limits.urlBytes,
     documentation,
-    latest: (socket) => (socket as Tracked)[LATEST],
+    latestResponse: (socket) => (socket as TrackedSocket)[LATEST],
   }
-  server.on('clientError', answerParserErrors(refusals))
-  server.on('connect', refuseTunnels(refusals))
+  server.on('clientError', createParserErrorListener(errorOptions))
+  server.on('connect', createConnectListener(errorOptions))
   return operate(server, listener, context, options)
 }
 
-/** What a path leads to. */
-interface Found {
-  readonly plan: Plan
+interface PathMatch {
+  readonly prepared: PreparedPath
   readonly params: Readonly<Record<string, string>>
   readonly refusal?: Failure
 }
 
-/** Every path once, whatever the method: a method a path has not is 405, not 404. */
-function routes(
+/** Registers every path once for all methods: a method that a path lacks is 405, not 404. */
+function createPathFinder(
   endpoints: readonly Endpoint[],
   pipeline: Pipeline,
-  limits: Limits,
-): (path: string) => Found {
-  const plan: Plan = {
+  limits: HttpLimits,
+): (path: string) => PathMatch {
+  const unknown: PreparedPath = {
     kind: 'unknown',
     route: '*',
     methods: {},
     allow: '',
     steps: pipeline.unknown,
   }
-  const nowhere: Found = { plan, params: NO_PARAMS }
+  const noMatch: PathMatch = { prepared: unknown, params: NO_PARAMS }
   const unused = () => {}
   const router = createRouter({
     maxParamLength: limits.urlBytes,
@@ -154,23 +154,23 @@ function routes(
     onBadUrl: unused,
   })
   for (const endpoint of endpoints) {
-    router.on('GET', endpoint.path, unused, planOf(endpoint, pipeline))
+    router.on('GET', endpoint.path, unused, preparePath(endpoint, pipeline))
   }
   return (path) => {
-    const found = router.find('GET', path)
-    if (!found) return nowhere
-    const { store, params } = found as { store: Plan | null; params: Found['params'] }
+    const match = router.find('GET', path)
+    if (!match) return noMatch
+    const { store, params } = match as { store: PreparedPath | null; params: PathMatch['params'] }
     if (!store) {
-      const refusal = new Failure('invalid_request', 'A percent escape in the path is broken.')
-      return { ...nowhere, refusal }
+      const refusal = new Failure('invalid_request', 'A percent escape in the path is malformed.')
+      return { ...noMatch, refusal }
     }
-    // The router lets `/users/` match `/users/:id`.
-    for (const name in params) if (params[name] === '') return nowhere
-    return { plan: store, params }
+    // For the router, `/users/` matches `/users/:id`.
+    for (const name in params) if (params[name] === '') return noMatch
+    return { prepared: store, params }
   }
 }
 
-function planOf(endpoint: Endpoint, pipeline: Pipeline): Plan {
+function preparePath(endpoint: Endpoint, pipeline: Pipeline): PreparedPath {
   const methods = Object.keys(endpoint.methods)
   const get = methods.indexOf('GET')
   if (get >= 0) methods.splice(get + 1, 0, 'HEAD')
@@ -183,14 +183,14 @@ function planOf(endpoint: Endpoint, pipeline: Pipeline): Plan {
   }
 }
 
-function nodeServer(tls: TlsFiles | undefined, limits: Limits) {
+function createNodeServer(tls: TlsFiles | undefined, limits: HttpLimits) {
   const node = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveMs,
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECKS_MS, limits.headersTimeoutMs / 2),
-    requireHostHeader: false, // node would answer without our envelope; `arrival.ts` requires it
+    requireHostHeader: false, // `request-head.ts` requires it, with the usual error envelope
     noDelay: true,
   }
   if (!tls) return createHttp(node)
@@ -198,34 +198,34 @@ function nodeServer(tls: TlsFiles | undefined, limits: Limits) {
   return createHttps({ ...node, ...readTls(tls), handshakeTimeout, ALPNProtocols: ['http/1.1'] })
 }
 
-/** Hands requests to the listener; `landed` resolves with whether all are answered in time. */
-function receive(server: HttpServerOfNode, listener: Listener) {
+/** Passes requests to the listener and counts those in flight. */
+function trackRequests(server: NodeServer, listener: Listener) {
   let inFlight = 0
   let whenIdle: (() => void) | undefined
-  const release = (socket: Tracked, most: number) => {
-    const count = Math.min(most, socket[OPEN] ?? 0)
+  const release = (socket: TrackedSocket, maxCount: number) => {
+    const count = Math.min(maxCount, socket[OPEN] ?? 0)
     if (count === 0) return
     socket[OPEN]! -= count
     inFlight -= count
     if (inFlight === 0) whenIdle?.()
   }
-  function closed(this: ServerResponse) {
+  function onClose(this: ServerResponse) {
     release(this.req.socket, 1)
   }
-  const take: Listener = (request, response) => {
-    const socket: Tracked = request.socket
+  const onRequest: Listener = (request, response) => {
+    const socket: TrackedSocket = request.socket
     inFlight++
     socket[OPEN] = (socket[OPEN] ?? 0) + 1
     socket[LATEST] = response
-    response.on('close', closed)
+    response.on('close', onClose)
     listener(request, response)
   }
-  server.on('request', take)
-  // `100 Continue` is sent when the body is wanted, not before; other expectations meet a 400.
-  server.on('checkContinue', take)
-  server.on('checkExpectation', take)
-  // Node closes those that speak HTTP. One in its TLS handshake it does not know, one that asks for
-  // a tunnel it forgets, and with it the responses that wait there for their turn.
+  server.on('request', onRequest)
+  // `receive-body.ts` sends `100 Continue` before it reads the body; other expectations are a 400.
+  server.on('checkContinue', onRequest)
+  server.on('checkExpectation', onRequest)
+  // Node can close HTTP connections, but not those in a TLS handshake or after CONNECT, whose
+  // pending responses are released here.
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -238,7 +238,8 @@ function receive(server: HttpServerOfNode, listener: Listener) {
     cut() {
       for (const socket of sockets) socket.destroy()
     },
-    async landed(limitMs: number): Promise<boolean> {
+    /** Resolves with whether all requests have ended within the time limit. */
+    async waitForIdle(limitMs: number): Promise<boolean> {
       if (inFlight === 0) return true
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, limitMs)
@@ -252,39 +253,39 @@ function receive(server: HttpServerOfNode, listener: Listener) {
   }
 }
 
+/** To accept a connection, to read from it, and to read the rest of a TLS record. */
+const ACCEPT_TURNS = 3
+
 /**
- * Lets the event loop accept and read what has reached this machine. Closing the listener would
- * reset connections that wait to be accepted; closing an idle connection, a request in its buffer.
+ * Lets the event loop accept connections and read requests that have reached this machine. Closing
+ * the server would reset connections in the backlog, and requests in the buffers of idle ones.
  */
-async function arrivals(): Promise<void> {
-  for (let turn = 0; turn < ARRIVAL_TURNS; turn++) await immediate()
+async function acceptPending(): Promise<void> {
+  for (let count = 0; count < ACCEPT_TURNS; count++) await immediate()
 }
 
-/** One to accept a connection, one to read from it, one for a TLS record that came in parts. */
-const ARRIVAL_TURNS = 3
-
-/** Listening, draining, closing. */
+/** Adds listening, draining and closing. */
 function operate(
-  server: HttpServerOfNode,
+  server: NodeServer,
   listener: Listener,
-  context: Context,
+  context: ServerContext,
   options: ServerOptions,
 ): HttpServer {
-  const flights = receive(server, listener)
-  let unwatch: (() => Promise<void>) | undefined
-  let ended: Promise<unknown> | undefined
+  const requests = trackRequests(server, listener)
+  let stopWatching: (() => Promise<void>) | undefined
+  let closed: Promise<unknown> | undefined
 
   const stopListening = () => {
-    unwatch?.()
+    void stopWatching?.()
     if (server.listening) {
-      ended = once(server, 'close')
+      closed = once(server, 'close')
       server.close()
     }
-    return ended
+    return closed
   }
   const close = async () => {
     const stopped = stopListening()
-    flights.cut()
+    requests.cut()
     await stopped
   }
 
@@ -294,12 +295,12 @@ function operate(
       return inject(listener, call)
     },
     async listen({ host, port }) {
-      // Of the addresses `localhost` may have, the one everybody has.
+      // `localhost` may resolve to several addresses; every system has this one.
       server.listen({ host: host === 'localhost' ? '127.0.0.1' : host, port })
       await once(server, 'listening')
       if (options.tls && server instanceof HttpsServer) {
         const apply = server.setSecureContext.bind(server)
-        unwatch = watchTls({ files: options.tls, apply, log: context.log })
+        stopWatching = watchTls({ files: options.tls, apply, log: context.log })
       }
       const bound = server.address() as AddressInfo
       const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address
@@ -307,18 +308,18 @@ function operate(
       return { url: `${scheme}://${name}:${bound.port}`, port: bound.port }
     },
     leave() {
-      context.leaving = true
+      context.isLeaving = true
     },
     get isListening() {
       return server.listening
     },
     async drain(limitMs) {
-      context.leaving = true
-      await arrivals()
+      context.isLeaving = true
+      await acceptPending()
       context.drain.abort()
       stopListening()
       server.closeIdleConnections()
-      const finished = await flights.landed(limitMs)
+      const finished = await requests.waitForIdle(limitMs)
       await close()
       return finished
     },

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { split } from './version-segment.ts'
+import { splitVersionSegment } from './version-segment.ts'
 
 const roots = new Set(['orders', 'users', 'protected', '2fa'])
 
-test('a version segment is taken out, whatever it is worth', () => {
+test('a segment that looks like a version is split off', () => {
   for (const segment of [
     'v1',
     'v2',
@@ -16,18 +16,27 @@ test('a version segment is taken out, whatever it is worth', () => {
     'latest',
     'STABLE',
   ]) {
-    assert.deepEqual(split(`/api/${segment}/orders/5`, roots), { path: '/api/orders/5', segment })
+    assert.deepEqual(splitVersionSegment(`/api/${segment}/orders/5`, roots), {
+      path: '/api/orders/5',
+      segment,
+    })
   }
 })
 
-test('a segment is taken whole, and alone too', () => {
-  assert.deepEqual(split('/api/v1', roots), { path: '/api', segment: 'v1' })
-  assert.deepEqual(split('/api/v1/', roots), { path: '/api/', segment: 'v1' })
-  assert.deepEqual(split('/api/v1/v2/orders', roots), { path: '/api/v2/orders', segment: 'v1' })
-  assert.deepEqual(split('/api/v1%2Forders', roots), { path: '/api', segment: 'v1%2Forders' })
+test('the whole segment is split off, also without a further path', () => {
+  assert.deepEqual(splitVersionSegment('/api/v1', roots), { path: '/api', segment: 'v1' })
+  assert.deepEqual(splitVersionSegment('/api/v1/', roots), { path: '/api/', segment: 'v1' })
+  assert.deepEqual(splitVersionSegment('/api/v1/v2/orders', roots), {
+    path: '/api/v2/orders',
+    segment: 'v1',
+  })
+  assert.deepEqual(splitVersionSegment('/api/v1%2Forders', roots), {
+    path: '/api',
+    segment: 'v1%2Forders',
+  })
 })
 
-test('paths without a version stay as they are', () => {
+test('other paths stay as they are', () => {
   const paths = [
     '/api/orders',
     '/api/users/v1',
@@ -44,5 +53,6 @@ test('paths without a version stay as they are', () => {
     '/',
     '*',
   ]
-  for (const path of paths) assert.deepEqual(split(path, roots), { path, segment: undefined })
+  for (const path of paths)
+    assert.deepEqual(splitVersionSegment(path, roots), { path, segment: undefined })
 })

@@ -1,30 +1,32 @@
 /**
- * Takes a version segment out of `/api/<segment>/…`, so that every path is registered once, without
- * one (§8.1). Whether the segment names a version that exists is judged in `versions/`. Pure.
+ * Splits the version segment off `/api/<segment>/…`, so that every path is registered once, without
+ * a version (§8.1). `versions/` checks whether the version exists. Pure.
  */
 
 const PREFIX = '/api/'
 
-/** What somebody writes who means a version: `v1`, `V1`, `v01`, `v1.2.3`, `2`, a date, `latest`. */
-const ATTEMPT = /^(?:v[\d.]|\d|latest$|stable$)/i
+/** A segment that is meant as a version: `v1`, `V1`, `v01`, `v1.2.3`, `2`, a date, `latest`. */
+const VERSION_LIKE = /^(?:v[\d.]|\d|latest$|stable$)/i
 
 export interface SplitPath {
-  /** The path the router sees. */
+  /** The path for the router. */
   readonly path: string
-  /** The segment as it was sent, still percent-encoded; undefined where there was none. */
+  /** The segment as sent, still percent-encoded; undefined without one. */
   readonly segment: string | undefined
 }
 
 /**
- * `/api/v1/orders` → `/api/orders` and `v1`. `roots` are the first segments of the paths declared
- * under `/api`: they are never versions. Anything else is left as it is, and no route will match
- * it. An escaped segment (`%761`) is not decoded: it is neither a root nor a version, so it stays a
+ * Splits `/api/v1/orders` into `/api/orders` and `v1`. Other paths stay as they are.
+ *
+ * An escaped segment (`%761`) is not decoded: it is neither a root nor a version, so its path is a
  * 404.
+ *
+ * @param roots The first segments of the paths declared under `/api`, which are never versions.
  */
-export function split(path: string, roots: ReadonlySet<string>): SplitPath {
+export function splitVersionSegment(path: string, roots: ReadonlySet<string>): SplitPath {
   if (!path.startsWith(PREFIX)) return { path, segment: undefined }
   const slash = path.indexOf('/', PREFIX.length)
   const first = path.slice(PREFIX.length, slash < 0 ? undefined : slash)
-  if (roots.has(first) || !ATTEMPT.test(first)) return { path, segment: undefined }
+  if (roots.has(first) || !VERSION_LIKE.test(first)) return { path, segment: undefined }
   return { path: slash < 0 ? '/api' : `/api${path.slice(slash)}`, segment: first }
 }

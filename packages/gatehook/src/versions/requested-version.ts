@@ -3,7 +3,11 @@
  * names must agree. Pure; `negotiation.ts` selects the version of a request that names none.
  */
 import type { Call } from '../http/call.ts'
-import { JSON_TYPE, preferredVendorType, vendorPattern } from '../http/media.ts'
+import {
+  findPreferredVendorType,
+  JSON_TYPE,
+  vendorTypePattern,
+} from '../http/content-negotiation.ts'
 import { parameterFailure, versionParameters } from '../http/query.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import { Failure, type FailureCode } from '../kernel/failure.ts'
@@ -87,14 +91,14 @@ function versionParsers(versions: readonly VersionNames[]) {
 
 /** The vendor media types in the headers of a request. */
 function vendorTypes(vendor: string) {
-  const pattern = vendorPattern(vendor)
+  const pattern = vendorTypePattern(vendor)
   const prefixLength = `application/vnd.${vendor}.api.`.length
   const typeByAccept = new BoundedMap<string, string | undefined>(ACCEPT_CACHE_MAX)
   return {
     versionName: (type: string): string => type.slice(prefixLength, -'+json'.length),
     accepted(accept: string | undefined): string | undefined {
       if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return undefined
-      return typeByAccept.getOrCreate(accept, () => preferredVendorType(accept, pattern))
+      return typeByAccept.getOrCreate(accept, () => findPreferredVendorType(accept, pattern))
     },
     /** Returns the type of the body, without parameters. */
     ofBody({ headers, operation }: VersionedCall): string | undefined {

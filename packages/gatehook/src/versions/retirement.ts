@@ -4,7 +4,7 @@
  */
 import type { Identify } from '../access/authenticate.ts'
 import type { Answer, Call } from '../http/call.ts'
-import { problem } from '../http/problem.ts'
+import { formatProblem } from '../http/problem.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -39,7 +39,7 @@ function brownoutResponse(call: Call, status: VersionStatus, now: number): Answe
     { headers: { ...NO_STORE, 'retry-after': String(seconds) } },
   )
   const { accept } = call.headers
-  const answer = problem(failure, { requestId: call.id, accept, path: call.path })
+  const answer = formatProblem(failure, { requestId: call.id, accept, path: call.path })
   const url = JSON.stringify(upgradeUrl(status))
   return { ...answer, json: `${answer.json!.slice(0, -1)},"upgrade_url":${url}}` }
 }

@@ -10,8 +10,8 @@ import { customerRoutes, keyRoutes, protectedRoute } from '../../src/access/rout
 import { createChainKey } from '../../src/audit/chain.ts'
 import { createSigner } from '../../src/audit/trail.ts'
 import type { Endpoint } from '../../src/http/call.ts'
-import type { Steps } from '../../src/http/exchange.ts'
-import { createFront } from '../../src/http/front.ts'
+import type { PipelineSteps } from '../../src/http/exchange.ts'
+import { createOriginResolver } from '../../src/http/proxy-trust.ts'
 import { createServer } from '../../src/http/server.ts'
 import { createPerform } from '../../src/idempotency/perform.ts'
 import { generateApiKey } from '../../src/kernel/api-key-format.ts'
@@ -146,7 +146,7 @@ function createTestServer(
     verifier.verify(value, address)
   const verifiers = { apikey, bearer: noBearer, basic: noBasic }
   const authenticateStep = authenticate({ verifiers, publicUrl, onUse: verifier.recordUse })
-  const steps: Steps = { head: [authenticateStep, authorize], body: [], out: [] }
+  const steps: PipelineSteps = { head: [authenticateStep, authorize], body: [], out: [] }
   const things: Endpoint = {
     kind: 'root',
     path: '/things',
@@ -178,7 +178,7 @@ function createTestServer(
     log: quietLog,
     clock: wallClock,
     random,
-    front: createFront(undefined),
+    resolveOrigin: createOriginResolver(undefined),
     roots: new Set(['protected']),
   })
 }

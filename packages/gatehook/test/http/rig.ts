@@ -2,11 +2,16 @@
 import net from 'node:net'
 import type { TestContext } from 'node:test'
 import { type Answer, type Endpoint, json, type Step } from '../../src/http/call.ts'
+import { requireAcceptable } from '../../src/http/content-negotiation.ts'
 import { createCors } from '../../src/http/cors.ts'
-import { methodKnown, type Pipeline, type Steps } from '../../src/http/exchange.ts'
-import { createFront, knownHost, requireHttps } from '../../src/http/front.ts'
-import { acceptable } from '../../src/http/media.ts'
-import { strictTransport } from '../../src/http/protection.ts'
+import type { Pipeline, PipelineSteps } from '../../src/http/exchange.ts'
+import {
+  createOriginResolver,
+  requireHttps,
+  requireServedHost,
+} from '../../src/http/proxy-trust.ts'
+import { addStrictTransport } from '../../src/http/response-steps.ts'
+import { requireKnownMethod } from '../../src/http/serve.ts'
 import { createServer, type HttpServer, type ServerOptions } from '../../src/http/server.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { Failure } from '../../src/kernel/failure.ts'
@@ -110,27 +115,27 @@ export interface RigOptions extends Partial<ServerOptions> {
   readonly origins?: string
   readonly trustProxy?: string
   readonly more?: readonly Endpoint[]
-  /** Steps after those of the rig. */
+  /** PipelineSteps after those of the rig. */
   readonly head?: readonly Step[]
 }
 
 /** Listens on a free port; closed when the test ends. */
 export async function start(t: TestContext, options: RigOptions = {}): Promise<Rig> {
   const cors = createCors(options.origins)
-  const steps: Steps = {
+  const steps: PipelineSteps = {
     head: [
       requireHttps,
-      knownHost({ publicUrl: 'https://api.example', host: '127.0.0.1' }),
+      requireServedHost({ publicUrl: 'https://api.example', host: '127.0.0.1' }),
       cors.preflight,
-      methodKnown,
+      requireKnownMethod,
       authenticate,
-      acceptable('gatehook'),
+      requireAcceptable('gatehook'),
       ...(options.head ?? []),
     ],
     body: [async () => undefined, () => undefined],
-    out: [cors.headers, async () => {}, strictTransport],
+    out: [cors.addHeaders, async () => {}, addStrictTransport],
   }
-  const unknown: Steps = { ...steps, head: steps.head.slice(0, 4) }
+  const unknown: PipelineSteps = { ...steps, head: steps.head.slice(0, 4) }
   const pipeline: Pipeline = {
     probe: steps,
     public: steps,
@@ -149,7 +154,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
     log: createLog({ level: 'info', destination }),
     clock: wallClock,
     random: systemRandom(),
-    front: createFront(options.trustProxy),
+    resolveOrigin: createOriginResolver(options.trustProxy),
     roots: new Set(['orders', 'users']),
     documentation: 'https://api.example/docs/errors',
     ...options,

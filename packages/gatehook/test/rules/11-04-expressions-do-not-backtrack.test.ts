@@ -38,8 +38,9 @@ const REVIEWED: readonly string[] = [
   String.raw`/^\/(\w+)\?(.*)$/`,
   String.raw`/^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u`,
   String.raw`/^[^:]*:[\\/]*([^\\/?#]*)/`,
-  // Read names of our own files, and a hash of our own.
-  String.raw`/thread(\.\w+)$/`,
+  // For names of source files, and for a hash that this server computed.
+  String.raw`/deliveries(\.\w+)$/`,
+  String.raw`/^ALTER TABLE \w+ ADD COLUMN (\w+)/`,
   String.raw`/hash-threads(\.\w+)$/`,
   '/=+$/',
 ]

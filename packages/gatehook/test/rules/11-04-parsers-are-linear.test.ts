@@ -23,13 +23,13 @@ const load = (path: string): Promise<any> => import(new URL(path, src).href)
 const authorization = await load('http/authorization.ts')
 const { parseCredential } = await load('access/credential.ts')
 const { Query } = await load('http/query.ts')
-const { readArrival } = await load('http/arrival.ts')
-const { createFront, knownHost } = await load('http/front.ts')
-const media = await load('http/media.ts')
+const { parseRequestHead } = await load('http/request-head.ts')
+const { createOriginResolver, requireServedHost } = await load('http/proxy-trust.ts')
+const media = await load('http/content-negotiation.ts')
 const { requireMatch } = await load('http/conditional.ts')
 const { readCookie } = await load('http/cookies.ts')
 const { createCors } = await load('http/cors.ts')
-const { parseBody } = await load('http/body.ts')
+const { parseJsonBody } = await load('http/json-body.ts')
 const { readIdempotencyKey } = await load('idempotency/key.ts')
 const { parseToken } = await load('tokens/access-token.ts')
 const { parseSessionId } = await load('tokens/refresh-token.ts')
@@ -56,13 +56,13 @@ const keys = { current: key, accepted: [key] }
 const noQuery = Query.empty
 const random = { bytes: (n: number) => Buffer.alloc(n) }
 const versions = [{ name: 'v1', released: '2025-06-01' }]
-const vendor = media.vendorPattern('gatehook')
-const front = createFront('10.0.0.0/8')
+const vendor = media.vendorTypePattern('gatehook')
+const front = createOriginResolver('10.0.0.0/8')
 const trusted = (headers: object) => front('10.0.0.1', false, headers, 'h')
 const named = (call: object) =>
   createVersionReader(versions, 'gatehook').versionOf({ query: noQuery, headers: {}, ...call })
 const arrival = (url: string, headers: object = {}) =>
-  readArrival(
+  parseRequestHead(
     { method: 'GET', url, httpVersionMinor: 1, headers: { host: 'h', ...headers }, rawHeaders: [] },
     0,
     { urlBytes: URL_BOUND, roots: new Set(), random },
@@ -105,7 +105,7 @@ const parsers: readonly Parser[] = [
     readCookie({ headers: { cookie }, secure: false }, 'session'),
   ),
   parser('Host', HEADER, ['a:', '['], (text) =>
-    knownHost({ publicUrl: 'https://a.example', host: '::1' })({ host: text, kind: 'api' }),
+    requireServedHost({ publicUrl: 'https://a.example', host: '::1' })({ host: text, kind: 'api' }),
   ),
   parser('X-Forwarded-For', HEADER, ['10.0.0.1,', '[::1]'], (text) =>
     trusted({ 'x-forwarded-for': text }),
@@ -114,16 +114,16 @@ const parsers: readonly Parser[] = [
     trusted({ 'x-forwarded-proto': text, 'x-forwarded-host': text }),
   ),
   parser('Accept', HEADER, ['a/b,', 'a/b;q=1', 'a/b;"'], (text) =>
-    media.acceptable('gatehook')({ headers: { accept: text } }),
+    media.requireAcceptable('gatehook')({ headers: { accept: text } }),
   ),
   parser('Accept of an error', HEADER, ['application/problem+json,', 'a/b;"'], (text) =>
     media.prefersProblem(`${text}, application/problem+json`),
   ),
   parser('Accept of a vendor', HEADER, ['application/vnd.gatehook.api.v1+json,'], (text) =>
-    media.preferredVendorType(text, vendor),
+    media.findPreferredVendorType(text, vendor),
   ),
   parser('Content-Type', HEADER, ['a/b;', 'application/json;a="'], (text) =>
-    media.unreadable(text, undefined, ['application/json'], vendor),
+    media.findBodyTypeProblem(text, undefined, ['application/json'], vendor),
   ),
   parser('If-Match', HEADER, ['"a",', 'W/"'], (text) =>
     requireMatch({ headers: { 'if-match': text } }, () => '{}'),
@@ -154,12 +154,12 @@ const parsers: readonly Parser[] = [
     matchesRedirectUri(text, ['http://127.0.0.1/a'])
   }),
   parser('a form', BODY, ['a=b&'], (text) => parseForm({ query: noQuery, bytes: bytesOf(text) })),
-  parser('a JSON body', BODY, ['"', '[', '{"a":'], (text) => parseBody(bytesOf(text))),
+  parser('a JSON body', BODY, ['"', '[', '{"a":'], (text) => parseJsonBody(bytesOf(text))),
   parser('an array of a JSON body', BODY / 4, [], (text) =>
-    parseBody(bytesOf(JSON.stringify(text.split('')))),
+    parseJsonBody(bytesOf(JSON.stringify(text.split('')))),
   ),
   parser('an object of a JSON body', BODY / 8, [], (text) =>
-    parseBody(bytesOf(JSON.stringify(objectOf(text)))),
+    parseJsonBody(bytesOf(JSON.stringify(objectOf(text)))),
   ),
   parser('unknown members', BODY / 4, [], (text) => readMembers(objectOf(text), {})),
   parser('an instant', BODY, ['2026-01-01T'], parseTime),
@@ -230,7 +230,7 @@ test('the count sees what is quadratic, in loops and in built-ins', async () => 
   }
   const quadratic = parser('slices', HEADER, [], trimmedAgain)
   const body = JSON.stringify('x'.repeat(BODY))
-  assert.ok((await count(() => parseBody(bytesOf(body)))) > BODY, 'blocks of the source count')
+  assert.ok((await count(() => parseJsonBody(bytesOf(body)))) > BODY, 'blocks of the source count')
   await assert.rejects(
     assertLinear(quadratic, (length) => ' '.repeat(length)),
     /slices: /,

@@ -103,13 +103,13 @@ for (const line of ['GET /big', 'GET /stream']) {
   test(`${line}: not read for 30 s, it is cut`, async (t) => {
     const { egress, time, unread } = await stage(t)
     const socket = await unread(line, '192.0.2.1')
-    await until(() => egress.waitingBytes() > 0)
+    await until(() => egress.unreadBytes() > 0)
     time.ms = bounds.unreadMs - 1
     egress.sweep()
-    assert.ok(egress.waitingBytes() > 0, 'not before')
+    assert.ok(egress.unreadBytes() > 0, 'not before')
     time.ms = bounds.unreadMs
     egress.sweep()
-    assert.equal(egress.waitingBytes(), 0)
+    assert.equal(egress.unreadBytes(), 0)
     assert.ok(await isCut(socket))
   })
 }
@@ -133,27 +133,27 @@ test('a caller who reads slowly gets the whole response', async (t) => {
     egress.sweep()
   }
   assert.ok(bytes >= BIG_BYTES)
-  await until(() => egress.waitingBytes() === 0)
+  await until(() => egress.unreadBytes() === 0)
 })
 
 test('what one caller does not read refuses its further reads, not its writes', async (t) => {
   const { egress, unread, read, asked } = await stage(t)
   await unread('GET /big', '192.0.2.1')
-  await until(() => egress.waitingBytes() > 0)
+  await until(() => egress.unreadBytes() > 0)
   const refused = await read('GET /big', '192.0.2.1')
   assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
   assert.equal(JSON.parse(refused.body).error, 'overloaded')
   assert.equal((await read('POST /change', '192.0.2.1')).status, 200)
   const other = await read('GET /big', '192.0.2.2')
   assert.deepEqual([other.status, other.body.length], [200, BIG_BYTES], 'another caller')
-  assert.equal(egress.waitingBytes(), BIG_BYTES)
+  assert.equal(egress.unreadBytes(), BIG_BYTES)
   assert.equal(asked(), 3)
 })
 
 test('a caller who is full is refused before any work', async (t) => {
   const { egress, unread, read, asked } = await stage(t, { customerBytes: BIG_BYTES })
   await unread('GET /big', '192.0.2.1')
-  await until(() => egress.waitingBytes() > 0)
+  await until(() => egress.unreadBytes() > 0)
   assert.equal((await read('GET /big', '192.0.2.1')).status, 503)
   assert.equal(asked(), 1)
 })
@@ -175,7 +175,7 @@ test('parallel large reads of one caller are done once, another caller is served
   for (const one of refused) void one.then(() => count++)
   await until(() => count === 9)
   assert.equal(asked(), 1)
-  assert.equal(egress.waitingBytes(), BIG_BYTES)
+  assert.equal(egress.unreadBytes(), BIG_BYTES)
   assert.equal((await read('GET /listed', '192.0.2.2')).status, 200)
   assert.equal(asked(), 2)
 })
@@ -183,14 +183,14 @@ test('parallel large reads of one caller are done once, another caller is served
 test('a full process cuts who does not read, and refuses where all do', async (t) => {
   const { egress, time, unread, read } = await stage(t)
   const first = await unread('GET /big', '192.0.2.1')
-  await until(() => egress.waitingBytes() === BIG_BYTES)
+  await until(() => egress.unreadBytes() === BIG_BYTES)
   await unread('GET /big', '192.0.2.2')
-  await until(() => egress.waitingBytes() === 2 * BIG_BYTES)
+  await until(() => egress.unreadBytes() === 2 * BIG_BYTES)
   assert.equal((await read('GET /big', '192.0.2.3')).status, 503, 'both began a moment ago')
   time.ms = bounds.idleMs
   assert.equal((await read('GET /big', '192.0.2.3')).body.length, BIG_BYTES)
   assert.ok(await isCut(first), 'the one that was not read for longest')
-  assert.ok(egress.waitingBytes() <= bounds.processBytes)
+  assert.ok(egress.unreadBytes() <= bounds.processBytes)
 })
 
 test('small responses add up to the same bound', async (t) => {
@@ -201,7 +201,7 @@ test('small responses add up to the same bound', async (t) => {
   }
   egress.hold({ owner: 'cus_2', bytes: 300, cut: () => cut.push(9) })
   assert.deepEqual(cut, [3, 4])
-  assert.equal(egress.waitingBytes(), 1200)
+  assert.equal(egress.unreadBytes(), 1200)
 })
 
 test('a response over the bound is not sent', async (t) => {

@@ -8,8 +8,8 @@ import { freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.
 import { authenticate, authorize } from '../../src/access/authenticate.ts'
 import { protectedRoute } from '../../src/access/routes.ts'
 import { createRecorder } from '../../src/events/store.ts'
-import type { Steps } from '../../src/http/exchange.ts'
-import { createFront } from '../../src/http/front.ts'
+import type { PipelineSteps } from '../../src/http/exchange.ts'
+import { createOriginResolver } from '../../src/http/proxy-trust.ts'
 import { createServer } from '../../src/http/server.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { type Principal, scopeOf } from '../../src/kernel/principal.ts'
@@ -197,8 +197,8 @@ function createTestServer(tokens: Tokens, time: ManualClock, issuer: string) {
     },
     publicUrl: () => issuer,
   })
-  const guarded: Steps = { head: [guard, authorize], body: [], out: [] }
-  const open: Steps = { head: [], body: [], out: [] }
+  const guarded: PipelineSteps = { head: [guard, authorize], body: [], out: [] }
+  const open: PipelineSteps = { head: [], body: [], out: [] }
   return createServer({
     endpoints: bindRoutes([...tokens.routes, protectedRoute]),
     pipeline: {
@@ -214,7 +214,7 @@ function createTestServer(tokens: Tokens, time: ManualClock, issuer: string) {
     log: quietLog,
     clock: time.clock,
     random,
-    front: createFront(undefined),
+    resolveOrigin: createOriginResolver(undefined),
     roots: new Set(['protected']),
   })
 }

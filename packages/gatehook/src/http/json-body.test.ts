@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Failure } from '../kernel/failure.ts'
-import { MAX_DEPTH, parseBody } from './body.ts'
+import { MAX_DEPTH, parseJsonBody } from './json-body.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-/** The failure's first error as `code pointer`, or its message where it has no place. */
+/** Returns the first error of a failure as `code pointer`, or the message without one. */
 function refusalOf(body: string | Uint8Array): string {
   try {
-    parseBody(typeof body === 'string' ? bytes(body) : body)
+    parseJsonBody(typeof body === 'string' ? bytes(body) : body)
   } catch (error) {
     assert(error instanceof Failure)
     assert.equal(error.code, 'invalid_json')
@@ -19,7 +19,7 @@ function refusalOf(body: string | Uint8Array): string {
   return 'accepted'
 }
 
-test('what is wrong is named, and where', () => {
+test('a mistake is reported with its code and pointer', () => {
   const cases: [string, string][] = [
     ['{"a":1,"a":2}', 'duplicate_member /a'],
     ['{"a":1,"\\u0061":2}', 'duplicate_member /a'],
@@ -55,14 +55,14 @@ test('a fraction is not rounded to a whole number', () => {
   )
 })
 
-test('depth is bounded, however deep it goes', () => {
+test('nesting is limited to 32 levels', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   assert.equal(refusalOf(nested(MAX_DEPTH)), 'accepted')
   assert.match(refusalOf(nested(MAX_DEPTH + 1)), /^too_deep /)
   assert.match(refusalOf(nested(500_000)), /^too_deep /)
 })
 
-test('what is not JSON or not UTF-8 is refused', () => {
+test('text that is not JSON or not UTF-8 is rejected', () => {
   for (const text of ['', ' ', '{', '{"a":1,}', "{'a':1}", 'NaN', '01', '"\t"', '{"a":1}x']) {
     assert.match(refusalOf(text), /not valid JSON/, JSON.stringify(text))
   }
@@ -70,7 +70,7 @@ test('what is not JSON or not UTF-8 is refused', () => {
   assert.match(refusalOf(Uint8Array.of(0x22, 0xed, 0xa0, 0x80, 0x22)), /UTF-8/)
 })
 
-test('ordinary JSON comes through', () => {
+test('valid JSON is parsed', () => {
   const texts = [
     '5',
     'null',
@@ -82,17 +82,17 @@ test('ordinary JSON comes through', () => {
     '{"s":"\\"}]{[,:","t":"\\\\","u":"\\ud83d\\ude00"}',
     '{ "a" : [ 1 , 2 ] , "b" : "a" }',
   ]
-  for (const text of texts) assert.deepEqual(parseBody(bytes(text)), JSON.parse(text), text)
-  assert.deepEqual(parseBody(bytes('\uFEFF{"a":1}')), { a: 1 }, 'a byte order mark is skipped')
+  for (const text of texts) assert.deepEqual(parseJsonBody(bytes(text)), JSON.parse(text), text)
+  assert.deepEqual(parseJsonBody(bytes('\uFEFF{"a":1}')), { a: 1 }, 'a byte order mark is skipped')
 })
 
-test('any JSON value survives, any bytes end in a value or a Failure', () => {
+test('any JSON value is parsed unchanged; any other bytes throw a Failure', () => {
   const value = fc.jsonValue({ maxDepth: 6, noUnicodeString: false })
   fc.assert(
     fc.property(value, (json) => {
       const text = JSON.stringify(json)
       const refusal = refusalOf(text)
-      if (refusal === 'accepted') assert.deepEqual(parseBody(bytes(text)), JSON.parse(text))
+      if (refusal === 'accepted') assert.deepEqual(parseJsonBody(bytes(text)), JSON.parse(text))
       else assert.match(refusal, /^(?:prototype_key|nul|lone_surrogate|number_too_large) /)
     }),
   )

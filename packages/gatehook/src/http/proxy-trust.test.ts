@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
 import { Failure } from '../kernel/failure.ts'
 import type { Call, Kind, Step } from './call.ts'
-import { createFront, knownHost, requireHttps } from './front.ts'
+import { createOriginResolver, requireHttps, requireServedHost } from './proxy-trust.ts'
 
-const judge = (trust: string | undefined, remote: string, headers: IncomingHttpHeaders = {}) =>
-  createFront(trust)(remote, false, headers, 'asked.example')
+const resolve = (trust: string | undefined, remote: string, headers: IncomingHttpHeaders = {}) =>
+  createOriginResolver(trust)(remote, false, headers, 'requested.example')
 
 const codeOf = (step: Step, call: Partial<Call>): string => {
   try {
@@ -26,20 +26,20 @@ const forged = {
 
 test('headers of untrusted peers are ignored', () => {
   for (const trust of [undefined, '', '10.0.0.0/8']) {
-    assert.deepEqual(judge(trust, '127.0.0.1', forged), {
+    assert.deepEqual(resolve(trust, '127.0.0.1', forged), {
       address: '127.0.0.1',
       secure: false,
       local: true,
-      host: 'asked.example',
+      host: 'requested.example',
     })
   }
-  assert.equal(judge(undefined, '192.0.2.1', forged).local, false)
+  assert.equal(resolve(undefined, '192.0.2.1', forged).local, false)
 })
 
-test('a trusted proxy is believed', () => {
+test('the headers of a trusted proxy count', () => {
   for (const trust of ['10.1.2.3', '10.0.0.0/8', '192.0.2.1, 10.1.0.0/16', '::ffff:10.1.2.3']) {
     for (const remote of ['10.1.2.3', '::ffff:10.1.2.3']) {
-      assert.deepEqual(judge(trust, remote, forged), {
+      assert.deepEqual(resolve(trust, remote, forged), {
         address: '203.0.113.9',
         secure: true,
         local: false,
@@ -49,9 +49,9 @@ test('a trusted proxy is believed', () => {
   }
 })
 
-test('the chain is walked from the right, past trusted hops only', () => {
+test('the client is the first untrusted address from the right', () => {
   const address = (chain: string) =>
-    judge('10.0.0.0/8, fd00::/8', '10.0.0.1', { 'x-forwarded-for': chain }).address
+    resolve('10.0.0.0/8, fd00::/8', '10.0.0.1', { 'x-forwarded-for': chain }).address
   assert.equal(address('1.1.1.1, 203.0.113.9'), '203.0.113.9')
   assert.equal(address('1.1.1.1, 203.0.113.9, 10.0.0.2'), '203.0.113.9')
   assert.equal(address('203.0.113.9:4711'), '203.0.113.9')
@@ -62,18 +62,19 @@ test('the chain is walked from the right, past trusted hops only', () => {
   assert.equal(address(''), '10.0.0.1')
 })
 
-test('the scheme is the word of the outermost trusted proxy, not of the caller before it', () => {
+test('the scheme is the one that the outermost trusted proxy wrote', () => {
   const secure = (proto: string, chain = '203.0.113.9') =>
-    judge('10.0.0.0/8', '10.0.0.1', { 'x-forwarded-for': chain, 'x-forwarded-proto': proto }).secure
+    resolve('10.0.0.0/8', '10.0.0.1', { 'x-forwarded-for': chain, 'x-forwarded-proto': proto })
+      .secure
   assert.equal(secure('https'), true)
   assert.equal(secure('HTTPS'), true)
   assert.equal(secure('http'), false)
-  assert.equal(secure('https, http'), false, 'the caller wrote https, the proxy http')
+  assert.equal(secure('https, http'), false, 'the client sent https, the proxy http')
   assert.equal(secure('https, http', '203.0.113.9, 10.0.0.2'), true, 'two proxies')
-  assert.equal(judge('10.0.0.1', '10.0.0.1', { 'x-forwarded-for': '1.1.1.1' }).secure, false)
+  assert.equal(resolve('10.0.0.1', '10.0.0.1', { 'x-forwarded-for': '1.1.1.1' }).secure, false)
 })
 
-test('plain HTTP passes from loopback and for probes only', () => {
+test('plain HTTP is accepted from loopback and for probes only', () => {
   assert.equal(codeOf(requireHttps, { secure: true, local: false }), 'passed')
   assert.equal(codeOf(requireHttps, { secure: false, local: true }), 'passed')
   assert.equal(codeOf(requireHttps, { secure: false, local: false }), 'https_required')
@@ -81,8 +82,8 @@ test('plain HTTP passes from loopback and for probes only', () => {
   assert.equal(codeOf(requireHttps, { ...probe, local: false }), 'passed')
 })
 
-test('only our own hosts are served', () => {
-  const step = knownHost({ publicUrl: 'https://API.example:8443/base', host: '127.0.0.1' })
+test('only the public host and the bound address are served', () => {
+  const step = requireServedHost({ publicUrl: 'https://API.example:8443/base', host: '127.0.0.1' })
   for (const host of [
     'api.example',
     'API.EXAMPLE:1',
@@ -110,8 +111,8 @@ test('only our own hosts are served', () => {
   assert.equal(codeOf(step, { host: 'evil.example', kind: 'probe' }), 'passed')
 })
 
-test('bound elsewhere, loopback names are nobody', () => {
-  const step = knownHost({ publicUrl: 'https://api.example', host: '2001:db8::5' })
+test('a server bound to another address rejects loopback names', () => {
+  const step = requireServedHost({ publicUrl: 'https://api.example', host: '2001:db8::5' })
   assert.equal(codeOf(step, { host: 'localhost' }), 'misdirected_request')
   assert.equal(codeOf(step, { host: '[2001:db8::5]:443' }), 'passed')
 })

@@ -2,13 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Failure } from '../kernel/failure.ts'
 import type { Call } from './call.ts'
-import { acceptable, prefersProblem, readTypes, unreadable, vendorPattern } from './media.ts'
+import {
+  acceptedTypes,
+  findBodyTypeProblem,
+  prefersProblem,
+  requireAcceptable,
+  vendorTypePattern,
+} from './content-negotiation.ts'
 
 const accepts = (accept: string | undefined, produces?: string[]): boolean => {
   const operation = { handle: () => ({ status: 200 }), ...(produces && { produces }) }
   const call = { headers: { accept }, operation } as unknown as Call
   try {
-    acceptable('gatehook')(call)
+    requireAcceptable('gatehook')(call)
     return true
   } catch (error) {
     assert.equal((error as Failure).code, 'not_acceptable')
@@ -16,7 +22,7 @@ const accepts = (accept: string | undefined, produces?: string[]): boolean => {
   }
 }
 
-test('Accept lets JSON through by every name it has', () => {
+test('every media range that includes JSON is acceptable', () => {
   const accepted = [
     undefined,
     '*/*',
@@ -32,7 +38,7 @@ test('Accept lets JSON through by every name it has', () => {
     '',
   ]
   for (const accept of accepted) assert.equal(accepts(accept), true, String(accept))
-  const refused = [
+  const rejected = [
     'text/html',
     'application/xml',
     'application/json;q=0',
@@ -40,17 +46,17 @@ test('Accept lets JSON through by every name it has', () => {
     'application/vnd.other.api.v2+json',
     'image/*, text/*',
   ]
-  for (const accept of refused) assert.equal(accepts(accept), false, accept)
+  for (const accept of rejected) assert.equal(accepts(accept), false, accept)
 })
 
-test('an operation that produces something else is asked for that', () => {
+test('an operation with another media type requires that type', () => {
   assert.equal(accepts('text/html', ['text/html']), true)
   assert.equal(accepts('application/json', ['text/html']), false)
   assert.equal(accepts('*/*', ['text/html']), true)
   assert.equal(accepts('application/vnd.gatehook.api.v2+json', ['text/html']), false)
 })
 
-test('problem+json is sent to those who want it at least as much', () => {
+test('errors are problem+json if the caller prefers it at least as much as JSON', () => {
   const cases: [string | undefined, boolean][] = [
     [undefined, false],
     ['*/*', false],
@@ -69,11 +75,11 @@ test('problem+json is sent to those who want it at least as much', () => {
   }
 })
 
-test('bodies are read by type, charset and encoding', () => {
-  const vendor = vendorPattern('gatehook')
-  const json = readTypes({ handle: () => ({ status: 200 }) }, 'POST')
-  const why = (type?: string, encoding?: string, types = json) =>
-    unreadable(type, encoding, types, vendor)
+test('the type, charset and encoding of a body must be supported', () => {
+  const vendor = vendorTypePattern('gatehook')
+  const json = acceptedTypes({ handle: () => ({ status: 200 }) }, 'POST')
+  const problemOf = (type?: string, encoding?: string, types = json) =>
+    findBodyTypeProblem(type, encoding, types, vendor)
   for (const type of [
     'application/json',
     'Application/JSON',
@@ -81,7 +87,7 @@ test('bodies are read by type, charset and encoding', () => {
     'application/json;charset="utf-8"',
     'application/vnd.gatehook.api.v2+json',
   ]) {
-    assert.equal(why(type), undefined, type)
+    assert.equal(problemOf(type), undefined, type)
   }
   for (const type of [
     undefined,
@@ -93,10 +99,10 @@ test('bodies are read by type, charset and encoding', () => {
     'json',
     ';',
   ]) {
-    assert.equal(typeof why(type), 'string', String(type))
+    assert.equal(typeof problemOf(type), 'string', String(type))
   }
-  assert.equal(why('application/json', 'identity'), undefined)
-  assert.match(why('application/json', 'gzip') ?? '', /Compressed/)
-  const patch = readTypes({ handle: () => ({ status: 200 }) }, 'PATCH')
-  assert.equal(why('application/merge-patch+json', undefined, patch), undefined)
+  assert.equal(problemOf('application/json', 'identity'), undefined)
+  assert.match(problemOf('application/json', 'gzip') ?? '', /Compressed/)
+  const patch = acceptedTypes({ handle: () => ({ status: 200 }) }, 'PATCH')
+  assert.equal(problemOf('application/merge-patch+json', undefined, patch), undefined)
 })
