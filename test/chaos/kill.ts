@@ -1,8 +1,7 @@
 /**
- * kill -9 at random moments, over real processes and sockets: events are posted, receivers count,
- * the process that serves and delivers is killed and started again, or the database's server is.
- * What was acknowledged has to arrive. Everything random follows from the seed; when exactly a
- * kill lands does not.
+ * kill -9 at random moments, with real processes and sockets: posts events, counts the deliveries
+ * that arrive, and kills and restarts the service or the database server. Every acknowledged event
+ * must arrive. The seed determines all random numbers, but not the exact moment of a kill.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:http'
@@ -14,9 +13,9 @@ import type { PostgresServer } from '../rig/postgres.ts'
 
 const MAIN = fileURLToPath(new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url))
 
-/** An API key in its right form: the first admin key of an empty database. */
 export interface ChaosOptions {
   readonly databaseUrl: string
+  /** Becomes the first admin key of the empty database. */
   readonly key: string
   readonly seed: number
   readonly events: number
@@ -25,7 +24,7 @@ export interface ChaosOptions {
   readonly registrations: number
   /** Processes on the same database (PostgreSQL). */
   readonly nodes: number
-  /** Ended, in order or by a crash, and started again, in place of a third of the kills. */
+  /** The server to stop or crash, and restart, in place of a third of the kills. */
   readonly server?: Pick<PostgresServer, 'halt' | 'start'>
 }
 
@@ -36,20 +35,20 @@ export interface ChaosResult {
   /** Arrivals beyond the first of each delivery. */
   readonly duplicates: number
   readonly kills: number
-  /** Of these, how often it was the database's server. */
+  /** Kills of the database server. */
   readonly restarts: number
   /**
-   * The most the kills can have made sent twice: what was in flight when each came, that is open at
-   * the receiver, or answered so shortly before that the result may not have been committed. For
-   * each registration that is no more than may be in flight (§9.7).
+   * The most duplicates that the kills can cause: deliveries that were open at the receiver at each
+   * kill, or whose result may not have been committed. Per registration at most the attempts that
+   * may be in flight (§9.7).
    */
-  readonly underWay: number
+  readonly inFlight: number
 }
 
-/** From an answer to the commit of its result, however busy the machine is. */
+/** The longest time from a response to the commit of its result, on a busy machine. */
 const UNWRITTEN_MS = 250
 const IN_FLIGHT_MAX = 20
-/** Of PostgreSQL when it crashes: three rounds of its WAL writer, and room. */
+/** Commits of this time can be lost in a crash of PostgreSQL: three rounds of its WAL writer. */
 const UNFLUSHED_MS = 1_000
 
 interface Node {
@@ -57,7 +56,7 @@ interface Node {
   readonly url: string
 }
 
-/** mulberry32. */
+/** Returns a seeded generator (mulberry32) of numbers from 0 up to 1. */
 function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -97,20 +96,20 @@ const ended = (child: ChildProcess) =>
     else child.once('exit', () => resolve())
   })
 
-/** A receiver that answers most of the time, and counts by delivery. */
+/** Opens a receiver that fails 2 % of requests and counts the others by delivery. */
 async function openReceiver(random: () => number) {
   const arrivals = new Map<string, number>()
   const delivered = new Map<string, Set<string>>()
-  /** By registration, deliveries that are open, and when others were answered lately. */
-  const lately = new Map<string, { open: number; answered: number[] }>()
+  /** By registration: open requests, and when the receiver responded to recent ones. */
+  const recent = new Map<string, { open: number; respondedAt: number[] }>()
   const server = createServer((request, response) => {
     const registration = request.url ?? ''
-    const mine = lately.get(registration) ?? { open: 0, answered: [] }
-    lately.set(registration, mine)
-    mine.open += 1
+    const counts = recent.get(registration) ?? { open: 0, respondedAt: [] }
+    recent.set(registration, counts)
+    counts.open += 1
     response.once('close', () => {
-      mine.open -= 1
-      mine.answered.push(performance.now())
+      counts.open -= 1
+      counts.respondedAt.push(performance.now())
     })
     request.resume().once('end', () => {
       const delivery = String(request.headers['gatehook-delivery'])
@@ -118,8 +117,8 @@ async function openReceiver(random: () => number) {
       if (request.headers['gatehook-event'] === 'webhook.ping') return response.end()
       if (random() < 0.02) return response.writeHead(500).end()
       arrivals.set(delivery, (arrivals.get(delivery) ?? 0) + 1)
-      const whose = delivered.get(event) ?? new Set()
-      delivered.set(event, whose.add(delivery))
+      const deliveries = delivered.get(event) ?? new Set()
+      delivered.set(event, deliveries.add(delivery))
       setTimeout(() => response.end(), random() * 5)
     })
   })
@@ -128,18 +127,20 @@ async function openReceiver(random: () => number) {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     arrivals,
     delivered,
-    /** Deliveries whose results are lost with who ends now: a process, or the database server. */
-    atRisk(ends: 'process' | 'server') {
+    /** Counts the deliveries whose results a kill can lose now. */
+    countAtRisk(target: 'process' | 'server') {
       const now = performance.now()
       const [lastMs, most] =
-        ends === 'server' ? [UNFLUSHED_MS, Number.POSITIVE_INFINITY] : [UNWRITTEN_MS, IN_FLIGHT_MAX]
-      let all = 0
-      for (const mine of lately.values()) {
-        mine.answered = mine.answered.filter((at) => at >= now - UNFLUSHED_MS)
-        const answered = mine.answered.filter((at) => at >= now - lastMs).length
-        all += Math.min(most, mine.open + answered)
+        target === 'server'
+          ? [UNFLUSHED_MS, Number.POSITIVE_INFINITY]
+          : [UNWRITTEN_MS, IN_FLIGHT_MAX]
+      let atRisk = 0
+      for (const counts of recent.values()) {
+        counts.respondedAt = counts.respondedAt.filter((at) => at >= now - UNFLUSHED_MS)
+        const unwritten = counts.respondedAt.filter((at) => at >= now - lastMs).length
+        atRisk += Math.min(most, counts.open + unwritten)
       }
-      return all
+      return atRisk
     },
     close() {
       server.closeAllConnections()
@@ -148,10 +149,10 @@ async function openReceiver(random: () => number) {
   }
 }
 
-/** Runs it all; the caller judges. `say` hears how it goes. */
+/** Runs the test and returns its counts. `report` receives a line after each kill. */
 export async function chaos(
   options: ChaosOptions,
-  say: (line: string) => void = () => {},
+  report: (line: string) => void = () => {},
 ): Promise<ChaosResult> {
   const random = seeded(options.seed)
   const receiver = await openReceiver(random)
@@ -165,25 +166,24 @@ export async function chaos(
       body: JSON.stringify(body),
     })
   for (let n = 0; n < options.registrations; n++) {
-    const made = await post('/webhooks', { url: `${receiver.url}/${n}`, events: ['payment.*'] })
-    if (made.status !== 201) throw new Error(`a registration was refused: ${await made.text()}`)
-    await made.body?.cancel()
+    const response = await post('/webhooks', { url: `${receiver.url}/${n}`, events: ['payment.*'] })
+    if (response.status !== 201) throw new Error(`no registration: ${await response.text()}`)
+    await response.body?.cancel()
   }
   const acknowledged = new Set<string>()
-  const unsure = { posts: 0 }
   const poster = async (count: number) => {
     for (let n = 0; n < count; n++) {
       try {
-        const answer = await post('/events', { type: 'payment.succeeded', object: { id: n } })
-        if (answer.status === 201) acknowledged.add(((await answer.json()) as { id: string }).id)
-        else await answer.body?.cancel().then(() => pause(20)) // the database is away
+        const response = await post('/events', { type: 'payment.succeeded', object: { id: n } })
+        if (response.status === 201)
+          acknowledged.add(((await response.json()) as { id: string }).id)
+        else await response.body?.cancel().then(() => pause(20)) // the database is unavailable
       } catch {
-        unsure.posts += 1 // its node was killed: it may or may not be there
-        await pause(20)
+        await pause(20) // the kill of its node leaves open whether the event was committed
       }
     }
   }
-  let underWay = 0
+  let inFlight = 0
   let restarts = 0
   const killNode = async () => {
     const at = Math.floor(random() * nodes.length)
@@ -202,9 +202,9 @@ export async function chaos(
     for (let kill = 1; kill <= options.kills; kill++) {
       await pause(200 + random() * 800)
       const server = random() < 1 / 3 ? options.server : undefined
-      underWay += receiver.atRisk(server ? 'server' : 'process')
+      inFlight += receiver.countAtRisk(server ? 'server' : 'process')
       await (server ? restart(server) : killNode())
-      say(`kill ${kill} of ${options.kills}: ${acknowledged.size} acknowledged`)
+      report(`kill ${kill} of ${options.kills}: ${acknowledged.size} acknowledged`)
     }
   }
   const killing = killer()
@@ -228,7 +228,12 @@ export async function chaos(
   let duplicates = 0
   for (const count of receiver.arrivals.values()) duplicates += count - 1
   return {
-    ...{ acknowledged: acknowledged.size, expected, lost, duplicates, kills: options.kills },
-    ...{ restarts, underWay },
+    acknowledged: acknowledged.size,
+    expected,
+    lost,
+    duplicates,
+    kills: options.kills,
+    restarts,
+    inFlight,
   }
 }

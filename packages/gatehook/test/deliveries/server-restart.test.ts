@@ -1,20 +1,20 @@
 /**
- * §9.12: PostgreSQL itself ends in the middle of deliveries, in order or by a crash, and comes
- * back. Nothing acknowledged is lost, nobody starts the engine again, callers are told meanwhile.
+ * §9.12: PostgreSQL shuts down or crashes during deliveries, and restarts. No acknowledged event is
+ * lost, the engine continues by itself, and requests get 503 meanwhile.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { createDatabase, startPostgres } from '../../../../test/rig/postgres.ts'
 import { openService } from '../../../../test/rig/service.ts'
-import { LOCAL, openHook, pay, register, settled } from '../webhooks/hook.ts'
+import { finishedLog, LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 const EVENTS = 30
-/** What the engine has under way to one endpoint. */
-const UNDER_WAY = 20
+/** Attempts of one endpoint in flight. */
+const IN_FLIGHT = 20
 const WITHIN_MS = 20_000
 
-/** A server of this test's own, which a crash costs nothing that was committed. */
+/** Starts a server for this test; a crash of it loses no commit. */
 async function openServer(t: TestContext) {
   const server = await startPostgres(['fsync=off', 'full_page_writes=off'])
   const url = await createDatabase(server.url)
@@ -24,7 +24,7 @@ async function openServer(t: TestContext) {
 }
 
 for (const how of ['fast', 'immediate'] as const) {
-  test(`a server that ends (${how}) and returns costs no delivery [postgres]`, async (t) => {
+  test(`a restart of the server (${how}) loses no delivery [postgres]`, async (t) => {
     const { server, service } = await openServer(t)
     const hook = await openHook(t)
     const { id } = (await register(service, hook)).body
@@ -33,10 +33,10 @@ for (const how of ['fast', 'immediate'] as const) {
     await service.app.work()
     const acknowledged = new Set<string>()
     for (let n = 0; n < EVENTS; n++) acknowledged.add((await pay(service, n)).body.id)
-    await hook.until(1 + UNDER_WAY)
+    await hook.until(1 + IN_FLIGHT)
 
     await server.halt(how)
-    open() // answers come, and there is nowhere to write them
+    open() // responses arrive while no result can be written
     for (let n = 0; n < 5; n++) {
       const { status, body } = await pay(service, n)
       assert.deepEqual([status, body.error], [503, 'storage_unavailable'])
@@ -45,20 +45,20 @@ for (const how of ['fast', 'immediate'] as const) {
     assert.equal((await service.get('/healthz')).status, 200)
     await server.start()
 
-    const once = await eventually(
+    const accepted = await eventually(
       () => pay(service, 0),
       ({ status }) => status === 201,
       WITHIN_MS,
     )
-    acknowledged.add(once.body.id)
+    acknowledged.add(accepted.body.id)
     for (let n = 0; n < EVENTS; n++) acknowledged.add((await pay(service, n)).body.id)
     assert.equal(acknowledged.size, 2 * EVENTS + 1)
     const arrived = async () => new Set(hook.calls.map(({ event }) => event.id))
-    const isAll = (ids: ReadonlySet<unknown>) => [...acknowledged].every((one) => ids.has(one))
-    await eventually(arrived, isAll, WITHIN_MS)
-    const log = await settled(service, id)
+    const hasAll = (ids: ReadonlySet<unknown>) => [...acknowledged].every((id) => ids.has(id))
+    await eventually(arrived, hasAll, WITHIN_MS)
+    const log = await finishedLog(service, id)
     assert.ok(log.every(({ state }) => state === 'delivered'))
-    const again = hook.calls.filter(({ event }) => acknowledged.has(event.id)).length
-    assert.ok(again - acknowledged.size <= UNDER_WAY, 'more was sent twice than was under way')
+    const posts = hook.calls.filter(({ event }) => acknowledged.has(event.id)).length
+    assert.ok(posts - acknowledged.size <= IN_FLIGHT, 'more was resent than had been in flight')
   })
 }

@@ -1,9 +1,9 @@
-/** §9.1: what a customer makes the server POST outside of the queue is limited to 60 a minute. */
+/** §9.1: pings and test deliveries of a customer are limited to 60 a minute. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { type Hook, LOCAL, openHook, register } from '../webhooks/hook.ts'
 
-/** Repeats until 429; gives how often it went through. */
+/** Repeats a request until 429; returns how many succeeded before. */
 async function until429(attempt: () => Promise<{ status: number; headers: object }>) {
   for (let count = 0; count < 100; count++) {
     const { status, headers } = await attempt()
@@ -12,21 +12,21 @@ async function until429(attempt: () => Promise<{ status: number; headers: object
     assert.ok(wait >= 1 && wait <= 60, String(wait))
     return count
   }
-  assert.fail('it was never limited')
+  assert.fail('no response was 429')
 }
 
 const registerAndDelete = (service: TestApp, hook: Hook) => async () => {
-  const made = await register(service, hook)
-  if (made.status === 201) await service.delete(`/webhooks/${made.body.id}`)
-  return made
+  const response = await register(service, hook)
+  if (response.status === 201) await service.delete(`/webhooks/${response.body.id}`)
+  return response
 }
 
 eachService(
-  'register and delete in a loop: 60 a minute, then 429 without a connection',
+  'the 61st registration in a minute is 429, without a connection, deleted ones included',
   async (service, t) => {
     const hook = await openHook(t)
     hook.answers = () => 500
-    // A refused request counts nothing.
+    // A request that fails validation does not count.
     assert.equal((await register(service, { url: 'https://[::1]/' }, { events: [] })).status, 422)
     assert.equal(await until429(registerAndDelete(service, hook)), 60)
     assert.equal(hook.calls.length, 60)
@@ -39,14 +39,14 @@ eachService(
 )
 
 eachService(
-  'a new URL and `active: true` ping as often at most; other changes are not limited',
+  'new URLs and `active: true` share a limit of 60; other changes have none',
   async (service, t) => {
     const hook = await openHook(t)
     const { id } = (await register(service, hook)).body
     const path = `/webhooks/${id}`
-    let turn = 0
+    let count = 0
     const change = async () => {
-      if (turn++ % 2 === 0) return service.patch(path, { url: `${hook.url}?${turn}` })
+      if (count++ % 2 === 0) return service.patch(path, { url: `${hook.url}?${count}` })
       await service.patch(path, { active: false })
       return service.patch(path, { active: true })
     }
@@ -59,13 +59,13 @@ eachService(
 )
 
 eachService(
-  'tests of many registrations count together',
+  'test deliveries of all registrations share a limit of 60',
   async (service, t) => {
     const hook = await openHook(t)
-    const made = await Promise.all(Array.from({ length: 10 }, () => register(service, hook)))
-    let turn = 0
+    const responses = await Promise.all(Array.from({ length: 10 }, () => register(service, hook)))
+    let count = 0
     const test = () => {
-      const { id } = made[turn++ % made.length]!.body
+      const { id } = responses[count++ % responses.length]!.body
       return service.post(`/webhooks/${id}/test`, { event_type: 'order.paid' })
     }
     assert.equal(await until429(test), 60)

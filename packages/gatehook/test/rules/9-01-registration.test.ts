@@ -1,4 +1,4 @@
-/** §9.1: a registration is verified by a signed ping, and its secret is shown once. */
+/** §9.1: the server verifies a registration by a signed ping, and returns its secret once. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { failAt } from '../../../../test/rig/faults.ts'
@@ -9,12 +9,12 @@ const hmac = (secret: string, text: string) =>
   createHmac('sha256', secret).update(text).digest('hex')
 
 eachService(
-  'the answer is the registration with its secret; the ping was signed with it',
+  'the response contains the secret, which signed the ping',
   async ({ post, get }, t) => {
     const hook = await openHook(t)
-    const made = await register({ post }, hook, { events: ['order.paid', 'user.*'] })
-    assert.equal(made.status, 201)
-    const { secret, id, created_at, updated_at, ...rest } = made.body
+    const response = await register({ post }, hook, { events: ['order.paid', 'user.*'] })
+    assert.equal(response.status, 201)
+    const { secret, id, created_at, updated_at, ...rest } = response.body
     assert.deepEqual(rest, {
       url: hook.url,
       events: ['order.paid', 'user.*'],
@@ -30,8 +30,8 @@ eachService(
     assert.equal(Buffer.from(secret.slice(6), 'base64').length, 32)
     assert.match(created_at, /^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/)
     assert.equal(updated_at, created_at)
-    assert.equal(made.headers.location, `/webhooks/${id}`)
-    assert.equal(made.headers['cache-control'], 'no-store')
+    assert.equal(response.headers.location, `/webhooks/${id}`)
+    assert.equal(response.headers['cache-control'], 'no-store')
 
     const [ping] = hook.calls
     assert.equal(hook.calls.length, 1)
@@ -50,7 +50,7 @@ eachService(
 )
 
 eachService(
-  'any answer counts; none is url_unreachable with a coarse reason',
+  'any response verifies; none is url_unreachable with a coarse reason',
   async ({ post, get }, t) => {
     const hook = await openHook(t)
     for (const status of [500, 404, 302, 204]) {
@@ -68,7 +68,7 @@ eachService(
   LOCAL,
 )
 
-eachService('addresses that are refused are never called', async ({ post }, t) => {
+eachService('the server does not connect to addresses that it refuses', async ({ post }, t) => {
   const hook = await openHook(t)
   const port = new URL(hook.url).port
   for (const host of ['127.0.0.1', '[::1]', '10.0.0.8', '169.254.169.254', 'localhost', '0x7f.1']) {
@@ -80,7 +80,7 @@ eachService('addresses that are refused are never called', async ({ post }, t) =
 })
 
 eachService(
-  'link-local stays closed where private addresses are open',
+  'link-local addresses are refused even where private ones are allowed',
   async ({ post }) => {
     const refused = await register({ post }, { url: 'http://169.254.169.254/latest' })
     assert.equal(refused.body.error, 'url_not_allowed')
@@ -88,34 +88,34 @@ eachService(
   LOCAL,
 )
 
-eachService('what is not a registration is 422, each mistake with its pointer', async (service) => {
-  const good = { url: 'https://receiver.example/hooks', events: ['order.paid'] }
+eachService('an invalid registration is 422, each mistake with its pointer', async (service) => {
+  const valid = { url: 'https://receiver.example/hooks', events: ['order.paid'] }
   const wrong: [unknown, string][] = [
-    [{ ...good, url: 'http://receiver.example/' }, '/url'],
-    [{ ...good, url: 'https://user:pass@receiver.example/' }, '/url'],
-    [{ ...good, url: 'https://receiver.example/#part' }, '/url'],
-    [{ ...good, url: 'https://receiver.example/#' }, '/url'],
-    [{ ...good, url: ' https://receiver.example/' }, '/url'],
-    [{ ...good, url: 'ftp://receiver.example/' }, '/url'],
-    [{ ...good, url: 'receiver.example' }, '/url'],
-    [{ ...good, url: 7 }, '/url'],
-    [{ ...good, url: `https://receiver.example/${'x'.repeat(2048)}` }, '/url'],
-    [{ events: good.events }, '/url'],
-    [{ url: good.url }, '/events'],
-    [{ ...good, events: [] }, '/events'],
-    [{ ...good, events: 'order.paid' }, '/events'],
-    [{ ...good, events: ['order.lost'] }, '/events/0'],
-    [{ ...good, events: ['order.paid', 'order'] }, '/events/1'],
-    [{ ...good, events: ['*.paid'] }, '/events/0'],
-    [{ ...good, events: ['webhook.ping'] }, '/events/0'],
-    [{ ...good, events: ['__proto__'] }, '/events/0'],
-    [{ ...good, events: [null] }, '/events/0'],
-    [{ ...good, events: Array.from({ length: 101 }, () => '*') }, '/events'],
-    [{ ...good, api_version: 'v3' }, '/api_version'],
-    [{ ...good, api_version: 2 }, '/api_version'],
-    [{ ...good, description: '' }, '/description'],
-    [{ ...good, secret: 'whsec_mine' }, '/secret'],
-    [{ ...good, active: false }, '/active'],
+    [{ ...valid, url: 'http://receiver.example/' }, '/url'],
+    [{ ...valid, url: 'https://user:pass@receiver.example/' }, '/url'],
+    [{ ...valid, url: 'https://receiver.example/#part' }, '/url'],
+    [{ ...valid, url: 'https://receiver.example/#' }, '/url'],
+    [{ ...valid, url: ' https://receiver.example/' }, '/url'],
+    [{ ...valid, url: 'ftp://receiver.example/' }, '/url'],
+    [{ ...valid, url: 'receiver.example' }, '/url'],
+    [{ ...valid, url: 7 }, '/url'],
+    [{ ...valid, url: `https://receiver.example/${'x'.repeat(2048)}` }, '/url'],
+    [{ events: valid.events }, '/url'],
+    [{ url: valid.url }, '/events'],
+    [{ ...valid, events: [] }, '/events'],
+    [{ ...valid, events: 'order.paid' }, '/events'],
+    [{ ...valid, events: ['order.lost'] }, '/events/0'],
+    [{ ...valid, events: ['order.paid', 'order'] }, '/events/1'],
+    [{ ...valid, events: ['*.paid'] }, '/events/0'],
+    [{ ...valid, events: ['webhook.ping'] }, '/events/0'],
+    [{ ...valid, events: ['__proto__'] }, '/events/0'],
+    [{ ...valid, events: [null] }, '/events/0'],
+    [{ ...valid, events: Array.from({ length: 101 }, () => '*') }, '/events'],
+    [{ ...valid, api_version: 'v3' }, '/api_version'],
+    [{ ...valid, api_version: 2 }, '/api_version'],
+    [{ ...valid, description: '' }, '/description'],
+    [{ ...valid, secret: 'whsec_mine' }, '/secret'],
+    [{ ...valid, active: false }, '/active'],
     [[], ''],
   ]
   for (const [body, pointer] of wrong) {
@@ -128,7 +128,7 @@ eachService('what is not a registration is 422, each mistake with its pointer', 
     ['127.0.0.1:4000', true],
     ['receiver.example', false],
   ] as const) {
-    const { body } = await service.post('/webhooks', { ...good, url: `http://${host}/` })
+    const { body } = await service.post('/webhooks', { ...valid, url: `http://${host}/` })
     assert.equal(body.errors[0].message.includes('GATEHOOK_WEBHOOK_ALLOW_PRIVATE=1'), says, host)
   }
   assert.equal((await service.post('/webhooks', '{"url":1,"url":2}')).status, 400)
@@ -136,38 +136,38 @@ eachService('what is not a registration is 422, each mistake with its pointer', 
 })
 
 eachService(
-  'engine types, external types, families and all can be asked for',
+  'a registration can name engine types, external types, families and *',
   async ({ post }, t) => {
     const hook = await openHook(t)
     const events = [
       ...['webhook.disabled', 'token.reuse_detected', 'api_version.*', 'payment.succeeded'],
       ...['order.*', 'user.created', '*'],
     ]
-    const made = await register({ post }, hook, { events: [...events, '*'] })
-    assert.deepEqual(made.body.events, events)
+    const response = await register({ post }, hook, { events: [...events, '*'] })
+    assert.deepEqual(response.body.events, events)
   },
   LOCAL,
 )
 
 eachService(
-  'fifty of a customer and mode, also when they come at once',
+  'a customer has at most 50 registrations per mode, also under concurrency',
   async ({ post, as, key, ...rest }, t) => {
     const hook = await openHook(t)
     const replies = await Promise.all(Array.from({ length: 56 }, () => register({ post }, hook)))
-    const made = replies.filter(({ status }) => status === 201)
-    assert.equal(made.length, 50)
-    for (const { status, body } of replies.filter((one) => one.status !== 201)) {
+    const accepted = replies.filter(({ status }) => status === 201)
+    assert.equal(accepted.length, 50)
+    for (const { status, body } of replies.filter(({ status }) => status !== 201)) {
       assert.deepEqual([status, body.error], [409, 'limit_reached'])
     }
     assert.equal((await register(as(await key({ mode: 'live' })), hook)).status, 201)
-    assert.equal((await rest.delete(`/webhooks/${made[0]!.body.id}`)).status, 204)
+    assert.equal((await rest.delete(`/webhooks/${accepted[0]!.body.id}`)).status, 204)
     assert.equal((await register({ post }, hook)).status, 201)
   },
   LOCAL,
 )
 
 eachService(
-  'a repeat is answered with the secret for an hour, and nobody is pinged again',
+  'an idempotent replay returns the secret and sends no second ping',
   async ({ post, get }, t) => {
     const hook = await openHook(t)
     const headers = { 'idempotency-key': 'register-1' }
@@ -185,21 +185,21 @@ eachService(
 )
 
 eachService(
-  'a URL that could not be reached may be tried again with the same key',
+  'url_unreachable does not consume the idempotency key',
   async ({ post }, t) => {
     const hook = await openHook(t)
     await hook.close()
     const headers = { 'idempotency-key': 'register-2' }
     const refused = await register({ post }, hook, {}, headers)
     assert.equal(refused.body.error, 'url_unreachable')
-    const again = await openHook(t)
-    assert.equal((await register({ post }, again, {}, headers)).status, 201)
+    const reachable = await openHook(t)
+    assert.equal((await register({ post }, reachable, {}, headers)).status, 201)
   },
   LOCAL,
 )
 
 eachService(
-  'broken at any statement, nothing of it is left, and the same key makes it after all',
+  'a fault at any statement leaves no row, and a retry with the same key succeeds',
   async ({ app, post, get }, t) => {
     const hook = await openHook(t)
     const tables = ['gh_webhooks', 'gh_webhook_secrets', 'gh_webhook_topics']
@@ -208,14 +208,14 @@ eachService(
       const text = `SELECT ${counts} AS n`
       return Number((await app.db.get({ sql: text, text, values: [] }))!.n)
     }
-    await get('/webhooks') // the key's own note of its use is written now
+    await get('/webhooks') // writes `last_used_at` of the key before the faults
     for (let nth = 1; ; nth++) {
       const headers = { 'idempotency-key': `broken-${nth}` }
       const fault = failAt(app.db, nth)
       const reply = await register({ post }, hook, {}, headers)
       fault.restore()
       if (reply.status === 201) {
-        assert.ok(nth > 5, 'faults were met')
+        assert.ok(nth > 5, 'the first statements fail')
         break
       }
       assert.equal(reply.status, 500)

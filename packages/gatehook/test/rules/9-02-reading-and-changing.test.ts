@@ -1,10 +1,10 @@
-/** §9.2: registrations are listed, read, changed and deleted; the secret is in none of it. */
+/** §9.2: list, read, change and delete registrations; no response contains the secret. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 eachService(
-  'every list style but keyset; no answer holds the secret',
+  'registrations have every list style except keyset, without the secret',
   async ({ post, get, patch }, t) => {
     const hook = await openHook(t)
     const ids: string[] = []
@@ -15,7 +15,7 @@ eachService(
     for (const query of pages) {
       const page = await get(`/webhooks${query}`)
       assert.deepEqual(
-        page.body.data.map((one: { id: string }) => one.id),
+        page.body.data.map((item: { id: string }) => item.id),
         ids,
         query,
       )
@@ -25,8 +25,8 @@ eachService(
     assert.deepEqual(linked._links, { self: `/webhooks/${ids[0]}` })
     assert.equal((await get('/webhooks?after_id=0')).body.error, 'invalid_parameter')
     assert.equal((await get('/webhooks?secret=x')).body.error, 'unknown_parameter')
-    const found = (await get('/webhooks?active=true&sort=-created_at&fields=id&limit=1')).body
-    assert.deepEqual([found.data, found.has_more], [[{ id: ids[2] }], true])
+    const filtered = (await get('/webhooks?active=true&sort=-created_at&fields=id&limit=1')).body
+    assert.deepEqual([filtered.data, filtered.has_more], [[{ id: ids[2] }], true])
     const patched = await patch(`/webhooks/${ids[0]}`, { description: null })
     assert.ok(!patched.text.includes('secret'))
     assert.deepEqual((await get(`/webhooks/${ids[0]}`)).body, patched.body)
@@ -36,7 +36,7 @@ eachService(
 )
 
 eachService(
-  'PATCH verifies a new URL, and what is switched on again; nothing else',
+  'PATCH verifies the receiver only for a new URL and on activation',
   async ({ post, get, patch }, t) => {
     const [hook, other] = [await openHook(t), await openHook(t)]
     const { id, secret: _, ...before } = (await register({ post }, hook)).body
@@ -46,8 +46,8 @@ eachService(
     }
     for (const active of [true, false, false]) await patch(path, { active })
     assert.equal(hook.calls.length, 1)
-    const off = (await get(path)).body
-    assert.deepEqual([off.active, off.disabled_reason], [false, null])
+    const inactive = (await get(path)).body
+    assert.deepEqual([inactive.active, inactive.disabled_reason], [false, null])
     assert.equal((await patch(path, { active: true })).body.active, true)
     assert.equal(hook.calls.length, 2)
     const moved = await patch(path, { url: other.url, api_version: 'v1' })
@@ -70,7 +70,7 @@ eachService(
 )
 
 eachService(
-  'PATCH refuses by name, and keeps to If-Match',
+  'PATCH rejects invalid members with a pointer, and applies If-Match',
   async ({ post, get, patch, ...rest }, t) => {
     const hook = await openHook(t)
     const path = `/webhooks/${(await register({ post }, hook)).body.id}`
@@ -107,35 +107,35 @@ eachService(
 )
 
 eachService(
-  'DELETE is 204 once; what waited for it ends as failed in the log',
+  'DELETE is 204 once; pending deliveries end as failed in the log',
   async ({ post, get, patch, ...rest }, t) => {
     const hook = await openHook(t)
     const { id } = (await register({ post }, hook)).body
     await patch(`/webhooks/${id}`, { active: false })
     await post('/events', { type: 'payment.succeeded', object: { id: 1 } })
-    const [waiting] = (await get(`/webhooks/${id}/deliveries`)).body.data
-    assert.equal(waiting.state, 'paused')
+    const [delivery] = (await get(`/webhooks/${id}/deliveries`)).body.data
+    assert.equal(delivery.state, 'paused')
     assert.equal((await rest.delete(`/webhooks/${id}`)).status, 204)
     assert.equal((await rest.delete(`/webhooks/${id}`)).status, 404)
     for (const path of [`/webhooks/${id}`, `/webhooks/${id}/deliveries`]) {
       assert.equal((await get(path)).status, 404)
     }
     assert.deepEqual((await get('/webhooks')).body.data, [])
-    const ended = (await get(`/deliveries/${waiting.id}`)).body
+    const ended = (await get(`/deliveries/${delivery.id}`)).body
     assert.deepEqual([ended.state, ended.next_attempt_at], ['failed', null])
-    assert.equal((await post(`/deliveries/${waiting.id}/resend`)).body.error, 'invalid_state')
-    assert.equal(await secretsLeft({ app: rest.app }), 0)
+    assert.equal((await post(`/deliveries/${delivery.id}/resend`)).body.error, 'invalid_state')
+    assert.equal(await countSecrets({ app: rest.app }), 0)
     await post('/events', { type: 'payment.succeeded', object: { id: 2 } })
   },
   LOCAL,
 )
 
-async function secretsLeft({ app }: Pick<TestApp, 'app'>): Promise<number> {
+async function countSecrets({ app }: Pick<TestApp, 'app'>): Promise<number> {
   const text = 'SELECT count(*) AS n FROM gh_webhook_secrets'
   return Number((await app.db.get({ sql: text, text, values: [] }))!.n)
 }
 
-eachService('the scopes of webhooks are asked for', async ({ as, key }) => {
+eachService('operations require webhooks:read or webhooks:write', async ({ as, key }) => {
   const [reads, none] = [
     as(await key({ scopes: ['webhooks:read'] })),
     as(await key({ scopes: [] })),

@@ -1,56 +1,56 @@
-/** §9.4: a secret is rotated without a gap: old and new sign until the overlap ends. */
+/** §9.4: during a rotation the old and the new secret sign until the overlap ends. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { eachService } from '../../../../test/rig/service.ts'
-import { LOCAL, openHook, register, type Sent } from '../webhooks/hook.ts'
+import { LOCAL, openHook, type ReceivedPost, register } from '../webhooks/hook.ts'
 
-const clocked = { env: { ...LOCAL.env, GATEHOOK_TEST_CLOCK: '1' } }
+const CLOCK = { env: { ...LOCAL.env, GATEHOOK_TEST_CLOCK: '1' } }
 
-/** Which of these secrets signed: A is of one, B of as many as it lists. */
-function signers({ headers, body }: Sent, secrets: readonly string[]) {
+/** Returns, by index, which of the secrets signed in each scheme. */
+function signers({ headers, body }: ReceivedPost, secrets: readonly string[]) {
   const b = String(headers['gatehook-signature'])
   const at = /^t=(\d+)/.exec(b)![1]
   const hmac = (secret: string, text: string) =>
     createHmac('sha256', secret).update(text).digest('hex')
-  const of = (made: (secret: string) => boolean) =>
-    secrets.flatMap((one, n) => (made(one) ? [n] : []))
+  const indexesOf = (signed: (secret: string) => boolean) =>
+    secrets.flatMap((secret, n) => (signed(secret) ? [n] : []))
   return {
-    a: of((one) => headers['x-hub-signature-256'] === `sha256=${hmac(one, body)}`),
-    b: of((one) => b.includes(`v1=${hmac(one, `${at}.${body}`)}`)),
+    a: indexesOf((secret) => headers['x-hub-signature-256'] === `sha256=${hmac(secret, body)}`),
+    b: indexesOf((secret) => b.includes(`v1=${hmac(secret, `${at}.${body}`)}`)),
     standard: String(headers['webhook-signature']).split(' ').length,
   }
 }
 
 eachService(
-  'old and new sign until the overlap ends; then the new one alone',
+  'old and new secret sign until the overlap ends, then the new one alone',
   async ({ app, post }, t) => {
     const hook = await openHook(t)
-    const made = (await register({ post }, hook)).body
-    const path = `/webhooks/${made.id}`
+    const registration = (await register({ post }, hook)).body
+    const path = `/webhooks/${registration.id}`
     const test = async () => {
       assert.equal((await post(`${path}/test`, { event_type: 'order.paid' })).body.delivered, true)
       return hook.calls.at(-1)!
     }
     const rotated = await post(`${path}/rotate-secret`, { overlap_seconds: 3600 })
     assert.equal(rotated.status, 200)
-    assert.equal(rotated.body.id, made.id)
+    assert.equal(rotated.body.id, registration.id)
     assert.equal(rotated.headers['cache-control'], 'no-store')
-    const secrets = [made.secret, rotated.body.secret]
+    const secrets = [registration.secret, rotated.body.secret]
     assert.equal(new Set(secrets).size, 2)
     assert.deepEqual(signers(await test(), secrets), { a: [0], b: [0, 1], standard: 2 })
     await app.clock!.set({ advance_s: 3601 }, { kind: 'cli', id: 'test' })
     assert.deepEqual(signers(await test(), secrets), { a: [1], b: [1], standard: 1 })
   },
-  clocked,
+  CLOCK,
 )
 
 eachService(
-  'two old ones at most; force drops the oldest, no overlap drops all',
+  'at most two old secrets are live; force drops the oldest, overlap 0 drops all',
   async ({ post }, t) => {
     const hook = await openHook(t)
-    const made = (await register({ post }, hook)).body
-    const path = `/webhooks/${made.id}`
-    const secrets = [made.secret]
+    const registration = (await register({ post }, hook)).body
+    const path = `/webhooks/${registration.id}`
+    const secrets = [registration.secret]
     const rotate = async (body?: unknown) => {
       const reply = await post(`${path}/rotate-secret`, body)
       if (reply.status === 200) secrets.push(reply.body.secret)
@@ -74,7 +74,7 @@ eachService(
 )
 
 eachService(
-  'nonsense is refused; a repeat with the same key is the same secret',
+  'invalid input is 422; an idempotent replay returns the same secret',
   async ({ post }, t) => {
     const hook = await openHook(t)
     const path = `/webhooks/${(await register({ post }, hook)).body.id}/rotate-secret`

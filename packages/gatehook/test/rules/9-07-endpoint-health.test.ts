@@ -1,13 +1,15 @@
-/** §9.7: an endpoint that only fails is left alone, then switched off, and comes back by PATCH. The
- * breaker and the caps are held to their numbers in `test/deliveries/simulation.test.ts`. */
+/**
+ * §9.7: the breaker pauses a failing endpoint, five days of failures disable it, PATCH activates it
+ * again. `test/deliveries/simulation.test.ts` tests the numbers.
+ */
 import assert from 'node:assert/strict'
 import { breath } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 const CLOCK = { env: { ...LOCAL.env, GATEHOOK_TEST_CLOCK: '1' } }
-/** The log, once it has so many attempts of its first delivery. */
-async function attempted({ get }: TestApp, id: string, count: number, sort = 'id') {
+/** Returns the log once its first delivery has `count` attempts. */
+async function logAfterAttempts({ get }: TestApp, id: string, count: number, sort = 'id') {
   for (;;) {
     const { data } = (await get(`/webhooks/${id}/deliveries?sort=${sort}`)).body
     if (data[0]?.attempts.length >= count) return data
@@ -18,7 +20,7 @@ async function attempted({ get }: TestApp, id: string, count: number, sort = 'id
 const actor = { kind: 'test', id: 'test' } as never
 
 eachService(
-  'switched off five days after the first failure, with an event; switched on, it gets what waited',
+  'five days of failures disable a registration with an event; active again, it resumes',
   async (service, t) => {
     const advance = (advance_s: number) => service.app.clock!.set({ advance_s }, actor)
     const [broken, other] = [await openHook(t), await openHook(t)]
@@ -28,7 +30,7 @@ eachService(
     await service.app.work()
     await pay(service, 1)
     for (let day = 0; day < 5; day++) {
-      const [delivery] = await attempted(service, id, day + 1)
+      const [delivery] = await logAfterAttempts(service, id, day + 1)
       assert.equal(delivery.state, 'pending')
       await advance(86_400 * 1.01)
     }
@@ -38,13 +40,16 @@ eachService(
     const before = broken.calls.length
     const { id: eventId } = (await pay(service, 2)).body
     const log = (await service.get(`/webhooks/${id}/deliveries`)).body.data
-    const waiting = log.find((one: { event_id: string }) => one.event_id === eventId)
+    const waiting = log.find((delivery: { event_id: string }) => delivery.event_id === eventId)
     assert.equal(waiting.state, 'paused')
     assert.equal(broken.calls.length, before)
     broken.answers = () => 200
-    const on = await service.patch(`/webhooks/${id}`, { active: true })
-    assert.deepEqual([on.status, on.body.active, on.body.disabled_reason], [200, true, null])
-    await broken.until(before + 3) // verified again, and what waited
+    const activated = await service.patch(`/webhooks/${id}`, { active: true })
+    assert.deepEqual(
+      [activated.status, activated.body.active, activated.body.disabled_reason],
+      [200, true, null],
+    )
+    await broken.until(before + 3) // the ping and two deliveries
     const arrived = new Set(broken.calls.slice(before + 1).map(({ event }) => event.id))
     assert.deepEqual(arrived, new Set([eventId, broken.calls[1]!.event.id]))
   },
@@ -52,61 +57,61 @@ eachService(
 )
 
 eachService(
-  'a new url is sent at once what waited for its next attempt at the old one',
+  'a new URL makes deliveries due that waited for a retry',
   async (service, t) => {
-    const [broken, mended] = [await openHook(t), await openHook(t)]
+    const [broken, repaired] = [await openHook(t), await openHook(t)]
     const { id } = (await register(service, broken)).body
     broken.answers = () => 500
     await service.app.work()
     await pay(service, 1)
-    await attempted(service, id, 1)
-    assert.equal((await service.patch(`/webhooks/${id}`, { url: mended.url })).status, 200)
-    await mended.until(2)
-    const { event, headers } = mended.calls[1]!
+    await logAfterAttempts(service, id, 1)
+    assert.equal((await service.patch(`/webhooks/${id}`, { url: repaired.url })).status, 200)
+    await repaired.until(2)
+    const { event, headers } = repaired.calls[1]!
     assert.deepEqual([event.id, headers['gatehook-attempt']], [broken.calls[1]!.event.id, '2'])
   },
   { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '86400' } },
 )
 
 eachService(
-  'a receiver that was verified anew is not left alone for what the one before it answered',
+  'a verified receiver ends the hold of the one before it',
   async (service, t) => {
-    const [broken, mended] = [await openHook(t), await openHook(t)]
+    const [broken, repaired] = [await openHook(t), await openHook(t)]
     const { id } = (await register(service, broken)).body
-    broken.answers = () => 503 // parks for a minute
+    broken.answers = () => 503 // a hold of 60 s
     await service.app.work()
     for (let n = 1; n <= 10; n++) await pay(service, n)
-    await attempted(service, id, 1)
-    assert.equal((await service.patch(`/webhooks/${id}`, { url: mended.url })).status, 200)
-    await mended.until(1 + 10)
-    mended.answers = () => 503
+    await logAfterAttempts(service, id, 1)
+    assert.equal((await service.patch(`/webhooks/${id}`, { url: repaired.url })).status, 200)
+    await repaired.until(1 + 10)
+    repaired.answers = () => 503
     await pay(service, 11)
-    await attempted(service, id, 1, '-id')
+    await logAfterAttempts(service, id, 1, '-id')
     for (const active of [false, true]) await service.patch(`/webhooks/${id}`, { active })
-    mended.answers = () => 200
-    await mended.until(1 + 11 + 1 + 1)
+    repaired.answers = () => 200
+    await repaired.until(1 + 11 + 1 + 1)
   },
   { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '86400,86400,86400' } },
 )
 
 eachService(
-  'what the receiver before it answers late does not touch the new one',
+  'a late response of the former receiver does not affect the new one',
   async (service, t) => {
     const [old, moved] = [await openHook(t), await openHook(t)]
     const { id } = (await register(service, old)).body
     await service.app.work()
     for (const [n, status] of [410, 503].entries()) {
-      let answer = () => {}
-      old.holds = new Promise<void>((resolve) => void (answer = resolve))
+      let respond = () => {}
+      old.holds = new Promise<void>((resolve) => void (respond = resolve))
       old.answers = () => status
-      const [asked, arrived] = [old.calls.length, moved.calls.length]
+      const [before, arrived] = [old.calls.length, moved.calls.length]
       const { id: event } = (await pay(service, n)).body
-      await old.until(asked + 1)
+      await old.until(before + 1)
       assert.equal((await service.patch(`/webhooks/${id}`, { url: moved.url })).status, 200)
-      answer()
-      await attempted(service, id, 1, '-id')
+      respond()
+      await logAfterAttempts(service, id, 1, '-id')
       await pay(service, n + 10)
-      await moved.until(arrived + 2) // the ping, and what came after
+      await moved.until(arrived + 2) // the ping and the delivery
       const { body } = await service.get(`/webhooks/${id}`)
       assert.deepEqual([body.active, body.disabled_reason], [true, null], `${status} of ${event}`)
       Object.assign(old, { holds: Promise.resolve(), answers: () => 200 })
@@ -117,13 +122,13 @@ eachService(
 )
 
 eachService(
-  'ten failures in a row and nothing more is sent for half a minute, then one probe',
+  'ten failures in a row open the breaker for 30 s, then one probe runs',
   async (service, t) => {
     const advance = (advance_s: number) => service.app.clock!.set({ advance_s }, actor)
     const [broken, witness] = [await openHook(t), await openHook(t)]
     await register(service, broken)
     await register(service, witness)
-    // However long this takes: nothing is due again before the clock is moved.
+    // With a frozen clock no retry becomes due, however slow the machine is.
     await service.app.clock!.set({ freeze: true }, actor)
     broken.answers = () => 500
     await service.app.work()

@@ -1,4 +1,4 @@
-/** §9.8: hanging receivers of a customer hold a bounded number of bytes, and delay no others. */
+/** §9.8: hanging receivers of a customer occupy bounded memory, and delay no others. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
@@ -6,11 +6,11 @@ import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 const RECEIVERS = 4
 const EVENTS = 20
 const BODY_BYTES = 200_000
-/** `CUSTOMER_BYTES_MAX` in bodies, and one for each receiver in any case. */
+/** `CUSTOMER_BYTES_MAX` in bodies, and one more body for each receiver. */
 const IN_FLIGHT_MAX = Math.floor(8_388_608 / BODY_BYTES) + RECEIVERS
 
 eachService(
-  'large bodies in flight are bounded; a receiver that answers gets its own meanwhile',
+  'large bodies in flight are bounded, and a quick receiver gets its deliveries',
   async (service, t) => {
     const [hanging, quick] = [await openHook(t), await openHook(t)]
     for (let n = 0; n < RECEIVERS; n++) {

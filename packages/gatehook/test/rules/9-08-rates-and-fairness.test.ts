@@ -1,5 +1,7 @@
-/** §9.8: deliveries per customer, and nobody waits for another's. Shares under load, hanging and
- * flooding endpoints: `test/deliveries/simulation.test.ts`. */
+/**
+ * §9.8: the rate applies per customer, and no customer delays another.
+ * `test/deliveries/simulation.test.ts` tests shares under load, hanging and flooding endpoints.
+ */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +11,7 @@ import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 const env = { ...LOCAL.env, GATEHOOK_DELIVERY_RATE: '1/3600 burst 2' }
 
 eachService(
-  'a customer’s rate holds its own deliveries, nobody else’s; its own limit counts instead',
+  'the rate delays the customer’s own deliveries only; a limit of its own replaces it',
   async (service, t) => {
     const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
     const customer = (await admin.post('/admin/customers', { name: 'Acme' })).body.id
@@ -31,7 +33,7 @@ eachService(
 )
 
 eachService(
-  'an endpoint that never answers keeps no other waiting, of its customer or of another',
+  'an endpoint that never responds does not delay another of the same customer',
   async (service, t) => {
     const hanging = createServer((request, response) => {
       if (request.headers['gatehook-event'] === 'webhook.ping') response.end()

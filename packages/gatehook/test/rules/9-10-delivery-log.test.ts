@@ -1,29 +1,29 @@
-/** §9.10: the log says what became of every event, and each can be sent again. */
+/** §9.10: the log has every delivery with its attempts; resend, recover and replay. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { breath } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { LOCAL, openHook, pay, register, replayed, settled } from '../webhooks/hook.ts'
+import { finishedLog, LOCAL, openHook, pay, register, replayed } from '../webhooks/hook.ts'
 
 const QUICK = { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '1' } }
 const start = '2020-01-01T00:00:00Z'
 
-/** A registration of a receiver; the engine runs. */
-async function sending(t: TestContext, service: TestApp) {
+/** Opens a receiver, registers it and starts the engine. */
+async function startSending(t: TestContext, service: TestApp) {
   const hook = await openHook(t)
-  const made = await register(service, hook)
-  assert.equal(made.status, 201, made.text)
+  const registration = await register(service, hook)
+  assert.equal(registration.status, 201, registration.text)
   await service.app.work()
-  return { hook, id: made.body.id as string }
+  return { hook, id: registration.body.id as string }
 }
 
 eachService(
-  'what was delivered: every member, the attempt with its answer',
+  'a delivery has every member, and the attempt its response',
   async (service, t) => {
     const { get } = service
-    const { hook, id } = await sending(t, service)
+    const { hook, id } = await startSending(t, service)
     const event = (await pay(service, 1)).body
-    const [listed, ...others] = await settled(service, id)
+    const [listed, ...others] = await finishedLog(service, id)
     assert.equal(others.length, 0)
     // List items carry no response bodies (§11.5).
     assert.equal(listed.attempts[0].response_body, null)
@@ -42,8 +42,13 @@ eachService(
     assert.match(deliveryId, /^dlv_[0-9A-Za-z]+$/)
     for (const time of [created_at, attempt.at]) assert.match(time, /^\d{4}-.*\.\d{3}Z$/)
     assert.deepEqual(Object.keys(attempt), [
-      ...['n', 'at', 'status', 'duration_ms', 'error'],
-      ...['response_headers', 'response_body'],
+      'n',
+      'at',
+      'status',
+      'duration_ms',
+      'error',
+      'response_headers',
+      'response_body',
     ])
     assert.deepEqual(
       [attempt.n, attempt.status, attempt.error, attempt.response_body],
@@ -57,7 +62,7 @@ eachService(
 )
 
 eachService(
-  'the log is a list as every list; paused is a state like the others',
+  'the log has every list style; paused is a state that filters accept',
   async (service, t) => {
     const { get, patch } = service
     const hook = await openHook(t)
@@ -68,7 +73,7 @@ eachService(
     for (const query of ['', '?offset=0', '?page=1', '?pagination=hypermedia', '?state=paused']) {
       const { data } = (await get(path + query)).body
       assert.deepEqual(
-        data.map((one: { state: string }) => one.state),
+        data.map((delivery: { state: string }) => delivery.state),
         Array(3).fill('paused'),
         query,
       )
@@ -78,8 +83,8 @@ eachService(
     assert.equal((await get(`${path}?state=lost`)).body.error, 'invalid_parameter')
     assert.equal((await get(`${path}?after_id=0`)).body.error, 'invalid_parameter')
     const [first] = (await get(`${path}?limit=1`)).body.data
-    const found = (await get(`${path}?event_id=${first.event_id}&fields=id,state`)).body.data
-    assert.deepEqual(found, [{ id: first.id, state: 'paused' }])
+    const filtered = (await get(`${path}?event_id=${first.event_id}&fields=id,state`)).body.data
+    assert.deepEqual(filtered, [{ id: first.id, state: 'paused' }])
     const linked = (await get(`${path}?pagination=hypermedia&per_page=1`)).body.data[0]
     assert.deepEqual(linked._links, {
       self: `/deliveries/${first.id}`,
@@ -95,20 +100,20 @@ eachService(
 )
 
 eachService(
-  'resend: the same delivery once more, as often as asked',
+  'resend sends the same delivery again, at each request',
   async (service, t) => {
     const { get, post } = service
-    const { hook, id } = await sending(t, service)
+    const { hook, id } = await startSending(t, service)
     await pay(service, 1)
-    const [delivery] = await settled(service, id)
-    const again = await post(`/deliveries/${delivery.id}/resend`)
-    assert.equal(again.status, 202)
-    assert.deepEqual([again.body.id, again.body.state], [delivery.id, 'pending'])
+    const [delivery] = await finishedLog(service, id)
+    const resent = await post(`/deliveries/${delivery.id}/resend`)
+    assert.equal(resent.status, 202)
+    assert.deepEqual([resent.body.id, resent.body.state], [delivery.id, 'pending'])
     await hook.until(3)
-    const [after, ...others] = await settled(service, id)
+    const [after, ...others] = await finishedLog(service, id)
     assert.equal(others.length, 0)
     assert.deepEqual(
-      after.attempts.map((one: { n: number }) => one.n),
+      after.attempts.map(({ n }: { n: number }) => n),
       [1, 2],
     )
     assert.equal(hook.calls[2]!.headers['gatehook-attempt'], '2')
@@ -117,7 +122,7 @@ eachService(
     for (const _ of [1, 2]) {
       assert.equal((await post(`/deliveries/${delivery.id}/resend`, {}, headers)).status, 202)
     }
-    await settled(service, id)
+    await finishedLog(service, id)
     assert.equal(hook.calls.length, 4)
     assert.equal((await post(`/deliveries/${delivery.id}/resend`, { force: true })).status, 422)
     for (const path of ['/deliveries/dlv_x', '/deliveries/1', '/deliveries/%00']) {
@@ -129,39 +134,41 @@ eachService(
 )
 
 eachService(
-  'resend: asked for by many at once, it is 202 for all of them',
+  'concurrent resends of one delivery are all 202',
   async (service, t) => {
-    const { id } = await sending(t, service)
+    const { id } = await startSending(t, service)
     await pay(service, 1)
-    const [delivery] = await settled(service, id)
-    const asked = Array.from({ length: 8 }, () => service.post(`/deliveries/${delivery.id}/resend`))
-    const statuses = (await Promise.all(asked)).map(({ status }) => status)
+    const [delivery] = await finishedLog(service, id)
+    const resends = Array.from({ length: 8 }, () =>
+      service.post(`/deliveries/${delivery.id}/resend`),
+    )
+    const statuses = (await Promise.all(resends)).map(({ status }) => status)
     assert.deepEqual(statuses, Array(8).fill(202))
   },
   LOCAL,
 )
 
 eachService(
-  'resend: one that waits for its next attempt is sent at once, and the count goes on',
+  'resend makes a waiting delivery due at once, and its attempts continue to count',
   async (service, t) => {
     const { get, post } = service
-    const { hook, id } = await sending(t, service)
+    const { hook, id } = await startSending(t, service)
     hook.answers = () => 500
     await pay(service, 1)
-    const waiting = async () => {
+    const afterOneAttempt = async () => {
       for (;;) {
-        const [one] = (await get(`/webhooks/${id}/deliveries`)).body.data
-        if (one.attempts.length === 1) return one
+        const [delivery] = (await get(`/webhooks/${id}/deliveries`)).body.data
+        if (delivery.attempts.length === 1) return delivery
         await breath()
       }
     }
-    const delivery = await waiting()
+    const delivery = await afterOneAttempt()
     assert.equal(delivery.state, 'pending')
     assert.ok(Date.parse(delivery.next_attempt_at) > Date.now() + 60_000)
     hook.answers = () => 200
-    const again = await post(`/deliveries/${delivery.id}/resend`)
-    assert.deepEqual([again.status, again.body.state], [202, 'pending'])
-    const [after] = await settled(service, id)
+    const resent = await post(`/deliveries/${delivery.id}/resend`)
+    assert.deepEqual([resent.status, resent.body.state], [202, 'pending'])
+    const [after] = await finishedLog(service, id)
     assert.equal(after.state, 'delivered')
     assert.equal(hook.calls.at(-1)!.headers['gatehook-attempt'], '2')
   },
@@ -169,17 +176,17 @@ eachService(
 )
 
 eachService(
-  'recover: what failed since is sent again, and only that',
+  'recover resends failed and exhausted deliveries only',
   async (service, t) => {
     const { get, post } = service
-    const { hook, id } = await sending(t, service)
+    const { hook, id } = await startSending(t, service)
     await pay(service, 0)
-    await settled(service, id)
+    await finishedLog(service, id)
     hook.answers = () => 500
     for (const n of [1, 2]) await pay(service, n)
-    const log = await settled(service, id)
+    const log = await finishedLog(service, id)
     assert.deepEqual(
-      log.map((one) => one.state),
+      log.map((delivery) => delivery.state),
       ['delivered', 'exhausted', 'exhausted'],
     )
     hook.answers = () => 200
@@ -193,13 +200,13 @@ eachService(
     }
     const { replay } = await replayed(service, id)
     assert.deepEqual([replay.kind, replay.state, replay.done], ['recover', 'finished', 2])
-    const after = await settled(service, id)
+    const after = await finishedLog(service, id)
     assert.deepEqual(
-      after.map((one) => one.state),
+      after.map((delivery) => delivery.state),
       Array(3).fill('delivered'),
     )
     assert.deepEqual(
-      after.map((one) => one.attempts.length),
+      after.map((delivery) => delivery.attempts.length),
       [1, 3, 3],
     )
     const none = await post(`/webhooks/${id}/recover`, { since: start })
@@ -210,14 +217,14 @@ eachService(
 )
 
 eachService(
-  'replay: every event since that is asked for, those before the registration too',
+  'replay sends every matching event since, also from before the registration',
   async (service, t) => {
     const { post, patch } = service
     await pay(service, 0)
     await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
-    const { hook, id } = await sending(t, service)
+    const { hook, id } = await startSending(t, service)
     await pay(service, 1)
-    await settled(service, id)
+    await finishedLog(service, id)
     assert.equal(hook.calls.length, 2)
     const replay = async (body: unknown) => {
       const reply = await post(`/webhooks/${id}/replay`, body)
@@ -228,13 +235,13 @@ eachService(
     const event_types = ['user.*']
     assert.equal(await replay({ since: start, event_types }), 1)
     assert.equal(await replay({ since: new Date().toISOString() }), 0)
-    await settled(service, id)
+    await finishedLog(service, id)
     assert.equal(await replay({ since: start }), 3)
-    const log = await settled(service, id)
+    const log = await finishedLog(service, id)
     assert.equal(hook.calls.length, 6)
-    assert.deepEqual(log.map((one) => one.attempts.length).sort(), [1, 2, 2])
-    assert.equal(new Set(log.map((one) => one.event_id)).size, 3)
-    // While they wait, they are not made twice.
+    assert.deepEqual(log.map((delivery) => delivery.attempts.length).sort(), [1, 2, 2])
+    assert.equal(new Set(log.map((delivery) => delivery.event_id)).size, 3)
+    // Pending deliveries are not queued twice.
     await patch(`/webhooks/${id}`, { active: false })
     assert.equal(await replay({ since: start }), 3)
     assert.equal(await replay({ since: start }), 0)

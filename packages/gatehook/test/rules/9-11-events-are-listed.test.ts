@@ -1,36 +1,30 @@
-/**
- * §9.11 (its lists): `GET /events` and `/events/{id}` show what happened, in order, exactly as
- * webhooks will.
- */
+/** §9.11: `GET /events` and `/events/{id}` return events in order, as webhooks deliver them. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
-eachService(
-  'the body is the one of the reference, member by member',
-  async ({ post, get, as, key }) => {
-    const live = as(await key({ mode: 'live' }))
-    const before = Math.floor(Date.now() / 1000)
-    for (const [caller, livemode] of [
-      [{ post, get }, false],
-      [live, true],
-    ] as const) {
-      const made = await caller.post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
-      const [event] = (await caller.get('/events')).body.data
-      assert.deepEqual(Object.keys(event), ['id', 'type', 'created', 'livemode', 'data'])
-      assert.match(event.id, /^evt_[0-9A-Za-z]{22}$/)
-      assert.deepEqual(
-        [event.type, event.livemode, event.data],
-        ['user.created', livemode, { object: made.body }],
-      )
-      assert.ok(Number.isInteger(event.created) && event.created >= before)
-      assert.deepEqual((await caller.get(`/events/${event.id}`)).body, event)
-    }
-    assert.equal((await get('/events/evt_unknown')).status, 404)
-  },
-)
+eachService('the body has the members of the reference', async ({ post, get, as, key }) => {
+  const live = as(await key({ mode: 'live' }))
+  const before = Math.floor(Date.now() / 1000)
+  for (const [caller, livemode] of [
+    [{ post, get }, false],
+    [live, true],
+  ] as const) {
+    const response = await caller.post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+    const [event] = (await caller.get('/events')).body.data
+    assert.deepEqual(Object.keys(event), ['id', 'type', 'created', 'livemode', 'data'])
+    assert.match(event.id, /^evt_[0-9A-Za-z]{22}$/)
+    assert.deepEqual(
+      [event.type, event.livemode, event.data],
+      ['user.created', livemode, { object: response.body }],
+    )
+    assert.ok(Number.isInteger(event.created) && event.created >= before)
+    assert.deepEqual((await caller.get(`/events/${event.id}`)).body, event)
+  }
+  assert.equal((await get('/events/evt_unknown')).status, 404)
+})
 
 eachService(
-  'they stand in the order in which they happened',
+  'lists have the order in which events were recorded',
   async ({ post, patch, get, ...all }) => {
     const expected: string[] = []
     for (let n = 0; n < 8; n++) {
@@ -55,14 +49,14 @@ eachService(
   },
 )
 
-eachService('a deleted row’s event shows what it was', async ({ post, get, ...all }) => {
-  const made = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
-  await all.delete(made.headers.location!)
+eachService('the event of a deleted row contains the row', async ({ post, get, ...all }) => {
+  const response = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+  await all.delete(response.headers.location!)
   const events = (await get('/events?type=user.deleted')).body.data
-  assert.deepEqual(events[0].data.object, made.body)
+  assert.deepEqual(events[0].data.object, response.body)
 })
 
-eachService('reading them takes events:read', async ({ as, key }) => {
+eachService('reading events requires events:read', async ({ as, key }) => {
   const narrow = as(await key({ scopes: ['users:read'] }))
   for (const path of ['/events', '/events/evt_x']) {
     assert.equal((await narrow.get(path)).body.error, 'insufficient_scope')

@@ -1,4 +1,4 @@
-/** §9.11: `GET /events/stream` feeds events as they happen, and resumes without a gap. */
+/** §9.11: `GET /events/stream` sends new events, and resumes without a gap. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { revokeKey } from '../../src/access/keys.ts'
@@ -6,7 +6,7 @@ import { listen } from '../events/listen.ts'
 
 const user = (n: number | string) => ({ name: 'Ada', email: `u${n}@example.com` })
 
-eachService('events arrive as they are in the list', async ({ app, key, post, get }, t) => {
+eachService('streamed events equal listed ones', async ({ app, key, post, get }, t) => {
   await post('/api/v2/users', user('before'))
   const { url } = await app.listen()
   const stream = await listen(t, url, await key())
@@ -14,31 +14,34 @@ eachService('events arrive as they are in the list', async ({ app, key, post, ge
   assert.equal(stream.headers.get('content-type'), 'text/event-stream')
   await post('/api/v2/users', user(1))
   await post('/events', { type: 'payment.succeeded', object: { id: 1 } })
-  const heard = [await stream.next(), await stream.next()]
+  const streamed = [await stream.next(), await stream.next()]
   const { data } = (await get('/events')).body
   assert.deepEqual(
-    heard,
+    streamed,
     data.slice(1).map((event: { id: string }) => ({ id: event.id, event })),
   )
 })
 
-eachService('who comes back with the last id misses nothing', async ({ app, key, post }, t) => {
-  const { url } = await app.listen()
-  const secret = await key()
-  const first = await listen(t, url, secret)
-  await post('/api/v2/users', user(0))
-  const seen = (await first.next())!
-  first.close()
-  const many = Array.from({ length: 250 }, (_, n) => n + 1)
-  await Promise.all(many.map((n) => post('/api/v2/users', user(n))))
-  const second = await listen(t, url, secret, { after: seen.id })
-  const got = new Set<number>()
-  for (const _ of many) got.add((await second.next())!.event.data.object.id)
-  assert.equal(got.size, many.length)
-  assert.ok(!got.has(seen.event.data.object.id))
-})
+eachService(
+  'a client that reconnects with the last id misses no event',
+  async ({ app, key, post }, t) => {
+    const { url } = await app.listen()
+    const secret = await key()
+    const first = await listen(t, url, secret)
+    await post('/api/v2/users', user(0))
+    const seen = (await first.next())!
+    first.close()
+    const many = Array.from({ length: 250 }, (_, n) => n + 1)
+    await Promise.all(many.map((n) => post('/api/v2/users', user(n))))
+    const second = await listen(t, url, secret, { after: seen.id })
+    const got = new Set<number>()
+    for (const _ of many) got.add((await second.next())!.event.data.object.id)
+    assert.equal(got.size, many.length)
+    assert.ok(!got.has(seen.event.data.object.id))
+  },
+)
 
-eachService('others’ events, other types and other modes are not in it', async (service, t) => {
+eachService('a stream has the events of its own mode and types only', async (service, t) => {
   const { app, as, key, post } = service
   const { url } = await app.listen()
   const live = await key({ mode: 'live' })
@@ -46,17 +49,17 @@ eachService('others’ events, other types and other modes are not in it', async
   await post('/api/v2/users', user('test'))
   await as(live).post('/events', { type: 'payment.succeeded', object: { id: 1 } })
   await as(live).post('/api/v2/users', user('live'))
-  const heard = (await stream.next())!
-  assert.deepEqual([heard.event.type, heard.event.livemode], ['user.created', true])
+  const { event } = (await stream.next())!
+  assert.deepEqual([event.type, event.livemode], ['user.created', true])
 })
 
-eachService('a revoked key and a draining server end it', async ({ app, key }, t) => {
+eachService('a revoked key and a draining server end the stream', async ({ app, key }, t) => {
   const { url } = await app.listen()
-  const [kept, revoked] = [await key(), await key()]
-  const streams = [await listen(t, url, kept), await listen(t, url, revoked)]
+  const [valid, revoked] = [await key(), await key()]
+  const streams = [await listen(t, url, valid), await listen(t, url, revoked)]
   const keys = await app.db.all({ sql: ids, text: ids, values: [] })
   const actor = { kind: 'cli', id: 'test' } as const
-  const { record: _, ...quiet } = app.administration // the end alone, not `key.revoked` before it
+  const { record: _, ...quiet } = app.administration // suppresses the event `key.revoked`
   await revokeKey(quiet, keys.at(-1)!.id, { actor })
   assert.equal(await streams[1]!.next(), undefined)
   const closing = app.close()
@@ -65,19 +68,22 @@ eachService('a revoked key and a draining server end it', async ({ app, key }, t
 })
 const ids = 'SELECT id FROM gh_api_keys ORDER BY created_at, id'
 
-eachService('nonsense is refused by name; streams are bounded', async ({ app, key, get }, t) => {
-  const { url } = await app.listen()
-  const secret = await key()
-  for (const after of ['evt_', 'x', '1', 'evt_00000000000000000000000000']) {
-    assert.equal((await listen(t, url, secret, { after })).status, 400, after)
-  }
-  for (const query of ['?limit=1', '?types=a&types=b']) {
-    assert.equal((await listen(t, url, secret, { query })).status, 400, query)
-  }
-  assert.equal((await get('/events/stream', { accept: 'application/json' })).status, 406)
-  for (let n = 0; n < 5; n++) assert.equal((await listen(t, url, secret)).status, 200)
-  const refused = await listen(t, url, secret)
-  assert.equal(refused.status, 429)
-  assert.ok(refused.headers.get('retry-after'))
-  assert.equal((await listen(t, url, await key())).status, 200)
-})
+eachService(
+  'invalid parameters are 400; a sixth stream of a credential is 429',
+  async ({ app, key, get }, t) => {
+    const { url } = await app.listen()
+    const secret = await key()
+    for (const after of ['evt_', 'x', '1', 'evt_00000000000000000000000000']) {
+      assert.equal((await listen(t, url, secret, { after })).status, 400, after)
+    }
+    for (const query of ['?limit=1', '?types=a&types=b']) {
+      assert.equal((await listen(t, url, secret, { query })).status, 400, query)
+    }
+    assert.equal((await get('/events/stream', { accept: 'application/json' })).status, 406)
+    for (let n = 0; n < 5; n++) assert.equal((await listen(t, url, secret)).status, 200)
+    const refused = await listen(t, url, secret)
+    assert.equal(refused.status, 429)
+    assert.ok(refused.headers.get('retry-after'))
+    assert.equal((await listen(t, url, await key())).status, 200)
+  },
+)

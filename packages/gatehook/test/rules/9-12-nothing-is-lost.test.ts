@@ -1,28 +1,28 @@
-/** §9.12: what was committed arrives, or the log says why not. Through kill -9: `test/chaos/`. */
+/** §9.12: a committed event is delivered or ends in the log. `test/chaos/` tests kill -9. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { LOCAL, openHook, pay, register, settled } from '../webhooks/hook.ts'
+import { finishedLog, LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 const CLOCK = { env: { ...LOCAL.env, GATEHOOK_TEST_CLOCK: '1' } }
 const actor = { kind: 'test', id: 'test' } as never
 
 eachService(
-  'what was recorded while nothing delivered goes out when something does',
+  'events from before the start of the engine are delivered after it',
   async (service, t) => {
     const hook = await openHook(t)
     const { id } = (await register(service, hook)).body
     for (let n = 1; n <= 30; n++) await pay(service, n)
     await service.app.work()
     await hook.until(31)
-    const log = await settled(service, id)
-    assert.equal(log.filter((one) => one.state === 'delivered').length, 30)
+    const log = await finishedLog(service, id)
+    assert.equal(log.filter(({ state }) => state === 'delivered').length, 30)
     assert.equal(new Set(hook.calls.map((call) => call.event.id)).size, 31)
   },
   LOCAL,
 )
 
 eachService(
-  'an event and its deliveries commit together, or neither is there',
+  'a rejected event leaves neither an event nor deliveries',
   async (service, t) => {
     const hook = await openHook(t)
     const { id } = (await register(service, hook)).body
@@ -36,7 +36,7 @@ eachService(
 )
 
 eachService(
-  'a suspended customer’s deliveries wait',
+  'the deliveries of a suspended customer wait',
   async (service, t) => {
     const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
     const customer = (await admin.post('/admin/customers', { name: 'Acme' })).body.id
@@ -57,27 +57,28 @@ eachService(
 )
 
 eachService(
-  'undelivered after thirty days it is exhausted; of a deleted registration, failed',
+  'after 30 days a delivery is exhausted; a deleted registration fails it',
   async (service, t) => {
-    const [off, deleted, witness] = [await openHook(t), await openHook(t), await openHook(t)]
-    const [one, two] = [await register(service, off), await register(service, deleted)]
-    for (const made of [one, two]) {
-      await service.patch(`/webhooks/${made.body.id}`, { active: false })
+    const [inactive, deleted, witness] = [await openHook(t), await openHook(t), await openHook(t)]
+    const [first, second] = [await register(service, inactive), await register(service, deleted)]
+    for (const { body } of [first, second]) {
+      await service.patch(`/webhooks/${body.id}`, { active: false })
     }
     await pay(service, 1)
-    const of = async (id: string) => (await service.get(`/webhooks/${id}/deliveries`)).body.data[0]
-    const [kept, dropped] = [await of(one.body.id), await of(two.body.id)]
-    assert.deepEqual([kept.state, dropped.state], ['paused', 'paused'])
-    await service.delete(`/webhooks/${two.body.id}`)
-    const after = (await service.get(`/deliveries/${dropped.id}`)).body
+    const onlyDelivery = async (id: string) =>
+      (await service.get(`/webhooks/${id}/deliveries`)).body.data[0]
+    const [paused, doomed] = [await onlyDelivery(first.body.id), await onlyDelivery(second.body.id)]
+    assert.deepEqual([paused.state, doomed.state], ['paused', 'paused'])
+    await service.delete(`/webhooks/${second.body.id}`)
+    const after = (await service.get(`/deliveries/${doomed.id}`)).body
     assert.equal(after.state, 'failed')
     await service.app.clock!.set({ advance_s: 30 * 86_400 }, actor)
-    await service.patch(`/webhooks/${one.body.id}`, { active: true })
+    await service.patch(`/webhooks/${first.body.id}`, { active: true })
     await register(service, witness)
     await service.app.work()
-    const [ended] = await settled(service, one.body.id)
+    const [ended] = await finishedLog(service, first.body.id)
     assert.deepEqual([ended.state, ended.attempts], ['exhausted', []])
-    assert.deepEqual([off.calls.length, deleted.calls.length], [2, 1], 'pings only')
+    assert.deepEqual([inactive.calls.length, deleted.calls.length], [2, 1], 'pings only')
   },
   CLOCK,
 )

@@ -1,14 +1,14 @@
-/** §9.13: what the service sends, the receiver kit takes: once each, whatever is sent again. */
+/** §9.13: the receiver kit verifies deliveries of the service and handles each event once. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { eachService } from '../../../../test/rig/service.ts'
 import { nodeReceiver } from '../../../receiver/src/node.ts'
 import { memoryStore } from '../../../receiver/src/store.ts'
-import { LOCAL, pay, register, settled } from '../webhooks/hook.ts'
+import { finishedLog, LOCAL, pay, register } from '../webhooks/hook.ts'
 
 eachService(
-  'deliveries are verified, handled once, and answered as the reference says',
+  'the kit verifies, deduplicates and responds with the bodies of the reference',
   async (service, t) => {
     const handled: string[] = []
     const secrets = ['whsec_unknown']
@@ -24,12 +24,12 @@ eachService(
     await service.app.work()
     secrets[0] = secret
     await pay(service, 1)
-    const [{ id: deliveryId }] = await settled(service, id)
+    const [{ id: deliveryId }] = await finishedLog(service, id)
     const delivery = (await service.get(`/deliveries/${deliveryId}`)).body
     const [attempt] = delivery.attempts
     assert.deepEqual([attempt.status, attempt.response_body], [200, '{"received":true}'])
     await service.post(`/deliveries/${delivery.id}/resend`)
-    assert.equal((await settled(service, id))[0].attempts[1].status, 200)
+    assert.equal((await finishedLog(service, id))[0].attempts[1].status, 200)
     assert.deepEqual(handled, ['payment.succeeded'])
     secrets[0] = 'whsec_another'
     const test = await service.post(`/webhooks/${id}/test`, { event_type: 'order.paid' })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { listen } from '../events/listen.ts'
 import { bearerOf, mailOf, signing } from '../people/rig.ts'
-import { LOCAL, openHook, pay, register, settled } from '../webhooks/hook.ts'
+import { finishedLog, LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 const user = (name: string) => ({ name, email: mailOf(name) })
 const ids = (reply: { body: { data: { id: string }[] } }) => reply.body.data.map(({ id }) => id)
@@ -14,7 +14,7 @@ const ACCOUNT = ['webhooks:read', 'webhooks:write', 'events:read']
 const keyOf = async (service: TestApp, ...scopes: string[]) =>
   service.as(await service.key({ scopes }))
 
-/** Requests of a person with these scopes, and its row. */
+/** Creates a person with these scopes; returns its id and requests. */
 async function personOf(service: TestApp, name: string, scopes: readonly string[]) {
   const { make, token, anybody } = await signing(service)
   const { id } = await make(name, { scopes })
@@ -28,7 +28,7 @@ async function personOf(service: TestApp, name: string, scopes: readonly string[
 }
 
 eachService(
-  'a type that the maker may not read is 403 and names the scope; no connection is made',
+  'a type that the maker may not read is 403 with the scope, without a connection',
   async (service, t) => {
     const hook = await openHook(t)
     const narrow = await keyOf(service, 'webhooks:write', 'orders:read')
@@ -48,14 +48,14 @@ eachService(
     }
     assert.equal(hook.calls.length, 0)
     assert.equal((await service.get('/webhooks?pagination=page')).body.total, 0)
-    const made = await register(narrow, hook, { events: ['order.paid', 'user.*', '*'] })
-    assert.deepEqual([made.status, made.body.scopes], [201, ['orders:read']])
+    const response = await register(narrow, hook, { events: ['order.paid', 'user.*', '*'] })
+    assert.deepEqual([response.status, response.body.scopes], [201, ['orders:read']])
   },
   LOCAL,
 )
 
 eachService(
-  '`*` means the types that its scopes cover; the others are not delivered',
+  '`*` delivers the types that the registration’s scopes cover',
   async (service, t) => {
     const hook = await openHook(t)
     const narrow = await keyOf(service, 'webhooks:write', 'orders:read')
@@ -65,7 +65,7 @@ eachService(
     await service.post('/api/v2/orders', { user_id: ada.id, amount: 1 })
     const { data } = (await service.get(`/webhooks/${id}/deliveries`)).body
     assert.deepEqual(
-      data.map((one: { event_type: string }) => one.event_type),
+      data.map(({ event_type }: { event_type: string }) => event_type),
       ['order.created'],
     )
   },
@@ -73,7 +73,7 @@ eachService(
 )
 
 eachService(
-  'the list, one event and the stream show a caller the types that it may read',
+  'lists, single reads and the stream have the types that the caller may read',
   async (service, t) => {
     const narrow = await service.key({ scopes: ['events:read', 'orders:read'] })
     const reader = service.as(narrow)
@@ -85,9 +85,9 @@ eachService(
     assert.deepEqual(types(await reader.get('/events')), ['order.created', 'payment.succeeded'])
     const page = await reader.get('/events?pagination=page')
     assert.equal(page.body.total, 2)
-    const [hidden, shown] = ids(all)
+    const [hidden, readable] = ids(all)
     assert.equal((await reader.get(`/events/${hidden}`)).status, 404)
-    assert.equal((await reader.get(`/events/${shown}`)).status, 200)
+    assert.equal((await reader.get(`/events/${readable}`)).status, 200)
     const cursor = (await service.get('/events?limit=1')).body.next_cursor
     const mixed = await reader.get(`/events?limit=1&cursor=${cursor}`)
     assert.equal(mixed.body.error, 'cursor_mismatch')
@@ -98,7 +98,7 @@ eachService(
     await pay(service, 2)
     const seen = [await stream.next(), await stream.next(), await stream.next()]
     assert.deepEqual(
-      seen.map((one) => one!.event.type),
+      seen.map((message) => message!.event.type),
       ['order.created', 'payment.succeeded', 'payment.succeeded'],
     )
   },
@@ -119,7 +119,7 @@ eachService(
 )
 
 eachService(
-  'the log, resend, replay and recover show and send a caller’s types only',
+  'log, resend, replay and recover apply to the caller’s readable types only',
   async (service, t) => {
     const hook = await openHook(t)
     const { id } = (await register(service, hook, { events: ['*'] })).body
@@ -133,7 +133,8 @@ eachService(
     assert.equal((await narrow.post(`/deliveries/${created.id}/resend`)).status, 404)
     assert.equal((await narrow.get(`/deliveries/${payment.id}`)).status, 200)
     const refused = await narrow.post(`/webhooks/${id}/replay`, {
-      ...{ since: '2020-01-01', event_types: ['user.created'] },
+      since: '2020-01-01',
+      event_types: ['user.created'],
     })
     assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
     const text = "UPDATE gh_deliveries SET state = 'failed'"
@@ -147,7 +148,7 @@ eachService(
 )
 
 eachService(
-  'who may not read what a registration receives cannot move it or rotate its secret',
+  'a caller without the read scopes cannot move a registration or rotate its secret',
   async (service, t) => {
     const [hook, thief] = [await openHook(t), await openHook(t)]
     const { id } = (await register(service, hook, { events: ['user.*'] })).body
@@ -167,7 +168,7 @@ eachService(
     assert.deepEqual([body.url, body.events], [hook.url, ['user.*']])
     const described = await narrow.patch(`/webhooks/${id}`, { description: 'seen' })
     assert.deepEqual([described.status, described.body.scopes], [200, body.scopes])
-    // New events are the choice of who names them: that caller is the maker from then on.
+    // A caller that changes the events becomes the maker.
     const taken = await narrow.patch(`/webhooks/${id}`, { events: ['*'] })
     assert.deepEqual(taken.body.scopes, ['webhooks:read'])
     await service.post('/api/v2/users', user('ada'))
@@ -177,7 +178,7 @@ eachService(
 )
 
 eachService(
-  'a delivery made before its registration lost a scope is not sent',
+  'a delivery from before its registration lost a scope fails without an attempt',
   async (service, t) => {
     const hook = await openHook(t)
     const { id } = (await register(service, hook, { events: ['*'] })).body
@@ -188,9 +189,9 @@ eachService(
     const events = ['payment.succeeded', 'webhook.*']
     assert.equal((await narrow.patch(`/webhooks/${id}`, { events, active: true })).status, 200)
     await service.app.work()
-    const log = await settled(service, id)
+    const log = await finishedLog(service, id)
     assert.deepEqual(
-      log.map((one) => [one.event_type, one.state, one.attempts.length]),
+      log.map(({ event_type, state, attempts }) => [event_type, state, attempts.length]),
       [
         ['user.created', 'failed', 0],
         ['payment.succeeded', 'delivered', 1],

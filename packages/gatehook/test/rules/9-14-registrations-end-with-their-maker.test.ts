@@ -1,4 +1,4 @@
-/** §9.14: a registration ends with the authority of the person or the application that made it. */
+/** §9.14: a registration becomes inactive when its maker loses its authority. */
 import assert from 'node:assert/strict'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { bearerOf, mailOf, signing } from '../people/rig.ts'
@@ -27,31 +27,38 @@ const endings: Readonly<Record<string, (service: TestApp, id: number) => Promise
     const { operator } = await signing(service)
     return operator.patch(`/admin/users/${id}`, { scopes: ['webhooks:read', 'orders:all'] })
   },
-  // A person with account scopes is deleted by `admin` alone (§6.9).
+  // Only `admin` deletes a person with account scopes (§6.9).
   deleted: async (service, id) => {
     const { operator } = await signing(service)
     return operator.delete(`/api/v2/users/${id}`)
   },
 }
 
-for (const [what, end] of Object.entries(endings)) {
+for (const [ending, end] of Object.entries(endings)) {
   eachService(
-    `a person that is ${what} leaves a registration that is switched off; a key takes it over`,
+    `the registration of a person that is ${ending} is inactive until a key takes it over`,
     async (service, t) => {
       const hook = await openHook(t)
       const live = service.as(await service.key({ mode: 'live' }))
       const ada = await maker(service, 'ada', 'live')
-      const made = await register(ada, hook, { events: ['order.*', 'user.*'] })
-      assert.deepEqual(made.body.scopes, ['orders:all', 'users:all', 'webhooks:read'], made.text)
+      const response = await register(ada, hook, { events: ['order.*', 'user.*'] })
+      assert.deepEqual(
+        response.body.scopes,
+        ['orders:all', 'users:all', 'webhooks:read'],
+        response.text,
+      )
       const other = (await register(live, hook, { events: ['webhook.disabled'] })).body
       await end(service, ada.id)
-      const { id } = made.body
-      const off = (await live.get(`/webhooks/${id}`)).body
-      assert.deepEqual([off.active, off.disabled_reason], [false, 'creator_removed'])
-      const [told] = (await live.get(`/webhooks/${other.id}/deliveries`)).body.data
-      const event = (await live.get(`/events/${told.event_id}`)).body
+      const { id } = response.body
+      const inactive = (await live.get(`/webhooks/${id}`)).body
+      assert.deepEqual([inactive.active, inactive.disabled_reason], [false, 'creator_removed'])
+      const [delivery] = (await live.get(`/webhooks/${other.id}/deliveries`)).body.data
+      const event = (await live.get(`/events/${delivery.event_id}`)).body
       assert.deepEqual(event.data.object, {
-        ...{ id, status: 'disabled', url: hook.url, disabled_reason: 'creator_removed' },
+        id,
+        status: 'disabled',
+        url: hook.url,
+        disabled_reason: 'creator_removed',
       })
 
       const bob = await maker(service, 'bob', 'live')
@@ -59,14 +66,19 @@ for (const [what, end] of Object.entries(endings)) {
       assert.deepEqual([person.status, person.body.error], [403, 'forbidden'])
       const scopes = ['webhooks:write', 'orders:read']
       const narrow = service.as(await service.key({ scopes, mode: 'live' }))
-      const on = await narrow.patch(`/webhooks/${id}`, { active: true })
+      const activated = await narrow.patch(`/webhooks/${id}`, { active: true })
       assert.deepEqual(
-        [on.status, on.body.active, on.body.disabled_reason, on.body.scopes],
+        [
+          activated.status,
+          activated.body.active,
+          activated.body.disabled_reason,
+          activated.body.scopes,
+        ],
         [200, true, null, ['orders:read']],
       )
-      const again = await bob.operator.get(`/admin/audit?target=${id}`)
+      const trail = await bob.operator.get(`/admin/audit?target=${id}`)
       assert.deepEqual(
-        again.body.data.map((one: { action: string }) => one.action),
+        trail.body.data.map(({ action }: { action: string }) => action),
         ['webhook.create', 'webhook.disable', 'webhook.update'],
       )
     },
@@ -75,7 +87,7 @@ for (const [what, end] of Object.entries(endings)) {
 }
 
 eachService(
-  'a person that loses a scope narrows its registration, and gains nothing back later',
+  'a person that loses a scope narrows its registration permanently',
   async (service, t) => {
     const hook = await openHook(t)
     const ada = await maker(service, 'ada')
@@ -95,16 +107,16 @@ eachService(
 )
 
 eachService(
-  'a person that is disabled while its receiver is verified registers nothing',
+  'disabling a person during the verification of its receiver rejects the registration',
   async (service, t) => {
     const hook = await openHook(t)
     const ada = await maker(service, 'ada')
-    let answer = () => {}
-    hook.holds = new Promise<void>((resolve) => void (answer = resolve))
+    let respond = () => {}
+    hook.holds = new Promise<void>((resolve) => void (respond = resolve))
     const registering = register(ada, hook, { events: ['order.*'] })
     await hook.until(1)
     await ada.operator.patch(`/admin/users/${ada.id}`, { disabled: true })
-    answer()
+    respond()
     const refused = await registering
     assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
     assert.equal((await service.get('/webhooks?pagination=page')).body.total, 0)
@@ -113,7 +125,7 @@ eachService(
 )
 
 eachService(
-  'a client that is narrowed narrows its registration; deleted, it leaves it switched off',
+  'narrowing a client narrows its registration; deleting it disables the registration',
   async (service, t) => {
     const hook = await openHook(t)
     const { operator, anybody } = await signing(service)
@@ -126,11 +138,11 @@ eachService(
     })
     const sent = bearerOf(granted.body.access_token)
     const post = (path: string, body?: unknown) => anybody.post(path, body, sent)
-    const made = await register({ post }, hook)
-    assert.deepEqual(made.body.scopes, ['orders:read', 'users:read'], made.text)
+    const response = await register({ post }, hook)
+    assert.deepEqual(response.body.scopes, ['orders:read', 'users:read'], response.text)
     const path = `/admin/clients/${app.client_id}`
     await operator.patch(path, { scopes: ['webhooks:write', 'orders:read'] })
-    const now = async () => (await service.get(`/webhooks/${made.body.id}`)).body
+    const now = async () => (await service.get(`/webhooks/${response.body.id}`)).body
     assert.deepEqual((await now()).scopes, ['orders:read'])
     await operator.delete(path)
     const { active, disabled_reason } = await now()
@@ -140,7 +152,7 @@ eachService(
 )
 
 eachService(
-  'registrations of an older program get scopes at the next start',
+  'registrations without scopes, of an earlier release, get them at the next start',
   async (service, t) => {
     const hook = await openHook(t)
     const ada = await maker(service, 'ada')

@@ -1,4 +1,4 @@
-/** §9.14: a replay runs in the background at the customer's rate, is shown and can be stopped. */
+/** §9.14: a replay runs in the background at the customer's rate, and can be stopped. */
 import assert from 'node:assert/strict'
 import { breath } from '../../../../test/rig/eventually.ts'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
@@ -7,10 +7,10 @@ import { LOCAL, openHook, pay, register, replayed } from '../webhooks/hook.ts'
 const start = '2020-01-01T00:00:00Z'
 const env = (rate: string) => ({ env: { ...LOCAL.env, GATEHOOK_DELIVERY_RATE: rate } })
 const QUICK = env('100000/1')
-/** One delivery in 100 s: what is running goes on running. */
+/** One delivery in 100 s: a replay keeps running. */
 const SLOW = env('1/100')
 
-/** As many at a time as a loaded server takes without a refusal. */
+/** Concurrent requests that a loaded server accepts. */
 const AT_ONCE = 20
 
 async function payMany(service: TestApp, count: number): Promise<void> {
@@ -34,7 +34,7 @@ const total = async (service: TestApp, id: string, query = '') =>
   )
 
 eachService(
-  'each row is queued once, in the version of the registration; the progress is shown',
+  'each delivery is queued once, and the registration returns the progress',
   async (service, t) => {
     const hook = await openHook(t)
     const { id } = (await register(service, hook, { api_version: 'v1' })).body
@@ -47,7 +47,10 @@ eachService(
     const { replay } = await replayed(service, id)
     const { started_at, ended_at, ...rest } = replay
     assert.deepEqual(rest, {
-      ...{ kind: 'recover', state: 'finished', count: 603, done: 603 },
+      kind: 'recover',
+      state: 'finished',
+      count: 603,
+      done: 603,
       since: '2020-01-01T00:00:00.000Z',
     })
     assert.ok(started_at <= ended_at)
@@ -62,7 +65,7 @@ eachService(
 )
 
 eachService(
-  'one at a time: a second is 409 until the first is stopped; what is queued stays',
+  'a second replay is 409 until the first is stopped; queued deliveries stay queued',
   async (service, t) => {
     const hook = await openHook(t)
     const { id } = (await register(service, hook, { events: ['payment.succeeded'] })).body
@@ -72,8 +75,8 @@ eachService(
     assert.deepEqual((await service.get(`/webhooks/${id}`)).body.replay, null)
     const first = await service.post(`/webhooks/${id}/replay`, { since: start })
     assert.deepEqual([first.status, first.body], [202, { count: 5 }])
-    for (const what of ['replay', 'recover']) {
-      const second = await service.post(`/webhooks/${id}/${what}`, { since: start })
+    for (const operation of ['replay', 'recover']) {
+      const second = await service.post(`/webhooks/${id}/${operation}`, { since: start })
       assert.deepEqual([second.status, second.body.error], [409, 'replay_in_progress'])
     }
     const running = (await service.get(`/webhooks/${id}`)).body.replay
@@ -89,7 +92,7 @@ eachService(
     const operator = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
     const { data } = (await operator.get(`/admin/audit?target=${id}`)).body
     assert.deepEqual(
-      data.map((one: { action: string }) => one.action),
+      data.map(({ action }: { action: string }) => action),
       ['webhook.create', 'webhook.replay', 'webhook.stop_replay', 'webhook.recover'],
     )
   },
@@ -97,27 +100,27 @@ eachService(
 )
 
 eachService(
-  'replays of one customer share its rate, whatever it queues for itself meanwhile',
+  'the replays of one customer share its rate',
   async (service, t) => {
     const hook = await openHook(t)
-    const made = await Promise.all([1, 2, 3].map(() => register(service, hook)))
-    const all = made.map(({ body }) => body.id as string)
+    const responses = await Promise.all([1, 2, 3].map(() => register(service, hook)))
+    const all = responses.map(({ body }) => body.id as string)
     for (const id of all) await service.patch(`/webhooks/${id}`, { active: false })
     await payMany(service, 60)
     await failAll(service)
     await service.app.work()
-    const begunMs = performance.now()
+    const startMs = performance.now()
     for (const id of all) await service.post(`/webhooks/${id}/replay`, { since: start })
     for (const id of all) assert.equal((await replayed(service, id)).replay.done, 60)
-    // 180 at 100 a second, the first batch at once.
-    const tookMs = performance.now() - begunMs
+    // 180 deliveries at 100 a second; the first batch starts at once.
+    const tookMs = performance.now() - startMs
     assert.ok(tookMs >= 1_300, String(tookMs))
   },
   env('100/1'),
 )
 
 eachService(
-  'a process that ends leaves its replays to the next one',
+  'another process continues the replays of a process that ended',
   async (service, t) => {
     const hook = await openHook(t)
     const { id } = (await register(service, hook, { events: ['payment.succeeded'] })).body
@@ -127,7 +130,7 @@ eachService(
     await service.app.work()
     await service.post(`/webhooks/${id}/replay`, { since: start })
     while ((await service.get(`/webhooks/${id}`)).body.replay.done === 0) await breath()
-    // As a process that is killed leaves it: its beat stands still.
+    // Simulates a killed process: its counter stops.
     const text = "UPDATE gh_webhook_replays SET owner = 'another node'"
     await service.app.db.write((tx) => tx.run({ sql: text, text, values: [] }))
     const next = await openService(t, service.app.db.name, { ...QUICK, url: service.url })
@@ -140,7 +143,7 @@ eachService(
 )
 
 eachService(
-  'a deleted registration ends its replay',
+  'deleting a registration stops its replay',
   async (service, t) => {
     const hook = await openHook(t)
     const { id } = (await register(service, hook, { events: ['payment.succeeded'] })).body

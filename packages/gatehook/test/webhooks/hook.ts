@@ -1,25 +1,25 @@
-/** A receiver on this machine that keeps what it is sent, and registrations of it. */
+/** A receiver on this machine that records its requests, and requests that register it. */
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { breath } from '../../../../test/rig/eventually.ts'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
 
-export interface Sent {
+export interface ReceivedPost {
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into events
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any member of an event
   readonly event: any
 }
 
 export interface Hook {
   readonly url: string
-  readonly calls: Sent[]
-  /** The status it answers with, by the event's type. */
+  readonly calls: ReceivedPost[]
+  /** Returns the status of the response, by the event's type. */
   answers: (type: string) => number
-  /** It answers when this is over. */
+  /** The receiver responds after this promise. */
   holds: Promise<unknown>
-  /** Resolves once there were this many calls. */
+  /** Resolves once the receiver has got this many requests. */
   until(count: number): Promise<void>
   close(): Promise<void>
 }
@@ -56,12 +56,16 @@ export async function openHook(t: TestContext): Promise<Hook> {
   return hook
 }
 
-/** Read scopes of events in the reference service, as a key that holds every scope has them. */
+/** The scopes of a registration that a key with every scope creates. */
 export const ALL_READ_SCOPES = [
-  ...['events:read', 'keys:read', 'orders:read', 'users:read', 'webhooks:read'],
+  'events:read',
+  'keys:read',
+  'orders:read',
+  'users:read',
+  'webhooks:read',
 ] as const
 
-/** What apps of these tests need: receivers stand on this machine. */
+/** Options of apps whose receivers are on this machine. */
 export const LOCAL = { env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' } }
 
 export const register = (
@@ -71,12 +75,12 @@ export const register = (
   headers: Record<string, string> = {},
 ): Promise<Reply> => post('/webhooks', { url, events: ['*'], ...more }, headers)
 
-/** Something happens, that takes no other row. */
+/** Posts an external event, which changes no other row. */
 export const pay = ({ post }: Pick<Caller, 'post'>, id: number): Promise<Reply> =>
   post('/events', { type: 'payment.succeeded', object: { id } })
 
-/** A registration, once its replay runs no more. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+/** Returns a registration once its replay has ended. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read any member of a response
 export async function replayed({ get }: Pick<Caller, 'get'>, webhook: string): Promise<any> {
   for (;;) {
     const { body } = await get(`/webhooks/${webhook}`)
@@ -85,12 +89,12 @@ export async function replayed({ get }: Pick<Caller, 'get'>, webhook: string): P
   }
 }
 
-/** The log of a registration, once nothing in it is pending any more. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers
-export async function settled({ get }: Pick<Caller, 'get'>, webhook: string): Promise<any[]> {
+/** Returns the log of a registration once no delivery in it is pending. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read any member of a response
+export async function finishedLog({ get }: Pick<Caller, 'get'>, webhook: string): Promise<any[]> {
   for (;;) {
     const { data } = (await get(`/webhooks/${webhook}/deliveries?limit=100`)).body
-    if (data.every((one: { state: string }) => one.state !== 'pending')) return data
+    if (data.every(({ state }: { state: string }) => state !== 'pending')) return data
     await breath()
   }
 }

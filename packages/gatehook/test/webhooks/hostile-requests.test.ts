@@ -1,11 +1,11 @@
-/** §10.4 for this room: whatever is sent to its paths is refused by name, on both databases. */
+/** §10.4: invalid requests to the paths of webhooks get a 4xx with an error code. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, pay, register } from './hook.ts'
 
 const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`
 
-/** Values, as JSON text, for any member. */
+/** JSON texts of values, for every member. */
 const values = [
   ...['null', 'true', '0', '-1', '1e400', '1e2', '9007199254740993', '""', '" "', '"\\u0000"'],
   ...['"\\ud800"', '"\\u202e"', '[]', '{}', '[null]', '[[]]', '{"toString":1}', '{"__proto__":{}}'],
@@ -24,7 +24,7 @@ const members: Readonly<Record<string, readonly string[]>> = {
   '/deliveries/DLV/resend': ['force'],
   '/events': ['type', 'object'],
 }
-const good: Readonly<Record<string, string>> = {
+const valid: Readonly<Record<string, string>> = {
   '/webhooks': '"url":"HOOK","events":["*"]',
   '/webhooks/ID/test': '"event_type":"order.paid"',
   '/webhooks/ID/recover': '"since":"2026-01-01"',
@@ -33,7 +33,7 @@ const good: Readonly<Record<string, string>> = {
 }
 
 eachService(
-  'no body, path or query is answered with 500',
+  'no body, path or query gets a 500',
   async (service, t) => {
     const hook = await openHook(t)
     const { id } = (await register(service, hook)).body
@@ -45,7 +45,7 @@ eachService(
     for (const [path, names] of Object.entries(members)) {
       for (const name of names) {
         for (const value of values) {
-          const rest = (good[path] ?? '').replace(
+          const rest = (valid[path] ?? '').replace(
             new RegExp(`,?"${name}":("[^"]*"|\\[.*?\\]|\\{\\})`),
             '',
           )
@@ -82,11 +82,11 @@ eachService(
       '-1',
       'a'.repeat(4000),
     ]
-    for (const one of ids) {
+    for (const hostileId of ids) {
       for (const path of [
-        `/webhooks/${one}`,
-        `/deliveries/${one}`,
-        `/webhooks/${one}/deliveries`,
+        `/webhooks/${hostileId}`,
+        `/deliveries/${hostileId}`,
+        `/webhooks/${hostileId}/deliveries`,
       ]) {
         const { status } = await service.get(path)
         assert.ok(status === 404 || status === 400, `${path}: ${status}`)

@@ -1,10 +1,10 @@
-/** §9.3: a test is one attempt, now, of a sample event; it tells the health of nothing. */
+/** §9.3: a test delivery is one immediate attempt, and does not affect endpoint health. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 eachService(
-  'the receiver gets a sample of the declaration, and the answer says what became of it',
+  'the receiver gets the declared sample, and the response describes the attempt',
   async ({ post, get }, t) => {
     const hook = await openHook(t)
     const { id } = (await register({ post }, hook, { events: ['order.created'] })).body
@@ -25,31 +25,31 @@ eachService(
     const logged = (await get(`/deliveries/${delivery_id}`)).body
     assert.deepEqual([logged.state, logged.event_type], ['delivered', 'order.paid'])
     assert.equal(logged.attempts[0].response_body, 'seen')
-    // Nothing happened, so no event is listed, and there is nothing to send again.
+    // No event is recorded, so no list has it and nothing can be resent.
     assert.deepEqual((await get('/events')).body.data, [])
-    const again = (await post(`/deliveries/${delivery_id}/resend`)).body
-    assert.equal(again.error, 'invalid_state')
-    assert.match(again.message, /test delivery: no event was recorded/)
+    const refused = (await post(`/deliveries/${delivery_id}/resend`)).body
+    assert.equal(refused.error, 'invalid_state')
+    assert.match(refused.message, /test delivery: no event was recorded/)
 
     hook.answers = () => 503
     const failed = (await post(path, { event_type: 'payment.succeeded' })).body
     assert.deepEqual([failed.delivered, failed.response_status], [false, 503])
     assert.match(failed.error, /503/)
     await hook.close()
-    const lost = (await post(path, { event_type: 'webhook.disabled' })).body
-    assert.deepEqual([lost.delivered, lost.response_status], [false, null])
-    assert.match(lost.error, /refused/)
+    const unreachable = (await post(path, { event_type: 'webhook.disabled' })).body
+    assert.deepEqual([unreachable.delivered, unreachable.response_status], [false, null])
+    assert.match(unreachable.error, /refused/)
     assert.equal((await get(`/webhooks/${id}`)).body.active, true)
   },
   LOCAL,
 )
 
 eachService(
-  'unknown types and registrations are refused; ten a minute of each',
+  'unknown types are 422, unknown registrations 404; the limit is 10 a minute',
   async ({ post }, t) => {
     const hook = await openHook(t)
-    const [one, two] = [await register({ post }, hook), await register({ post }, hook)]
-    const path = `/webhooks/${one.body.id}/test`
+    const [first, second] = [await register({ post }, hook), await register({ post }, hook)]
+    const path = `/webhooks/${first.body.id}/test`
     for (const event_type of ['order.lost', 'order.*', '*', '', 7, null, 'constructor']) {
       const refused = await post(path, { event_type })
       assert.deepEqual([refused.status, refused.body.errors[0].pointer], [422, '/event_type'])
@@ -60,14 +60,14 @@ eachService(
     assert.deepEqual(statuses, [...Array(10).fill(200), 429])
     const refused = await post(path, { event_type: 'order.paid' })
     assert.ok(Number(refused.headers['retry-after']) > 0)
-    const other = await post(`/webhooks/${two.body.id}/test`, { event_type: 'order.paid' })
+    const other = await post(`/webhooks/${second.body.id}/test`, { event_type: 'order.paid' })
     assert.equal(other.status, 200)
   },
   LOCAL,
 )
 
 eachService(
-  'a repeat with the same key sends nothing again',
+  'an idempotent replay sends no second delivery',
   async ({ post }, t) => {
     const hook = await openHook(t)
     const { id } = (await register({ post }, hook)).body
