@@ -18,8 +18,6 @@ const APPEND_DELAY_MS = 300
 const DAY_MS = 86_400_000
 
 export interface AuditTrail extends AuditSigner {
-  /** Appends all committed rows to the chain and returns their number. Throws `ChainError`. */
-  appendToChain(onProgress?: (rows: number) => void): Promise<number>
   /** Appends one batch before the trail is listed; logs a chain that cannot be continued. */
   appendForReader(): Promise<void>
   /** Appends all committed rows, then verifies the chain. */
@@ -55,7 +53,6 @@ export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> 
   await startChain(chain, context)
   return {
     ...signer,
-    appendToChain: (onProgress) => appendAll(chain, log, onProgress),
     async appendForReader() {
       try {
         logSuspects(log, (await appendBatch(chain)).suspectIds)
@@ -122,17 +119,12 @@ function logSuspects(log: Log, ids: readonly string[]): void {
   log.error({ rows: ids }, 'audit rows without a valid tag: gatehook audit verify')
 }
 
-async function appendAll(
-  chain: ChainDeps,
-  log: Log,
-  onProgress?: (rows: number) => void,
-): Promise<number> {
-  for (let total = 0; ; ) {
+/** Appends all committed rows to the chain. Throws `ChainError`. */
+async function appendAll(chain: ChainDeps, log: Log): Promise<void> {
+  for (;;) {
     const { rows, suspectIds } = await appendBatch(chain)
     logSuspects(log, suspectIds)
-    if (rows === 0) return total
-    total += rows
-    onProgress?.(total)
+    if (rows === 0) return
   }
 }
 
