@@ -1,10 +1,10 @@
-/** §4.1: what an access token says, read by a stranger with the published key set. */
+/** §4.1: the claims of access tokens, verified by jose with the published key set. */
 import assert from 'node:assert/strict'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { CUSTOMER, ISSUER, login, openTokenNode, SCOPE } from '../tokens/token-node.ts'
 
-eachMigrated('§4.1 jose verifies it with the key set', async (db, t) => {
+eachMigrated('§4.1 jose verifies an access token with the key set', async (db, t) => {
   const { tokens, send, time } = await openTokenNode(db, t)
   const { access_token, expires_in } = await tokens.openSession(login)
   const keys = (await send('GET /.well-known/jwks.json')).body
@@ -34,18 +34,22 @@ eachMigrated('§4.1 jose verifies it with the key set', async (db, t) => {
   })
 })
 
-eachMigrated('§4.1 a hook adds, and overwrites nothing that is ours', async (db, t) => {
+eachMigrated('§4.1 a hook adds claims and cannot overwrite reserved ones', async (db, t) => {
   const { tokens } = await openTokenNode(db, t)
-  const greedy = {
+  const reservedClaims = {
     ...{ iss: 'x', sub: '1', aud: 'x', exp: 9e9, nbf: 9e9, iat: 0, jti: 'x', sid: 'x' },
     ...{ client_id: 'x', scope: 'admin', customer: 'x', mode: 'live', cnf: {}, act: {} },
     team: { name: 'blue' },
   }
   const plain = (await tokens.readAccessToken((await tokens.openSession(login)).access_token))!
-  const mine = { ...login, claims: greedy }
-  const person = (await tokens.readAccessToken((await tokens.openSession(mine)).access_token))!
-  const own = { ...mine, clientId: 'cli_1', subject: 'cli_1' }
-  const client = (await tokens.readAccessToken((await tokens.issueClientToken(own)).access_token))!
+  const grant = { ...login, claims: reservedClaims }
+  const person = (await tokens.readAccessToken((await tokens.openSession(grant)).access_token))!
+  const clientGrant = { ...grant, clientId: 'cli_1', subject: 'cli_1' }
+  const client = (await tokens.readAccessToken(
+    (
+      await tokens.issueClientToken(clientGrant)
+    ).access_token,
+  ))!
   const names = ['iss', 'sub', 'aud', 'scope', 'client_id', 'customer', 'mode', 'exp', 'iat']
   for (const name of names) assert.deepEqual(person[name], plain[name], name)
   assert.deepEqual([person.team, client.team], [{ name: 'blue' }, { name: 'blue' }])
@@ -53,7 +57,7 @@ eachMigrated('§4.1 a hook adds, and overwrites nothing that is ours', async (db
   assert.deepEqual([client.sid, client.sub], [undefined, 'cli_1'])
 })
 
-eachMigrated('§3.7 a token proves a person, or a client', async (db, t) => {
+eachMigrated('§3.7 the principal of a token is a person or a client', async (db, t) => {
   const { tokens, data } = await openTokenNode(db, t)
   const facts = { scope: SCOPE, requireAuthOnRefresh: false, hasSecret: () => false }
   data.clients.set('cli_1', { ...facts, scopes: login.scopes })
@@ -63,12 +67,14 @@ eachMigrated('§3.7 a token proves a person, or a client', async (db, t) => {
   const scopes = new Set(login.scopes)
   const shared = { customer: CUSTOMER, mode: 'test', scope: SCOPE, scopes, name: 'Ada' }
   assert.deepEqual(person, { ...shared, kind: 'person', subject: '7', clientId: 'gatehook' })
-  const own = { ...login, clientId: 'cli_1', subject: 'cli_1' }
-  const client = await tokens.verifyAccessToken((await tokens.issueClientToken(own)).access_token)
+  const clientGrant = { ...login, clientId: 'cli_1', subject: 'cli_1' }
+  const client = await tokens.verifyAccessToken(
+    (await tokens.issueClientToken(clientGrant)).access_token,
+  )
   assert.deepEqual(client, { ...shared, kind: 'client', subject: 'cli_1', clientId: 'cli_1' })
 })
 
-eachMigrated('§4.1 what a hook adds has a bound', async (db, t) => {
+eachMigrated('§4.1 the claims of a hook have a maximum size', async (db, t) => {
   const { tokens } = await openTokenNode(db, t)
   const claims = { essay: 'x'.repeat(8_000) }
   await assert.rejects(tokens.openSession({ ...login, claims }), /too large/)

@@ -1,4 +1,4 @@
-/** §4.3: `POST /auth/login` gives tokens for a name and a password. */
+/** §4.3: `POST /auth/login` issues tokens for a name and a password. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, openService } from '../../../../test/rig/service.ts'
@@ -8,7 +8,7 @@ import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
 const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
 
-eachService('the answer is the reference’s, and nobody keeps it', async (service) => {
+eachService('the response is an access token response that must not be cached', async (service) => {
   const { make, login, anybody } = await signing(service)
   const ada = await make('ada', { role: 'owner', scopes: ['orders:read', 'events:read'] })
   const { status, body, headers } = await login(mailOf('ada'))
@@ -32,11 +32,11 @@ eachService('the answer is the reference’s, and nobody keeps it', async (servi
   assert.deepEqual([users.status, users.body.error], [403, 'insufficient_scope'])
 })
 
-eachService('wrong is 401, missing or mistyped 400, and never tokens', async (service) => {
+eachService('wrong credentials are 401, malformed bodies 400, without tokens', async (service) => {
   const { make, anybody } = await signing(service)
   await make('ada')
   const username = mailOf('ada')
-  const known: [body: unknown, expected: string][] = [
+  const table: [body: unknown, expected: string][] = [
     [{ username, password: 'wrong password' }, '401 invalid_credentials'],
     [{ username: 'nobody', password: PASSWORD }, '401 invalid_credentials'],
     [{ username: '', password: '' }, '401 invalid_credentials'],
@@ -51,7 +51,7 @@ eachService('wrong is 401, missing or mistyped 400, and never tokens', async (se
     ['"text"', '400 invalid_request'],
     ['{', '400 invalid_json'],
   ]
-  for (const [body, expected] of known) {
+  for (const [body, expected] of table) {
     const reply = await anybody.post('/auth/login', body)
     assert.equal(`${reply.status} ${reply.body.error}`, expected, JSON.stringify(body).slice(0, 99))
     assert.equal(reply.body.access_token, undefined)
@@ -60,33 +60,34 @@ eachService('wrong is 401, missing or mistyped 400, and never tokens', async (se
   assert.equal((await anybody.post('/auth/login', 'username=a&password=b', form)).status, 415)
 })
 
-eachService(
-  'a password is changed by who knows it, and the other sessions end',
-  async (service) => {
-    const { make, login, anybody } = await signing(service)
-    await make('ada')
-    const username = mailOf('ada')
-    const { access_token, refresh_token } = (await login(username)).body
-    const change = (body: unknown, headers = bearerOf(access_token)) =>
-      anybody.post('/auth/password', body, headers)
-    const wanted = { current: PASSWORD, new: 'another horse' }
-    assert.equal((await anybody.post('/auth/password', wanted)).status, 401)
-    assert.equal((await service.post('/auth/password', wanted)).status, 403, 'a key has none')
-    assert.equal((await change({ current: PASSWORD })).body.error, 'invalid_request')
-    assert.equal((await change({ ...wanted, current: 'wrong' })).body.error, 'invalid_credentials')
-    assert.equal((await change({ ...wanted, new: 'short' })).body.error, 'validation_failed')
-    const other = (await login(username)).body
-    assert.equal((await change(wanted)).status, 204)
-    const refresh = (token: string) => anybody.post('/auth/refresh', { refresh_token: token })
-    assert.equal((await refresh(other.refresh_token)).status, 401)
-    assert.equal((await refresh(refresh_token)).status, 200, 'its own goes on')
-    assert.equal((await login(username)).status, 401)
-    assert.equal((await login(username, 'another horse')).status, 200)
-    const third = { current: 'another horse', new: 'a third horse' }
-    assert.equal((await change(third, basicOf(username, 'another horse'))).status, 204)
-    assert.equal((await login(username, 'a third horse')).status, 200)
-  },
-)
+eachService('a person changes the password, and the other sessions end', async (service) => {
+  const { make, login, anybody } = await signing(service)
+  await make('ada')
+  const username = mailOf('ada')
+  const { access_token, refresh_token } = (await login(username)).body
+  const change = (body: unknown, headers = bearerOf(access_token)) =>
+    anybody.post('/auth/password', body, headers)
+  const passwords = { current: PASSWORD, new: 'another horse' }
+  assert.equal((await anybody.post('/auth/password', passwords)).status, 401)
+  assert.equal(
+    (await service.post('/auth/password', passwords)).status,
+    403,
+    'a key has no password',
+  )
+  assert.equal((await change({ current: PASSWORD })).body.error, 'invalid_request')
+  assert.equal((await change({ ...passwords, current: 'wrong' })).body.error, 'invalid_credentials')
+  assert.equal((await change({ ...passwords, new: 'short' })).body.error, 'validation_failed')
+  const other = (await login(username)).body
+  assert.equal((await change(passwords)).status, 204)
+  const refresh = (token: string) => anybody.post('/auth/refresh', { refresh_token: token })
+  assert.equal((await refresh(other.refresh_token)).status, 401)
+  assert.equal((await refresh(refresh_token)).status, 200, 'its own session continues')
+  assert.equal((await login(username)).status, 401)
+  assert.equal((await login(username, 'another horse')).status, 200)
+  const third = { current: 'another horse', new: 'a third horse' }
+  assert.equal((await change(third, basicOf(username, 'another horse'))).status, 204)
+  assert.equal((await login(username, 'a third horse')).status, 200)
+})
 
 test('a service’s own claims are in the token; reserved ones are not overwritten', async (t) => {
   const members = resource('members', {
@@ -112,20 +113,26 @@ test('a service’s own claims are in the token; reserved ones are not overwritt
   const service = await openService(t, 'sqlite', { service: own })
   const { operator, token } = await signing(service)
   const body = { handle: 'ada', plan: 'gold', password: PASSWORD, role: 'chair' }
-  const made = await operator.post('/admin/users', body)
-  assert.equal(made.status, 201, made.text)
+  const created = await operator.post('/admin/users', body)
+  assert.equal(created.status, 201, created.text)
   assert.deepEqual(
-    [made.body.handle, made.body.plan, made.body.mode, made.body.role],
+    [created.body.handle, created.body.plan, created.body.mode, created.body.role],
     ['ada', 'gold', 'live', 'chair'],
   )
-  const said = claimsOf(await token('ADA'))
-  assert.deepEqual([said.plan, said.who, said.role], ['gold', String(made.body.id), 'chair'])
-  assert.deepEqual([said.sub, said.customer], [String(made.body.id), 'cus_default'])
-  assert.equal(said.scope.includes('admin'), false)
-  assert.notEqual(said.iss, 'evil')
+  const tokenClaims = claimsOf(await token('ADA'))
+  assert.deepEqual(
+    [tokenClaims.plan, tokenClaims.who, tokenClaims.role],
+    ['gold', String(created.body.id), 'chair'],
+  )
+  assert.deepEqual(
+    [tokenClaims.sub, tokenClaims.customer],
+    [String(created.body.id), 'cus_default'],
+  )
+  assert.equal(tokenClaims.scope.includes('admin'), false)
+  assert.notEqual(tokenClaims.iss, 'evil')
 })
 
-test('a service nobody signs in to has no login, and works', async (t) => {
+test('a service without people has no login, and works', async (t) => {
   const notes = resource('notes', {
     fields: { id: f.id(), text: f.string() },
     list: { filter: [], sort: ['id'] },

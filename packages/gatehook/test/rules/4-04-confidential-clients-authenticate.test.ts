@@ -1,4 +1,4 @@
-/** §4.4, §5.4: the refresh token of a confidential client needs the client's secret. */
+/** §4.4, §5.4: a confidential client authenticates to refresh, unless registered otherwise. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
@@ -16,26 +16,26 @@ for (const { name } of databases) {
     const refresh_token = await tokenOf(place)
     const refresh = (headers: Record<string, string> = {}) =>
       anybody.post('/auth/refresh', { refresh_token }, headers)
-    const bare = await refresh()
-    assert.deepEqual([bare.status, bare.body.error], [401, 'invalid_client'])
-    assert.match(bare.headers['www-authenticate']!, /^Basic /)
+    const unauthenticated = await refresh()
+    assert.deepEqual([unauthenticated.status, unauthenticated.body.error], [401, 'invalid_client'])
+    assert.match(unauthenticated.headers['www-authenticate']!, /^Basic /)
     const wrong = await refresh(basicOf({ ...client, client_secret: 'gs_wrong' }))
     assert.deepEqual([wrong.status, wrong.body.error], [401, 'invalid_client'])
     assert.equal((await refresh(basicOf(other))).body.error, 'invalid_grant')
-    const good = await refresh(basicOf(client))
-    assert.equal(good.status, 200, good.text)
-    // Without the secret, a rotated token does not end the family either.
+    const accepted = await refresh(basicOf(client))
+    assert.equal(accepted.status, 200, accepted.text)
+    // Without the secret, the reuse of a rotated token does not revoke the family.
     assert.equal((await refresh()).body.error, 'invalid_client')
     const next = await form(
       anybody,
       '/oauth/token',
-      { grant_type: 'refresh_token', refresh_token: good.body.refresh_token },
+      { grant_type: 'refresh_token', refresh_token: accepted.body.refresh_token },
       basicOf(client),
     )
     assert.equal(next.status, 200, next.text)
   })
 
-  test(`a client may be registered to refresh without it [${name}]`, async (t) => {
+  test(`a client may be registered to refresh without authentication [${name}]`, async (t) => {
     const place = await openPlace(t, name)
     const client = await place.makeClient({ require_client_auth_on_refresh: false })
     const refresh_token = await tokenOf({ ...place, client })

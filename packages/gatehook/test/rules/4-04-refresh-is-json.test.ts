@@ -1,4 +1,4 @@
-/** §4.4: what `/auth/refresh` takes, and what a client must show there. */
+/** §4.4: the body of `/auth/refresh`, and the authentication of clients there. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import type { TokenClient } from '../../src/tokens/api.ts'
@@ -47,51 +47,56 @@ eachMigrated('§4.4 tokens of a code need no client authentication', async (db, 
   assert.deepEqual([status, body.scope], [200, 'things:read'])
   assert.equal((await node.tokens.readAccessToken(body.access_token))!.client_id, 'cli_1')
   for (const authorization of ['Basic', 'Basic a b', 'basic x']) {
-    const spoilt = await refreshAs(node, body.refresh_token, { authorization })
-    assert.deepEqual([spoilt.status, spoilt.body.error], [401, 'invalid_client'], authorization)
+    const rejected = await refreshAs(node, body.refresh_token, { authorization })
+    assert.deepEqual([rejected.status, rejected.body.error], [401, 'invalid_client'], authorization)
   }
   const expired = { authorization: `Bearer ${first.access_token}` }
   assert.equal((await refreshAs(node, body.refresh_token, expired)).status, 200)
 })
 
-eachMigrated('§4.4 unless the client asked for it; a wrong one burns nothing', async (db, t) => {
-  const node = await openTokenNode(db, t)
-  node.data.clients.set('cli_1', { ...client, requireAuthOnRefresh: true })
-  node.data.clients.set('cli_2', client)
-  const { refresh_token } = await node.tokens.openSession(code)
-  const refused: [string, Record<string, string>][] = [
-    ['invalid_client', {}],
-    ['invalid_client', basic('cli_1', 'wrong')],
-    ['invalid_client', basic('nobody', 's3cret')],
-    ['invalid_client', { authorization: 'Basic %%%' }],
-    ['invalid_client', basic('%zz', 's3cret')],
-    ['invalid_grant', basic('cli_2', 's3cret')],
-  ]
-  for (const [error, headers] of refused) {
-    const reply = await refreshAs(node, refresh_token, headers)
-    assert.deepEqual([reply.status, reply.body.error], [401, error])
-    const challenge = reply.headers['www-authenticate']
-    assert.equal(/^Basic /.test(String(challenge)), error === 'invalid_client')
-  }
-  assert.equal((await refreshAs(node, refresh_token, basic('cli_1', 's3cret'))).status, 200)
-})
+eachMigrated(
+  '§4.4 a client may require authentication; a failure consumes no token',
+  async (db, t) => {
+    const node = await openTokenNode(db, t)
+    node.data.clients.set('cli_1', { ...client, requireAuthOnRefresh: true })
+    node.data.clients.set('cli_2', client)
+    const { refresh_token } = await node.tokens.openSession(code)
+    const table: [string, Record<string, string>][] = [
+      ['invalid_client', {}],
+      ['invalid_client', basic('cli_1', 'wrong')],
+      ['invalid_client', basic('nobody', 's3cret')],
+      ['invalid_client', { authorization: 'Basic %%%' }],
+      ['invalid_client', basic('%zz', 's3cret')],
+      ['invalid_grant', basic('cli_2', 's3cret')],
+    ]
+    for (const [error, headers] of table) {
+      const reply = await refreshAs(node, refresh_token, headers)
+      assert.deepEqual([reply.status, reply.body.error], [401, error])
+      const challenge = reply.headers['www-authenticate']
+      assert.equal(/^Basic /.test(String(challenge)), error === 'invalid_client')
+    }
+    assert.equal((await refreshAs(node, refresh_token, basic('cli_1', 's3cret'))).status, 200)
+  },
+)
 
-eachMigrated('§5.3 a refresh may send for less, never for more', async (db, t) => {
+eachMigrated('§5.3 a refresh may request fewer scopes, and no others', async (db, t) => {
   const { tokens, data } = await openTokenNode(db, t)
   const both = ['things:read', 'things:write']
   data.clients.set('cli_1', { ...client, scopes: both })
   const { refresh_token } = await tokens.openSession({ ...code, scopes: both })
-  const by = { clientId: 'cli_1', authenticated: true }
-  await assert.rejects(tokens.refreshSession(refresh_token, by, { scopes: ['admin'] }), {
+  const presenter = { clientId: 'cli_1', authenticated: true }
+  await assert.rejects(tokens.refreshSession(refresh_token, presenter, { scopes: ['admin'] }), {
     code: 'invalid_scope',
   })
-  const less = await tokens.refreshSession(refresh_token, by, { scopes: ['things:read'] })
-  assert.equal(less.scope, 'things:read')
-  const whole = await tokens.refreshSession(less.refresh_token, by)
-  assert.equal(whole.scope, both.join(' '), 'the session keeps what it has')
+  const narrowed = await tokens.refreshSession(refresh_token, presenter, {
+    scopes: ['things:read'],
+  })
+  assert.equal(narrowed.scope, 'things:read')
+  const whole = await tokens.refreshSession(narrowed.refresh_token, presenter)
+  assert.equal(whole.scope, both.join(' '), 'the session retains its scopes')
 })
 
-eachMigrated('§4.4 a client that is gone refreshes nothing', async (db, t) => {
+eachMigrated('§4.4 a deleted client cannot refresh', async (db, t) => {
   const node = await openTokenNode(db, t)
   node.data.clients.set('cli_1', client)
   const { refresh_token } = await node.tokens.openSession(code)

@@ -1,4 +1,4 @@
-/** §4.5: a person sees what it let applications do, and takes it back. */
+/** §4.5: a person lists and revokes consents. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
@@ -15,7 +15,7 @@ import {
 } from '../oauth/rig.ts'
 
 for (const { name } of databases) {
-  test(`consents are listed, and revoked with what they gave [${name}]`, async (t) => {
+  test(`a revoked consent ends its sessions and codes [${name}]`, async (t) => {
     const place = await openPlace(t, name)
     const { admin, anybody, client, person, makePerson } = place
     const { body: tokens } = await exchange(place, await codeFor(place, { scope: 'orders:read' }))
@@ -41,7 +41,7 @@ for (const { name } of databases) {
     }
     assert.deepEqual((await anybody.get('/auth/consents', other)).body.data, [])
     const path = `/auth/consents/${client.client_id}`
-    assert.equal((await anybody.delete(path, other)).status, 404, 'not theirs')
+    assert.equal((await anybody.delete(path, other)).status, 404, 'the consent of another person')
 
     assert.equal((await anybody.delete(path, own)).status, 204)
     assert.deepEqual((await anybody.get('/auth/consents', own)).body.data, [])
@@ -51,9 +51,13 @@ for (const { name } of databases) {
     const refused = await form(anybody, '/oauth/token', again, basicOf(client))
     assert.equal(refused.body.error, 'invalid_grant')
     assert.equal((await exchange(place, unused)).body.error, 'invalid_grant')
-    assert.equal((await anybody.get('/auth/consents', own)).status, 200, 'the login goes on')
+    assert.equal(
+      (await anybody.get('/auth/consents', own)).status,
+      200,
+      'the login session continues',
+    )
     const browser = openBrowser(place.app)
     await agree(browser, authorizePath(client), person)
-    assert.equal((await admin.get('/auth/consents')).status, 403, 'a key has none')
+    assert.equal((await admin.get('/auth/consents')).status, 403, 'a key has no consents')
   })
 }

@@ -33,9 +33,13 @@ for (const { name } of databases) {
     assert.equal(sessions.body.data.length, 2, 'no session has ended')
     assert.equal((await anybody.get('/auth/consents', own)).body.data.length, 1)
     assert.equal((await anybody.post('/auth/logout', undefined, application)).status, 204)
-    assert.equal((await anybody.get('/auth/sessions', own)).body.data.length, 1, 'its own has')
+    assert.equal(
+      (await anybody.get('/auth/sessions', own)).body.data.length,
+      1,
+      'its own session has ended',
+    )
 
-    // A client that the operator registers as first party reaches them, from the next request on.
+    // A first-party client reaches them; a change of the registration applies to the next request.
     const first = await place.makeClient({ first_party: true })
     const code = await codeFor(place, {}, first)
     const { body: tokens } = await exchange(place, code, {}, basicOf(first))

@@ -1,4 +1,4 @@
-/** §4.5, §5.2: logout-all ends what a browser is signed in with at our pages, for that person. */
+/** §4.5, §5.2: logout-all ends the person's sign-in sessions in all browsers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
@@ -15,10 +15,13 @@ for (const { name } of databases) {
       [theirs, other],
     ] as const) {
       assert(await agree(browser, path, who))
-      assert((await browser.get(path)).location?.searchParams.get('code'), 'signed in still')
+      assert(
+        (await browser.get(path)).location?.searchParams.get('code'),
+        'the browser is signed in',
+      )
     }
-    const sent = { authorization: `Basic ${btoa(`${person.email}:${PASSWORD}`)}` }
-    assert.equal((await anybody.post('/auth/logout-all', undefined, sent)).status, 204)
+    const basic = { authorization: `Basic ${btoa(`${person.email}:${PASSWORD}`)}` }
+    assert.equal((await anybody.post('/auth/logout-all', undefined, basic)).status, 204)
     const page = await mine.get(path)
     assert.deepEqual([page.status, page.location], [200, undefined])
     assert.match(page.text, /name="password"/)

@@ -1,4 +1,4 @@
-/** §4.5: sessions are ended by who holds a token of theirs, listed and ended by their person. */
+/** §4.5: a token ends its session; a person lists and ends sessions. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { isoTime } from '../../src/kernel/time.ts'
@@ -7,22 +7,22 @@ import { countRows, LIFETIMES, login, openTokenNode } from '../tokens/token-node
 
 const LOGOUT = 'POST /auth/logout'
 
-eachMigrated('§4.5 logout by either token ends both, again and again', async (db, t) => {
+eachMigrated('§4.5 logout by either token revokes both, and is idempotent', async (db, t) => {
   const { tokens, send, refresh, isAccepted } = await openTokenNode(db, t)
-  for (const by of ['refresh', 'bearer', 'both'] as const) {
+  for (const method of ['refresh', 'bearer', 'both'] as const) {
     const { access_token, refresh_token } = await tokens.openSession(login)
-    const asked = {
-      ...(by !== 'bearer' && { body: { refresh_token } }),
-      ...(by !== 'refresh' && { bearer: access_token }),
+    const options = {
+      ...(method !== 'bearer' && { body: { refresh_token } }),
+      ...(method !== 'refresh' && { bearer: access_token }),
     }
-    for (let n = 0; n < 2; n++) assert.equal((await send(LOGOUT, asked)).status, 204, by)
-    assert.equal(await isAccepted(access_token), false, by)
-    assert.equal((await refresh(refresh_token)).body.error, 'invalid_grant', by)
+    for (let n = 0; n < 2; n++) assert.equal((await send(LOGOUT, options)).status, 204, method)
+    assert.equal(await isAccepted(access_token), false, method)
+    assert.equal((await refresh(refresh_token)).body.error, 'invalid_grant', method)
   }
   assert.equal(await countRows(db, 'gh_sessions'), 0)
 })
 
-eachMigrated('§4.5 an expired token of ours still ends its session', async (db, t) => {
+eachMigrated('§4.5 an expired token of this server ends its session', async (db, t) => {
   const { tokens, send, refresh, time } = await openTokenNode(db, t)
   const { access_token, refresh_token } = await tokens.openSession(login)
   time.pass(2 * LIFETIMES.accessMs)
@@ -30,7 +30,7 @@ eachMigrated('§4.5 an expired token of ours still ends its session', async (db,
   assert.equal((await refresh(refresh_token)).status, 401)
 })
 
-eachMigrated('§4.5 what is no token of ours is told so', async (db, t) => {
+eachMigrated('§4.5 logout rejects a token that this server did not issue', async (db, t) => {
   const node = await openTokenNode(db, t)
   const { send } = node
   const { key } = await readSigningKey(node)
@@ -44,13 +44,13 @@ eachMigrated('§4.5 what is no token of ours is told so', async (db, t) => {
     [401, 'invalid_token', { bearer: foreign }],
     [401, 'invalid_grant', { body: { refresh_token: 'x' } }],
   ]
-  for (const [status, error, asked] of table) {
-    const reply = await send(LOGOUT, asked)
-    assert.deepEqual([reply.status, reply.body.error], [status, error], JSON.stringify(asked))
+  for (const [status, error, options] of table) {
+    const reply = await send(LOGOUT, options)
+    assert.deepEqual([reply.status, reply.body.error], [status, error], JSON.stringify(options))
   }
 })
 
-eachMigrated('§3.1 two tokens in two headers are one too many', async (db, t) => {
+eachMigrated('§3.1 two Authorization headers are 400', async (db, t) => {
   const { tokens, send, isAccepted } = await openTokenNode(db, t)
   const { access_token, refresh_token } = await tokens.openSession(login)
   const twice = [`Bearer ${access_token}`, `Bearer ${access_token}`]
@@ -62,7 +62,7 @@ eachMigrated('§3.1 two tokens in two headers are one too many', async (db, t) =
   assert(await isAccepted(access_token))
 })
 
-eachMigrated('§4.5 a spent refresh token ends its session, too', async (db, t) => {
+eachMigrated('§4.5 a rotated refresh token ends its session', async (db, t) => {
   const { tokens, send, refresh } = await openTokenNode(db, t)
   const { refresh_token } = await tokens.openSession(login)
   const second = (await refresh(refresh_token)).body
@@ -70,7 +70,7 @@ eachMigrated('§4.5 a spent refresh token ends its session, too', async (db, t) 
   assert.equal((await refresh(second.refresh_token)).status, 401)
 })
 
-eachMigrated('§4.5 logout-all ends every session of the person, of nobody else', async (db, t) => {
+eachMigrated('§4.5 logout-all ends all sessions of the person, and no others', async (db, t) => {
   const { tokens, send, isAccepted, data } = await openTokenNode(db, t)
   data.people.set('8', { claims: {}, scopes: [] })
   const mine = [await tokens.openSession(login), await tokens.openSession(login)]
@@ -81,9 +81,9 @@ eachMigrated('§4.5 logout-all ends every session of the person, of nobody else'
   assert(await isAccepted(theirs.access_token))
 })
 
-eachMigrated('§4.5 sessions are listed to their person and ended one by one', async (db, t) => {
+eachMigrated('§4.5 a person lists sessions and ends one of them', async (db, t) => {
   const { tokens, send, refresh, isAccepted, time } = await openTokenNode(db, t)
-  const made = isoTime(time.nowMs)
+  const createdAt = isoTime(time.nowMs)
   const a = await tokens.openSession(login)
   time.pass(1_000)
   const b = await tokens.openSession({ ...login, clientId: 'cli_1', scopes: ['things:read'] })
@@ -93,7 +93,10 @@ eachMigrated('§4.5 sessions are listed to their person and ended one by one', a
   const listed = (await send('GET /auth/sessions?sort=created_at', { bearer })).body.data
   const id = (await tokens.findRefreshToken(b.refresh_token))!.sessionId
   assert.deepEqual(
-    listed.map((each: { client_id: string; scope: string }) => [each.client_id, each.scope]),
+    listed.map((session: { client_id: string; scope: string }) => [
+      session.client_id,
+      session.scope,
+    ]),
     [
       ['gatehook', 'things:read things:write'],
       ['cli_1', 'things:read'],
@@ -104,22 +107,22 @@ eachMigrated('§4.5 sessions are listed to their person and ended one by one', a
   assert.deepEqual(rest, {
     client_id: 'gatehook',
     scope: 'things:read things:write',
-    created_at: made,
+    created_at: createdAt,
     last_used_at: isoTime(time.nowMs),
     expires_at: isoTime(time.nowMs + LIFETIMES.idleMs),
   })
   assert.deepEqual((await send(`GET /auth/sessions/${id}`, { bearer })).body, listed[1])
-  for (const [status, who] of [
+  for (const [status, sessionId] of [
     [404, 'ses_x'],
     [204, id],
     [404, id],
   ] as const) {
-    assert.equal((await send(`DELETE /auth/sessions/${who}`, { bearer })).status, status)
+    assert.equal((await send(`DELETE /auth/sessions/${sessionId}`, { bearer })).status, status)
   }
   assert.deepEqual([await isAccepted(b.access_token), await isAccepted(bearer)], [false, true])
 })
 
-eachMigrated('§4.5 nobody sees or ends the session of another', async (db, t) => {
+eachMigrated('§4.5 a person cannot read or end the session of another', async (db, t) => {
   const { tokens, send, isAccepted } = await openTokenNode(db, t)
   const mine = await tokens.openSession(login)
   const theirs = await tokens.openSession({ ...login, subject: '8' })
@@ -134,20 +137,20 @@ eachMigrated('§7.1 sessions are listed in every style but keyset', async (db, t
   const { tokens, send } = await openTokenNode(db, t)
   let bearer = ''
   for (let n = 0; n < 5; n++) bearer = (await tokens.openSession(login)).access_token
-  const at = (query: string) => send(`GET /auth/sessions?${query}`, { bearer })
-  const first = (await at('limit=2')).body
-  const second = (await at(`limit=2&cursor=${first.next_cursor}`)).body
+  const list = (query: string) => send(`GET /auth/sessions?${query}`, { bearer })
+  const first = (await list('limit=2')).body
+  const second = (await list(`limit=2&cursor=${first.next_cursor}`)).body
   assert.deepEqual([first.data.length, second.data.length, first.has_more], [2, 2, true])
-  assert.equal((await at('offset=4&limit=2')).body.total, 5)
-  assert.equal((await at('page=3&per_page=2')).body.total_pages, 3)
-  const { data } = (await at('pagination=hypermedia')).body
+  assert.equal((await list('offset=4&limit=2')).body.total, 5)
+  assert.equal((await list('page=3&per_page=2')).body.total_pages, 3)
+  const { data } = (await list('pagination=hypermedia')).body
   assert.deepEqual(data[0]._links, { self: `/auth/sessions/${data[0].id}` })
-  assert.equal((await at('after_id=1')).status, 400)
-  assert.equal((await at('client_id=cli_1')).body.data.length, 0)
-  assert.deepEqual(Object.keys((await at('fields=scope,id')).body.data[0]), ['id', 'scope'])
+  assert.equal((await list('after_id=1')).status, 400)
+  assert.equal((await list('client_id=cli_1')).body.data.length, 0)
+  assert.deepEqual(Object.keys((await list('fields=scope,id')).body.data[0]), ['id', 'scope'])
 })
 
-eachMigrated('§4.5 what has expired is not listed, and the janitor takes it', async (db, t) => {
+eachMigrated('§4.5 an expired session is not listed, and the janitor deletes it', async (db, t) => {
   const { tokens, send, time } = await openTokenNode(db, t)
   await tokens.openSession(login)
   await tokens.openSession({ ...login, subject: '8' })

@@ -1,50 +1,53 @@
-/** §4.4, §4.5 as a person's program meets them: login, refresh, sessions, logout, a suspension. */
+/** §4.4, §4.5 in a whole app: login, refresh, sessions, logout, a suspended customer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { bearerOf, mailOf, signing } from '../people/rig.ts'
 
-eachService('tokens of a login are used, refreshed, listed and ended', async (service) => {
-  const { make, login, anybody } = await signing(service)
-  const { id } = await make('ada')
-  const first = (await login(mailOf('ada'))).body
-  const me = (token: string) => anybody.get('/api/v1/protected', bearerOf(token))
-  assert.deepEqual((await me(first.access_token)).body, { status: 'ok', user: String(id) })
-  const { refresh_token } = first
-  const second = (await anybody.post('/auth/refresh', { refresh_token })).body
-  const sessions = await anybody.get('/auth/sessions', bearerOf(second.access_token))
-  assert.deepEqual([sessions.status, sessions.body.data.length], [200, 1])
-  const gone = await anybody.post('/auth/logout', { refresh_token: second.refresh_token })
-  assert.equal(gone.status, 204)
-  for (const token of [first.access_token, second.access_token]) {
-    assert.deepEqual(
-      [(await me(token)).status, (await me(token)).body.error],
-      [401, 'invalid_token'],
-    )
-  }
-})
+eachService(
+  'the tokens of a login are accepted, refreshed, listed and revoked',
+  async (service) => {
+    const { make, login, anybody } = await signing(service)
+    const { id } = await make('ada')
+    const first = (await login(mailOf('ada'))).body
+    const me = (token: string) => anybody.get('/api/v1/protected', bearerOf(token))
+    assert.deepEqual((await me(first.access_token)).body, { status: 'ok', user: String(id) })
+    const { refresh_token } = first
+    const second = (await anybody.post('/auth/refresh', { refresh_token })).body
+    const sessions = await anybody.get('/auth/sessions', bearerOf(second.access_token))
+    assert.deepEqual([sessions.status, sessions.body.data.length], [200, 1])
+    const logout = await anybody.post('/auth/logout', { refresh_token: second.refresh_token })
+    assert.equal(logout.status, 204)
+    for (const token of [first.access_token, second.access_token]) {
+      assert.deepEqual(
+        [(await me(token)).status, (await me(token)).body.error],
+        [401, 'invalid_token'],
+      )
+    }
+  },
+)
 
-eachService('of a suspended customer no token works, and none is refreshed', async (service) => {
+eachService('tokens of a suspended customer are rejected and not refreshed', async (service) => {
   const { operator, make, login, anybody } = await signing(service)
   const customer = (await operator.post('/admin/customers', { name: 'other' })).body.id
   await make('eve', { customer })
   const { access_token, refresh_token } = (await login(mailOf('eve'))).body
-  const said = async () => {
+  const outcome = async () => {
     const used = await anybody.get('/api/v1/protected', bearerOf(access_token))
     return used.status === 200 ? 200 : used.body.error
   }
-  assert.equal(await said(), 200)
+  assert.equal(await outcome(), 200)
   await operator.patch(`/admin/customers/${customer}`, { suspended: true })
-  assert.equal(await said(), 'customer_suspended')
+  assert.equal(await outcome(), 'customer_suspended')
   const refused = await anybody.post('/auth/refresh', { refresh_token })
   assert.deepEqual([refused.status, refused.body.error], [403, 'customer_suspended'])
   await operator.patch(`/admin/customers/${customer}`, { suspended: false })
-  assert.equal(await said(), 200)
+  assert.equal(await outcome(), 200)
   assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 200)
 })
 
-eachService('reuse is told as an event to who may read all of them', async (service) => {
+eachService('reuse emits an event that a key with access to all events lists', async (service) => {
   const { make, login, anybody } = await signing(service)
   await make('ada')
   const { refresh_token } = (await login(mailOf('ada'))).body
@@ -56,7 +59,7 @@ eachService('reuse is told as an event to who may read all of them', async (serv
   assert.equal(events.body.data[0].data.object.client_id, 'gatehook')
 })
 
-test('two apps on one database: what one issues the other takes and ends', async (t) => {
+test('two apps on one database accept and revoke tokens of each other', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const env = { GATEHOOK_PUBLIC_URL: 'http://localhost:8787' }
   const [here, there] = [
@@ -71,9 +74,9 @@ test('two apps on one database: what one issues the other takes and ends', async
   const replies = await Promise.all(
     Array.from({ length: 12 }, (_, n) => sides[n % 2]!.post('/auth/refresh', { refresh_token })),
   )
-  const won = replies.filter(({ status }) => status === 200)
-  assert.deepEqual([won.length, new Set(replies.map(({ status }) => status)).size], [1, 2])
-  const bearer = bearerOf(won[0]!.body.access_token)
+  const succeeded = replies.filter(({ status }) => status === 200)
+  assert.deepEqual([succeeded.length, new Set(replies.map(({ status }) => status)).size], [1, 2])
+  const bearer = bearerOf(succeeded[0]!.body.access_token)
   for (const side of sides) assert.equal((await side.get('/api/v1/protected', bearer)).status, 200)
   assert.equal((await sides[1]!.post('/auth/logout-all', undefined, bearer)).status, 204)
   for (const side of sides) assert.equal((await side.get('/api/v1/protected', bearer)).status, 401)

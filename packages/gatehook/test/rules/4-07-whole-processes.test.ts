@@ -1,4 +1,4 @@
-/** §4.6, §4.7 over real processes and the real second: a node follows the command line. */
+/** §4.6, §4.7 with real processes and time: a node applies changes of the command line. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
@@ -7,11 +7,11 @@ import { bearerOf, PASSWORD } from '../people/rig.ts'
 
 const WITHIN_MS = 2_000
 
-test('a disabled person’s token dies, a new signing key appears, within 2 s', async (t) => {
-  const place = { cwd: emptyFolder(t) }
+test('within 2 s a disabled person’s token is rejected, and a new key is published', async (t) => {
+  const options = { cwd: emptyFolder(t) }
   const fields = ['name=Ada', 'email=ada@example.com', '--mode', 'test']
-  await jsonOf({ ...place, input: PASSWORD }, 'users', 'create', ...fields)
-  const { url } = await serving(t, place, '--no-seed')
+  await jsonOf({ ...options, input: PASSWORD }, 'users', 'create', ...fields)
+  const { url } = await serving(t, options, '--no-seed')
   const post = (path: string, body: unknown) =>
     fetch(`${url}${path}`, {
       method: 'POST',
@@ -31,13 +31,13 @@ test('a disabled person’s token dies, a new signing key appears, within 2 s', 
   assert.equal(await status(), 200)
   const [first] = await kids()
 
-  const made = await jsonOf(place, 'keys', 'rotate-signing')
+  const rotation = await jsonOf(options, 'keys', 'rotate-signing')
   await eventually(kids, ({ length }) => length > 1, WITHIN_MS)
-  assert.deepEqual(await kids(), [first, made.kid])
-  assert.ok(Date.parse(made.signs_from) > Date.now(), 'published before it signs')
+  assert.deepEqual(await kids(), [first, rotation.kid])
+  assert.ok(Date.parse(rotation.signs_from) > Date.now(), 'published before it signs')
   assert.equal(await status(), 200)
 
-  await jsonOf(place, 'users', 'disable', 'ada@example.com')
+  await jsonOf(options, 'users', 'disable', 'ada@example.com')
   await eventually(status, (now) => now === 401, WITHIN_MS)
   const { refresh_token } = tokens
   assert.equal((await post('/auth/refresh', { refresh_token })).status, 401)

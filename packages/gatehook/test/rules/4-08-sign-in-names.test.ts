@@ -3,26 +3,29 @@ import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
 
-eachService('another mode or customer has not the same name, rows without one may', async (s) => {
-  const { make, operator, anybody } = await signing(s)
-  const ada = await make('ada')
-  const acme = (await operator.post('/admin/customers', { name: 'Acme' })).body.id
-  const body = { name: 'x', email: 'ADA@example.com', password: PASSWORD }
-  for (const more of [{ mode: 'live' }, { customer: acme }, { mode: 'test', customer: acme }]) {
-    const taken = await operator.post('/admin/users', { ...body, ...more })
-    assert.deepEqual([taken.status, taken.body.error], [409, 'conflict'])
-    assert.equal(taken.body.errors[0].pointer, '/email')
-  }
-  const live = s.as(await s.key({ mode: 'live' }))
-  const row = await live.post('/api/v2/users', { name: 'x', email: mailOf('ada') })
-  assert.equal(row.status, 201, 'a row that cannot sign in takes no name')
-  const late = await operator.put(`/admin/users/${row.body.id}/password`, { password: PASSWORD })
-  assert.equal(late.status, 409)
-  const who = await anybody.get('/api/v2/protected', basicOf(mailOf('ada')))
-  assert.equal(who.body.user, String(ada.id))
-})
+eachService(
+  'no other mode or customer has the same name; rows without a password may',
+  async (s) => {
+    const { make, operator, anybody } = await signing(s)
+    const ada = await make('ada')
+    const acme = (await operator.post('/admin/customers', { name: 'Acme' })).body.id
+    const body = { name: 'x', email: 'ADA@example.com', password: PASSWORD }
+    for (const more of [{ mode: 'live' }, { customer: acme }, { mode: 'test', customer: acme }]) {
+      const taken = await operator.post('/admin/users', { ...body, ...more })
+      assert.deepEqual([taken.status, taken.body.error], [409, 'conflict'])
+      assert.equal(taken.body.errors[0].pointer, '/email')
+    }
+    const live = s.as(await s.key({ mode: 'live' }))
+    const row = await live.post('/api/v2/users', { name: 'x', email: mailOf('ada') })
+    assert.equal(row.status, 201, 'a row without a password has no sign-in name')
+    const late = await operator.put(`/admin/users/${row.body.id}/password`, { password: PASSWORD })
+    assert.equal(late.status, 409)
+    const who = await anybody.get('/api/v2/protected', basicOf(mailOf('ada')))
+    assert.equal(who.body.user, String(ada.id))
+  },
+)
 
-eachService('a refused name leaves no row and no event behind', async (service) => {
+eachService('a rejected name stores no row and no event', async (service) => {
   const { make, operator } = await signing(service)
   await make('ada')
   const before = (await service.get('/events?pagination=offset')).body.total
@@ -33,7 +36,7 @@ eachService('a refused name leaves no row and no event behind', async (service) 
   assert.equal((await service.get('/events?pagination=offset')).body.total, before)
 })
 
-eachService('the name follows the row, and is free again when the row is gone', async (service) => {
+eachService('a name changes with its row, and is free when the row is deleted', async (service) => {
   const { make, login } = await signing(service)
   const ada = await make('ada')
   const bob = await make('bob', { mode: 'live' })
@@ -41,7 +44,7 @@ eachService('the name follows the row, and is free again when the row is gone', 
   const taken = await rename(mailOf('Bob'))
   assert.deepEqual([taken.status, taken.body.error], [409, 'conflict'])
   assert.equal(taken.body.errors[0].pointer, '/email')
-  assert.equal((await login(mailOf('ada'))).status, 200, 'nothing happened')
+  assert.equal((await login(mailOf('ada'))).status, 200, 'the name is unchanged')
   assert.equal((await rename('Ada.New@example.com')).status, 200)
   assert.equal((await login(mailOf('ada'))).status, 401)
   assert.equal((await login('ada.new@example.com')).status, 200)
