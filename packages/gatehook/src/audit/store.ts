@@ -49,6 +49,8 @@ export function actorOf(
   principal: AuditPrincipal | undefined = principalOf(call.principal),
 ): Actor {
   const { kind, id, name } = principal ?? ANONYMOUS
+  // The command line sends its requests within its process.
+  if (kind === 'cli') return { kind, id }
   return { kind, id, name, address: call.address, requestId: call.id }
 }
 

@@ -131,6 +131,6 @@ test('a local command adds one audit row and no key, at any request limit', asyn
   for (let n = 0; n < 2; n++) assert.equal((await gatehook(place, 'keys', 'list')).exit, 0)
   const { data } = await jsonOf(place, 'audit', 'list')
   const [row] = data.filter((entry: { action: string }) => entry.action.startsWith('customer.'))
-  assert.deepEqual([row.target, row.principal.kind], [id, 'cli'])
+  assert.deepEqual([row.target, row.principal.kind, row.address], [id, 'cli', null])
   assert.equal(data.filter(({ action }: { action: string }) => action.startsWith('key.')).length, 0)
 })
