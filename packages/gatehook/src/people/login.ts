@@ -234,7 +234,7 @@ export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPasswo
     const identity = { realm, username: foldName(username), address }
     const text = normalizePassword(password)
     if (verifySecondFactor) return verify(accounts, identity, text, client)
-    // A program that starts may send the same password many times at once: it is hashed once, and
+    // At its start, a program may send the same password many times at once. It is hashed once, and
     // the other requests do not count as failed attempts meanwhile.
     const guess = JSON.stringify([realm, identity.username, password, address, device])
     const guessKey = createHmac('sha256', key).update(guess).digest('latin1')
@@ -249,7 +249,7 @@ export function createPasswordVerifier(deps: PasswordVerifierDeps): VerifyPasswo
     try {
       return (await pending) as A
     } catch (error) {
-      // Each of the requests counts when the password was wrong.
+      // A wrong password counts once for each request.
       if (isInvalidCredentials(error)) await throttle.begin(identity)
       throw error
     }
