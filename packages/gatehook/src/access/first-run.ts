@@ -63,6 +63,8 @@ export async function performFirstRun(
 }
 
 async function createDefaultCustomer(tx: Tx, admin: Administration): Promise<boolean> {
+  // A start writes nothing to a database in use: one that was moved is read-only (§2.8).
+  if (await store.findCustomer(tx, DEFAULT_CUSTOMER)) return false
   const name = 'default'
   const row = { id: DEFAULT_CUSTOMER, name, created_at: admin.clock.now() }
   const created = await store.insertCustomer(tx, row)

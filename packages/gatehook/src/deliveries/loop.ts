@@ -91,11 +91,10 @@ export async function runEngine(
       nudge()
     },
   )
-  await leases.heartbeat()
-  const heartbeats = repeat(
-    () => HEARTBEAT_MS,
-    () => guarded('the heartbeat of this node failed', () => leases.heartbeat()),
-  )
+  const renew = () => guarded('the heartbeat of this node failed', () => leases.heartbeat())
+  // A read-only database does not end the process; the engine sends once the lease is renewed.
+  await renew()
+  const heartbeats = repeat(() => HEARTBEAT_MS, renew)
   const loops = Promise.all([fillWindows(), writeResults()])
   windows.set()
   return {

@@ -4,6 +4,8 @@ import { type TestContext, test } from 'node:test'
 import { freshUrl, type Kind, quietLog } from '../../../../test/rig/databases.ts'
 import { type Caller, openService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
+import { openApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { createFeed } from '../../src/events/feed.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
@@ -12,6 +14,11 @@ import { migrateEngine } from '../../src/storage/migrate.ts'
 import { type MoveProgress, moveInstallation, undoMove } from '../../src/storage/move/move.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { sql } from '../../src/storage/sql.ts'
+
+const ENVIRONMENT = {
+  GATEHOOK_PORT: '0',
+  GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
+}
 
 const user = (n: number) => ({ name: `User ${n}`, email: `user${n}@example.com` })
 
@@ -176,6 +183,12 @@ test('a moved source serves reads and refuses writes until the mark is dropped',
   assert.deepEqual([refused.status, refused.body.error], [503, 'storage_unavailable'])
   assert.match(refused.body.message, /being moved to another database/)
   assert.equal(refused.headers['retry-after'], '30')
+  const config = loadConfig({ ...ENVIRONMENT, GATEHOOK_DATABASE_URL: service.url })
+  const started = await openApp({ config, service: api, log: quietLog })
+  await started.work()
+  const page = await started.inject({ url: '/healthz', headers: { host: 'localhost' } })
+  assert.equal(page.statusCode, 200)
+  await started.close()
   await assert.rejects(move(service.url, await freshUrl(t, 'sqlite')), /was moved to the target/)
   const source = await openDatabase(service.url, { log: quietLog })
   assert.equal(await undoMove(source), true)

@@ -74,8 +74,8 @@ export async function stopWrites(
   }
   for (const table of tables) {
     if (name === 'postgres') {
-      await ddl(`CREATE TRIGGER gh_move_stop BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE
-        ON "${table.name}" FOR EACH STATEMENT EXECUTE FUNCTION gh_move_stop()`)
+      await ddl(`CREATE TRIGGER gh_move_stop BEFORE INSERT OR UPDATE OR DELETE
+        ON "${table.name}" FOR EACH ROW EXECUTE FUNCTION gh_move_stop()`)
       continue
     }
     for (const operation of OPERATIONS) {
@@ -135,6 +135,11 @@ export async function readChanges(db: Database, limit: number): Promise<Recorded
     table: String(table_name),
     key: JSON.parse(row_key) as RowKey,
   }))
+}
+
+export async function countChanges(db: Database): Promise<number> {
+  const row = await db.get(sql`SELECT count(*) AS changes FROM gh_move_changes`)
+  return Number(row!.changes)
 }
 
 /** Deletes changes that the target has. */

@@ -9,6 +9,7 @@ import { type Database, StorageError, type Tx, type Value } from '../database.ts
 import { sql } from '../sql.ts'
 import {
   admitWrites,
+  countChanges,
   dropChanges,
   dropRecording,
   type RecordedChange,
@@ -272,7 +273,8 @@ async function copyChanges(
     })
     await source.write((tx) => dropChanges(tx, changes))
     copied += changes.length
-    onProgress({ step: 'changes', fraction: 0, rows: copied })
+    const waiting = await countChanges(source)
+    onProgress({ step: 'changes', fraction: copied / (copied + waiting), rows: copied + waiting })
     if (few > 0 && changes.length < few) return
   }
   throw new StorageError('The source is written to faster than its changes can be copied.')
