@@ -35,7 +35,7 @@ export interface Api {
   request(method: string, path: string, body?: unknown): Promise<JsonBody>
   /** Resolves with at most `max` rows of a list, page by page. */
   list(path: string, max?: number): Promise<JsonBody[]>
-  /** The server's time in milliseconds; a test clock counts. */
+  /** Resolves with the server's time, test clock included, in milliseconds. */
   now(): Promise<number>
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a command is: names, options and examples as data, from which commander is configured. Also
- * the two shapes that most commands have: one that acts, and one that lists rows.
+ * Commands as data: names, options and examples, from which commander is configured. Also the two
+ * shapes of most commands: one performs an action, one lists rows.
  */
 import { Command, Option } from 'commander'
 import type { Flags } from '../config/config.ts'
@@ -100,7 +100,7 @@ interface OpeningCommand<Opening> extends CommandDescription {
   readonly opening?: Opening
 }
 
-/** A command that acts and reports the result. */
+/** A command that performs an action and describes the result. */
 export interface ActionSpec<Target, Opening, T> extends OpeningCommand<Opening> {
   /** Reads arguments before the target opens (throws `UsageError`) and returns the action. */
   readonly act: (input: Input) => (target: Target) => Promise<T> | T

@@ -1,4 +1,4 @@
-/** Backups of PostgreSQL are the work of its own tools; these sentences name the commands. */
+/** Sentences that name the backup commands of PostgreSQL. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { withoutPassword } from '../config/config.ts'
