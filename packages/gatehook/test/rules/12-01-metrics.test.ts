@@ -1,10 +1,10 @@
-/** §12.1: `/metrics` for Prometheus, served to this machine and to the scope `admin`. */
+/** §12.1: `/metrics` for Prometheus serves this machine and the scope `admin`. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
 const elsewhere = { 'x-forwarded-for': '203.0.113.9' }
 
-eachService('what was answered is counted, by route', async ({ get, post, as }) => {
+eachService('responses are counted by route', async ({ get, post, as }) => {
   await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
   await get('/api/v1/users/1')
   await get('/api/v2/users/77')
@@ -30,7 +30,7 @@ eachService('what was answered is counted, by route', async ({ get, post, as }) 
   }
 })
 
-eachService('the figures of deliveries are there', async ({ get }) => {
+eachService('deliveries have metrics', async ({ get }) => {
   const { text } = await get('/metrics')
   for (const name of [
     'gatehook_webhook_queue_age_seconds',
@@ -43,11 +43,11 @@ eachService('the figures of deliveries are there', async ({ get }) => {
   }
 })
 
-eachService('from elsewhere it takes the scope admin', async ({ as, key }) => {
-  const seen = async (secret: string | undefined) =>
+eachService('other machines need the scope admin', async ({ as, key }) => {
+  const statusFor = async (secret: string | undefined) =>
     (await as(secret).get('/metrics', elsewhere)).status
-  assert.equal(await seen(undefined), 401)
-  assert.equal(await seen('gk_test_wrong'), 401)
-  assert.equal(await seen(await key({ scopes: ['events:read'], mode: 'live' })), 403)
-  assert.equal(await seen(await key({ scopes: ['admin'], mode: 'live' })), 200)
+  assert.equal(await statusFor(undefined), 401)
+  assert.equal(await statusFor('gk_test_wrong'), 401)
+  assert.equal(await statusFor(await key({ scopes: ['events:read'], mode: 'live' })), 403)
+  assert.equal(await statusFor(await key({ scopes: ['admin'], mode: 'live' })), 200)
 })

@@ -1,6 +1,6 @@
 /**
- * §12.2: operators are the engine's own people; a one-time link or a password opens a session,
- * which stands for them under `/admin`, from the console's own pages only.
+ * §12.2: operators are accounts of the engine. A one-time link or a password opens a session, which
+ * authenticates them under `/admin`, from the console's own pages only.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,11 +23,11 @@ const operatorOf = ({ app }: TestApp) =>
 const tokenOf = async ({ app }: TestApp, email?: string) =>
   (await createConsoleLink(app.administration, email, actor)).path.split('#token=')[1]!
 
-/** `name=value` of the cookie that an answer sets. */
+/** Returns `name=value` of the cookie that a response sets. */
 const cookieOf = (headers: Readonly<Record<string, unknown>>) =>
   String([headers['set-cookie']].flat()[0]).split(';')[0]!
 
-async function signedIn(service: TestApp) {
+async function signIn(service: TestApp) {
   const { anybody } = await signing(service)
   const token = await tokenOf(service, EMAIL)
   const reply = await anybody.post('/console/session', { token })
@@ -37,28 +37,32 @@ async function signedIn(service: TestApp) {
 
 eachService('a session acts as the operator', async (service) => {
   const { id } = await operatorOf(service)
-  const { anybody, cookie, reply } = await signedIn(service)
+  const { anybody, cookie, reply } = await signIn(service)
   assert.match(
     String([reply.headers['set-cookie']].flat()[0]),
     /^gatehook_console=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
   )
-  const made = await anybody.post('/admin/customers', { name: 'Acme' }, { cookie, ...own })
-  assert.equal(made.status, 201)
-  const shown = await anybody.get('/console/session', { cookie, ...own })
-  assert.deepEqual([shown.body.operator, shown.body.email], [id, EMAIL])
-  const acts = '/admin/audit?action=customer.create&sort=-id'
-  const audit = await anybody.get(acts, { cookie, ...own })
+  const createReply = await anybody.post('/admin/customers', { name: 'Acme' }, { cookie, ...own })
+  assert.equal(createReply.status, 201)
+  const session = await anybody.get('/console/session', { cookie, ...own })
+  assert.deepEqual([session.body.operator, session.body.email], [id, EMAIL])
+  const auditPath = '/admin/audit?action=customer.create&sort=-id'
+  const audit = await anybody.get(auditPath, { cookie, ...own })
   const { actor_kind, actor_id } = audit.body.data[0]
   assert.deepEqual([actor_kind, actor_id], ['operator', id])
   for (const path of ['/api/v2/protected', '/events']) {
-    assert.equal((await anybody.get(path, { cookie, ...own })).status, 401, 'nowhere else')
+    assert.equal(
+      (await anybody.get(path, { cookie, ...own })).status,
+      401,
+      'other paths do not accept the session',
+    )
   }
   assert.equal((await anybody.delete('/console/session', { cookie, ...own })).status, 204)
   assert.equal((await anybody.get('/admin/audit', { cookie, ...own })).status, 401)
 })
 
 eachService(
-  'a link works once, for thirty minutes, and its secret is not stored',
+  'a link works once, within thirty minutes',
   async (service) => {
     const { anybody, operator } = await signing(service)
     const exchange = (token: unknown) => anybody.post('/console/session', { token })
@@ -70,71 +74,71 @@ eachService(
     const late = await tokenOf(service)
     assert.equal((await operator.post('/admin/clock', { advance_s: 1801 })).status, 200)
     assert.equal((await exchange(late)).status, 401)
-    assert.equal((await exchange('made up')).status, 401)
+    assert.equal((await exchange('invalid')).status, 401)
     assert.equal((await exchange(7)).body.error, 'invalid_request')
     assert.equal((await exchange(undefined)).body.error, 'invalid_request')
   },
   { env: { GATEHOOK_TEST_CLOCK: '1' } },
 )
 
+eachService('pages, forms and hosts of other origins cannot use the cookie', async (service) => {
+  await operatorOf(service)
+  const { anybody, cookie } = await signIn(service)
+  const post = (headers: Record<string, string>) =>
+    anybody.post('/admin/customers', { name: 'x' }, { cookie, ...headers })
+  const refused: [headers: Record<string, string>, code: string][] = [
+    [{}, 'forbidden'],
+    [{ 'sec-fetch-site': 'same-origin' }, 'forbidden'],
+    [{ ...own, 'sec-fetch-site': 'none' }, 'forbidden'],
+    [{ ...own, 'sec-fetch-site': 'cross-site' }, 'cross_site_request'],
+    [{ ...own, 'sec-fetch-site': 'same-site' }, 'cross_site_request'],
+    [{ ...own, origin: 'https://evil.example' }, 'cross_site_request'],
+    [{ ...own, origin: 'null' }, 'cross_site_request'],
+    [{ ...own, origin: 'http://sub.localhost' }, 'cross_site_request'],
+    [{ ...own, origin: 'https://localhost' }, 'cross_site_request'],
+  ]
+  for (const [headers, code] of refused) {
+    const { status, body } = await post(headers)
+    assert.deepEqual([status, body.error], [403, code], JSON.stringify(headers))
+  }
+  const get = (headers: Record<string, string>) =>
+    anybody.get('/admin/audit', { cookie, ...headers })
+  assert.equal((await get({})).status, 403)
+  assert.equal((await get({ 'sec-fetch-site': 'same-site' })).status, 403)
+  assert.equal((await get({ 'sec-fetch-site': 'same-origin' })).status, 200)
+  assert.equal((await post({ ...own, origin: 'http://localhost' })).status, 201)
+  const login = { email: EMAIL, password: PASSWORD }
+  const forced = await anybody.post('/console/session', login, { 'sec-fetch-site': 'cross-site' })
+  assert.equal(forced.status, 403, 'a foreign page cannot sign a person in')
+  assert.equal((await anybody.delete('/console/session', { cookie })).status, 403)
+  assert.equal((await get(own)).status, 200, 'nor out')
+})
+
 eachService(
-  'a foreign page, a form, a neighbouring host cannot use the cookie',
+  'a header overrides the cookie; two cookies of the name are ignored',
   async (service) => {
     await operatorOf(service)
-    const { anybody, cookie } = await signedIn(service)
-    const post = (headers: Record<string, string>) =>
-      anybody.post('/admin/customers', { name: 'x' }, { cookie, ...headers })
-    const refused: [headers: Record<string, string>, code: string][] = [
-      [{}, 'forbidden'],
-      [{ 'sec-fetch-site': 'same-origin' }, 'forbidden'],
-      [{ ...own, 'sec-fetch-site': 'none' }, 'forbidden'],
-      [{ ...own, 'sec-fetch-site': 'cross-site' }, 'cross_site_request'],
-      [{ ...own, 'sec-fetch-site': 'same-site' }, 'cross_site_request'],
-      [{ ...own, origin: 'https://evil.example' }, 'cross_site_request'],
-      [{ ...own, origin: 'null' }, 'cross_site_request'],
-      [{ ...own, origin: 'http://sub.localhost' }, 'cross_site_request'],
-      [{ ...own, origin: 'https://localhost' }, 'cross_site_request'],
-    ]
-    for (const [headers, code] of refused) {
-      const { status, body } = await post(headers)
-      assert.deepEqual([status, body.error], [403, code], JSON.stringify(headers))
-    }
-    const get = (headers: Record<string, string>) =>
-      anybody.get('/admin/audit', { cookie, ...headers })
-    assert.equal((await get({})).status, 403)
-    assert.equal((await get({ 'sec-fetch-site': 'same-site' })).status, 403)
-    assert.equal((await get({ 'sec-fetch-site': 'same-origin' })).status, 200)
-    assert.equal((await post({ ...own, origin: 'http://localhost' })).status, 201)
-    const login = { email: EMAIL, password: PASSWORD }
-    const forced = await anybody.post('/console/session', login, { 'sec-fetch-site': 'cross-site' })
-    assert.equal(forced.status, 403, 'nor is anybody signed in unasked')
-    assert.equal((await anybody.delete('/console/session', { cookie })).status, 403)
-    assert.equal((await get(own)).status, 200, 'nor signed out')
+    const { anybody, cookie } = await signIn(service)
+    const twice = { cookie: `${cookie}; ${cookie}`, ...own }
+    assert.equal((await anybody.get('/admin/audit', twice)).status, 401)
+    const { status, body } = await service.get('/admin/audit', { cookie, ...own })
+    assert.deepEqual([status, body.error], [403, 'insufficient_scope'])
   },
 )
 
-eachService('a header wins over the cookie; two cookies of the name are none', async (service) => {
+eachService('a disabled operator loses the session and cannot sign in', async (service) => {
   await operatorOf(service)
-  const { anybody, cookie } = await signedIn(service)
-  const twice = { cookie: `${cookie}; ${cookie}`, ...own }
-  assert.equal((await anybody.get('/admin/audit', twice)).status, 401)
-  const { status, body } = await service.get('/admin/audit', { cookie, ...own })
-  assert.deepEqual([status, body.error], [403, 'insufficient_scope'])
-})
-
-eachService('who is disabled is out at once, and cannot come back', async (service) => {
-  await operatorOf(service)
-  const { anybody, cookie } = await signedIn(service)
+  const { anybody, cookie } = await signIn(service)
   const link = await tokenOf(service, EMAIL)
   await setOperatorDisabled(service.app.administration, EMAIL, true, actor)
   assert.equal((await anybody.get('/admin/audit', { cookie, ...own })).status, 401)
   assert.equal((await anybody.post('/console/session', { token: link })).status, 401)
-  const again = await anybody.post('/console/session', { email: EMAIL, password: PASSWORD })
-  assert.deepEqual([again.status, again.body.error], [401, 'invalid_credentials'])
+  const signInReply = await anybody.post('/console/session', { email: EMAIL, password: PASSWORD })
+  assert.deepEqual([signInReply.status, signInReply.body.error], [401, 'invalid_credentials'])
   await assert.rejects(tokenOf(service, EMAIL), { code: 'invalid_state' })
 })
 
-eachService('operators and people are two: names, passwords and counts apart', async (service) => {
+eachService('operators and people have separate names, passwords and counts', async (service) => {
   const { make, login, anybody } = await signing(service)
   await make('op')
   await operatorOf(service)
@@ -146,7 +150,7 @@ eachService('operators and people are two: names, passwords and counts apart', a
   assert.equal((await login(EMAIL)).status, 200)
 })
 
-test('on HTTPS the cookie is Secure and tied to the host', async (t) => {
+test('on HTTPS the cookie is Secure and bound to the host', async (t) => {
   const service = await openService(t, 'sqlite', { env: { GATEHOOK_TRUST_PROXY: '127.0.0.1' } })
   await operatorOf(service)
   const { anybody } = await signing(service)
@@ -163,11 +167,11 @@ test('on HTTPS the cookie is Secure and tied to the host', async (t) => {
   assert.equal((await anybody.get('/admin/audit', { ...https, ...own, cookie: bare })).status, 401)
 })
 
-test('the command line makes, lists, disables operators and gives links', async (t) => {
+test('the command line creates, lists and disables operators, and creates links', async (t) => {
   const place = { cwd: emptyFolder(t), input: PASSWORD }
-  const made = await jsonOf(place, 'operators', 'create', EMAIL)
-  assert.match(made.id, /^op_/)
-  assert.equal(made.password, undefined)
+  const createReply = await jsonOf(place, 'operators', 'create', EMAIL)
+  assert.match(createReply.id, /^op_/)
+  assert.equal(createReply.password, undefined)
   const twice = await gatehook(place, 'operators', 'create', EMAIL.toUpperCase())
   assert.deepEqual([twice.exit, /There is an operator/.test(twice.stderr)], [1, true])
   const { url } = await jsonOf(place, 'operators', 'link', EMAIL)
@@ -176,7 +180,7 @@ test('the command line makes, lists, disables operators and gives links', async 
   await jsonOf(place, 'operators', 'disable', EMAIL)
   const { data } = await jsonOf(place, 'operators', 'list')
   assert.deepEqual(
-    data.map((one: Record<string, unknown>) => [one.email, one.disabled]),
+    data.map((operator: Record<string, unknown>) => [operator.email, operator.disabled]),
     [[EMAIL, true]],
   )
   const unknown = await gatehook(place, 'operators', 'disable', 'nobody@example.com')

@@ -1,4 +1,4 @@
-/** §12.3: What was typed wrong: exit 2, one sentence, a hint. What was asked for: exit 0. */
+/** §12.3: a mistake in the command is exit 2 with a sentence and a hint; help is exit 0. */
 import assert from 'node:assert/strict'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
@@ -14,16 +14,16 @@ const wrong: [args: string[], sentence: RegExp][] = [
   ],
   [['start', '--prot', '1'], /unknown option '--prot'\s+\(Did you mean --port\?\)/],
   [['keys', 'revoke'], /missing required argument 'ID'\s+See: gatehook keys revoke --help/],
-  [['start', 'one', 'two'], /too many arguments/],
+  [['start', 'first', 'second'], /too many arguments/],
   [['start', '/no/such/folder'], /There is no folder \/no\/such\/folder\./],
   [['start', '--role', 'api,web'], /--role "web" is not a role; roles are api and delivery\./],
   [['openapi', '--version', 'v9'], /There is no version v9; there are v1, v2\./],
-  [['clock', 'advance', 'soon'], /"soon" is no span of time; expected one such as 30d/],
+  [['clock', 'advance', 'soon'], /"soon" is no span of time; expected/],
   [['clock', 'rewind', '1d'], /"rewind" is not an action/],
 ]
 
 for (const [args, sentence] of wrong) {
-  test(`gatehook ${args.join(' ')} is refused`, async () => {
+  test(`gatehook ${args.join(' ')} is rejected`, async () => {
     const { exit, stdout, stderr } = await gatehook(here, ...args)
     assert.equal(exit, 2)
     assert.equal(stdout, '')
@@ -45,7 +45,7 @@ test('--version prints the version alone', async () => {
   assert.match(stdout, /^\d+\.\d+\.\d+\n$/)
 })
 
-test('alone it shows every command; every command shows examples', async () => {
+test('without arguments it lists every command; help of a command has examples', async () => {
   const { exit, stdout } = await gatehook(here)
   assert.equal(exit, 0)
   for (const name of ['start', 'init', 'migrate', 'seed', 'config', 'doctor', 'keys', 'clock']) {

@@ -1,9 +1,9 @@
-/** §12.6: the test clock by the command line; it outlives the process that set it. */
+/** §12.6: the command line sets the test clock, which outlives the process. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
 
-test('the test clock goes forward only, and only where it may', async (t) => {
+test('the test clock advances only, and only if it is enabled', async (t) => {
   const cwd = emptyFolder(t)
   const place = { cwd, env: { GATEHOOK_TEST_CLOCK: '1' } }
   await gatehook(place, 'migrate')

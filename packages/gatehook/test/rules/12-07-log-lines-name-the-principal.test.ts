@@ -1,4 +1,4 @@
-/** §12.7: the line of a request names the principal, whatever its credential, and no secret. */
+/** §12.7: the log line of a request names the principal of any credential, and no secret. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
@@ -32,12 +32,12 @@ async function openLogged(t: TestContext) {
   return { app, lines, send, lineOf }
 }
 
-test('key, person and client are named with customer and mode, secrets are not', async (t) => {
+test('log lines name key, person and client with customer and mode, and no secret', async (t) => {
   const { app, lines, send, lineOf } = await openLogged(t)
-  const by = { actor: { kind: 'system', id: 'test' } as const, customer: 'default' }
-  const { id, key } = await createKey(app.administration, { name: 'k', scopes: ['admin'] }, by)
+  const creator = { actor: { kind: 'system', id: 'test' } as const, customer: 'default' }
+  const { id, key } = await createKey(app.administration, { name: 'k', scopes: ['admin'] }, creator)
   const place = { customer: 'cus_default', mode: 'live' }
-  const named = (principal_kind: string, principal_id: string, more: object = {}) => {
+  const assertPrincipal = (principal_kind: string, principal_id: string, more: object = {}) => {
     const line = lineOf()
     const { customer, mode } = line
     assert.deepEqual({ customer, mode }, place, line.url)
@@ -47,41 +47,41 @@ test('key, person and client are named with customer and mode, secrets are not',
 
   const fields = { name: 'Ada', email: mailOf('ada'), password: PASSWORD }
   const person = (await send('POST', '/admin/users', { 'x-api-key': key }, fields)).json()
-  named('key', id, { key_id: id })
+  assertPrincipal('key', id, { key_id: id })
   const login = { username: mailOf('ada'), password: PASSWORD }
   const tokens = (await send('POST', '/auth/login', {}, login)).json()
-  named('person', String(person.id), { client_id: 'gatehook' })
+  assertPrincipal('person', String(person.id), { client_id: 'gatehook' })
   const bearer = { authorization: `Bearer ${tokens.access_token}` }
   await send('GET', '/api/v2/protected', bearer)
-  named('person', String(person.id), { client_id: 'gatehook', key_id: undefined })
+  assertPrincipal('person', String(person.id), { client_id: 'gatehook', key_id: undefined })
   assert.match(lineOf().session_id, /^ses_/)
   const basic = basicOf(mailOf('ada'))
   await send('GET', '/api/v2/protected', basic)
-  named('person', String(person.id))
+  assertPrincipal('person', String(person.id))
 
-  const wish = { name: 'App', scopes: ['orders:read'] }
-  const client = await createClient(app.oauth.administration, wish, by)
+  const clientFields = { name: 'App', scopes: ['orders:read'] }
+  const client = await createClient(app.oauth.administration, clientFields, creator)
   const proof = btoa(`${client.client_id}:${client.client_secret}`)
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
-  const issued = await send(
+  const tokenReply = await send(
     'POST',
     '/oauth/token',
     { ...form, authorization: `Basic ${proof}` },
     'grant_type=client_credentials',
   )
-  named('client', client.client_id, { client_id: client.client_id })
-  const own = issued.json().access_token
+  assertPrincipal('client', client.client_id, { client_id: client.client_id })
+  const own = tokenReply.json().access_token
   await send('GET', '/api/v2/protected', { authorization: `Bearer ${own}` })
-  named('client', client.client_id, { client_id: client.client_id })
+  assertPrincipal('client', client.client_id, { client_id: client.client_id })
 
   assert.equal(lineOf().error, undefined)
   await send('GET', '/api/v2/protected', { 'x-api-key': `${key}x` })
-  assert.equal(lineOf().error, 'invalid_api_key', 'why a request was refused')
-  assert.equal(lineOf().principal_kind, undefined, 'a credential that fails names nobody')
+  assert.equal(lineOf().error, 'invalid_api_key', 'the reason of a rejection')
+  assert.equal(lineOf().principal_kind, undefined, 'an invalid credential has no principal')
   await send('GET', '/api/v2/orders', bearer)
-  named('person', String(person.id), { status: 200, error: undefined })
+  assertPrincipal('person', String(person.id), { status: 200, error: undefined })
   await send('GET', '/admin/keys', bearer)
-  named('person', String(person.id), { status: 403, error: 'insufficient_scope' })
+  assertPrincipal('person', String(person.id), { status: 403, error: 'insufficient_scope' })
   await send('POST', '/auth/login', {}, { ...login, password: 'not the right one' })
   assert.deepEqual([lineOf().status, lineOf().error], [401, 'invalid_credentials'])
   const all = lines.join('')

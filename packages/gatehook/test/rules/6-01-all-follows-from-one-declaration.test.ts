@@ -1,6 +1,4 @@
-/**
- * §6.1: from one declaration follow table, validation, lists, events, links, actions and OpenAPI.
- */
+/** §6.1: a declaration yields table, validation, lists, events, links, actions and OpenAPI. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
@@ -33,11 +31,11 @@ const cabinet = service({
 })
 
 eachService(
-  'every kind of field goes in, is stored and comes out',
+  'every kind of field is accepted, stored and returned',
   async ({ app, post, get, send }) => {
-    const made = await post('/api/v1/folders', { title: 'A', weight: 1.25, open: true })
-    const shown = { id: 1, parent_id: null, title: 'A', weight: 1.25, open: true, seen_at: null }
-    assert.deepEqual(made.body, shown)
+    const createReply = await post('/api/v1/folders', { title: 'A', weight: 1.25, open: true })
+    const folder = { id: 1, parent_id: null, title: 'A', weight: 1.25, open: true, seen_at: null }
+    assert.deepEqual(createReply.body, folder)
     const inner = await post('/api/v1/folders', { title: 'B', parent_id: 1 })
     assert.deepEqual([inner.body.parent_id, inner.body.open, inner.body.weight], [1, false, 0.5])
     const stored = await app.db.get(sql`SELECT open, weight FROM folders WHERE id = 1`)
@@ -56,7 +54,7 @@ eachService(
       inside: '/api/v1/folders?parent_id=1',
     })
     assert.equal((await send('PATCH', '/api/v1/folders/1', { title: 'C' })).status, 405)
-    assert.equal((await send('DELETE', '/api/v1/folders/1')).status, 409, 'it is named by B')
+    assert.equal((await send('DELETE', '/api/v1/folders/1')).status, 409, 'B refers to it')
     assert.equal((await send('DELETE', '/api/v1/folders/2')).status, 204)
     assert.equal((await send('DELETE', '/api/v1/folders/1')).status, 204)
   },
@@ -64,23 +62,23 @@ eachService(
 )
 
 eachService(
-  'an action that changes no field still tells that it happened',
+  'an action that changes no field still records its event',
   async ({ post, get }) => {
-    const made = await post('/api/v1/folders', { title: 'A' })
+    const createReply = await post('/api/v1/folders', { title: 'A' })
     const looked = await post('/api/v1/folders/1/look')
-    assert.deepEqual([looked.status, looked.body], [200, made.body])
+    assert.deepEqual([looked.status, looked.body], [200, createReply.body])
     const events = (await get('/events')).body.data
     assert.deepEqual(
       events.map((event: { type: string }) => event.type),
       ['folder.created', 'folder.looked'],
     )
-    assert.deepEqual(events[1].data.object, made.body)
+    assert.deepEqual(events[1].data.object, createReply.body)
   },
   { service: cabinet },
 )
 
 eachService(
-  'scopes are those of the declaration',
+  'operations require the declared scopes',
   async ({ post, as, key }) => {
     await post('/api/v1/folders', { title: 'A' })
     const reader = as(await key({ scopes: ['f:read'] }))

@@ -1,17 +1,17 @@
-/** §6.2: each resource has its paths; 201 carries `Location`; unknown members are refused. */
+/** §6.2: each resource has its paths; a 201 has `Location`; unknown members are rejected. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
 eachService(
   'a user is created, read, patched and deleted',
   async ({ post, get, patch, ...all }) => {
-    const made = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
-    assert.equal(made.status, 201)
-    assert.equal(made.headers.location, `/api/v2/users/${made.body.id}`)
-    const path = made.headers.location!
-    assert.deepEqual((await get(path)).body, made.body)
+    const createReply = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+    assert.equal(createReply.status, 201)
+    assert.equal(createReply.headers.location, `/api/v2/users/${createReply.body.id}`)
+    const path = createReply.headers.location!
+    assert.deepEqual((await get(path)).body, createReply.body)
     const patched = await patch(path, { name: 'Ada L.' })
-    assert.deepEqual(patched.body, { ...made.body, name: 'Ada L.' })
+    assert.deepEqual(patched.body, { ...createReply.body, name: 'Ada L.' })
     assert.equal((await all.delete(path)).status, 204)
     assert.equal((await get(path)).status, 404)
   },

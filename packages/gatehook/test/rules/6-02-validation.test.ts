@@ -1,6 +1,4 @@
-/**
- * §6.2, §10.2: a body that does not fit is 422, all its mistakes at once, each with its pointer.
- */
+/** §6.2, §10.2: an invalid body is 422 with all errors, each with its pointer. */
 import assert from 'node:assert/strict'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
 
@@ -29,7 +27,7 @@ const bodies: [body: unknown, expected: Record<string, string>][] = [
   ['"text"', { '': 'invalid_type' }],
 ]
 
-eachService('what is wrong is named, and nothing is stored or told', async ({ post, get }) => {
+eachService('all errors are reported, and no row or event is stored', async ({ post, get }) => {
   for (const [body, expected] of bodies) {
     const refused = await post('/api/v2/orders', body === null ? 'null' : body)
     assert.equal(refused.status, 422, JSON.stringify(body))
@@ -40,21 +38,24 @@ eachService('what is wrong is named, and nothing is stored or told', async ({ po
   assert.deepEqual((await get('/events')).body.data, [])
 })
 
-eachService('lengths are counted in characters', async ({ post }) => {
+eachService('lengths are in characters', async ({ post }) => {
   const name = '😀'.repeat(200)
   assert.equal((await post('/api/v2/users', { name, email: 'a@example.com' })).body.name, name)
   const longer = await post('/api/v2/users', { name: `${name}x`, email: 'b@example.com' })
   assert.deepEqual(mistakes(longer), { '/name': 'too_long' })
 })
 
-eachService('a body of a thousand mistakes is told fifty', async ({ post }) => {
+eachService('a body with a thousand errors gets fifty of them', async ({ post }) => {
   const body = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`x${n}`, n]))
   assert.equal((await post('/api/v2/users', body)).body.errors.length, 50)
 })
 
-eachService('what an answer adds may be sent back', async ({ post, patch }) => {
+eachService('members that responses add are ignored in bodies', async ({ post, patch }) => {
   const sent = { name: 'Ada', email: 'ada@example.com', _links: { self: '/x' }, _warnings: [] }
-  const made = await post('/api/v2/users', sent)
-  assert.equal(made.status, 201)
-  assert.equal((await patch(made.headers.location!, { _links: {}, name: 'A' })).body.name, 'A')
+  const createReply = await post('/api/v2/users', sent)
+  assert.equal(createReply.status, 201)
+  assert.equal(
+    (await patch(createReply.headers.location!, { _links: {}, name: 'A' })).body.name,
+    'A',
+  )
 })

@@ -1,11 +1,8 @@
-/**
- * §6.3, §6.8: an e-mail is taken once per customer and mode, whatever its case; 409 names the
- * field.
- */
+/** §6.3, §6.8: an e-mail is unique per customer and mode, without case; a 409 names the field. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
-eachService('a second one is refused, on create and on change', async ({ post, patch, get }) => {
+eachService('a duplicate is rejected, on create and on change', async ({ post, patch, get }) => {
   const first = await post('/api/v2/users', { name: 'Ada', email: 'Ada@Example.com' })
   assert.equal(first.body.email, 'Ada@Example.com')
   const refused = await post('/api/v2/users', { name: 'Eve', email: 'aDA@example.COM' })
@@ -22,7 +19,7 @@ eachService('a second one is refused, on create and on change', async ({ post, p
   assert.equal((await get('/api/v2/users?email=ADA@EXAMPLE.COM')).body.data.length, 1)
 })
 
-eachService('of many at once, one', async ({ post, get }) => {
+eachService('one of many concurrent requests succeeds', async ({ post, get }) => {
   const tries = Array.from({ length: 10 }, (_, n) =>
     post('/api/v2/users', { name: `N${n}`, email: n % 2 ? 'X@example.com' : 'x@example.com' }),
   )

@@ -1,4 +1,4 @@
-/** §6.4: actions lead from state to state; another state is 409 naming those it may come from. */
+/** §6.4: actions change the state; in another state they are 409 with the possible states. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService } from '../../../../test/rig/service.ts'
 
@@ -8,14 +8,14 @@ const actions = {
   deliver: ['shipped'],
   cancel: ['pending', 'paid'],
 }
-const ways: Record<string, string[]> = {
+const stepsTo: Record<string, string[]> = {
   pending: [],
   paid: ['pay'],
   shipped: ['pay', 'ship'],
   delivered: ['pay', 'ship', 'deliver'],
   cancelled: ['cancel'],
 }
-const leads: Record<string, string> = {
+const resultOf: Record<string, string> = {
   pay: 'paid',
   ship: 'shipped',
   deliver: 'delivered',
@@ -25,19 +25,19 @@ const leads: Record<string, string> = {
 const types = async ({ get }: Caller): Promise<string[]> =>
   (await get('/events?limit=100')).body.data.map((event: { type: string }) => event.type)
 
-eachService('every action from every state', async (service) => {
+eachService('every action in every state', async (service) => {
   const { post, get } = service
   const user = (await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })).body
-  for (const [state, way] of Object.entries(ways)) {
+  for (const [state, steps] of Object.entries(stepsTo)) {
     for (const [action, from] of Object.entries(actions)) {
       const { headers } = await post('/api/v2/orders', { user_id: user.id, amount: 5 })
       const path = headers.location!
-      for (const step of way) await post(`${path}/${step}`)
+      for (const step of steps) await post(`${path}/${step}`)
       const before = await types(service)
       const done = await post(`${path}/${action}`)
       if (from.includes(state)) {
-        assert.deepEqual([done.status, done.body.status], [200, leads[action]])
-        assert.deepEqual(await types(service), [...before, `order.${leads[action]}`])
+        assert.deepEqual([done.status, done.body.status], [200, resultOf[action]])
+        assert.deepEqual(await types(service), [...before, `order.${resultOf[action]}`])
       } else {
         assert.deepEqual(
           [done.status, done.body.error],
@@ -52,7 +52,7 @@ eachService('every action from every state', async (service) => {
   }
 })
 
-eachService('cancelling takes a reason', async ({ post }) => {
+eachService('cancelling accepts a reason', async ({ post }) => {
   const user = (await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })).body
   const order = async () =>
     (await post('/api/v2/orders', { user_id: user.id, amount: 5, note: 'n' })).headers.location!

@@ -1,4 +1,4 @@
-/** §6.7, reference service: `orders:fulfil`, and what is fixed once an order is paid. */
+/** §6.7, reference service: `orders:fulfil`, and the fields that are fixed after payment. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService } from '../../../../test/rig/service.ts'
 import { bearerOf, mailOf, signing } from '../people/rig.ts'
@@ -10,7 +10,7 @@ const orderOf = async ({ post }: Caller): Promise<string> => {
   return (await post('/api/v2/orders', body)).headers.location!
 }
 
-eachService('a person pays, and neither ships nor delivers its own order', async (service) => {
+eachService('a person pays its own order, and cannot ship or deliver it', async (service) => {
   const { make, token, anybody } = await signing(service)
   const { id } = await make('ada')
   const ada = bearerOf(await token(mailOf('ada')))
@@ -46,7 +46,7 @@ eachService('amount and currency are fixed once the order is not pending', async
     const { body } = await get(path)
     assert.deepEqual([body.amount, body.currency, body.note], [6, 'USD', null])
     assert.equal((await get('/events?pagination=offset')).body.total, before)
-    // The row as it was read may be sent back, with another note.
+    // A client can send the unchanged fields back, with a new note.
     const back = await patch(path, { amount: 6, currency: 'USD', note: 'x' })
     assert.deepEqual([back.status, back.body.note], [200, 'x'])
   }

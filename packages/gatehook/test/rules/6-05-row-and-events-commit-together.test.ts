@@ -1,12 +1,9 @@
-/**
- * §6.5: a row and its events commit in one transaction: whatever fails in it, nothing is half
- * done.
- */
+/** §6.5: a row and its events commit in one transaction; a failure anywhere rolls back all. */
 import assert from 'node:assert/strict'
 import { failAt } from '../../../../test/rig/faults.ts'
 import { type Caller, eachService } from '../../../../test/rig/service.ts'
 
-/** All that can be seen from outside. */
+/** Reads the state that clients can observe. */
 async function state({ get }: Caller) {
   const paths = ['/api/v2/users?pagination=page', '/api/v2/orders?pagination=page', '/events']
   const bodies = []
@@ -14,7 +11,7 @@ async function state({ get }: Caller) {
   return bodies
 }
 
-eachService('a failure at every statement of every change', async (service) => {
+eachService('a failure of any statement of any change rolls it back', async (service) => {
   const { app, post } = service
   const user = (await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })).body
   const idle = (await post('/api/v2/users', { name: 'Bob', email: 'bob@example.com' })).body
@@ -46,6 +43,12 @@ eachService('a failure at every statement of every change', async (service) => {
   const types = (await service.get('/events')).body.data.map(
     (event: { type: string }) => event.type,
   )
-  const told = ['order.created', 'order.created', 'order.updated', 'order.paid', 'user.deleted']
-  assert.deepEqual(types.slice(3), told)
+  const expectedTypes = [
+    'order.created',
+    'order.created',
+    'order.updated',
+    'order.paid',
+    'user.deleted',
+  ]
+  assert.deepEqual(types.slice(3), expectedTypes)
 })

@@ -1,13 +1,10 @@
-/**
- * §6.5: times are epoch milliseconds at rest and ISO 8601 with three decimals and `Z` on the
- * wire.
- */
+/** §6.5: times are stored in epoch milliseconds; JSON has ISO 8601 with three decimals and `Z`. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { sql } from '../../src/storage/sql.ts'
 
 eachService(
-  'created_at stands still, updated_at moves',
+  'created_at stays, updated_at changes',
   async ({ app, post, patch }) => {
     const set = (now: string) =>
       app.clock!.set({ now, freeze: true }, { kind: 'test', id: 't' } as never)

@@ -1,7 +1,4 @@
-/**
- * §6.6: what only adds is applied at start; anything else is refused by sentence, or a reviewed
- * migration.
- */
+/** §6.6: a start applies additions; other changes need a reviewed migration. */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
@@ -16,7 +13,7 @@ import { sql } from '../../src/storage/sql.ts'
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
 
 function notes(fields: Fields, migrations: MigrationOptions[] = [], sort: string[] = []): Service {
-  const one = resource('notes', {
+  const notesResource = resource('notes', {
     fields: { id: f.id(), ...(fields as Record<string, AnyField>) },
     list: { filter: [], sort: ['id', ...(sort as 'id'[])] },
     access,
@@ -25,19 +22,19 @@ function notes(fields: Fields, migrations: MigrationOptions[] = [], sort: string
   return service({
     name: 'n',
     versions: { v1: { released: '2026-01-01' } },
-    resources: [one],
+    resources: [notesResource],
     migrations,
   })
 }
 
-async function start(db: Database, one: Service): Promise<string[]> {
-  const told: string[] = []
-  await migrateService(db, one.definition, (line) => told.push(line))
-  return told
+async function start(db: Database, api: Service): Promise<string[]> {
+  const progress: string[] = []
+  await migrateService(db, api.definition, (line) => progress.push(line))
+  return progress
 }
 
-/** A table with one row, made by the declaration `{ text, size }`. */
-async function begun(db: Database): Promise<void> {
+/** Creates a table with one row from the declaration `{ text, size }`. */
+async function createNotes(db: Database): Promise<void> {
   await migrateEngine(db, { clock: wallClock })
   await start(db, notes({ text: f.string(), size: f.int() }))
   await db.write((tx) => tx.run(sql`INSERT INTO notes (scope, text, size) VALUES (2, 'a', 7)`))
@@ -46,8 +43,8 @@ async function begun(db: Database): Promise<void> {
 const row = (db: Database) => db.get(sql`SELECT * FROM notes`)
 const base = { text: f.string(), size: f.int() }
 
-eachDatabase('additions: a field with a default, one that may be empty, a sort', async (db) => {
-  await begun(db)
+eachDatabase('a start adds a field with a default, a nullable field and a sort', async (db) => {
+  await createNotes(db)
   const more = { ...base, tag: f.string().default('x'), memo: f.string().nullable() }
   assert.equal((await start(db, notes(more, [], ['tag']))).length, 1)
   assert.deepEqual(
@@ -55,31 +52,35 @@ eachDatabase('additions: a field with a default, one that may be empty, a sort',
     { id: 1, scope: 2, text: 'a', size: 7, tag: 'x', memo: null },
   )
   assert.ok((await db.indexes('notes')).includes('notes_by_tag'))
-  assert.deepEqual(await start(db, notes(more, [], ['tag'])), [], 'nothing is left to do')
+  assert.deepEqual(await start(db, notes(more, [], ['tag'])), [], 'no pending changes')
 })
 
-const refusals: [string, Fields, RegExp][] = [
+const rejections: [string, Fields, RegExp][] = [
   [
     'a field without a default',
     { ...base, tag: f.string() },
     /notes\.tag is new and has no default.*ADD COLUMN tag/,
   ],
-  ['a field declared no more', { text: f.string() }, /notes\.size holds data.*DROP COLUMN size/],
+  ['a removed field', { text: f.string() }, /notes\.size holds data.*DROP COLUMN size/],
   [
     'another type',
     { ...base, size: f.string() },
     /notes\.size is stored as int, declared as string.*RENAME COLUMN/,
   ],
-  ['null no more', { ...base, size: f.int().nullable() }, /notes\.size is stored as never null/],
+  [
+    'a field that becomes nullable',
+    { ...base, size: f.int().nullable() },
+    /notes\.size is stored as never null/,
+  ],
   [
     'uniqueness',
     { ...base, text: f.string().unique() },
     /notes_unique_text is new.*CREATE UNIQUE INDEX/,
   ],
 ]
-for (const [what, fields, sentence] of refusals) {
-  eachDatabase(`refused: ${what}`, async (db) => {
-    await begun(db)
+for (const [change, fields, sentence] of rejections) {
+  eachDatabase(`a start rejects ${change}`, async (db) => {
+    await createNotes(db)
     const before = await db.columns('notes')
     await assert.rejects(start(db, notes({ ...fields, extra: f.int().default(1) })), (error) => {
       assert.ok(error instanceof DeclarationError)
@@ -87,7 +88,7 @@ for (const [what, fields, sentence] of refusals) {
       assert.match(error.message, /migrations/)
       return true
     })
-    assert.deepEqual(await db.columns('notes'), before, 'additions beside it were not applied')
+    assert.deepEqual(await db.columns('notes'), before, 'no addition was applied')
   })
 }
 
@@ -99,7 +100,7 @@ const rename: MigrationOptions = {
 }
 const retype: MigrationOptions = {
   number: 2,
-  name: 'length may have a fraction',
+  name: 'length can have a fraction',
   table: 'notes',
   sql: `ALTER TABLE notes RENAME COLUMN length TO length_old;
     ALTER TABLE notes ADD COLUMN length {real} NOT NULL DEFAULT 0;
@@ -109,18 +110,18 @@ const retype: MigrationOptions = {
 const today = { text: f.string(), length: f.number() }
 
 eachDatabase('reviewed migrations run in order, each once', async (db) => {
-  await begun(db)
+  await createNotes(db)
   const renamed = notes({ text: f.string(), length: f.int() }, [rename])
   assert.equal((await planMigration(db, renamed.definition)).length, 1)
   assert.deepEqual(await start(db, renamed), ['migration 1 of the service: size becomes length'])
   assert.deepEqual(await start(db, notes(today, [rename, retype])), [
-    'migration 2 of the service: length may have a fraction',
+    'migration 2 of the service: length can have a fraction',
   ])
   assert.deepEqual({ ...(await row(db)) }, { id: 1, scope: 2, text: 'a', length: 3.5 })
   assert.deepEqual(await start(db, notes(today, [rename, retype])), [])
 })
 
-eachDatabase('an old table comes to what a fresh one is', async (db) => {
+eachDatabase('a fresh table needs no migration', async (db) => {
   await migrateEngine(db, { clock: wallClock })
   await start(db, notes(today, [rename, retype]))
   assert.deepEqual((await db.columns('notes')).map(({ name }) => name).sort(), [
@@ -132,8 +133,8 @@ eachDatabase('an old table comes to what a fresh one is', async (db) => {
   assert.deepEqual(await start(db, notes(today, [rename, retype])), [])
 })
 
-eachDatabase('a migration that fails changes nothing and is tried again', async (db) => {
-  await begun(db)
+eachDatabase('a failed migration changes nothing and can be retried', async (db) => {
+  await createNotes(db)
   const broken = { ...rename, sql: `${rename.sql}; UPDATE nowhere SET x = 1` }
   const renamed = { text: f.string(), length: f.int() }
   await assert.rejects(start(db, notes(renamed, [broken])))
@@ -143,19 +144,22 @@ eachDatabase('a migration that fails changes nothing and is tried again', async 
   ])
 })
 
-eachDatabase('a migration that fails is named, with the message of the database', async (db) => {
-  await begun(db)
-  const broken = { ...rename, number: 2, sql: 'UPDATE nowhere SET x = 1' }
-  const renamed = { text: f.string(), length: f.int() }
-  await assert.rejects(start(db, notes(renamed, [rename, broken])), (error: Error) => {
-    assert.ok(error instanceof DeclarationError)
-    assert.match(error.message, /^Your migration 2 \(size becomes length\) failed: .*nowhere/)
-    return true
-  })
-})
+eachDatabase(
+  'the error of a failed migration has its name and the message of the database',
+  async (db) => {
+    await createNotes(db)
+    const broken = { ...rename, number: 2, sql: 'UPDATE nowhere SET x = 1' }
+    const renamed = { text: f.string(), length: f.int() }
+    await assert.rejects(start(db, notes(renamed, [rename, broken])), (error: Error) => {
+      assert.ok(error instanceof DeclarationError)
+      assert.match(error.message, /^Your migration 2 \(size becomes length\) failed: .*nowhere/)
+      return true
+    })
+  },
+)
 
-eachDatabase('a migration that was edited once applied is refused', async (db) => {
-  await begun(db)
+eachDatabase('an edited migration is rejected after it was applied', async (db) => {
+  await createNotes(db)
   const renamed = { text: f.string(), length: f.int() }
   await start(db, notes(renamed, [rename]))
   const spaced = { ...rename, sql: `\n ${String(rename.sql).replaceAll(' ', '  ')} ` }
@@ -166,7 +170,7 @@ eachDatabase('a migration that was edited once applied is refused', async (db) =
 })
 
 eachDatabase('a database without checksums gets them, and keeps its data', async (db) => {
-  await begun(db)
+  await createNotes(db)
   const renamed = notes({ text: f.string(), length: f.int() }, [rename])
   await start(db, renamed)
   await db.migrate((_tx, ddl) => ddl('ALTER TABLE gh_service_migrations DROP COLUMN checksum'))
@@ -176,7 +180,7 @@ eachDatabase('a database without checksums gets them, and keeps its data', async
 })
 
 eachDatabase('the previous declaration starts again after an addition', async (db) => {
-  await begun(db)
+  await createNotes(db)
   const more = { ...base, tag: f.string().default('x'), memo: f.string().nullable() }
   await start(db, notes(more))
   assert.deepEqual(await start(db, notes(base)), [])
@@ -200,7 +204,7 @@ const own: MigrationOptions = {
 }
 
 eachDatabase('own tables and indexes are the same, fresh or upgraded', async (db) => {
-  await begun(db)
+  await createNotes(db)
   const service = notes(today, [rename, retype, own])
   await start(db, service)
   const schema = async () => ({

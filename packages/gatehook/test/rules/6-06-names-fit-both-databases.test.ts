@@ -1,7 +1,4 @@
-/**
- * §6.6: what a declaration may call a field or a resource can stand in SQL; the rest is refused
- * by sentence.
- */
+/** §6.6: declared names are valid in SQL without quotes; other names are rejected. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
@@ -12,7 +9,7 @@ import { isSqlWord } from '../../src/resources/sql-words.ts'
 import { indexName } from '../../src/resources/table.ts'
 import { raw, sql } from '../../src/storage/sql.ts'
 
-/** Every word either database knows (https://sqlite.org/lang_keywords.html; pg_get_keywords). */
+/** The keywords of SQLite (https://sqlite.org/lang_keywords.html). PostgreSQL lists its own. */
 const SQLITE = `
   abort action after always attach before begin by cascade conflict current cycle database
   detach each exclude exclusive explain fail filter first following generated glob groups ignore
@@ -21,15 +18,16 @@ const SQLITE = `
   row rows savepoint strict temp temporary ties trigger unbounded vacuum view virtual without
 `
 
-eachDatabase('a word that is not refused works, as a table and as a column', async (db) => {
-  const known = db.name === 'postgres' ? await db.all(sql`SELECT word FROM pg_get_keywords()`) : []
+eachDatabase('an accepted word works as a table and as a column', async (db) => {
+  const keywords =
+    db.name === 'postgres' ? await db.all(sql`SELECT word FROM pg_get_keywords()`) : []
   const words = [
-    ...known.map((row) => String(row.word)),
+    ...keywords.map((row) => String(row.word)),
     ...SQLITE.trim().split(/\s+/),
     'amount',
     'name',
   ]
-  for (const word of words.filter((one) => !isSqlWord(one))) {
+  for (const word of words.filter((word) => !isSqlWord(word))) {
     await db.migrate(async (tx, ddl) => {
       await ddl(
         `CREATE TABLE ${word} (id ${db.dialect.types.int}, ${word} ${db.dialect.types.int})`,
@@ -44,7 +42,7 @@ eachDatabase('a word that is not refused works, as a table and as a column', asy
   }
 })
 
-test('words of SQL are refused by name', () => {
+test('reserved words of SQL are rejected', () => {
   const options = {
     list: { filter: [], sort: [] },
     access: { read: 'r', create: false, update: false, delete: false },
@@ -63,9 +61,9 @@ test('words of SQL are refused by name', () => {
   assert.throws(() => service({ name: 's', versions, resources: [table] }), /the name is taken/)
 })
 
-test('names of indexes stay within what PostgreSQL keeps, and differ', () => {
-  const long = (last: string) =>
+test('names of indexes have at most 63 characters, and differ', () => {
+  const longName = (last: string) =>
     indexName('subscription_items', 'customer_account_id', `current_period_ends_${last}`)
-  assert.ok(long('at').length <= 63)
-  assert.notEqual(long('at'), long('on'))
+  assert.ok(longName('at').length <= 63)
+  assert.notEqual(longName('at'), longName('on'))
 })

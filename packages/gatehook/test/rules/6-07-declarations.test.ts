@@ -1,4 +1,4 @@
-/** §3.6, §6.7, §6.10: a declaration of scopes and owners that contradicts itself is refused. */
+/** §3.6, §6.7, §6.10: a declaration with contradictory scopes or owners is rejected. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeclarationError, f, resource, service } from '../../src/gatehook.ts'
@@ -25,8 +25,8 @@ const thing = (fields: object = {}, access: object = {}) =>
 const declare = (...resources: unknown[]) =>
   service({ name: 's', versions, resources: [users, ...resources] as never })
 
-const refuses = (sentence: RegExp, make: () => unknown) =>
-  assert.throws(make, (error) => {
+const rejects = (sentence: RegExp, declare: () => unknown) =>
+  assert.throws(declare, (error) => {
     assert.ok(error instanceof DeclarationError)
     assert.match(error.message, sentence)
     return true
@@ -35,11 +35,11 @@ const refuses = (sentence: RegExp, make: () => unknown) =>
 test('scopes are named `collection:verb`', () => {
   const bad = ['', 'Things:read', 'things:', ':read', 'a:b:c', 'things read', '9:read', 'thïngs:x']
   for (const scope of bad) {
-    refuses(/is not of the form/, () => declare(thing({}, { read: scope })))
-    refuses(/is not of the form/, () => declare(thing({}, { create: scope })))
-    refuses(/is not of the form/, () => declare(thing().action('go', { scope })))
+    rejects(/is not of the form/, () => declare(thing({}, { read: scope })))
+    rejects(/is not of the form/, () => declare(thing({}, { create: scope })))
+    rejects(/is not of the form/, () => declare(thing().action('go', { scope })))
     const route = { method: 'GET', path: '/x', scope, summary: 'x', handle: () => ({}) } as const
-    refuses(/is not of the form/, () => declare(thing()).route(route))
+    rejects(/is not of the form/, () => declare(thing()).route(route))
   }
   for (const scope of ['things', 'things:read', 'my-things_2:do-it_2', 'a:b']) {
     declare(thing({}, { read: scope }))
@@ -48,30 +48,30 @@ test('scopes are named `collection:verb`', () => {
 
 test('only reading can be public, and only of rows without an owner', () => {
   for (const operation of ['create', 'update', 'delete']) {
-    refuses(/'public' is for access.read only/, () => declare(thing({}, { [operation]: 'public' })))
+    rejects(/'public' is for access.read only/, () => declare(thing({}, { [operation]: 'public' })))
   }
-  refuses(/'public'/, () => declare(thing().action('go', { scope: 'public' })))
+  rejects(/'public'/, () => declare(thing().action('go', { scope: 'public' })))
   const owned = { user_id: f.ref('users').owner() }
-  refuses(/are not 'public'/, () => declare(thing(owned, { read: 'public' })))
+  rejects(/are not 'public'/, () => declare(thing(owned, { read: 'public' })))
   declare(thing({}, { read: 'public' }))
 })
 
-test('an owner is a person, and one', () => {
+test('a row has one owner, which is a person', () => {
   const owned = { user_id: f.ref('users').owner() }
   const twice = { ...owned, other_id: f.ref('users').owner() }
-  refuses(/a row has one owner/, () => declare(thing(twice)))
-  refuses(/a row has one owner/, () => declare(thing(owned).ownedBy('user_id' as never)))
-  refuses(/access.persons/, () => declare(thing(owned, { persons: 'read' })))
+  rejects(/a row has .* owner/, () => declare(thing(twice)))
+  rejects(/a row has .* owner/, () => declare(thing(owned).ownedBy('user_id' as never)))
+  rejects(/access.persons/, () => declare(thing(owned, { persons: 'read' })))
   const parts = resource('parts', {
     fields: { id: f.id(), thing_id: f.ref('things').owner() },
     list,
     access: open,
     events: [],
   })
-  refuses(/\.owner\(\) refers to users/, () => declare(thing(), parts))
+  rejects(/\.owner\(\) refers to users/, () => declare(thing(), parts))
 })
 
-test('.ownedBy() leads to a person, and not back', () => {
+test('.ownedBy() leads to a person, without a circle', () => {
   const part = (target: string, name = 'parts') =>
     resource(name, {
       fields: { id: f.id(), of_id: f.ref(target), note: f.string() },
@@ -79,9 +79,9 @@ test('.ownedBy() leads to a person, and not back', () => {
       access: open,
       events: [],
     })
-  refuses(/rows of things have no owner/, () => declare(thing(), part('things').ownedBy('of_id')))
-  refuses(/is not an f\.ref/, () => declare(part('users').ownedBy('note')))
-  refuses(/leads back/, () => declare(part('parts').ownedBy('of_id')))
+  rejects(/rows of things have no owner/, () => declare(thing(), part('things').ownedBy('of_id')))
+  rejects(/is not an f\.ref/, () => declare(part('users').ownedBy('note')))
+  rejects(/leads back/, () => declare(part('parts').ownedBy('of_id')))
   declare(part('users').ownedBy('of_id'), part('parts', 'bits').ownedBy('of_id'))
 })
 
@@ -98,33 +98,35 @@ test('the default scopes of persons are resource scopes', () => {
     'reports:read',
   ])
   for (const scope of ['admin', 'webhooks:read', 'events:read', 'keys:write']) {
-    refuses(/is an account scope/, () => named(scope))
+    rejects(/is an account scope/, () => named(scope))
   }
-  refuses(/is not a scope/, () => named('Users:Read'))
+  rejects(/is not a scope/, () => named('Users:Read'))
   const odd = { read: 'events:read', create: 'admin', update: 'things:all', delete: 'x:y' } as const
   const owned = thing({ user_id: f.ref('users').owner() }, odd)
   assert.deepEqual(defaultPersonScopes(declare(owned).definition), ['users:read', 'x:y'])
 })
 
-test('names whose scopes would be account scopes are taken', () => {
+test('names whose scopes would be account scopes are reserved', () => {
   for (const name of ['events', 'webhooks', 'keys']) {
     const taken = resource(name, { fields: { id: f.id() }, list, access: open, events: [] })
-    refuses(/the name is taken/, () => declare(taken))
+    rejects(/the name is taken/, () => declare(taken))
   }
 })
 
 test('.editable() names fields that clients write', () => {
   const fields = {
     status: f.oneOf(['new', 'old']).default('new').readonly(),
-    made: f.createdAt(),
+    created_at: f.createdAt(),
     note: f.string(),
   }
-  const one = resource('things', {
+  const definition = resource('things', {
     fields: { id: f.id(), ...fields },
     list,
     access: open,
     events: [],
   })
-  refuses(/clients never write made/, () => declare(one.editable(['made'], { from: ['new'] })))
-  declare(one.editable(['note'], { from: ['new'] }))
+  rejects(/clients never write created_at/, () =>
+    declare(definition.editable(['created_at'], { from: ['new'] })),
+  )
+  declare(definition.editable(['note'], { from: ['new'] }))
 })

@@ -1,4 +1,4 @@
-/** §6.7: `.ownedBy()`, resources that are closed or open to persons, and references of persons. */
+/** §6.7: `.ownedBy()`, resources that are closed or open to persons, references of persons. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { shop } from '../fixtures/shop.ts'
@@ -6,20 +6,20 @@ import { bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
 
 const SHOP = { service: shop }
 
-/** A person with every resource scope but `…:all`, and `more`. */
+/** Signs in a person with every resource scope except `…:all`, and `more`. */
 async function personOf(service: TestApp, name: string, ...more: string[]) {
   const { operator, token, anybody } = await signing(service)
-  const scopes = [...service.app.administration.scopes].filter((one) =>
-    /^(members|carts|items|remarks|shelves|plans|polls|news):(read|write)$/.test(one),
+  const scopes = [...service.app.administration.scopes].filter((scope) =>
+    /^(members|carts|items|remarks|shelves|plans|polls|news):(read|write)$/.test(scope),
   )
   const body = { email: mailOf(name), password: PASSWORD, mode: 'test' }
-  const made = await operator.post('/admin/users', { ...body, scopes: [...scopes, ...more] })
-  assert.equal(made.status, 201, made.text)
+  const createReply = await operator.post('/admin/users', { ...body, scopes: [...scopes, ...more] })
+  assert.equal(createReply.status, 201, createReply.text)
   const sent = bearerOf(await token(mailOf(name)))
   const send: Caller['send'] = (method, path, input, headers) =>
     anybody.send(method, path, input, { ...sent, ...headers })
   return {
-    id: made.body.id as number,
+    id: createReply.body.id as number,
     send,
     get: (path: string, headers?: Record<string, string>) => send('GET', path, undefined, headers),
     post: (path: string, input?: unknown) => send('POST', path, input),
@@ -29,7 +29,11 @@ async function personOf(service: TestApp, name: string, ...more: string[]) {
 
 const ids = (body: { data: { id: number }[] }) => body.data.map((row) => row.id)
 
-async function made({ post }: Pick<Caller, 'post'>, path: string, body: object): Promise<number> {
+async function createRow(
+  { post }: Pick<Caller, 'post'>,
+  path: string,
+  body: object,
+): Promise<number> {
   const reply = await post(`/api/v2/${path}`, body)
   assert.equal(reply.status, 201, reply.text)
   return reply.body.id
@@ -41,12 +45,12 @@ eachService(
     const [ada, bob] = [await personOf(service, 'ada'), await personOf(service, 'bob')]
     const rows: Record<string, { items: number; remarks: number; cart: number }> = {}
     for (const [name, who] of Object.entries({ ada, bob })) {
-      const cart = await made(service, 'carts', { member_id: who.id })
-      const item = await made(service, 'items', { cart_id: cart, title: name })
-      const remark = await made(service, 'remarks', { item_id: item, text: name })
+      const cart = await createRow(service, 'carts', { member_id: who.id })
+      const item = await createRow(service, 'items', { cart_id: cart, title: name })
+      const remark = await createRow(service, 'remarks', { item_id: item, text: name })
       rows[name] = { cart, items: item, remarks: remark }
     }
-    await made(service, 'remarks', { text: 'of no item' })
+    await createRow(service, 'remarks', { text: 'of no item' })
     for (const version of ['v1', 'v2']) {
       for (const collection of ['items', 'remarks'] as const) {
         const path = `/api/${version}/${collection}`
@@ -70,7 +74,7 @@ eachService(
     }
     const foreign = await ada.get(`/api/v1/items?name=bob&sort=-name&pagination=page`)
     assert.deepEqual([foreign.body.total, foreign.body.data], [0, []])
-    // The owner of the row changes, and what belongs to it follows.
+    // With a new owner of the cart, its rows have that owner too.
     const { cart, remarks } = rows.bob!
     assert.equal((await service.patch(`/api/v2/carts/${cart}`, { member_id: ada.id })).status, 200)
     assert.equal((await ada.get(`/api/v2/remarks/${remarks}`)).status, 200)
@@ -80,41 +84,41 @@ eachService(
 )
 
 eachService(
-  'a person neither makes nor moves a row in another’s name, and learns of no row',
+  'a person cannot create or move a row for another person, nor detect its rows',
   async (service) => {
     const [ada, bob] = [await personOf(service, 'ada'), await personOf(service, 'bob')]
-    const mine = await made(service, 'carts', { member_id: ada.id })
-    const theirs = await made(service, 'carts', { member_id: bob.id })
-    const item = await made(ada, 'items', { cart_id: mine, title: 'a' })
-    const shelf = await made(service, 'shelves', {})
-    const poll = await made(ada, 'polls', { cart_id: mine })
-    const refusals: [method: string, path: string, body: object, pointer: string][] = [
+    const mine = await createRow(service, 'carts', { member_id: ada.id })
+    const theirs = await createRow(service, 'carts', { member_id: bob.id })
+    const item = await createRow(ada, 'items', { cart_id: mine, title: 'a' })
+    const shelf = await createRow(service, 'shelves', {})
+    const poll = await createRow(ada, 'polls', { cart_id: mine })
+    const rejections: [method: string, path: string, body: object, pointer: string][] = [
       ['POST', 'items', { cart_id: theirs, title: 'a' }, '/cart_id'],
       ['PATCH', `items/${item}`, { cart_id: theirs }, '/cart_id'],
       ['POST', 'remarks', { text: 'x' }, '/item_id'],
       ['POST', 'remarks', { item_id: null, text: 'x' }, '/item_id'],
       ['POST', 'carts', { member_id: bob.id }, '/member_id'],
       ['PATCH', `carts/${mine}`, { member_id: bob.id }, '/member_id'],
-      // References that own nothing: rows of others, and of a closed resource.
+      // References without ownership: rows of others, and of a closed resource.
       ['POST', 'carts', { member_id: ada.id, guest_id: bob.id }, '/guest_id'],
       ['PATCH', `carts/${mine}`, { shelf_id: shelf }, '/shelf_id'],
       ['PATCH', `polls/${poll}`, { cart_id: theirs }, '/cart_id'],
     ]
-    for (const [method, path, body, pointer] of refusals) {
+    for (const [method, path, body, pointer] of rejections) {
       const refused = await ada.send(method, `/api/v2/${path}`, body)
       assert.deepEqual(
         [refused.status, refused.body.errors?.[0]?.pointer],
         [422, pointer],
         `${method} ${path} ${refused.text}`,
       )
-      // A row that does not exist has the same answer.
+      // A row that does not exist gets the same response.
       const [field] = Object.entries(body).at(-1)!
       const name = pointer.slice(1)
       if (field !== name || (body as Record<string, unknown>)[name] === null) continue
       const unknown = await ada.send(method, `/api/v2/${path}`, { ...body, [name]: 999_999 })
       assert.deepEqual(unknown.body.errors, refused.body.errors)
     }
-    const remark = await made(ada, 'remarks', { item_id: item, text: 'x' })
+    const remark = await createRow(ada, 'remarks', { item_id: item, text: 'x' })
     const given = await ada.patch(`/api/v2/remarks/${remark}`, { item_id: null })
     assert.equal(given.status, 422)
     assert.equal((await ada.patch(`/api/v2/carts/${mine}`, { guest_id: ada.id })).status, 200)
@@ -131,11 +135,14 @@ eachService(
     const chief = await personOf(service, 'chief', 'shelves:all', 'plans:all')
     const client = service.as(await service.key({ scopes: ['shelves:read', 'shelves:write'] }))
     const open: Record<string, 'nothing' | 'read' | 'write'> = {
-      ...{ shelves: 'nothing', plans: 'read', polls: 'write', news: 'read' },
+      shelves: 'nothing',
+      plans: 'read',
+      polls: 'write',
+      news: 'read',
     }
     for (const [name, allowed] of Object.entries(open)) {
       const path = `/api/v2/${name}`
-      const id = await made(service, name, { text: 'a' })
+      const id = await createRow(service, name, { text: 'a' })
       const calls: [method: string, path: string, operation: 'read' | 'write', body?: object][] = [
         ['GET', path, 'read'],
         ['GET', `${path}/${id}`, 'read'],
@@ -170,14 +177,18 @@ eachService(
 )
 
 eachService(
-  'the scopes of a person are those of its own rows',
+  'a person has the scopes of its own rows by default',
   async (service) => {
     const { operator } = await signing(service)
     const body = { email: mailOf('ada'), password: PASSWORD, mode: 'test' }
     assert.deepEqual((await operator.post('/admin/users', body)).body.scopes, [
       'members:read',
-      ...['carts:read', 'carts:write', 'items:read', 'items:write'],
-      ...['remarks:read', 'remarks:write'],
+      'carts:read',
+      'carts:write',
+      'items:read',
+      'items:write',
+      'remarks:read',
+      'remarks:write',
     ])
   },
   SHOP,

@@ -1,7 +1,4 @@
-/**
- * §6.7: a person sees and writes own rows only, unless granted `<collection>:all`; proved on the
- * catalog.
- */
+/** §6.7: a person reaches its own rows only, unless granted `<collection>:all`; on the catalog. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { api } from '../../service/service.ts'
@@ -36,12 +33,12 @@ async function shop(db: Database) {
   const orders = catalog.entries.get('orders')!
   const key = { scope, owner: undefined }
   const [ada, bob] = await db.write(async (tx) => {
-    const made = []
+    const ids = []
     for (const name of ['ada', 'bob']) {
       const values = { name, email: `${name}@example.com` }
-      made.push((await catalog.rowsOf('users').create(tx, key, values)).row.id as number)
+      ids.push((await catalog.rowsOf('users').create(tx, key, values)).row.id as number)
     }
-    return made
+    return ids
   })
   const create = (who: Principal, user_id: number) =>
     db.write((tx) => orders.rows.create(tx, orders.reach(who, 'create'), { user_id, amount: 1 }))
@@ -50,7 +47,7 @@ async function shop(db: Database) {
 
 const fails = (code: string) => (error: unknown) => error instanceof Failure && error.code === code
 
-eachMigrated('own rows are there, others are not found by any way', async (db) => {
+eachMigrated('a person reaches its own rows by every operation, and no others', async (db) => {
   const { orders, ada, bob, create } = await shop(db)
   const { row } = await create(person(bob), bob)
   const id = row.id as number
@@ -73,7 +70,7 @@ eachMigrated('own rows are there, others are not found by any way', async (db) =
   assert.equal((await orders.rows.get(db, mine, id)).amount, 1)
 })
 
-eachMigrated('nobody makes or gives away rows in another’s name', async (db) => {
+eachMigrated('a person cannot create or assign rows for another person', async (db) => {
   const { orders, ada, bob, create } = await shop(db)
   await assert.rejects(create(person(ada), bob), fails('validation_failed'))
   const { row } = await create(person(ada), ada)
@@ -84,7 +81,7 @@ eachMigrated('nobody makes or gives away rows in another’s name', async (db) =
   )
 })
 
-eachMigrated('`orders:all`, a key and a client act for the whole customer', async (db) => {
+eachMigrated('`orders:all`, a key and a client reach all rows of the customer', async (db) => {
   const { orders, ada, bob, create } = await shop(db)
   const { row } = await create(person(bob), bob)
   const whole = [

@@ -1,9 +1,9 @@
-/** §6.7: a row of the resource that signs in belongs to itself, on every path. */
+/** §6.7: a row that signs in owns itself, on every path. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
 
-/** A caller with the access token of a person. */
+/** Returns a caller with the access token of a person. */
 async function personOf(service: TestApp, name: string, scopes?: readonly string[]) {
   const { make, token, anybody } = await signing(service)
   const { id } = await make(name, scopes && { scopes })
@@ -41,8 +41,8 @@ eachService('every list style holds one row, and every total is one', async (ser
       'name=bob',
       'created_at[gt]=2000-01-01T00:00:00Z&name[gte]=b',
     ]) {
-      const found = await ada.get(`${path}?pagination=offset&${filter}`)
-      assert.deepEqual([found.body.total, found.body.data], [0, []], filter)
+      const filtered = await ada.get(`${path}?pagination=offset&${filter}`)
+      assert.deepEqual([filtered.body.total, filtered.body.data], [0, []], filter)
     }
   }
 })
@@ -67,7 +67,7 @@ eachService('the row of another person is 404 by every method and condition', as
   assert.equal((await service.get(`/api/v2/users/${bob.id}`)).body.name, 'bob')
 })
 
-eachService('its own row a person reads and changes, by Basic too', async (service) => {
+eachService('a person reads and changes its own row, also by Basic', async (service) => {
   const ada = await personOf(service, 'ada', ['users:read', 'users:write'])
   const path = `/api/v2/users/${ada.id}`
   assert.equal((await ada.get(path)).status, 200)
@@ -78,7 +78,7 @@ eachService('its own row a person reads and changes, by Basic too', async (servi
   assert.deepEqual([renamed.status, renamed.body.name], [200, 'Ada'])
 })
 
-eachService('a new row would be another person: that needs `users:all`', async (service) => {
+eachService('a new row is another person, which requires `users:all`', async (service) => {
   const ada = await personOf(service, 'ada', ['users:write'])
   const body = { name: 'Eve', email: mailOf('eve') }
   const refused = await ada.send('POST', '/api/v2/users', body)
@@ -89,7 +89,7 @@ eachService('a new row would be another person: that needs `users:all`', async (
   assert.equal((await chief.send('POST', '/api/v2/users', body)).status, 201)
 })
 
-eachService('`users:all` lifts the limit; an account scope does not', async (service) => {
+eachService('`users:all` gives access to all rows; an account scope does not', async (service) => {
   const bob = await personOf(service, 'bob')
   const [chief, clerk] = [
     await personOf(service, 'chief', ['users:read', 'users:all']),
@@ -101,7 +101,7 @@ eachService('`users:all` lifts the limit; an account scope does not', async (ser
   assert.equal((await clerk.get(`/api/v2/users/${bob.id}`)).status, 404)
 })
 
-eachService('a cursor, an entity tag and a repeat are one person’s own', async (service) => {
+eachService('cursors, entity tags and idempotency keys belong to one person', async (service) => {
   const [ada, bob] = [await personOf(service, 'ada'), await personOf(service, 'bob')]
   for (const who of [ada, bob]) {
     for (let n = 0; n < 3; n++) await service.post('/api/v2/orders', { user_id: who.id, amount: 1 })
@@ -109,7 +109,7 @@ eachService('a cursor, an entity tag and a repeat are one person’s own', async
   const { next_cursor } = (await ada.get('/api/v2/orders?limit=1')).body
   const taken = await bob.get(`/api/v2/orders?limit=1&cursor=${next_cursor}`)
   assert.deepEqual([taken.status, taken.body.error], [400, 'cursor_mismatch'])
-  const once = { 'idempotency-key': 'one and the same'.replaceAll(' ', '-') }
+  const once = { 'idempotency-key': 'shared-key' }
   const order = (who: { id: number }) => ({ user_id: who.id, amount: 7 })
   const first = await ada.send('POST', '/api/v2/orders', order(ada), once)
   const second = await bob.send('POST', '/api/v2/orders', order(bob), once)
@@ -133,7 +133,7 @@ eachService('links lead to rows of the person', async (service) => {
 })
 
 eachService(
-  'by default a person reads itself, and reads and writes its orders',
+  'by default a person reads its row, and reads and writes its orders',
   async (service) => {
     const { make, login } = await signing(service)
     assert.deepEqual((await make('ada')).scopes, ['users:read', 'orders:read', 'orders:write'])

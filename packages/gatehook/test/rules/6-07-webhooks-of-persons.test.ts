@@ -1,4 +1,4 @@
-/** §6.7, §9.14: a person registers for, and sees deliveries of, types that it may read. */
+/** §6.7, §9.14: a person registers for types that it may read, and reads their deliveries. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { bearerOf, mailOf, signing } from '../people/rig.ts'
@@ -6,7 +6,7 @@ import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 const own = ['webhooks:read', 'webhooks:write', 'events:read', 'users:read', 'orders:read']
 
-/** Calls of a person signed in with these scopes. */
+/** Returns a caller for a person with the given scopes. */
 async function personOf(
   service: TestApp,
   name: string,
@@ -29,7 +29,7 @@ async function personOf(
 const ids = (reply: { body: { data: { id: string }[] } }) => reply.body.data.map(({ id }) => id)
 
 eachService(
-  'a person names only types that it may read; with an account scope it acts for the customer',
+  'a person registers for readable types only; account scopes act for the customer',
   async (service, t) => {
     const hook = await openHook(t)
     const [ada, bob] = [
@@ -62,7 +62,7 @@ eachService(
 )
 
 eachService(
-  'of a log a person sees the types that it may read',
+  'a person reads deliveries of readable types only',
   async (service, t) => {
     const hook = await openHook(t)
     const ada = await personOf(service, 'ada', own)

@@ -1,4 +1,4 @@
-/** §6.9: only `admin` renames or deletes a person that holds an account scope; it is audited. */
+/** §6.9: only `admin` renames or deletes a person with an account scope; both are audited. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService } from '../../../../test/rig/service.ts'
 import { mailOf, signing } from '../people/rig.ts'
@@ -12,7 +12,7 @@ const audited = async (operator: Caller, id: number): Promise<Row[]> => {
   )
 }
 
-eachService('`users:write` renames and deletes people without authority', async (service) => {
+eachService('`users:write` renames and deletes people without account scopes', async (service) => {
   const { make, operator } = await signing(service)
   const writer = service.as(await service.key({ scopes: ['users:write'] }))
   const bob = await make('bob', { scopes: ['users:read', 'orders:all'] })
@@ -29,9 +29,9 @@ eachService('`users:write` renames and deletes people without authority', async 
   ])
 })
 
-eachService('of `admin` or an account scope it takes `admin`', async (service) => {
+eachService('people with `admin` or an account scope require `admin`', async (service) => {
   const { make, login, operator } = await signing(service)
-  const everything = [...service.app.administration.scopes].filter((one) => one !== 'admin')
+  const everything = [...service.app.administration.scopes].filter((scope) => scope !== 'admin')
   for (const mode of ['test', 'live'] as const) {
     const writer = service.as(await service.key({ scopes: everything, mode }))
     const granted = mode === 'live' ? ['admin'] : ['webhooks:read', 'keys:write', 'events:write']
@@ -39,12 +39,12 @@ eachService('of `admin` or an account scope it takes `admin`', async (service) =
       const name = `${mode}-${scope.replace(':', '-')}`
       const chief = await make(name, { scopes: ['users:read', scope], mode })
       const path = `/api/v1/users/${chief.id}`
-      const tries = [
+      const attempts = [
         () => writer.patch(path, { name: 'x' }),
         () => writer.patch(path, { email: mailOf('mallory') }),
         () => writer.delete(path),
       ]
-      for (const attempt of tries) {
+      for (const attempt of attempts) {
         const refused = await attempt()
         assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
         assert.match(refused.body.message, /\badmin\b/)
@@ -56,7 +56,7 @@ eachService('of `admin` or an account scope it takes `admin`', async (service) =
   }
 })
 
-eachService('`admin` may, and the audit trail names the key', async (service) => {
+eachService('`admin` renames and deletes, and the audit trail names the key', async (service) => {
   const { make, operator } = await signing(service)
   const chief = await make('chief', { scopes: ['admin'], mode: 'live' })
   const path = `/api/v2/users/${chief.id}`
@@ -67,7 +67,7 @@ eachService('`admin` may, and the audit trail names the key', async (service) =>
   assert.match(JSON.stringify(rows), /key_/)
 })
 
-eachService('a row without a credential is changed and deleted as ever', async (service) => {
+eachService('a row without a credential needs no `admin`', async (service) => {
   const { operator } = await signing(service)
   const { body } = await service.post('/api/v2/users', { name: 'a', email: mailOf('a') })
   assert.equal((await service.patch(`/api/v2/users/${body.id}`, { name: 'b' })).status, 200)

@@ -1,4 +1,4 @@
-/** §6.10: `access: { read: 'public' }`, live rows of the customer `default`, nothing else. */
+/** §6.10: `access: { read: 'public' }` opens live rows of the customer `default` only. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { shop } from '../fixtures/shop.ts'
@@ -32,7 +32,7 @@ eachService(
       const { next_cursor } = (await anybody.get(`${path}?limit=1`)).body
       const next = await anybody.get(`${path}?limit=1&cursor=${next_cursor}`)
       assert.deepEqual(texts(next.body), ['two'])
-      // A cursor of an anonymous caller is of no use in another customer.
+      // The cursor of an anonymous caller is invalid for another customer.
       const taken = await foreign.get(`${path}?limit=1&cursor=${next_cursor}`)
       assert.equal(taken.body.error, 'cursor_mismatch')
       const calls: [method: string, path: string, body?: object][] = [
@@ -52,7 +52,7 @@ eachService(
 )
 
 eachService(
-  'a credential decides whose rows it are, without a scope; an invalid one is refused',
+  'a credential selects the customer without a scope; an invalid one is rejected',
   async (service) => {
     const { operator, anybody, token } = await signing(service)
     const acme = (await operator.post('/admin/customers', { name: 'Acme' })).body.id
@@ -86,7 +86,7 @@ eachService(
 )
 
 eachService(
-  'anonymous callers share the limit of their address, a key has its own',
+  'anonymous callers share the limit of their address; a key has its own',
   async (service) => {
     const anybody = service.as(undefined)
     const statuses = []
@@ -100,7 +100,7 @@ eachService(
 )
 
 eachService(
-  'the API document says so',
+  'the OpenAPI document describes public rows',
   async (service) => {
     const { paths } = (await service.as(undefined).get('/openapi/v2.json')).body
     for (const path of ['/api/v2/news', '/api/v2/news/{id}']) {
@@ -116,7 +116,7 @@ eachService(
 )
 
 eachService(
-  'anonymous callers wait for their own expensive lists only, by address (§7.10)',
+  'expensive lists of anonymous callers queue by address (§7.10)',
   async ({ app, as }) => {
     const { snapshot } = app.db
     const callers: unknown[] = []
