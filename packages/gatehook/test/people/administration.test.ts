@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
-import { basicOf, mailOf, PASSWORD, signing } from './rig.ts'
+import { basicOf, emailOf, openPeople, PASSWORD } from './rig.ts'
 
-const newPerson = { name: 'Ada', email: mailOf('ada'), password: PASSWORD, mode: 'test' }
+const newPerson = { name: 'Ada', email: emailOf('ada'), password: PASSWORD, mode: 'test' }
 
 eachService(
   '§13 a person is a row with a credential, created in one operation',
   async (service) => {
-    const { operator } = await signing(service)
+    const { operator } = await openPeople(service)
     const created = await operator.post('/admin/users', { ...newPerson, role: 'owner' })
     const { id, created_at, scopes, ...rest } = created.body
     assert.deepEqual([created.status, created.headers.location], [201, `/admin/users/${id}`])
@@ -39,7 +39,7 @@ eachService(
 )
 
 eachService('one response has the errors of the row and of the credential', async (service) => {
-  const { operator, make } = await signing(service)
+  const { operator, createPerson } = await openPeople(service)
   const errorPointers = async (body: unknown) => {
     const reply = await operator.post('/admin/users', body)
     assert.equal(reply.status, 422, JSON.stringify(body))
@@ -59,22 +59,22 @@ eachService('one response has the errors of the row and of the credential', asyn
   assert.deepEqual(await errorPointers({ ...newPerson, customer: 'cus_unknown' }), ['/customer'])
   assert.deepEqual(await errorPointers({ ...newPerson, mode: 'prod' }), ['/mode'])
   assert.deepEqual(await errorPointers([]), [''])
-  await make('ada')
+  await createPerson('ada')
   const duplicate = await operator.post('/admin/users', { ...newPerson, mode: 'test' })
   assert.deepEqual([duplicate.status, duplicate.body.error], [409, 'conflict'])
   assert.equal((await service.post('/admin/users', newPerson)).status, 403)
 })
 
 eachService('a row without a credential gets one with its first password', async (service) => {
-  const { operator, anybody } = await signing(service)
-  const { id } = (await service.post('/api/v2/users', { name: 'Bo', email: mailOf('bo') })).body
+  const { operator, anonymous } = await openPeople(service)
+  const { id } = (await service.post('/api/v2/users', { name: 'Bo', email: emailOf('bo') })).body
   assert.equal((await operator.get(`/admin/users/${id}`)).status, 404)
   assert.equal((await operator.patch(`/admin/users/${id}`, { role: 'x' })).status, 404)
   const set = (path: string, password: string) =>
     operator.put(`/admin/users/${path}/password`, { password })
   assert.equal((await set(String(id), 'short')).status, 422)
   assert.equal((await set(String(id), PASSWORD)).status, 204)
-  assert.equal((await anybody.get('/api/v2/protected', basicOf(mailOf('bo')))).status, 200)
+  assert.equal((await anonymous.get('/api/v2/protected', basicOf(emailOf('bo')))).status, 200)
   assert.equal((await operator.get(`/admin/users/${id}`)).body.mode, 'test')
   for (const id of ['999', '0', '-1', '1e2', 'x', '9007199254740993']) {
     assert.equal((await set(id, PASSWORD)).status, 404, id)
@@ -82,7 +82,7 @@ eachService('a row without a credential gets one with its first password', async
 })
 
 eachService('an idempotent replay creates no second person', async (service) => {
-  const { operator } = await signing(service)
+  const { operator } = await openPeople(service)
   const headers = { 'idempotency-key': 'ada' }
   const first = await operator.post('/admin/users', newPerson, headers)
   const replay = await operator.post('/admin/users', newPerson, headers)
@@ -97,10 +97,10 @@ eachService('an idempotent replay creates no second person', async (service) => 
 })
 
 eachService('a person with `admin` reaches /admin; others are 403', async (service) => {
-  const { make, anybody } = await signing(service)
-  await make('root', { mode: 'live', scopes: ['admin'] })
-  await make('ada')
-  const listCustomers = (name: string) => anybody.get('/admin/customers', basicOf(mailOf(name)))
+  const { createPerson, anonymous } = await openPeople(service)
+  await createPerson('root', { mode: 'live', scopes: ['admin'] })
+  await createPerson('ada')
+  const listCustomers = (name: string) => anonymous.get('/admin/customers', basicOf(emailOf(name)))
   assert.equal((await listCustomers('root')).status, 200)
   assert.deepEqual(
     [(await listCustomers('ada')).status, (await listCustomers('ada')).body.error],
@@ -109,21 +109,24 @@ eachService('a person with `admin` reaches /admin; others are 403', async (servi
 })
 
 eachService('people of a suspended customer are 403 customer_suspended', async (service) => {
-  const { make, operator, login, anybody } = await signing(service)
+  const { createPerson, operator, login, anonymous } = await openPeople(service)
   const { id } = (await operator.post('/admin/customers', { name: 'Acme' })).body
-  await make('ada', { customer: id })
-  const getProtected = () => anybody.get('/api/v2/protected', basicOf(mailOf('ada')))
+  await createPerson('ada', { customer: id })
+  const getProtected = () => anonymous.get('/api/v2/protected', basicOf(emailOf('ada')))
   assert.equal((await getProtected()).status, 200)
   assert.equal((await operator.patch(`/admin/customers/${id}`, { suspended: true })).status, 200)
   await eventually(getProtected, ({ status }) => status === 403)
-  assert.equal((await login(mailOf('ada'))).body.error, 'customer_suspended')
-  assert.equal((await login(mailOf('ada'), 'wrong')).body.error, 'invalid_credentials')
+  assert.equal((await login(emailOf('ada'))).body.error, 'customer_suspended')
+  assert.equal((await login(emailOf('ada'), 'wrong')).body.error, 'invalid_credentials')
 })
 
 eachService('people are listed in every style, for operators only', async (service) => {
-  const { make, operator } = await signing(service)
+  const { createPerson, operator } = await openPeople(service)
   const { id: acme } = (await operator.post('/admin/customers', { name: 'Acme' })).body
-  const [ada, bob] = [await make('ada', { role: 'owner' }), await make('bob', { customer: acme })]
+  const [ada, bob] = [
+    await createPerson('ada', { role: 'owner' }),
+    await createPerson('bob', { customer: acme }),
+  ]
   await service.post('/api/v2/users', { name: 'x', email: 'x@example.com' })
   const idsOf = async (query: string) =>
     (await operator.get(`/admin/users?${query}`)).body.data.map(({ id }: { id: number }) => id)

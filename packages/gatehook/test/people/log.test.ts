@@ -6,7 +6,7 @@ import { createKey } from '../../src/access/keys.ts'
 import { openApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/kernel/log.ts'
-import { basicOf, mailOf, PASSWORD } from './rig.ts'
+import { basicOf, emailOf, PASSWORD } from './rig.ts'
 
 test('§12.7 no log line contains a password, a token or a key', async (t) => {
   const lines: string[] = []
@@ -29,13 +29,13 @@ test('§12.7 no log line contains a password, a token or a key', async (t) => {
       headers: { host: 'localhost', ...headers },
       ...(payload && { payload }),
     })
-  const fields = { name: 'Ada', email: mailOf('ada'), password: PASSWORD }
+  const fields = { name: 'Ada', email: emailOf('ada'), password: PASSWORD }
   await send('POST', '/admin/users', { 'x-api-key': key }, fields)
-  const login = { username: mailOf('ada'), password: PASSWORD }
+  const login = { username: emailOf('ada'), password: PASSWORD }
   const { access_token, refresh_token } = (await send('POST', '/auth/login', {}, login)).json()
   await send('POST', '/auth/login', {}, { ...login, password: `${PASSWORD}!` })
   await send('POST', '/auth/login', {}, { username: PASSWORD, password: 7 })
-  const basic = basicOf(mailOf('ada'))
+  const basic = basicOf(emailOf('ada'))
   await send('GET', '/api/v2/protected', basic)
   const all = lines.join('')
   assert.ok(lines.length >= 5, all)

@@ -10,32 +10,32 @@ export const basicOf = (username: string, password: string = PASSWORD) => ({
 
 export const bearerOf = (token: string) => ({ authorization: `Bearer ${token}` })
 
-export interface Signing {
+export interface PeopleRig {
   /** Sends requests with a key of scope `admin`. */
   readonly operator: Caller
   /** Sends requests without a credential. */
-  readonly anybody: Caller
+  readonly anonymous: Caller
   /** Creates a person in test mode of the default customer; the test fails if it is rejected. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of any shape
-  make(name: string, more?: Record<string, unknown>): Promise<any>
+  createPerson(name: string, more?: Record<string, unknown>): Promise<any>
   login(username: string, password?: string): Promise<Reply>
   /** Returns the access token of a login. */
   token(username: string, password?: string): Promise<string>
 }
 
-export const mailOf = (name: string): string => `${name}@example.com`
+export const emailOf = (name: string): string => `${name}@example.com`
 
-export async function signing(service: TestApp): Promise<Signing> {
+export async function openPeople(service: TestApp): Promise<PeopleRig> {
   const operator = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
-  const anybody = service.as(undefined)
+  const anonymous = service.as(undefined)
   const login = (username: string, password = PASSWORD) =>
-    anybody.post('/auth/login', { username, password })
+    anonymous.post('/auth/login', { username, password })
   return {
     operator,
-    anybody,
+    anonymous,
     login,
-    async make(name, more = {}) {
-      const fields = { name, email: mailOf(name), password: PASSWORD, mode: 'test' }
+    async createPerson(name, more = {}) {
+      const fields = { name, email: emailOf(name), password: PASSWORD, mode: 'test' }
       const created = await operator.post('/admin/users', { ...fields, ...more })
       assert.equal(created.status, 201, created.text)
       return created.body

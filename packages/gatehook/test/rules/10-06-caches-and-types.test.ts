@@ -7,27 +7,27 @@ import { test } from 'node:test'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
 import { shop } from '../fixtures/shop.ts'
 import { start, talk } from '../http/rig.ts'
-import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
+import { basicOf, bearerOf, emailOf, openPeople } from '../people/rig.ts'
 
 const varyOf = ({ headers }: Reply) => (headers.vary ?? '').split(', ')
 const DIRECTIVES = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"]
 const CREDENTIALS = ['Authorization', 'X-API-Key']
 
 eachService('every response carries nosniff, and loads and frames nothing', async (service) => {
-  const anybody = service.as(undefined)
+  const anonymous = service.as(undefined)
   const replies = [
     await service.get('/api/v2/users'),
     await service.post('/api/v2/users', {}),
     await service.send('OPTIONS', '/api/v2/users'),
-    await anybody.get('/api/v2/users'),
-    await anybody.get('/nowhere'),
-    await anybody.get('/'),
-    await anybody.get('/healthz'),
-    await anybody.get('/metrics'),
-    await anybody.get('/.well-known/jwks.json'),
-    await anybody.get('/oauth/authorize'),
-    await anybody.get('/api/v2/users?a=%zz'),
-    await anybody.get('/nowhere', { host: 'elsewhere.example' }),
+    await anonymous.get('/api/v2/users'),
+    await anonymous.get('/nowhere'),
+    await anonymous.get('/'),
+    await anonymous.get('/healthz'),
+    await anonymous.get('/metrics'),
+    await anonymous.get('/.well-known/jwks.json'),
+    await anonymous.get('/oauth/authorize'),
+    await anonymous.get('/api/v2/users?a=%zz'),
+    await anonymous.get('/nowhere', { host: 'elsewhere.example' }),
   ]
   for (const { status, headers } of replies) {
     assert.equal(headers['x-content-type-options'], 'nosniff', String(status))
@@ -54,16 +54,16 @@ test('so do responses of the parser, and the bare 500', async (t) => {
 eachService(
   'an authenticated response is private, and varies by the credential',
   async (service) => {
-    const { make, token, anybody, operator } = await signing(service)
-    await make('ada')
-    const bearer = bearerOf(await token(mailOf('ada')))
+    const { createPerson, token, anonymous, operator } = await openPeople(service)
+    await createPerson('ada')
+    const bearer = bearerOf(await token(emailOf('ada')))
     const reads = [
       await service.get('/api/v2/users'),
       await service.get('/api/v2/users/1'),
-      await anybody.get('/api/v2/protected', bearer),
-      await anybody.get('/api/v2/protected', basicOf(mailOf('ada'))),
-      await anybody.get('/auth/sessions', bearer),
-      await anybody.get('/api/v2/users'),
+      await anonymous.get('/api/v2/protected', bearer),
+      await anonymous.get('/api/v2/protected', basicOf(emailOf('ada'))),
+      await anonymous.get('/auth/sessions', bearer),
+      await anonymous.get('/api/v2/users'),
       await service.post('/api/v2/users', { name: 'n', email: 'n@example.com' }),
     ]
     for (const reply of reads) {
@@ -77,20 +77,20 @@ eachService(
     assert.deepEqual([again.status, again.headers['cache-control']], [304, 'private, no-cache'])
     const admin = await operator.get('/admin/keys')
     assert.ok(varyOf(admin).includes('Cookie'), 'a session of the console is a cookie')
-    assert.equal((await anybody.get('/.well-known/jwks.json')).headers.vary, undefined)
+    assert.equal((await anonymous.get('/.well-known/jwks.json')).headers.vary, undefined)
   },
 )
 
 eachService('a response that holds a secret is not stored', async (service) => {
-  const { make, login, operator, anybody } = await signing(service)
-  await make('ada')
-  const signedIn = await login(mailOf('ada'))
+  const { createPerson, login, operator, anonymous } = await openPeople(service)
+  await createPerson('ada')
+  const signedIn = await login(emailOf('ada'))
   const { refresh_token } = signedIn.body
   const key = { name: 'k', scopes: [], mode: 'test' }
   const repeat = { 'idempotency-key': 'once' }
   const secrets = [
     signedIn,
-    await anybody.post('/auth/refresh', { refresh_token }),
+    await anonymous.post('/auth/refresh', { refresh_token }),
     await operator.post('/admin/keys', key, repeat),
     await operator.post('/admin/keys', key, repeat),
   ]
@@ -99,7 +99,7 @@ eachService('a response that holds a secret is not stored', async (service) => {
     assert.equal(headers['cache-control'], 'no-store')
   }
   const { key: secret } = secrets[2]!.body
-  const inUrl = await anybody.get(`/api/v2/protected?api_key=${secret}`)
+  const inUrl = await anonymous.get(`/api/v2/protected?api_key=${secret}`)
   assert.equal(inUrl.headers['cache-control'], 'private, no-store')
 })
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { createConsoleLink, createOperator } from '../../src/people/operators.ts'
-import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { basicOf, bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const CORS = 'https://app.example'
 const env = { GATEHOOK_CORS_ORIGINS: CORS }
@@ -29,30 +29,30 @@ const own: readonly Record<string, string>[] = [
 eachService(
   'with Basic a foreign page changes nothing, and reads as before',
   async (service) => {
-    const { make, token, anybody } = await signing(service)
+    const { createPerson, token, anonymous } = await openPeople(service)
     const scopes = ['orders:read', 'orders:write']
-    const ada = await make('ada', { scopes })
+    const ada = await createPerson('ada', { scopes })
     const order = { ...ORDER, user_id: ada.id }
-    const basic = basicOf(mailOf('ada'))
+    const basic = basicOf(emailOf('ada'))
     for (const headers of foreign) {
       const sent = { ...basic, ...headers }
-      const refused = await anybody.post('/api/v2/orders', order, sent)
+      const refused = await anonymous.post('/api/v2/orders', order, sent)
       const text = JSON.stringify(headers)
       assert.equal(`${refused.status} ${refused.body.error}`, '403 cross_site_request', text)
-      assert.equal((await anybody.get('/api/v2/orders', sent)).status, 200, text)
+      assert.equal((await anonymous.get('/api/v2/orders', sent)).status, 200, text)
     }
-    const wrong = basicOf(mailOf('ada'), 'wrong password')
-    const guess = await anybody.post('/api/v2/orders', order, { ...wrong, ...foreign[0] })
+    const wrong = basicOf(emailOf('ada'), 'wrong password')
+    const guess = await anonymous.post('/api/v2/orders', order, { ...wrong, ...foreign[0] })
     assert.equal(guess.status, 403, 'no password is hashed for it')
     assert.equal((await service.get('/api/v2/orders?pagination=page')).body.total, 0)
     for (const headers of own) {
-      const made = await anybody.post('/api/v2/orders', order, { ...basic, ...headers })
+      const made = await anonymous.post('/api/v2/orders', order, { ...basic, ...headers })
       assert.equal(made.status, 201, JSON.stringify(headers))
     }
     // Keys and tokens are attached by the page's own code, which no browser does unasked.
-    const bearer = bearerOf(await token(mailOf('ada')))
+    const bearer = bearerOf(await token(emailOf('ada')))
     for (const headers of foreign) {
-      const made = await anybody.post('/api/v2/orders', order, { ...bearer, ...headers })
+      const made = await anonymous.post('/api/v2/orders', order, { ...bearer, ...headers })
       assert.equal(made.status, 201)
       assert.equal((await service.post('/api/v2/orders', order, headers)).status, 201)
     }
@@ -63,10 +63,10 @@ eachService(
 eachService(
   'an origin that any may be is none that may send credentials',
   async (service) => {
-    const { make, anybody } = await signing(service)
-    const ada = await make('ada', { scopes: ['orders:write'] })
-    const sent = { ...basicOf(mailOf('ada')), origin: 'https://any.example' }
-    const refused = await anybody.post('/api/v2/orders', { ...ORDER, user_id: ada.id }, sent)
+    const { createPerson, anonymous } = await openPeople(service)
+    const ada = await createPerson('ada', { scopes: ['orders:write'] })
+    const sent = { ...basicOf(emailOf('ada')), origin: 'https://any.example' }
+    const refused = await anonymous.post('/api/v2/orders', { ...ORDER, user_id: ada.id }, sent)
     assert.equal(refused.body.error, 'cross_site_request')
   },
   { env: { GATEHOOK_CORS_ORIGINS: '*' } },
@@ -76,17 +76,17 @@ eachService('a session of the console changes nothing for a foreign page', async
   const login = { email: 'op@example.com', password: PASSWORD }
   const { app } = service
   await createOperator(app.administration, app.hasher, login, { kind: 'system', id: 't' } as never)
-  const anybody = service.as(undefined)
+  const anonymous = service.as(undefined)
   const link = await createConsoleLink(app.administration, login.email, { kind: 'cli', id: 't' })
   const token = link.path.split('#token=')[1]
-  const { headers } = await anybody.post('/console/session', { token })
+  const { headers } = await anonymous.post('/console/session', { token })
   const cookie = String([headers['set-cookie']].flat()[0]).split(';')[0]!
   const sent = { cookie, 'x-gatehook-console': '1' }
   for (const headers of foreign) {
-    const refused = await anybody.post('/admin/customers', { name: 'x' }, { ...sent, ...headers })
+    const refused = await anonymous.post('/admin/customers', { name: 'x' }, { ...sent, ...headers })
     assert.equal(refused.body.error, 'cross_site_request')
-    const ended = await anybody.delete('/console/session', { ...sent, ...headers })
+    const ended = await anonymous.delete('/console/session', { ...sent, ...headers })
     assert.equal(ended.body.error, 'cross_site_request')
   }
-  assert.equal((await anybody.post('/admin/customers', { name: 'x' }, sent)).status, 201)
+  assert.equal((await anonymous.post('/admin/customers', { name: 'x' }, sent)).status, 201)
 })

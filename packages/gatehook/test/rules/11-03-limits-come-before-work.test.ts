@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { type Caller, eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
 import { createConsoleLink } from '../../src/people/operators.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { basicOf, bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'test', id: 't' } as never
 const WINDOW_S = 60
@@ -18,9 +18,9 @@ const advance = ({ app }: TestApp, advance_s: number) =>
   app.clock!.set({ advance_s, freeze: true }, actor)
 
 /** Uses up the limit of the caller's address, and asserts that it is. */
-async function exhaust(anybody: Caller, headers?: Record<string, string>): Promise<void> {
-  for (let n = 0; n < LIMIT; n++) await anybody.get('/', headers)
-  assert.equal((await anybody.get('/', headers)).status, 429)
+async function exhaust(anonymous: Caller, headers?: Record<string, string>): Promise<void> {
+  for (let n = 0; n < LIMIT; n++) await anonymous.get('/', headers)
+  assert.equal((await anonymous.get('/', headers)).status, 429)
 }
 
 const outcome = ({ status, body }: Reply) => `${status} ${body?.error}`
@@ -29,19 +29,19 @@ eachService(
   'a refresh over the limit does not rotate the token; a login opens no session',
   async (service) => {
     await advance(service, 0)
-    const { make, login, anybody } = await signing(service)
-    await make('ada')
-    const { refresh_token } = (await login(mailOf('ada'))).body
-    await exhaust(anybody)
+    const { createPerson, login, anonymous } = await openPeople(service)
+    await createPerson('ada')
+    const { refresh_token } = (await login(emailOf('ada'))).body
+    await exhaust(anonymous)
     const { app } = service
     const sessions = async () => (await app.db.all(sql`SELECT id FROM gh_sessions`)).length
     const before = await sessions()
     assert.equal(
-      outcome(await anybody.post('/auth/refresh', { refresh_token })),
+      outcome(await anonymous.post('/auth/refresh', { refresh_token })),
       '429 rate_limited',
     )
     for (const password of [PASSWORD, 'wrong password']) {
-      const refused = await login(mailOf('ada'), password)
+      const refused = await login(emailOf('ada'), password)
       assert.deepEqual(
         [outcome(refused), refused.headers['set-cookie']],
         ['429 rate_limited', undefined],
@@ -54,7 +54,7 @@ eachService(
       'no password attempt counted',
     )
     await advance(service, WINDOW_S + 1)
-    assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 200)
+    assert.equal((await anonymous.post('/auth/refresh', { refresh_token })).status, 200)
   },
   { env },
 )
@@ -63,17 +63,17 @@ eachService(
   'a one-time link over the limit is not consumed',
   async (service) => {
     await advance(service, 0)
-    const anybody = service.as(undefined)
+    const anonymous = service.as(undefined)
     const { path } = await createConsoleLink(service.app.administration, undefined, actor)
     const token = path.split('#token=')[1]!
-    await exhaust(anybody)
-    const refused = await anybody.post('/console/session', { token })
+    await exhaust(anonymous)
+    const refused = await anonymous.post('/console/session', { token })
     assert.deepEqual(
       [outcome(refused), refused.headers['set-cookie']],
       ['429 rate_limited', undefined],
     )
     await advance(service, WINDOW_S + 1)
-    assert.equal((await anybody.post('/console/session', { token })).status, 201)
+    assert.equal((await anonymous.post('/console/session', { token })).status, 201)
   },
   { env },
 )
@@ -82,26 +82,26 @@ eachService(
   'an address over its limit blocks what is anonymous or fails, and nothing that verifies',
   async (service) => {
     await advance(service, 0)
-    const { make, token, anybody } = await signing(service)
-    await make('ada')
-    await make('bob')
-    const ada = bearerOf(await token(mailOf('ada')))
-    assert.equal((await anybody.get(PATH, basicOf(mailOf('bob')))).status, 200)
-    await exhaust(anybody)
+    const { createPerson, token, anonymous } = await openPeople(service)
+    await createPerson('ada')
+    await createPerson('bob')
+    const ada = bearerOf(await token(emailOf('ada')))
+    assert.equal((await anonymous.get(PATH, basicOf(emailOf('bob')))).status, 200)
+    await exhaust(anonymous)
     const failing = [{}, { 'x-api-key': 'gk_test_x' }, bearerOf('x.y.z'), { authorization: 'x' }]
     for (const headers of [...failing, { ...ada, 'x-api-key': 'k' }]) {
-      assert.equal(outcome(await anybody.get(PATH, headers)), '429 rate_limited')
+      assert.equal(outcome(await anonymous.get(PATH, headers)), '429 rate_limited')
     }
     // A password that would have to be hashed first is refused, one verified before is not.
-    assert.equal((await anybody.get(PATH, basicOf(mailOf('ada')))).status, 429)
-    assert.equal((await anybody.get(PATH, basicOf(mailOf('bob')))).status, 200)
-    assert.equal((await anybody.get(PATH, ada)).status, 200)
+    assert.equal((await anonymous.get(PATH, basicOf(emailOf('ada')))).status, 429)
+    assert.equal((await anonymous.get(PATH, basicOf(emailOf('bob')))).status, 200)
+    assert.equal((await anonymous.get(PATH, ada)).status, 200)
     assert.equal((await service.get(PATH)).status, 200)
     assert.equal((await service.get('/api/v2/nowhere')).status, 404)
     assert.equal((await service.send('PUT', PATH)).status, 405)
     assert.equal((await service.get(`${PATH}?a=%zz`)).status, 400)
     for (const path of ['/api/v2/nowhere', '/nowhere', `${PATH}?a=%zz`, '/oauth/authorize']) {
-      assert.equal((await anybody.get(path)).status, 429, path)
+      assert.equal((await anonymous.get(path)).status, 429, path)
     }
   },
   { env },
@@ -111,16 +111,16 @@ eachService(
   'a password that verifies counts for its person, and no more for the address',
   async (service) => {
     await advance(service, 0)
-    const { make, anybody } = await signing(service)
-    for (const name of ['a', 'b', 'c']) await make(name)
+    const { createPerson, anonymous } = await openPeople(service)
+    for (const name of ['a', 'b', 'c']) await createPerson(name)
     for (const name of ['a', 'b', 'c']) {
-      const reply = await anybody.get(PATH, basicOf(mailOf(name)))
+      const reply = await anonymous.get(PATH, basicOf(emailOf(name)))
       assert.deepEqual(
         [reply.status, reply.headers.ratelimit],
         [200, `"default";r=${LIMIT - 1};t=${WINDOW_S}`],
       )
     }
-    assert.equal((await anybody.get('/')).headers.ratelimit!.split(';')[1], `r=${LIMIT - 1}`)
+    assert.equal((await anonymous.get('/')).headers.ratelimit!.split(';')[1], `r=${LIMIT - 1}`)
   },
   { env },
 )
@@ -153,17 +153,17 @@ eachService(
 eachService(
   'the addresses of an IPv6 /64 are one',
   async (service) => {
-    const anybody = service.as(undefined)
+    const anonymous = service.as(undefined)
     const from = (address: string) => ({
       'x-forwarded-for': address,
       'x-forwarded-proto': 'https',
     })
     for (let n = 0; n < LIMIT; n++) {
-      assert.equal((await anybody.get('/', from(`2001:db8:1:2::${n + 1}`))).status, 200)
+      assert.equal((await anonymous.get('/', from(`2001:db8:1:2::${n + 1}`))).status, 200)
     }
-    assert.equal((await anybody.get('/', from('2001:db8:1:2:ffff::1'))).status, 429)
-    assert.equal((await anybody.get('/', from('2001:DB8:1:2:0:0:0:9'))).status, 429)
-    assert.equal((await anybody.get('/', from('2001:db8:1:3::1'))).status, 200)
+    assert.equal((await anonymous.get('/', from('2001:db8:1:2:ffff::1'))).status, 429)
+    assert.equal((await anonymous.get('/', from('2001:DB8:1:2:0:0:0:9'))).status, 429)
+    assert.equal((await anonymous.get('/', from('2001:db8:1:3::1'))).status, 200)
   },
   { env: { ...env, GATEHOOK_TRUST_PROXY: '127.0.0.1' } },
 )
@@ -172,7 +172,7 @@ eachService(
   'a customer has a total; a request refused by it is not counted against the credential',
   async (service) => {
     await advance(service, 0)
-    const { operator } = await signing(service)
+    const { operator } = await openPeople(service)
     const { id } = (await operator.post('/admin/customers', { name: 'small' })).body
     const limits = { total_rate_limit: { limit: 3, window_s: 2 * WINDOW_S } }
     const patched = await operator.patch(`/admin/customers/${id}`, { limits })
@@ -202,7 +202,7 @@ eachService(
   'without one of its own, a customer’s total is ten times the limit of a credential',
   async (service) => {
     await advance(service, 0)
-    const { operator } = await signing(service)
+    const { operator } = await openPeople(service)
     const { id } = (await operator.post('/admin/customers', { name: 'many keys' })).body
     const keys = await Promise.all(Array.from({ length: 11 }, () => service.key({ customer: id })))
     const statuses: number[] = []

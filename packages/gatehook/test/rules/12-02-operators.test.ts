@@ -11,7 +11,7 @@ import {
   setOperatorDisabled,
 } from '../../src/people/operators.ts'
 import { emptyFolder, gatehook, jsonOf } from '../cli/process.ts'
-import { mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'system', id: 'test' } as const
 const EMAIL = 'op@example.com'
@@ -28,44 +28,44 @@ const cookieOf = (headers: Readonly<Record<string, unknown>>) =>
   String([headers['set-cookie']].flat()[0]).split(';')[0]!
 
 async function signIn(service: TestApp) {
-  const { anybody } = await signing(service)
+  const { anonymous } = await openPeople(service)
   const token = await tokenOf(service, EMAIL)
-  const reply = await anybody.post('/console/session', { token })
+  const reply = await anonymous.post('/console/session', { token })
   assert.equal(reply.status, 201, reply.text)
-  return { anybody, cookie: cookieOf(reply.headers), reply }
+  return { anonymous, cookie: cookieOf(reply.headers), reply }
 }
 
 eachService('a session acts as the operator', async (service) => {
   const { id } = await operatorOf(service)
-  const { anybody, cookie, reply } = await signIn(service)
+  const { anonymous, cookie, reply } = await signIn(service)
   assert.match(
     String([reply.headers['set-cookie']].flat()[0]),
     /^gatehook_console=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
   )
-  const createReply = await anybody.post('/admin/customers', { name: 'Acme' }, { cookie, ...own })
+  const createReply = await anonymous.post('/admin/customers', { name: 'Acme' }, { cookie, ...own })
   assert.equal(createReply.status, 201)
-  const session = await anybody.get('/console/session', { cookie, ...own })
+  const session = await anonymous.get('/console/session', { cookie, ...own })
   assert.deepEqual([session.body.operator, session.body.email], [id, EMAIL])
   const auditPath = '/admin/audit?action=customer.create&sort=-id'
-  const audit = await anybody.get(auditPath, { cookie, ...own })
+  const audit = await anonymous.get(auditPath, { cookie, ...own })
   const { actor_kind, actor_id } = audit.body.data[0]
   assert.deepEqual([actor_kind, actor_id], ['operator', id])
   for (const path of ['/api/v2/protected', '/events']) {
     assert.equal(
-      (await anybody.get(path, { cookie, ...own })).status,
+      (await anonymous.get(path, { cookie, ...own })).status,
       401,
       'other paths do not accept the session',
     )
   }
-  assert.equal((await anybody.delete('/console/session', { cookie, ...own })).status, 204)
-  assert.equal((await anybody.get('/admin/audit', { cookie, ...own })).status, 401)
+  assert.equal((await anonymous.delete('/console/session', { cookie, ...own })).status, 204)
+  assert.equal((await anonymous.get('/admin/audit', { cookie, ...own })).status, 401)
 })
 
 eachService(
   'a link works once, within thirty minutes',
   async (service) => {
-    const { anybody, operator } = await signing(service)
-    const exchange = (token: unknown) => anybody.post('/console/session', { token })
+    const { anonymous, operator } = await openPeople(service)
+    const exchange = (token: unknown) => anonymous.post('/console/session', { token })
     const token = await tokenOf(service)
     assert.match(token, /^[\w-]{43}$/)
     const all = await Promise.all(Array.from({ length: 5 }, () => exchange(token)))
@@ -83,9 +83,9 @@ eachService(
 
 eachService('pages, forms and hosts of other origins cannot use the cookie', async (service) => {
   await operatorOf(service)
-  const { anybody, cookie } = await signIn(service)
+  const { anonymous, cookie } = await signIn(service)
   const post = (headers: Record<string, string>) =>
-    anybody.post('/admin/customers', { name: 'x' }, { cookie, ...headers })
+    anonymous.post('/admin/customers', { name: 'x' }, { cookie, ...headers })
   const refused: [headers: Record<string, string>, code: string][] = [
     [{}, 'forbidden'],
     [{ 'sec-fetch-site': 'same-origin' }, 'forbidden'],
@@ -102,15 +102,15 @@ eachService('pages, forms and hosts of other origins cannot use the cookie', asy
     assert.deepEqual([status, body.error], [403, code], JSON.stringify(headers))
   }
   const get = (headers: Record<string, string>) =>
-    anybody.get('/admin/audit', { cookie, ...headers })
+    anonymous.get('/admin/audit', { cookie, ...headers })
   assert.equal((await get({})).status, 403)
   assert.equal((await get({ 'sec-fetch-site': 'same-site' })).status, 403)
   assert.equal((await get({ 'sec-fetch-site': 'same-origin' })).status, 200)
   assert.equal((await post({ ...own, origin: 'http://localhost' })).status, 201)
   const login = { email: EMAIL, password: PASSWORD }
-  const forced = await anybody.post('/console/session', login, { 'sec-fetch-site': 'cross-site' })
+  const forced = await anonymous.post('/console/session', login, { 'sec-fetch-site': 'cross-site' })
   assert.equal(forced.status, 403, 'a foreign page cannot sign a person in')
-  assert.equal((await anybody.delete('/console/session', { cookie })).status, 403)
+  assert.equal((await anonymous.delete('/console/session', { cookie })).status, 403)
   assert.equal((await get(own)).status, 200, 'nor out')
 })
 
@@ -118,9 +118,9 @@ eachService(
   'a header overrides the cookie; two cookies of the name are ignored',
   async (service) => {
     await operatorOf(service)
-    const { anybody, cookie } = await signIn(service)
+    const { anonymous, cookie } = await signIn(service)
     const twice = { cookie: `${cookie}; ${cookie}`, ...own }
-    assert.equal((await anybody.get('/admin/audit', twice)).status, 401)
+    assert.equal((await anonymous.get('/admin/audit', twice)).status, 401)
     const { status, body } = await service.get('/admin/audit', { cookie, ...own })
     assert.deepEqual([status, body.error], [403, 'insufficient_scope'])
   },
@@ -128,23 +128,23 @@ eachService(
 
 eachService('a disabled operator loses the session and cannot sign in', async (service) => {
   await operatorOf(service)
-  const { anybody, cookie } = await signIn(service)
+  const { anonymous, cookie } = await signIn(service)
   const link = await tokenOf(service, EMAIL)
   await setOperatorDisabled(service.app.administration, EMAIL, true, actor)
-  assert.equal((await anybody.get('/admin/audit', { cookie, ...own })).status, 401)
-  assert.equal((await anybody.post('/console/session', { token: link })).status, 401)
-  const signInReply = await anybody.post('/console/session', { email: EMAIL, password: PASSWORD })
+  assert.equal((await anonymous.get('/admin/audit', { cookie, ...own })).status, 401)
+  assert.equal((await anonymous.post('/console/session', { token: link })).status, 401)
+  const signInReply = await anonymous.post('/console/session', { email: EMAIL, password: PASSWORD })
   assert.deepEqual([signInReply.status, signInReply.body.error], [401, 'invalid_credentials'])
   await assert.rejects(tokenOf(service, EMAIL), { code: 'invalid_state' })
 })
 
 eachService('operators and people have separate names, passwords and counts', async (service) => {
-  const { make, login, anybody } = await signing(service)
-  await make('op')
+  const { createPerson, login, anonymous } = await openPeople(service)
+  await createPerson('op')
   await operatorOf(service)
-  assert.equal(EMAIL, mailOf('op'))
+  assert.equal(EMAIL, emailOf('op'))
   const asOperator = (password: string) =>
-    anybody.post('/console/session', { email: EMAIL, password })
+    anonymous.post('/console/session', { email: EMAIL, password })
   for (let n = 0; n < 10; n++) assert.equal((await asOperator('wrong')).status, 401)
   assert.equal((await asOperator(PASSWORD)).status, 429)
   assert.equal((await login(EMAIL)).status, 200)
@@ -153,18 +153,21 @@ eachService('operators and people have separate names, passwords and counts', as
 test('on HTTPS the cookie is Secure and bound to the host', async (t) => {
   const service = await openService(t, 'sqlite', { env: { GATEHOOK_TRUST_PROXY: '127.0.0.1' } })
   await operatorOf(service)
-  const { anybody } = await signing(service)
+  const { anonymous } = await openPeople(service)
   const https = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.1' }
   const body = { token: await tokenOf(service, EMAIL) }
-  const { headers } = await anybody.post('/console/session', body, https)
+  const { headers } = await anonymous.post('/console/session', body, https)
   assert.match(
     String([headers['set-cookie']].flat()[0]),
     /^__Host-gatehook_console=.*; Secure; SameSite=Strict$/,
   )
   const cookie = cookieOf(headers)
-  assert.equal((await anybody.get('/admin/audit', { ...https, ...own, cookie })).status, 200)
+  assert.equal((await anonymous.get('/admin/audit', { ...https, ...own, cookie })).status, 200)
   const bare = cookie.replace('__Host-', '')
-  assert.equal((await anybody.get('/admin/audit', { ...https, ...own, cookie: bare })).status, 401)
+  assert.equal(
+    (await anonymous.get('/admin/audit', { ...https, ...own, cookie: bare })).status,
+    401,
+  )
 })
 
 test('the command line creates, lists and disables operators, and creates links', async (t) => {

@@ -8,7 +8,7 @@ import { openApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/kernel/log.ts'
 import { createClient } from '../../src/oauth/client-administration.ts'
-import { basicOf, mailOf, PASSWORD } from '../people/rig.ts'
+import { basicOf, emailOf, PASSWORD } from '../people/rig.ts'
 
 async function openLogged(t: TestContext) {
   const lines: string[] = []
@@ -45,17 +45,17 @@ test('log lines name key, person and client with customer and mode, and no secre
     for (const [name, value] of Object.entries(more)) assert.equal(line[name], value, name)
   }
 
-  const fields = { name: 'Ada', email: mailOf('ada'), password: PASSWORD }
+  const fields = { name: 'Ada', email: emailOf('ada'), password: PASSWORD }
   const person = (await send('POST', '/admin/users', { 'x-api-key': key }, fields)).json()
   assertPrincipal('key', id, { key_id: id })
-  const login = { username: mailOf('ada'), password: PASSWORD }
+  const login = { username: emailOf('ada'), password: PASSWORD }
   const tokens = (await send('POST', '/auth/login', {}, login)).json()
   assertPrincipal('person', String(person.id), { client_id: 'gatehook' })
   const bearer = { authorization: `Bearer ${tokens.access_token}` }
   await send('GET', '/api/v2/protected', bearer)
   assertPrincipal('person', String(person.id), { client_id: 'gatehook', key_id: undefined })
   assert.match(lineOf().session_id, /^ses_/)
-  const basic = basicOf(mailOf('ada'))
+  const basic = basicOf(emailOf('ada'))
   await send('GET', '/api/v2/protected', basic)
   assertPrincipal('person', String(person.id))
 

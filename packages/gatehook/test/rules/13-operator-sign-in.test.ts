@@ -11,7 +11,7 @@ import {
   setOperatorDisabled,
 } from '../../src/people/operators.ts'
 import { resetSecondFactor } from '../../src/people/second-factor.ts'
-import { PASSWORD, signing } from '../people/rig.ts'
+import { openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'system', id: 'test' } as const
 const EMAIL = 'op@example.com'
@@ -24,7 +24,7 @@ const cookieOf = ({ headers }: Reply): string =>
 
 async function openConsole(service: TestApp) {
   const { administration, hasher } = service.app
-  const { operator: admin, anybody } = await signing(service)
+  const { operator: admin, anonymous } = await openPeople(service)
   const input = { email: EMAIL, password: PASSWORD }
   const { id } = await createOperator(administration, hasher, input, actor)
   const advance = async (advance_s: number) => {
@@ -32,10 +32,10 @@ async function openConsole(service: TestApp) {
     assert.equal(reply.status, 200, reply.text)
   }
   const signIn = (code?: string, password = PASSWORD) =>
-    anybody.post('/console/session', { email: EMAIL, password, ...(code && { code }) })
+    anonymous.post('/console/session', { email: EMAIL, password, ...(code && { code }) })
   const signInByLink = async () => {
     const { path } = await createConsoleLink(administration, EMAIL, actor)
-    const reply = await anybody.post('/console/session', { token: path.split('#token=')[1] })
+    const reply = await anonymous.post('/console/session', { token: path.split('#token=')[1] })
     assert.equal(reply.status, 201, reply.text)
     return cookieOf(reply)
   }
@@ -47,10 +47,10 @@ async function openConsole(service: TestApp) {
   const path = '/console/session/second-factor'
   /** Enrols in the session; returns the secret, the recovery codes and the new cookie. */
   const enrol = async (cookie: string) => {
-    const enrolment = await anybody.post(path, undefined, as(cookie))
+    const enrolment = await anonymous.post(path, undefined, as(cookie))
     assert.equal(enrolment.status, 200, enrolment.text)
     const { secret, uri } = enrolment.body
-    const confirmed = await anybody.put(path, { code: codeOf(secret) }, as(cookie))
+    const confirmed = await anonymous.put(path, { code: codeOf(secret) }, as(cookie))
     assert.equal(confirmed.status, 200, confirmed.text)
     assert.equal(confirmed.headers['cache-control'], 'no-store')
     return { secret, uri, codes: confirmed.body.recovery_codes, cookie: cookieOf(confirmed) }
@@ -59,7 +59,19 @@ async function openConsole(service: TestApp) {
     const { body } = await admin.get('/admin/audit?sort=id&limit=100')
     return body.data.map(({ action }: { action: string }) => action) as string[]
   }
-  return { id, admin, anybody, advance, signIn, signInByLink, as, codeOf, enrol, listActions, path }
+  return {
+    id,
+    admin,
+    anonymous,
+    advance,
+    signIn,
+    signInByLink,
+    as,
+    codeOf,
+    enrol,
+    listActions,
+    path,
+  }
 }
 
 const outcome = ({ status, body }: Reply) => `${status} ${body?.error ?? ''}`.trim()
@@ -67,23 +79,23 @@ const outcome = ({ status, body }: Reply) => `${status} ${body?.error ?? ''}`.tr
 eachService(
   'without a second factor, a password opens a session that can only enrol one',
   async (service) => {
-    const { signIn, anybody, as, enrol, id, listActions } = await openConsole(service)
+    const { signIn, anonymous, as, enrol, id, listActions } = await openConsole(service)
     const first = await signIn()
     assert.deepEqual([first.status, first.body.second_factor], [201, 'enrolment_required'])
     const cookie = cookieOf(first)
     for (const path of ['/admin/audit', '/admin/keys', '/admin/operator-sessions']) {
-      assert.equal(outcome(await anybody.get(path, as(cookie))), '403 second_factor_required')
+      assert.equal(outcome(await anonymous.get(path, as(cookie))), '403 second_factor_required')
     }
-    const rejected = await anybody.post('/admin/customers', { name: 'x' }, as(cookie))
+    const rejected = await anonymous.post('/admin/customers', { name: 'x' }, as(cookie))
     assert.equal(outcome(rejected), '403 second_factor_required')
     const enrolled = await enrol(cookie)
     assert.match(enrolled.uri, /^otpauth:\/\/totp\/.*op%40example\.com\?.*secret=[A-Z2-7]{32}/)
     assert.equal(enrolled.codes.length, 10)
     assert.notEqual(enrolled.cookie, cookie, 'the session has a new id')
-    assert.equal((await anybody.get('/admin/audit', as(cookie))).status, 401)
-    const session = await anybody.get('/console/session', as(enrolled.cookie))
+    assert.equal((await anonymous.get('/admin/audit', as(cookie))).status, 401)
+    const session = await anonymous.get('/console/session', as(enrolled.cookie))
     assert.deepEqual([session.body.operator, session.body.second_factor], [id, 'verified'])
-    assert.equal((await anybody.get('/admin/audit', as(enrolled.cookie))).status, 200)
+    assert.equal((await anonymous.get('/admin/audit', as(enrolled.cookie))).status, 200)
     const all = await listActions()
     assert.ok(all.includes('operator.second_factor_enrol'))
     assert.ok(all.includes('operator.second_factor_confirm'))
@@ -94,7 +106,8 @@ eachService(
 eachService(
   'with a second factor, a code within one step is required, and accepted once',
   async (service) => {
-    const { signIn, signInByLink, enrol, codeOf, advance, anybody, as } = await openConsole(service)
+    const { signIn, signInByLink, enrol, codeOf, advance, anonymous, as } =
+      await openConsole(service)
     const { secret } = await enrol(await signInByLink())
     assert.equal(outcome(await signIn()), '403 second_factor_required')
     assert.equal(
@@ -117,7 +130,7 @@ eachService(
     assert.equal((await signIn(codeOf(secret, 60))).status, 401, 'two steps ahead')
     const session = await signIn(codeOf(secret))
     assert.equal(session.body.second_factor, 'verified')
-    assert.equal((await anybody.get('/admin/audit', as(cookieOf(session)))).status, 200)
+    assert.equal((await anonymous.get('/admin/audit', as(cookieOf(session)))).status, 200)
   },
   options,
 )
@@ -173,18 +186,18 @@ eachService(
 eachService(
   'a session without the second factor cannot replace it; a wrong first code discards it',
   async (service) => {
-    const { signIn, signInByLink, enrol, anybody, as, path, codeOf } = await openConsole(service)
+    const { signIn, signInByLink, enrol, anonymous, as, path, codeOf } = await openConsole(service)
     const weak = cookieOf(await signIn())
-    const enrolment = await anybody.post(path, undefined, as(weak))
+    const enrolment = await anonymous.post(path, undefined, as(weak))
     const code = codeOf(enrolment.body.secret)
     const wrong = code === '000000' ? '000001' : '000000'
-    assert.equal((await anybody.put(path, { code: wrong }, as(weak))).status, 401)
-    assert.equal(outcome(await anybody.put(path, { code }, as(weak))), '409 invalid_state')
+    assert.equal((await anonymous.put(path, { code: wrong }, as(weak))).status, 401)
+    assert.equal(outcome(await anonymous.put(path, { code }, as(weak))), '409 invalid_state')
     const link = await signInByLink()
     const late = cookieOf(await signIn())
     await enrol(link)
     for (const cookie of [weak, late]) {
-      assert.equal((await anybody.post(path, undefined, as(cookie))).status, 401, 'has ended')
+      assert.equal((await anonymous.post(path, undefined, as(cookie))).status, 401, 'has ended')
     }
   },
   options,
@@ -193,10 +206,10 @@ eachService(
 eachService(
   'a session ends after 30 minutes without use, and after 12 hours in any case',
   async (service) => {
-    const { signInByLink, anybody, as, advance } = await openConsole(service)
+    const { signInByLink, anonymous, as, advance } = await openConsole(service)
     const idle = await signInByLink()
     const busy = await signInByLink()
-    const status = async (cookie: string) => (await anybody.get('/admin/keys', as(cookie))).status
+    const status = async (cookie: string) => (await anonymous.get('/admin/keys', as(cookie))).status
     for (let minutes = 0; minutes < 40; minutes += 20) {
       await advance(20 * 60)
       assert.equal(await status(busy), 200)
@@ -215,9 +228,9 @@ eachService(
 eachService(
   'sessions are listed and ended; sign-out ends one session, disabling all',
   async (service) => {
-    const { signInByLink, anybody, as, admin, id, listActions } = await openConsole(service)
+    const { signInByLink, anonymous, as, admin, id, listActions } = await openConsole(service)
     const [first, second] = [await signInByLink(), await signInByLink()]
-    const { body } = await anybody.get('/admin/operator-sessions', as(first))
+    const { body } = await anonymous.get('/admin/operator-sessions', as(first))
     assert.equal(body.data.length, 2)
     for (const row of body.data) {
       assert.match(row.id, /^ses_/)
@@ -235,16 +248,16 @@ eachService(
     const end = () => admin.delete(`/admin/operator-sessions/${newest}`)
     assert.equal((await end()).status, 204)
     assert.equal((await end()).status, 404)
-    assert.equal((await anybody.get('/admin/keys', as(second))).status, 401)
-    assert.equal((await anybody.get('/admin/keys', as(first))).status, 200)
-    const signOut = await anybody.delete('/console/session', as(first))
+    assert.equal((await anonymous.get('/admin/keys', as(second))).status, 401)
+    assert.equal((await anonymous.get('/admin/keys', as(first))).status, 200)
+    const signOut = await anonymous.delete('/console/session', as(first))
     assert.equal(signOut.status, 204)
     assert.match(String(signOut.headers['set-cookie']), /Max-Age=0/)
     assert.equal(signOut.headers['clear-site-data'], '"cache", "storage"')
-    assert.equal((await anybody.get('/admin/keys', as(first))).status, 401)
+    assert.equal((await anonymous.get('/admin/keys', as(first))).status, 401)
     const third = await signInByLink()
     await setOperatorDisabled(service.app.administration, EMAIL, true, actor)
-    assert.equal((await anybody.get('/admin/keys', as(third))).status, 401)
+    assert.equal((await anonymous.get('/admin/keys', as(third))).status, 401)
     const all = await listActions()
     for (const action of ['operator.sign_in', 'operator.sign_out', 'operator.session_end']) {
       assert.ok(all.includes(action), action)
@@ -256,20 +269,20 @@ eachService(
 eachService(
   'a sign-in ends the previous session of the browser',
   async (service) => {
-    const { signInByLink, anybody, as, admin } = await openConsole(service)
+    const { signInByLink, anonymous, as, admin } = await openConsole(service)
     const before = await signInByLink()
     const { path } = await createConsoleLink(service.app.administration, EMAIL, actor)
     const token = path.split('#token=')[1]
-    const wrong = await anybody.post('/console/session', { token: 'wrong' }, as(before))
+    const wrong = await anonymous.post('/console/session', { token: 'wrong' }, as(before))
     assert.equal(wrong.status, 401)
     assert.equal(
-      (await anybody.get('/admin/keys', as(before))).status,
+      (await anonymous.get('/admin/keys', as(before))).status,
       200,
       'a failed sign-in ends none',
     )
-    const after = cookieOf(await anybody.post('/console/session', { token }, as(before)))
-    assert.equal((await anybody.get('/admin/keys', as(before))).status, 401)
-    const { body } = await anybody.get('/admin/operator-sessions', as(after))
+    const after = cookieOf(await anonymous.post('/console/session', { token }, as(before)))
+    assert.equal((await anonymous.get('/admin/keys', as(before))).status, 401)
+    const { body } = await anonymous.get('/admin/operator-sessions', as(after))
     assert.equal(body.data.length, 1)
     const { body: trail } = await admin.get('/admin/audit?action=operator.sign_in&sort=-id')
     assert.match(trail.data[0].detail.ended, /^ses_/)
@@ -281,10 +294,10 @@ eachService(
 eachService(
   'after a reset by the command line, an operator enrols a new second factor',
   async (service) => {
-    const { signIn, signInByLink, enrol, anybody, as } = await openConsole(service)
+    const { signIn, signInByLink, enrol, anonymous, as } = await openConsole(service)
     const { cookie } = await enrol(await signInByLink())
     await resetSecondFactor(service.app.administration, EMAIL, actor)
-    assert.equal((await anybody.get('/admin/keys', as(cookie))).status, 401)
+    assert.equal((await anonymous.get('/admin/keys', as(cookie))).status, 401)
     assert.equal((await signIn()).body.second_factor, 'enrolment_required')
   },
   options,
@@ -293,20 +306,22 @@ eachService(
 eachService(
   'the session of a link creates the first operator, and becomes its session',
   async (service) => {
-    const { anybody, as } = await openConsole(service)
+    const { anonymous, as } = await openConsole(service)
     const link = await createConsoleLink(service.app.administration, undefined, actor)
-    const opened = await anybody.post('/console/session', { token: link.path.split('#token=')[1] })
+    const opened = await anonymous.post('/console/session', {
+      token: link.path.split('#token=')[1],
+    })
     assert.equal(opened.body.operator, null)
     const path = '/console/session/operator'
     const input = { email: 'first@example.com', password: 'a rather long one' }
     const short = { ...input, password: 'elevenchars' }
-    assert.equal((await anybody.post(path, short, as(cookieOf(opened)))).status, 422)
-    const created = await anybody.post(path, input, as(cookieOf(opened)))
+    assert.equal((await anonymous.post(path, short, as(cookieOf(opened)))).status, 422)
+    const created = await anonymous.post(path, input, as(cookieOf(opened)))
     assert.equal(created.status, 201, created.text)
-    assert.equal((await anybody.get('/console/session', as(cookieOf(opened)))).status, 401)
-    const session = await anybody.get('/console/session', as(cookieOf(created)))
+    assert.equal((await anonymous.get('/console/session', as(cookieOf(opened)))).status, 401)
+    const session = await anonymous.get('/console/session', as(cookieOf(created)))
     assert.deepEqual([session.body.operator, session.body.email], [created.body.id, input.email])
-    const repeated = await anybody.post(path, input, as(cookieOf(created)))
+    const repeated = await anonymous.post(path, input, as(cookieOf(created)))
     assert.equal(outcome(repeated), '409 invalid_state')
   },
   options,

@@ -10,7 +10,7 @@ import { Vault } from '../../src/kernel/secret.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { addSecret } from '../../src/webhooks/registration-store.ts'
 import { readLiveSecrets } from '../../src/webhooks/registrations.ts'
-import { bearerOf, mailOf, signing } from '../people/rig.ts'
+import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 import {
   asBefore,
   countUnder,
@@ -42,10 +42,11 @@ async function holdings(node: TestApp) {
   const created = await api.post('/api/v2/users', user('ada@example.com'), keyed('once'))
   assert.equal(created.status, 201)
   const page = await api.get('/api/v2/users?limit=1')
-  const { make, login, anybody } = await signing(node)
-  await make('eve')
-  const first = (await login(mailOf('eve'))).body
-  const second = (await anybody.post('/auth/refresh', { refresh_token: first.refresh_token })).body
+  const { createPerson, login, anonymous } = await openPeople(node)
+  await createPerson('eve')
+  const first = (await login(emailOf('eve'))).body
+  const second = (await anonymous.post('/auth/refresh', { refresh_token: first.refresh_token }))
+    .body
   const cursor = page.body.next_cursor as string
   return { key, created, cursor, used: first.refresh_token, current: second.refresh_token }
 }
@@ -99,11 +100,11 @@ each('sessions and the detection of reuse outlive a rotation', async (t, kind) =
   const open = await nodesOn(t, kind)
   const held = await holdings(await open(OLD))
   await rotate((await open(NEW, OLD)).app)
-  const { anybody } = await signing(await open(NEW))
-  const refresh = (refresh_token: string) => anybody.post('/auth/refresh', { refresh_token })
+  const { anonymous } = await openPeople(await open(NEW))
+  const refresh = (refresh_token: string) => anonymous.post('/auth/refresh', { refresh_token })
   const next = await refresh(held.current)
   assert.equal(next.status, 200)
-  const me = await anybody.get('/api/v1/protected', bearerOf(next.body.access_token))
+  const me = await anonymous.get('/api/v1/protected', bearerOf(next.body.access_token))
   assert.equal(me.status, 200)
   assert.equal((await refresh(held.used)).status, 401)
   assert.equal((await refresh(next.body.refresh_token)).status, 401, 'the family has ended')

@@ -6,71 +6,71 @@ import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
-import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const PATH = '/api/v2/protected'
 
 eachService('the first colon separates name and password, and both are UTF-8', async (service) => {
-  const { make, anybody } = await signing(service)
+  const { createPerson, anonymous } = await openPeople(service)
   const password = 'pa:ss:wörd 🔑'
-  const ada = await make('ada', { password })
-  const { status, body } = await anybody.get(PATH, basicOf(mailOf('ada'), password))
+  const ada = await createPerson('ada', { password })
+  const { status, body } = await anonymous.get(PATH, basicOf(emailOf('ada'), password))
   assert.deepEqual([status, body], [200, { status: 'ok', user: String(ada.id) }])
-  const upperCase = await anybody.get(PATH, basicOf('ADA@Example.com', password))
+  const upperCase = await anonymous.get(PATH, basicOf('ADA@Example.com', password))
   assert.equal(upperCase.status, 200, 'names compare without case (§6.8)')
   const prefix = password.split(':')[0]!
-  assert.equal((await anybody.get(PATH, basicOf(mailOf('ada'), prefix))).status, 401)
+  assert.equal((await anonymous.get(PATH, basicOf(emailOf('ada'), prefix))).status, 401)
 })
 
 eachService('every invalid pair is the same 401, with a challenge', async (service) => {
-  const { make, anybody, operator } = await signing(service)
-  await make('ada')
-  const disabled = await make('disabled')
+  const { createPerson, anonymous, operator } = await openPeople(service)
+  await createPerson('ada')
+  const disabled = await createPerson('disabled')
   await operator.patch(`/admin/users/${disabled.id}`, { disabled: true })
   const raw = (text: string) => ({ authorization: `Basic ${text}` })
   const latin1 = Buffer.from('ada@example.com:grüße', 'latin1').toString('base64')
-  const validValue = basicOf(mailOf('ada')).authorization.slice('Basic '.length)
+  const validValue = basicOf(emailOf('ada')).authorization.slice('Basic '.length)
   const invalid = [
-    basicOf(mailOf('ada'), 'wrong password'),
-    basicOf(mailOf('unknown')),
-    basicOf(mailOf('disabled')),
+    basicOf(emailOf('ada'), 'wrong password'),
+    basicOf(emailOf('unknown')),
+    basicOf(emailOf('disabled')),
     basicOf('', ''),
     raw(''),
     raw('%%%'),
     raw(latin1),
     raw(Buffer.from('no colon').toString('base64')),
-    raw(Buffer.from(`${mailOf('ada')}:${PASSWORD}\0`).toString('base64')),
+    raw(Buffer.from(`${emailOf('ada')}:${PASSWORD}\0`).toString('base64')),
     raw(`${validValue}=`),
     raw(validValue.replace(/=*$/, '')),
     raw(`${validValue.slice(0, 4)} ${validValue.slice(4)}`),
   ]
   const bodies = new Set<string>()
   for (const headers of invalid) {
-    const reply = await anybody.get(PATH, headers)
+    const reply = await anonymous.get(PATH, headers)
     assert.equal(reply.status, 401, JSON.stringify(headers))
     assert.equal(reply.headers['www-authenticate'], 'Basic realm="gatehook", charset="UTF-8"')
     bodies.add(JSON.stringify({ ...reply.body, request_id: '' }))
   }
   assert.equal(bodies.size, 1, [...bodies].join('\n'))
   assert.equal(JSON.parse([...bodies][0]!).error, 'invalid_credentials')
-  assert.equal((await anybody.get(PATH, basicOf(mailOf('ada')))).status, 200)
+  assert.equal((await anonymous.get(PATH, basicOf(emailOf('ada')))).status, 200)
 })
 
 test('Basic is accepted from allowed networks only, also behind a trusted proxy', async (t) => {
   const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1', GATEHOOK_BASIC_ALLOWED_CIDRS: '198.51.100.0/24' }
   const service = await openService(t, 'sqlite', { env })
-  const { make, anybody } = await signing(service)
-  await make('ada')
+  const { createPerson, anonymous } = await openPeople(service)
+  await createPerson('ada')
   const from = (address: string) => ({
-    ...basicOf(mailOf('ada')),
+    ...basicOf(emailOf('ada')),
     'x-forwarded-for': address,
     'x-forwarded-proto': 'https',
   })
-  assert.equal((await anybody.get(PATH, from('198.51.100.7'))).status, 200)
-  const outside = await anybody.get(PATH, from('203.0.113.9'))
+  assert.equal((await anonymous.get(PATH, from('198.51.100.7'))).status, 200)
+  const outside = await anonymous.get(PATH, from('203.0.113.9'))
   assert.deepEqual([outside.status, outside.body.error], [401, 'invalid_credentials'])
   assert.equal(
-    (await anybody.get(PATH, basicOf(mailOf('ada')))).status,
+    (await anonymous.get(PATH, basicOf(emailOf('ada')))).status,
     401,
     'loopback is not allowed',
   )
@@ -81,12 +81,12 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const url = await freshUrl(t, kind)
     const node = await openService(t, kind, { url })
     const otherNode = await openService(t, kind, { url })
-    const { make, operator } = await signing(node)
-    const ada = await make('ada')
-    const bob = await make('bob')
-    const eve = await make('eve')
+    const { createPerson, operator } = await openPeople(node)
+    const ada = await createPerson('ada')
+    const bob = await createPerson('bob')
+    const eve = await createPerson('eve')
     const getProtected = (name: string, password = PASSWORD) =>
-      otherNode.as(undefined).get(PATH, basicOf(mailOf(name), password))
+      otherNode.as(undefined).get(PATH, basicOf(emailOf(name), password))
     for (const name of ['ada', 'bob', 'eve']) assert.equal((await getProtected(name)).status, 200)
 
     await operator.put(`/admin/users/${ada.id}/password`, { password: 'another horse' })

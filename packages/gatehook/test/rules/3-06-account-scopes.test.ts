@@ -6,26 +6,26 @@ import { eachService, openService } from '../../../../test/rig/service.ts'
 import { accountScopes } from '../../src/access/scopes.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { authorizePath, follow, openBrowser, openPlace, PASSWORD } from '../oauth/rig.ts'
-import { bearerOf, mailOf, signing } from '../people/rig.ts'
+import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 
 const names = Object.keys(accountScopes)
 const accountScopesIn = (scopes: readonly string[]) =>
   scopes.filter((scope) => names.includes(scope))
 
 eachService('a person has an account scope after an explicit grant only', async (service) => {
-  const { make, login, token, operator, anybody } = await signing(service)
-  assert.deepEqual(accountScopesIn((await make('ada')).scopes), [])
-  const scope: string = (await login(mailOf('ada'))).body.scope
+  const { createPerson, login, token, operator, anonymous } = await openPeople(service)
+  assert.deepEqual(accountScopesIn((await createPerson('ada')).scopes), [])
+  const scope: string = (await login(emailOf('ada'))).body.scope
   assert.deepEqual(accountScopesIn(scope.split(' ')), [])
   // A row that gets a password later has the same default.
-  const row = (await service.post('/api/v2/users', { name: 'b', email: mailOf('b') })).body
+  const row = (await service.post('/api/v2/users', { name: 'b', email: emailOf('b') })).body
   const password = { password: 'correct horse' }
   assert.equal((await operator.put(`/admin/users/${row.id}/password`, password)).status, 204)
   assert.deepEqual(accountScopesIn((await operator.get(`/admin/users/${row.id}`)).body.scopes), [])
-  const bob = await make('bob', { scopes: ['webhooks:read'] })
-  const headers = bearerOf(await token(mailOf('bob')))
-  assert.equal((await anybody.get('/webhooks', headers)).status, 200)
-  assert.equal((await anybody.get('/events', headers)).status, 403)
+  const bob = await createPerson('bob', { scopes: ['webhooks:read'] })
+  const headers = bearerOf(await token(emailOf('bob')))
+  assert.equal((await anonymous.get('/webhooks', headers)).status, 200)
+  assert.equal((await anonymous.get('/events', headers)).status, 403)
   const updated = await operator.patch(`/admin/users/${bob.id}`, { scopes: ['keys:read'] })
   assert.deepEqual(updated.body.scopes, ['keys:read'])
 })
@@ -61,8 +61,11 @@ for (const kind of ['sqlite', 'postgres'] as const) {
   test(`an upgrade removes account scopes that were granted by default [${kind}]`, async (t) => {
     const url = await freshUrl(t, kind)
     const before = await openService(t, kind, { url })
-    const { make } = await signing(before)
-    const [ada, bob] = [await make('ada'), await make('bob', { scopes: ['events:read'] })]
+    const { createPerson } = await openPeople(before)
+    const [ada, bob] = [
+      await createPerson('ada'),
+      await createPerson('bob', { scopes: ['events:read'] }),
+    ]
     const oldScopes =
       '["users:read","orders:read","orders:write","webhooks:read","webhooks:write","events:read"]'
     await before.app.db.write(async (tx) => {
@@ -70,7 +73,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       await tx.run(sql`DELETE FROM gh_migrations WHERE number = 7`)
     })
     const after = await openService(t, kind, { url })
-    const { operator } = await signing(after)
+    const { operator } = await openPeople(after)
     const scopesOf = async (id: number) => (await operator.get(`/admin/users/${id}`)).body.scopes
     assert.deepEqual(await scopesOf(ada.id), ['users:read', 'orders:read', 'orders:write'])
     assert.deepEqual(await scopesOf(bob.id), ['events:read'])

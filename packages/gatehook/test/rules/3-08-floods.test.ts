@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const GUESSES = 600
 const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1' }
@@ -13,13 +13,13 @@ const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1' }
 eachService(
   'eight people sign in beside six hundred guesses for many names from many addresses',
   async (service) => {
-    const { make, anybody } = await signing(service)
+    const { createPerson, anonymous } = await openPeople(service)
     const names = Array.from({ length: 8 }, (_, n) => `person${n}`)
-    for (const name of names) await make(name)
+    for (const name of names) await createPerson(name)
     const login = async (address: string, name: string, password: string) => {
       const headers = { 'x-forwarded-for': address, 'x-forwarded-proto': 'https' }
-      const body = { username: mailOf(name), password }
-      const { status } = await anybody.post('/auth/login', body, headers)
+      const body = { username: emailOf(name), password }
+      const { status } = await anonymous.post('/auth/login', body, headers)
       return status
     }
     let ended = 0

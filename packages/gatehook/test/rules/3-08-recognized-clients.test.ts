@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
 import { createOperator } from '../../src/people/operators.ts'
-import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const env = { GATEHOOK_TRUST_PROXY: '127.0.0.1', GATEHOOK_BASIC_ALLOWED_CIDRS: '0.0.0.0/0,::/0' }
 const HOME = '203.0.113.1'
@@ -15,11 +15,11 @@ const HOME = '203.0.113.1'
 const from = (address: string) => ({ 'x-forwarded-for': address, 'x-forwarded-proto': 'https' })
 
 async function openClients(service: TestApp) {
-  const { make, anybody } = await signing(service)
+  const { createPerson, anonymous } = await openPeople(service)
   const login = (address: string, password = PASSWORD, headers = {}, name = 'ada') =>
-    anybody.post(
+    anonymous.post(
       '/auth/login',
-      { username: mailOf(name), password },
+      { username: emailOf(name), password },
       { ...from(address), ...headers },
     )
   const fail = async (count: number, password = 'wrong') => {
@@ -27,21 +27,21 @@ async function openClients(service: TestApp) {
       assert.equal((await login(`198.51.100.${n}`, `${password} ${n}`)).status, 401)
     }
   }
-  return { make, anybody, login, fail }
+  return { createPerson, anonymous, login, fail }
 }
 
 eachService(
   'an address that signed in before is not locked out by others',
   async (service) => {
-    const { make, login, fail, anybody } = await openClients(service)
-    await make('ada')
+    const { createPerson, login, fail, anonymous } = await openClients(service)
+    await createPerson('ada')
     assert.equal((await login(HOME)).status, 200)
     await fail(10)
     assert.equal((await login('198.51.100.99')).status, 429, 'a new address is locked out')
     assert.equal((await login(HOME)).status, 200)
     await fail(10)
-    const basic = await anybody.get('/api/v2/protected', {
-      ...basicOf(mailOf('ada')),
+    const basic = await anonymous.get('/api/v2/protected', {
+      ...basicOf(emailOf('ada')),
       ...from(HOME),
     })
     assert.equal(basic.status, 200)
@@ -58,8 +58,8 @@ eachService(
 eachService(
   'a recognized client that guesses is slowed down, and still signs in',
   async (service) => {
-    const { make, login } = await openClients(service)
-    await make('ada')
+    const { createPerson, login } = await openClients(service)
+    await createPerson('ada')
     assert.equal((await login(HOME)).status, 200)
     for (let n = 0; n < 10; n++) assert.equal((await login(HOME, `wrong ${n}`)).status, 401)
     const wrong = await login(HOME, 'wrong 10')
@@ -80,9 +80,9 @@ eachService(
 eachService(
   'a new password makes every client unrecognized',
   async (service) => {
-    const { make, login, fail } = await openClients(service)
-    const { operator } = await signing(service)
-    const ada = await make('ada')
+    const { createPerson, login, fail } = await openClients(service)
+    const { operator } = await openPeople(service)
+    const ada = await createPerson('ada')
     assert.equal((await login(HOME)).status, 200)
     const password = 'another horse'
     const path = `/admin/users/${ada.id}/password`
@@ -96,8 +96,8 @@ eachService(
 eachService(
   'an account recognizes the twenty latest clients',
   async (service) => {
-    const { make, login, fail } = await openClients(service)
-    await make('ada')
+    const { createPerson, login, fail } = await openClients(service)
+    await createPerson('ada')
     for (let n = 0; n < 22; n++) assert.equal((await login(`203.0.113.${n}`)).status, 200)
     const count = 'SELECT COUNT(*) AS count FROM gh_known_clients'
     const [row] = await service.app.db.all({ sql: count, text: count, values: [] })
@@ -110,13 +110,13 @@ eachService(
 
 test('a browser that signed in at a page is recognized at any address', async (t) => {
   const service = await openService(t, 'sqlite', { env })
-  const { anybody } = await signing(service)
+  const { anonymous } = await openPeople(service)
   const email = 'op@example.com'
   const actor = { kind: 'system', id: 'test' } as const
   const { administration, hasher } = service.app
   await createOperator(administration, hasher, { email, password: PASSWORD }, actor)
   const signIn = (address: string, password: string, cookie?: string) =>
-    anybody.post(
+    anonymous.post(
       '/console/session',
       { email, password },
       { ...from(address), ...(cookie !== undefined && { cookie }) },

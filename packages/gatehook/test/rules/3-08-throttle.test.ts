@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
-import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const PATH = '/api/v2/protected'
 const env = { GATEHOOK_TEST_CLOCK: '1' }
@@ -13,7 +13,7 @@ const env = { GATEHOOK_TEST_CLOCK: '1' }
 const LIMIT = 'by'
 
 const advance = async (service: TestApp, seconds: number): Promise<void> => {
-  const { operator } = await signing(service)
+  const { operator } = await openPeople(service)
   const reply = await operator.post('/admin/clock', { advance_s: seconds })
   assert.equal(reply.status, 200, reply.text)
 }
@@ -21,20 +21,20 @@ const advance = async (service: TestApp, seconds: number): Promise<void> => {
 eachService(
   'Basic and login share a counter; at the limit the correct password is 429, too',
   async (service) => {
-    const { make, anybody, login } = await signing(service)
-    await make('ada')
-    const name = mailOf('ada')
+    const { createPerson, anonymous, login } = await openPeople(service)
+    await createPerson('ada')
+    const name = emailOf('ada')
     for (let n = 0; n < 5; n++) {
       assert.equal((await login(name, `wrong ${n}`)).status, 401)
-      assert.equal((await anybody.get(PATH, basicOf(name.toUpperCase(), 'wrong'))).status, 401)
+      assert.equal((await anonymous.get(PATH, basicOf(name.toUpperCase(), 'wrong'))).status, 401)
     }
-    for (const limited of [await login(name), await anybody.get(PATH, basicOf(name))]) {
+    for (const limited of [await login(name), await anonymous.get(PATH, basicOf(name))]) {
       assert.deepEqual([limited.status, limited.body.error], [429, 'rate_limited'])
       const seconds = Number(limited.headers['retry-after'])
       assert.ok(seconds > 290 && seconds <= 300, `Retry-After: ${seconds}`)
     }
-    await make('bob')
-    assert.equal((await login(mailOf('bob'))).status, 200, 'other accounts are not limited')
+    await createPerson('bob')
+    assert.equal((await login(emailOf('bob'))).status, 200, 'other accounts are not limited')
     await advance(service, 301)
     assert.equal((await login(name)).status, 200)
   },
@@ -42,28 +42,28 @@ eachService(
 )
 
 eachService('a success clears the account’s counter', async (service) => {
-  const { make, login } = await signing(service)
-  await make('ada')
+  const { createPerson, login } = await openPeople(service)
+  await createPerson('ada')
   for (let round = 0; round < 3; round++) {
-    for (let n = 0; n < 9; n++) assert.equal((await login(mailOf('ada'), 'wrong')).status, 401)
-    assert.equal((await login(mailOf('ada'))).status, 200)
+    for (let n = 0; n < 9; n++) assert.equal((await login(emailOf('ada'), 'wrong')).status, 401)
+    assert.equal((await login(emailOf('ada'))).status, 200)
   }
 })
 
 eachService('twenty concurrent correct logins are not limited', async (service) => {
-  const { make, login } = await signing(service)
-  await make('ada')
-  const replies = await Promise.all(Array.from({ length: 20 }, () => login(mailOf('ada'))))
+  const { createPerson, login } = await openPeople(service)
+  await createPerson('ada')
+  const replies = await Promise.all(Array.from({ length: 20 }, () => login(emailOf('ada'))))
   assert.deepEqual([...new Set(replies.map((reply) => reply.status))], [200])
 })
 
 eachService(
   'of thirty concurrent wrong logins, equal or not, ten are verified',
   async (service) => {
-    const { make, login } = await signing(service)
-    await make('ada')
+    const { createPerson, login } = await openPeople(service)
+    await createPerson('ada')
     for (const passwordOf of [(n: number) => `wrong ${n}`, () => 'the same wrong password']) {
-      const person = await make(`p${passwordOf.length}`)
+      const person = await createPerson(`p${passwordOf.length}`)
       const replies = await Promise.all(
         Array.from({ length: 30 }, (_, n) => login(person.email, passwordOf(n))),
       )
@@ -77,22 +77,22 @@ eachService(
 // On one database: each attempt costs a hash, and the counter is stored like an account's.
 test('an address has a hundred attempts, over all names', async (t) => {
   const service = await openService(t, 'sqlite')
-  const { make, login, anybody } = await signing(service)
-  await make('ada')
+  const { createPerson, login, anonymous } = await openPeople(service)
+  await createPerson('ada')
   for (let n = 0; n < 100; n++) assert.equal((await login(`unknown ${n}`, 'x')).status, 401)
   const limited = await login('unknown', 'x')
   assert.equal(limited.status, 429)
   assert.ok(Number(limited.headers['retry-after']) > 0)
-  assert.equal((await anybody.get(PATH, basicOf(mailOf('ada')))).status, 429)
+  assert.equal((await anonymous.get(PATH, basicOf(emailOf('ada')))).status, 429)
 })
 
 eachService(
   'an unknown name has the same limits and responses as an existing one',
   async (service) => {
-    const { make, login } = await signing(service)
-    await make('ada')
+    const { createPerson, login } = await openPeople(service)
+    await createPerson('ada')
     const repliesOf = new Map<string, string[]>()
-    for (const name of [mailOf('ada'), mailOf('unknown')]) {
+    for (const name of [emailOf('ada'), emailOf('unknown')]) {
       const replies: string[] = []
       for (let n = 0; n < 11; n++) {
         const { status, body, headers } = await login(name, 'wrong')
@@ -114,17 +114,17 @@ eachService(
 
 test('an unknown name takes as long as a wrong password', async (t) => {
   const service = await openService(t, 'sqlite')
-  const { make, login } = await signing(service)
+  const { createPerson, login } = await openPeople(service)
   const measureMs = async (name: string) => {
     const startMs = performance.now()
     await login(name, 'wrong')
     return performance.now() - startMs
   }
-  await make('ada')
+  await createPerson('ada')
   const times: Record<'existing' | 'unknown', number[]> = { existing: [], unknown: [] }
   for (let n = 0; n < 9; n++) {
-    times.existing.push(await measureMs(mailOf('ada')))
-    times.unknown.push(await measureMs(mailOf('unknown')))
+    times.existing.push(await measureMs(emailOf('ada')))
+    times.unknown.push(await measureMs(emailOf('unknown')))
   }
   const median = (list: number[]) => list.sort((a, b) => a - b)[4]!
   const ratio = median(times.unknown) / median(times.existing)
@@ -132,9 +132,9 @@ test('an unknown name takes as long as a wrong password', async (t) => {
 })
 
 eachService('a reached limit is one audit row, and one event of the customer', async (service) => {
-  const { make, login, operator } = await signing(service)
-  const ada = await make('ada')
-  for (let n = 0; n < 13; n++) await login(mailOf('ada'), 'wrong')
+  const { createPerson, login, operator } = await openPeople(service)
+  const ada = await createPerson('ada')
+  for (let n = 0; n < 13; n++) await login(emailOf('ada'), 'wrong')
   for (let n = 0; n < 13; n++) await login('unknown-name', PASSWORD)
   const { body } = await operator.get('/admin/audit?action=login.throttled')
   const targets = body.data.map(({ target }: { target: string }) => target)
@@ -143,5 +143,5 @@ eachService('a reached limit is one audit row, and one event of the customer', a
   const { body: events } = await service.get('/events?type=login.throttled')
   assert.equal(events.data.length, 1)
   const { object } = events.data[0].data
-  assert.deepEqual([object.id, object.username, object[LIMIT]], [ada.id, mailOf('ada'), 'account'])
+  assert.deepEqual([object.id, object.username, object[LIMIT]], [ada.id, emailOf('ada'), 'account'])
 })

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
 import { createOperator, setOperatorPassword } from '../../src/people/operators.ts'
-import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'system', id: 'test' } as const
 const REJECTED_PASSWORDS = ['password123', 'Qwertyuiop', 'I am grace']
@@ -21,21 +21,21 @@ const assertRejected = (reply: Reply, pointer: string) => {
 eachService(
   'a common password is rejected at creation, by an operator and by the person',
   async (service) => {
-    const { make, login, operator, anybody } = await signing(service)
-    const fields = { name: 'Grace', email: mailOf('grace'), mode: 'test' }
+    const { createPerson, login, operator, anonymous } = await openPeople(service)
+    const fields = { name: 'Grace', email: emailOf('grace'), mode: 'test' }
     for (const password of REJECTED_PASSWORDS) {
       assertRejected(await operator.post('/admin/users', { ...fields, password }), '/password')
     }
     assert.equal((await operator.get('/admin/users')).body.data.length, 0, 'no row was created')
-    const grace = await make('grace')
+    const grace = await createPerson('grace')
     for (const password of REJECTED_PASSWORDS) {
       const path = `/admin/users/${grace.id}/password`
       assertRejected(await operator.put(path, { password }), '/password')
       const change = { current: PASSWORD, new: password }
-      const reply = await anybody.post('/auth/password', change, basicOf(mailOf('grace')))
+      const reply = await anonymous.post('/auth/password', change, basicOf(emailOf('grace')))
       assertRejected(reply, '/new')
     }
-    assert.equal((await login(mailOf('grace'))).status, 200, 'the old password stays valid')
+    assert.equal((await login(emailOf('grace'))).status, 200, 'the old password stays valid')
     const unknown = await operator.put('/admin/users/999/password', { password: 'password123' })
     assert.equal(unknown.status, 404)
   },

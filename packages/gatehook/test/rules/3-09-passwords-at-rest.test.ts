@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { eachService, openService } from '../../../../test/rig/service.ts'
-import { basicOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const all = { sql: 'SELECT * FROM gh_people', text: 'SELECT * FROM gh_people', values: [] }
 
 eachService('a password is stored as a PHC string with its own salt', async (service) => {
-  const { make } = await signing(service)
-  await make('ada')
-  await make('bob')
+  const { createPerson } = await openPeople(service)
+  await createPerson('ada')
+  await createPerson('bob')
   const rows = await service.app.db.all(all)
   const stored = rows.map((row) => String(row.password))
   assert.equal(stored.length, 2)
@@ -20,13 +20,13 @@ eachService('a password is stored as a PHC string with its own salt', async (ser
 
 test('neither the database file nor its write-ahead log contains a password', async (t) => {
   const service = await openService(t, 'sqlite')
-  const { make, login, anybody, operator } = await signing(service)
-  const ada = await make('ada')
+  const { createPerson, login, anonymous, operator } = await openPeople(service)
+  const ada = await createPerson('ada')
   const key = { 'idempotency-key': 'once' }
   const body = { name: 'b', email: 'b@example.com', password: PASSWORD, mode: 'test' }
   assert.equal((await operator.post('/admin/users', body, key)).status, 201)
-  assert.equal((await login(mailOf('ada'))).status, 200)
-  assert.equal((await anybody.get('/users', basicOf(mailOf('ada')))).status, 404)
+  assert.equal((await login(emailOf('ada'))).status, 200)
+  assert.equal((await anonymous.get('/users', basicOf(emailOf('ada')))).status, 404)
   await login(PASSWORD, 'typed into the wrong field')
   await operator.put(`/admin/users/${ada.id}/password`, { password: PASSWORD })
   const [{ file }] = (await service.app.db.all({

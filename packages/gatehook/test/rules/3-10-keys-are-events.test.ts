@@ -1,12 +1,12 @@
 /** §3.10: creating and revoking a key emits an event in its customer and mode. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
-import { signing } from '../people/rig.ts'
+import { openPeople } from '../people/rig.ts'
 
 eachService(
   '`key.created` and `key.revoked` contain the key without its secret',
   async (service) => {
-    const { operator } = await signing(service)
+    const { operator } = await openPeople(service)
     const input = { name: 'CI', scopes: ['events:read'], mode: 'test' }
     const created = await operator.post('/admin/keys', input)
     const rejected = await operator.post('/admin/keys', { ...input, scopes: ['x:y'] })

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { service as declare, f, resource } from '../../src/gatehook.ts'
-import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { basicOf, bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
 
 eachService('the response is an access token response that must not be cached', async (service) => {
-  const { make, login, anybody } = await signing(service)
-  const ada = await make('ada', { role: 'owner', scopes: ['orders:read', 'events:read'] })
-  const { status, body, headers } = await login(mailOf('ada'))
+  const { createPerson, login, anonymous } = await openPeople(service)
+  const ada = await createPerson('ada', { role: 'owner', scopes: ['orders:read', 'events:read'] })
+  const { status, body, headers } = await login(emailOf('ada'))
   assert.equal(status, 200)
   const { access_token, refresh_token, ...rest } = body
   assert.deepEqual(rest, {
@@ -26,16 +26,16 @@ eachService('the response is an access token response that must not be cached', 
     [sub, client_id, customer, mode, name, role],
     [String(ada.id), 'gatehook', 'cus_default', 'test', 'ada', 'owner'],
   )
-  const orders = await anybody.get('/api/v2/orders', bearerOf(access_token))
+  const orders = await anonymous.get('/api/v2/orders', bearerOf(access_token))
   assert.equal(orders.status, 200)
-  const users = await anybody.get('/api/v2/users', bearerOf(access_token))
+  const users = await anonymous.get('/api/v2/users', bearerOf(access_token))
   assert.deepEqual([users.status, users.body.error], [403, 'insufficient_scope'])
 })
 
 eachService('wrong credentials are 401, malformed bodies 400, without tokens', async (service) => {
-  const { make, anybody } = await signing(service)
-  await make('ada')
-  const username = mailOf('ada')
+  const { createPerson, anonymous } = await openPeople(service)
+  await createPerson('ada')
+  const username = emailOf('ada')
   const table: [body: unknown, expected: string][] = [
     [{ username, password: 'wrong password' }, '401 invalid_credentials'],
     [{ username: 'nobody', password: PASSWORD }, '401 invalid_credentials'],
@@ -52,23 +52,23 @@ eachService('wrong credentials are 401, malformed bodies 400, without tokens', a
     ['{', '400 invalid_json'],
   ]
   for (const [body, expected] of table) {
-    const reply = await anybody.post('/auth/login', body)
+    const reply = await anonymous.post('/auth/login', body)
     assert.equal(`${reply.status} ${reply.body.error}`, expected, JSON.stringify(body).slice(0, 99))
     assert.equal(reply.body.access_token, undefined)
   }
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
-  assert.equal((await anybody.post('/auth/login', 'username=a&password=b', form)).status, 415)
+  assert.equal((await anonymous.post('/auth/login', 'username=a&password=b', form)).status, 415)
 })
 
 eachService('a person changes the password, and the other sessions end', async (service) => {
-  const { make, login, anybody } = await signing(service)
-  await make('ada')
-  const username = mailOf('ada')
+  const { createPerson, login, anonymous } = await openPeople(service)
+  await createPerson('ada')
+  const username = emailOf('ada')
   const { access_token, refresh_token } = (await login(username)).body
   const change = (body: unknown, headers = bearerOf(access_token)) =>
-    anybody.post('/auth/password', body, headers)
+    anonymous.post('/auth/password', body, headers)
   const passwords = { current: PASSWORD, new: 'another horse' }
-  assert.equal((await anybody.post('/auth/password', passwords)).status, 401)
+  assert.equal((await anonymous.post('/auth/password', passwords)).status, 401)
   assert.equal(
     (await service.post('/auth/password', passwords)).status,
     403,
@@ -79,7 +79,7 @@ eachService('a person changes the password, and the other sessions end', async (
   assert.equal((await change({ ...passwords, new: 'short' })).body.error, 'validation_failed')
   const other = (await login(username)).body
   assert.equal((await change(passwords)).status, 204)
-  const refresh = (token: string) => anybody.post('/auth/refresh', { refresh_token: token })
+  const refresh = (token: string) => anonymous.post('/auth/refresh', { refresh_token: token })
   assert.equal((await refresh(other.refresh_token)).status, 401)
   assert.equal((await refresh(refresh_token)).status, 200, 'its own session continues')
   assert.equal((await login(username)).status, 401)
@@ -111,7 +111,7 @@ test('a service’s own claims are in the token; reserved ones are not overwritt
     claims,
   })
   const service = await openService(t, 'sqlite', { service: own })
-  const { operator, token } = await signing(service)
+  const { operator, token } = await openPeople(service)
   const body = { handle: 'ada', plan: 'gold', password: PASSWORD, role: 'chair' }
   const created = await operator.post('/admin/users', body)
   assert.equal(created.status, 201, created.text)
@@ -145,10 +145,10 @@ test('a service without people has no login, and works', async (t) => {
     resources: [notes],
   })
   const service = await openService(t, 'sqlite', { service: own })
-  const { login, anybody, operator } = await signing(service)
+  const { login, anonymous, operator } = await openPeople(service)
   assert.equal((await login('ada')).status, 404)
   assert.equal((await operator.post('/admin/users', {})).status, 404)
-  assert.equal((await anybody.get('/api/v1/notes', basicOf('ada'))).status, 401)
+  assert.equal((await anonymous.get('/api/v1/notes', basicOf('ada'))).status, 401)
   const { body } = await service.post('/api/v1/notes', { text: 'x' })
   assert.equal((await service.delete(`/api/v1/notes/${body.id}`)).status, 204)
 })

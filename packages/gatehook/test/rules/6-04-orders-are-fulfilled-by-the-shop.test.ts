@@ -1,7 +1,7 @@
 /** §6.7, reference service: `orders:fulfil`, and the fields that are fixed after payment. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService } from '../../../../test/rig/service.ts'
-import { bearerOf, mailOf, signing } from '../people/rig.ts'
+import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 
 const orderOf = async ({ post }: Caller): Promise<string> => {
   const email = `u${Math.trunc(performance.now() * 1000)}@example.com`
@@ -11,14 +11,14 @@ const orderOf = async ({ post }: Caller): Promise<string> => {
 }
 
 eachService('a person pays its own order, and cannot ship or deliver it', async (service) => {
-  const { make, token, anybody } = await signing(service)
-  const { id } = await make('ada')
-  const ada = bearerOf(await token(mailOf('ada')))
-  const order = await anybody.post('/api/v2/orders', { user_id: id, amount: 5 }, ada)
+  const { createPerson, token, anonymous } = await openPeople(service)
+  const { id } = await createPerson('ada')
+  const ada = bearerOf(await token(emailOf('ada')))
+  const order = await anonymous.post('/api/v2/orders', { user_id: id, amount: 5 }, ada)
   const path = order.headers.location!
-  assert.equal((await anybody.post(`${path}/pay`, undefined, ada)).status, 200)
+  assert.equal((await anonymous.post(`${path}/pay`, undefined, ada)).status, 200)
   for (const action of ['ship', 'deliver']) {
-    const refused = await anybody.post(`${path}/${action}`, undefined, ada)
+    const refused = await anonymous.post(`${path}/${action}`, undefined, ada)
     assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
     assert.match(refused.body.message, /orders:fulfil/)
   }

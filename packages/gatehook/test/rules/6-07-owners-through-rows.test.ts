@@ -2,22 +2,22 @@
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { shop } from '../fixtures/shop.ts'
-import { bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const SHOP = { service: shop }
 
 /** Signs in a person with every resource scope except `…:all`, and `more`. */
 async function personOf(service: TestApp, name: string, ...more: string[]) {
-  const { operator, token, anybody } = await signing(service)
+  const { operator, token, anonymous } = await openPeople(service)
   const scopes = [...service.app.administration.scopes].filter((scope) =>
     /^(members|carts|items|remarks|shelves|plans|polls|news):(read|write)$/.test(scope),
   )
-  const body = { email: mailOf(name), password: PASSWORD, mode: 'test' }
+  const body = { email: emailOf(name), password: PASSWORD, mode: 'test' }
   const createReply = await operator.post('/admin/users', { ...body, scopes: [...scopes, ...more] })
   assert.equal(createReply.status, 201, createReply.text)
-  const sent = bearerOf(await token(mailOf(name)))
+  const sent = bearerOf(await token(emailOf(name)))
   const send: Caller['send'] = (method, path, input, headers) =>
-    anybody.send(method, path, input, { ...sent, ...headers })
+    anonymous.send(method, path, input, { ...sent, ...headers })
   return {
     id: createReply.body.id as number,
     send,
@@ -179,8 +179,8 @@ eachService(
 eachService(
   'a person has the scopes of its own rows by default',
   async (service) => {
-    const { operator } = await signing(service)
-    const body = { email: mailOf('ada'), password: PASSWORD, mode: 'test' }
+    const { operator } = await openPeople(service)
+    const body = { email: emailOf('ada'), password: PASSWORD, mode: 'test' }
     assert.deepEqual((await operator.post('/admin/users', body)).body.scopes, [
       'members:read',
       'carts:read',

@@ -4,16 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
+import { basicOf, bearerOf, emailOf, openPeople } from '../people/rig.ts'
 
 /** Returns callers that authenticate a person by Basic and by token. */
 async function callersOf(service: TestApp, name: string) {
-  const { anybody, token } = await signing(service)
-  const bearer = bearerOf(await token(mailOf(name)))
-  return [basicOf(mailOf(name)), bearer].map((headers) => ({
-    get: (path: string) => anybody.get(path, headers),
-    post: (path: string, body?: unknown) => anybody.post(path, body, headers),
-    patch: (path: string, body: unknown) => anybody.patch(path, body, headers),
+  const { anonymous, token } = await openPeople(service)
+  const bearer = bearerOf(await token(emailOf(name)))
+  return [basicOf(emailOf(name)), bearer].map((headers) => ({
+    get: (path: string) => anonymous.get(path, headers),
+    post: (path: string, body?: unknown) => anonymous.post(path, body, headers),
+    patch: (path: string, body: unknown) => anonymous.patch(path, body, headers),
   }))
 }
 
@@ -23,8 +23,8 @@ const orderOf = async (service: Caller, user_id: number): Promise<number> =>
 const ids = (body: { data: { id: number }[] }) => body.data.map((row) => row.id)
 
 eachService('rows of others are 404, are in no list and no total', async (service) => {
-  const { make } = await signing(service)
-  const [ada, bob] = [await make('ada'), await make('bob')]
+  const { createPerson } = await openPeople(service)
+  const [ada, bob] = [await createPerson('ada'), await createPerson('bob')]
   const [mine, theirs] = [await orderOf(service, ada.id), await orderOf(service, bob.id)]
   for (const me of await callersOf(service, 'ada')) {
     for (const version of ['v1', 'v2']) {
@@ -43,8 +43,8 @@ eachService('rows of others are 404, are in no list and no total', async (servic
 })
 
 eachService('a person cannot create or assign a row for another person', async (service) => {
-  const { make } = await signing(service)
-  const [ada, bob] = [await make('ada'), await make('bob')]
+  const { createPerson } = await openPeople(service)
+  const [ada, bob] = [await createPerson('ada'), await createPerson('bob')]
   for (const me of await callersOf(service, 'ada')) {
     const createReply = await me.post('/api/v2/orders', { user_id: ada.id, amount: 1 })
     assert.equal(createReply.status, 201)
@@ -56,8 +56,8 @@ eachService('a person cannot create or assign a row for another person', async (
 })
 
 eachService('a person reads events of completely readable collections only', async (s) => {
-  const { make, login } = await signing(s)
-  const ada = await make('ada', { scopes: ['users:read', 'users:all', 'events:read'] })
+  const { createPerson, login } = await openPeople(s)
+  const ada = await createPerson('ada', { scopes: ['users:read', 'users:all', 'events:read'] })
   await orderOf(s, ada.id)
   for (let n = 0; n < 11; n++) await login('eve@example.com', 'wrong')
   const all = (await s.get('/events')).body.data as { id: string; type: string }[]
@@ -78,9 +78,9 @@ eachService('a person reads events of completely readable collections only', asy
 eachService(
   '`orders:all` lets a person read all orders of its customer and mode',
   async (service) => {
-    const { make } = await signing(service)
+    const { createPerson } = await openPeople(service)
     const scopes = ['orders:read', 'orders:all', 'events:read']
-    const [, bob] = [await make('chief', { scopes }), await make('bob')]
+    const [, bob] = [await createPerson('chief', { scopes }), await createPerson('bob')]
     const theirs = await orderOf(service, bob.id)
     const live = service.as(await service.key({ mode: 'live' }))
     const other = await live.post('/api/v2/users', { name: 'x', email: 'x@example.com' })

@@ -1,19 +1,19 @@
 /** §6.7: a row that signs in owns itself, on every path. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { basicOf, bearerOf, mailOf, signing } from '../people/rig.ts'
+import { basicOf, bearerOf, emailOf, openPeople } from '../people/rig.ts'
 
 /** Returns a caller with the access token of a person. */
 async function personOf(service: TestApp, name: string, scopes?: readonly string[]) {
-  const { make, token, anybody } = await signing(service)
-  const { id } = await make(name, scopes && { scopes })
-  const sent = bearerOf(await token(mailOf(name)))
+  const { createPerson, token, anonymous } = await openPeople(service)
+  const { id } = await createPerson(name, scopes && { scopes })
+  const sent = bearerOf(await token(emailOf(name)))
   const caller: Pick<Caller, 'get' | 'send'> = {
-    get: (path, headers) => anybody.get(path, { ...sent, ...headers }),
+    get: (path, headers) => anonymous.get(path, { ...sent, ...headers }),
     send: (method, path, body, headers) =>
-      anybody.send(method, path, body, { ...sent, ...headers }),
+      anonymous.send(method, path, body, { ...sent, ...headers }),
   }
-  return { ...caller, id: id as number, anybody }
+  return { ...caller, id: id as number, anonymous }
 }
 
 const ids = (body: { data: { id: number }[] }) => body.data.map((row) => row.id)
@@ -32,12 +32,12 @@ eachService('every list style holds one row, and every total is one', async (ser
       if (style === 'cursor' || style === 'keyset') assert.equal(body.has_more, false)
     }
     const sorted = await ada.get(`${path}?sort=-email,name&fields=email`)
-    assert.deepEqual(sorted.body.data, [{ email: mailOf('ada') }])
+    assert.deepEqual(sorted.body.data, [{ email: emailOf('ada') }])
     for (const filter of [
       `id=${bob.id}`,
       `id[ne]=${ada.id}`,
       `id[in]=${bob.id},${bob.id + 9}`,
-      `email=${mailOf('bob')}`,
+      `email=${emailOf('bob')}`,
       'name=bob',
       'created_at[gt]=2000-01-01T00:00:00Z&name[gte]=b',
     ]) {
@@ -71,20 +71,20 @@ eachService('a person reads and changes its own row, also by Basic', async (serv
   const ada = await personOf(service, 'ada', ['users:read', 'users:write'])
   const path = `/api/v2/users/${ada.id}`
   assert.equal((await ada.get(path)).status, 200)
-  const basic = basicOf(mailOf('ada'))
-  assert.equal((await ada.anybody.get(path, basic)).body.email, mailOf('ada'))
-  assert.deepEqual(ids((await ada.anybody.get('/api/v2/users', basic)).body), [ada.id])
-  const renamed = await ada.anybody.patch(path, { name: 'Ada' }, basic)
+  const basic = basicOf(emailOf('ada'))
+  assert.equal((await ada.anonymous.get(path, basic)).body.email, emailOf('ada'))
+  assert.deepEqual(ids((await ada.anonymous.get('/api/v2/users', basic)).body), [ada.id])
+  const renamed = await ada.anonymous.patch(path, { name: 'Ada' }, basic)
   assert.deepEqual([renamed.status, renamed.body.name], [200, 'Ada'])
 })
 
 eachService('a new row is another person, which requires `users:all`', async (service) => {
   const ada = await personOf(service, 'ada', ['users:write'])
-  const body = { name: 'Eve', email: mailOf('eve') }
+  const body = { name: 'Eve', email: emailOf('eve') }
   const refused = await ada.send('POST', '/api/v2/users', body)
   assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope'])
   assert.match(refused.body.message, /users:all/)
-  assert.deepEqual((await service.get(`/api/v2/users?email=${mailOf('eve')}`)).body.data, [])
+  assert.deepEqual((await service.get(`/api/v2/users?email=${emailOf('eve')}`)).body.data, [])
   const chief = await personOf(service, 'chief', ['users:write', 'users:all'])
   assert.equal((await chief.send('POST', '/api/v2/users', body)).status, 201)
 })
@@ -135,9 +135,13 @@ eachService('links lead to rows of the person', async (service) => {
 eachService(
   'by default a person reads its row, and reads and writes its orders',
   async (service) => {
-    const { make, login } = await signing(service)
-    assert.deepEqual((await make('ada')).scopes, ['users:read', 'orders:read', 'orders:write'])
-    const { scope } = (await login(mailOf('ada'))).body
+    const { createPerson, login } = await openPeople(service)
+    assert.deepEqual((await createPerson('ada')).scopes, [
+      'users:read',
+      'orders:read',
+      'orders:write',
+    ])
+    const { scope } = (await login(emailOf('ada'))).body
     assert.equal(scope, 'users:read orders:read orders:write')
     const ada = await personOf(service, 'eve')
     const needed: [method: string, path: string, scope: string, body?: object][] = [

@@ -1,7 +1,7 @@
 /** §6.7, §9.14: a person registers for types that it may read, and reads their deliveries. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type TestApp } from '../../../../test/rig/service.ts'
-import { bearerOf, mailOf, signing } from '../people/rig.ts'
+import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 const own = ['webhooks:read', 'webhooks:write', 'events:read', 'users:read', 'orders:read']
@@ -12,17 +12,17 @@ async function personOf(
   name: string,
   scopes: readonly string[],
 ): Promise<Caller> {
-  const { make, token, anybody } = await signing(service)
-  await make(name, { scopes })
-  const sent = bearerOf(await token(mailOf(name)))
+  const { createPerson, token, anonymous } = await openPeople(service)
+  await createPerson(name, { scopes })
+  const sent = bearerOf(await token(emailOf(name)))
   return {
     send: (method, path, body, headers) =>
-      anybody.send(method, path, body, { ...sent, ...headers }),
-    get: (path, headers) => anybody.get(path, { ...sent, ...headers }),
-    post: (path, body, headers) => anybody.post(path, body, { ...sent, ...headers }),
-    patch: (path, body, headers) => anybody.patch(path, body, { ...sent, ...headers }),
-    put: (path, body, headers) => anybody.put(path, body, { ...sent, ...headers }),
-    delete: (path, headers) => anybody.delete(path, { ...sent, ...headers }),
+      anonymous.send(method, path, body, { ...sent, ...headers }),
+    get: (path, headers) => anonymous.get(path, { ...sent, ...headers }),
+    post: (path, body, headers) => anonymous.post(path, body, { ...sent, ...headers }),
+    patch: (path, body, headers) => anonymous.patch(path, body, { ...sent, ...headers }),
+    put: (path, body, headers) => anonymous.put(path, body, { ...sent, ...headers }),
+    delete: (path, headers) => anonymous.delete(path, { ...sent, ...headers }),
   }
 }
 

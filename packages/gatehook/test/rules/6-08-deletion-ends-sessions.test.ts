@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { freshUrl } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
-import { basicOf, bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { basicOf, bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const PATH = '/api/v2/protected'
 
@@ -14,54 +14,54 @@ for (const kind of ['sqlite', 'postgres'] as const) {
     const here = await openService(t, kind, { url })
     const there = await openService(t, kind, { url })
     await there.app.work()
-    const { make, login } = await signing(here)
-    const ada = await make('ada')
-    const { access_token, refresh_token } = (await login(mailOf('ada'))).body
+    const { createPerson, login } = await openPeople(here)
+    const ada = await createPerson('ada')
+    const { access_token, refresh_token } = (await login(emailOf('ada'))).body
     const request = (headers: Record<string, string>) => there.as(undefined).get(PATH, headers)
     assert.equal((await request(bearerOf(access_token))).status, 200)
     assert.equal((await here.delete(`/api/v2/users/${ada.id}`)).status, 204)
     const refreshed = await there.as(undefined).post('/auth/refresh', { refresh_token })
     assert.deepEqual([refreshed.status, refreshed.body.error], [401, 'invalid_grant'])
-    for (const headers of [bearerOf(access_token), basicOf(mailOf('ada'))]) {
+    for (const headers of [bearerOf(access_token), basicOf(emailOf('ada'))]) {
       await eventually(
         () => request(headers),
         ({ status }) => status === 401,
       )
     }
-    assert.equal((await login(mailOf('ada'))).status, 401)
+    assert.equal((await login(emailOf('ada'))).status, 401)
   })
 }
 
 eachService('a failed deletion ends no session', async (service) => {
-  const { make, login, anybody } = await signing(service)
-  const ada = await make('ada')
-  const { access_token, refresh_token } = (await login(mailOf('ada'))).body
+  const { createPerson, login, anonymous } = await openPeople(service)
+  const ada = await createPerson('ada')
+  const { access_token, refresh_token } = (await login(emailOf('ada'))).body
   await service.post('/api/v2/orders', { user_id: ada.id, amount: 1 })
   assert.equal((await service.delete(`/api/v2/users/${ada.id}`)).status, 409)
-  assert.equal((await anybody.get(PATH, bearerOf(access_token))).status, 200)
-  assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 200)
+  assert.equal((await anonymous.get(PATH, bearerOf(access_token))).status, 200)
+  assert.equal((await anonymous.post('/auth/refresh', { refresh_token })).status, 200)
 })
 
 eachService('a new password, disabling and new scopes end sessions too', async (service) => {
-  const { make, login, anybody, operator } = await signing(service)
+  const { createPerson, login, anonymous, operator } = await openPeople(service)
   const changes = [
     (id: number) => operator.put(`/admin/users/${id}/password`, { password: 'another horse' }),
     (id: number) => operator.patch(`/admin/users/${id}`, { disabled: true }),
     (id: number) => operator.patch(`/admin/users/${id}`, { scopes: ['events:read'] }),
   ]
   for (const [n, change] of changes.entries()) {
-    const person = await make(`p${n}`)
+    const person = await createPerson(`p${n}`)
     const { access_token, refresh_token } = (await login(person.email)).body
     assert.ok((await change(person.id)).status < 300)
-    assert.equal((await anybody.get(PATH, bearerOf(access_token))).status, 401)
-    assert.equal((await anybody.post('/auth/refresh', { refresh_token })).status, 401)
+    assert.equal((await anonymous.get(PATH, bearerOf(access_token))).status, 401)
+    assert.equal((await anonymous.post('/auth/refresh', { refresh_token })).status, 401)
   }
 })
 
 eachService('a sign-in just before a change of the password gets no session', async (service) => {
-  const { make, operator } = await signing(service)
+  const { createPerson, operator } = await openPeople(service)
   const { db, people } = service.app
-  const ada = await make('ada')
+  const ada = await createPerson('ada')
   const person = await people.signIn(ada.email, PASSWORD, { address: '127.0.0.1' })
   await db.write((tx) => people.confirm(tx, person))
   await operator.put(`/admin/users/${ada.id}/password`, { password: 'another horse' })

@@ -1,7 +1,7 @@
 /** §6.9: only `admin` renames or deletes a person with an account scope; both are audited. */
 import assert from 'node:assert/strict'
 import { type Caller, eachService } from '../../../../test/rig/service.ts'
-import { mailOf, signing } from '../people/rig.ts'
+import { emailOf, openPeople } from '../people/rig.ts'
 
 type Row = { action: string; target: string; actor: object; detail: { fields?: string[] } }
 
@@ -13,12 +13,12 @@ const audited = async (operator: Caller, id: number): Promise<Row[]> => {
 }
 
 eachService('`users:write` renames and deletes people without account scopes', async (service) => {
-  const { make, operator } = await signing(service)
+  const { createPerson, operator } = await openPeople(service)
   const writer = service.as(await service.key({ scopes: ['users:write'] }))
-  const bob = await make('bob', { scopes: ['users:read', 'orders:all'] })
+  const bob = await createPerson('bob', { scopes: ['users:read', 'orders:all'] })
   const path = `/api/v2/users/${bob.id}`
   assert.equal((await writer.patch(path, { name: 'Robert' })).status, 200)
-  assert.equal((await writer.patch(path, { email: mailOf('robert') })).status, 200)
+  assert.equal((await writer.patch(path, { email: emailOf('robert') })).status, 200)
   assert.equal((await writer.patch(path, { name: 'Robert' })).status, 200)
   assert.equal((await writer.delete(path)).status, 204)
   const rows = await audited(operator, bob.id)
@@ -30,18 +30,18 @@ eachService('`users:write` renames and deletes people without account scopes', a
 })
 
 eachService('people with `admin` or an account scope require `admin`', async (service) => {
-  const { make, login, operator } = await signing(service)
+  const { createPerson, login, operator } = await openPeople(service)
   const everything = [...service.app.administration.scopes].filter((scope) => scope !== 'admin')
   for (const mode of ['test', 'live'] as const) {
     const writer = service.as(await service.key({ scopes: everything, mode }))
     const granted = mode === 'live' ? ['admin'] : ['webhooks:read', 'keys:write', 'events:write']
     for (const scope of granted) {
       const name = `${mode}-${scope.replace(':', '-')}`
-      const chief = await make(name, { scopes: ['users:read', scope], mode })
+      const chief = await createPerson(name, { scopes: ['users:read', scope], mode })
       const path = `/api/v1/users/${chief.id}`
       const attempts = [
         () => writer.patch(path, { name: 'x' }),
-        () => writer.patch(path, { email: mailOf('mallory') }),
+        () => writer.patch(path, { email: emailOf('mallory') }),
         () => writer.delete(path),
       ]
       for (const attempt of attempts) {
@@ -50,15 +50,15 @@ eachService('people with `admin` or an account scope require `admin`', async (se
         assert.match(refused.body.message, /\badmin\b/)
       }
       assert.equal((await writer.patch(path, { name })).status, 200, 'nothing changes')
-      assert.equal((await login(mailOf(name))).status, 200)
+      assert.equal((await login(emailOf(name))).status, 200)
       assert.deepEqual(await audited(operator, chief.id), [])
     }
   }
 })
 
 eachService('`admin` renames and deletes, and the audit trail names the key', async (service) => {
-  const { make, operator } = await signing(service)
-  const chief = await make('chief', { scopes: ['admin'], mode: 'live' })
+  const { createPerson, operator } = await openPeople(service)
+  const chief = await createPerson('chief', { scopes: ['admin'], mode: 'live' })
   const path = `/api/v2/users/${chief.id}`
   assert.equal((await operator.patch(path, { name: 'Chief' })).status, 200)
   assert.equal((await operator.delete(path)).status, 204)
@@ -68,8 +68,8 @@ eachService('`admin` renames and deletes, and the audit trail names the key', as
 })
 
 eachService('a row without a credential needs no `admin`', async (service) => {
-  const { operator } = await signing(service)
-  const { body } = await service.post('/api/v2/users', { name: 'a', email: mailOf('a') })
+  const { operator } = await openPeople(service)
+  const { body } = await service.post('/api/v2/users', { name: 'a', email: emailOf('a') })
   assert.equal((await service.patch(`/api/v2/users/${body.id}`, { name: 'b' })).status, 200)
   assert.equal((await service.delete(`/api/v2/users/${body.id}`)).status, 204)
   assert.deepEqual(await audited(operator, body.id), [])

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { shop } from '../fixtures/shop.ts'
-import { bearerOf, mailOf, PASSWORD, signing } from '../people/rig.ts'
+import { bearerOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const SHOP = { service: shop }
 const texts = (body: { data: { text: string }[] }) => body.data.map(({ text }) => text)
@@ -10,7 +10,7 @@ const texts = (body: { data: { text: string }[] }) => body.data.map(({ text }) =
 eachService(
   'an anonymous caller reads the live rows of the customer default',
   async (service) => {
-    const { operator, anybody } = await signing(service)
+    const { operator, anonymous } = await openPeople(service)
     const acme = (await operator.post('/admin/customers', { name: 'Acme' })).body.id
     const live = service.as(await service.key({ mode: 'live' }))
     const foreign = service.as(await service.key({ mode: 'live', customer: acme }))
@@ -20,17 +20,17 @@ eachService(
     for (const version of ['v1', 'v2']) {
       const path = `/api/${version}/news`
       for (const style of ['cursor', 'keyset', 'offset', 'page', 'hypermedia']) {
-        const { status, body } = await anybody.get(`${path}?pagination=${style}`)
+        const { status, body } = await anonymous.get(`${path}?pagination=${style}`)
         assert.equal(status, 200)
         assert.deepEqual(texts(body), ['one', 'two'])
         const total = body.total ?? body.meta?.total
         if (total !== undefined) assert.equal(total, 2)
       }
-      const [first] = (await anybody.get(`${path}?limit=1&sort=-rank`)).body.data
-      assert.equal((await anybody.get(`${path}/${first.id}`)).status, 200)
-      assert.equal((await anybody.get(`${path}/${hidden}`)).status, 404)
-      const { next_cursor } = (await anybody.get(`${path}?limit=1`)).body
-      const next = await anybody.get(`${path}?limit=1&cursor=${next_cursor}`)
+      const [first] = (await anonymous.get(`${path}?limit=1&sort=-rank`)).body.data
+      assert.equal((await anonymous.get(`${path}/${first.id}`)).status, 200)
+      assert.equal((await anonymous.get(`${path}/${hidden}`)).status, 404)
+      const { next_cursor } = (await anonymous.get(`${path}?limit=1`)).body
+      const next = await anonymous.get(`${path}?limit=1&cursor=${next_cursor}`)
       assert.deepEqual(texts(next.body), ['two'])
       // The cursor of an anonymous caller is invalid for another customer.
       const taken = await foreign.get(`${path}?limit=1&cursor=${next_cursor}`)
@@ -42,7 +42,7 @@ eachService(
         ['GET', `/api/${version}/plans`],
       ]
       for (const [method, at, sent] of calls) {
-        const refused = await anybody.send(method, at, sent)
+        const refused = await anonymous.send(method, at, sent)
         assert.deepEqual([refused.status, refused.body.error], [401, 'unauthorized'], at)
         assert.match(refused.headers['www-authenticate']!, /ApiKey/)
       }
@@ -54,7 +54,7 @@ eachService(
 eachService(
   'a credential selects the customer without a scope; an invalid one is rejected',
   async (service) => {
-    const { operator, anybody, token } = await signing(service)
+    const { operator, anonymous, token } = await openPeople(service)
     const acme = (await operator.post('/admin/customers', { name: 'Acme' })).body.id
     const writer = service.as(await service.key({ mode: 'live', customer: acme }))
     const reader = service.as(
@@ -62,11 +62,11 @@ eachService(
     )
     await writer.post('/api/v2/news', { text: 'acme' })
     assert.deepEqual(texts((await reader.get('/api/v2/news')).body), ['acme'])
-    assert.deepEqual(texts((await anybody.get('/api/v2/news')).body), [])
-    const ada = { email: mailOf('ada'), password: PASSWORD, customer: acme, scopes: [] }
+    assert.deepEqual(texts((await anonymous.get('/api/v2/news')).body), [])
+    const ada = { email: emailOf('ada'), password: PASSWORD, customer: acme, scopes: [] }
     assert.equal((await operator.post('/admin/users', ada)).status, 201)
-    const person = bearerOf(await token(mailOf('ada')))
-    assert.deepEqual(texts((await anybody.get('/api/v2/news', person)).body), ['acme'])
+    const person = bearerOf(await token(emailOf('ada')))
+    assert.deepEqual(texts((await anonymous.get('/api/v2/news', person)).body), ['acme'])
     const invalid: [headers: Record<string, string>, status: number][] = [
       [{ 'x-api-key': 'gk_live_nonsense' }, 403],
       [{ authorization: 'Bearer nonsense' }, 401],
@@ -77,10 +77,10 @@ eachService(
       [{ authorization: 'Bearer x', 'x-api-key': 'y' }, 400],
     ]
     for (const [headers, status] of invalid) {
-      const refused = await anybody.get('/api/v2/news', headers)
+      const refused = await anonymous.get('/api/v2/news', headers)
       assert.equal(refused.status, status, JSON.stringify(headers))
     }
-    assert.equal((await anybody.get('/api/v2/news?api_key=nonsense')).status, 403)
+    assert.equal((await anonymous.get('/api/v2/news?api_key=nonsense')).status, 403)
   },
   SHOP,
 )
@@ -88,11 +88,11 @@ eachService(
 eachService(
   'anonymous callers share the limit of their address; a key has its own',
   async (service) => {
-    const anybody = service.as(undefined)
+    const anonymous = service.as(undefined)
     const statuses = []
-    for (let n = 0; n < 3; n++) statuses.push((await anybody.get('/api/v2/news')).status)
+    for (let n = 0; n < 3; n++) statuses.push((await anonymous.get('/api/v2/news')).status)
     assert.deepEqual(statuses, [200, 200, 429])
-    const refused = await anybody.get('/api/v2/news')
+    const refused = await anonymous.get('/api/v2/news')
     assert.match(refused.headers['retry-after']!, /^\d+$/)
     assert.equal((await service.get('/api/v2/news')).status, 200)
   },

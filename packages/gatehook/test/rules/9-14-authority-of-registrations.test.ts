@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { listen } from '../events/listen.ts'
-import { bearerOf, mailOf, signing } from '../people/rig.ts'
+import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 import { finishedLog, LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
-const user = (name: string) => ({ name, email: mailOf(name) })
+const user = (name: string) => ({ name, email: emailOf(name) })
 const ids = (reply: { body: { data: { id: string }[] } }) => reply.body.data.map(({ id }) => id)
 const types = (reply: { body: { data: { type: string }[] } }) =>
   reply.body.data.map(({ type }) => type)
@@ -16,14 +16,14 @@ const keyOf = async (service: TestApp, ...scopes: string[]) =>
 
 /** Creates a person with these scopes; returns its id and requests. */
 async function personOf(service: TestApp, name: string, scopes: readonly string[]) {
-  const { make, token, anybody } = await signing(service)
-  const { id } = await make(name, { scopes })
-  const sent = bearerOf(await token(mailOf(name)))
+  const { createPerson, token, anonymous } = await openPeople(service)
+  const { id } = await createPerson(name, { scopes })
+  const sent = bearerOf(await token(emailOf(name)))
   return {
     id: id as number,
-    get: (path: string) => anybody.get(path, sent),
-    post: (path: string, body?: unknown) => anybody.post(path, body, sent),
-    patch: (path: string, body: unknown) => anybody.patch(path, body, sent),
+    get: (path: string) => anonymous.get(path, sent),
+    post: (path: string, body?: unknown) => anonymous.post(path, body, sent),
+    patch: (path: string, body: unknown) => anonymous.patch(path, body, sent),
   }
 }
 

@@ -1,35 +1,35 @@
 /** §9.14: a registration becomes inactive when its maker loses its authority. */
 import assert from 'node:assert/strict'
 import { eachService, openService, type TestApp } from '../../../../test/rig/service.ts'
-import { bearerOf, mailOf, signing } from '../people/rig.ts'
+import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 const SCOPES = ['webhooks:read', 'webhooks:write', 'orders:all', 'users:all']
 
 async function maker(service: TestApp, name: string, mode: 'live' | 'test' = 'test') {
-  const { operator, make, token, anybody } = await signing(service)
-  const { id } = await make(name, { scopes: SCOPES, mode })
-  const sent = bearerOf(await token(mailOf(name)))
+  const { operator, createPerson, token, anonymous } = await openPeople(service)
+  const { id } = await createPerson(name, { scopes: SCOPES, mode })
+  const sent = bearerOf(await token(emailOf(name)))
   return {
     id: id as number,
     operator,
-    post: (path: string, body?: unknown) => anybody.post(path, body, sent),
-    patch: (path: string, body: unknown) => anybody.patch(path, body, sent),
+    post: (path: string, body?: unknown) => anonymous.post(path, body, sent),
+    patch: (path: string, body: unknown) => anonymous.patch(path, body, sent),
   }
 }
 
 const endings: Readonly<Record<string, (service: TestApp, id: number) => Promise<unknown>>> = {
   disabled: async (service, id) => {
-    const { operator } = await signing(service)
+    const { operator } = await openPeople(service)
     return operator.patch(`/admin/users/${id}`, { disabled: true })
   },
   'without webhooks:write': async (service, id) => {
-    const { operator } = await signing(service)
+    const { operator } = await openPeople(service)
     return operator.patch(`/admin/users/${id}`, { scopes: ['webhooks:read', 'orders:all'] })
   },
   // Only `admin` deletes a person with account scopes (§6.9).
   deleted: async (service, id) => {
-    const { operator } = await signing(service)
+    const { operator } = await openPeople(service)
     return operator.delete(`/api/v2/users/${id}`)
   },
 }
@@ -128,16 +128,16 @@ eachService(
   'narrowing a client narrows its registration; deleting it disables the registration',
   async (service, t) => {
     const hook = await openHook(t)
-    const { operator, anybody } = await signing(service)
+    const { operator, anonymous } = await openPeople(service)
     const scopes = ['webhooks:write', 'orders:read', 'users:read']
     const app = (await operator.post('/admin/clients', { name: 'App', scopes, mode: 'test' })).body
     const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
-    const granted = await anybody.post('/oauth/token', 'grant_type=client_credentials', {
+    const granted = await anonymous.post('/oauth/token', 'grant_type=client_credentials', {
       'content-type': 'application/x-www-form-urlencoded',
       authorization: `Basic ${basic}`,
     })
     const sent = bearerOf(granted.body.access_token)
-    const post = (path: string, body?: unknown) => anybody.post(path, body, sent)
+    const post = (path: string, body?: unknown) => anonymous.post(path, body, sent)
     const response = await register({ post }, hook)
     assert.deepEqual(response.body.scopes, ['orders:read', 'users:read'], response.text)
     const path = `/admin/clients/${app.client_id}`
