@@ -1,6 +1,6 @@
 /** Configures the delivery engine. */
 import { readFileSync } from 'node:fs'
-import { masterSecrets, secretFile } from '../config/environment.ts'
+import { readMasterSecrets, secretFile } from '../config/environment.ts'
 import { createDeliveries, type Deliveries } from '../deliveries/deliveries.ts'
 import { webhookMetrics } from '../deliveries/metrics.ts'
 import type { EventAccess } from '../events/event-access.ts'
@@ -24,7 +24,7 @@ export function assembleDeliveries(
     delivers,
     settings: {
       databaseUrl: config.databaseUrl,
-      masterSecrets: masterSecrets(config) ?? vault.masterSecrets(),
+      masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),
       secretFile: secretFile(config),
       testClock: config.testClock,
       scheduleS: config.webhookScheduleS,

@@ -1,7 +1,7 @@
 /** Assembles the master secret of this node: its vault, its encrypted columns and its rotation. */
 import { encryptedAuditKeys } from '../audit/chain-store.ts'
 import type { Config } from '../config/config.ts'
-import { firstSecrets, masterSecrets, secretFile } from '../config/environment.ts'
+import { ensureMasterSecrets, readMasterSecrets, secretFile } from '../config/environment.ts'
 import { sealedWebhookSecrets } from '../deliveries/signing-secret.ts'
 import { FINGERPRINT_PURPOSE, RETENTION_MS } from '../idempotency/perform.ts'
 import { encryptedResponses } from '../idempotency/store.ts'
@@ -45,7 +45,7 @@ export const sealedColumns: readonly SealedColumn[] = [
  * exist yet. Throws `ConfigError` when the secret of a database in use is missing.
  */
 async function secretsFor(db: Database, config: Config): Promise<readonly string[] | undefined> {
-  const secrets = masterSecrets(config)
+  const secrets = readMasterSecrets(config)
   if (secrets) return secrets
   const { table } = encryptedSigningKeys
   const isInstalled =
@@ -57,7 +57,7 @@ async function secretsFor(db: Database, config: Config): Promise<readonly string
 
 /** Throws `ConfigError` with one sentence when the node's secrets do not fit the database. */
 export async function openVault(db: Database, config: Config, random: Random): Promise<Vault> {
-  const secrets = (await secretsFor(db, config)) ?? firstSecrets(config, random)
+  const secrets = (await secretsFor(db, config)) ?? ensureMasterSecrets(config, random)
   const vault = new Vault(secrets, random)
   await activateFitting(db, config, vault)
   return vault
@@ -104,7 +104,7 @@ export async function assembleSecrets({
   vault,
   config,
 }: Foundation): Promise<SecretsComponent> {
-  const configured = () => masterSecrets(config) ?? vault.masterSecrets()
+  const configured = () => readMasterSecrets(config) ?? vault.masterSecrets()
   const syncVault = createVaultSync({ db, clock, vault, configured })
   await syncVault()
   const retiredPurposes = [

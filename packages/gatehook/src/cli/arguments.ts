@@ -2,7 +2,7 @@
  * Command-line arguments as values: lists of words, spans and instants, scopes. Throws `UsageError`
  * for text that is not valid. Pure.
  */
-import { closest } from '../config/closest.ts'
+import { findClosest } from '../config/closest.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { UsageError } from './errors.ts'
@@ -94,7 +94,7 @@ export function requireScopes(
   if (unknown === undefined) {
     throw new UsageError(`Say what the ${holder} may do: ${option}, of ${list}`)
   }
-  const suggestion = closest(unknown, all)
+  const suggestion = findClosest(unknown, all)
   throw new UsageError(
     `There is no scope "${unknown}". ` +
       (suggestion ? `Did you mean ${suggestion}?` : `Scopes: ${list}`),

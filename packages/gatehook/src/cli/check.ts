@@ -5,7 +5,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { readConfig } from '../config/environment.ts'
-import { reasonOf } from '../config/file-errors.ts'
 import { compareWithLock, type Remedy, remedyFor } from '../gate/compatibility.ts'
 import {
   type Lock,
@@ -16,6 +15,7 @@ import {
   type VersionPromise,
 } from '../gate/lock.ts'
 import { type Clock, wallClock } from '../kernel/clock.ts'
+import { describeFileError } from '../kernel/files.ts'
 import { createLog } from '../kernel/log.ts'
 import { openApiDocument } from '../resources/openapi.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
@@ -117,7 +117,7 @@ function lockIn(file: string): Lock | undefined {
     return parseLock(readFileSync(file, 'utf8'), file)
   } catch (error) {
     if (error instanceof LockError) throw new CommandError(error.message)
-    throw new CommandError(`${file} cannot be read: ${reasonOf(error)}.`)
+    throw new CommandError(`${file} cannot be read: ${describeFileError(error)}.`)
   }
 }
 

@@ -8,8 +8,8 @@ import { dirname } from 'node:path'
 import { checkMasterSecret } from '../assembly/secrets.ts'
 import { type Config, databaseAddress, withoutPassword } from '../config/config.ts'
 import { dataFolder as dataFolderOf, secretFile as secretFileOf } from '../config/environment.ts'
-import { reasonOf } from '../config/file-errors.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
 import { describePending, planMigration } from '../resources/migrate.ts'
 import type { Service } from '../resources/service.ts'
@@ -63,7 +63,7 @@ export function dataFolder(config: Config): CheckResult {
     accessSync(ancestor, constants.W_OK | constants.X_OK)
     return ok(ancestor === folder ? folder : `${folder} (the first start creates it)`)
   } catch (error) {
-    return fail(`${ancestor}: ${reasonOf(error)}`, hint)
+    return fail(`${ancestor}: ${describeFileError(error)}`, hint)
   }
 }
 

@@ -4,8 +4,7 @@
  */
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
-import { reasonOf } from '../config/file-errors.ts'
-import { makeFolder } from '../kernel/folder.ts'
+import { describeFileError, makeFolder } from '../kernel/files.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { bold, cyan, dim } from './output.ts'
@@ -139,7 +138,7 @@ function run({ args, options, out }: Input): undefined {
   try {
     makeFolder(root)
   } catch (error) {
-    throw new CommandError(`${root} cannot be created: ${reasonOf(error)}.`)
+    throw new CommandError(`${root} cannot be created: ${describeFileError(error)}.`)
   }
   const project = writeProject(root, pack)
   const { files, existingFiles, existingScripts } = project

@@ -7,7 +7,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { dataFolder } from '../config/environment.ts'
-import { makeFolder } from '../kernel/folder.ts'
+import { makeFolder } from '../kernel/files.ts'
 import type { Random } from '../kernel/random.ts'
 import { CommandError } from './errors.ts'
 

@@ -1,8 +1,8 @@
 /** `gatehook openapi`: generates the OpenAPI document of a version from the declaration alone. */
 import { writeFileSync } from 'node:fs'
 import { readConfig } from '../config/environment.ts'
-import { reasonOf } from '../config/file-errors.ts'
 import { wallClock } from '../kernel/clock.ts'
+import { describeFileError } from '../kernel/files.ts'
 import { type Catalog, createCatalog } from '../resources/catalog.ts'
 import { openApiDocument } from '../resources/openapi.ts'
 import type { Service, ServiceDefinition } from '../resources/service.ts'
@@ -25,7 +25,7 @@ export function writeFile(file: string, text: string): void {
   try {
     writeFileSync(file, text)
   } catch (error) {
-    throw new CommandError(`${file} cannot be written: ${reasonOf(error)}.`)
+    throw new CommandError(`${file} cannot be written: ${describeFileError(error)}.`)
   }
 }
 

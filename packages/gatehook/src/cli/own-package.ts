@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { makeFolder } from '../kernel/folder.ts'
+import { makeFolder } from '../kernel/files.ts'
 import { CommandError } from './errors.ts'
 
 /** Folder of the package: `bin/`, `service/`, and `src/` or `dist/`. */

@@ -1,5 +1,5 @@
 /** `gatehook trigger TYPE`: causes an event by the API requests that lead to it. */
-import { closest } from '../config/closest.ts'
+import { findClosest } from '../config/closest.ts'
 import { systemRandom } from '../kernel/random.ts'
 import type { AnyRow, ResourceDefinition } from '../resources/resource.ts'
 import { type Api, customerCommands } from './api.ts'
@@ -89,7 +89,7 @@ async function causeEvent(trigger: Trigger, type: string, data: AnyRow) {
 
 function unknownType({ service }: Api, type: string): UsageError {
   const types = triggerable(service)
-  const suggestion = closest(type, types)
+  const suggestion = findClosest(type, types)
   return new UsageError(
     `There is no event "${type}" to trigger. ` +
       (suggestion ? `Did you mean ${suggestion}?` : `There are: ${types.join(' ')}`),

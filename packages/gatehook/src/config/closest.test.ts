@@ -1,9 +1,8 @@
-/** Near misses are recognised, other words are left alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { closest } from './closest.ts'
+import { findClosest } from './closest.ts'
 
-const known = ['PORT', 'HOST', 'TRUST_PROXY', 'WEBHOOK_TIMEOUT_MS', 'RATE_LIMIT']
+const candidates = ['PORT', 'HOST', 'TRUST_PROXY', 'WEBHOOK_TIMEOUT_MS', 'RATE_LIMIT']
 
 const rows: [typed: string, meant: string | undefined][] = [
   ['PROT', 'PORT'],
@@ -18,7 +17,7 @@ const rows: [typed: string, meant: string | undefined][] = [
 ]
 
 for (const [typed, meant] of rows) {
-  test(`${typed || '(nothing)'} means ${meant ?? 'none of them'}`, () => {
-    assert.equal(closest(typed, known), meant)
+  test(`${typed || '(nothing)'} is closest to ${meant ?? 'no candidate'}`, () => {
+    assert.equal(findClosest(typed, candidates), meant)
   })
 }

@@ -1,7 +1,7 @@
-/** "Did you mean …?": the known word a mistyped one is nearest to. Pure. */
+/** Finds the word that a mistyped one probably means ("Did you mean …?"). Pure. */
 
-/** Insertions, deletions, substitutions and swaps of neighbours from one word to the other. */
-function distance(from: string, to: string): number {
+/** Counts insertions, deletions, substitutions and transpositions between two words. */
+function editDistance(from: string, to: string): number {
   let before: number[] = []
   let row = Array.from({ length: to.length + 1 }, (_, n) => n)
   for (let i = 1; i <= from.length; i++) {
@@ -18,14 +18,17 @@ function distance(from: string, to: string): number {
   return row[to.length]!
 }
 
-/** At most a quarter of the letters may differ (one in a short word), and no more than three. */
-export function closest(word: string, known: readonly string[]): string | undefined {
+/**
+ * Returns the closest candidate. At most a quarter of the letters may differ (one in a short word),
+ * and at most three.
+ */
+export function findClosest(word: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined
   let least = Math.min(3, Math.ceil(word.length / 4)) + 1
-  for (const candidate of known) {
-    const far = distance(word.toLowerCase(), candidate.toLowerCase())
-    if (far < least) {
-      least = far
+  for (const candidate of candidates) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
+    if (distance < least) {
+      least = distance
       best = candidate
     }
   }

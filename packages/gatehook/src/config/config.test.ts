@@ -1,4 +1,3 @@
-/** Values, the rules between them, and how mistakes are told. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateApiKey } from '../kernel/api-key-format.ts'
@@ -20,7 +19,7 @@ const SECRET = 'x'.repeat(32)
 const KEY = generateApiKey(systemRandom(), 'live')
 const TLS = { GATEHOOK_TLS_CERT: 'c.pem', GATEHOOK_TLS_KEY: 'k.pem' }
 
-test('the names of the table follow from each other', () => {
+test('variable, property and flag of an option have the same name', () => {
   for (const [name, option] of optionList) {
     const camel = option.env
       .slice('GATEHOOK_'.length)
@@ -33,7 +32,7 @@ test('the names of the table follow from each other', () => {
   assert.equal(flagOf(options.secretKey), undefined)
 })
 
-test('every default parses, and nothing set is a configuration', () => {
+test('every default is valid, and no option is required', () => {
   const config = loadConfig({})
   for (const [name, option] of optionList) {
     assert.notEqual(config[name], undefined, name)
@@ -44,7 +43,7 @@ test('every default parses, and nothing set is a configuration', () => {
   assert.deepEqual(config.warnings, [])
 })
 
-test('a flag wins over the environment, the environment over the default', () => {
+test('a flag takes precedence over the environment, and that over the default', () => {
   const env = { GATEHOOK_PORT: '1', GATEHOOK_HOST: ' ::1 ' }
   const config = loadConfig(env, { port: '0', strictVersion: true })
   assert.deepEqual([config.port, config.sources.port], [0, 'flag'])
@@ -52,13 +51,13 @@ test('a flag wins over the environment, the environment over the default', () =>
   assert.deepEqual([config.strictVersion, config.sources.strictVersion], [true, 'flag'])
 })
 
-test('empty means not set, for lists an empty list', () => {
+test('an empty variable is not set, or an empty list', () => {
   const config = loadConfig({ GATEHOOK_PORT: '', GATEHOOK_BASIC_ALLOWED_CIDRS: ' ' })
   assert.deepEqual([config.port, config.sources.port], [8787, 'default'])
   assert.deepEqual(config.basicAllowedCidrs, [])
 })
 
-const good: [OptionName, text: string, value: unknown][] = [
+const validValues: [OptionName, text: string, value: unknown][] = [
   ['port', '65535', 65_535],
   ['host', '[::1]', '::1'],
   ['host', 'localhost', 'localhost'],
@@ -83,14 +82,14 @@ const good: [OptionName, text: string, value: unknown][] = [
   ['audience', 'https://api.example.com', 'https://api.example.com'],
 ]
 
-for (const [name, text, value] of good) {
-  const shown = options[name] === options.bootstrapKey ? 'a live key' : text
-  test(`${options[name].env}=${shown} is taken`, () => {
+for (const [name, text, value] of validValues) {
+  const label = options[name] === options.bootstrapKey ? 'a live key' : text
+  test(`${options[name].env}=${label} is valid`, () => {
     assert.deepEqual(loadConfig({ [options[name].env]: text })[name], value)
   })
 }
 
-const bad: [OptionName, ...texts: string[]][] = [
+const invalidValues: [OptionName, ...texts: string[]][] = [
   ['port', '65536', '-1', '80a', '0x50', '08', '1.0', 'tcp://10.0.0.1:8787'],
   ['host', 'http://x', 'a b', '256.1.1.1', '1.2.3', 'a..b', '127.0.0.1:80', '[::1'],
   ['publicUrl', 'api.example.com', 'https://h/x', 'https://h?x', 'https://u:p@h', 'ftp://h'],
@@ -113,8 +112,8 @@ const bad: [OptionName, ...texts: string[]][] = [
   ['audience', 'two words'],
 ]
 
-for (const [name, ...texts] of bad) {
-  test(`${options[name].env} refuses what is not its kind`, () => {
+for (const [name, ...texts] of invalidValues) {
+  test(`${options[name].env} rejects invalid values`, () => {
     for (const text of texts) {
       const mistakes = mistakesOf({ [options[name].env]: text })
       assert.equal(mistakes.length, 1, text)
@@ -148,25 +147,25 @@ const rules: [title: string, env: Environment, mistake: RegExp | undefined][] = 
 ]
 
 for (const [title, env, mistake] of rules) {
-  test(`${title}: ${mistake ? 'refused' : 'fine'}`, () => {
+  test(`${title}: ${mistake ? 'rejected' : 'accepted'}`, () => {
     const mistakes = mistakesOf(env)
     assert.equal(mistakes.length, mistake ? 1 : 0, mistakes.join())
     if (mistake) assert.match(mistakes[0]!, mistake)
   })
 }
 
-test('a name of somebody else’s is a warning, not a mistake', () => {
-  const { warnings } = loadConfig({ GATEHOOK_SOMEBODY: 'gk_live_hidden' })
+test('an unknown name is a warning', () => {
+  const { warnings } = loadConfig({ GATEHOOK_OTHER_PROGRAM: 'gk_live_hidden' })
   assert.equal(warnings.length, 1)
-  assert.match(warnings[0]!, /^GATEHOOK_SOMEBODY is set/)
+  assert.match(warnings[0]!, /^GATEHOOK_OTHER_PROGRAM is set/)
   assert.doesNotMatch(warnings[0]!, /hidden/)
 })
 
-test('what only commands read is no news to a start', () => {
+test('variables that only commands read cause no warning', () => {
   assert.deepEqual(loadConfig({ GATEHOOK_API_KEY: 'gk_live_hidden' }).warnings, [])
 })
 
-test('all mistakes are told together, and no rule stumbles over a value already wrong', () => {
+test('all mistakes are reported together; rules about invalid values are skipped', () => {
   const mistakes = mistakesOf({
     GATEHOOK_PORT: 'http',
     GATEHOOK_HOST: 'not a host',
@@ -187,30 +186,30 @@ test('all mistakes are told together, and no rule stumbles over a value already 
   )
 })
 
-test('no mistake repeats a secret', () => {
-  const told = mistakesOf({
+test('no message contains a secret', () => {
+  const mistakes = mistakesOf({
     GATEHOOK_SECRET_KEY: 'hunter2',
     GATEHOOK_BOOTSTRAP_KEY: 'gk_live_hunter2',
     GATEHOOK_DATABASE_URL: 'postgre://gatehook:hunter2@h/d',
     GATEHOOK_PUBLIC_URL: 'https://me:hunter2@h',
   })
-  assert.equal(told.length, 4)
-  assert.doesNotMatch(told.join(), /hunter2/)
+  assert.equal(mistakes.length, 4)
+  assert.doesNotMatch(mistakes.join(), /hunter2/)
 })
 
-test('a flag is named as it was typed', () => {
+test('a mistake in a flag names the flag', () => {
   assert.match(mistakesOf({}, { port: 'x' })[0]!, /^--port is "x"; expected a port/)
 })
 
-test('files that cannot be read are mistakes', () => {
-  const unreadable = (file: string) => (file === 'c.pem' ? 'there is no such file' : undefined)
+test('a file that cannot be read is a mistake', () => {
+  const findProblem = (file: string) => (file === 'c.pem' ? 'there is no such file' : undefined)
   assert.throws(
-    () => loadConfig(TLS, {}, unreadable),
+    () => loadConfig(TLS, {}, findProblem),
     /^ConfigError: GATEHOOK_TLS_CERT is "c.pem", which cannot be read: there is no such file\.$/,
   )
 })
 
-test('the public URL stands, or is the bind address', () => {
+test('the base of links is the public URL, or the bind address', () => {
   const at = (env: Environment): string => publicUrlOf(loadConfig(env), 81)
   assert.equal(at({}), 'http://127.0.0.1:81')
   assert.equal(at({ GATEHOOK_HOST: '::1' }), 'http://[::1]:81')

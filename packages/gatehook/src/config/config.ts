@@ -1,9 +1,9 @@
 /**
- * From texts to a `Config`: values parsed, rules between them checked, all mistakes told together.
- * Pure; the process environment and files are read in `environment.ts`.
+ * Parses the configuration from texts, checks the rules between options, and reports all mistakes
+ * together. Pure; `environment.ts` reads the process environment and files.
  */
 import { isLoopback } from '../kernel/address.ts'
-import { closest } from './closest.ts'
+import { findClosest } from './closest.ts'
 import {
   commandVariables,
   flagOf,
@@ -12,30 +12,30 @@ import {
   optionList,
   options,
 } from './options.ts'
-import type { Kind } from './values.ts'
+import type { ValueKind } from './values.ts'
 
-type ValueOf<O> = O extends { kind: Kind<infer T>; fallback: infer F }
+type ValueOf<O> = O extends { kind: ValueKind<infer T>; fallback: infer F }
   ? T | (F extends null ? null : never)
   : never
 
-/** Every option under the camelCase of its name; `null` where nothing is set (see `options.ts`). */
+/** Every option by its name in camelCase; `null` if it is not set (see `options.ts`). */
 export type Settings = { readonly [Name in OptionName]: ValueOf<(typeof options)[Name]> }
 
-export type Source = 'default' | 'environment' | 'flag'
+export type ValueSource = 'default' | 'environment' | 'flag'
 
 export interface Config extends Settings {
-  /** Where each value came from. */
-  readonly sources: Readonly<Record<OptionName, Source>>
-  /** Sentences worth a line in the log at start; nothing here stops it. */
+  /** The source of each value. */
+  readonly sources: Readonly<Record<OptionName, ValueSource>>
+  /** Sentences for the log at start. */
   readonly warnings: readonly string[]
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Texts as given on the command line, by option name; `true` for a switch without a value. */
+/** Texts of the command line by option name; `true` for a switch without a value. */
 export type Flags = Readonly<Partial<Record<OptionName, string | true>>>
 
-/** The configuration does not fit; one sentence per mistake, none of them holding a secret. */
+/** An invalid configuration: one sentence per mistake, none of which contains a secret. */
 export class ConfigError extends Error {
   readonly mistakes: readonly string[]
 
@@ -47,34 +47,36 @@ export class ConfigError extends Error {
 }
 
 /**
- * Throws a `ConfigError` with everything that is wrong. `unreadable` says why a file cannot be read
- * (undefined: it can); without it files are not looked at.
+ * Parses and checks a configuration.
+ *
+ * @param findFileProblem Returns why a file cannot be read; undefined if it can.
+ * @throws {ConfigError} With every mistake.
  */
 export function loadConfig(
   env: Environment,
   flags: Flags = {},
-  unreadable: (file: string) => string | undefined = () => undefined,
+  findFileProblem: (file: string) => string | undefined = () => undefined,
 ): Config {
   const mistakes: string[] = []
   const warnings: string[] = []
   const values: Partial<Record<OptionName, unknown>> = {}
-  const sources: Partial<Record<OptionName, Source>> = {}
+  const sources: Partial<Record<OptionName, ValueSource>> = {}
   for (const [name, option] of optionList) {
-    const given = givenText(option, env, flags[name])
-    sources[name] = given.source
-    const value = given.text === null ? null : option.kind.parse(given.text)
-    if (value === undefined) mistakes.push(wrongValue(option, given.text ?? '', given.source))
+    const { text, source } = findText(option, env, flags[name])
+    sources[name] = source
+    const value = text === null ? null : option.kind.parse(text)
+    if (value === undefined) mistakes.push(describeInvalidValue(option, text ?? '', source))
     else values[name] = value
   }
-  unknownNames(env, mistakes, warnings)
-  // Rules between values make sense only where the values themselves do.
+  checkNames(env, mistakes, warnings)
+  // A rule is checked only if its values are valid.
   const settings = { ...defaults(), ...values } as Settings
-  const known = (...names: OptionName[]) => names.every((name) => name in values)
+  const areValid = (names: readonly OptionName[]) => names.every((name) => name in values)
   for (const rule of rules) {
-    const mistake = known(...rule.about) && rule.check(settings)
+    const mistake = areValid(rule.about) && rule.check(settings)
     if (mistake) mistakes.push(mistake)
   }
-  mistakes.push(...fileMistakes(settings, unreadable))
+  mistakes.push(...fileMistakes(settings, findFileProblem))
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   return { ...settings, sources: sources as Config['sources'], warnings }
 }
@@ -87,55 +89,57 @@ const defaults = () =>
     ]),
   )
 
-function givenText(
+/** Returns the text of an option: its flag, else its variable, else its default. */
+function findText(
   option: Option,
   env: Environment,
   flag: string | true | undefined,
-): { text: string | null; source: Source } {
+): { text: string | null; source: ValueSource } {
   if (flag !== undefined) return { text: flag === true ? '1' : flag.trim(), source: 'flag' }
   const text = env[option.env]?.trim()
-  // Compose files and CI write `NAME=` for "not set".
+  // In Compose files and CI, `NAME=` means "not set".
   if (text === undefined || (text === '' && !option.kind.emptyIsValue)) {
     return { text: option.fallback, source: 'default' }
   }
   return { text, source: 'environment' }
 }
 
-/** A URL may carry a password, also one too broken to parse. */
+/** Removes passwords from a URL, even from one that does not parse. */
 export const withoutPassword = (text: string) =>
   text.replace(/\/\/[^/]*@/, '//…@').replace(/(password=)[^&#]*/gi, '$1…')
 
-const MOST_SHOWN = 80
+const MAX_DISPLAYED = 80
 
-function wrongValue(option: Option, text: string, source: Source): string {
+function describeInvalidValue(option: Option, text: string, source: ValueSource): string {
   const name = source === 'flag' ? flagOf(option) : option.env
   const { expects } = option.kind
-  if (option.secret) return `${name} (${text.length} characters, not shown) expects ${expects}.`
-  const shown = withoutPassword(text)
-  const found = JSON.stringify(shown.length > MOST_SHOWN ? `${shown.slice(0, MOST_SHOWN)}…` : shown)
-  // Kubernetes sets NAME_PORT to such a URL for every service, ours too when it is named gatehook.
+  if (option.secret) return `${name} (${text.length} characters, not displayed) expects ${expects}.`
+  const safe = withoutPassword(text)
+  const displayed = safe.length > MAX_DISPLAYED ? `${safe.slice(0, MAX_DISPLAYED)}…` : safe
+  // Kubernetes sets NAME_PORT to such a URL for every service, and this one may be named gatehook.
   const kubernetes = option.env === 'GATEHOOK_PORT' && text.startsWith('tcp://')
   const hint = kubernetes ? ' Kubernetes set it: use enableServiceLinks: false in the pod.' : ''
-  return `${name} is ${found}; expected ${expects}.${hint}`
+  return `${name} is ${JSON.stringify(displayed)}; expected ${expects}.${hint}`
 }
 
 /**
- * A near miss is a mistake; other names may belong to somebody else (`GATEHOOK_URL` of a client).
+ * Reports unknown names. A name close to an option is a mistake; others may belong to another
+ * program (`GATEHOOK_URL` of a client).
  */
-function unknownNames(env: Environment, mistakes: string[], warnings: string[]): void {
+function checkNames(env: Environment, mistakes: string[], warnings: string[]): void {
   const prefix = 'GATEHOOK_'
-  const known = optionList.map(([, option]) => option.env.slice(prefix.length))
+  const optionNames = optionList.map(([, option]) => option.env.slice(prefix.length))
   for (const name of Object.keys(env)) {
     const rest = name.slice(prefix.length)
-    if (!name.startsWith(prefix) || known.includes(rest)) continue
-    if (commandVariables.some(([one]) => one === name)) continue
-    const meant = closest(rest, known)
-    if (meant) mistakes.push(`${name} is not an option. Did you mean ${prefix}${meant}?`)
+    if (!name.startsWith(prefix) || optionNames.includes(rest)) continue
+    if (commandVariables.some(([variable]) => variable === name)) continue
+    const suggestion = findClosest(rest, optionNames)
+    if (suggestion) mistakes.push(`${name} is not an option. Did you mean ${prefix}${suggestion}?`)
     else warnings.push(`${name} is set, but is not an option; it is ignored.`)
   }
 }
 
-/** A database URL, taken apart. */
+/** A parsed database URL. */
 export type DatabaseAddress =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string }
@@ -145,31 +149,31 @@ export const databaseAddress = (url: string): DatabaseAddress =>
     ? { kind: 'sqlite', file: url.replace(/^sqlite:(?:\/\/)?/, '') }
     : { kind: 'postgres', url }
 
-/** The base of absolute links once the port is known: as configured, else the bind address. */
+/** Returns the base of absolute links: the public URL, or the bind address with its port. */
 export function publicUrlOf(config: Settings, port: number): string {
   if (config.publicUrl) return config.publicUrl
-  // The wildcard is no address one can call.
+  // A client cannot connect to the wildcard address.
   const wildcard = config.host === '0.0.0.0' || config.host === '::'
   const host = wildcard ? 'localhost' : config.host
   const scheme = config.tlsCert ? 'https' : 'http'
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-interface Rule {
+interface OptionRule {
   readonly about: readonly OptionName[]
   readonly check: (settings: Settings) => string | undefined | false
 }
 
-const loopbackOnly = (name: 'testClock' | 'webhookAllowPrivate', why: string): Rule => ({
+const loopbackOnly = (name: 'testClock' | 'webhookAllowPrivate', reason: string): OptionRule => ({
   about: [name, 'host'],
   check: (s) =>
     s[name] &&
     !isLoopback(s.host) &&
     `${options[name].env} is 1, but GATEHOOK_HOST is ${s.host}; ` +
-      `${why}, so it needs a loopback host.`,
+      `${reason}, so it needs a loopback host.`,
 })
 
-const rules: readonly Rule[] = [
+const rules: readonly OptionRule[] = [
   {
     about: ['host', 'tlsCert', 'tlsKey', 'trustProxy'],
     check: (s) =>
@@ -213,16 +217,19 @@ const rules: readonly Rule[] = [
       'GATEHOOK_SECRET_KEY_PREVIOUS is set, GATEHOOK_SECRET_KEY is not; without it, the secrets ' +
         'are the files secret.key and secret.key.previous beside the database.',
   },
-  loopbackOnly('testClock', 'whoever sets the clock expires everybody’s credentials'),
+  loopbackOnly('testClock', 'a change of the clock expires credentials'),
   loopbackOnly('webhookAllowPrivate', 'receivers could then reach into your network'),
 ]
 
-function fileMistakes(s: Settings, unreadable: (file: string) => string | undefined): string[] {
+function fileMistakes(
+  s: Settings,
+  findFileProblem: (file: string) => string | undefined,
+): string[] {
   return (['tlsCert', 'tlsKey', 'webhookCa'] as const).flatMap((name) => {
     const file = s[name]
-    const why = file === null ? undefined : unreadable(file)
-    return why
-      ? [`${options[name].env} is ${JSON.stringify(file)}, which cannot be read: ${why}.`]
+    const problem = file === null ? undefined : findFileProblem(file)
+    return problem
+      ? [`${options[name].env} is ${JSON.stringify(file)}, which cannot be read: ${problem}.`]
       : []
   })
 }

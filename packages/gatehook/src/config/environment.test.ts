@@ -1,4 +1,4 @@
-/** The master secret's file: made once, kept private, shared by processes that start at once. */
+/** The file of the master secret: created once, private, shared by concurrent processes. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -11,9 +11,9 @@ import { keyIdOf } from '../kernel/secret.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import {
   dataFolder,
-  firstSecrets,
+  ensureMasterSecrets,
   makeDataFolder,
-  masterSecrets,
+  readMasterSecrets,
   secretFile,
 } from './environment.ts'
 import { removePreviousSecret, replaceSecretFile } from './secret-files.ts'
@@ -27,13 +27,13 @@ function folder(t: TestContext): string {
 const sqliteIn = (path: string) =>
   loadConfig({ GATEHOOK_DATABASE_URL: `sqlite:${join(path, 'data', 'g.db')}` })
 
-/** As a first start does. */
+/** Returns the secret as the first start does. */
 function masterSecret(config: Config, random: Random): string {
   makeDataFolder(config)
-  return firstSecrets(config, random)[0]!
+  return ensureMasterSecrets(config, random)[0]!
 }
 
-test('the secret is made beside the database, for this user only, and stays the same', (t) => {
+test('the secret is created beside the database with mode 0600, once', (t) => {
   const config = sqliteIn(folder(t))
   const secret = masterSecret(config, systemRandom())
   assert.match(secret, /^[\w-]{43}$/)
@@ -44,15 +44,15 @@ test('the secret is made beside the database, for this user only, and stays the 
   assert.deepEqual(readdirSync(dataFolder(config)!), ['secret.key'], 'no draft is left')
 })
 
-test('GATEHOOK_SECRET_KEY comes first and no file is made', (t) => {
+test('with GATEHOOK_SECRET_KEY, no file is created', (t) => {
   const path = folder(t)
   const secretKey = 'k'.repeat(40)
   const config = { ...sqliteIn(path), secretKey }
-  assert.deepEqual(firstSecrets(config, systemRandom()), [secretKey])
+  assert.deepEqual(ensureMasterSecrets(config, systemRandom()), [secretKey])
   assert.deepEqual(readdirSync(path), [])
 })
 
-test('a secret that was cut short is refused, not replaced', (t) => {
+test('a truncated secret is rejected and not replaced', (t) => {
   const path = folder(t)
   writeFileSync(join(path, 'secret.key'), 'short\n')
   const config = loadConfig({ GATEHOOK_DATABASE_URL: `sqlite:${join(path, 'g.db')}` })
@@ -60,14 +60,14 @@ test('a secret that was cut short is refused, not replaced', (t) => {
     () => masterSecret(config, systemRandom()),
     (error) => {
       assert.ok(error instanceof ConfigError)
-      assert.match(error.message, /secret\.key holds 5 characters; expected at least 32/)
+      assert.match(error.message, /secret\.key contains 5 characters; expected at least 32/)
       return true
     },
   )
   assert.equal(readFileSync(join(path, 'secret.key'), 'utf8'), 'short\n')
 })
 
-test('a data folder that is a file is one sentence', (t) => {
+test('a data folder that is a file is a ConfigError', (t) => {
   const path = folder(t)
   writeFileSync(join(path, 'data'), '')
   assert.throws(
@@ -77,17 +77,17 @@ test('a data folder that is a file is one sentence', (t) => {
   )
 })
 
-test('processes that start at once agree', async (t) => {
+test('concurrent processes use the same secret', async (t) => {
   const path = folder(t)
   const script = `
-    const { readConfig, makeDataFolder, firstSecrets } = await import(${JSON.stringify(
+    const { readConfig, makeDataFolder, ensureMasterSecrets } = await import(${JSON.stringify(
       new URL('environment.ts', import.meta.url).href,
     )})
     const { systemRandom } = await import(${JSON.stringify(
       new URL('../kernel/random.ts', import.meta.url).href,
     )})
     makeDataFolder(readConfig())
-    console.log(firstSecrets(readConfig(), systemRandom())[0])`
+    console.log(ensureMasterSecrets(readConfig(), systemRandom())[0])`
   const env = { GATEHOOK_DATABASE_URL: `sqlite:${join(path, 'data', 'g.db')}` }
   const runs = Array.from({ length: 4 }, () =>
     promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], { env }),
@@ -98,29 +98,29 @@ test('processes that start at once agree', async (t) => {
   assert.deepEqual(readdirSync(join(path, 'data')), ['secret.key'])
 })
 
-test('a rotation leaves a new secret and the previous one, at whatever moment it is cut', (t) => {
+test('a rotation that is interrupted at any moment can be completed', (t) => {
   const random = systemRandom()
   const config = sqliteIn(folder(t))
   const old = masterSecret(config, random)
   const file = secretFile(config)!
-  // A crash before the rename: the draft and the link are there, the secret is the old one.
+  // A crash before the rename leaves the draft, the link and the old secret.
   writeFileSync(`${file}.next`, 'a draft that was cut', { mode: 0o600 })
   writeFileSync(`${file}.previous`, `${old}\n`, { mode: 0o600 })
-  assert.deepEqual(masterSecrets(config), [old])
+  assert.deepEqual(readMasterSecrets(config), [old])
   const replaced = replaceSecretFile(file, keyIdOf(old), random)
   assert.equal(replaced[1], old)
   assert.notEqual(replaced[0], old)
-  assert.deepEqual(masterSecrets(config), replaced)
-  for (const one of [file, `${file}.previous`]) assert.equal(statSync(one).mode & 0o777, 0o600)
-  // A crash after the rename: what was begun is completed, with the same secrets.
+  assert.deepEqual(readMasterSecrets(config), replaced)
+  for (const path of [file, `${file}.previous`]) assert.equal(statSync(path).mode & 0o777, 0o600)
+  // After a crash behind the rename, the replacement is complete.
   assert.deepEqual(replaceSecretFile(file, keyIdOf(old), random), replaced)
   removePreviousSecret(file)
-  assert.deepEqual(masterSecrets(config), [replaced[0]])
+  assert.deepEqual(readMasterSecrets(config), [replaced[0]])
   assert.deepEqual(readdirSync(dataFolder(config)!), ['secret.key'])
   assert.throws(() => replaceSecretFile(file, keyIdOf(old), random), /was replaced meanwhile/)
 })
 
-test('a rotation replaces the previous secret of the one before', (t) => {
+test('a second rotation replaces the previous secret', (t) => {
   const random = systemRandom()
   const config = sqliteIn(folder(t))
   const first = masterSecret(config, random)

@@ -1,31 +1,31 @@
 /**
- * The door to the process: its environment, and where the master secret comes from. The only place
- * that reads `process.env`; what the texts mean is `config.ts`.
+ * Reads the configuration from the process environment, and the master secrets from the environment
+ * or the data folder. The only file that reads `process.env`; `config.ts` parses the texts.
  */
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { makeFolder } from '../kernel/folder.ts'
+import { describeFileError, fileErrors, makeFolder } from '../kernel/files.ts'
 import type { Random } from '../kernel/random.ts'
 import { type Config, ConfigError, databaseAddress, type Flags, loadConfig } from './config.ts'
-import { reasonOf, reasons } from './file-errors.ts'
 import { createSecretFile, readSecretFiles } from './secret-files.ts'
 
-/** Reads the whole configuration once. Throws a `ConfigError`. */
-export const readConfig = (flags: Flags = {}): Config => loadConfig(process.env, flags, unreadable)
+/** Reads the configuration. Throws a `ConfigError` if it is invalid. */
+export const readConfig = (flags: Flags = {}): Config =>
+  loadConfig(process.env, flags, findFileProblem)
 
-/** The key with which commands call a running node; no setting of the service itself. */
+/** Returns the API key that commands send to a running node; the service ignores it. */
 export const environmentKey = (): string | undefined => process.env.GATEHOOK_API_KEY || undefined
 
-function unreadable(file: string): string | undefined {
+function findFileProblem(file: string): string | undefined {
   try {
     accessSync(file, constants.R_OK)
-    return statSync(file).isDirectory() ? reasons.EISDIR : undefined
+    return statSync(file).isDirectory() ? fileErrors.EISDIR : undefined
   } catch (error) {
-    return reasonOf(error)
+    return describeFileError(error)
   }
 }
 
-/** Where the database and the secret live; undefined on PostgreSQL. */
+/** Returns the folder of the SQLite database and its secret; undefined on PostgreSQL. */
 export function dataFolder(config: Config): string | undefined {
   const address = databaseAddress(config.databaseUrl)
   return address.kind === 'sqlite' ? dirname(resolve(address.file)) : undefined
@@ -33,43 +33,46 @@ export function dataFolder(config: Config): string | undefined {
 
 const SECRET_FILE = 'secret.key'
 
-/** The file that holds the master secret where GATEHOOK_SECRET_KEY is not set; SQLite only. */
+/** Returns the file of the master secret on SQLite, if GATEHOOK_SECRET_KEY is not set. */
 export function secretFile(config: Config): string | undefined {
   const folder = dataFolder(config)
   return folder && config.secretKey === null ? join(folder, SECRET_FILE) : undefined
 }
 
 /**
- * The master secrets, the newest first: GATEHOOK_SECRET_KEY with GATEHOOK_SECRET_KEY_PREVIOUS, or
- * on SQLite those in the data folder. Undefined where there are none yet. Throws a `ConfigError`.
+ * Reads the master secrets, the newest first: GATEHOOK_SECRET_KEY and GATEHOOK_SECRET_KEY_PREVIOUS,
+ * or on SQLite the files of the data folder. Returns undefined if there are none yet.
+ *
+ * @throws {ConfigError} A file cannot be read or contains no secret.
  */
-export function masterSecrets(config: Config): readonly string[] | undefined {
+export function readMasterSecrets(config: Config): readonly string[] | undefined {
   const file = secretFile(config)
   if (file !== undefined) return readSecretFiles(file)
   const { secretKey, secretKeyPrevious } = config
   return secretKeyPrevious === null ? [secretKey!] : [secretKey!, secretKeyPrevious]
 }
 
-/** The master secrets of a new installation; on SQLite created where there are none. */
-export const firstSecrets = (config: Config, random: Random): readonly string[] =>
-  masterSecrets(config) ?? createSecretFile(secretFile(config)!, random)
+/** Reads the master secrets; on SQLite, creates one if there are none. */
+export const ensureMasterSecrets = (config: Config, random: Random): readonly string[] =>
+  readMasterSecrets(config) ?? createSecretFile(secretFile(config)!, random)
 
-/** Creates the folder of a SQLite database. Throws a `ConfigError`. */
+/** Creates the folder of a SQLite database. Throws a `ConfigError` if that is impossible. */
 export function makeDataFolder(config: Config): void {
   const folder = dataFolder(config)
   if (folder === undefined) return
   try {
     makeFolder(folder)
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    const why = missing ? 'no folders can be made there' : reasonOf(error)
+    const isImpossible = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    const reason = isImpossible ? 'folders cannot be created there' : describeFileError(error)
     throw new ConfigError([
-      `The data folder ${folder} cannot be made: ${why}. GATEHOOK_DATABASE_URL says where it is.`,
+      `The data folder ${folder} cannot be created: ${reason}. GATEHOOK_DATABASE_URL ` +
+        'sets its path.',
     ])
   }
   if (statSync(folder).isDirectory()) return
   throw new ConfigError([
-    `The data folder ${folder} cannot be used: it is not a folder. GATEHOOK_DATABASE_URL says ` +
-      'where it is.',
+    `The data folder ${folder} cannot be used: it is not a folder. GATEHOOK_DATABASE_URL ` +
+      'sets its path.',
   ])
 }

@@ -1,15 +1,16 @@
 /**
- * Every option in one table (decisions §2.6). The reference page, the flags of the CLI and the type
- * of `Config` follow from it. How a value is read and checked is `values.ts` and `config.ts`.
+ * The table of all options (§2.6). The reference page, the flags of the CLI and the type of
+ * `Config` follow from it. `values.ts` parses the values, `config.ts` checks the rules between
+ * them.
  */
 import * as kind from './values.ts'
 
 export interface Option<T = unknown> {
   readonly env: string
-  readonly kind: kind.Kind<T>
-  /** As text, parsed like any other; null: not set, and the value is null. */
+  readonly kind: kind.ValueKind<T>
+  /** The default as text; null: the value is null if the option is not set. */
   readonly fallback: string | null
-  /** What the reference says stands in when nothing is set and `fallback` cannot say it. */
+  /** Describes the default in the reference, if `fallback` cannot. */
   readonly otherwise?: string
   /** Secrets have no flag: any process on the machine can read another's arguments. */
   readonly secret?: true
@@ -19,8 +20,8 @@ export interface Option<T = unknown> {
 const PRIVATE = '127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7'
 const DAY_S = 86_400
 
-/** Keeps the literal type of `fallback`, which tells whether the value can be null. */
-const option = <T, const O extends Option<T>>(row: O & { kind: kind.Kind<T> }): O => row
+/** Preserves the literal type of `fallback`, which determines whether the value can be null. */
+const option = <T, const O extends Option<T>>(row: O & { kind: kind.ValueKind<T> }): O => row
 
 export const options = {
   host: option({
@@ -33,20 +34,20 @@ export const options = {
     env: 'GATEHOOK_PORT',
     kind: kind.port,
     fallback: '8787',
-    sentence: 'Port to listen on; 0 takes any free one and prints it.',
+    sentence: 'Port to listen on; 0 selects a free port and prints it.',
   }),
   databaseUrl: option({
     env: 'GATEHOOK_DATABASE_URL',
     kind: kind.databaseUrl,
     fallback: 'sqlite:./data/gatehook.db',
-    sentence: 'Where everything is stored: a SQLite file, or PostgreSQL.',
+    sentence: 'The database: a SQLite file, or PostgreSQL.',
   }),
   publicUrl: option({
     env: 'GATEHOOK_PUBLIC_URL',
     kind: kind.publicUrl,
     fallback: null,
     otherwise: 'the bind address',
-    sentence: 'What callers write before the path: the base of absolute links and the issuer.',
+    sentence: 'The URL of the API without a path: the base of absolute links and the issuer.',
   }),
   bootstrapKey: option({
     env: 'GATEHOOK_BOOTSTRAP_KEY',
@@ -60,27 +61,29 @@ export const options = {
     env: 'GATEHOOK_ACCESS_TOKEN_TTL_S',
     kind: kind.seconds(1, DAY_S),
     fallback: '900',
-    sentence: 'How long an access token is good.',
+    sentence: 'Lifetime of an access token.',
   }),
   refreshTokenTtlS: option({
     env: 'GATEHOOK_REFRESH_TOKEN_TTL_S',
     kind: kind.seconds(1, 3650 * DAY_S),
     fallback: String(14 * DAY_S),
-    sentence: 'How long a refresh token is good while nobody uses it.',
+    sentence: 'Lifetime of a refresh token that is not used.',
   }),
   refreshTokenMaxS: option({
     env: 'GATEHOOK_REFRESH_TOKEN_MAX_S',
     kind: kind.seconds(1, 3650 * DAY_S),
     fallback: String(30 * DAY_S),
-    sentence: 'How long a session lives, however often its refresh token rotates.',
+    sentence: 'Maximum lifetime of a session, regardless of refreshes.',
   }),
   secretKey: option({
     env: 'GATEHOOK_SECRET_KEY',
     kind: kind.masterSecret,
     fallback: null,
-    otherwise: 'SQLite: made on first start, secret.key beside the database; PostgreSQL: required',
+    otherwise:
+      'SQLite: created on first start, secret.key beside the database; PostgreSQL: required',
     secret: true,
-    sentence: 'Master secret that seals secrets at rest and signs cursors. Losing it loses them.',
+    sentence:
+      'Master secret that encrypts secrets at rest and signs cursors. Without it, they are lost.',
   }),
   secretKeyPrevious: option({
     env: 'GATEHOOK_SECRET_KEY_PREVIOUS',
@@ -94,81 +97,82 @@ export const options = {
     env: 'GATEHOOK_WEBHOOK_SCHEDULE_S',
     kind: kind.schedule,
     fallback: '5,300,1800,7200,18000,36000,50400,72000,86400',
-    sentence: 'Delays before the second, third, … attempt of a delivery.',
+    sentence: 'Delays in seconds before the second, third, … attempt of a delivery.',
   }),
   webhookTimeoutMs: option({
     env: 'GATEHOOK_WEBHOOK_TIMEOUT_MS',
     kind: kind.milliseconds(1, 120_000),
     fallback: '15000',
-    sentence: 'How long one attempt of a delivery may take, response body included.',
+    sentence: 'Time limit of one delivery attempt, response body included.',
   }),
   webhookAllowPrivate: option({
     env: 'GATEHOOK_WEBHOOK_ALLOW_PRIVATE',
     kind: kind.bool,
     fallback: '0',
     sentence:
-      'Receivers may have http URLs and private addresses. Development; loopback bind only.',
+      'Allows receivers with http URLs and private addresses. For development; loopback bind only.',
   }),
   webhookCa: option({
     env: 'GATEHOOK_WEBHOOK_CA',
     kind: kind.filePath,
     fallback: null,
-    sentence: 'Extra certificate authorities (PEM) trusted when a receiver is called.',
+    sentence: 'Additional certificate authorities (PEM) for deliveries.',
   }),
   strictVersion: option({
     env: 'GATEHOOK_STRICT_VERSION',
     kind: kind.bool,
     fallback: '0',
-    sentence: 'A request that names no version and whose credential has no pin is refused.',
+    sentence: 'Rejects requests that name no version and whose credential has no pinned version.',
   }),
   defaultPagination: option({
     env: 'GATEHOOK_DEFAULT_PAGINATION',
     kind: kind.oneOf(['cursor', 'keyset', 'page', 'offset', 'hypermedia']),
     fallback: 'cursor',
-    sentence: 'The list style when a request chooses none.',
+    sentence: 'The pagination style of requests that name none.',
   }),
   testClock: option({
     env: 'GATEHOOK_TEST_CLOCK',
     kind: kind.bool,
     fallback: '0',
-    sentence: 'The clock can be set forward (gatehook clock). Tests; loopback bind only.',
+    sentence: 'Allows `gatehook clock` to set the clock forward. For tests; loopback bind only.',
   }),
   rateLimit: option({
     env: 'GATEHOOK_RATE_LIMIT',
     kind: kind.rate,
     fallback: '1000/60',
-    sentence: 'Requests per credential in a number of seconds; 0 switches the limit off.',
+    sentence: 'Requests per credential in a number of seconds; 0 disables the limit.',
   }),
   refreshGraceS: option({
     env: 'GATEHOOK_REFRESH_GRACE_S',
     kind: kind.seconds(0, 60),
     fallback: '0',
-    sentence: 'For how long a refresh token just rotated still returns its successor.',
+    sentence:
+      'Time after a rotation in which the previous refresh token still returns its successor.',
   }),
   basicAllowedCidrs: option({
     env: 'GATEHOOK_BASIC_ALLOWED_CIDRS',
     kind: kind.cidrs,
     fallback: PRIVATE,
-    sentence: 'From where Basic credentials are accepted; set but empty: from nowhere.',
+    sentence: 'Addresses that may send Basic credentials; an empty list disables Basic.',
   }),
   audience: option({
     env: 'GATEHOOK_AUDIENCE',
     kind: kind.text,
     fallback: null,
     otherwise: 'GATEHOOK_PUBLIC_URL',
-    sentence: 'The aud of access tokens.',
+    sentence: 'The `aud` claim of access tokens.',
   }),
   trustProxy: option({
     env: 'GATEHOOK_TRUST_PROXY',
     kind: kind.cidrs,
     fallback: '',
-    sentence: 'Proxies whose forwarded headers are believed; they terminate TLS.',
+    sentence: 'Trusted proxies: they terminate TLS, and their forwarded headers count.',
   }),
   tlsCert: option({
     env: 'GATEHOOK_TLS_CERT',
     kind: kind.filePath,
     fallback: null,
-    sentence: 'Certificate chain (PEM) when the process serves TLS itself; read again on change.',
+    sentence: 'Certificate chain (PEM) of the server; reloaded after a change.',
   }),
   tlsKey: option({
     env: 'GATEHOOK_TLS_KEY',
@@ -200,18 +204,18 @@ export const options = {
     fallback: null,
     otherwise: 'SQLite: 0; PostgreSQL: 5',
     sentence:
-      'How long /readyz answers 503 after SIGTERM while requests are still accepted; longer than ' +
-      'a balancer takes to notice.',
+      'Time after SIGTERM in which /readyz returns 503 and requests are still accepted; longer ' +
+      'than a load balancer takes to detect it.',
   }),
   logLevel: option({
     env: 'GATEHOOK_LOG_LEVEL',
     kind: kind.oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     fallback: 'info',
-    sentence: 'The least severe line that is logged.',
+    sentence: 'The lowest level that is logged.',
   }),
 } as const
 
-/** Read by commands that call a running node; known to the service, which has no use for them. */
+/** Variables that only commands read; the service accepts and ignores them. */
 export const commandVariables: readonly (readonly [name: string, sentence: string])[] = [
   [
     'GATEHOOK_API_KEY',
@@ -221,11 +225,11 @@ export const commandVariables: readonly (readonly [name: string, sentence: strin
 
 export type OptionName = keyof typeof options
 
-/** `GATEHOOK_TRUST_PROXY` → `--trust-proxy`; undefined for secrets. */
+/** Returns the flag of an option, for example `--trust-proxy`; undefined for a secret. */
 export const flagOf = (row: Option): string | undefined =>
   row.secret
     ? undefined
     : `--${row.env.slice('GATEHOOK_'.length).toLowerCase().replaceAll('_', '-')}`
 
-/** The table as a list, in its order. */
+/** The rows of the table, in order. */
 export const optionList = Object.entries(options) as [OptionName, Option][]

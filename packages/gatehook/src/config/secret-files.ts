@@ -1,7 +1,7 @@
 /**
  * The files of the master secret beside a SQLite database: `secret.key`, and `secret.key.previous`
- * while a rotation is under way. A crash at any moment leaves every secret that is needed in one of
- * them. Which secret encrypts is stored in the database (`secrets/`).
+ * during a rotation. After a crash at any moment, they contain every secret that is needed. The
+ * database stores which secret encrypts (`secrets/`).
  */
 import {
   chownSync,
@@ -16,47 +16,49 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { describeFileError } from '../kernel/files.ts'
 import type { Random } from '../kernel/random.ts'
 import { keyIdOf } from '../kernel/secret.ts'
 import { ConfigError } from './config.ts'
-import { reasonOf } from './file-errors.ts'
 import { options } from './options.ts'
 
 const SECRET_BYTES = 32
 
-export const previousOf = (file: string): string => `${file}.previous`
-const draftOf = (file: string): string => `${file}.next`
+export const previousFile = (file: string): string => `${file}.previous`
+const draftFile = (file: string): string => `${file}.next`
 
-/** Undefined where there is no such file. Throws a `ConfigError` when it does not hold a secret. */
+/** Reads a secret; undefined without the file. Throws a `ConfigError` if it contains no secret. */
 function readSecret(file: string): string | undefined {
   let text: string
   try {
     text = readFileSync(file, 'utf8').trim()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new ConfigError([`The master secret ${file} cannot be used: ${reasonOf(error)}.`])
+    throw new ConfigError([
+      `The master secret ${file} cannot be used: ${describeFileError(error)}.`,
+    ])
   }
   const secret = options.secretKey.kind.parse(text)
   if (secret !== undefined) return secret
   const expects = options.secretKey.kind.expects
-  throw new ConfigError([`${file} holds ${text.length} characters; expected ${expects}.`])
+  throw new ConfigError([`${file} contains ${text.length} characters; expected ${expects}.`])
 }
 
-/** The secrets in the files, the newest first; undefined where there is no `secret.key`. */
+/** Reads the secrets, the newest first; undefined without `secret.key`. */
 export function readSecretFiles(file: string): readonly string[] | undefined {
   const newest = readSecret(file)
   if (newest === undefined) return undefined
-  const previous = readSecret(previousOf(file))
+  const previous = readSecret(previousFile(file))
   return previous === undefined || previous === newest ? [newest] : [newest, previous]
 }
 
-/** Creates the secret of a new installation; of several processes at once, one creates it. */
+/** Creates the secret of a new installation. Of several concurrent processes, one creates it. */
 export function createSecretFile(file: string, random: Random): readonly string[] {
   const draft = `${file}.${random.bytes(8).toString('hex')}`
   try {
     writeDraft(draft, random)
     try {
-      // A link appears whole or not at all, and fails where another process was faster.
+      // A link is atomic, and fails if another process has created the file.
       linkSync(draft, file)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
@@ -65,7 +67,9 @@ export function createSecretFile(file: string, random: Random): readonly string[
     }
     syncFolder(dirname(file))
   } catch (error) {
-    throw new ConfigError([`The master secret ${file} cannot be used: ${reasonOf(error)}.`])
+    throw new ConfigError([
+      `The master secret ${file} cannot be used: ${describeFileError(error)}.`,
+    ])
   }
   return readSecretFiles(file)!
 }
@@ -83,51 +87,51 @@ function writeDraft(draft: string, random: Random): string {
 }
 
 /**
- * Replaces the secret with id `keyId`, which the database is encrypted under, by a new one, and
- * keeps it as `secret.key.previous`. Where a crash interrupted that, completes it. Only one process
- * may run it at a time. Gives the secrets, the new one first.
+ * Replaces the secret with id `keyId`, which encrypts the database, by a new one and retains it as
+ * `secret.key.previous`. Completes a replacement that a crash interrupted. Only one process may run
+ * it at a time.
+ *
+ * @returns The secrets, the new one first.
  */
 export function replaceSecretFile(file: string, keyId: string, random: Random): readonly string[] {
   const secrets = readSecretFiles(file) ?? []
   const [newest] = secrets
   if (!secrets.some((secret) => keyIdOf(secret) === keyId)) {
-    throw new ConfigError([`The master secret ${file} was replaced meanwhile; run this again.`])
+    throw new ConfigError([`The master secret ${file} was replaced meanwhile; rerun the command.`])
   }
   if (newest === undefined || keyIdOf(newest) !== keyId) return secrets
-  const draft = draftOf(file)
+  const draft = draftFile(file)
   rmSync(draft, { force: true })
   const secret = writeDraft(draft, random)
-  keepOwner(file, draft)
-  rmSync(previousOf(file), { force: true })
-  linkSync(file, previousOf(file))
+  copyOwner(file, draft)
+  rmSync(previousFile(file), { force: true })
+  linkSync(file, previousFile(file))
   syncFolder(dirname(file))
   renameSync(draft, file)
   syncFolder(dirname(file))
   return [secret, newest]
 }
 
-/** The service must be able to read what root has written for it. */
-function keepOwner(file: string, draft: string): void {
+/** Makes a file that root has written readable for the service. */
+function copyOwner(file: string, draft: string): void {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = statSync(file)
   chownSync(draft, uid, gid)
 }
 
-/** Nothing is encrypted under the previous secret any more. */
+/** Removes the previous secret, after every value was encrypted under the new one. */
 export function removePreviousSecret(file: string): void {
-  rmSync(previousOf(file), { force: true })
+  rmSync(previousFile(file), { force: true })
   syncFolder(dirname(file))
 }
 
-/**
- * The new name itself must survive a power cut, or rows encrypted with the secret would outlive it.
- */
+/** Makes new names durable, so that no row outlives the secret that encrypted it. */
 function syncFolder(folder: string): void {
   let fd: number
   try {
     fd = openSync(folder, 'r')
   } catch {
-    return // Windows opens no folders, and makes names durable by itself.
+    return // On Windows, folders cannot be opened, and names are durable.
   }
   try {
     fsyncSync(fd)

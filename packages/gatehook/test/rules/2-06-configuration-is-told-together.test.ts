@@ -15,7 +15,7 @@ test('start tells all mistakes together and exits with 78', async (t) => {
   assert.equal(exit, 78)
   assert.equal(stdout, '')
   assert.match(stderr, /GATEHOOK_PORT is "http"; expected a port number/)
-  assert.match(stderr, /GATEHOOK_BOOTSTRAP_KEY \(15 characters, not shown\) expects gk_live_/)
+  assert.match(stderr, /GATEHOOK_BOOTSTRAP_KEY \(15 characters, not displayed\) expects gk_live_/)
   assert.match(stderr, /GATEHOOK_RATE_LIMTI is not an option\. Did you mean GATEHOOK_RATE_LIMIT\?/)
   assert.match(stderr, /GATEHOOK_TLS_CERT is set, GATEHOOK_TLS_KEY is not/)
   assert.match(stderr, /"\/no\/such\/cert\.pem", which cannot be read: there is no such file/)

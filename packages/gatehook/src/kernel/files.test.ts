@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { makeFolder } from './folder.ts'
+import { makeFolder } from './files.ts'
 
 test('a folder and its parents are created with mode 0700, once', (t) => {
   const root = mkdtempSync(join(tmpdir(), 'gatehook-folder-'))

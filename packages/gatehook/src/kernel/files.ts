@@ -1,4 +1,4 @@
-/** Folders for files of this user. */
+/** Folders of this user, and messages for errors of the file system. */
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 
@@ -21,3 +21,14 @@ export function makeFolder(path: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
+
+export const fileErrors: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+}
+
+/** Describes an error of the file system in a few words. */
+export const describeFileError = (error: unknown): string =>
+  fileErrors[(error as NodeJS.ErrnoException).code ?? ''] ?? (error as Error).message
