@@ -31,7 +31,6 @@ export const NOT_PLAIN: readonly string[] = [
   'packages/gatehook/test/rules/2-',
   'packages/gatehook/test/rules/5-',
   'packages/gatehook/test/rules/7-',
-  'packages/gatehook/test/rules/8-',
   'packages/gatehook/test/storage/',
   'packages/receiver/src/',
   'test/browser/',

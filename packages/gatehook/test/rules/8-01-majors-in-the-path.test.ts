@@ -1,4 +1,4 @@
-/** §8.1: the path names whole majors; what is none is a 400, an unknown one a 404. */
+/** §8.1: the path names whole majors; another segment is 400, an unknown major 404. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
@@ -15,7 +15,7 @@ const malformed = [
   'v1x',
 ]
 
-eachService('a segment is a major, or it is refused by name', async ({ get }) => {
+eachService('a segment is a declared major, or it is rejected', async ({ get }) => {
   for (const version of ['v1', 'v2']) {
     const { status, headers } = await get(`/api/${version}/users`)
     assert.deepEqual([status, headers['x-api-version']], [200, version])
@@ -33,11 +33,11 @@ eachService('a segment is a major, or it is refused by name', async ({ get }) =>
   }
 })
 
-eachService('it is judged before credential, method and path', async ({ as }) => {
+eachService('the version is validated before credential, method and path', async ({ as }) => {
   const stranger = as(undefined)
   assert.equal((await stranger.get('/api/v9/users')).body.error, 'unknown_version')
   assert.equal((await stranger.send('DELETE', '/api/latest/users')).body.error, 'invalid_version')
   assert.equal((await stranger.get('/api/v1/users')).status, 401)
-  // An escaped segment is no version, and no path either.
+  // An escaped segment is neither a version nor a path.
   assert.equal((await stranger.get('/api/%761/users')).body.error, 'not_found')
 })

@@ -1,4 +1,4 @@
-/** §8.2: without one in the path, the version is named by query, header or media type. */
+/** §8.2: without a version in the path, query, header or media type can name it. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { users } from '../../service/resources/users.ts'
@@ -6,7 +6,7 @@ import { service } from '../../src/gatehook.ts'
 
 const vendor = (version: string) => `application/vnd.gatehook.api.${version}+json`
 
-eachService('lists take the parameters, and their links keep them', async ({ get, post }) => {
+eachService('lists accept the parameters, and their links contain them', async ({ get, post }) => {
   const body = (n: number) => ({ name: `P${n}`, email: `p${n}@example.com` })
   for (const n of [1, 2, 3]) assert.equal((await post('/api/v2/users', body(n))).status, 201)
   for (const name of ['version', 'v', 'api-version']) {
@@ -17,40 +17,44 @@ eachService('lists take the parameters, and their links keep them', async ({ get
   const versioned = await get('/api/v2/users?version=v2')
   assert.equal(versioned.status, 200)
   const repeated = await get('/api/users?version=v2&version=v2')
-  assert.equal(repeated.body.error, 'pagination_conflict', 'a list takes no parameter twice')
+  assert.equal(repeated.body.error, 'pagination_conflict', 'lists reject repeated parameters')
 })
 
-eachService('the media type is repeated, on success only', async ({ get, post, send }) => {
+eachService('successful responses have the requested media type', async ({ get, post, send }) => {
   const accept = vendor('v2')
   const page = await get('/api/users', { accept })
   assert.deepEqual([page.status, page.headers['content-type']], [200, accept])
-  const made = await post('/api/v2/users', { name: 'A', email: 'a@example.com' }, { accept })
-  assert.deepEqual([made.status, made.headers['content-type']], [201, accept])
-  const gone = await get('/api/users/999', { accept })
-  assert.deepEqual([gone.status, gone.headers['content-type']], [404, 'application/json'])
-  assert.equal(gone.headers['x-api-version'], 'v2')
+  const createReply = await post('/api/v2/users', { name: 'A', email: 'a@example.com' }, { accept })
+  assert.deepEqual([createReply.status, createReply.headers['content-type']], [201, accept])
+  const missing = await get('/api/users/999', { accept })
+  assert.deepEqual([missing.status, missing.headers['content-type']], [404, 'application/json'])
+  assert.equal(missing.headers['x-api-version'], 'v2')
   const head = await send('HEAD', '/api/users', undefined, { accept })
   assert.equal(head.headers['content-type'], accept)
 })
 
-eachService('the most preferred range counts', async ({ get }) => {
+eachService('the most preferred range selects the version', async ({ get }) => {
   const served = async (accept: string) => {
     const { status, headers } = await get('/api/protected', { accept })
     return [status, headers['x-api-version'], headers['content-type']]
   }
   const json = 'application/json'
-  const [one, two] = [vendor('v1'), vendor('v2')]
-  assert.deepEqual(await served(`${one};q=0.3, ${two};q=0.7`), [200, 'v2', two])
-  assert.deepEqual(await served(`${two};q=0.3, ${json};q=0.7`), [200, 'v1', json])
-  assert.deepEqual(await served(`*/*, ${two}`), [200, 'v2', two], 'the more specific')
-  assert.deepEqual(await served(`text/html, ${two};q=0.1`), [200, 'v2', two], 'what can be served')
+  const [v1, v2] = [vendor('v1'), vendor('v2')]
+  assert.deepEqual(await served(`${v1};q=0.3, ${v2};q=0.7`), [200, 'v2', v2])
+  assert.deepEqual(await served(`${v2};q=0.3, ${json};q=0.7`), [200, 'v1', json])
+  assert.deepEqual(await served(`*/*, ${v2}`), [200, 'v2', v2], 'the more specific range')
+  assert.deepEqual(
+    await served(`text/html, ${v2};q=0.1`),
+    [200, 'v2', v2],
+    'the only supported range',
+  )
   assert.deepEqual(await served(`${json}, ${vendor('v9')};q=0.5`), [200, 'v1', json])
   assert.equal((await served(`${vendor('v9')}, ${json};q=0.5`))[0], 406)
-  assert.equal((await served(`${two};q=0`))[0], 406)
+  assert.equal((await served(`${v2};q=0`))[0], 406)
   assert.equal((await served('application/vnd.other.api.v2+json'))[0], 406)
 })
 
-eachService('caches are told what chose the answer', async ({ get }) => {
+eachService('`Vary` names the headers that select the response', async ({ get }) => {
   assert.equal((await get('/api/v1/users')).headers.vary, 'Accept, Authorization, X-API-Key')
   const open = 'Accept, X-API-Version, API-Version, Authorization, X-API-Key'
   for (const path of ['/api/users', '/api/users?version=v2', '/api/users?version=latest']) {
@@ -58,16 +62,16 @@ eachService('caches are told what chose the answer', async ({ get }) => {
   }
 })
 
-eachService('a body of a version is read in that version or not at all', async ({ send }) => {
+eachService('the media type of a body must name the version of the path', async ({ send }) => {
   const person = JSON.stringify({ name: 'B', email: 'b@example.com' })
   const post = (path: string, version: string) =>
     send('POST', path, person, { 'content-type': vendor(version) })
   assert.equal((await post('/api/v2/users', 'v1')).body.error, 'version_conflict')
-  const made = await post('/api/v2/users', 'v2')
-  assert.equal(made.status, 201, made.text)
+  const createReply = await post('/api/v2/users', 'v2')
+  assert.equal(createReply.status, 201, createReply.text)
 })
 
-eachService('paths beside /api know no version', async ({ get }) => {
+eachService('paths outside /api have no version', async ({ get }) => {
   const { status, headers } = await get('/events', { 'x-api-version': 'v9' })
   assert.deepEqual([status, headers['x-api-version']], [200, undefined])
   assert.equal(headers.vary, 'Authorization, X-API-Key', 'no header that names a version')
@@ -82,7 +86,7 @@ const branded = service({
 })
 
 eachService(
-  'the vendor is the service’s own',
+  'a service has its own vendor',
   async ({ get }) => {
     const accept = 'application/vnd.acme-shop.api.v2+json'
     const { status, headers } = await get('/api/users', { accept })

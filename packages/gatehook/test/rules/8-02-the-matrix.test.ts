@@ -1,15 +1,14 @@
 /**
- * §8.1–8.4: path × query × headers × media type × pin × strict, in every combination. Each value
- * says beside it what it means; what a cell is answered with follows by the rules, written down
- * once below.
+ * §8.1–8.4: every combination of path, query, headers, media type, pin and strict mode. Each value
+ * has its meaning beside it; `expected` derives the response from the meanings.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openService } from '../../../../test/rig/service.ts'
 
-/** A version, nothing, or the refusal of what was written. */
+/** A version, none, or the rejection of the value. */
 type Meaning = 'v1' | 'v2' | undefined | readonly [status: number, code: string]
-type Cell = readonly [written: string, meaning: Meaning]
+type Cell = readonly [value: string, meaning: Meaning]
 
 const invalid = [400, 'invalid_version'] as const
 const unsupported = [400, 'unsupported_version'] as const
@@ -57,17 +56,18 @@ const accepts: readonly Cell[] = [
   ['application/vnd.gatehook.api.v1.2+json', invalid],
 ]
 
-const isRefusal = (meaning: Meaning) => Array.isArray(meaning)
+const isRejection = (meaning: Meaning) => Array.isArray(meaning)
 
-/** What is wrong is told before what disagrees; path, query, headers, `Accept`, in this order. */
+/** Invalid values precede conflicts, in the order path, query, headers, `Accept`. */
 function expected(meanings: readonly Meaning[], pin: string | undefined, strict: boolean) {
-  const wrong = meanings.find(isRefusal)
-  if (wrong) return wrong
-  const named = new Set(meanings.filter((one) => one !== undefined))
-  if (named.size > 1) return conflict
-  const [one] = named
-  if (one === undefined && pin === undefined && strict) return [400, 'version_required'] as const
-  return one ?? pin ?? 'v1'
+  const rejection = meanings.find(isRejection)
+  if (rejection) return rejection
+  const versions = new Set(meanings.filter((meaning) => meaning !== undefined))
+  if (versions.size > 1) return conflict
+  const [version] = versions
+  if (version === undefined && pin === undefined && strict)
+    return [400, 'version_required'] as const
+  return version ?? pin ?? 'v1'
 }
 
 for (const strict of [false, true]) {

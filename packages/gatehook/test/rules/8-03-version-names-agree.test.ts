@@ -1,15 +1,15 @@
-/** §8.3: all that names a version must agree, the path included. */
+/** §8.3: all names of a version in a request must agree, including the path. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
-eachService('agreement in other words is agreement', async ({ get }) => {
+eachService('different names of one version agree', async ({ get }) => {
   const headers = { 'x-api-version': '2', 'api-version': '2026-06-01' }
   const accept = 'application/vnd.gatehook.api.v2+json'
   const reply = await get('/api/v2/users?version=v2&v=2', { ...headers, accept })
   assert.deepEqual([reply.status, reply.headers['x-api-version']], [200, 'v2'], reply.text)
 })
 
-eachService('a disagreement is told with both places', async ({ get, as }) => {
+eachService('a conflict names both parts of the request', async ({ get, as }) => {
   const refused = async (path: string, headers?: Record<string, string>) => {
     const { status, body } = await as(undefined).get(path, headers)
     assert.deepEqual([status, body.error], [400, 'version_conflict'], path)
@@ -28,7 +28,7 @@ eachService('a disagreement is told with both places', async ({ get, as }) => {
   assert.equal((await get('/api/users?version=v1', { 'x-api-version': 'v1, v1' })).status, 200)
 })
 
-eachService('a date is another name of exactly its version', async ({ get }) => {
+eachService('a release date names exactly its version', async ({ get }) => {
   const served = async (date: string) => {
     const { status, headers, body } = await get(`/api/protected?version=${date}`)
     return status === 200 ? headers['x-api-version'] : body.error

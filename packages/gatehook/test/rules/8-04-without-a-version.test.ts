@@ -1,9 +1,9 @@
-/** §8.4: without a version in the call, the pin, else the oldest not retired; strict: 400. */
+/** §8.4: without a requested version, the pin or the oldest served version; strict mode: 400. */
 import assert from 'node:assert/strict'
 import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 
-eachFrozen('the pin, else the oldest that is not retired', async (service) => {
+eachFrozen('the pin, else the oldest served version', async (service) => {
   const { get, as, key, at, announce, app } = service
   const served = async (caller: { get: typeof get }) =>
     (await caller.get('/api/users')).headers['x-api-version']
@@ -14,13 +14,13 @@ eachFrozen('the pin, else the oldest that is not retired', async (service) => {
   assert.equal((await announce('v1', { sunset_at: '2027-06-01' })).status, 200)
   await at('2027-06-01T00:00:00Z')
   assert.equal(await served(service), 'v2')
-  // A pin is what was asked for: nothing else is served in its place.
+  // A pin is an explicit choice, so no other version replaces it.
   const gone = await old.get('/api/users')
   assert.deepEqual([gone.status, gone.headers['x-api-version']], [410, 'v1'])
   assert.equal(app.versioning.servedSuccessor('v1'), 'v2')
 })
 
-eachService('whoever gets no further hears of the oldest', async ({ as, send }) => {
+eachService('a rejected request names the oldest version', async ({ as, send }) => {
   const { status, headers } = await as(undefined).get('/api/users')
   assert.deepEqual([status, headers['x-api-version']], [401, 'v1'])
   const method = await send('DELETE', '/api/users')
@@ -28,7 +28,7 @@ eachService('whoever gets no further hears of the oldest', async ({ as, send }) 
 })
 
 eachService(
-  'strict: a version is named, or the credential pinned',
+  'strict mode requires a version or a pinned credential',
   async ({ get, as, key, send }) => {
     for (const path of ['/api/users', '/api/protected']) {
       const { status, body, headers } = await get(path)

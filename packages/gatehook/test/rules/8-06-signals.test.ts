@@ -1,4 +1,4 @@
-/** §8.6: from the deprecation on, every answer of the version says that it ends. */
+/** §8.6: from the deprecation on, every response of the version announces its end. */
 import assert from 'node:assert/strict'
 import { eachFrozen } from '../../../../test/rig/frozen-service.ts'
 import type { Reply } from '../../../../test/rig/service.ts'
@@ -8,66 +8,73 @@ const guide = 'https://docs.example.com/to-v2'
 const calendar = { deprecated_at: '2027-01-01', sunset_at: '2027-07-01', migration_guide: guide }
 
 const signals = ({ headers }: Reply) => [headers.deprecation, headers.sunset]
-const told = ['@1798761600', 'Thu, 01 Jul 2027 00:00:00 GMT']
-const silent = [undefined, undefined]
+const announced = ['@1798761600', 'Thu, 01 Jul 2027 00:00:00 GMT']
+const none = [undefined, undefined]
 
-eachFrozen('on every answer from that instant, errors included', async (service) => {
-  const { announce, at, get, post, send, as } = service
-  await announce('v1', calendar)
-  await at('2026-12-31T23:59:59.999Z')
-  const before = await get('/api/v1/users')
-  assert.deepEqual([signals(before), before.body._warnings], [silent, undefined])
-  await at('2027-01-01T00:00:00Z')
-  const person = { name: 'Ada', email: 'ada@example.com' }
-  for (const [reply, status] of [
-    [await get('/api/v1/users'), 200],
-    [await post('/api/v1/users', person), 201],
-    [await post('/api/v1/users', { nope: 1 }), 422],
-    [await get('/api/v1/users/999'), 404],
-    [await get('/api/v1/nowhere'), 404],
-    [await as(undefined).get('/api/v1/users'), 401],
-    [await send('DELETE', '/api/v1/users'), 405],
-    [await send('OPTIONS', '/api/v1/users'), 204],
-    [await send('HEAD', '/api/v1/users'), 200],
-    [await get('/api/users?limit=0'), 400],
-    [await get('/api/users', { 'x-api-version': 'v1' }), 200],
-  ] as const) {
-    assert.equal(reply.status, status, reply.text)
-    assert.deepEqual([signals(reply), reply.headers['x-api-version']], [told, 'v1'], `${status}`)
-    const link = reply.headers.link!
-    assert.ok(link.includes(`<${guide}>; rel="deprecation"`), link)
-    assert.match(link, /<http:\/\/127\.0\.0\.1[:\d]*\/api\/v2>; rel="successor-version"/)
-    assert.ok(!link.includes('rel="sunset"'), link)
-    if (status >= 400) assert.equal(reply.body._warnings, undefined)
-  }
-  const page = await get('/api/v1/users?limit=1')
-  assert.match(page.headers.link!, /rel="deprecation".*rel="first"/, 'beside the links of the page')
-  assert.deepEqual(page.body._warnings, [
-    {
-      type: 'deprecation',
-      message: 'Version v1 is deprecated and ends on 2027-07-01. Move to v2.',
-      sunset: '2027-07-01',
-      migration_guide: guide,
-    },
-  ])
-})
+eachFrozen(
+  'every response announces the end from that instant, including errors',
+  async (service) => {
+    const { announce, at, get, post, send, as } = service
+    await announce('v1', calendar)
+    await at('2026-12-31T23:59:59.999Z')
+    const before = await get('/api/v1/users')
+    assert.deepEqual([signals(before), before.body._warnings], [none, undefined])
+    await at('2027-01-01T00:00:00Z')
+    const person = { name: 'Ada', email: 'ada@example.com' }
+    for (const [reply, status] of [
+      [await get('/api/v1/users'), 200],
+      [await post('/api/v1/users', person), 201],
+      [await post('/api/v1/users', { nope: 1 }), 422],
+      [await get('/api/v1/users/999'), 404],
+      [await get('/api/v1/nowhere'), 404],
+      [await as(undefined).get('/api/v1/users'), 401],
+      [await send('DELETE', '/api/v1/users'), 405],
+      [await send('OPTIONS', '/api/v1/users'), 204],
+      [await send('HEAD', '/api/v1/users'), 200],
+      [await get('/api/users?limit=0'), 400],
+      [await get('/api/users', { 'x-api-version': 'v1' }), 200],
+    ] as const) {
+      assert.equal(reply.status, status, reply.text)
+      assert.deepEqual(
+        [signals(reply), reply.headers['x-api-version']],
+        [announced, 'v1'],
+        `${status}`,
+      )
+      const link = reply.headers.link!
+      assert.ok(link.includes(`<${guide}>; rel="deprecation"`), link)
+      assert.match(link, /<http:\/\/127\.0\.0\.1[:\d]*\/api\/v2>; rel="successor-version"/)
+      assert.ok(!link.includes('rel="sunset"'), link)
+      if (status >= 400) assert.equal(reply.body._warnings, undefined)
+    }
+    const page = await get('/api/v1/users?limit=1')
+    assert.match(page.headers.link!, /rel="deprecation".*rel="first"/, 'with the links of the page')
+    assert.deepEqual(page.body._warnings, [
+      {
+        type: 'deprecation',
+        message: 'Version v1 is deprecated and ends on 2027-07-01. Move to v2.',
+        sunset: '2027-07-01',
+        migration_guide: guide,
+      },
+    ])
+  },
+)
 
-eachFrozen('no other version, no other path, no preflight', async (service) => {
+eachFrozen('other versions, other paths and preflights announce nothing', async (service) => {
   const { announce, at, get, send } = service
   await announce('v1', calendar)
   await at('2027-02-01')
-  const asked = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
+  const preflight = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
   for (const reply of [
     await get('/api/v2/users'),
     await get('/events'),
     await get('/api/latest/users'),
-    await send('OPTIONS', '/api/v1/users', undefined, asked),
+    await send('OPTIONS', '/api/v1/users', undefined, preflight),
   ]) {
-    assert.deepEqual([signals(reply), reply.body?._warnings], [silent, undefined])
+    assert.deepEqual([signals(reply), reply.body?._warnings], [none, undefined])
   }
 })
 
-eachFrozen('without a date there is no sunset to tell; its page needs one', async (service) => {
+eachFrozen('`Sunset` and its page require a date', async (service) => {
   const { announce, get } = service
   const page = 'https://status.example.com/v1'
   await announce('v1', { deprecated_at: '2026-11-01', sunset_link: page })
@@ -83,7 +90,7 @@ eachFrozen('without a date there is no sunset to tell; its page needs one', asyn
 })
 
 eachFrozen(
-  'the warning tells why the resource changed, up to the successor',
+  'the warning lists the changes of the resource up to the successor',
   async ({ announce, get }) => {
     await announce('v1', { sunset_at: '2028-01-01' })
     const message = async (path: string) => (await get(path)).body._warnings[0].message as string

@@ -1,4 +1,4 @@
-/** §8.8, the law: `down(up(down(row))) = down(row)`, on rows made from the declaration. */
+/** §8.8, the invariant `down(up(down(row))) = down(row)`, on rows generated from declarations. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -37,7 +37,7 @@ function anyValue(spec: FieldSpec): fc.Arbitrary<unknown> {
   return spec.nullable ? fc.option(value) : value
 }
 
-/** Rows as the declaration allows them, and its own samples. */
+/** Generates rows that the declaration allows, and its samples. */
 function rowsOf({ fields, sample }: ResourceDefinition): fc.Arbitrary<AnyRow> {
   const any = fc.record(
     Object.fromEntries(Object.entries(fields).map(([name, spec]) => [name, anyValue(spec)])),
@@ -47,55 +47,56 @@ function rowsOf({ fields, sample }: ResourceDefinition): fc.Arbitrary<AnyRow> {
     .map(([row, n, own]) => ({ ...row, ...(own && sample?.(n)) }))
 }
 
-function holds(service: ServiceDefinition): void {
+function assertInvariant(service: ServiceDefinition): void {
   const versions = service.versions.map(({ name }) => name)
   for (const definition of service.resources) {
     for (const version of versions) {
-      const way = chainChanges(definition.changes, versions, version)
+      const chain = chainChanges(definition.changes, versions, version)
       fc.assert(
         fc.property(rowsOf(definition), (row) =>
-          assert.equal(roundTripMismatch(way, row), undefined),
+          assert.equal(roundTripMismatch(chain, row), undefined),
         ),
       )
     }
   }
 }
 
-test('the reference service keeps the law', () => holds(api.definition))
-test('three versions of renames, splits and types keep the law', () => holds(club.definition))
-test('so do units, wider sets and fields given up', () => holds(post.definition))
+test('the reference service satisfies the invariant', () => assertInvariant(api.definition))
+test('renames, splits and new types satisfy the invariant', () => assertInvariant(club.definition))
+test('new units, wider enumerations and removed fields satisfy the invariant', () =>
+  assertInvariant(post.definition))
 
-test('a change that loses what it had is found', () => {
+test('a lossy change violates the invariant', () => {
   const [split, typed] = people.definition.changes
   const lossy = { ...typed!, up: (old: AnyRow) => ({ ...typed!.up(old), tier: 'basic' }) }
-  const way = chainChanges([split!, lossy], ['v1', 'v2', 'v3'], 'v1')
+  const chain = chainChanges([split!, lossy], ['v1', 'v2', 'v3'], 'v1')
   const gold = { id: 1, ...people.definition.sample!(1) }
-  assert.equal(roundTripMismatch(way, gold), 'gold')
+  assert.equal(roundTripMismatch(chain, gold), 'gold')
 })
 
-test('after any patch, the old version shows what was sent', () => {
+test('after any patch, the old version returns the sent values', () => {
   const versions = ['v1', 'v2', 'v3']
   const name = fc.constantFrom('Anna', 'Anna Maria', 'Anna Maria Sibylla', 'Merian')
   for (const version of ['v1', 'v2']) {
-    const way = chainChanges(people.definition.changes, versions, version)
+    const chain = chainChanges(people.definition.changes, versions, version)
     const patches = fc.record({ full_name: name, points: fc.nat() }, { requiredKeys: [] })
     fc.assert(
       fc.property(rowsOf(people.definition), name, name, patches, (any, first, last, patch) => {
         const row = { ...any, first, last }
-        const after = patchThroughChain(way, row, patch).row
-        assert.deepEqual(way.down(after), { ...way.down(row), ...patch })
+        const after = patchThroughChain(chain, row, patch).row
+        assert.deepEqual(chain.down(after), { ...chain.down(row), ...patch })
       }),
     )
   }
 })
 
-/** Whatever the declaration: what another row shows can be patched into this one. */
-test('after any patch of any resource, the old version shows what was sent', () => {
+/** The values of any other row can be patched into a row. */
+test('after any patch of any resource, the old version returns the sent values', () => {
   for (const { versions: declared, resources } of [club.definition, post.definition]) {
     const versions = declared.map(({ name }) => name)
     for (const definition of resources) {
       for (const version of versions) {
-        const way = chainChanges(definition.changes, versions, version)
+        const chain = chainChanges(definition.changes, versions, version)
         const names = Object.entries(createShape(definition, versions, version).specs)
           .filter(([, spec]) => spec.write !== 'never')
           .map(([name]) => name)
@@ -105,10 +106,10 @@ test('after any patch of any resource, the old version shows what was sent', () 
             rowsOf(definition),
             fc.subarray(names),
             (row, other, some) => {
-              const sent = way.down(other)
+              const sent = chain.down(other)
               const patch = Object.fromEntries(some.map((name) => [name, sent[name]]))
-              const after = patchThroughChain(way, row, patch).row
-              assert.deepEqual(way.down(after), { ...way.down(row), ...patch })
+              const after = patchThroughChain(chain, row, patch).row
+              assert.deepEqual(chain.down(after), { ...chain.down(row), ...patch })
             },
           ),
         )
@@ -117,30 +118,30 @@ test('after any patch of any resource, the old version shows what was sent', () 
   }
 })
 
-/** Lists take the row apart on its way down, to copy nothing: it must show the same. */
-test('a row that sinks shows what one that goes down shows', () => {
+/** Lists convert rows in place, without a copy. The result must be the same. */
+test('a conversion in place equals a conversion of a copy', () => {
   const { versions: declared, resources } = post.definition
   const versions = declared.map(({ name }) => name)
   for (const definition of resources) {
     for (const version of versions) {
-      const { chain: way, specs } = createShape(definition, versions, version)
+      const { chain, specs } = createShape(definition, versions, version)
       fc.assert(
         fc.property(rowsOf(definition), (row) => {
-          const [down, sunk] = [way.down(row), way.downInPlace({ ...row })]
-          for (const name of Object.keys(specs)) assert.deepEqual(sunk[name], down[name])
+          const [down, inPlace] = [chain.down(row), chain.downInPlace({ ...row })]
+          for (const name of Object.keys(specs)) assert.deepEqual(inPlace[name], down[name])
         }),
       )
     }
   }
 })
 
-test('a patch that says what the old version shows changes nothing', () => {
+test('a patch with the current values changes nothing', () => {
   const versions = ['v1', 'v2', 'v3']
   for (const version of versions) {
-    const way = chainChanges(people.definition.changes, versions, version)
+    const chain = chainChanges(people.definition.changes, versions, version)
     fc.assert(
       fc.property(rowsOf(people.definition), (row) => {
-        const { changed } = patchThroughChain(way, row, way.isEmpty ? {} : way.down(row))
+        const { changed } = patchThroughChain(chain, row, chain.isEmpty ? {} : chain.down(row))
         assert.deepEqual(changed, {})
       }),
     )

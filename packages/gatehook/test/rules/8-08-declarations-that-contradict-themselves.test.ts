@@ -1,4 +1,4 @@
-/** §8.8: a change that cannot be undone by name is refused when it is declared. */
+/** §8.8: contradictory changes are rejected when the service is declared. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { f, resource, service } from '../../src/gatehook.ts'
@@ -14,24 +14,27 @@ const base = () =>
 const versions = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } }
 const change = { why: 'w', up: () => ({}) as never, down: () => ({}) as never }
 
-test('a name of both shapes has to be given up', () => {
-  const one = base().before('v2', { ...change, had: { size: f.string() }, hadNot: ['name'] })
-  assert.throws(() => service({ name: 's', versions, resources: [one] }), /name size in hadNot too/)
+test('a name of both shapes must be in hadNot', () => {
+  const boxes = base().before('v2', { ...change, had: { size: f.string() }, hadNot: ['name'] })
+  assert.throws(
+    () => service({ name: 's', versions, resources: [boxes] }),
+    /name size in hadNot too/,
+  )
 })
 
-test('the id is in every version', () => {
-  const one = base().before('v2', { ...change, had: {}, hadNot: ['id'] })
+test('every version has the id', () => {
+  const boxes = base().before('v2', { ...change, had: {}, hadNot: ['id'] })
   assert.throws(
-    () => service({ name: 's', versions, resources: [one] }),
+    () => service({ name: 's', versions, resources: [boxes] }),
     /every version has the id/,
   )
 })
 
-test('a change came with a version that is declared, and not the first', () => {
+test('a change names a declared version after the first', () => {
   for (const version of ['v1', 'v3']) {
-    const one = base().before(version, { ...change, had: {}, hadNot: ['name'] })
+    const boxes = base().before(version, { ...change, had: {}, hadNot: ['name'] })
     assert.throws(
-      () => service({ name: 's', versions, resources: [one] }),
+      () => service({ name: 's', versions, resources: [boxes] }),
       /names a version after the first/,
     )
   }
@@ -46,31 +49,32 @@ const coloured = (old: readonly [string, ...string[]], now: readonly [string, ..
     events: [],
   }),
 })
-const declared = (one: AnyResource) => () => service({ name: 's', versions, resources: [one] })
+const declared = (definition: AnyResource) => () =>
+  service({ name: 's', versions, resources: [definition] })
 
-test('a word no older version knows has to be made into one', () => {
+test('down() must convert values that an older version lacks', () => {
   const { had, now } = coloured(['red'], ['red', 'blue'])
   const pens = (down: (row: { colour: string }) => { colour: string }) =>
     now.before('v2', { why: 'w', had, hadNot: ['colour'], up: ({ colour }) => ({ colour }), down })
   assert.throws(
     declared(pens(({ colour }) => ({ colour }))),
-    /resource pens: v1 would show colour as "blue", but colour must be one of red there/,
+    /resource pens: v1 would show colour as "blue", but colour must be \w+ of red there/,
   )
   assert.ok(declared(pens(() => ({ colour: 'red' })))())
 })
 
-test('a word that older versions take has to be made into one of the newest', () => {
+test('up() must convert values that only older versions accept', () => {
   const { had, now } = coloured(['red', 'blue'], ['red'])
   const pens = (up: (old: { colour: string }) => { colour: string }) =>
     now.before('v2', { why: 'w', had, hadNot: ['colour'], up, down: ({ colour }) => ({ colour }) })
   assert.throws(
     declared(pens(({ colour }) => ({ colour }))),
-    /v1 accepts colour "blue", but v2 does not: colour must be one of red/,
+    /v1 accepts colour "blue", but v2 does not: colour must be \w+ of red/,
   )
   assert.ok(declared(pens(() => ({ colour: 'red' })))())
 })
 
-test('bounds that became wider or narrower are dealt with', () => {
+test('a conversion must fit the bounds of both versions', () => {
   const named = (max: number, had: number) =>
     resource('tags', {
       fields: { id: f.id(), label: f.string().max(max) },
@@ -93,7 +97,7 @@ test('bounds that became wider or narrower are dealt with', () => {
   assert.ok(declared(named(9, 9))())
 })
 
-test('a way down that throws, forgets or breaks the law is told', () => {
+test('a down() that throws, omits fields or breaks the invariant is rejected', () => {
   const boxes = (down: () => { width: number }) =>
     base().before('v2', {
       why: 'w',
@@ -103,10 +107,10 @@ test('a way down that throws, forgets or breaks the law is told', () => {
       down,
     })
   let n = 0
-  const wrong: readonly (readonly [() => { width: number }, RegExp])[] = [
-    [() => assert.fail('no way'), /down\(\) throws for v1: no way/],
+  const mistakes: readonly (readonly [() => { width: number }, RegExp])[] = [
+    [() => assert.fail('no value'), /down\(\) throws for v1: no value/],
     [() => ({}) as { width: number }, /v1 has width, but down\(\) returns none/],
     [() => ({ width: n++ }), /down\(up\(down\(row\)\)\) must equal down\(row\)/],
   ]
-  for (const [down, told] of wrong) assert.throws(declared(boxes(down)), told)
+  for (const [down, sentence] of mistakes) assert.throws(declared(boxes(down)), sentence)
 })

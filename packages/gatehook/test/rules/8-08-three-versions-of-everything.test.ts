@@ -1,4 +1,4 @@
-/** §8.8 on a service of three versions: every place where a row, a name or an error is shown. */
+/** §8.8 on a service of three versions: every response with a row, a name or an error. */
 import assert from 'node:assert/strict'
 import { eachService as each, type TestApp } from '../../../../test/rig/service.ts'
 import { post } from '../fixtures/three-versions.ts'
@@ -9,45 +9,52 @@ const eachService = (name: string, body: (service: TestApp) => Promise<void>) =>
 const ada = { name: 'Ada King Lovelace', mail: 'ada@example.com' }
 const light = { customer_id: 1, weight_kg: 1.5, fragile: 'yes' }
 
-/** What every version shows of the first parcel, after it was held. */
+/** The first parcel in every version, after the action `hold`. */
 const held = {
   v1: { customer_id: 1, status: 'packed', weight_kg: 1.5, fragile: 'yes', sticker: null },
   v2: { customer_id: 1, status: 'packed', weight_kg: 1.5, fragile: true },
   v3: { client_id: 1, status: 'held', weight_g: 1500, fragile: true },
 }
 
-eachService('answers of making, reading, listing and acting', async (service) => {
-  const made = await service.post('/api/v1/clients', ada)
-  assert.deepEqual([made.status, made.headers.location], [201, '/api/v1/clients/1'], made.text)
-  assert.deepEqual(Object.keys(made.body), ['id', 'name', 'mail', 'created_at'])
-  const parcel = await service.post('/api/v1/parcels', light)
-  assert.deepEqual(
-    [parcel.status, parcel.body.status, parcel.body.sticker],
-    [201, 'packed', null],
-    parcel.text,
-  )
-  const acted = await service.post('/api/v1/parcels/1/hold')
-  const { updated_at } = acted.body
-  const rest = { sent_at: null, updated_at }
-  assert.deepEqual(acted.body, { id: 1, ...held.v1, ...rest })
-  for (const [version, shape] of Object.entries(held)) {
-    const at = `/api/${version}/parcels`
-    const whole = { id: 1, ...shape, ...rest }
-    assert.deepEqual((await service.get(`${at}/1`)).body, whole)
-    for (const style of ['cursor', 'keyset', 'offset', 'page']) {
-      const page = await service.get(`${at}?pagination=${style}`)
-      assert.deepEqual(page.body.data, [whole], `${version} ${style}`)
+eachService(
+  'responses of create, read, list and actions have the shape of the version',
+  async (service) => {
+    const createReply = await service.post('/api/v1/clients', ada)
+    assert.deepEqual(
+      [createReply.status, createReply.headers.location],
+      [201, '/api/v1/clients/1'],
+      createReply.text,
+    )
+    assert.deepEqual(Object.keys(createReply.body), ['id', 'name', 'mail', 'created_at'])
+    const parcel = await service.post('/api/v1/parcels', light)
+    assert.deepEqual(
+      [parcel.status, parcel.body.status, parcel.body.sticker],
+      [201, 'packed', null],
+      parcel.text,
+    )
+    const actionReply = await service.post('/api/v1/parcels/1/hold')
+    const { updated_at } = actionReply.body
+    const rest = { sent_at: null, updated_at }
+    assert.deepEqual(actionReply.body, { id: 1, ...held.v1, ...rest })
+    for (const [version, shape] of Object.entries(held)) {
+      const at = `/api/${version}/parcels`
+      const whole = { id: 1, ...shape, ...rest }
+      assert.deepEqual((await service.get(`${at}/1`)).body, whole)
+      for (const style of ['cursor', 'keyset', 'offset', 'page']) {
+        const page = await service.get(`${at}?pagination=${style}`)
+        assert.deepEqual(page.body.data, [whole], `${version} ${style}`)
+      }
+      const { _links, ...item } = (await service.get(`${at}?pagination=hypermedia`)).body.data[0]
+      assert.deepEqual(item, whole)
+      assert.deepEqual(_links, {
+        self: `/api/${version}/parcels/1`,
+        client: `/api/${version}/clients/1`,
+      })
     }
-    const { _links, ...item } = (await service.get(`${at}?pagination=hypermedia`)).body.data[0]
-    assert.deepEqual(item, whole)
-    assert.deepEqual(_links, {
-      self: `/api/${version}/parcels/1`,
-      client: `/api/${version}/clients/1`,
-    })
-  }
-})
+  },
+)
 
-eachService('members stand where they stood', async ({ post, get }) => {
+eachService('members have the order of the version', async ({ post, get }) => {
   await post('/api/v1/clients', ada)
   await post('/api/v1/parcels', light)
   const members = async (version: string) =>
@@ -60,7 +67,7 @@ eachService('members stand where they stood', async ({ post, get }) => {
   )
 })
 
-eachService('a linked list answers in the version of its link', async ({ post, get }) => {
+eachService('links to lists use the names of the version', async ({ post, get }) => {
   await post('/api/v1/clients', ada)
   await post('/api/v1/parcels', light)
   for (const [version, filter] of Object.entries({
@@ -75,32 +82,32 @@ eachService('a linked list answers in the version of its link', async ({ post, g
   }
 })
 
-eachService('filters and sorts by the names of the version', async ({ post, get }) => {
+eachService('filters and sorts use the names of the version', async ({ post, get }) => {
   await post('/api/v3/clients', { first: 'A', last: '', email: 'a@example.com' })
   for (const weight_g of [300, 100, 200]) {
     await post('/api/v3/parcels', { client_id: 1, weight_g })
   }
   await post('/api/v3/parcels/2/hold')
   const ids = async (path: string) =>
-    (await get(path)).body.data?.map((one: { id: number }) => one.id)
+    (await get(path)).body.data?.map((parcel: { id: number }) => parcel.id)
   assert.deepEqual(await ids('/api/v1/parcels?sort=customer_id,-id'), [3, 2, 1])
   assert.deepEqual(await ids('/api/v1/parcels?customer_id[in]=1,2&limit=2'), [1, 2])
   assert.deepEqual(await ids('/api/v3/parcels?status=held'), [2])
-  // What became something else, or came later, is no parameter of the old one.
+  // Converted and newer fields are not parameters of the old version.
   for (const query of ['weight_kg=1', 'weight_g=100', 'fragile=yes', 'client_id=1']) {
     const refused = await get(`/api/v1/parcels?${query}`)
     assert.deepEqual([refused.status, refused.body.error], [400, 'unknown_parameter'], query)
   }
 })
 
-eachService('mistakes are told at the pointers of the version', async ({ post, patch }) => {
+eachService('errors have the pointers of the version', async ({ post, patch }) => {
   await post('/api/v1/clients', ada)
   await post('/api/v1/parcels', light)
   const table: readonly (readonly [string, object, string])[] = [
-    ['v1', { ...light, customer_id: 9 }, '/customer_id'], // found in the database
-    ['v1', { ...light, weight_kg: 60 }, '/weight_kg'], // by a rule over the newest row
+    ['v1', { ...light, customer_id: 9 }, '/customer_id'], // a reference
+    ['v1', { ...light, weight_kg: 60 }, '/weight_kg'], // a rule for the newest row
     ['v2', { ...light, fragile: true, weight_kg: 60 }, '/weight_kg'],
-    ['v1', { ...light, weight_kg: 0.0001 }, '/weight_kg'], // by the old shape
+    ['v1', { ...light, weight_kg: 0.0001 }, '/weight_kg'], // the old shape
     ['v1', { ...light, fragile: true }, '/fragile'],
     ['v1', { ...light, client_id: 1 }, '/client_id'],
     ['v3', { client_id: 9, weight_g: 1 }, '/client_id'],
@@ -109,7 +116,7 @@ eachService('mistakes are told at the pointers of the version', async ({ post, p
     const refused = await post(`/api/${version}/parcels`, body)
     assert.equal(refused.status, 422, refused.text)
     assert.deepEqual(
-      refused.body.errors.map((one: { pointer: string }) => one.pointer),
+      refused.body.errors.map((error: { pointer: string }) => error.pointer),
       [pointer],
       refused.text,
     )
@@ -118,50 +125,59 @@ eachService('mistakes are told at the pointers of the version', async ({ post, p
   assert.deepEqual([heavy.status, heavy.body.errors[0].pointer], [422, '/weight_kg'])
 })
 
-eachService('PATCH in an old version touches what it names', async ({ post, patch, get }) => {
-  await post('/api/v1/clients', ada)
-  await post('/api/v1/parcels', light)
-  await post('/api/v1/parcels/1/hold')
-  const patched = await patch('/api/v1/parcels/1', {
-    weight_kg: 2.25,
-    sticker: 'blue',
-    _links: { self: 'whatever' },
-    _warnings: [{ type: 'deprecated' }],
-  })
-  assert.deepEqual([patched.status, patched.body.weight_kg], [200, 2.25], patched.text)
-  const now = (await get('/api/v3/parcels/1')).body
-  // v1 shows a held parcel as packed; a patch of its weight does not make it so.
-  assert.deepEqual([now.status, now.weight_g, now.fragile], ['held', 2250, true])
-  const sent = await post('/api/v1/parcels', { ...light, _links: {}, _warnings: [] })
-  assert.equal(sent.status, 201, sent.text)
-})
+eachService(
+  'PATCH in an old version changes the sent fields only',
+  async ({ post, patch, get }) => {
+    await post('/api/v1/clients', ada)
+    await post('/api/v1/parcels', light)
+    await post('/api/v1/parcels/1/hold')
+    const patched = await patch('/api/v1/parcels/1', {
+      weight_kg: 2.25,
+      sticker: 'blue',
+      _links: { self: 'whatever' },
+      _warnings: [{ type: 'deprecated' }],
+    })
+    assert.deepEqual([patched.status, patched.body.weight_kg], [200, 2.25], patched.text)
+    const now = (await get('/api/v3/parcels/1')).body
+    // v1 returns a held parcel as packed; a patch of its weight leaves it held.
+    assert.deepEqual([now.status, now.weight_g, now.fragile], ['held', 2250, true])
+    const sent = await post('/api/v1/parcels', { ...light, _links: {}, _warnings: [] })
+    assert.equal(sent.status, 201, sent.text)
+  },
+)
 
-eachService('events are shown in the version of the pin', async ({ post, as, key }) => {
+eachService('events have the shape of the pinned version', async ({ post, as, key }) => {
   await post('/api/v1/clients', ada)
   await post('/api/v1/parcels', light)
   await post('/api/v1/parcels/1/hold')
   for (const [version, shape] of Object.entries(held)) {
     const events = await as(await key({ api_version: version })).get('/events?pagination=page')
-    const one = events.body.data.find((event: { type: string }) => event.type === 'parcel.held')
-    const { id: _id, sent_at: _sent, updated_at: _at, ...object } = one.data.object
+    const heldEvent = events.body.data.find(
+      (event: { type: string }) => event.type === 'parcel.held',
+    )
+    const { id: _id, sent_at: _sent, updated_at: _at, ...object } = heldEvent.data.object
     assert.deepEqual(object, shape)
   }
 })
 
-eachService('OpenAPI tells each version its own', async ({ get }) => {
-  const told = async (version: string) => {
+eachService('OpenAPI describes each version', async ({ get }) => {
+  const describe = async (version: string) => {
     const { components, paths } = (await get(`/openapi/${version}.json`)).body
     const { parameters } = paths[`/api/${version}/parcels`].get
     return {
       members: Object.keys(components.schemas.Parcel.properties),
       sent: Object.keys(components.schemas.ParcelCreate.properties),
       states: components.schemas.Parcel.properties.status.enum,
-      filters: parameters.flatMap((one: { name?: string }) => one.name ?? []),
+      filters: parameters.flatMap((parameter: { name?: string }) => parameter.name ?? []),
     }
   }
-  assert.deepEqual(await told('v1'), {
+  assert.deepEqual(await describe('v1'), {
     members: [
-      ...['id', 'customer_id', 'status', 'weight_kg', 'fragile'],
+      'id',
+      'customer_id',
+      'status',
+      'weight_kg',
+      'fragile',
       'sticker',
       'sent_at',
       'updated_at',
@@ -170,7 +186,7 @@ eachService('OpenAPI tells each version its own', async ({ get }) => {
     states: ['packed', 'sent', 'lost'],
     filters: ['sort', 'fields', 'customer_id', 'status'],
   })
-  assert.deepEqual(await told('v3'), {
+  assert.deepEqual(await describe('v3'), {
     members: ['id', 'client_id', 'status', 'weight_g', 'fragile', 'sent_at', 'updated_at'],
     sent: ['client_id', 'weight_g', 'fragile'],
     states: ['packed', 'held', 'sent', 'lost'],

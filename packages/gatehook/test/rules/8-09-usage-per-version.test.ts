@@ -1,4 +1,4 @@
-/** §8.9: who called which version on which route, how often and when last; no write per request. */
+/** §8.9: requests are counted per version, caller and route, without a write per request. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachMigrated, freshUrl } from '../../../../test/rig/databases.ts'
@@ -27,7 +27,7 @@ async function usageOf(service: Pick<TestApp, 'as' | 'key'>, version: string, qu
   return body.data as Use[]
 }
 
-eachFrozen('by caller, method and template, with the last time', async (service) => {
+eachFrozen('usage has caller, method, route template, count and last time', async (service) => {
   const { get, post, as, send, at, operator } = service
   await get('/api/v1/users')
   await get('/api/v1/users?limit=1')
@@ -54,40 +54,49 @@ eachFrozen('by caller, method and template, with the last time', async (service)
     'cus_default GET /users/{id} 1',
     'cus_default POST /orders/{id}/pay 1',
   ])
-  const many = used.find((use) => use.count === 3)!
-  assert.equal(many.last_at, '2026-12-02T00:00:00.000Z')
-  assert.match(many.key_id!, /^key_/)
-  assert.deepEqual(Object.keys(many), [
-    ...['customer', 'key_id', 'client_id', 'method', 'route', 'count', 'last_at'],
+  const busiest = used.find((use) => use.count === 3)!
+  assert.equal(busiest.last_at, '2026-12-02T00:00:00.000Z')
+  assert.match(busiest.key_id!, /^key_/)
+  assert.deepEqual(Object.keys(busiest), [
+    'customer',
+    'key_id',
+    'client_id',
+    'method',
+    'route',
+    'count',
+    'last_at',
   ])
-  const nobody = used.find((use) => use.customer === 'anonymous')!
-  assert.deepEqual([nobody.key_id, nobody.client_id], [null, null])
+  const anonymous = used.find((use) => use.customer === 'anonymous')!
+  assert.deepEqual([anonymous.key_id, anonymous.client_id], [null, null])
   assert.deepEqual((await usageOf(service, 'v2')).map(line), ['cus_default GET /users 1'])
   assert.equal((await operator.get('/admin/versions/v3/usage')).status, 404)
 })
 
-eachFrozen('calls of a retired version are named, never judged', async (service) => {
-  const { get, as, announce, key } = service
-  await announce('v1', { sunset_at: '2026-12-01', force: true })
-  const narrow = as(await key({ scopes: ['events:read'] }))
-  for (const path of ['/api/v1/users', '/api/v1/nowhere', '/api/v1']) {
-    assert.equal((await narrow.get(path)).status, 410)
-    assert.equal((await as(undefined).get(path)).status, 410)
-  }
-  assert.equal((await as('wrong').get('/api/v1/users')).status, 410)
-  const authorization = `Basic ${btoa('ada@example.com:secret')}`
-  assert.equal((await as(undefined).get('/api/v1/users', { authorization })).status, 410)
-  assert.equal((await get('/api/v1/users', { authorization })).status, 410, 'two credentials')
-  const used = await usageOf(service, 'v1')
-  assert.deepEqual(used.map(line).sort(), [
-    'anonymous GET * 2',
-    'anonymous GET /users 4',
-    'cus_default GET * 2',
-    'cus_default GET /users 1',
-  ])
-})
+eachFrozen(
+  'requests of a retired version are counted, and their credentials never rejected',
+  async (service) => {
+    const { get, as, announce, key } = service
+    await announce('v1', { sunset_at: '2026-12-01', force: true })
+    const narrow = as(await key({ scopes: ['events:read'] }))
+    for (const path of ['/api/v1/users', '/api/v1/nowhere', '/api/v1']) {
+      assert.equal((await narrow.get(path)).status, 410)
+      assert.equal((await as(undefined).get(path)).status, 410)
+    }
+    assert.equal((await as('wrong').get('/api/v1/users')).status, 410)
+    const authorization = `Basic ${btoa('ada@example.com:secret')}`
+    assert.equal((await as(undefined).get('/api/v1/users', { authorization })).status, 410)
+    assert.equal((await get('/api/v1/users', { authorization })).status, 410, 'two credentials')
+    const used = await usageOf(service, 'v1')
+    assert.deepEqual(used.map(line).sort(), [
+      'anonymous GET * 2',
+      'anonymous GET /users 4',
+      'cus_default GET * 2',
+      'cus_default GET /users 1',
+    ])
+  },
+)
 
-eachService('it is a list like every list', async (service) => {
+eachService('usage has the pagination, filters and sorts of every list', async (service) => {
   const { get } = service
   for (let n = 0; n < 3; n++) await get('/api/v1/users')
   for (let n = 0; n < 2; n++) await get('/api/v1/orders')
@@ -100,7 +109,7 @@ eachService('it is a list like every list', async (service) => {
   assert.deepEqual((await counts('after_id=0')).sort(), [1, 2, 3])
 })
 
-eachService('several nodes and several flushes add up', async ({ app, get }) => {
+eachService('counts of several flushes add up', async ({ app, get }) => {
   const stored = async () => {
     const row = await app.db.get(sql`SELECT sum(count) AS n FROM gh_version_usage`)
     return Number(row?.n ?? 0)
@@ -116,13 +125,13 @@ eachService('several nodes and several flushes add up', async ({ app, get }) => 
 })
 
 for (const kind of ['sqlite', 'postgres'] as const) {
-  test(`what was counted is stored when a node stops [${kind}]`, async (t) => {
+  test(`a node that stops stores its counts [${kind}]`, async (t) => {
     const url = await freshUrl(t, kind)
-    const one = await openService(t, kind, { url })
-    await one.get('/api/v1/users')
-    await one.app.close()
-    const two = await openService(t, kind, { url })
-    assert.deepEqual((await usageOf(two, 'v1')).map(line), ['cus_default GET /users 1'])
+    const first = await openService(t, kind, { url })
+    await first.get('/api/v1/users')
+    await first.app.close()
+    const second = await openService(t, kind, { url })
+    assert.deepEqual((await usageOf(second, 'v1')).map(line), ['cus_default GET /users 1'])
   })
 }
 
@@ -137,7 +146,7 @@ const principal: Principal = {
 }
 const call = { route: '/api/things/:id', method: 'GET' } as const
 
-eachMigrated('a flush that fails loses nothing', async (db) => {
+eachMigrated('a failed flush loses no counts', async (db) => {
   let broken = true
   const write: Database['write'] = (change) =>
     db.write(async (tx) => {

@@ -1,4 +1,4 @@
-/** §8.11: a break fails in words, names who calls, and the stub it shows compiles and mends it. */
+/** §8.11: a break fails with sentences and callers; its stub compiles and restores the promise. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -10,7 +10,7 @@ import { copyOfService, type ServiceCopy } from '../gate/service-copy.ts'
 const USERS = 'resources/users.ts'
 
 /** `users.name` is called `full_name` from now on, everywhere in the declaration. */
-function renamed(t: TestContext): ServiceCopy {
+function renameField(t: TestContext): ServiceCopy {
   const copy = copyOfService(t)
   copy.edit(
     USERS,
@@ -24,8 +24,8 @@ function renamed(t: TestContext): ServiceCopy {
 const check = ({ folder }: ServiceCopy, ...words: string[]) =>
   gatehook({ cwd: folder }, 'check', ...words)
 
-test('a renamed field: told in words, and mended by what is shown', async (t) => {
-  const copy = renamed(t)
+test('a renamed field is a break, and the printed stub restores the promise', async (t) => {
+  const copy = renameField(t)
   assert.deepEqual(await copy.compile(), [])
   const refused = await check(copy)
   assert.equal(refused.exit, 1)
@@ -54,8 +54,8 @@ test('a renamed field: told in words, and mended by what is shown', async (t) =>
   assert.match(passed.stdout, /v3 is not in api\.lock\.json yet/)
 })
 
-test('in a version that is not promised yet the stub names that one', async (t) => {
-  const copy = renamed(t)
+test('the stub uses a declared version that is not promised yet', async (t) => {
+  const copy = renameField(t)
   copy.edit('service.ts', [
     "v2: { released: '2026-06-01' },",
     "v2: { released: '2026-06-01' },\nv3: { released: '2026-11-21' },",
@@ -66,16 +66,16 @@ test('in a version that is not promised yet the stub names that one', async (t) 
   assert.ok(!stdout.includes('Declare v3'), stdout)
 })
 
-test('--update takes additions, and no break', async (t) => {
+test('--update accepts additions and rejects breaks', async (t) => {
   const copy = copyOfService(t)
   copy.edit(USERS, [
     '    created_at: f.createdAt(),',
     '    nick: f.string().nullable().default(null),\n    created_at: f.createdAt(),',
   ])
-  const told = await check(copy)
-  assert.equal(told.exit, 0)
-  assert.match(told.stdout, /"nick" of User is new in responses\./)
-  assert.match(told.stdout, /gatehook check --update/)
+  const report = await check(copy)
+  assert.equal(report.exit, 0)
+  assert.match(report.stdout, /"nick" of User is new in responses\./)
+  assert.match(report.stdout, /gatehook check --update/)
   assert.equal((await check(copy, '--update')).exit, 0)
   assert.doesNotMatch((await check(copy)).stdout, /nick/)
   copy.edit(USERS, ['    nick: f.string().nullable().default(null),\n', ''])
@@ -85,7 +85,7 @@ test('--update takes additions, and no break', async (t) => {
   assert.match((await check(copy)).stdout, /"nick" of User is removed/)
 })
 
-test('what no .before() can mend is said to be so', async (t) => {
+test('a break without a stub is reported as such', async (t) => {
   const copy = copyOfService(t)
   copy.edit('resources/orders.ts', [
     "scope: 'orders:fulfil', from: ['paid']",
@@ -97,7 +97,7 @@ test('what no .before() can mend is said to be so', async (t) => {
   assert.match(stdout, /No \.before\(\) can bridge this change/)
 })
 
-test('without a lock, or with one that is no lock, it says what to do', async (t) => {
+test('a missing or damaged lock is reported with a remedy', async (t) => {
   const copy = copyOfService(t)
   copy.write('api.lock.json', '<<<<<<< ours\n{}')
   const merge = await check(copy)
@@ -108,7 +108,7 @@ test('without a lock, or with one that is no lock, it says what to do', async (t
   assert.equal(missing.exit, 2)
 })
 
-eachMigrated('who calls a version is read from the ledger', async (db) => {
+eachMigrated('the callers of a version come from the usage counts', async (db) => {
   const uses = [
     ['cus_1', '/users', 3, 5_000],
     ['cus_1', '/orders', 4, 9_000],
@@ -122,7 +122,11 @@ eachMigrated('who calls a version is read from the ledger', async (db) => {
   })
   const callers = await listVersionCallers(db, 'v1', 1_000, 10)
   assert.deepEqual(
-    callers.map((one) => ({ ...one, count: Number(one.count), last_at: Number(one.last_at) })),
+    callers.map((caller) => ({
+      ...caller,
+      count: Number(caller.count),
+      last_at: Number(caller.last_at),
+    })),
     [{ customer: 'cus_1', name: null, count: 7, last_at: 9_000 }],
   )
 })

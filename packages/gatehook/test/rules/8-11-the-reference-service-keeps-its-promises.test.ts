@@ -1,6 +1,6 @@
 /**
- * §8.11: the reference service against its own `api.lock.json`. When this fails, read what it
- * says: it names what breaks callers, and what to write instead.
+ * §8.11: the reference service against its own `api.lock.json`. A failure prints the report of
+ * `gatehook check` with the breaks and their remedy.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -14,20 +14,24 @@ import { lockOf, parseLock } from '../../src/gate/lock.ts'
 const path = new URL('../../service/api.lock.json', import.meta.url)
 const file = 'packages/gatehook/service/api.lock.json'
 
-test('nothing that the reference service promised is broken', () => {
+test('the reference service keeps its promises', () => {
   const lock = parseLock(readFileSync(path, 'utf8'), file)
   const checked = check(api.definition, lock)
   const today = new Date().toISOString().slice(0, 10)
   const update = { requested: false, done: false }
   const report = reportOf({ ...checked, callers: undefined, file, today, update })
-  const breaks = checked.verdicts.flatMap((one) => one.breaks)
+  const breaks = checked.verdicts.flatMap(({ breaks }) => breaks)
   assert.ok(breaks.length === 0, `\n${stripVTControlCharacters(report)}\n`)
 })
 
-test('every version of the reference service is promised', () => {
+test('the lock has every version of the reference service', () => {
   const lock = parseLock(readFileSync(path, 'utf8'), file)
   const declared = api.definition.versions.map(({ name }) => name)
   const hint = `${file} promises other versions than are declared: npm run spec writes it`
   assert.deepEqual(Object.keys(lock.versions), declared, hint)
-  assert.deepEqual(lockOf(new Map(Object.entries(lock.versions))), lock, 'the lock is in its form')
+  assert.deepEqual(
+    lockOf(new Map(Object.entries(lock.versions))),
+    lock,
+    'the lock is in its serialized form',
+  )
 })
