@@ -11,7 +11,7 @@ import {
   setOperatorPassword,
 } from '../../src/people/operators.ts'
 import { resetSecondFactor } from '../../src/people/second-factor.ts'
-import { PASSWORD, type Place } from '../oauth/rig.ts'
+import { type OauthFixture, PASSWORD } from '../oauth/rig.ts'
 
 const OPERATOR = 'operator@example.com'
 const OPERATOR_PASSWORD = 'a long one for the console'
@@ -19,26 +19,26 @@ const OPERATOR_PASSWORD = 'a long one for the console'
 /** Changes a customer, a key, a client, a person and a version. */
 export async function performAdministration({
   admin,
-  anybody,
-  makeClient,
-  makePerson,
+  anonymous,
+  createClient,
+  createPerson,
   app,
-}: Place): Promise<void> {
+}: OauthFixture): Promise<void> {
   const { body: customer } = await admin.post('/admin/customers', { name: 'Acme' })
   await admin.patch(`/admin/customers/${customer.id}`, { suspended: true })
   const { body: key } = await admin.post('/admin/keys', { name: 'k', scopes: ['events:read'] })
   await admin.patch(`/admin/keys/${key.id}`, { scopes: [] })
   await admin.post(`/admin/keys/${key.id}/roll`)
   assert.equal((await admin.delete(`/admin/keys/${key.id}`)).status, 204)
-  const { client_id } = await makeClient()
+  const { client_id } = await createClient()
   const client = `/admin/clients/${client_id}`
   await admin.patch(client, { name: 'Other' })
   await admin.post(`${client}/rotate-secret`)
   assert.equal((await admin.delete(client)).status, 204)
-  const { id } = await makePerson()
+  const { id } = await createPerson()
   await admin.patch(`/admin/users/${id}`, { role: 'clerk' })
   assert.equal((await admin.put(`/admin/users/${id}/password`, { password: PASSWORD })).status, 204)
-  await changeRow({ app, anybody, id })
+  await changeRow({ app, anonymous, id })
   const calendar = { deprecated_at: new Date().toISOString() }
   const version = await admin.put('/admin/versions/v1', calendar)
   assert.equal(version.status, 200, version.text)
@@ -46,18 +46,22 @@ export async function performAdministration({
 }
 
 /** Renames the row of a person, and deletes it. */
-async function changeRow({ app, anybody, id }: Pick<Place, 'app' | 'anybody'> & { id: number }) {
+async function changeRow({
+  app,
+  anonymous,
+  id,
+}: Pick<OauthFixture, 'app' | 'anonymous'> & { id: number }) {
   const input = { name: 'rows', scopes: ['users:read', 'users:write'], mode: 'live' }
   const caller = { actor: { kind: 'cli', id: 'test' }, customer: 'default' } as const
   const headers = { 'x-api-key': (await createKey(app.administration, input, caller)).key }
   const row = `/api/v2/users/${id}`
   const email = 'renamed@example.com'
-  assert.equal((await anybody.patch(row, { email }, headers)).status, 200)
-  assert.equal((await anybody.delete(row, headers)).status, 204)
+  assert.equal((await anonymous.patch(row, { email }, headers)).status, 200)
+  assert.equal((await anonymous.delete(row, headers)).status, 204)
 }
 
 /** Creates and changes an operator, and signs in by a link. */
-export async function performOperatorChanges({ app, anybody }: Place): Promise<void> {
+export async function performOperatorChanges({ app, anonymous }: OauthFixture): Promise<void> {
   const actor = { kind: 'cli', id: 'test' } as const
   const { administration, hasher } = app
   const input = { email: OPERATOR, password: OPERATOR_PASSWORD }
@@ -68,13 +72,13 @@ export async function performOperatorChanges({ app, anybody }: Place): Promise<v
   await setOperatorDisabled(administration, OPERATOR, false, actor)
   await resetSecondFactor(administration, OPERATOR, actor)
   const { path } = await createConsoleLink(administration, OPERATOR, actor)
-  const reply = await anybody.post('/console/session', { token: path.split('#token=')[1] })
+  const reply = await anonymous.post('/console/session', { token: path.split('#token=')[1] })
   assert.equal(reply.status, 201, reply.text)
 }
 
 /** Creates, changes and deletes a registration, with a receiver that accepts its ping. */
 export async function performWebhookChanges(
-  { app, anybody }: Place,
+  { app, anonymous }: OauthFixture,
   t: TestContext,
 ): Promise<void> {
   const receiver = createServer((request, response) => {
@@ -89,10 +93,10 @@ export async function performWebhookChanges(
   const { key } = await createKey(app.administration, { name: 'hooks', scopes }, caller)
   const headers = { 'x-api-key': key }
   const input = { url: `http://127.0.0.1:${port}/`, events: ['order.paid'] }
-  const created = await anybody.post('/webhooks', input, headers)
+  const created = await anonymous.post('/webhooks', input, headers)
   assert.equal(created.status, 201, created.text)
   const path = `/webhooks/${created.body.id}`
-  assert.equal((await anybody.patch(path, { description: 'x' }, headers)).status, 200)
-  assert.equal((await anybody.post(`${path}/rotate-secret`, {}, headers)).status, 200)
-  assert.equal((await anybody.delete(path, headers)).status, 204)
+  assert.equal((await anonymous.patch(path, { description: 'x' }, headers)).status, 200)
+  assert.equal((await anonymous.post(`${path}/rotate-secret`, {}, headers)).status, 200)
+  assert.equal((await anonymous.delete(path, headers)).status, 204)
 }

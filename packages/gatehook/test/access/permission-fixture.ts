@@ -10,10 +10,10 @@ import type { Permission } from '../../src/route-table.ts'
 import {
   basicOf,
   type Client,
-  codeFor,
   exchange,
   form,
-  openPlace,
+  obtainCode,
+  openOauthFixture,
   PASSWORD,
   type Person,
 } from '../oauth/rig.ts'
@@ -30,8 +30,8 @@ export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
 /** Opens a service with the customers `shop` and `other`, and functions that create callers. */
 export async function openFixture(t: TestContext, kind: Kind) {
-  const place = await openPlace(t, kind, { env: ENV })
-  const { app, admin, anybody, makeClient, makePerson } = place
+  const fixture = await openOauthFixture(t, kind, { env: ENV })
+  const { app, admin, anonymous, createClient, createPerson } = fixture
   const scopes = [...app.administration.scopes].filter((scope) => scope !== 'admin')
   const sendWith =
     (caller: Caller, headers: Record<string, string> = {}): Send =>
@@ -44,31 +44,31 @@ export async function openFixture(t: TestContext, kind: Kind) {
   }
   const key = async (customer: string, keyScopes = scopes, mode = 'live') => {
     const newKey = await create('/admin/keys', { name: 'key', scopes: keyScopes, customer, mode })
-    return { id: newKey.id as string, send: sendWith(anybody, { 'x-api-key': newKey.key }) }
+    return { id: newKey.id as string, send: sendWith(anonymous, { 'x-api-key': newKey.key }) }
   }
   const clientToken = async (client: Client, scope?: readonly string[]) => {
     const grant = { grant_type: 'client_credentials', ...(scope && { scope: scope.join(' ') }) }
-    const reply = await form(anybody, '/oauth/token', grant, basicOf(client))
+    const reply = await form(anonymous, '/oauth/token', grant, basicOf(client))
     assert.equal(reply.status, 200, reply.text)
-    return sendWith(anybody, bearer(reply.body.access_token))
+    return sendWith(anonymous, bearer(reply.body.access_token))
   }
   const login = async ({ email }: Person) => {
-    const reply = await anybody.post('/auth/login', { username: email, password: PASSWORD })
+    const reply = await anonymous.post('/auth/login', { username: email, password: PASSWORD })
     assert.equal(reply.status, 200, reply.text)
-    return sendWith(anybody, bearer(reply.body.access_token))
+    return sendWith(anonymous, bearer(reply.body.access_token))
   }
   const application = async (client: Client, person: Person) => {
-    const from = { ...place, client, person }
-    const reply = await exchange(from, await codeFor(from))
+    const from = { ...fixture, client, person }
+    const reply = await exchange(from, await obtainCode(from))
     assert.equal(reply.status, 200, reply.text)
-    return sendWith(anybody, bearer(reply.body.access_token))
+    return sendWith(anonymous, bearer(reply.body.access_token))
   }
   const shop: string = (await create('/admin/customers', { name: 'Shop' })).id
   const other: string = (await create('/admin/customers', { name: 'Other' })).id
   return {
     app,
     admin,
-    anybody,
+    anonymous,
     scopes,
     shop,
     other,
@@ -76,14 +76,14 @@ export async function openFixture(t: TestContext, kind: Kind) {
     clientToken,
     login,
     application,
-    makeClient,
-    makePerson,
+    createClient,
+    createPerson,
     sendWith,
     /** Creates one object of each type in live mode of the customer `shop`. */
     async fill() {
       const own = await key(shop)
-      const person = await makePerson({ customer: shop })
-      const client = await makeClient({ customer: shop, scopes: ['orders:read', 'users:read'] })
+      const person = await createPerson({ customer: shop })
+      const client = await createClient({ customer: shop, scopes: ['orders:read', 'users:read'] })
       const owner = await login(person)
       await application(client, person)
       const hook = await openHook(t)

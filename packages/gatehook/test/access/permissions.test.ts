@@ -43,9 +43,9 @@ test('a path under /admin requires a scope, an account path a first-party person
 
 /** Creates callers of the customer `shop` with every scope, by kind. */
 async function createCallers(fixture: Fixture): Promise<ReadonlyMap<CallerKind, Send>> {
-  const { shop, scopes, makeClient, makePerson } = fixture
-  const person = await makePerson({ customer: shop, scopes })
-  const client = await makeClient({ customer: shop, scopes })
+  const { shop, scopes, createClient, createPerson } = fixture
+  const person = await createPerson({ customer: shop, scopes })
+  const client = await createClient({ customer: shop, scopes })
   return new Map<CallerKind, Send>([
     ['key', (await fixture.key(shop)).send],
     ['client', await fixture.clientToken(client)],
@@ -72,7 +72,7 @@ for (const { name } of databases) {
       // An accepted event stream does not end.
       const isEndless = row.path === '/events/stream'
       const kinds: readonly CallerKind[] = CALLERS[row.callers].kinds!
-      const unauthenticated = await fixture.anybody.send(row.method, path, bodyFor(row))
+      const unauthenticated = await fixture.anonymous.send(row.method, path, bodyFor(row))
       assert.equal(unauthenticated.status, 401, `${nameOf(row)} without a credential`)
       for (const [kind, send] of callers) {
         if (isEndless && kinds.includes(kind)) continue
@@ -89,15 +89,15 @@ for (const { name } of databases) {
 
   test(`a caller with every scope but the row's is rejected by its name [${name}]`, async (t) => {
     const fixture = await openFixture(t, name)
-    const { shop, scopes, makeClient, makePerson } = fixture
-    const client = await makeClient({ customer: shop, scopes })
+    const { shop, scopes, createClient, createPerson } = fixture
+    const client = await createClient({ customer: shop, scopes })
     const rows = restricted(fixture.app.permissions).filter(({ scope }) => scope !== undefined)
     for (const scope of new Set(rows.map((row) => row.scope!))) {
       const rest = scopes.filter((name) => name !== scope)
       const callers: Readonly<Record<string, Send>> = {
         key: (await fixture.key(shop, rest)).send,
         client: await fixture.clientToken(client, rest),
-        person: await fixture.login(await makePerson({ customer: shop, scopes: rest })),
+        person: await fixture.login(await createPerson({ customer: shop, scopes: rest })),
       }
       for (const row of rows.filter((row) => row.scope === scope)) {
         for (const [kind, send] of Object.entries(callers)) {
@@ -112,20 +112,23 @@ for (const { name } of databases) {
 
   test(`objects of others are 404, in no list, and unchanged [${name}]`, async (t) => {
     const fixture = await openFixture(t, name)
-    const { shop, other, scopes, makeClient, makePerson } = fixture
+    const { shop, other, scopes, createClient, createPerson } = fixture
     const { own, owner, ids } = await fixture.fill()
     const foreign: readonly (readonly [string, Send, RegExp?])[] = [
       ['a key of another customer', (await fixture.key(other)).send],
       ['a key of the other mode', (await fixture.key(shop, scopes, 'test')).send],
       [
         'a client of another customer',
-        await fixture.clientToken(await makeClient({ customer: other, scopes })),
+        await fixture.clientToken(await createClient({ customer: other, scopes })),
       ],
-      ['a person of another customer', await fixture.login(await makePerson({ customer: other }))],
+      [
+        'a person of another customer',
+        await fixture.login(await createPerson({ customer: other })),
+      ],
       // Another person of the same customer: objects that belong to a person.
       [
         'another person',
-        await fixture.login(await makePerson({ customer: shop })),
+        await fixture.login(await createPerson({ customer: shop })),
         /^\/(api\/(users|orders)|auth)\//,
       ],
     ]

@@ -5,15 +5,15 @@ import { databases } from '../../../../test/rig/databases.ts'
 import { type ClientCache, createClientCache } from '../../src/oauth/client-cache.ts'
 import { markClientDeleted } from '../../src/oauth/client-store.ts'
 import { ManualClock } from '../access/test-node.ts'
-import { openPlace } from './rig.ts'
+import { openOauthFixture } from './rig.ts'
 
 for (const { name } of databases) {
   test(`a transaction reads its own change; the cache does not store it [${name}]`, async (t) => {
-    const place = await openPlace(t, name)
-    const { db } = place.app
+    const fixture = await openOauthFixture(t, name)
+    const { db } = fixture.app
     const { clock } = new ManualClock()
     const clients = createClientCache({ db, clock })
-    const id = place.client.client_id
+    const id = fixture.client.client_id
     const rollback = new Error('rolled back')
     await assert.rejects(
       db.write(async (tx) => {
@@ -29,7 +29,7 @@ for (const { name } of databases) {
   })
 
   test(`a deleted client is cached for a second, or until its eviction [${name}]`, async (t) => {
-    const { app, client } = await openPlace(t, name)
+    const { app, client } = await openOauthFixture(t, name)
     const id = client.client_id
     const time = new ManualClock()
     const [expiring, evicted] = [0, 1].map(() =>
@@ -49,7 +49,7 @@ for (const { name } of databases) {
   })
 
   test(`an id in another format causes no look-up [${name}]`, async (t) => {
-    const { app } = await openPlace(t, name)
+    const { app } = await openOauthFixture(t, name)
     const { clock } = new ManualClock()
     assert.equal(createClientCache({ db: app.db, clock }).find('client_x'), undefined)
   })

@@ -5,9 +5,9 @@ import { databases, freshUrl } from '../../../../test/rig/databases.ts'
 import { failAt } from '../../../../test/rig/faults.ts'
 import { openService } from '../../../../test/rig/service.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { codeFor, exchange, openPlace, type Place } from './rig.ts'
+import { exchange, type OauthFixture, obtainCode, openOauthFixture } from './rig.ts'
 
-const sessionsIn = async ({ app }: Place) => {
+const sessionsIn = async ({ app }: OauthFixture) => {
   const row = await app.db.get(sql`SELECT COUNT(*) AS n FROM gh_sessions`)
   return Number(row!.n)
 }
@@ -15,36 +15,36 @@ const sessionsIn = async ({ app }: Place) => {
 for (const { name } of databases) {
   test(`of exchanges on two nodes at most one opens a session [${name}]`, async (t) => {
     const url = await freshUrl(t, name)
-    const place = await openPlace(t, name, { url })
-    const anybody = (await openService(t, name, { url })).as(undefined)
+    const fixture = await openOauthFixture(t, name, { url })
+    const anonymous = (await openService(t, name, { url })).as(undefined)
     for (let round = 0; round < 3; round++) {
-      const code = await codeFor(place)
-      const nodes = [place, { ...place, anybody }]
+      const code = await obtainCode(fixture)
+      const nodes = [fixture, { ...fixture, anonymous }]
       const tries = Array.from({ length: 8 }, (_, n) => exchange(nodes[n % 2]!, code))
       const replies = await Promise.all(tries)
       const statuses = replies.map((reply) => reply.status).sort()
       assert.deepEqual(statuses, [200, ...Array.from({ length: 7 }, () => 400)])
       const won = replies.find((reply) => reply.status === 200)!
       const me = { authorization: `Bearer ${won.body.access_token}` }
-      assert.equal((await anybody.get('/api/v2/protected', me)).status, 401)
+      assert.equal((await anonymous.get('/api/v2/protected', me)).status, 401)
     }
   })
 
   test(`a break at any statement leaves the code as it was [${name}]`, async (t) => {
-    const place = await openPlace(t, name)
-    const code = await codeFor(place)
-    const before = await sessionsIn(place)
+    const fixture = await openOauthFixture(t, name)
+    const code = await obtainCode(fixture)
+    const before = await sessionsIn(fixture)
     let at = 0
     for (;;) {
       at += 1
-      const fault = failAt(place.app.db, at)
-      const reply = await exchange(place, code)
+      const fault = failAt(fixture.app.db, at)
+      const reply = await exchange(fixture, code)
       fault.restore()
       if (reply.status === 200) break
       assert.deepEqual([reply.status, reply.body.error], [500, 'server_error'])
-      assert.equal(await sessionsIn(place), before, `statement ${at}`)
+      assert.equal(await sessionsIn(fixture), before, `statement ${at}`)
     }
     assert(at > 3, `${at} statements`)
-    assert.equal(await sessionsIn(place), before + 1)
+    assert.equal(await sessionsIn(fixture), before + 1)
   })
 }

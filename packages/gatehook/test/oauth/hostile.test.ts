@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { databases } from '../../../../test/rig/databases.ts'
-import { authorizePath, basicOf, openBrowser, openPlace } from './rig.ts'
+import { authorizePath, basicOf, openBrowser, openOauthFixture } from './rig.ts'
 
 const names = [
   ...['grant_type', 'code', 'redirect_uri', 'code_verifier', 'client_id', 'client_secret'],
@@ -25,15 +25,15 @@ const written = (entries: readonly (readonly [string, string])[], raw: boolean):
 
 for (const { name } of databases) {
   test(`any form at any door [${name}]`, async (t) => {
-    const place = await openPlace(t, name)
+    const fixture = await openOauthFixture(t, name)
     const doors = ['token', 'revoke', 'introspect', 'sign-in', 'consent']
     const door = fc.constantFrom(...doors)
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     await fc.assert(
       fc.asyncProperty(door, pairs, fc.boolean(), fc.boolean(), async (path, entries, raw, own) => {
-        const sent = own ? { ...headers, ...basicOf(place.client) } : headers
+        const sent = own ? { ...headers, ...basicOf(fixture.client) } : headers
         const body = Buffer.from(written(entries, raw))
-        const reply = await place.app.inject({
+        const reply = await fixture.app.inject({
           method: 'POST',
           url: `/oauth/${path}`,
           headers: { host: 'localhost', ...sent },
@@ -48,7 +48,7 @@ for (const { name } of databases) {
 }
 
 test('any change of one parameter of a good request', async (t) => {
-  const { app, client } = await openPlace(t, 'sqlite')
+  const { app, client } = await openOauthFixture(t, 'sqlite')
   const registered = 'https://app.example/callback?'
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...names), value, async (parameter, text) => {

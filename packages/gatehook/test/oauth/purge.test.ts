@@ -8,7 +8,7 @@ import { sha256 } from '../../src/kernel/secret.ts'
 import { findCode, issueCode, purgeCodes } from '../../src/oauth/authorization-codes.ts'
 import { purgeSignInSessions } from '../../src/oauth/sign-in-session.ts'
 import { ManualClock } from '../access/test-node.ts'
-import { agree, authorizePath, openBrowser, openPlace } from './rig.ts'
+import { authorizePath, grantConsent, openBrowser, openOauthFixture } from './rig.ts'
 
 eachMigrated('a code is stored for a day after its expiry', async (db) => {
   const time = new ManualClock()
@@ -34,8 +34,8 @@ eachMigrated('a code is stored for a day after its expiry', async (db) => {
 
 for (const { name } of databases) {
   test(`a sign-in session is deleted after its expiry [${name}]`, async (t) => {
-    const { app, client, person } = await openPlace(t, name)
-    await agree(openBrowser(app), authorizePath(client), person)
+    const { app, client, person } = await openOauthFixture(t, name)
+    await grantConsent(openBrowser(app), authorizePath(client), person)
     const now = Date.now()
     assert.equal(await purgeSignInSessions(app.db, now), 0)
     assert.equal(await purgeSignInSessions(app.db, now + 600_001), 1)

@@ -1,6 +1,6 @@
 /**
- * A whole app with a client and a person, and a browser that is patient: it keeps cookies, reads
- * forms, follows nothing by itself.
+ * A whole app with a client and a person, and a browser that stores cookies, submits forms and
+ * follows no redirect by itself.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -26,58 +26,66 @@ export interface Person {
   readonly email: string
 }
 
-export interface Place {
+export interface OauthFixture {
   readonly app: App
-  /** With a key that may administer. */
+  /** Sends the key of an administrator. */
   readonly admin: Caller
-  /** Without any credential. */
-  readonly anybody: Caller
+  /** Sends no credential. */
+  readonly anonymous: Caller
   readonly client: Client
   readonly person: Person
-  makeClient(wish?: Record<string, unknown>): Promise<Client>
-  makePerson(wish?: Record<string, unknown>): Promise<Person>
+  createClient(members?: Record<string, unknown>): Promise<Client>
+  createPerson(members?: Record<string, unknown>): Promise<Person>
 }
 
-/** A confidential client and a person of the default customer's live mode. */
-export async function openPlace(
+/** Opens an app with a confidential client and a person in the live mode of `default`. */
+export async function openOauthFixture(
   t: TestContext,
   kind: Kind,
   options: TestAppOptions = {},
-): Promise<Place> {
+): Promise<OauthFixture> {
   const service = await openService(t, kind, options)
   const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
-  let made = 0
-  const makeClient: Place['makeClient'] = async (wish = {}) => {
+  let personCount = 0
+  const createClient: OauthFixture['createClient'] = async (members = {}) => {
     const name = 'An app'
     const scopes = ['users:read', 'orders:read', 'orders:write']
-    const asked = { name, redirect_uris: [CALLBACK], scopes, ...wish }
-    const reply = await admin.post('/admin/clients', asked)
+    const body = { name, redirect_uris: [CALLBACK], scopes, ...members }
+    const reply = await admin.post('/admin/clients', body)
     assert.equal(reply.status, 201, reply.text)
     return reply.body
   }
-  const makePerson: Place['makePerson'] = async (wish = {}) => {
-    const email = `person${++made}@example.com`
-    const asked = { name: 'A person', email, password: PASSWORD, ...wish }
-    const reply = await admin.post('/admin/users', asked)
+  const createPerson: OauthFixture['createPerson'] = async (members = {}) => {
+    const email = `person${++personCount}@example.com`
+    const body = { name: 'A person', email, password: PASSWORD, ...members }
+    const reply = await admin.post('/admin/users', body)
     assert.equal(reply.status, 201, reply.text)
     return reply.body
   }
-  const [client, person] = [await makeClient(), await makePerson()]
+  const [client, person] = [await createClient(), await createPerson()]
   const { app } = service
-  return { app, admin, anybody: service.as(undefined), client, person, makeClient, makePerson }
+  return {
+    app,
+    admin,
+    anonymous: service.as(undefined),
+    client,
+    person,
+    createClient,
+    createPerson,
+  }
 }
 
 export interface Page {
   readonly status: number
   readonly text: string
   readonly headers: Readonly<Record<string, string>>
-  /** Where it redirects to. */
+  /** The target of a redirect. */
   readonly location: URL | undefined
 }
 
 export interface TestBrowser {
   get(path: string, headers?: Record<string, string>): Promise<Page>
-  /** Sends the form of the page it is at, with what was typed. */
+  /** Submits the form of a page. */
   submit(page: Page, fields: Record<string, string>): Promise<Page>
   post(
     path: string,
@@ -87,7 +95,7 @@ export interface TestBrowser {
   readonly cookies: Map<string, string>
 }
 
-/** A browser with a jar of its own. */
+/** Opens a browser without cookies. */
 export function openBrowser(app: App): TestBrowser {
   const cookies = new Map<string, string>()
   const send = async (
@@ -135,7 +143,7 @@ export function openBrowser(app: App): TestBrowser {
   }
 }
 
-/** The path of a good request, changed by `more`; `null` leaves a parameter out. */
+/** Returns the path of a valid request, changed by `more`; `null` omits a parameter. */
 export function authorizePath(
   client: { readonly client_id: string },
   more: Record<string, string | null> = {},
@@ -149,18 +157,20 @@ export function authorizePath(
     code_challenge_method: 'S256',
     ...more,
   }
-  const kept = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== null)
-  return `/oauth/authorize?${new URLSearchParams(kept)}`
+  const entries = Object.entries(all).filter(
+    (entry): entry is [string, string] => entry[1] !== null,
+  )
+  return `/oauth/authorize?${new URLSearchParams(entries)}`
 }
 
-/** Follows a redirect to ourselves. */
+/** Follows a redirect to this server. */
 export async function follow(browser: TestBrowser, page: Page): Promise<Page> {
   assert.equal(page.status, 303, page.text)
   return browser.get(page.location!.pathname + page.location!.search)
 }
 
-/** Signs in, says yes, and gives the page that goes back to the application. */
-export async function agree(
+/** Signs in, allows the request, and returns the redirect to the application. */
+export async function grantConsent(
   browser: TestBrowser,
   path: string,
   person: Person,
@@ -169,19 +179,19 @@ export async function agree(
   const form = await browser.get(path)
   assert.equal(form.status, 200, form.text)
   const fields = { username: person.email, password, action: 'sign-in' }
-  const asked = await follow(browser, await browser.submit(form, fields))
-  if (asked.status === 303) return asked
-  assert.match(asked.text, /name="action" value="allow"/)
-  return browser.submit(asked, { action: 'allow' })
+  const page = await follow(browser, await browser.submit(form, fields))
+  if (page.status === 303) return page
+  assert.match(page.text, /name="action" value="allow"/)
+  return browser.submit(page, { action: 'allow' })
 }
 
-/** A code for a client, by a person who agrees in a new browser. */
-export async function codeFor(
-  { app, person, client }: Place,
+/** Returns a code for a client; the person consents in a new browser. */
+export async function obtainCode(
+  { app, person, client }: OauthFixture,
   more: Record<string, string | null> = {},
-  whose: { client_id: string } = client,
+  recipient: { client_id: string } = client,
 ): Promise<string> {
-  const back = await agree(openBrowser(app), authorizePath(whose, more), person)
+  const back = await grantConsent(openBrowser(app), authorizePath(recipient, more), person)
   const code = back.location?.searchParams.get('code')
   assert(code, back.location?.href ?? back.text)
   return code
@@ -191,31 +201,31 @@ export const basicOf = ({ client_id, client_secret }: Client) => ({
   authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}`,
 })
 
-/** `POST` of a form; `null` leaves a parameter out. */
+/** Posts a form; `null` omits a parameter. */
 export function form(
   caller: Caller,
   path: string,
   fields: Record<string, string | null>,
   headers: Record<string, string> = {},
 ) {
-  const kept = Object.entries(fields).filter(
+  const entries = Object.entries(fields).filter(
     (entry): entry is [string, string] => entry[1] !== null,
   )
-  return caller.post(path, new URLSearchParams(kept).toString(), {
+  return caller.post(path, new URLSearchParams(entries).toString(), {
     'content-type': 'application/x-www-form-urlencoded',
     ...headers,
   })
 }
 
-/** The exchange of a code by its own client, changed by `fields`. */
+/** Exchanges a code as its own client, with changed `fields`. */
 export const exchange = (
-  { anybody, client }: Place,
+  { anonymous, client }: OauthFixture,
   code: string,
   fields: Record<string, string | null> = {},
   headers: Record<string, string> = basicOf(client),
 ) =>
   form(
-    anybody,
+    anonymous,
     '/oauth/token',
     {
       grant_type: 'authorization_code',

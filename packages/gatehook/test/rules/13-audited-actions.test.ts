@@ -16,17 +16,17 @@ import {
   performWebhookChanges,
 } from '../access/audited-operations.ts'
 import {
-  agree,
   authorizePath,
   basicOf,
-  codeFor,
   exchange,
   follow,
   form,
+  grantConsent,
+  type OauthFixture,
+  obtainCode,
   openBrowser,
-  openPlace,
+  openOauthFixture,
   PASSWORD,
-  type Place,
 } from '../oauth/rig.ts'
 
 const ADDRESS = '127.0.0.1'
@@ -49,17 +49,17 @@ function withRequestIds(caller: Caller, prefix: string) {
 // biome-ignore lint/suspicious/noExplicitAny: rows of the trail
 type AuditRows = any[]
 
-const findRows = async ({ admin }: Place, filter: string): Promise<AuditRows> =>
+const findRows = async ({ admin }: OauthFixture, filter: string): Promise<AuditRows> =>
   (await admin.get(`/admin/audit?limit=100&sort=id&${filter}`)).body.data
 
 /** Asserts that the action and the request have one row, of this principal; returns the row. */
 async function expectRow(
-  place: Place,
+  fixture: OauthFixture,
   action: string,
   requestId: string,
   principal: { readonly kind: string; readonly id: string },
 ) {
-  const rows = await findRows(place, `action=${action}&request_id=${requestId}`)
+  const rows = await findRows(fixture, `action=${action}&request_id=${requestId}`)
   assert.equal(rows.length, 1, `${action} ${requestId}`)
   const { kind, id } = rows[0].principal
   assert.deepEqual({ kind, id }, principal, action)
@@ -68,9 +68,9 @@ async function expectRow(
 }
 
 /** Performs logins, changes of sessions, refreshes and their misuse. */
-async function performAccountActions(place: Place): Promise<void> {
-  const { anybody, person } = place
-  const caller = withRequestIds(anybody, 'account')
+async function performAccountActions(fixture: OauthFixture): Promise<void> {
+  const { anonymous, person } = fixture
+  const caller = withRequestIds(anonymous, 'account')
   const own = { kind: 'person', id: String(person.id) }
   const login = async () => {
     const { body, status } = await caller.post('/auth/login', {
@@ -82,101 +82,101 @@ async function performAccountActions(place: Place): Promise<void> {
   }
 
   const first = await login()
-  const entry = await expectRow(place, 'person.login', caller.id(), own)
+  const entry = await expectRow(fixture, 'person.login', caller.id(), own)
   assert.equal(entry.principal.name, 'A person')
   assert.match(entry.detail.session_id, /^ses_/)
   await caller.post('/auth/logout', { refresh_token: first.refresh_token })
-  const end = await expectRow(place, 'session.end', caller.id(), own)
+  const end = await expectRow(fixture, 'session.end', caller.id(), own)
   assert.equal(end.target, entry.detail.session_id)
   await caller.post('/auth/logout', { refresh_token: first.refresh_token })
   await caller.post('/auth/logout', undefined, { authorization: first.authorization })
   assert.equal(
-    (await findRows(place, `request_id=${caller.id()}`)).length,
+    (await findRows(fixture, `request_id=${caller.id()}`)).length,
     0,
     'it has ended before',
   )
 
   const { authorization } = await login()
-  const { body: sessions } = await anybody.get('/auth/sessions', { authorization })
+  const { body: sessions } = await anonymous.get('/auth/sessions', { authorization })
   const other = await login()
   const headers = { authorization: other.authorization }
   await caller.delete(`/auth/sessions/${sessions.data[0].id}`, headers)
-  await expectRow(place, 'session.end', caller.id(), own)
+  await expectRow(fixture, 'session.end', caller.id(), own)
   await caller.post('/auth/password', { current: PASSWORD, new: 'another good one' }, headers)
-  await expectRow(place, 'person.password', caller.id(), own)
+  await expectRow(fixture, 'person.password', caller.id(), own)
   await caller.post('/auth/password', { current: 'another good one', new: PASSWORD }, headers)
   await caller.post('/auth/logout-all', {}, headers)
-  const all = await expectRow(place, 'session.end_all', caller.id(), own)
+  const all = await expectRow(fixture, 'session.end_all', caller.id(), own)
   assert.deepEqual(all.detail, { sessions: 1 })
 
   const racing = (await login()).refresh_token
   const engine = { kind: 'system', id: 'tokens' }
   const next = await caller.post('/auth/refresh', { refresh_token: racing })
   await caller.post('/auth/refresh', { refresh_token: racing })
-  await expectRow(place, 'token.refresh_race', caller.id(), engine)
+  await expectRow(fixture, 'token.refresh_race', caller.id(), engine)
   await caller.post('/auth/refresh', { refresh_token: next.body.refresh_token })
   await caller.post('/auth/refresh', { refresh_token: racing })
-  await expectRow(place, 'token.reuse_detected', caller.id(), engine)
+  await expectRow(fixture, 'token.reuse_detected', caller.id(), engine)
 
   for (let n = 0; n < 12; n++) {
     await caller.post('/auth/login', { username: 'unknown@example.com', password: 'wrong one' })
   }
-  const throttled = await findRows(place, 'action=login.throttled')
+  const throttled = await findRows(fixture, 'action=login.throttled')
   assert.equal(throttled.length, 1)
   assert.equal(throttled[0].address, ADDRESS)
   assert.doesNotMatch(JSON.stringify(throttled), /unknown@example/)
 }
 
 /** Performs consents, exchanges of codes, revocations and their misuse. */
-async function performOauthActions(place: Place): Promise<void> {
-  const { app, anybody, client, person } = place
-  const caller = withRequestIds(anybody, 'oauth')
-  const code = await codeFor(place)
-  const [consent] = await findRows(place, `action=consent.grant&target=${client.client_id}`)
+async function performOauthActions(fixture: OauthFixture): Promise<void> {
+  const { app, anonymous, client, person } = fixture
+  const caller = withRequestIds(anonymous, 'oauth')
+  const code = await obtainCode(fixture)
+  const [consent] = await findRows(fixture, `action=consent.grant&target=${client.client_id}`)
   assert.equal(consent.principal.id, String(person.id))
   assert.ok(consent.detail.scopes.includes('orders:read'))
   const byClient = { kind: 'client', id: client.client_id }
-  const withIds = { ...place, anybody: { ...anybody, post: caller.post } }
+  const withIds = { ...fixture, anonymous: { ...anonymous, post: caller.post } }
   const { body } = await exchange(withIds, code)
-  const session = await expectRow(place, 'session.create', caller.id(), byClient)
+  const session = await expectRow(fixture, 'session.create', caller.id(), byClient)
   assert.equal(session.principal.name, 'An app')
   await exchange(withIds, code)
-  const reuse = await expectRow(place, 'code.reuse_detected', caller.id(), byClient)
+  const reuse = await expectRow(fixture, 'code.reuse_detected', caller.id(), byClient)
   assert.equal(reuse.target, session.target)
   await exchange(withIds, code)
-  assert.equal((await findRows(place, `request_id=${caller.id()}`)).length, 0, 'reported once')
+  assert.equal((await findRows(fixture, `request_id=${caller.id()}`)).length, 0, 'reported once')
   assert.equal(
-    (await anybody.post('/auth/refresh', body, basicOf(client))).body.error,
+    (await anonymous.post('/auth/refresh', body, basicOf(client))).body.error,
     'invalid_grant',
   )
 
-  const tokens = (await exchange(withIds, await codeFor(place))).body
+  const tokens = (await exchange(withIds, await obtainCode(fixture))).body
   const revoke = (token: string) =>
-    form(withIds.anybody, '/oauth/revoke', { token }, basicOf(client))
+    form(withIds.anonymous, '/oauth/revoke', { token }, basicOf(client))
   await revoke(tokens.access_token)
-  await expectRow(place, 'token.revoke', caller.id(), byClient)
+  await expectRow(fixture, 'token.revoke', caller.id(), byClient)
   await revoke(tokens.access_token)
   assert.equal(
-    (await findRows(place, `request_id=${caller.id()}`)).length,
+    (await findRows(fixture, `request_id=${caller.id()}`)).length,
     0,
     'it has ended before',
   )
   await revoke(tokens.refresh_token)
-  await expectRow(place, 'session.end', caller.id(), byClient)
+  await expectRow(fixture, 'session.end', caller.id(), byClient)
 
-  const login = await anybody.post('/auth/login', { username: person.email, password: PASSWORD })
+  const login = await anonymous.post('/auth/login', { username: person.email, password: PASSWORD })
   const headers = { authorization: `Bearer ${login.body.access_token}` }
   await caller.delete(`/auth/consents/${client.client_id}`, headers)
   const own = { kind: 'person', id: String(person.id) }
-  await expectRow(place, 'consent.revoke', caller.id(), own)
+  await expectRow(fixture, 'consent.revoke', caller.id(), own)
 
   const browser = openBrowser(app)
   const page = await browser.get(authorizePath(client))
   const fields = { username: person.email, password: PASSWORD, action: 'sign-in' }
   const consentPage = await follow(browser, await browser.submit(page, fields))
   await browser.submit(consentPage, { action: 'switch' })
-  assert.equal((await findRows(place, 'action=person.logout'))[0].principal.id, own.id)
-  assert.equal((await agree(browser, authorizePath(client), person)).status, 303)
+  assert.equal((await findRows(fixture, 'action=person.logout'))[0].principal.id, own.id)
+  assert.equal((await grantConsent(browser, authorizePath(client), person)).status, 303)
 }
 
 /** The test files of actions that need several nodes, the console or a worker. */
@@ -209,20 +209,20 @@ const env = {
 
 for (const { name } of databases) {
   test(`every action of the table is recorded, and no other [${name}]`, async (t) => {
-    const place = await openPlace(t, name, { env })
-    await performAccountActions(place)
-    await performOauthActions(place)
-    await performAdministration(place)
-    await performOperatorChanges(place)
-    await performWebhookChanges(place, t)
+    const fixture = await openOauthFixture(t, name, { env })
+    await performAccountActions(fixture)
+    await performOauthActions(fixture)
+    await performAdministration(fixture)
+    await performOperatorChanges(fixture)
+    await performWebhookChanges(fixture, t)
     const findActions = async () =>
-      (await place.app.db.all(sql`SELECT DISTINCT action FROM gh_audit`)).map((row) => row.action)
+      (await fixture.app.db.all(sql`SELECT DISTINCT action FROM gh_audit`)).map((row) => row.action)
     const before = await findActions()
-    await place.admin.post('/admin/clock', { advance_s: 12 * 86_400 })
-    await place.app.audit.chores.audit!()
+    await fixture.admin.post('/admin/clock', { advance_s: 12 * 86_400 })
+    await fixture.app.audit.chores.audit!()
     const actions = new Set([...before, ...(await findActions())])
     for (const action of Object.keys(ELSEWHERE)) actions.add(action)
     assert.deepEqual([...actions].sort(), Object.keys(auditActions).sort())
-    assert.equal((await place.app.audit.verify()).valid, true)
+    assert.equal((await fixture.app.audit.verify()).valid, true)
   })
 }

@@ -5,7 +5,7 @@ import { freshUrl } from '../../../../test/rig/databases.ts'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { accountScopes } from '../../src/access/scopes.ts'
 import { sql } from '../../src/storage/sql.ts'
-import { authorizePath, follow, openBrowser, openPlace, PASSWORD } from '../oauth/rig.ts'
+import { authorizePath, follow, openBrowser, openOauthFixture, PASSWORD } from '../oauth/rig.ts'
 import { bearerOf, emailOf, openPeople } from '../people/rig.ts'
 
 const names = Object.keys(accountScopes)
@@ -32,13 +32,13 @@ eachService('a person has an account scope after an explicit grant only', async 
 
 for (const kind of ['sqlite', 'postgres'] as const) {
   test(`a client gets its own scopes; the consent page names the customer [${kind}]`, async (t) => {
-    const place = await openPlace(t, kind)
-    const { app, admin, makeClient, makePerson } = place
+    const fixture = await openOauthFixture(t, kind)
+    const { app, admin, createClient, createPerson } = fixture
     const customer = (await admin.post('/admin/customers', { name: 'Acme & Sons' })).body.id
     const personScopes = ['orders:read', 'webhooks:write', 'events:read']
-    const person = await makePerson({ customer, scopes: personScopes })
-    const plain = await makeClient({ customer, scopes: ['orders:read'] })
-    const trusted = await makeClient({ customer, scopes: ['orders:read', 'webhooks:write'] })
+    const person = await createPerson({ customer, scopes: personScopes })
+    const plain = await createClient({ customer, scopes: ['orders:read'] })
+    const trusted = await createClient({ customer, scopes: ['orders:read', 'webhooks:write'] })
     const browser = openBrowser(app)
     const fields = { username: person.email, password: PASSWORD, action: 'sign-in' }
     const openConsent = async (client: { client_id: string }) => {

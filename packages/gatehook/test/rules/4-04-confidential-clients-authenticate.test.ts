@@ -2,20 +2,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
-import { basicOf, codeFor, exchange, form, openPlace, type Place } from '../oauth/rig.ts'
+import {
+  basicOf,
+  exchange,
+  form,
+  type OauthFixture,
+  obtainCode,
+  openOauthFixture,
+} from '../oauth/rig.ts'
 
-const tokenOf = async (place: Place): Promise<string> =>
-  (await exchange(place, await codeFor(place))).body.refresh_token
+const tokenOf = async (fixture: OauthFixture): Promise<string> =>
+  (await exchange(fixture, await obtainCode(fixture))).body.refresh_token
 
 for (const { name } of databases) {
   test(`a refresh without the client's secret consumes nothing [${name}]`, async (t) => {
-    const place = await openPlace(t, name)
-    const { anybody, client, makeClient } = place
+    const fixture = await openOauthFixture(t, name)
+    const { anonymous, client, createClient } = fixture
     assert.equal(client.require_client_auth_on_refresh, true)
-    const other = await makeClient()
-    const refresh_token = await tokenOf(place)
+    const other = await createClient()
+    const refresh_token = await tokenOf(fixture)
     const refresh = (headers: Record<string, string> = {}) =>
-      anybody.post('/auth/refresh', { refresh_token }, headers)
+      anonymous.post('/auth/refresh', { refresh_token }, headers)
     const unauthenticated = await refresh()
     assert.deepEqual([unauthenticated.status, unauthenticated.body.error], [401, 'invalid_client'])
     assert.match(unauthenticated.headers['www-authenticate']!, /^Basic /)
@@ -27,7 +34,7 @@ for (const { name } of databases) {
     // Without the secret, the reuse of a rotated token does not revoke the family.
     assert.equal((await refresh()).body.error, 'invalid_client')
     const next = await form(
-      anybody,
+      anonymous,
       '/oauth/token',
       { grant_type: 'refresh_token', refresh_token: accepted.body.refresh_token },
       basicOf(client),
@@ -36,10 +43,10 @@ for (const { name } of databases) {
   })
 
   test(`a client may be registered to refresh without authentication [${name}]`, async (t) => {
-    const place = await openPlace(t, name)
-    const client = await place.makeClient({ require_client_auth_on_refresh: false })
-    const refresh_token = await tokenOf({ ...place, client })
-    const reply = await place.anybody.post('/auth/refresh', { refresh_token })
+    const fixture = await openOauthFixture(t, name)
+    const client = await fixture.createClient({ require_client_auth_on_refresh: false })
+    const refresh_token = await tokenOf({ ...fixture, client })
+    const reply = await fixture.anonymous.post('/auth/refresh', { refresh_token })
     assert.equal(reply.status, 200, reply.text)
   })
 }

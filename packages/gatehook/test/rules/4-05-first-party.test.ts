@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
-import { basicOf, codeFor, exchange, openPlace, PASSWORD } from '../oauth/rig.ts'
+import { basicOf, exchange, obtainCode, openOauthFixture, PASSWORD } from '../oauth/rig.ts'
 
 const ACCOUNT = [
   'GET /auth/sessions',
@@ -16,38 +16,41 @@ const ACCOUNT = [
 
 for (const { name } of databases) {
   test(`a third-party application is 403 first_party_required [${name}]`, async (t) => {
-    const place = await openPlace(t, name)
-    const { admin, anybody, client, person } = place
-    const login = await anybody.post('/auth/login', { username: person.email, password: PASSWORD })
-    const { body: granted } = await exchange(place, await codeFor(place))
+    const fixture = await openOauthFixture(t, name)
+    const { admin, anonymous, client, person } = fixture
+    const login = await anonymous.post('/auth/login', {
+      username: person.email,
+      password: PASSWORD,
+    })
+    const { body: granted } = await exchange(fixture, await obtainCode(fixture))
     const application = { authorization: `Bearer ${granted.access_token}` }
     const own = { authorization: `Bearer ${login.body.access_token}` }
     for (const [method, path] of ACCOUNT) {
       const body = path.endsWith('password')
         ? { current: PASSWORD, new: 'another long one' }
         : undefined
-      const refused = await anybody.send(method, path, body, application)
+      const refused = await anonymous.send(method, path, body, application)
       assert.deepEqual([refused.status, refused.body.error], [403, 'first_party_required'], path)
     }
-    const sessions = await anybody.get('/auth/sessions', own)
+    const sessions = await anonymous.get('/auth/sessions', own)
     assert.equal(sessions.body.data.length, 2, 'no session has ended')
-    assert.equal((await anybody.get('/auth/consents', own)).body.data.length, 1)
-    assert.equal((await anybody.post('/auth/logout', undefined, application)).status, 204)
+    assert.equal((await anonymous.get('/auth/consents', own)).body.data.length, 1)
+    assert.equal((await anonymous.post('/auth/logout', undefined, application)).status, 204)
     assert.equal(
-      (await anybody.get('/auth/sessions', own)).body.data.length,
+      (await anonymous.get('/auth/sessions', own)).body.data.length,
       1,
       'its own session has ended',
     )
 
     // A first-party client reaches them; a change of the registration applies to the next request.
-    const first = await place.makeClient({ first_party: true })
-    const code = await codeFor(place, {}, first)
-    const { body: tokens } = await exchange(place, code, {}, basicOf(first))
+    const first = await fixture.createClient({ first_party: true })
+    const code = await obtainCode(fixture, {}, first)
+    const { body: tokens } = await exchange(fixture, code, {}, basicOf(first))
     const trusted = { authorization: `Bearer ${tokens.access_token}` }
-    assert.equal((await anybody.get('/auth/sessions', trusted)).status, 200)
+    assert.equal((await anonymous.get('/auth/sessions', trusted)).status, 200)
     const path = `/admin/clients/${first.client_id}`
     assert.equal((await admin.patch(path, { first_party: false })).body.first_party, false)
-    assert.equal((await anybody.get('/auth/sessions', trusted)).status, 403)
-    assert.equal((await anybody.get(`/admin/clients/${client.client_id}`)).status, 401)
+    assert.equal((await anonymous.get('/auth/sessions', trusted)).status, 403)
+    assert.equal((await anonymous.get(`/admin/clients/${client.client_id}`)).status, 401)
   })
 }

@@ -53,18 +53,18 @@ eachService('a PATCH of a client’s scopes applies to tokens issued before', as
   const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
   const registration = { name: 'App', redirect_uris: [], scopes: ['users:read', 'orders:read'] }
   const client = (await admin.post('/admin/clients', registration)).body
-  const anybody = service.as(undefined)
+  const anonymous = service.as(undefined)
   const grant = { grant_type: 'client_credentials' }
-  const { body } = await form(anybody, '/oauth/token', grant, basicOf(client))
+  const { body } = await form(anonymous, '/oauth/token', grant, basicOf(client))
   const bearer = { authorization: `Bearer ${body.access_token}` }
-  const users = async () => (await anybody.get('/api/v2/users', bearer)).status
+  const users = async () => (await anonymous.get('/api/v2/users', bearer)).status
   assert.equal(await users(), 200)
   const path = `/admin/clients/${client.client_id}`
   assert.equal((await admin.patch(path, { scopes: ['orders:read'] })).status, 200)
   assert.equal(await users(), 403)
-  assert.equal((await anybody.get('/api/v2/orders', bearer)).status, 200)
+  assert.equal((await anonymous.get('/api/v2/orders', bearer)).status, 200)
   const token = { token: body.access_token }
-  const introspection = await form(anybody, '/oauth/introspect', token, basicOf(client))
+  const introspection = await form(anonymous, '/oauth/introspect', token, basicOf(client))
   assert.deepEqual([introspection.body.active, introspection.body.scope], [true, 'orders:read'])
   assert.equal((await admin.patch(path, { scopes: registration.scopes })).status, 200)
   assert.equal(await users(), 200)

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  agree,
   authorizePath,
   CALLBACK,
   CHALLENGE,
+  grantConsent,
   openBrowser,
-  openPlace,
+  openOauthFixture,
   STATE,
   VERIFIER,
 } from '../oauth/rig.ts'
@@ -15,8 +15,8 @@ import {
 const ISSUER = /^http:\/\/127\.0\.0\.1:\d+$/
 
 test('success is 303 with code, state and iss', async (t) => {
-  const { app, client, person } = await openPlace(t, 'sqlite')
-  const back = await agree(openBrowser(app), authorizePath(client), person)
+  const { app, client, person } = await openOauthFixture(t, 'sqlite')
+  const back = await grantConsent(openBrowser(app), authorizePath(client), person)
   assert.equal(back.status, 303)
   const { origin, pathname, searchParams } = back.location!
   assert.equal(origin + pathname, CALLBACK)
@@ -29,7 +29,7 @@ test('success is 303 with code, state and iss', async (t) => {
 })
 
 test('a wrong client or redirect is a page, 400, and never a redirect', async (t) => {
-  const { app, client } = await openPlace(t, 'sqlite')
+  const { app, client } = await openOauthFixture(t, 'sqlite')
   const browser = openBrowser(app)
   const tricks: Record<string, string | null>[] = [
     { client_id: 'client_0000000000000000000000' },
@@ -65,7 +65,7 @@ test('a wrong client or redirect is a page, 400, and never a redirect', async (t
 })
 
 test('a parameter that stands twice is a page, 400, even one nobody reads', async (t) => {
-  const { app, client } = await openPlace(t, 'sqlite')
+  const { app, client } = await openOauthFixture(t, 'sqlite')
   const path = authorizePath(client)
   for (const twice of ['client_id', 'redirect_uri', 'state', 'scope=a&scope', 'odd=1&odd']) {
     const page = await openBrowser(app).get(`${path}&${twice}=x`)
@@ -100,7 +100,7 @@ const refusals: readonly [more: Record<string, string | null>, error: string][] 
 ]
 
 test('other errors redirect with error, state and iss', async (t) => {
-  const { app, client } = await openPlace(t, 'sqlite')
+  const { app, client } = await openOauthFixture(t, 'sqlite')
   for (const [more, error] of refusals) {
     const page = await openBrowser(app).get(authorizePath(client, more))
     const what = JSON.stringify(more)
@@ -115,10 +115,10 @@ test('other errors redirect with error, state and iss', async (t) => {
 })
 
 test('a client without the grant, or of a suspended customer, is unauthorized', async (t) => {
-  const { admin, app, makeClient } = await openPlace(t, 'sqlite')
-  const machine = await makeClient({ grant_types: ['client_credentials'] })
+  const { admin, app, createClient } = await openOauthFixture(t, 'sqlite')
+  const machine = await createClient({ grant_types: ['client_credentials'] })
   const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })
-  const theirs = await makeClient({ customer: customer.id })
+  const theirs = await createClient({ customer: customer.id })
   await admin.patch(`/admin/customers/${customer.id}`, { suspended: true })
   for (const client of [machine, theirs]) {
     const page = await openBrowser(app).get(authorizePath(client))
@@ -127,21 +127,21 @@ test('a client without the grant, or of a suspended customer, is unauthorized', 
 })
 
 test('of a loopback address any port is taken, and the redirect keeps its own query', async (t) => {
-  const { app, makeClient, person } = await openPlace(t, 'sqlite')
-  const client = await makeClient({
+  const { app, createClient, person } = await openOauthFixture(t, 'sqlite')
+  const client = await createClient({
     redirect_uris: ['http://127.0.0.1/callback?tenant=7'],
     public: true,
   })
   const redirect_uri = 'http://127.0.0.1:49152/callback?tenant=7'
-  const back = await agree(openBrowser(app), authorizePath(client, { redirect_uri }), person)
+  const back = await grantConsent(openBrowser(app), authorizePath(client, { redirect_uri }), person)
   assert.match(back.location!.href, /^http:\/\/127\.0\.0\.1:49152\/callback\?tenant=7&code=/)
 })
 
 test('forms are not taken in place of the query', async (t) => {
-  const { anybody, client } = await openPlace(t, 'sqlite')
+  const { anonymous, client } = await openOauthFixture(t, 'sqlite')
   const [path, body] = authorizePath(client).split('?')
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
-  const reply = await anybody.post(path!, body, type)
+  const reply = await anonymous.post(path!, body, type)
   assert.equal(reply.status, 405)
   assert.equal(reply.headers.allow, 'GET, HEAD, OPTIONS')
 })

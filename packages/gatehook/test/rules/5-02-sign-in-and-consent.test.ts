@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  agree,
   authorizePath,
   follow,
+  grantConsent,
+  type OauthFixture,
   openBrowser,
-  openPlace,
+  openOauthFixture,
   PASSWORD,
-  type Place,
 } from '../oauth/rig.ts'
 
 const signIn = (email: string, password = PASSWORD) => ({
@@ -18,7 +18,7 @@ const signIn = (email: string, password = PASSWORD) => ({
 })
 
 /** A browser at the consent page. */
-async function atConsent({ app, client, person }: Place) {
+async function atConsent({ app, client, person }: OauthFixture) {
   const browser = openBrowser(app)
   const page = await browser.get(authorizePath(client))
   const asked = await follow(browser, await browser.submit(page, signIn(person.email)))
@@ -27,11 +27,11 @@ async function atConsent({ app, client, person }: Place) {
 }
 
 test('the pages name the client, where it returns to, and the scopes in plain words', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const { browser, asked } = await atConsent(place)
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const { browser, asked } = await atConsent(fixture)
   assert.match(asked.text, /<strong>app\.example<\/strong>/)
   assert.match(asked.text, /An app/)
-  assert.match(asked.text, new RegExp(place.person.email))
+  assert.match(asked.text, new RegExp(fixture.person.email))
   assert.match(asked.text, /<li>See your orders<\/li>/)
   assert.match(asked.text, /<li>Create, change and delete your orders<\/li>/)
   assert.doesNotMatch(asked.text, /<script/)
@@ -46,7 +46,7 @@ test('the pages name the client, where it returns to, and the scopes in plain wo
 })
 
 test('the cookie is HttpOnly and Lax, and new with each sign-in', async (t) => {
-  const { app, client, person } = await openPlace(t, 'sqlite')
+  const { app, client, person } = await openOauthFixture(t, 'sqlite')
   const browser = openBrowser(app)
   const page = await browser.get(authorizePath(client))
   assert.match(String(page.headers['set-cookie']), /; Path=\/; HttpOnly; SameSite=Lax$/)
@@ -60,7 +60,7 @@ test('the cookie is HttpOnly and Lax, and new with each sign-in', async (t) => {
 })
 
 test('a sign-in that succeeds marks the browser with a device cookie (§3.8)', async (t) => {
-  const { app, client, person } = await openPlace(t, 'sqlite')
+  const { app, client, person } = await openOauthFixture(t, 'sqlite')
   const browser = openBrowser(app)
   const page = await browser.get(authorizePath(client))
   const wrong = await browser.submit(page, signIn(person.email, 'wrong'))
@@ -74,7 +74,7 @@ test('a sign-in that succeeds marks the browser with a device cookie (§3.8)', a
 })
 
 test('a sign-in form sent twice leads on; who is not signed in is nobody still', async (t) => {
-  const { app, client, person } = await openPlace(t, 'sqlite')
+  const { app, client, person } = await openOauthFixture(t, 'sqlite')
   const browser = openBrowser(app)
   const form = await browser.get(authorizePath(client))
   await browser.submit(form, signIn(person.email))
@@ -85,10 +85,10 @@ test('a sign-in form sent twice leads on; who is not signed in is nobody still',
 })
 
 test('Cancel is access_denied on both pages, and nothing is remembered', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const { browser, asked } = await atConsent(place)
-  const fresh = openBrowser(place.app)
-  const page = await fresh.get(authorizePath(place.client))
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const { browser, asked } = await atConsent(fixture)
+  const fresh = openBrowser(fixture.app)
+  const page = await fresh.get(authorizePath(fixture.client))
   for (const back of [
     await fresh.submit(page, { action: 'cancel' }),
     await browser.submit(asked, { action: 'cancel' }),
@@ -97,11 +97,11 @@ test('Cancel is access_denied on both pages, and nothing is remembered', async (
     assert.equal(back.location!.searchParams.get('error'), 'access_denied')
     assert(!back.location!.searchParams.has('code'))
   }
-  assert.match((await browser.get(authorizePath(place.client))).text, /value="allow"/)
+  assert.match((await browser.get(authorizePath(fixture.client))).text, /value="allow"/)
 })
 
 test('a wrong password says so, keeps the name, and counts (§3.8)', async (t) => {
-  const { app, client, person, anybody } = await openPlace(t, 'sqlite')
+  const { app, client, person, anonymous } = await openOauthFixture(t, 'sqlite')
   const browser = openBrowser(app)
   let page = await browser.get(authorizePath(client))
   for (let n = 0; n < 10; n++) {
@@ -115,15 +115,15 @@ test('a wrong password says so, keeps the name, and counts (§3.8)', async (t) =
   assert.equal(page.status, 429)
   assert.match(page.text, /Too many failed attempts. Sign in again in 5 minutes\./)
   assert(Number(page.headers['retry-after']) > 0)
-  const login = await anybody.post('/auth/login', { username: person.email, password: PASSWORD })
+  const login = await anonymous.post('/auth/login', { username: person.email, password: PASSWORD })
   assert.equal(login.status, 429, 'pages, login and Basic count together')
 })
 
 test('consent is remembered for what was agreed to, and asked again for more', async (t) => {
-  const { app, client, person } = await openPlace(t, 'sqlite')
+  const { app, client, person } = await openOauthFixture(t, 'sqlite')
   const browser = openBrowser(app)
   const some = authorizePath(client, { scope: 'orders:read' })
-  const back = await agree(browser, some, person)
+  const back = await grantConsent(browser, some, person)
   assert(back.location!.searchParams.has('code'))
   const again = await browser.get(some)
   assert.equal(again.status, 303)
@@ -147,20 +147,20 @@ test('consent is remembered for what was agreed to, and asked again for more', a
 })
 
 test('a public app on the machine is asked about each time: another may stand there', async (t) => {
-  const { app, makeClient, person } = await openPlace(t, 'sqlite')
+  const { app, createClient, person } = await openOauthFixture(t, 'sqlite')
   const redirect_uri = 'http://127.0.0.1:7777/callback'
-  const client = await makeClient({ public: true, redirect_uris: ['http://127.0.0.1/callback'] })
+  const client = await createClient({ public: true, redirect_uris: ['http://127.0.0.1/callback'] })
   const browser = openBrowser(app)
-  await agree(browser, authorizePath(client, { redirect_uri }), person)
+  await grantConsent(browser, authorizePath(client, { redirect_uri }), person)
   assert.match((await browser.get(authorizePath(client, { redirect_uri }))).text, /value="allow"/)
 })
 
 test('a person of another customer or mode is told so, nothing is granted (§4.8)', async (t) => {
-  const { admin, app, makeClient, makePerson, person } = await openPlace(t, 'sqlite')
+  const { admin, app, createClient, createPerson, person } = await openOauthFixture(t, 'sqlite')
   const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })
   const cases = [
-    { client: await makeClient({ customer: customer.id }), says: /another organization/ },
-    { client: await makeClient({ mode: 'test' }), says: /is for test accounts/ },
+    { client: await createClient({ customer: customer.id }), says: /another organization/ },
+    { client: await createClient({ mode: 'test' }), says: /is for test accounts/ },
   ]
   for (const { client, says } of cases) {
     const browser = openBrowser(app)
@@ -172,28 +172,28 @@ test('a person of another customer or mode is told so, nothing is granted (§4.8
     assert.match(still.text, /name="password"/)
   }
   // Signed in at a client of its own, it is still nobody at the other.
-  const own = await makeClient()
+  const own = await createClient()
   const browser = openBrowser(app)
-  await agree(browser, authorizePath(own), person)
+  await grantConsent(browser, authorizePath(own), person)
   const told = await browser.get(authorizePath(cases[0]!.client))
   assert.match(told.text, /another organization/)
   assert.doesNotMatch(told.text, /value="allow"/)
-  const theirs = await makePerson({ customer: customer.id })
-  const back = await agree(openBrowser(app), authorizePath(cases[0]!.client), theirs)
+  const theirs = await createPerson({ customer: customer.id })
+  const back = await grantConsent(openBrowser(app), authorizePath(cases[0]!.client), theirs)
   assert(back.location!.searchParams.has('code'))
 })
 
 test('Use another account signs out', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const { browser, asked } = await atConsent(place)
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const { browser, asked } = await atConsent(fixture)
   const page = await follow(browser, await browser.submit(asked, { action: 'switch' }))
   assert.match(page.text, /name="password"/)
 })
 
 test('a changed password, a disabled or deleted person ends the sign-in', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const { admin, person } = place
-  const { browser, asked } = await atConsent(place)
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const { admin, person } = fixture
+  const { browser, asked } = await atConsent(fixture)
   const changed = await admin.put(`/admin/users/${person.id}/password`, { password: 'another one' })
   assert.equal(changed.status, 204, changed.text)
   const back = await browser.submit(asked, { action: 'allow' })
@@ -202,7 +202,7 @@ test('a changed password, a disabled or deleted person ends the sign-in', async 
 })
 
 test('CSRF on login: a form that is not of this browser’s own page signs nobody in', async (t) => {
-  const { app, client, person } = await openPlace(t, 'sqlite')
+  const { app, client, person } = await openOauthFixture(t, 'sqlite')
   const attacker = openBrowser(app)
   const theirs = await attacker.get(authorizePath(client))
   const ticket = /name="ticket" value="([^"]+)"/.exec(theirs.text)![1]!
@@ -238,10 +238,10 @@ test('CSRF on login: a form that is not of this browser’s own page signs nobod
 })
 
 test('CSRF on consent: nobody else’s ticket, no sign-in ticket, no change of hands', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const { app, client, makePerson } = place
-  const victim = await atConsent(place)
-  const other = await atConsent({ ...place, person: await makePerson() })
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const { app, client, createPerson } = fixture
+  const victim = await atConsent(fixture)
+  const other = await atConsent({ ...fixture, person: await createPerson() })
   const ticketOf = (text: string) => /name="ticket" value="([^"]+)"/.exec(text)![1]!
   const foreign = { ticket: ticketOf(other.asked.text), action: 'allow' }
   assert.equal((await victim.browser.post('/oauth/consent', foreign)).status, 403)
@@ -260,14 +260,14 @@ test('CSRF on consent: nobody else’s ticket, no sign-in ticket, no change of h
 })
 
 test('a page that stood open too long has expired', async (t) => {
-  const place = await openPlace(t, 'sqlite', { env: { GATEHOOK_TEST_CLOCK: '1' } })
-  const { browser, asked } = await atConsent(place)
-  const fresh = openBrowser(place.app)
-  const page = await fresh.get(authorizePath(place.client))
-  await place.admin.post('/admin/clock', { advance_s: 601 })
+  const fixture = await openOauthFixture(t, 'sqlite', { env: { GATEHOOK_TEST_CLOCK: '1' } })
+  const { browser, asked } = await atConsent(fixture)
+  const fresh = openBrowser(fixture.app)
+  const page = await fresh.get(authorizePath(fixture.client))
+  await fixture.admin.post('/admin/clock', { advance_s: 601 })
   assert.equal((await browser.submit(asked, { action: 'allow' })).status, 403)
-  assert.equal((await fresh.submit(page, signIn(place.person.email))).status, 403)
-  assert.match((await browser.get(authorizePath(place.client))).text, /name="password"/)
+  assert.equal((await fresh.submit(page, signIn(fixture.person.email))).status, 403)
+  assert.match((await browser.get(authorizePath(fixture.client))).text, /name="password"/)
 })
 
 test('behind TLS the cookie is Secure and of this host alone', async (t) => {
@@ -275,7 +275,7 @@ test('behind TLS the cookie is Secure and of this host alone', async (t) => {
     GATEHOOK_PUBLIC_URL: 'https://api.example.com',
     GATEHOOK_TRUST_PROXY: '127.0.0.1',
   }
-  const { app, client } = await openPlace(t, 'sqlite', { env })
+  const { app, client } = await openOauthFixture(t, 'sqlite', { env })
   const proxied = {
     host: 'api.example.com',
     'x-forwarded-proto': 'https',

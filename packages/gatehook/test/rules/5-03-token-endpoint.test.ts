@@ -1,12 +1,12 @@
 /** §5.3: the token endpoint refuses by the names of RFC 6749 §5.2, whatever is sent. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { basicOf, codeFor, exchange, form, openPlace } from '../oauth/rig.ts'
+import { basicOf, exchange, form, obtainCode, openOauthFixture } from '../oauth/rig.ts'
 
 test('client credentials: all of the client’s scopes, or those it asks for', async (t) => {
-  const { anybody, client } = await openPlace(t, 'sqlite')
+  const { anonymous, client } = await openOauthFixture(t, 'sqlite')
   const ask = (scope: string | null) =>
-    form(anybody, '/oauth/token', { grant_type: 'client_credentials', scope }, basicOf(client))
+    form(anonymous, '/oauth/token', { grant_type: 'client_credentials', scope }, basicOf(client))
   const all = await ask(null)
   assert.equal(all.body.scope, 'users:read orders:read orders:write')
   assert.deepEqual(Object.keys(all.body).sort(), [
@@ -15,10 +15,10 @@ test('client credentials: all of the client’s scopes, or those it asks for', a
   const some = await ask('orders:read')
   assert.equal(some.body.scope, 'orders:read')
   const authorization = `Bearer ${some.body.access_token}`
-  const me = await anybody.get('/api/v2/protected', { authorization })
+  const me = await anonymous.get('/api/v2/protected', { authorization })
   assert.equal(me.body.user, client.client_id)
-  assert.equal((await anybody.get('/api/v2/orders', { authorization })).status, 200)
-  assert.equal((await anybody.get('/api/v2/users', { authorization })).status, 403)
+  assert.equal((await anonymous.get('/api/v2/orders', { authorization })).status, 200)
+  assert.equal((await anonymous.get('/api/v2/users', { authorization })).status, 403)
   // Scope escalation: beyond the client's, unknown, badly written.
   for (const scope of ['admin', 'orders:read events:read', 'nothing', 'orders:read  users:read']) {
     const reply = await ask(scope)
@@ -27,9 +27,9 @@ test('client credentials: all of the client’s scopes, or those it asks for', a
 })
 
 test('each mistake has its name, and no answer is kept by anybody', async (t) => {
-  const { anybody, client, makeClient } = await openPlace(t, 'sqlite')
-  const spa = await makeClient({ public: true })
-  const machine = await makeClient({ grant_types: ['client_credentials'] })
+  const { anonymous, client, createClient } = await openOauthFixture(t, 'sqlite')
+  const spa = await createClient({ public: true })
+  const machine = await createClient({ grant_types: ['client_credentials'] })
   const good = { grant_type: 'client_credentials' }
   const id = client.client_id
   const secret = client.client_secret
@@ -66,7 +66,7 @@ test('each mistake has its name, and no answer is kept by anybody', async (t) =>
     [401, 'invalid_client', good, { 'x-api-key': 'gk_live_x' }],
   ]
   for (const [status, error, fields, header = {}] of cases) {
-    const reply = await form(anybody, '/oauth/token', fields, header as Record<string, string>)
+    const reply = await form(anonymous, '/oauth/token', fields, header as Record<string, string>)
     const what = `${JSON.stringify(fields)} ${reply.text}`
     assert.deepEqual([reply.status, reply.body.error], [status, error], what)
     assert.equal(typeof reply.body.error_description, 'string')
@@ -75,7 +75,7 @@ test('each mistake has its name, and no answer is kept by anybody', async (t) =>
     const challenged = reply.headers['www-authenticate']?.startsWith('Basic') ?? false
     assert.equal(challenged, status === 401 && 'authorization' in header, what)
   }
-  const body = await form(anybody, '/oauth/token', {
+  const body = await form(anonymous, '/oauth/token', {
     ...good,
     client_id: id,
     client_secret: secret,
@@ -84,7 +84,7 @@ test('each mistake has its name, and no answer is kept by anybody', async (t) =>
 })
 
 test('duplicates, parameters in the URL, JSON and broken text are refused', async (t) => {
-  const { anybody, client } = await openPlace(t, 'sqlite')
+  const { anonymous, client } = await openOauthFixture(t, 'sqlite')
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
   const headers = { ...type, ...basicOf(client) }
   const good = 'grant_type=client_credentials'
@@ -94,36 +94,36 @@ test('duplicates, parameters in the URL, JSON and broken text are refused', asyn
     `${good}&scope=%ff`,
     `${good}&a=%00`,
   ]) {
-    const reply = await anybody.post('/oauth/token', body, headers)
+    const reply = await anonymous.post('/oauth/token', body, headers)
     assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_request'], body)
   }
-  const url = await anybody.post('/oauth/token?client_id=x', good, headers)
+  const url = await anonymous.post('/oauth/token?client_id=x', good, headers)
   assert.deepEqual([url.status, url.body.error], [400, 'invalid_request'])
-  const json = await anybody.post(
+  const json = await anonymous.post(
     '/oauth/token',
     { grant_type: 'client_credentials' },
     basicOf(client),
   )
   assert.deepEqual([json.status, json.body.error], [415, 'invalid_request'])
-  assert.equal((await anybody.get('/oauth/token')).status, 405)
+  assert.equal((await anonymous.get('/oauth/token')).status, 405)
 })
 
 test('a code, a refresh token and a client of another mode or customer are nobody’s', async (t) => {
-  const { admin, anybody, client, makeClient } = await openPlace(t, 'sqlite')
+  const { admin, anonymous, client, createClient } = await openOauthFixture(t, 'sqlite')
   const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })
-  const elsewhere = await makeClient({ customer: customer.id })
-  const testing = await makeClient({ mode: 'test' })
+  const elsewhere = await createClient({ customer: customer.id })
+  const testing = await createClient({ mode: 'test' })
   for (const [one, mode] of [
     [testing, 'test'],
     [client, 'live'],
   ] as const) {
     const fields = { grant_type: 'client_credentials' }
-    const { body } = await form(anybody, '/oauth/token', fields, basicOf(one))
+    const { body } = await form(anonymous, '/oauth/token', fields, basicOf(one))
     const claims = JSON.parse(atob(body.access_token.split('.')[1]))
     assert.equal(claims.mode, mode)
     assert.equal(claims.client_id, one.client_id)
     const asked = await form(
-      anybody,
+      anonymous,
       '/oauth/introspect',
       { token: body.access_token },
       basicOf(elsewhere),
@@ -133,12 +133,12 @@ test('a code, a refresh token and a client of another mode or customer are nobod
 })
 
 test('a suspended customer’s clients get nothing', async (t) => {
-  const { admin, anybody, makeClient } = await openPlace(t, 'sqlite')
+  const { admin, anonymous, createClient } = await openOauthFixture(t, 'sqlite')
   const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })
-  const theirs = await makeClient({ customer: customer.id })
+  const theirs = await createClient({ customer: customer.id })
   await admin.patch(`/admin/customers/${customer.id}`, { suspended: true })
   const reply = await form(
-    anybody,
+    anonymous,
     '/oauth/token',
     { grant_type: 'client_credentials' },
     basicOf(theirs),
@@ -147,13 +147,13 @@ test('a suspended customer’s clients get nothing', async (t) => {
 })
 
 test('guessing a secret is slowed down, and not for the client elsewhere', async (t) => {
-  const { app, anybody, client } = await openPlace(t, 'sqlite')
+  const { app, anonymous, client } = await openOauthFixture(t, 'sqlite')
   const wrong = basicOf({ ...client, client_secret: 'guess' })
   const fields = { grant_type: 'client_credentials' }
   for (let n = 0; n < 20; n++) {
-    assert.equal((await form(anybody, '/oauth/token', fields, wrong)).status, 401)
+    assert.equal((await form(anonymous, '/oauth/token', fields, wrong)).status, 401)
   }
-  const limited = await form(anybody, '/oauth/token', fields, basicOf(client))
+  const limited = await form(anonymous, '/oauth/token', fields, basicOf(client))
   assert.equal(limited.status, 429)
   assert(Number(limited.headers['retry-after']) > 0)
   const elsewhere = await app.inject({
@@ -171,15 +171,15 @@ test('guessing a secret is slowed down, and not for the client elsewhere', async
 })
 
 test('a refresh token is its client’s alone, and gives no more than was agreed to', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const { anybody, client, makeClient } = place
-  const { body } = await exchange(place, await codeFor(place, { scope: 'orders:read' }))
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const { anonymous, client, createClient } = fixture
+  const { body } = await exchange(fixture, await obtainCode(fixture, { scope: 'orders:read' }))
   const refresh = (more: Record<string, string>, headers = {}) => {
     const fields = { grant_type: 'refresh_token', refresh_token: body.refresh_token, ...more }
-    return form(anybody, '/oauth/token', fields, headers)
+    return form(anonymous, '/oauth/token', fields, headers)
   }
-  const spa = await makeClient({ public: true })
-  const other = basicOf(await makeClient())
+  const spa = await createClient({ public: true })
+  const other = basicOf(await createClient())
   for (const [error, reply] of [
     ['invalid_grant', refresh({}, other)],
     ['invalid_grant', refresh({ client_id: spa.client_id })],

@@ -3,25 +3,28 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import {
-  agree,
   authorizePath,
   basicOf,
   CALLBACK,
   CHALLENGE,
-  codeFor,
   exchange,
   form,
+  grantConsent,
+  type OauthFixture,
+  obtainCode,
   openBrowser,
-  openPlace,
-  type Place,
+  openOauthFixture,
   VERIFIER,
 } from '../oauth/rig.ts'
 
 for (const { name } of databases) {
   test(`a code becomes tokens, and a refresh token the next ones [${name}]`, async (t) => {
-    const place = await openPlace(t, name)
-    const { anybody, client, person } = place
-    const reply = await exchange(place, await codeFor(place, { scope: 'orders:read users:read' }))
+    const fixture = await openOauthFixture(t, name)
+    const { anonymous, client, person } = fixture
+    const reply = await exchange(
+      fixture,
+      await obtainCode(fixture, { scope: 'orders:read users:read' }),
+    )
     assert.equal(reply.status, 200, reply.text)
     const { access_token, refresh_token, ...rest } = reply.body
     assert.deepEqual(rest, {
@@ -31,16 +34,16 @@ for (const { name } of databases) {
     })
     assert.equal(reply.headers['cache-control'], 'no-store')
     assert.equal(reply.headers.pragma, 'no-cache')
-    const me = await anybody.get('/api/v2/protected', { authorization: `Bearer ${access_token}` })
+    const me = await anonymous.get('/api/v2/protected', { authorization: `Bearer ${access_token}` })
     assert.deepEqual(me.body, { status: 'ok', user: String(person.id) })
 
     const again = { grant_type: 'refresh_token', refresh_token, scope: 'orders:read' }
-    const narrow = await form(anybody, '/oauth/token', again, basicOf(client))
+    const narrow = await form(anonymous, '/oauth/token', again, basicOf(client))
     assert.equal(narrow.status, 200, narrow.text)
     assert.equal(narrow.body.scope, 'orders:read')
     assert.notEqual(narrow.body.refresh_token, refresh_token)
     const whole = await form(
-      anybody,
+      anonymous,
       '/oauth/token',
       { grant_type: 'refresh_token', refresh_token: narrow.body.refresh_token },
       basicOf(client),
@@ -51,144 +54,144 @@ for (const { name } of databases) {
 
 for (const { name } of databases) {
   test(`of parallel exchanges one wins, and that ends with the second [${name}]`, async (t) => {
-    const place = await openPlace(t, name)
-    const code = await codeFor(place)
-    const replies = await Promise.all(Array.from({ length: 6 }, () => exchange(place, code)))
+    const fixture = await openOauthFixture(t, name)
+    const code = await obtainCode(fixture)
+    const replies = await Promise.all(Array.from({ length: 6 }, () => exchange(fixture, code)))
     const won = replies.filter((reply) => reply.status === 200)
     assert.equal(won.length, 1)
     for (const reply of replies.filter((one) => one.status !== 200)) {
       assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_grant'])
     }
-    for (const { body } of won) await assertDead(place, body)
+    for (const { body } of won) await assertDead(fixture, body)
   })
 }
 
 type Tokens = { access_token: string; refresh_token: string }
 
 /** Within two seconds no token of a session is good. */
-async function assertDead({ anybody, client }: Place, tokens: Tokens): Promise<void> {
+async function assertDead({ anonymous, client }: OauthFixture, tokens: Tokens): Promise<void> {
   const authorization = `Bearer ${tokens.access_token}`
-  const me = await anybody.get('/api/v2/protected', { authorization })
+  const me = await anonymous.get('/api/v2/protected', { authorization })
   assert.equal(me.status, 401)
   const again = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
-  const refreshed = await form(anybody, '/oauth/token', again, basicOf(client))
+  const refreshed = await form(anonymous, '/oauth/token', again, basicOf(client))
   assert.deepEqual([refreshed.status, refreshed.body.error], [400, 'invalid_grant'])
 }
 
 test('code replay: a second use is refused and ends what came of the first', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const code = await codeFor(place)
-  const first = await exchange(place, code)
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const code = await obtainCode(fixture)
+  const first = await exchange(fixture, code)
   assert.equal(first.status, 200)
-  const second = await exchange(place, code)
+  const second = await exchange(fixture, code)
   assert.deepEqual([second.status, second.body.error], [400, 'invalid_grant'])
-  await assertDead(place, first.body)
+  await assertDead(fixture, first.body)
 })
 
 test('a code is good for 60 seconds', async (t) => {
-  const place = await openPlace(t, 'sqlite', { env: { GATEHOOK_TEST_CLOCK: '1' } })
-  const [young, old] = [await codeFor(place), await codeFor(place)]
-  await place.admin.post('/admin/clock', { advance_s: 30 })
-  assert.equal((await exchange(place, young)).status, 200)
-  await place.admin.post('/admin/clock', { advance_s: 31 })
-  assert.equal((await exchange(place, old)).body.error, 'invalid_grant')
+  const fixture = await openOauthFixture(t, 'sqlite', { env: { GATEHOOK_TEST_CLOCK: '1' } })
+  const [young, old] = [await obtainCode(fixture), await obtainCode(fixture)]
+  await fixture.admin.post('/admin/clock', { advance_s: 30 })
+  assert.equal((await exchange(fixture, young)).status, 200)
+  await fixture.admin.post('/admin/clock', { advance_s: 31 })
+  assert.equal((await exchange(fixture, old)).body.error, 'invalid_grant')
 })
 
 test('what fails does not burn the code: secret, redirect, verifier, client', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const { client, makeClient } = place
-  const code = await codeFor(place)
-  const other = await makeClient()
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const { client, createClient } = fixture
+  const code = await obtainCode(fixture)
+  const other = await createClient()
   const wrong = basicOf({ ...client, client_secret: 'gs_wrong' })
   const tries: [error: string, reply: Promise<{ status: number; body: { error: string } }>][] = [
-    ['invalid_client', exchange(place, code, {}, wrong)],
-    ['invalid_client', exchange(place, code, { client_id: client.client_id }, {})],
-    ['invalid_grant', exchange(place, code, {}, basicOf(other))],
-    ['invalid_grant', exchange(place, code, { redirect_uri: `${CALLBACK}/` })],
-    ['invalid_request', exchange(place, code, { redirect_uri: null })],
-    ['invalid_grant', exchange(place, code, { code_verifier: VERIFIER.replace('a', 'b') })],
-    ['invalid_grant', exchange(place, code, { code_verifier: CHALLENGE })],
-    ['invalid_grant', exchange(place, code, { code_verifier: 'short' })],
-    ['invalid_grant', exchange(place, code, { code_verifier: null })],
-    ['invalid_grant', exchange(place, code, { code_verifier: '' })],
-    ['invalid_grant', exchange(place, `${code}x`)],
+    ['invalid_client', exchange(fixture, code, {}, wrong)],
+    ['invalid_client', exchange(fixture, code, { client_id: client.client_id }, {})],
+    ['invalid_grant', exchange(fixture, code, {}, basicOf(other))],
+    ['invalid_grant', exchange(fixture, code, { redirect_uri: `${CALLBACK}/` })],
+    ['invalid_request', exchange(fixture, code, { redirect_uri: null })],
+    ['invalid_grant', exchange(fixture, code, { code_verifier: VERIFIER.replace('a', 'b') })],
+    ['invalid_grant', exchange(fixture, code, { code_verifier: CHALLENGE })],
+    ['invalid_grant', exchange(fixture, code, { code_verifier: 'short' })],
+    ['invalid_grant', exchange(fixture, code, { code_verifier: null })],
+    ['invalid_grant', exchange(fixture, code, { code_verifier: '' })],
+    ['invalid_grant', exchange(fixture, `${code}x`)],
   ]
   for (const [error, reply] of tries) assert.equal((await reply).body.error, error)
-  assert.equal((await exchange(place, code)).status, 200)
+  assert.equal((await exchange(fixture, code)).status, 200)
 })
 
 test('a stranger who replays a code ends nobody’s session', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const code = await codeFor(place)
-  const { body } = await exchange(place, code)
-  const other = basicOf(await place.makeClient())
-  assert.equal((await exchange(place, code, {}, other)).body.error, 'invalid_grant')
-  const me = await place.anybody.get('/api/v2/protected', {
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const code = await obtainCode(fixture)
+  const { body } = await exchange(fixture, code)
+  const other = basicOf(await fixture.createClient())
+  assert.equal((await exchange(fixture, code, {}, other)).body.error, 'invalid_grant')
+  const me = await fixture.anonymous.get('/api/v2/protected', {
     authorization: `Bearer ${body.access_token}`,
   })
   assert.equal(me.status, 200)
 })
 
 test('a client that may refresh no more refreshes nowhere', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const { admin, anybody, client } = place
-  const { refresh_token } = (await exchange(place, await codeFor(place))).body
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const { admin, anonymous, client } = fixture
+  const { refresh_token } = (await exchange(fixture, await obtainCode(fixture))).body
   const path = `/admin/clients/${client.client_id}`
   await admin.patch(path, { grant_types: ['authorization_code'] })
-  const refused = await anybody.post('/auth/refresh', { refresh_token })
+  const refused = await anonymous.post('/auth/refresh', { refresh_token })
   assert.deepEqual([refused.status, refused.body.error], [401, 'invalid_grant'])
   await admin.patch(path, { grant_types: ['authorization_code', 'refresh_token'] })
-  const again = await anybody.post('/auth/refresh', { refresh_token }, basicOf(client))
+  const again = await anonymous.post('/auth/refresh', { refresh_token }, basicOf(client))
   assert.equal(again.status, 200)
 })
 
 test('between code and exchange: a new password, a deleted client, a narrowed one', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const { admin, makePerson, client } = place
-  const narrowed = await codeFor(place)
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const { admin, createPerson, client } = fixture
+  const narrowed = await obtainCode(fixture)
   await admin.patch(`/admin/clients/${client.client_id}`, { scopes: ['orders:read'] })
-  assert.equal((await exchange(place, narrowed)).body.scope, 'orders:read')
-  const person = await makePerson()
-  const stale = await codeFor({ ...place, person })
+  assert.equal((await exchange(fixture, narrowed)).body.scope, 'orders:read')
+  const person = await createPerson()
+  const stale = await obtainCode({ ...fixture, person })
   await admin.put(`/admin/users/${person.id}/password`, { password: 'another one' })
-  assert.equal((await exchange(place, stale)).body.error, 'invalid_grant')
-  const late = await codeFor(place)
+  assert.equal((await exchange(fixture, stale)).body.error, 'invalid_grant')
+  const late = await obtainCode(fixture)
   assert.equal((await admin.delete(`/admin/clients/${client.client_id}`)).status, 204)
-  assert.equal((await exchange(place, late)).body.error, 'invalid_client')
+  assert.equal((await exchange(fixture, late)).body.error, 'invalid_client')
 })
 
 test('a person’s token carries what client, request and person have in common', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const person = await place.makePerson({ scopes: ['orders:read', 'events:read'] })
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const person = await fixture.createPerson({ scopes: ['orders:read', 'events:read'] })
   const asked = { scope: 'orders:read orders:write' }
-  const { body } = await exchange(place, await codeFor({ ...place, person }, asked))
+  const { body } = await exchange(fixture, await obtainCode({ ...fixture, person }, asked))
   assert.equal(body.scope, 'orders:read')
-  const denied = await agree(
-    openBrowser(place.app),
-    authorizePath(place.client, { scope: 'orders:write' }),
+  const denied = await grantConsent(
+    openBrowser(fixture.app),
+    authorizePath(fixture.client, { scope: 'orders:write' }),
     person,
   )
   assert.equal(denied.location!.searchParams.get('error'), 'access_denied')
 })
 
 test('a public client exchanges without a secret, and only with its name', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const spa = await place.makeClient({ public: true })
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const spa = await fixture.createClient({ public: true })
   assert.equal(Object.hasOwn(spa, 'client_secret'), false)
-  const code = await codeFor(place, {}, spa)
+  const code = await obtainCode(fixture, {}, spa)
   const named = { client_id: spa.client_id }
   const secret = { ...named, client_secret: 'made up' }
-  assert.equal((await exchange(place, code, secret, {})).body.error, 'invalid_client')
-  assert.equal((await exchange(place, code, {}, {})).body.error, 'invalid_client')
-  const { body } = await exchange(place, code, named, {})
+  assert.equal((await exchange(fixture, code, secret, {})).body.error, 'invalid_client')
+  assert.equal((await exchange(fixture, code, {}, {})).body.error, 'invalid_client')
+  const { body } = await exchange(fixture, code, named, {})
   assert.equal(typeof body.refresh_token, 'string')
   const again = { grant_type: 'refresh_token', refresh_token: body.refresh_token }
-  assert.equal((await form(place.anybody, '/oauth/token', { ...again, ...named })).status, 200)
+  assert.equal((await form(fixture.anonymous, '/oauth/token', { ...again, ...named })).status, 200)
 })
 
 test('without the refresh grant there is no refresh token', async (t) => {
-  const place = await openPlace(t, 'sqlite')
-  const client = await place.makeClient({ grant_types: ['authorization_code'] })
-  const { body } = await exchange({ ...place, client }, await codeFor({ ...place, client }))
+  const fixture = await openOauthFixture(t, 'sqlite')
+  const client = await fixture.createClient({ grant_types: ['authorization_code'] })
+  const { body } = await exchange({ ...fixture, client }, await obtainCode({ ...fixture, client }))
   assert.deepEqual(Object.keys(body).sort(), ['access_token', 'expires_in', 'scope', 'token_type'])
 })

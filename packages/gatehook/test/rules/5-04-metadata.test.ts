@@ -1,7 +1,7 @@
 /** §5.4, §5.5: what clients find out by themselves, from the configured issuer and no Host. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openPlace } from '../oauth/rig.ts'
+import { openOauthFixture } from '../oauth/rig.ts'
 
 const env = {
   GATEHOOK_PUBLIC_URL: 'https://api.example.com',
@@ -9,8 +9,8 @@ const env = {
 }
 
 test('the server describes itself, at both addresses', async (t) => {
-  const { anybody } = await openPlace(t, 'sqlite', { env })
-  const { body } = await anybody.get('/.well-known/oauth-authorization-server')
+  const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
+  const { body } = await anonymous.get('/.well-known/oauth-authorization-server')
   assert.equal(body.issuer, 'https://api.example.com')
   for (const [name, path] of [
     ['authorization_endpoint', '/oauth/authorize'],
@@ -20,7 +20,7 @@ test('the server describes itself, at both addresses', async (t) => {
     ['jwks_uri', '/.well-known/jwks.json'],
   ] as const) {
     assert.equal(body[name], `https://api.example.com${path}`)
-    const there = await anybody.send('OPTIONS', path)
+    const there = await anonymous.send('OPTIONS', path)
     assert.equal(there.status, 204, path)
   }
   assert.deepEqual(body.code_challenge_methods_supported, ['S256'])
@@ -33,16 +33,16 @@ test('the server describes itself, at both addresses', async (t) => {
   assert.equal(body.request_uri_parameter_supported, false)
   assert(body.scopes_supported.includes('orders:read'))
   assert(!('registration_endpoint' in body))
-  assert.deepEqual((await anybody.get('/.well-known/openid-configuration')).body, body)
+  assert.deepEqual((await anonymous.get('/.well-known/openid-configuration')).body, body)
 })
 
 test('the resource names its authorization server', async (t) => {
-  const { anybody } = await openPlace(t, 'sqlite', { env })
-  const { body } = await anybody.get('/.well-known/oauth-protected-resource')
+  const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
+  const { body } = await anonymous.get('/.well-known/oauth-protected-resource')
   assert.equal(body.resource, 'https://api.example.com')
   assert.deepEqual(body.authorization_servers, ['https://api.example.com'])
   assert.deepEqual(body.bearer_methods_supported, ['header'])
-  const refused = await anybody.get('/api/v2/orders')
+  const refused = await anonymous.get('/api/v2/orders')
   assert.match(
     refused.headers['www-authenticate']!,
     /resource_metadata="https:\/\/api\.example\.com\/\.well-known\/oauth-protected-resource"/,
@@ -50,7 +50,7 @@ test('the resource names its authorization server', async (t) => {
 })
 
 test('a Host header changes nothing', async (t) => {
-  const { anybody } = await openPlace(t, 'sqlite', { env })
+  const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
   for (const path of [
     '/.well-known/oauth-authorization-server',
     '/.well-known/oauth-protected-resource',
@@ -59,24 +59,24 @@ test('a Host header changes nothing', async (t) => {
       { host: '127.0.0.1:1234' },
       { host: 'localhost', 'x-forwarded-host': 'evil.example', forwarded: 'host=evil.example' },
     ]) {
-      const { text } = await anybody.get(path, headers)
+      const { text } = await anonymous.get(path, headers)
       assert.doesNotMatch(text, /127\.0\.0\.1|localhost|evil/)
       assert.match(text, /https:\/\/api\.example\.com/)
     }
   }
-  assert.equal((await anybody.get('/oauth/authorize', { host: 'evil.example' })).status, 421)
+  assert.equal((await anonymous.get('/oauth/authorize', { host: 'evil.example' })).status, 421)
 })
 
 test('pages of configured origins may read metadata and ask for tokens', async (t) => {
-  const { anybody } = await openPlace(t, 'sqlite', { env })
+  const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
   const origin = 'https://spa.example'
   const asks = [
-    anybody.get('/.well-known/oauth-authorization-server', { origin }),
-    anybody.post('/oauth/token', '', {
+    anonymous.get('/.well-known/oauth-authorization-server', { origin }),
+    anonymous.post('/oauth/token', '', {
       origin,
       'content-type': 'application/x-www-form-urlencoded',
     }),
-    anybody.send('OPTIONS', '/oauth/token', undefined, {
+    anonymous.send('OPTIONS', '/oauth/token', undefined, {
       origin,
       'access-control-request-method': 'POST',
     }),
@@ -84,10 +84,10 @@ test('pages of configured origins may read metadata and ask for tokens', async (
   for (const { headers } of await Promise.all(asks)) {
     assert.equal(headers['access-control-allow-origin'], origin)
   }
-  const stranger = await anybody.get('/.well-known/oauth-authorization-server', {
+  const stranger = await anonymous.get('/.well-known/oauth-authorization-server', {
     origin: 'https://evil.example',
   })
   assert(!('access-control-allow-origin' in stranger.headers))
-  const page = await anybody.get('/oauth/authorize', { origin })
+  const page = await anonymous.get('/oauth/authorize', { origin })
   assert(!('access-control-allow-origin' in page.headers), 'pages are read by nobody else')
 })

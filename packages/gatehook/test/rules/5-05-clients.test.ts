@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { type Caller, openService } from '../../../../test/rig/service.ts'
-import { basicOf, type Client, form, openPlace } from '../oauth/rig.ts'
+import { basicOf, type Client, form, openOauthFixture } from '../oauth/rig.ts'
 
 const ownToken = (caller: Caller, client: Client) =>
   form(caller, '/oauth/token', { grant_type: 'client_credentials' }, basicOf(client))
 
 for (const { name } of databases) {
   test(`a client is made, read, listed, changed and deleted [${name}]`, async (t) => {
-    const { admin, anybody } = await openPlace(t, name)
+    const { admin, anonymous } = await openOauthFixture(t, name)
     const wish = {
       name: 'Shop',
       redirect_uris: ['https://shop.example/callback'],
@@ -46,7 +46,7 @@ for (const { name } of databases) {
       [patched.status, patched.body.scopes, patched.body.name],
       [200, scopes, 'Store'],
     )
-    const { body: token } = await ownToken(anybody, made.body)
+    const { body: token } = await ownToken(anonymous, made.body)
     assert.equal(token.scope, 'orders:read users:read', 'the change counts at once')
 
     assert.equal((await admin.delete(path)).status, 204)
@@ -59,9 +59,9 @@ for (const { name } of databases) {
       assert.equal(gone.status, 404)
     }
     assert.deepEqual((await admin.get('/admin/clients?name=Store')).body.data, [])
-    assert.equal((await ownToken(anybody, made.body)).body.error, 'invalid_client')
+    assert.equal((await ownToken(anonymous, made.body)).body.error, 'invalid_client')
     const me = { authorization: `Bearer ${token.access_token}` }
-    assert.equal((await anybody.get('/api/v2/protected', me)).status, 401)
+    assert.equal((await anonymous.get('/api/v2/protected', me)).status, 401)
     const { body: trail } = await admin.get(`/admin/audit?target=${client_id}`)
     const acts = trail.data.map((act: { action: string }) => act.action)
     assert.deepEqual(acts, ['client.create', 'client.update', 'client.delete'])
@@ -70,11 +70,11 @@ for (const { name } of databases) {
 
   test(`a deletion reaches every node within two seconds [${name}]`, async (t) => {
     const url = await freshUrl(t, name)
-    const { admin, anybody, client } = await openPlace(t, name, { url })
+    const { admin, anonymous, client } = await openOauthFixture(t, name, { url })
     const other = (await openService(t, name, { url })).as(undefined)
     assert.equal((await ownToken(other, client)).status, 200)
     await admin.delete(`/admin/clients/${client.client_id}`)
-    assert.equal((await ownToken(anybody, client)).status, 401, 'on this node at once')
+    assert.equal((await ownToken(anonymous, client)).status, 401, 'on this node at once')
     await eventually(
       () => ownToken(other, client),
       ({ status }) => status !== 200,
@@ -83,7 +83,7 @@ for (const { name } of databases) {
 }
 
 test('two secrets are good while the old one lives, and no third', async (t) => {
-  const { admin, anybody, client } = await openPlace(t, 'sqlite', {
+  const { admin, anonymous, client } = await openOauthFixture(t, 'sqlite', {
     env: { GATEHOOK_TEST_CLOCK: '1' },
   })
   const rotate = (body?: object) =>
@@ -92,20 +92,20 @@ test('two secrets are good while the old one lives, and no third', async (t) => 
   assert.equal(second.status, 200)
   assert.equal(second.headers['cache-control'], 'no-store')
   const newer = { ...client, client_secret: second.body.client_secret }
-  for (const each of [client, newer]) assert.equal((await ownToken(anybody, each)).status, 200)
+  for (const each of [client, newer]) assert.equal((await ownToken(anonymous, each)).status, 200)
   const third = await rotate()
   assert.deepEqual([third.status, third.body.error], [409, 'limit_reached'])
   await admin.post('/admin/clock', { advance_s: 3601 })
-  assert.equal((await ownToken(anybody, client)).status, 401)
-  assert.equal((await ownToken(anybody, newer)).status, 200)
+  assert.equal((await ownToken(anonymous, client)).status, 401)
+  assert.equal((await ownToken(anonymous, newer)).status, 200)
   const last = await rotate({ overlap_seconds: 0 })
-  assert.equal((await ownToken(anybody, newer)).status, 401)
+  assert.equal((await ownToken(anonymous, newer)).status, 401)
   const newest = { ...client, client_secret: last.body.client_secret }
-  assert.equal((await ownToken(anybody, newest)).status, 200)
+  assert.equal((await ownToken(anonymous, newest)).status, 200)
 })
 
 test('what a client cannot be is told with its pointer', async (t) => {
-  const { admin, makeClient } = await openPlace(t, 'sqlite')
+  const { admin, createClient } = await openOauthFixture(t, 'sqlite')
   const good = { name: 'x', redirect_uris: ['https://a.example/'], scopes: [] }
   const cases: readonly [body: Record<string, unknown>, pointer: string][] = [
     [{ ...good, name: undefined }, '/name'],
@@ -128,7 +128,7 @@ test('what a client cannot be is told with its pointer', async (t) => {
     assert.equal(reply.status, 422, pointer)
     assert.equal(reply.body.errors[0].pointer, pointer)
   }
-  const spa = await makeClient({ public: true })
+  const spa = await createClient({ public: true })
   assert.deepEqual(spa.grant_types, ['authorization_code', 'refresh_token'])
   const path = `/admin/clients/${spa.client_id}`
   const patch = await admin.patch(path, { grant_types: ['client_credentials'] })
@@ -137,7 +137,7 @@ test('what a client cannot be is told with its pointer', async (t) => {
 })
 
 test('a repeat of the creation makes one client, and only admins make any', async (t) => {
-  const { admin, anybody } = await openPlace(t, 'sqlite')
+  const { admin, anonymous } = await openOauthFixture(t, 'sqlite')
   const body = { name: 'Twice', redirect_uris: [], scopes: ['orders:read'] }
   const headers = { 'idempotency-key': 'one' }
   const [first, again] = [
@@ -147,8 +147,8 @@ test('a repeat of the creation makes one client, and only admins make any', asyn
   assert.deepEqual(again.body, first.body)
   assert.equal(again.headers['idempotent-replayed'], 'true')
   assert.equal((await admin.get('/admin/clients?name=Twice')).body.data.length, 1)
-  assert.equal((await anybody.post('/admin/clients', body)).status, 401)
-  const token = (await ownToken(anybody, first.body)).body.access_token
+  assert.equal((await anonymous.post('/admin/clients', body)).status, 401)
+  const token = (await ownToken(anonymous, first.body)).body.access_token
   const asClient = { authorization: `Bearer ${token}` }
-  assert.equal((await anybody.get('/admin/clients', asClient)).status, 403)
+  assert.equal((await anonymous.get('/admin/clients', asClient)).status, 403)
 })
