@@ -1,4 +1,4 @@
-/** §5.1: what `GET /oauth/authorize` takes, and where it sends the browser when it does not. */
+/** §5.1: the parameters of `GET /oauth/authorize`, and the response to invalid ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -28,10 +28,10 @@ test('success is 303 with code, state and iss', async (t) => {
   assert.equal(back.headers['cache-control'], 'no-store')
 })
 
-test('a wrong client or redirect is a page, 400, and never a redirect', async (t) => {
+test('an invalid client or redirect URI is an error page with 400, never a redirect', async (t) => {
   const { app, client } = await openOauthFixture(t, 'sqlite')
   const browser = openBrowser(app)
-  const tricks: Record<string, string | null>[] = [
+  const invalidParameters: Record<string, string | null>[] = [
     { client_id: 'client_0000000000000000000000' },
     { client_id: null },
     { client_id: "' OR 1=1 --" },
@@ -53,28 +53,28 @@ test('a wrong client or redirect is a page, 400, and never a redirect', async (t
       ['that is a script', 'javascript:alert(1)'],
     ].map(([, redirect_uri]) => ({ redirect_uri: redirect_uri! })),
   ]
-  for (const more of tricks) {
+  for (const more of invalidParameters) {
     const page = await browser.get(authorizePath(client, more))
-    const what = JSON.stringify(more)
-    assert.equal(page.status, 400, what)
-    assert.equal(page.location, undefined, what)
+    const label = JSON.stringify(more)
+    assert.equal(page.status, 400, label)
+    assert.equal(page.location, undefined, label)
     assert.match(page.headers['content-type']!, /^text\/html/)
     assert.match(page.headers['content-security-policy']!, /frame-ancestors 'none'/)
-    assert.doesNotMatch(page.text, /evil\.example|alert\(1\)/, what)
+    assert.doesNotMatch(page.text, /evil\.example|alert\(1\)/, label)
   }
 })
 
-test('a parameter that stands twice is a page, 400, even one nobody reads', async (t) => {
+test('a repeated parameter is an error page with 400, even an unknown one', async (t) => {
   const { app, client } = await openOauthFixture(t, 'sqlite')
   const path = authorizePath(client)
-  for (const twice of ['client_id', 'redirect_uri', 'state', 'scope=a&scope', 'odd=1&odd']) {
-    const page = await openBrowser(app).get(`${path}&${twice}=x`)
-    assert.equal(page.status, 400, twice)
-    assert.equal(page.location, undefined, twice)
+  for (const parameter of ['client_id', 'redirect_uri', 'state', 'scope=a&scope', 'odd=1&odd']) {
+    const page = await openBrowser(app).get(`${path}&${parameter}=x`)
+    assert.equal(page.status, 400, parameter)
+    assert.equal(page.location, undefined, parameter)
   }
 })
 
-const refusals: readonly [more: Record<string, string | null>, error: string][] = [
+const errorCases: readonly [more: Record<string, string | null>, error: string][] = [
   [{ response_type: null }, 'invalid_request'],
   [{ response_type: 'token' }, 'unsupported_response_type'],
   [{ response_type: 'code id_token' }, 'unsupported_response_type'],
@@ -82,7 +82,7 @@ const refusals: readonly [more: Record<string, string | null>, error: string][] 
   [{ scope: 'nothing:read' }, 'invalid_scope'],
   [{ scope: 'orders:read admin' }, 'invalid_scope'],
   [{ scope: ' orders:read' }, 'invalid_scope'],
-  // PKCE downgrades: left out, plain by default, plain by name, a challenge that is none.
+  // PKCE downgrades: no challenge, plain by default, plain by name, a malformed challenge.
   [{ code_challenge: null, code_challenge_method: null }, 'invalid_request'],
   [{ code_challenge: null }, 'invalid_request'],
   [{ code_challenge: '' }, 'invalid_request'],
@@ -101,32 +101,32 @@ const refusals: readonly [more: Record<string, string | null>, error: string][] 
 
 test('other errors redirect with error, state and iss', async (t) => {
   const { app, client } = await openOauthFixture(t, 'sqlite')
-  for (const [more, error] of refusals) {
+  for (const [more, error] of errorCases) {
     const page = await openBrowser(app).get(authorizePath(client, more))
-    const what = JSON.stringify(more)
-    assert.equal(page.status, 303, what)
+    const label = JSON.stringify(more)
+    assert.equal(page.status, 303, label)
     const { origin, pathname, searchParams } = page.location!
     assert.equal(origin + pathname, CALLBACK)
-    assert.equal(searchParams.get('error'), error, what)
+    assert.equal(searchParams.get('error'), error, label)
     assert.equal(searchParams.get('state'), STATE)
     assert.match(searchParams.get('iss')!, ISSUER)
     assert(!searchParams.has('code'))
   }
 })
 
-test('a client without the grant, or of a suspended customer, is unauthorized', async (t) => {
+test('a client without the grant, or of a suspended customer, is not authorized', async (t) => {
   const { admin, app, createClient } = await openOauthFixture(t, 'sqlite')
-  const machine = await createClient({ grant_types: ['client_credentials'] })
+  const clientWithoutGrant = await createClient({ grant_types: ['client_credentials'] })
   const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })
-  const theirs = await createClient({ customer: customer.id })
+  const suspendedClient = await createClient({ customer: customer.id })
   await admin.patch(`/admin/customers/${customer.id}`, { suspended: true })
-  for (const client of [machine, theirs]) {
+  for (const client of [clientWithoutGrant, suspendedClient]) {
     const page = await openBrowser(app).get(authorizePath(client))
     assert.equal(page.location!.searchParams.get('error'), 'unauthorized_client')
   }
 })
 
-test('of a loopback address any port is taken, and the redirect keeps its own query', async (t) => {
+test('the port of a loopback address may differ; the redirect retains its query', async (t) => {
   const { app, createClient, person } = await openOauthFixture(t, 'sqlite')
   const client = await createClient({
     redirect_uris: ['http://127.0.0.1/callback?tenant=7'],
@@ -137,7 +137,7 @@ test('of a loopback address any port is taken, and the redirect keeps its own qu
   assert.match(back.location!.href, /^http:\/\/127\.0\.0\.1:49152\/callback\?tenant=7&code=/)
 })
 
-test('forms are not taken in place of the query', async (t) => {
+test('POST is 405', async (t) => {
   const { anonymous, client } = await openOauthFixture(t, 'sqlite')
   const [path, body] = authorizePath(client).split('?')
   const type = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -1,60 +1,65 @@
-/** §5.3: the token endpoint refuses by the names of RFC 6749 §5.2, whatever is sent. */
+/** §5.3: the token endpoint reports errors with the codes of RFC 6749 §5.2. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { basicOf, exchange, form, obtainCode, openOauthFixture } from '../oauth/rig.ts'
 
-test('client credentials: all of the client’s scopes, or those it asks for', async (t) => {
+test('client credentials: all scopes of the client, or the requested ones', async (t) => {
   const { anonymous, client } = await openOauthFixture(t, 'sqlite')
-  const ask = (scope: string | null) =>
+  const requestToken = (scope: string | null) =>
     form(anonymous, '/oauth/token', { grant_type: 'client_credentials', scope }, basicOf(client))
-  const all = await ask(null)
+  const all = await requestToken(null)
   assert.equal(all.body.scope, 'users:read orders:read orders:write')
   assert.deepEqual(Object.keys(all.body).sort(), [
     ...['access_token', 'expires_in', 'scope', 'token_type'],
   ])
-  const some = await ask('orders:read')
-  assert.equal(some.body.scope, 'orders:read')
-  const authorization = `Bearer ${some.body.access_token}`
+  const narrowed = await requestToken('orders:read')
+  assert.equal(narrowed.body.scope, 'orders:read')
+  const authorization = `Bearer ${narrowed.body.access_token}`
   const me = await anonymous.get('/api/v2/protected', { authorization })
   assert.equal(me.body.user, client.client_id)
   assert.equal((await anonymous.get('/api/v2/orders', { authorization })).status, 200)
   assert.equal((await anonymous.get('/api/v2/users', { authorization })).status, 403)
-  // Scope escalation: beyond the client's, unknown, badly written.
+  // Scope escalation: scopes the client lacks, unknown scopes, a malformed list.
   for (const scope of ['admin', 'orders:read events:read', 'nothing', 'orders:read  users:read']) {
-    const reply = await ask(scope)
+    const reply = await requestToken(scope)
     assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_scope'], scope)
   }
 })
 
-test('each mistake has its name, and no answer is kept by anybody', async (t) => {
+test('each error has its code, and no response may be cached', async (t) => {
   const { anonymous, client, createClient } = await openOauthFixture(t, 'sqlite')
   const spa = await createClient({ public: true })
-  const machine = await createClient({ grant_types: ['client_credentials'] })
+  const clientWithoutGrant = await createClient({ grant_types: ['client_credentials'] })
   const good = { grant_type: 'client_credentials' }
   const id = client.client_id
   const secret = client.client_secret
   type Case = [status: number, error: string, fields: Record<string, string>, header?: object]
-  const own = basicOf(client)
+  const credential = basicOf(client)
   const cases: Case[] = [
-    [400, 'invalid_request', {}, own],
-    [400, 'invalid_request', { grant_type: '' }, own],
-    [400, 'unsupported_grant_type', { grant_type: 'password', username: 'a', password: 'b' }, own],
-    [400, 'unsupported_grant_type', { grant_type: 'implicit' }, own],
-    [400, 'unsupported_grant_type', { grant_type: 'constructor' }, own],
+    [400, 'invalid_request', {}, credential],
+    [400, 'invalid_request', { grant_type: '' }, credential],
+    [
+      400,
+      'unsupported_grant_type',
+      { grant_type: 'password', username: 'a', password: 'b' },
+      credential,
+    ],
+    [400, 'unsupported_grant_type', { grant_type: 'implicit' }, credential],
+    [400, 'unsupported_grant_type', { grant_type: 'constructor' }, credential],
     [400, 'unsupported_grant_type', { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer' }],
     [
       400,
       'unauthorized_client',
       { grant_type: 'refresh_token', refresh_token: 'x' },
-      basicOf(machine),
+      basicOf(clientWithoutGrant),
     ],
     [400, 'unauthorized_client', { ...good, client_id: spa.client_id }],
-    [400, 'invalid_request', { grant_type: 'authorization_code' }, own],
-    [400, 'invalid_grant', { grant_type: 'refresh_token', refresh_token: 'x' }, own],
-    [400, 'invalid_request', { grant_type: 'refresh_token' }, own],
-    // Who the client is: two ways, two names, none, wrong.
-    [400, 'invalid_request', { ...good, client_secret: secret }, own],
-    [400, 'invalid_request', { ...good, client_id: spa.client_id }, own],
+    [400, 'invalid_request', { grant_type: 'authorization_code' }, credential],
+    [400, 'invalid_grant', { grant_type: 'refresh_token', refresh_token: 'x' }, credential],
+    [400, 'invalid_request', { grant_type: 'refresh_token' }, credential],
+    // Client authentication: two methods, two client ids, none, wrong.
+    [400, 'invalid_request', { ...good, client_secret: secret }, credential],
+    [400, 'invalid_request', { ...good, client_id: spa.client_id }, credential],
     [401, 'invalid_client', good],
     [401, 'invalid_client', { ...good, client_id: id }],
     [401, 'invalid_client', { ...good, client_id: id, client_secret: '' }],
@@ -67,13 +72,13 @@ test('each mistake has its name, and no answer is kept by anybody', async (t) =>
   ]
   for (const [status, error, fields, header = {}] of cases) {
     const reply = await form(anonymous, '/oauth/token', fields, header as Record<string, string>)
-    const what = `${JSON.stringify(fields)} ${reply.text}`
-    assert.deepEqual([reply.status, reply.body.error], [status, error], what)
+    const label = `${JSON.stringify(fields)} ${reply.text}`
+    assert.deepEqual([reply.status, reply.body.error], [status, error], label)
     assert.equal(typeof reply.body.error_description, 'string')
-    assert.equal(reply.headers['cache-control'], 'no-store', what)
-    assert.equal(reply.headers.pragma, 'no-cache', what)
-    const challenged = reply.headers['www-authenticate']?.startsWith('Basic') ?? false
-    assert.equal(challenged, status === 401 && 'authorization' in header, what)
+    assert.equal(reply.headers['cache-control'], 'no-store', label)
+    assert.equal(reply.headers.pragma, 'no-cache', label)
+    const hasChallenge = reply.headers['www-authenticate']?.startsWith('Basic') ?? false
+    assert.equal(hasChallenge, status === 401 && 'authorization' in header, label)
   }
   const body = await form(anonymous, '/oauth/token', {
     ...good,
@@ -83,7 +88,7 @@ test('each mistake has its name, and no answer is kept by anybody', async (t) =>
   assert.equal(body.status, 200)
 })
 
-test('duplicates, parameters in the URL, JSON and broken text are refused', async (t) => {
+test('repeated parameters, parameters in the URL, JSON and malformed text are 4xx', async (t) => {
   const { anonymous, client } = await openOauthFixture(t, 'sqlite')
   const type = { 'content-type': 'application/x-www-form-urlencoded' }
   const headers = { ...type, ...basicOf(client) }
@@ -108,45 +113,45 @@ test('duplicates, parameters in the URL, JSON and broken text are refused', asyn
   assert.equal((await anonymous.get('/oauth/token')).status, 405)
 })
 
-test('a code, a refresh token and a client of another mode or customer are nobody’s', async (t) => {
+test('a token is inactive for a client of another customer or mode', async (t) => {
   const { admin, anonymous, client, createClient } = await openOauthFixture(t, 'sqlite')
   const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })
   const elsewhere = await createClient({ customer: customer.id })
-  const testing = await createClient({ mode: 'test' })
-  for (const [one, mode] of [
-    [testing, 'test'],
+  const testClient = await createClient({ mode: 'test' })
+  for (const [tokenClient, mode] of [
+    [testClient, 'test'],
     [client, 'live'],
   ] as const) {
     const fields = { grant_type: 'client_credentials' }
-    const { body } = await form(anonymous, '/oauth/token', fields, basicOf(one))
+    const { body } = await form(anonymous, '/oauth/token', fields, basicOf(tokenClient))
     const claims = JSON.parse(atob(body.access_token.split('.')[1]))
     assert.equal(claims.mode, mode)
-    assert.equal(claims.client_id, one.client_id)
-    const asked = await form(
+    assert.equal(claims.client_id, tokenClient.client_id)
+    const introspection = await form(
       anonymous,
       '/oauth/introspect',
       { token: body.access_token },
       basicOf(elsewhere),
     )
-    assert.deepEqual(asked.body, { active: false })
+    assert.deepEqual(introspection.body, { active: false })
   }
 })
 
-test('a suspended customer’s clients get nothing', async (t) => {
+test('the clients of a suspended customer get no tokens', async (t) => {
   const { admin, anonymous, createClient } = await openOauthFixture(t, 'sqlite')
   const { body: customer } = await admin.post('/admin/customers', { name: 'Elsewhere' })
-  const theirs = await createClient({ customer: customer.id })
+  const suspendedClient = await createClient({ customer: customer.id })
   await admin.patch(`/admin/customers/${customer.id}`, { suspended: true })
   const reply = await form(
     anonymous,
     '/oauth/token',
     { grant_type: 'client_credentials' },
-    basicOf(theirs),
+    basicOf(suspendedClient),
   )
   assert.deepEqual([reply.status, reply.body.error], [400, 'unauthorized_client'])
 })
 
-test('guessing a secret is slowed down, and not for the client elsewhere', async (t) => {
+test('failed authentications are limited per client and address', async (t) => {
   const { app, anonymous, client } = await openOauthFixture(t, 'sqlite')
   const wrong = basicOf({ ...client, client_secret: 'guess' })
   const fields = { grant_type: 'client_credentials' }
@@ -170,7 +175,7 @@ test('guessing a secret is slowed down, and not for the client elsewhere', async
   assert.equal(elsewhere.statusCode, 200)
 })
 
-test('a refresh token is its client’s alone, and gives no more than was agreed to', async (t) => {
+test('a refresh token is valid for its client and for the consented scopes', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite')
   const { anonymous, client, createClient } = fixture
   const { body } = await exchange(fixture, await obtainCode(fixture, { scope: 'orders:read' }))
@@ -190,6 +195,6 @@ test('a refresh token is its client’s alone, and gives no more than was agreed
   ] as const) {
     assert.equal((await reply).body.error, error)
   }
-  // None of them used it up, or ended anything.
+  // None of them consumed the token or revoked its family.
   assert.equal((await refresh({}, basicOf(client))).status, 200)
 })

@@ -1,4 +1,4 @@
-/** §5.3: a code becomes tokens once, within 60 seconds, for its own client. */
+/** §5.3: a code is valid for one exchange by its client, within 60 seconds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
@@ -18,7 +18,7 @@ import {
 } from '../oauth/rig.ts'
 
 for (const { name } of databases) {
-  test(`a code becomes tokens, and a refresh token the next ones [${name}]`, async (t) => {
+  test(`a code and a refresh token are exchanged for tokens [${name}]`, async (t) => {
     const fixture = await openOauthFixture(t, name)
     const { anonymous, client, person } = fixture
     const reply = await exchange(
@@ -37,8 +37,8 @@ for (const { name } of databases) {
     const me = await anonymous.get('/api/v2/protected', { authorization: `Bearer ${access_token}` })
     assert.deepEqual(me.body, { status: 'ok', user: String(person.id) })
 
-    const again = { grant_type: 'refresh_token', refresh_token, scope: 'orders:read' }
-    const narrow = await form(anonymous, '/oauth/token', again, basicOf(client))
+    const refresh = { grant_type: 'refresh_token', refresh_token, scope: 'orders:read' }
+    const narrow = await form(anonymous, '/oauth/token', refresh, basicOf(client))
     assert.equal(narrow.status, 200, narrow.text)
     assert.equal(narrow.body.scope, 'orders:read')
     assert.notEqual(narrow.body.refresh_token, refresh_token)
@@ -53,42 +53,42 @@ for (const { name } of databases) {
 }
 
 for (const { name } of databases) {
-  test(`of parallel exchanges one wins, and that ends with the second [${name}]`, async (t) => {
+  test(`one of parallel exchanges succeeds, and another revokes it [${name}]`, async (t) => {
     const fixture = await openOauthFixture(t, name)
     const code = await obtainCode(fixture)
     const replies = await Promise.all(Array.from({ length: 6 }, () => exchange(fixture, code)))
-    const won = replies.filter((reply) => reply.status === 200)
-    assert.equal(won.length, 1)
-    for (const reply of replies.filter((one) => one.status !== 200)) {
+    const succeeded = replies.filter((reply) => reply.status === 200)
+    assert.equal(succeeded.length, 1)
+    for (const reply of replies.filter((reply) => reply.status !== 200)) {
       assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_grant'])
     }
-    for (const { body } of won) await assertDead(fixture, body)
+    for (const { body } of succeeded) await assertRevoked(fixture, body)
   })
 }
 
 type Tokens = { access_token: string; refresh_token: string }
 
-/** Within two seconds no token of a session is good. */
-async function assertDead({ anonymous, client }: OauthFixture, tokens: Tokens): Promise<void> {
+/** Asserts that both tokens of a session are revoked. */
+async function assertRevoked({ anonymous, client }: OauthFixture, tokens: Tokens): Promise<void> {
   const authorization = `Bearer ${tokens.access_token}`
   const me = await anonymous.get('/api/v2/protected', { authorization })
   assert.equal(me.status, 401)
-  const again = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
-  const refreshed = await form(anonymous, '/oauth/token', again, basicOf(client))
+  const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }
+  const refreshed = await form(anonymous, '/oauth/token', refresh, basicOf(client))
   assert.deepEqual([refreshed.status, refreshed.body.error], [400, 'invalid_grant'])
 }
 
-test('code replay: a second use is refused and ends what came of the first', async (t) => {
+test('the reuse of a code is rejected, and revokes the tokens of the first use', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite')
   const code = await obtainCode(fixture)
   const first = await exchange(fixture, code)
   assert.equal(first.status, 200)
   const second = await exchange(fixture, code)
   assert.deepEqual([second.status, second.body.error], [400, 'invalid_grant'])
-  await assertDead(fixture, first.body)
+  await assertRevoked(fixture, first.body)
 })
 
-test('a code is good for 60 seconds', async (t) => {
+test('a code is valid for 60 seconds', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite', { env: { GATEHOOK_TEST_CLOCK: '1' } })
   const [young, old] = [await obtainCode(fixture), await obtainCode(fixture)]
   await fixture.admin.post('/admin/clock', { advance_s: 30 })
@@ -97,14 +97,14 @@ test('a code is good for 60 seconds', async (t) => {
   assert.equal((await exchange(fixture, old)).body.error, 'invalid_grant')
 })
 
-test('what fails does not burn the code: secret, redirect, verifier, client', async (t) => {
+test('a wrong secret, redirect, verifier or client does not consume the code', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite')
   const { client, createClient } = fixture
   const code = await obtainCode(fixture)
   const other = await createClient()
-  const wrong = basicOf({ ...client, client_secret: 'gs_wrong' })
-  const tries: [error: string, reply: Promise<{ status: number; body: { error: string } }>][] = [
-    ['invalid_client', exchange(fixture, code, {}, wrong)],
+  const wrongCredential = basicOf({ ...client, client_secret: 'gs_wrong' })
+  const attempts: [error: string, reply: Promise<{ status: number; body: { error: string } }>][] = [
+    ['invalid_client', exchange(fixture, code, {}, wrongCredential)],
     ['invalid_client', exchange(fixture, code, { client_id: client.client_id }, {})],
     ['invalid_grant', exchange(fixture, code, {}, basicOf(other))],
     ['invalid_grant', exchange(fixture, code, { redirect_uri: `${CALLBACK}/` })],
@@ -116,11 +116,11 @@ test('what fails does not burn the code: secret, redirect, verifier, client', as
     ['invalid_grant', exchange(fixture, code, { code_verifier: '' })],
     ['invalid_grant', exchange(fixture, `${code}x`)],
   ]
-  for (const [error, reply] of tries) assert.equal((await reply).body.error, error)
+  for (const [error, reply] of attempts) assert.equal((await reply).body.error, error)
   assert.equal((await exchange(fixture, code)).status, 200)
 })
 
-test('a stranger who replays a code ends nobody’s session', async (t) => {
+test('the reuse of a code by another client revokes nothing', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite')
   const code = await obtainCode(fixture)
   const { body } = await exchange(fixture, code)
@@ -132,7 +132,7 @@ test('a stranger who replays a code ends nobody’s session', async (t) => {
   assert.equal(me.status, 200)
 })
 
-test('a client that may refresh no more refreshes nowhere', async (t) => {
+test('a client without the refresh grant cannot refresh at any endpoint', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite')
   const { admin, anonymous, client } = fixture
   const { refresh_token } = (await exchange(fixture, await obtainCode(fixture))).body
@@ -141,11 +141,11 @@ test('a client that may refresh no more refreshes nowhere', async (t) => {
   const refused = await anonymous.post('/auth/refresh', { refresh_token })
   assert.deepEqual([refused.status, refused.body.error], [401, 'invalid_grant'])
   await admin.patch(path, { grant_types: ['authorization_code', 'refresh_token'] })
-  const again = await anonymous.post('/auth/refresh', { refresh_token }, basicOf(client))
-  assert.equal(again.status, 200)
+  const refresh = await anonymous.post('/auth/refresh', { refresh_token }, basicOf(client))
+  assert.equal(refresh.status, 200)
 })
 
-test('between code and exchange: a new password, a deleted client, a narrowed one', async (t) => {
+test('the exchange applies changes since the code was issued', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite')
   const { admin, createPerson, client } = fixture
   const narrowed = await obtainCode(fixture)
@@ -160,11 +160,11 @@ test('between code and exchange: a new password, a deleted client, a narrowed on
   assert.equal((await exchange(fixture, late)).body.error, 'invalid_client')
 })
 
-test('a person’s token carries what client, request and person have in common', async (t) => {
+test('the scopes of a token are common to client, request and person', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite')
   const person = await fixture.createPerson({ scopes: ['orders:read', 'events:read'] })
-  const asked = { scope: 'orders:read orders:write' }
-  const { body } = await exchange(fixture, await obtainCode({ ...fixture, person }, asked))
+  const request = { scope: 'orders:read orders:write' }
+  const { body } = await exchange(fixture, await obtainCode({ ...fixture, person }, request))
   assert.equal(body.scope, 'orders:read')
   const denied = await grantConsent(
     openBrowser(fixture.app),
@@ -174,19 +174,22 @@ test('a person’s token carries what client, request and person have in common'
   assert.equal(denied.location!.searchParams.get('error'), 'access_denied')
 })
 
-test('a public client exchanges without a secret, and only with its name', async (t) => {
+test('a public client exchanges a code by its client id, without a secret', async (t) => {
   const fixture = await openOauthFixture(t, 'sqlite')
   const spa = await fixture.createClient({ public: true })
   assert.equal(Object.hasOwn(spa, 'client_secret'), false)
   const code = await obtainCode(fixture, {}, spa)
-  const named = { client_id: spa.client_id }
-  const secret = { ...named, client_secret: 'made up' }
+  const credential = { client_id: spa.client_id }
+  const secret = { ...credential, client_secret: 'made up' }
   assert.equal((await exchange(fixture, code, secret, {})).body.error, 'invalid_client')
   assert.equal((await exchange(fixture, code, {}, {})).body.error, 'invalid_client')
-  const { body } = await exchange(fixture, code, named, {})
+  const { body } = await exchange(fixture, code, credential, {})
   assert.equal(typeof body.refresh_token, 'string')
-  const again = { grant_type: 'refresh_token', refresh_token: body.refresh_token }
-  assert.equal((await form(fixture.anonymous, '/oauth/token', { ...again, ...named })).status, 200)
+  const refresh = { grant_type: 'refresh_token', refresh_token: body.refresh_token }
+  assert.equal(
+    (await form(fixture.anonymous, '/oauth/token', { ...refresh, ...credential })).status,
+    200,
+  )
 })
 
 test('without the refresh grant there is no refresh token', async (t) => {

@@ -1,4 +1,4 @@
-/** §5.4, §5.5: what clients find out by themselves, from the configured issuer and no Host. */
+/** §5.4, §5.5: the metadata documents derive from the configured issuer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openOauthFixture } from '../oauth/rig.ts'
@@ -8,7 +8,7 @@ const env = {
   GATEHOOK_CORS_ORIGINS: 'https://spa.example',
 }
 
-test('the server describes itself, at both addresses', async (t) => {
+test('the metadata of the server is the same at both paths', async (t) => {
   const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
   const { body } = await anonymous.get('/.well-known/oauth-authorization-server')
   assert.equal(body.issuer, 'https://api.example.com')
@@ -20,8 +20,8 @@ test('the server describes itself, at both addresses', async (t) => {
     ['jwks_uri', '/.well-known/jwks.json'],
   ] as const) {
     assert.equal(body[name], `https://api.example.com${path}`)
-    const there = await anonymous.send('OPTIONS', path)
-    assert.equal(there.status, 204, path)
+    const preflight = await anonymous.send('OPTIONS', path)
+    assert.equal(preflight.status, 204, path)
   }
   assert.deepEqual(body.code_challenge_methods_supported, ['S256'])
   assert.deepEqual(body.response_types_supported, ['code'])
@@ -36,7 +36,7 @@ test('the server describes itself, at both addresses', async (t) => {
   assert.deepEqual((await anonymous.get('/.well-known/openid-configuration')).body, body)
 })
 
-test('the resource names its authorization server', async (t) => {
+test('the metadata of the resource names its authorization server', async (t) => {
   const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
   const { body } = await anonymous.get('/.well-known/oauth-protected-resource')
   assert.equal(body.resource, 'https://api.example.com')
@@ -49,7 +49,7 @@ test('the resource names its authorization server', async (t) => {
   )
 })
 
-test('a Host header changes nothing', async (t) => {
+test('a Host header does not affect the metadata', async (t) => {
   const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
   for (const path of [
     '/.well-known/oauth-authorization-server',
@@ -67,10 +67,10 @@ test('a Host header changes nothing', async (t) => {
   assert.equal((await anonymous.get('/oauth/authorize', { host: 'evil.example' })).status, 421)
 })
 
-test('pages of configured origins may read metadata and ask for tokens', async (t) => {
+test('configured origins may read metadata and request tokens', async (t) => {
   const { anonymous } = await openOauthFixture(t, 'sqlite', { env })
   const origin = 'https://spa.example'
-  const asks = [
+  const requests = [
     anonymous.get('/.well-known/oauth-authorization-server', { origin }),
     anonymous.post('/oauth/token', '', {
       origin,
@@ -81,7 +81,7 @@ test('pages of configured origins may read metadata and ask for tokens', async (
       'access-control-request-method': 'POST',
     }),
   ]
-  for (const { headers } of await Promise.all(asks)) {
+  for (const { headers } of await Promise.all(requests)) {
     assert.equal(headers['access-control-allow-origin'], origin)
   }
   const stranger = await anonymous.get('/.well-known/oauth-authorization-server', {
@@ -89,5 +89,5 @@ test('pages of configured origins may read metadata and ask for tokens', async (
   })
   assert(!('access-control-allow-origin' in stranger.headers))
   const page = await anonymous.get('/oauth/authorize', { origin })
-  assert(!('access-control-allow-origin' in page.headers), 'pages are read by nobody else')
+  assert(!('access-control-allow-origin' in page.headers), 'no other origin may read the pages')
 })

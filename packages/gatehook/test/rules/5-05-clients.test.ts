@@ -1,4 +1,4 @@
-/** §5.5, §13: clients over HTTP: made, changed, rotated, deleted, each act in the trail. */
+/** §5.5, §13: clients over HTTP, with an audit entry for each change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl } from '../../../../test/rig/databases.ts'
@@ -6,26 +6,26 @@ import { eventually } from '../../../../test/rig/eventually.ts'
 import { type Caller, openService } from '../../../../test/rig/service.ts'
 import { basicOf, type Client, form, openOauthFixture } from '../oauth/rig.ts'
 
-const ownToken = (caller: Caller, client: Client) =>
+const requestToken = (caller: Caller, client: Client) =>
   form(caller, '/oauth/token', { grant_type: 'client_credentials' }, basicOf(client))
 
 for (const { name } of databases) {
-  test(`a client is made, read, listed, changed and deleted [${name}]`, async (t) => {
+  test(`a client is created, read, listed, updated and deleted [${name}]`, async (t) => {
     const { admin, anonymous } = await openOauthFixture(t, name)
-    const wish = {
+    const registration = {
       name: 'Shop',
       redirect_uris: ['https://shop.example/callback'],
       scopes: ['orders:read'],
     }
-    const made = await admin.post('/admin/clients', wish)
-    assert.equal(made.status, 201)
-    assert.equal(made.headers['cache-control'], 'no-store')
-    const { client_id, client_secret, created_at, ...rest } = made.body
-    assert.equal(made.headers.location, `/admin/clients/${client_id}`)
+    const creation = await admin.post('/admin/clients', registration)
+    assert.equal(creation.status, 201)
+    assert.equal(creation.headers['cache-control'], 'no-store')
+    const { client_id, client_secret, created_at, ...rest } = creation.body
+    assert.equal(creation.headers.location, `/admin/clients/${client_id}`)
     assert.match(client_secret, /^gs_[0-9A-Za-z]{43}$/)
     assert.match(created_at, /^\d{4}-\d{2}-\d{2}T.*Z$/)
     assert.deepEqual(rest, {
-      ...wish,
+      ...registration,
       grant_types: ['authorization_code', 'client_credentials', 'refresh_token'],
       public: false,
       require_client_auth_on_refresh: true,
@@ -46,25 +46,25 @@ for (const { name } of databases) {
       [patched.status, patched.body.scopes, patched.body.name],
       [200, scopes, 'Store'],
     )
-    const { body: token } = await ownToken(anonymous, made.body)
-    assert.equal(token.scope, 'orders:read users:read', 'the change counts at once')
+    const { body: token } = await requestToken(anonymous, creation.body)
+    assert.equal(token.scope, 'orders:read users:read', 'the change applies at once')
 
     assert.equal((await admin.delete(path)).status, 204)
-    for (const gone of [
+    for (const missing of [
       await admin.get(path),
       await admin.delete(path),
       await admin.patch(path, {}),
       await admin.post(`${path}/rotate-secret`),
     ]) {
-      assert.equal(gone.status, 404)
+      assert.equal(missing.status, 404)
     }
     assert.deepEqual((await admin.get('/admin/clients?name=Store')).body.data, [])
-    assert.equal((await ownToken(anonymous, made.body)).body.error, 'invalid_client')
+    assert.equal((await requestToken(anonymous, creation.body)).body.error, 'invalid_client')
     const me = { authorization: `Bearer ${token.access_token}` }
     assert.equal((await anonymous.get('/api/v2/protected', me)).status, 401)
     const { body: trail } = await admin.get(`/admin/audit?target=${client_id}`)
-    const acts = trail.data.map((act: { action: string }) => act.action)
-    assert.deepEqual(acts, ['client.create', 'client.update', 'client.delete'])
+    const actions = trail.data.map((entry: { action: string }) => entry.action)
+    assert.deepEqual(actions, ['client.create', 'client.update', 'client.delete'])
     assert.doesNotMatch(JSON.stringify(trail), /gs_/)
   })
 
@@ -72,17 +72,17 @@ for (const { name } of databases) {
     const url = await freshUrl(t, name)
     const { admin, anonymous, client } = await openOauthFixture(t, name, { url })
     const other = (await openService(t, name, { url })).as(undefined)
-    assert.equal((await ownToken(other, client)).status, 200)
+    assert.equal((await requestToken(other, client)).status, 200)
     await admin.delete(`/admin/clients/${client.client_id}`)
-    assert.equal((await ownToken(anonymous, client)).status, 401, 'on this node at once')
+    assert.equal((await requestToken(anonymous, client)).status, 401, 'on this node at once')
     await eventually(
-      () => ownToken(other, client),
+      () => requestToken(other, client),
       ({ status }) => status !== 200,
     )
   })
 }
 
-test('two secrets are good while the old one lives, and no third', async (t) => {
+test('two secrets are valid during the overlap, and never three', async (t) => {
   const { admin, anonymous, client } = await openOauthFixture(t, 'sqlite', {
     env: { GATEHOOK_TEST_CLOCK: '1' },
   })
@@ -92,19 +92,20 @@ test('two secrets are good while the old one lives, and no third', async (t) => 
   assert.equal(second.status, 200)
   assert.equal(second.headers['cache-control'], 'no-store')
   const newer = { ...client, client_secret: second.body.client_secret }
-  for (const each of [client, newer]) assert.equal((await ownToken(anonymous, each)).status, 200)
+  for (const candidate of [client, newer])
+    assert.equal((await requestToken(anonymous, candidate)).status, 200)
   const third = await rotate()
   assert.deepEqual([third.status, third.body.error], [409, 'limit_reached'])
   await admin.post('/admin/clock', { advance_s: 3601 })
-  assert.equal((await ownToken(anonymous, client)).status, 401)
-  assert.equal((await ownToken(anonymous, newer)).status, 200)
+  assert.equal((await requestToken(anonymous, client)).status, 401)
+  assert.equal((await requestToken(anonymous, newer)).status, 200)
   const last = await rotate({ overlap_seconds: 0 })
-  assert.equal((await ownToken(anonymous, newer)).status, 401)
+  assert.equal((await requestToken(anonymous, newer)).status, 401)
   const newest = { ...client, client_secret: last.body.client_secret }
-  assert.equal((await ownToken(anonymous, newest)).status, 200)
+  assert.equal((await requestToken(anonymous, newest)).status, 200)
 })
 
-test('what a client cannot be is told with its pointer', async (t) => {
+test('an invalid client is 422 with a pointer', async (t) => {
   const { admin, createClient } = await openOauthFixture(t, 'sqlite')
   const good = { name: 'x', redirect_uris: ['https://a.example/'], scopes: [] }
   const cases: readonly [body: Record<string, unknown>, pointer: string][] = [
@@ -136,19 +137,19 @@ test('what a client cannot be is told with its pointer', async (t) => {
   assert.equal((await admin.post(`${path}/rotate-secret`)).body.error, 'invalid_state')
 })
 
-test('a repeat of the creation makes one client, and only admins make any', async (t) => {
+test('an idempotent replay creates one client, and only admins create clients', async (t) => {
   const { admin, anonymous } = await openOauthFixture(t, 'sqlite')
   const body = { name: 'Twice', redirect_uris: [], scopes: ['orders:read'] }
   const headers = { 'idempotency-key': 'one' }
-  const [first, again] = [
+  const [first, replay] = [
     await admin.post('/admin/clients', body, headers),
     await admin.post('/admin/clients', body, headers),
   ]
-  assert.deepEqual(again.body, first.body)
-  assert.equal(again.headers['idempotent-replayed'], 'true')
+  assert.deepEqual(replay.body, first.body)
+  assert.equal(replay.headers['idempotent-replayed'], 'true')
   assert.equal((await admin.get('/admin/clients?name=Twice')).body.data.length, 1)
   assert.equal((await anonymous.post('/admin/clients', body)).status, 401)
-  const token = (await ownToken(anonymous, first.body)).body.access_token
+  const token = (await requestToken(anonymous, first.body)).body.access_token
   const asClient = { authorization: `Bearer ${token}` }
   assert.equal((await anonymous.get('/admin/clients', asClient)).status, 403)
 })
