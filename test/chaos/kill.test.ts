@@ -17,7 +17,7 @@ for (const [kind, nodes] of [
     const result = await chaos({ databaseUrl, key, nodes, ...sizes })
     t.diagnostic(JSON.stringify(result))
     assert.equal(result.lost, 0)
-    assert.ok(result.acknowledged > 100)
+    assert.ok(result.acknowledged > 1_000)
     assert.ok(result.duplicates <= result.inFlight, `${result.duplicates} duplicates`)
   })
 }

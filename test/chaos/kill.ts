@@ -171,10 +171,13 @@ export async function chaos(
     await response.body?.cancel()
   }
   const acknowledged = new Set<string>()
+  let hasFailed = false
+  /** Posts until `count` requests got a response, however long a node takes to restart. */
   const poster = async (count: number) => {
-    for (let n = 0; n < count; n++) {
+    for (let n = 0; n < count && !hasFailed; ) {
       try {
         const response = await post('/events', { type: 'payment.succeeded', object: { id: n } })
+        n += 1
         if (response.status === 201)
           acknowledged.add(((await response.json()) as { id: string }).id)
         else await response.body?.cancel().then(() => pause(20)) // the database is unavailable
@@ -207,7 +210,10 @@ export async function chaos(
       report(`kill ${kill} of ${options.kills}: ${acknowledged.size} acknowledged`)
     }
   }
-  const killing = killer()
+  const killing = killer().catch((error: unknown) => {
+    hasFailed = true
+    throw error
+  })
   const posting = async () => {
     const each = Math.ceil(options.events / 8)
     await Promise.all(Array.from({ length: 8 }, () => poster(each)))

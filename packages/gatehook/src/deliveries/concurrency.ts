@@ -21,7 +21,7 @@ const WEIGHT_OF_QUICKER = 1 / 8
 /** Ended attempts are removed from the list in blocks of this size. */
 const COMPACT_AT = 1_024
 
-export interface AttemptStart {
+interface AttemptStart {
   readonly atMs: number
   hasEnded: boolean
   isSlow: boolean

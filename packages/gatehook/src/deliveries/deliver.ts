@@ -24,7 +24,7 @@ import {
 import type { ResultWriter } from './result-writer.ts'
 import { decideRetry, isExpired } from './retry-schedule.ts'
 
-export interface DelivererDeps {
+interface DelivererDeps {
   readonly store: Pick<EngineStore, 'readLargeBody'>
   readonly post: PostDelivery
   readonly clock: Clock

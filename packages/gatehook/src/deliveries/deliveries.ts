@@ -10,7 +10,7 @@ import type { Database } from '../storage/database.ts'
 import { CHANNEL, type EngineSettings, encodeNos } from './host.ts'
 import { type DeliveryFigures, NO_FIGURES } from './metrics.ts'
 
-export interface DeliveriesDeps {
+interface DeliveriesDeps {
   readonly db: Database
   readonly log: Log
   /** Whether this node sends. */
@@ -71,7 +71,7 @@ export type FromWorker =
   | { readonly log: string }
   | { readonly figures: DeliveryFigures }
 
-export interface EngineThread {
+interface EngineThread {
   wake(nos: readonly number[]): void
   figures(): DeliveryFigures
   stop(limitMs: number): Promise<void>

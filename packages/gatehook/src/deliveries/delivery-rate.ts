@@ -6,6 +6,16 @@ export interface DeliveryRate {
   readonly burst: number
 }
 
+/**
+ * Parses a customer's own rate from its limits (JSON); undefined without one. The burst is twice
+ * the limit, like that of the default rate.
+ */
+export function parseDeliveryRate(limits: string): DeliveryRate | undefined {
+  if (limits === '{}') return undefined
+  const own = JSON.parse(limits).delivery_rate as { limit: number; window_s: number } | undefined
+  return own && { limit: own.limit, windowMs: own.window_s * 1000, burst: own.limit * 2 }
+}
+
 /** A token bucket. It uses monotonic time: a stopped wall clock must not stop deliveries. */
 export class TokenBucket {
   #rate: DeliveryRate

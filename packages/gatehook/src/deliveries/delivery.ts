@@ -8,7 +8,7 @@ import { isDelivered, type Outcome } from '../transport/attempt.ts'
 /** As stored; `paused` is computed, so that a change of `active` updates one row. */
 export type StoredState = 'pending' | 'delivered' | 'failed' | 'exhausted'
 /** As returned by the API (§9.10). */
-export type DeliveryState = StoredState | 'paused'
+type DeliveryState = StoredState | 'paused'
 
 /**
  * The column `attempt` is `round base × ROUND + attempts in this round`. A resend starts a round

@@ -12,7 +12,7 @@ const FAILING_SHARE = 0.7
 const OPEN_FIRST_MS = 30_000
 const OPEN_MAX_MS = 600_000
 
-export type BreakerState = 'closed' | 'open' | 'probing'
+type BreakerState = 'closed' | 'open' | 'probing'
 
 /** Closed, it admits every attempt; open, none; after the open time, one probe decides. */
 export class CircuitBreaker {

@@ -3,6 +3,7 @@
  * for both databases; `engine.ts` decides when each runs.
  */
 
+import { webhookDisabled } from '../events/engine-types.ts'
 import { envelope } from '../events/event.ts'
 import type { RecordEvent } from '../events/store.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
@@ -12,7 +13,7 @@ import type { Scope } from '../kernel/principal.ts'
 import { DecryptionError, type Vault } from '../kernel/secret.ts'
 import type { Database, Tx, Value } from '../storage/database.ts'
 import { fixed, type Sql, sql } from '../storage/sql.ts'
-import type { DeliveryRate } from './delivery-rate.ts'
+import { parseDeliveryRate } from './delivery-rate.ts'
 import { FAILING_MS, FAILURES_APART_MS } from './endpoint-health.ts'
 import type {
   DeliveryResult,
@@ -27,7 +28,7 @@ import type {
 } from './ports.ts'
 import { decryptSigningSecret } from './signing-secret.ts'
 
-export interface EngineStoreDeps {
+interface EngineStoreDeps {
   readonly db: Database
   readonly clock: Clock
   readonly vault: Vault
@@ -281,7 +282,7 @@ function createRegistrationReader({
       sends,
       revision: row.revision,
       secrets,
-      rate: rateOf(row.limits),
+      rate: parseDeliveryRate(row.limits),
       parkedUntil: row.parked_until,
       firstFailureAt: row.first_failure_at,
       lastFailureAt: row.last_failure_at,
@@ -289,13 +290,6 @@ function createRegistrationReader({
       covers: (type) => !scopes || (coveredBy(type)?.some((name) => scopes.includes(name)) ?? true),
     }
   }
-}
-
-/** Returns a customer's own rate. Its burst is twice its limit, like that of the default rate. */
-function rateOf(limits: string): DeliveryRate | undefined {
-  if (limits === '{}') return undefined
-  const own = JSON.parse(limits).delivery_rate as { limit: number; window_s: number } | undefined
-  return own && { limit: own.limit, windowMs: own.window_s * 1000, burst: own.limit * 2 }
 }
 
 /** Disables a registration. The state, the reason and the event commit together (§9.7). */
@@ -309,8 +303,5 @@ async function disableRegistration(
     updated_at = ${clock.now()}, revision = revision + 1
     WHERE ${where} AND active = 1 AND deleted_at IS NULL RETURNING id, scope, url`)
   if (!row) return
-  const { id, url, scope } = row
-  const object = JSON.stringify({ id, status: 'disabled', url, disabled_reason: reason })
-  const event = { type: 'webhook.disabled', collection: undefined, objectId: undefined, object }
-  await record(tx, scope as Scope, event)
+  await record(tx, row.scope as Scope, webhookDisabled({ id: row.id, url: row.url }, reason))
 }

@@ -20,7 +20,7 @@ const RELEASED_MS = 10_000
 /** Customers released at a time. */
 const RELEASE_MAX = 64
 
-export interface LeasesDeps {
+interface LeasesDeps {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log

@@ -89,7 +89,7 @@ export async function requeueDelivery(tx: Tx, no: number, now: number): Promise<
 }
 
 /** The registration that deliveries are queued for. */
-export interface QueueTarget {
+interface QueueTarget {
   readonly no: number
   readonly scope: Scope
   readonly tag: string
@@ -146,7 +146,7 @@ const insertTest = fixed(`INSERT INTO gh_deliveries
     (id, scope, webhook_no, event_id, event_type, version, state, attempt, created_at, attempts)
   VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`)
 
-export interface TestDelivery extends Pick<DeliveryRow, 'id' | 'event_id' | 'event_type'> {
+interface TestDelivery extends Pick<DeliveryRow, 'id' | 'event_id' | 'event_type'> {
   readonly state: 'delivered' | 'failed'
   readonly created_at: number
   /** The encoded attempt. */

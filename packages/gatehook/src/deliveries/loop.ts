@@ -21,7 +21,7 @@ const BUSY_RESULTS = 32
 /** The pause after a failure of the database. */
 const FAILURE_PAUSE_MS = 500
 
-export interface EngineLoop {
+interface EngineLoop {
   /** Wakes the loops that have work. */
   nudge(): void
   /** Resolves when every attempt in flight has its result written or was aborted. */

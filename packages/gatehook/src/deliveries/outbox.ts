@@ -23,7 +23,7 @@ export const newTag = (random: Random): string => randomBase62(random, TAG_LENGT
 export const deliveryIdOf = (eventId: string, tag: string): string =>
   `dlv_${eventId.slice(4)}${tag}`
 
-export interface Topics {
+interface Topics {
   readonly scope: Scope
   readonly no: number
   readonly tag: string
@@ -82,7 +82,7 @@ export interface BodyRenderer {
   readonly effective: (version: string) => string
 }
 
-export interface OutboxDeps extends BodyRenderer {
+interface OutboxDeps extends BodyRenderer {
   readonly clock: Clock
   /** Scopes each of which lets a registration receive the type; undefined: none is required. */
   readonly coveredBy: (type: string, collection?: string) => readonly string[] | undefined

@@ -49,7 +49,7 @@ export interface DueDelivery {
 }
 
 /** A due delivery with its body in memory. */
-export type LoadedDelivery = DueDelivery & { readonly body: string }
+type LoadedDelivery = DueDelivery & { readonly body: string }
 
 export const hasBody = (due: DueDelivery): due is LoadedDelivery => due.body !== undefined
 

@@ -20,7 +20,7 @@ interface Disabling {
   readonly reason: DisabledReason
 }
 
-export interface WriteListener {
+interface WriteListener {
   /** A result of this endpoint was committed. */
   onWritten(endpoint: EndpointState): void
   onDisabled(disabling: Disabling): void

@@ -18,7 +18,7 @@ const JITTER = 0.2
 const GONE = 410
 const BUSY = new Set([429, 503])
 
-export interface RetryVerdict {
+interface RetryVerdict {
   readonly state: StoredState
   /** When the next attempt of a pending delivery is due. */
   readonly nextAt: number | null
@@ -28,7 +28,7 @@ export interface RetryVerdict {
   readonly isGone?: true
 }
 
-export interface AttemptFacts {
+interface AttemptFacts {
   /** The attempt's number in its round, from 1. */
   readonly n: number
   readonly now: number

@@ -15,7 +15,7 @@ export interface SigningSecret {
   readonly value: string
 }
 
-export interface SignedDelivery {
+interface SignedDelivery {
   /** Live secrets, oldest first; at least one. */
   readonly secrets: readonly SigningSecret[]
   /** The event's id: the same on every attempt and for every registration. */

@@ -20,7 +20,7 @@ const READ_MAX = 32
 /** Time between two scans of all endpoints, monotonic. */
 const SCAN_MS = 1_000
 
-export interface WindowFillerDeps {
+interface WindowFillerDeps {
   readonly store: EngineStore
   readonly leases: Leases
   readonly clock: Clock

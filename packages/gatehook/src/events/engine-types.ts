@@ -1,7 +1,9 @@
 /**
  * Events that the engine emits, beside those of resources (§3.8, §3.10, §4.2, §8.10, §9.7), each
- * with a sample of its object. Registrations can name only declared types. Pure data.
+ * with a sample of its object. Registrations can name only declared types. Pure.
  */
+import type { NewEvent } from './event.ts'
+
 const versionSample = {
   id: 'v1',
   deprecated_at: '2026-12-01T00:00:00.000Z',
@@ -25,6 +27,17 @@ const keySample = {
   last_used_at: null,
   created_at: '2026-11-30T09:30:00.000Z',
 }
+
+/** Returns the event of a registration that the server disabled (§9.7, §9.14). */
+export const webhookDisabled = (
+  { id, url }: { readonly id: string; readonly url: string },
+  reason: string,
+): NewEvent => ({
+  type: 'webhook.disabled',
+  collection: undefined,
+  objectId: undefined,
+  object: JSON.stringify({ id, status: 'disabled', url, disabled_reason: reason }),
+})
 
 /** The member of `login.throttled` that names the exceeded limit. */
 const LIMIT_MEMBER = 'by'

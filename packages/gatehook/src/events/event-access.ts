@@ -18,7 +18,7 @@ export interface EventRule {
 }
 
 /** Scopes that cover event types; a registration stores them, a caller holds them. */
-export type ReadScopes = ReadonlySet<string>
+type ReadScopes = ReadonlySet<string>
 
 export interface EventAccess {
   /** Every declared type, and the collection of its objects; undefined: none. */

@@ -14,7 +14,7 @@ export interface FeedCursor {
   readonly position: number
 }
 
-export interface FeedBatch {
+interface FeedBatch {
   /** Rows of `EVENT_COLUMNS`. */
   readonly rows: readonly (readonly Value[])[]
   readonly cursor: FeedCursor

@@ -18,7 +18,7 @@ import {
 
 const byId = fixed(`SELECT ${EVENT_COLUMNS} FROM gh_events WHERE scope = ? AND id = ?`)
 
-export interface EventDeps {
+interface EventDeps {
   readonly db: Database
   readonly list: Lister
   readonly perform: Perform

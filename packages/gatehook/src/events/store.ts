@@ -18,7 +18,7 @@ const insert = fixed(
    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 )
 
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly clock: Clock
   readonly random: Random
   /** The newest version: the shape of recorded objects. */

@@ -21,7 +21,7 @@ export interface DirectPostDeps {
   readonly userAgent: string
 }
 
-export interface PostTarget {
+interface PostTarget {
   readonly scope: Scope
   readonly url: string
   /** The registration's tag, part of the delivery id; empty for a ping. */

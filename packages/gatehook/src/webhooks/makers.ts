@@ -6,6 +6,7 @@
  */
 import { type AuditContext, recordAudit } from '../audit/store.ts'
 import { saveTopics } from '../deliveries/outbox.ts'
+import { webhookDisabled } from '../events/engine-types.ts'
 import type { EventAccess } from '../events/event-access.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
@@ -19,7 +20,7 @@ export const CREATOR_REMOVED = 'creator_removed'
 /** Reads the stored scopes of a person or a client; undefined: disabled or deleted. */
 type StoredScopes = (tx: Tx, id: string) => Promise<ReadonlySet<string> | undefined>
 
-export interface MakerDeps extends AuditContext {
+interface MakerDeps extends AuditContext {
   readonly db: Database
   readonly record: RecordEvent
   readonly types: EventAccess
@@ -92,19 +93,12 @@ async function disable(deps: MakerDeps, tx: Tx, row: Registration): Promise<void
   if (row.disabled_reason === CREATOR_REMOVED) return
   const disabled = { ...row, active: 0, disabled_reason: CREATOR_REMOVED }
   await store.updateRegistration(tx, disabled, clock.now())
-  const { id, url, scope, subject, client_id } = row
+  const { id, scope, subject, client_id } = row
   const detail = { reason: CREATOR_REMOVED, subject, client_id }
   const actor = { kind: 'system', id: 'webhooks' } as const
   await recordAudit(tx, { actor, action: 'webhook.disable', target: id, detail }, deps)
   tx.afterCommit(() => wake([row.no]))
-  if (row.active === 0) return
-  const object = { id, status: 'disabled', url, disabled_reason: CREATOR_REMOVED }
-  await record(tx, scope, {
-    type: 'webhook.disabled',
-    collection: undefined,
-    objectId: undefined,
-    object: JSON.stringify(object),
-  })
+  if (row.active === 1) await record(tx, scope, webhookDisabled(row, CREATOR_REMOVED))
 }
 
 /** Removes scopes that the maker no longer holds; never adds one. */

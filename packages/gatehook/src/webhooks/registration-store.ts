@@ -57,7 +57,7 @@ export const countRegistrations = async (from: Reader, scope: Scope): Promise<nu
 export const isTagUsed = async (tx: Tx, scope: Scope, tag: string): Promise<boolean> =>
   (await tx.get(byTag([scope, tag]))) !== undefined
 
-export type NewRegistration = Pick<
+type NewRegistration = Pick<
   Registration,
   | 'id'
   | 'tag'
@@ -123,7 +123,7 @@ const dropAll = fixed('DELETE FROM gh_webhook_secrets WHERE webhook_no = ?')
 
 const EMPTY = new Uint8Array()
 
-export interface StoredSecret {
+interface StoredSecret {
   readonly no: number
   readonly sealed: Uint8Array
   readonly expires_at: number | null

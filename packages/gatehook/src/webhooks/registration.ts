@@ -37,7 +37,7 @@ export interface Registration {
 }
 
 /** The event types of the service. */
-export interface WebhookEventTypes extends EventAccess {
+interface WebhookEventTypes extends EventAccess {
   /** A sample object in the newest shape, as JSON text. */
   sample(type: string): string
 }

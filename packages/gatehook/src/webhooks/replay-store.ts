@@ -4,9 +4,9 @@ import { fixed } from '../storage/sql.ts'
 
 /** `recover` resends failed and exhausted deliveries, `replay` every event. */
 export type ReplayKind = 'replay' | 'recover'
-export type ReplayOutcome = 'finished' | 'stopped'
+type ReplayOutcome = 'finished' | 'stopped'
 
-export interface Replay {
+interface Replay {
   readonly webhook_no: number
   readonly kind: ReplayKind
   readonly since: number

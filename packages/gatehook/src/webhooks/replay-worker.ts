@@ -5,6 +5,7 @@
  * node takes over.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { parseDeliveryRate } from '../deliveries/delivery-rate.ts'
 import {
   type DeliveryHead,
   readDeliveryPage,
@@ -24,7 +25,7 @@ import { registrationOf } from './registration-store.ts'
 import * as store from './replay-store.ts'
 import { hasFailed, PAGE } from './replays.ts'
 
-export interface ReplayWorkerDeps extends BodyRenderer {
+interface ReplayWorkerDeps extends BodyRenderer {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random
@@ -35,7 +36,7 @@ export interface ReplayWorkerDeps extends BodyRenderer {
   readonly rate: { readonly limit: number; readonly windowMs: number } | undefined
 }
 
-export interface ReplayWorker {
+interface ReplayWorker {
   /** Notes that a replay was recorded. */
   readonly nudge: () => void
   start(): void
@@ -141,7 +142,7 @@ function createScheduler(deps: ReplayWorkerDeps) {
       }
     })
   const runBatch = async (replay: store.RunningReplay): Promise<void> => {
-    const { limit, windowMs } = rateOf(replay) ?? deps.rate ?? UNLIMITED
+    const { limit, windowMs } = parseDeliveryRate(replay.limits) ?? deps.rate ?? UNLIMITED
     const perBatch = Math.floor((limit * BATCH_MS) / windowMs)
     const size = Math.max(1, Math.min(BATCH_MAX, perBatch))
     const queued = await queueBatch(deps, node, replay, size)
@@ -190,13 +191,6 @@ function createScheduler(deps: ReplayWorkerDeps) {
       return waitMs
     },
   }
-}
-
-/** Returns the customer's own delivery rate; undefined without one. */
-function rateOf({ limits }: store.RunningReplay) {
-  if (limits === '{}') return undefined
-  const own = JSON.parse(limits).delivery_rate as { limit: number; window_s: number } | undefined
-  return own && { limit: own.limit, windowMs: own.window_s * 1000 }
 }
 
 interface ReplayBatch {

@@ -8,7 +8,7 @@ import type { Tx } from '../storage/database.ts'
 import { type Authority, canReceive } from './authority.ts'
 import type { LoggedDelivery } from './delivery-log.ts'
 
-export interface ResendDeps extends Pick<Authority, 'types'> {
+interface ResendDeps extends Pick<Authority, 'types'> {
   readonly clock: Clock
   readonly wake: (webhookNos: readonly number[]) => void
 }

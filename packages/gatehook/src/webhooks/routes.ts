@@ -23,7 +23,7 @@ import { type ReplayContext, startRecovery, startReplay, stopReplay } from './re
 import { resend } from './resend.ts'
 import { sendTestDelivery } from './test-delivery.ts'
 
-export interface WebhookRouteDeps {
+interface WebhookRouteDeps {
   readonly context: ReplayContext
   readonly list: Lister
   /** Renders the sample events of test deliveries. */
