@@ -28,7 +28,6 @@ export const NOT_PLAIN: readonly string[] = [
   'packages/gatehook/test/rules/2-',
   'packages/gatehook/test/rules/7-',
   'packages/gatehook/test/storage/',
-  'packages/receiver/src/',
   'test/browser/',
   'test/oauth/',
 ]

@@ -11,7 +11,7 @@ import { nodeReceiver } from './node.ts'
 import { type ReceiverOptions, sign } from './receiver.ts'
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-// White space and an escape that no parser would give back: the signature is over these bytes.
+// White space and an escape that parsing would lose: the signature covers these bytes.
 const BODY =
   '{ "id":"evt_1", "type":"order.paid", "created":1.8e9, "data":{"object":{"id":"\\u00e9"}} }'
 
@@ -43,8 +43,8 @@ async function post(url: string, body: string, headers?: Record<string, string>)
   return [response.status, await response.json()]
 }
 
-/** What every adapter must do, at `url`. */
-async function conforms(url: string, handled: readonly string[], errors: readonly unknown[]) {
+/** Asserts the behavior that all adapters share. */
+async function assertConforms(url: string, handled: readonly string[], errors: readonly unknown[]) {
   assert.deepEqual(await post(url, BODY), [200, { received: true }])
   assert.deepEqual(await post(url, BODY), [200, { received: true }])
   assert.deepEqual(await post(url, BODY, {}), [400, { error: 'missing_signature' }])
@@ -62,24 +62,24 @@ async function conforms(url: string, handled: readonly string[], errors: readonl
 test('node:http', async (t) => {
   const { options, handled, errors } = noted()
   const url = await listen(t, nodeReceiver(options))
-  await conforms(url, handled, errors)
+  await assertConforms(url, handled, errors)
   const get = await fetch(url)
   assert.deepEqual([get.status, get.headers.get('allow')], [405, 'POST'])
 })
 
-test('node:http: a sender that goes away in the middle harms nothing', async (t) => {
+test('node:http: a connection that ends in the body is an error for onError', async (t) => {
   const { options, handled, errors } = noted()
-  const told = Promise.withResolvers<void>()
+  const reported = Promise.withResolvers<void>()
   const onError = (error: unknown) => {
     errors.push(error)
-    told.resolve()
+    reported.resolve()
   }
   const url = await listen(t, nodeReceiver({ ...options, onError }))
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.write('POST /hooks HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{', () => {
     socket.destroy()
   })
-  await told.promise
+  await reported.promise
   assert.deepEqual([handled, errors.length], [[], 1])
   assert.deepEqual(await post(url, BODY), [200, { received: true }])
 })
@@ -91,7 +91,7 @@ test('Express, before the JSON parser of the app', async (t) => {
   app.use(express.json())
   app.post('/echo', (request, response) => void response.json(request.body))
   const url = await listen(t, app)
-  await conforms(url, handled, errors)
+  await assertConforms(url, handled, errors)
   const headers = { 'content-type': 'application/json' }
   assert.deepEqual(await post(url.replace('hooks', 'echo'), '{"a":1}', headers), [200, { a: 1 }])
 })
@@ -104,7 +104,7 @@ test('Express, after express.raw()', async (t) => {
   assert.deepEqual(handled, ['evt_1'])
 })
 
-test('Express, after express.json(): the program’s error, not the sender’s', async (t) => {
+test('Express, after express.json(): 500 body_unreadable', async (t) => {
   const { options, handled, errors } = noted()
   const app = express()
   app.use(express.json())
@@ -121,7 +121,7 @@ test('Fastify, beside routes that parse JSON', async (t) => {
   app.post('/echo', async (request) => request.body)
   t.after(() => app.close())
   const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/hooks`
-  await conforms(url, handled, errors)
+  await assertConforms(url, handled, errors)
   const headers = { 'content-type': 'application/json' }
   assert.deepEqual(await post(url.replace('hooks', 'echo'), '{"a":1}', headers), [200, { a: 1 }])
 })

@@ -1,57 +1,54 @@
 /**
- * One delivery from bytes to answer: verified, deduplicated, handled once. What every adapter
- * shares; how bytes come in and answers go out is theirs.
+ * Handles a delivery from its bytes to the response: verification, deduplication, `onEvent`. The
+ * adapters read the bytes and send the response.
  */
 import type { HeadersLike } from './headers.ts'
 import type { Bytes, Scheme } from './signature.ts'
 import { type EventStore, memoryStore } from './store.ts'
 import {
-  secretsOf,
+  requireSecrets,
   type VerifyRules,
   verify,
   type WebhookEvent,
   WebhookVerificationError,
 } from './verify.ts'
 
-/** How the event came. */
+/** The signed facts of a delivery besides its event. */
 export interface DeliveryContext {
-  /**
-   * What deduplication goes by: the event's `id`, or the signed `webhook-id` of one that has none.
-   */
+  /** The id for deduplication: the event's `id`, or the signed `webhook-id` without one. */
   readonly id: string
   readonly scheme: Scheme
-  /** The signed time, Unix seconds; A has none. */
+  /** The signed time in Unix seconds; undefined with scheme A. */
   readonly timestamp: number | undefined
 }
 
 export interface ReceiverOptions<Event = WebhookEvent> extends VerifyRules {
   /**
-   * Your work, once per event. When it throws, the answer is 500, nothing is remembered and the
-   * sender tries again. Be quick: the sender waits 15 s by default; put long work in a queue of
-   * your own.
+   * Handles an event, once per event id. If it throws, the response is 500, the id is not stored,
+   * and the sender retries. The sender waits 15 s by default: put longer work in a queue.
    */
   readonly onEvent: (event: Event, context: DeliveryContext) => unknown
   /** Default: {@link memoryStore}. */
   readonly store?: EventStore | undefined
   /**
-   * Drop an event that is older (by `created`) than the newest one handled of the same object:
-   * right where `onEvent` stores the object's state, because order is not guaranteed. Set it to
-   * false where every event counts as a fact of its own. Equal times are never stale. Default true.
+   * Drops an event that is older (by `created`) than the newest handled event of the same object.
+   * Correct if `onEvent` stores the state of the object, because order is not guaranteed; set false
+   * if it acts on every event. Events of equal time are not stale. Default: true.
    */
   readonly dropStale?: boolean | undefined
-  /** An event that was answered 200 without `onEvent`. */
+  /** Receives an event whose response was 200 without a call of `onEvent`. */
   readonly onDropped?: (
     event: Event,
     reason: 'duplicate' | 'stale',
     context: DeliveryContext,
   ) => unknown
-  /** What `onEvent` or the store threw. Default: `console.error`. */
+  /** Receives an error of `onEvent` or the store. Default: `console.error`. */
   readonly onError?: (error: unknown) => unknown
-  /** Longest body read, in bytes. Default 1 MiB; an event has 256 KiB at most. */
+  /** The maximum body in bytes. Default: 1 MiB; an event has at most 256 KiB. */
   readonly maxBodyBytes?: number | undefined
 }
 
-/** An answer before it has the form of a runtime: `{received: true}`, or `{error: code}`. */
+/** A response, which an adapter converts for its runtime. */
 export interface DeliveryAnswer {
   readonly status: 200 | 400 | 405 | 413 | 500
   readonly body: { readonly received: true } | { readonly error: string }
@@ -70,38 +67,40 @@ export const TOO_LARGE = refusal(413, 'payload_too_large')
 export const WRONG_METHOD = refusal(405, 'method_not_allowed')
 
 /**
- * The heart of every adapter. It never rejects: what goes wrong on the receiver's side is told to
- * `onError` and answered 500, so that the sender keeps the event.
+ * Returns the handler that all adapters share. It never rejects: an error of the receiver goes to
+ * `onError`, and the response is 500, so that the sender retries.
  *
- * @throws TypeError at once when `secrets` is empty.
+ * @throws {TypeError} `secrets` is empty.
  */
-export function deliveries<Event = WebhookEvent>(options: ReceiverOptions<Event>): Deliver {
-  secretsOf(options.secrets)
+export function createDeliveryHandler<Event = WebhookEvent>(
+  options: ReceiverOptions<Event>,
+): Deliver {
+  requireSecrets(options.secrets)
   const store = options.store ?? memoryStore()
   const onError = options.onError ?? ((error) => console.error(error))
-  // The same event twice at once: the second waits for the first and shares its fate.
+  // Concurrent deliveries of one event share a run of `onEvent`, and its result.
   const running = new Map<string, Promise<void>>()
 
-  const once = async (event: Event, context: DeliveryContext): Promise<void> => {
-    const about = objectOf(event)
+  const handleEvent = async (event: Event, context: DeliveryContext): Promise<void> => {
+    const object = objectOf(event)
     if (await store.has(context.id))
       return void (await options.onDropped?.(event, 'duplicate', context))
-    if (about && options.dropStale !== false) {
-      const newest = await store.newest(about.object)
-      if (newest !== undefined && about.created < newest) {
+    if (object && options.dropStale !== false) {
+      const newest = await store.newest(object.object)
+      if (newest !== undefined && object.created < newest) {
         return void (await options.onDropped?.(event, 'stale', context))
       }
     }
     await options.onEvent(event, context)
-    await store.add(context.id, about)
+    await store.add(context.id, object)
   }
 
   return async (headers, body) => {
     try {
-      const [event, context] = await verifiedEvent<Event>(headers, body, options)
+      const [event, context] = await verifyEvent<Event>(headers, body, options)
       let work = running.get(context.id)
       if (!work) {
-        work = once(event, context).finally(() => running.delete(context.id))
+        work = handleEvent(event, context).finally(() => running.delete(context.id))
         running.set(context.id, work)
       }
       await work
@@ -114,7 +113,7 @@ export function deliveries<Event = WebhookEvent>(options: ReceiverOptions<Event>
   }
 }
 
-async function verifiedEvent<Event>(
+async function verifyEvent<Event>(
   headers: HeadersLike,
   body: Bytes,
   rules: VerifyRules,
@@ -124,15 +123,15 @@ async function verifiedEvent<Event>(
     headers,
     body,
   })
-  const own = typeof event === 'object' && event !== null ? event.id : undefined
-  const name = typeof own === 'string' && own !== '' ? own : id
-  if (typeof event !== 'object' || event === null || name === undefined) {
+  const eventId = typeof event === 'object' && event !== null ? event.id : undefined
+  const deliveryId = typeof eventId === 'string' && eventId !== '' ? eventId : id
+  if (typeof event !== 'object' || event === null || deliveryId === undefined) {
     throw new WebhookVerificationError('invalid_event', 'The signed body is not an event.')
   }
-  return [event as Event, { id: name, scheme, timestamp }]
+  return [event as Event, { id: deliveryId, scheme, timestamp }]
 }
 
-/** Which object an event is about: ids are unique within a type and a mode only. */
+/** Returns the object of an event. Object ids are unique within a type and a mode only. */
 function objectOf(event: unknown): { object: string; created: number } | undefined {
   const { type, created, livemode, data } = event as Partial<WebhookEvent>
   const id = data?.object?.id

@@ -1,7 +1,7 @@
-/** The adapter for Fastify: a plugin with a route of its own. Nothing of Fastify is imported. */
+/** The adapter for Fastify: a plugin with one route. It does not import Fastify. */
 import {
+  createDeliveryHandler,
   DEFAULT_MAX_BODY_BYTES,
-  deliveries,
   type ReceiverOptions,
   refusal,
   TOO_LARGE,
@@ -14,7 +14,7 @@ interface Reply {
   send(body: unknown): unknown
 }
 
-/** What is used of a Fastify instance. */
+/** The part of a Fastify instance that the plugin uses. */
 export interface FastifyLike {
   removeAllContentTypeParsers(): unknown
   addContentTypeParser(
@@ -30,27 +30,28 @@ export interface FastifyLike {
 }
 
 /**
- * A plugin that receives deliveries at `path`: `app.register(fastifyReceiver('/hooks', {…}))`. Its
- * body parser keeps the raw bytes and lives inside the plugin only; the rest of the app parses JSON
- * as before. It answers as `receiver()` does; other methods are the app's 404.
+ * Returns a plugin that receives deliveries at `path`, with the responses of `receiver()`. Its body
+ * parser, which retains the raw bytes, applies to this plugin only. Other methods are the 404 of
+ * the app.
  *
- * @throws TypeError at once when `secrets` is empty.
+ * @example
+ * app.register(fastifyReceiver('/hooks', { secrets, onEvent }))
+ * @throws {TypeError} `secrets` is empty.
  */
 export function fastifyReceiver<Event = WebhookEvent>(
   path: string,
   options: ReceiverOptions<Event>,
 ): (app: FastifyLike) => Promise<void> {
-  const deliver = deliveries(options)
+  const deliver = createDeliveryHandler(options)
   const bodyLimit = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   return async (app) => {
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, async (_, body) => body)
     app.setErrorHandler(async (error, _, reply) => {
-      // Fastify's own refusals while it reads the body; what onEvent throws is answered in
-      // `deliver`.
-      const tooLarge = (error as { statusCode?: unknown }).statusCode === 413
-      if (!tooLarge) await (options.onError ?? console.error)(error)
-      const answer = tooLarge ? TOO_LARGE : refusal(500, 'body_unreadable')
+      // Errors of Fastify while it reads the body; `deliver` handles errors of `onEvent`.
+      const isTooLarge = (error as { statusCode?: unknown }).statusCode === 413
+      if (!isTooLarge) await (options.onError ?? console.error)(error)
+      const answer = isTooLarge ? TOO_LARGE : refusal(500, 'body_unreadable')
       return reply.code(answer.status).send(answer.body)
     })
     app.post(path, async (request, reply) => {

@@ -1,8 +1,8 @@
-/** Headers in whatever shape a runtime has them, looked up without regard to case. */
+/** Finds headers in the shapes of all runtimes, in any case. */
 
 /**
- * A `Headers`, a `Map`, pairs, Node's `rawHeaders` (name, value, name, value, …) or a plain object
- * whose values may be lists.
+ * A `Headers`, a `Map`, pairs, Node's `rawHeaders` (names and values in turn), or an object whose
+ * values may be lists.
  */
 export type HeadersLike =
   | Iterable<readonly [string, string]>
@@ -10,14 +10,14 @@ export type HeadersLike =
   | Readonly<Record<string, string | number | readonly string[] | undefined>>
 
 /**
- * The value of a header; undefined when it is absent. A header sent twice is joined by a comma, as
- * `Headers` does it, so that a repeated signature is seen as one that is not well formed.
+ * Returns the value of a header, if present. Repeated headers are joined by a comma, as in
+ * `Headers`, so that a repeated signature is malformed.
  */
-export function header(headers: HeadersLike, name: string): string | undefined {
-  const wanted = name.toLowerCase()
+export function findHeader(headers: HeadersLike, name: string): string | undefined {
+  const lowerName = name.toLowerCase()
   const values: string[] = []
   for (const [key, value] of entries(headers)) {
-    if (typeof key !== 'string' || key.toLowerCase() !== wanted) continue
+    if (typeof key !== 'string' || key.toLowerCase() !== lowerName) continue
     if (value === undefined || value === null) continue
     values.push(...(Array.isArray(value) ? value : [value]).map(String))
   }

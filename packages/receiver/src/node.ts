@@ -1,16 +1,14 @@
 /**
- * The adapters for node:http and Express, by the shape of their objects: nothing of Node is
- * imported.
+ * The adapter for node:http and Express. It imports nothing of Node.
  *
- * The signature is over the bytes as sent, so the listener reads the stream itself. Put it before
- * (or beside, on its own route) any body parser; after `express.raw()` it takes the Buffer that
- * made. After `express.json()` the bytes are gone, and that is an error of the program, not of the
- * sender.
+ * The signature covers the bytes as sent, so the listener reads the stream itself. Mount it before
+ * any body parser, or after `express.raw()`, whose Buffer it uses. After `express.json()`, the
+ * bytes are lost, which is an error of the program.
  */
 import {
+  createDeliveryHandler,
   DEFAULT_MAX_BODY_BYTES,
   type DeliveryAnswer,
-  deliveries,
   type ReceiverOptions,
   refusal,
   TOO_LARGE,
@@ -19,11 +17,11 @@ import {
 import type { HeadersLike } from './headers.ts'
 import type { WebhookEvent } from './verify.ts'
 
-/** What is used of an `http.IncomingMessage`, or of Express's request. */
+/** The part of an `http.IncomingMessage`, or of Express's request, that the adapter uses. */
 export interface NodeRequest {
   readonly method?: string | undefined
   readonly headers: HeadersLike
-  /** What a parser before this one has left. */
+  /** The result of a parser that ran before. */
   readonly body?: unknown
   readonly readableDidRead: boolean
   on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
@@ -32,7 +30,7 @@ export interface NodeRequest {
   pause(): unknown
 }
 
-/** What is used of an `http.ServerResponse`, or of Express's response. */
+/** The part of an `http.ServerResponse`, or of Express's response, that the adapter uses. */
 export interface NodeResponse {
   statusCode: number
   setHeader(name: string, value: string): unknown
@@ -40,21 +38,23 @@ export interface NodeResponse {
 }
 
 /**
- * A listener for `http.createServer(…)`, and a handler for `app.post('/hooks', …)` of Express. It
- * answers as `receiver()` does and never rejects.
+ * Returns a listener for `http.createServer` or a handler for Express, with the responses of
+ * `receiver()`. It never rejects.
  *
- * @throws TypeError at once when `secrets` is empty.
+ * @example
+ * app.post('/hooks', nodeReceiver({ secrets, onEvent }))
+ * @throws {TypeError} `secrets` is empty.
  */
 export function nodeReceiver<Event = WebhookEvent>(
   options: ReceiverOptions<Event>,
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
-  const deliver = deliveries(options)
+  const deliver = createDeliveryHandler(options)
   const maxBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   return async (request, response) => {
     if (request.method !== 'POST') return respond(response, WRONG_METHOD)
     let body: Uint8Array | string | undefined
     try {
-      body = await bodyOf(request, maxBytes)
+      body = await findBody(request, maxBytes)
     } catch (error) {
       await (options.onError ?? console.error)(error)
       return respond(response, refusal(500, 'body_unreadable'))
@@ -67,12 +67,12 @@ function respond(response: NodeResponse, answer: DeliveryAnswer): void {
   response.statusCode = answer.status
   response.setHeader('content-type', 'application/json')
   if (answer.status === 405) response.setHeader('allow', 'POST')
-  // The rest of a body too long stays unread, so this connection can carry no further request.
+  // The rest of the body is unread, so the connection cannot be reused.
   if (answer.status === 413) response.setHeader('connection', 'close')
   response.end(JSON.stringify(answer.body))
 }
 
-async function bodyOf(
+async function findBody(
   request: NodeRequest,
   maxBytes: number,
 ): Promise<Uint8Array | string | undefined> {
@@ -85,18 +85,18 @@ async function bodyOf(
       'A body parser read this request first. Mount the receiver before it, or use express.raw().',
     )
   }
-  return await read(request, maxBytes)
+  return await readBody(request, maxBytes)
 }
 
-/** Undefined when the body is longer than the bound. */
-function read(request: NodeRequest, maxBytes: number): Promise<Uint8Array | undefined> {
+/** Reads the body; undefined if it is larger than `maxBytes`. */
+function readBody(request: NodeRequest, maxBytes: number): Promise<Uint8Array | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let length = 0
     request.on('data', (chunk) => {
       length += chunk.length
       if (length <= maxBytes) return void chunks.push(chunk)
-      request.pause() // not destroyed: the answer goes out on the same socket
+      request.pause() // the response uses the same socket
       resolve(undefined)
     })
     request.on('end', () => {
@@ -109,6 +109,8 @@ function read(request: NodeRequest, maxBytes: number): Promise<Uint8Array | unde
       resolve(bytes)
     })
     request.on('error', reject)
-    request.on('close', () => reject(new Error('The sender went away before the body was whole.')))
+    request.on('close', () =>
+      reject(new Error('The connection ended before the body was complete.')),
+    )
   })
 }

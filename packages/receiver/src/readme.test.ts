@@ -1,4 +1,3 @@
-/** The README's example is `example/receive.ts`, and prints what the README says. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -6,7 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-test('the example of the README runs and prints what it says', async () => {
+test('the example of the README prints the output that the README contains', async () => {
   const path = fileURLToPath(new URL('../example/receive.ts', import.meta.url))
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   const [, code, printed] =

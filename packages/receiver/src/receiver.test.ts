@@ -19,7 +19,7 @@ async function delivery(payload: unknown, timestamp = NOW): Promise<Request> {
   return new Request('https://example.com/hooks', { method: 'POST', headers, body })
 }
 
-/** A receiver that notes what reached `onEvent` and what was dropped. */
+/** A receiver that records handled and dropped events. */
 function noted(more: Partial<ReceiverOptions> = {}) {
   const handled: string[] = []
   const dropped: [string, string][] = []
@@ -47,7 +47,7 @@ test('an event is handled and answered 200 {received: true}', async () => {
   assert.deepEqual(handled, ['evt_1'])
 })
 
-test('what cannot be believed is 400 {error}, and reaches nobody', async () => {
+test('a delivery that is not authentic is 400 {error}, without onEvent', async () => {
   const { handle, send, handled, errors } = noted()
   assert.deepEqual(await send(event('evt_1'), NOW - 301), [
     400,
@@ -63,14 +63,14 @@ test('what cannot be believed is 400 {error}, and reaches nobody', async () => {
   assert.deepEqual([handled, errors], [[], []])
 })
 
-test('a signed body that is no event is 400 invalid_event', async () => {
+test('a signed body that is not an event is 400 invalid_event', async () => {
   const { send } = noted({ schemes: ['B'] })
   for (const payload of ['', 'null', '7', '[]', '{}', '{"id":5}', '{"id":""}', 'not JSON']) {
     assert.deepEqual(await send(payload), [400, { error: 'invalid_event' }], payload)
   }
 })
 
-test('a Standard Webhooks event without an id goes by its signed webhook-id', async () => {
+test('an event without an id is deduplicated by its signed webhook-id', async () => {
   const { send, handled } = noted({
     schemes: ['standard'],
     onEvent: (_, { id }) => void handled.push(id.slice(0, 4)),
@@ -79,7 +79,7 @@ test('a Standard Webhooks event without an id goes by its signed webhook-id', as
   assert.deepEqual(handled, ['msg_'])
 })
 
-test('an event is handled once, however often it comes', async () => {
+test('an event is handled once, also if it is delivered again', async () => {
   const { send, handled, dropped } = noted()
   for (const _ of [1, 2, 3]) assert.deepEqual(await send(event('evt_1')), OK)
   assert.deepEqual(handled, ['evt_1'])
@@ -89,7 +89,7 @@ test('an event is handled once, however often it comes', async () => {
   ])
 })
 
-test('the same event twice at once is handled once, and both are told its fate', async () => {
+test('concurrent deliveries of one event are handled once, with the same response', async () => {
   const entered = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
   let calls = 0
@@ -104,14 +104,14 @@ test('the same event twice at once is handled once, and both are told its fate',
   const first = send(event('evt_1'))
   await entered.promise
   const second = send(event('evt_1'))
-  // Whole deliveries of others go by, so that the second has come as far as it can.
+  // Complete other deliveries, so that the second one has reached its wait.
   for (const id of ['evt_2', 'evt_3', 'evt_4']) await send(event(id))
   gate.resolve()
   assert.deepEqual(await Promise.all([first, second]), [OK, OK])
   assert.equal(calls, 1)
 })
 
-test('an onEvent that throws is 500, is told, and the next attempt is handled', async () => {
+test('an onEvent that throws is 500, and the next attempt is handled', async () => {
   const broken = new Error('database is down')
   const outcomes: (Error | undefined)[] = [broken, undefined]
   let calls = 0
@@ -129,14 +129,14 @@ test('an onEvent that throws is 500, is told, and the next attempt is handled', 
   assert.equal(calls, 2)
 })
 
-test('a store that fails is 500 too: the sender keeps the event', async () => {
+test('a store that fails is 500, so that the sender retries', async () => {
   const store = { ...memoryStore(), has: () => Promise.reject(new Error('store is down')) }
   const { send, handled, errors } = noted({ store })
   assert.equal((await send(event('evt_1')))[0], 500)
   assert.deepEqual([handled, errors.length], [[], 1])
 })
 
-test('an older event of the same object is dropped, and no other', async () => {
+test('only an older event of the same object is dropped', async () => {
   const { send, handled, dropped } = noted()
   await send(event('evt_new', NOW))
   assert.deepEqual(await send(event('evt_old', NOW - 1)), OK)
@@ -156,14 +156,14 @@ test('an older event of the same object is dropped, and no other', async () => {
   ])
 })
 
-test('dropStale: false hands over every event, in the order it came', async () => {
+test('with dropStale: false, every event is handled in the order of arrival', async () => {
   const { send, handled } = noted({ dropStale: false })
   await send(event('evt_new', NOW))
   await send(event('evt_old', NOW - 1))
   assert.deepEqual(handled, ['evt_new', 'evt_old'])
 })
 
-test('memory is bounded: the oldest id is forgotten first', async () => {
+test('the memory store evicts the oldest id', async () => {
   const store = memoryStore(2)
   await store.add('a', { object: 'x', created: 5 })
   await store.add('b', { object: 'x', created: 3 })
@@ -190,7 +190,7 @@ test('other methods are 405, and a body over the bound is 413, unread', async ()
   assert.deepEqual(handled, [])
 })
 
-test('a body that was read before is the program’s error, not the sender’s', async () => {
+test('a body that was read before is 500 body_unreadable', async () => {
   const { handle, errors } = noted()
   const request = await delivery(event('evt_1'))
   await request.text()
@@ -198,6 +198,6 @@ test('a body that was read before is the program’s error, not the sender’s',
   assert.ok(errors[0] instanceof TypeError)
 })
 
-test('a receiver without a secret is refused where it is made', () => {
+test('a receiver without a secret throws when it is created', () => {
   assert.throws(() => receiver({ secrets: [], onEvent: () => {} }), TypeError)
 })

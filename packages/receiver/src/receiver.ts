@@ -1,11 +1,11 @@
 /**
- * The package's face, and the adapter for everything that speaks Fetch (Deno, Bun, Workers, Hono,
- * Next.js, SvelteKit). node:http, Express and Fastify have an entry of their own.
+ * The exports of the package, and the adapter for runtimes with the Fetch API (Deno, Bun, Workers,
+ * Hono, Next.js, SvelteKit). `node.ts` and `fastify.ts` are entries of their own.
  */
 import {
+  createDeliveryHandler,
   DEFAULT_MAX_BODY_BYTES,
   type DeliveryAnswer,
-  deliveries,
   type ReceiverOptions,
   TOO_LARGE,
   WRONG_METHOD,
@@ -28,19 +28,23 @@ export {
 } from './verify.ts'
 
 /**
- * A handler of deliveries in the shape of Fetch. It answers 200 `{received: true}` for an event
- * that was handled, or dropped as a duplicate or stale; 400 `{error}` for one that cannot be
- * believed; 413 over `maxBodyBytes`; 405 for other methods than POST; 500 when `onEvent` threw. It
- * never rejects.
+ * Returns a handler of deliveries for the Fetch API. It never rejects. Its responses:
  *
- * Pass the request untouched: once something has read its body, the signed bytes are gone.
+ * - 200 `{received: true}`: the event was handled, or dropped as a duplicate or stale.
+ * - 400 `{error}`: the delivery is not authentic (see {@link VerificationErrorCode}).
+ * - 405: the method is not POST. 413: the body exceeds `maxBodyBytes`.
+ * - 500: `onEvent` or the store threw; the sender retries.
  *
- * @throws TypeError at once when `secrets` is empty.
+ * The body of the request must not have been read.
+ *
+ * @example
+ * export const POST = receiver({ secrets: [secret], onEvent: async (event) => save(event) })
+ * @throws {TypeError} `secrets` is empty.
  */
 export function receiver<Event = WebhookEvent>(
   options: ReceiverOptions<Event>,
 ): (request: Request) => Promise<Response> {
-  const deliver = deliveries(options)
+  const deliver = createDeliveryHandler(options)
   const maxBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES
   return async (request) => {
     if (request.method !== 'POST') return respond(WRONG_METHOD)
@@ -48,7 +52,7 @@ export function receiver<Event = WebhookEvent>(
     try {
       body = await readBody(request, maxBytes)
     } catch (error) {
-      // The sender went away in the middle, or the body was read before: either way it is not here.
+      // The connection ended, or the body was read before.
       await (options.onError ?? console.error)(error)
       return respond({ status: 500, body: { error: 'body_unreadable' } })
     }
@@ -62,16 +66,16 @@ function respond(answer: DeliveryAnswer): Response {
   return new Response(JSON.stringify(answer.body), { status: answer.status, headers })
 }
 
-/** Undefined when the body is longer than the bound; the rest is then left unread. */
+/** Reads the body; undefined if it is larger than `maxBytes`. */
 async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | undefined> {
-  if (request.bodyUsed) throw new TypeError('The body was read before the receiver saw it.')
+  if (request.bodyUsed) throw new TypeError('The body was read before the receiver ran.')
   if (!request.body) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let length = 0
   const reader = request.body.getReader()
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return joined(chunks, length)
+    if (done) return concatenate(chunks, length)
     length += value.byteLength
     if (length > maxBytes) {
       await reader.cancel()
@@ -81,7 +85,7 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
   }
 }
 
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+function concatenate(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const bytes = new Uint8Array(length)
   let at = 0
   for (const chunk of chunks) {

@@ -1,58 +1,59 @@
-/** Signs a body as the sender does (rules §9.5), so that your own tests can call your receiver. */
+/** Signs a body as Gatehook does (§9.5), for tests of a receiver. */
 import {
   type Bytes,
+  computeMac,
+  copyBytes,
+  deriveKey,
   HEADER,
-  keyOf,
-  mac,
-  rawBytes,
   signedContent,
   toBase64,
   toHex,
 } from './signature.ts'
-import { secretsOf } from './verify.ts'
+import { requireSecrets } from './verify.ts'
 
 export interface SignOptions {
-  /** The bytes that will be sent, exactly. */
+  /** The exact bytes of the body. */
   readonly body: Bytes
-  /**
-   * The live secrets, newest first. `X-Hub-Signature-256` is made with the last, the others with
-   * all.
-   */
+  /** The secrets, newest first. `X-Hub-Signature-256` uses the last, the other schemes all. */
   readonly secret: string | readonly string[]
-  /** `webhook-id`. Default: a random one. */
+  /** The `webhook-id`. Default: random. */
   readonly id?: string | undefined
-  /** The signed time, Unix seconds. Default: now. */
+  /** The signed time in Unix seconds. Default: now. */
   readonly timestamp?: number | undefined
 }
 
 /**
- * The headers of a delivery of `body`: all three schemes. A secret that is not `whsec_` + base64
- * has no Standard Webhooks key; where none has one, the three `webhook-` headers are left out.
+ * Returns the headers of a delivery, signed with all three schemes. A secret that is not `whsec_`
+ * and base64 has no Standard Webhooks key; if no secret has one, the `webhook-` headers are absent.
  *
- * @throws TypeError for no secret, or a body that is not bytes.
+ * @example
+ * const headers = await sign({ body, secret })
+ * @throws {TypeError} There is no secret, or the body is not bytes.
  */
 export async function sign(options: SignOptions): Promise<Record<string, string>> {
-  const secrets = secretsOf(options.secret)
-  const body = rawBytes(options.body)
+  const secrets = requireSecrets(options.secret)
+  const body = copyBytes(options.body)
   const id = options.id ?? `msg_${crypto.randomUUID()}`
   const time = String(options.timestamp ?? Math.floor(Date.now() / 1000))
-  const ofB: string[] = []
-  const ofStandard: string[] = []
+  const signaturesB: string[] = []
+  const signaturesStandard: string[] = []
   for (const secret of secrets) {
-    const keyB = await keyOf(secret, 'B')
-    ofB.push(`v1=${toHex(await mac(keyB!, signedContent(`${time}.`, body)))}`)
-    const key = await keyOf(secret, 'standard')
+    const keyB = await deriveKey(secret, 'B')
+    signaturesB.push(`v1=${toHex(await computeMac(keyB!, signedContent(`${time}.`, body)))}`)
+    const key = await deriveKey(secret, 'standard')
     if (!key) continue
-    ofStandard.push(`v1,${toBase64(await mac(key, signedContent(`${id}.${time}.`, body)))}`)
+    signaturesStandard.push(
+      `v1,${toBase64(await computeMac(key, signedContent(`${id}.${time}.`, body)))}`,
+    )
   }
-  const oldest = await keyOf(secrets.at(-1)!, 'A')
+  const oldest = await deriveKey(secrets.at(-1)!, 'A')
   return {
-    [HEADER.A]: `sha256=${toHex(await mac(oldest!, body))}`,
-    [HEADER.B]: [`t=${time}`, ...ofB].join(','),
-    ...(ofStandard.length > 0 && {
+    [HEADER.A]: `sha256=${toHex(await computeMac(oldest!, body))}`,
+    [HEADER.B]: [`t=${time}`, ...signaturesB].join(','),
+    ...(signaturesStandard.length > 0 && {
       [HEADER.standardId]: id,
       [HEADER.standardTimestamp]: time,
-      [HEADER.standard]: ofStandard.join(' '),
+      [HEADER.standard]: signaturesStandard.join(' '),
     }),
   }
 }

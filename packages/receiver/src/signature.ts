@@ -1,18 +1,18 @@
 /**
- * The three signatures a delivery carries (rules §9.5): texts that are signed, keys, and the check
- * of a MAC. Only Web Crypto; who decides among the three is in `verify.ts`.
+ * The three signature schemes of a delivery (§9.5): signed contents, keys, MACs. It uses Web Crypto
+ * only; `verify.ts` selects the scheme.
  */
 
 /** `A`: X-Hub-Signature-256. `B`: Gatehook-Signature. `standard`: Standard Webhooks. */
 export type Scheme = 'A' | 'B' | 'standard'
 
-/** Raw bytes of a body. A string stands for its UTF-8 bytes. */
+/** The raw bytes of a body; a string means its UTF-8 bytes. */
 export type Bytes = Uint8Array | ArrayBuffer | string
 
 const encoder = new TextEncoder()
 const HMAC = { name: 'HMAC', hash: 'SHA-256' } as const
 
-/** Of one name as it stands on the wire. */
+/** The names of the headers. */
 export const HEADER = {
   A: 'X-Hub-Signature-256',
   B: 'Gatehook-Signature',
@@ -22,20 +22,20 @@ export const HEADER = {
 } as const
 
 /**
- * The bytes themselves, copied so that nobody changes them between check and use.
+ * Copies the bytes of a body, so that they cannot change between verification and use.
  *
- * @throws TypeError for anything else, which mostly means that a body parser ran first.
+ * @throws {TypeError} The body is not bytes, usually because a body parser ran first.
  */
-export function rawBytes(body: Bytes): Uint8Array<ArrayBuffer> {
+export function copyBytes(body: Bytes): Uint8Array<ArrayBuffer> {
   if (typeof body === 'string') return encoder.encode(body)
   if (body instanceof Uint8Array) return new Uint8Array(body)
   if (body instanceof ArrayBuffer) return new Uint8Array(body.slice(0))
   throw new TypeError(
-    'The body must be the raw bytes (Uint8Array, ArrayBuffer or string), not what a parser made.',
+    'The body must be raw bytes (Uint8Array, ArrayBuffer or string), not the result of a parser.',
   )
 }
 
-/** What is signed: the body alone (A), `t.body` (B), `id.t.body` (Standard Webhooks). */
+/** Returns the signed content: the body (A), `t.body` (B), `id.t.body` (Standard Webhooks). */
 export function signedContent(
   prefix: string,
   body: Uint8Array<ArrayBuffer>,
@@ -49,36 +49,38 @@ export function signedContent(
 }
 
 /**
- * The HMAC key of a secret: A and B take the whole string, Standard Webhooks what is base64 after
- * `whsec_`. Undefined where a secret has no such part, so it cannot sign that way.
+ * Derives the HMAC key of a secret. A and B use the whole string, Standard Webhooks the base64
+ * after `whsec_`. Returns undefined if the secret has no key for the scheme.
  */
-export async function keyOf(secret: string, scheme: Scheme): Promise<CryptoKey | undefined> {
+export async function deriveKey(secret: string, scheme: Scheme): Promise<CryptoKey | undefined> {
   const bytes =
     scheme === 'standard' ? fromBase64(secret.replace(/^whsec_/, '')) : encoder.encode(secret)
   if (!bytes || bytes.length === 0) return undefined
   return await crypto.subtle.importKey('raw', bytes, HMAC, false, ['sign', 'verify'])
 }
 
-export async function mac(key: CryptoKey, content: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+export async function computeMac(
+  key: CryptoKey,
+  content: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.sign('HMAC', key, content))
 }
 
 /**
- * Whether a MAC is the key's. The comparison is the platform's, constant in time by its
- * specification (Web Crypto, HMAC verify); a MAC of another length fails.
+ * Verifies a MAC in constant time (Web Crypto, HMAC verify). A MAC of another length is not valid.
  */
-export async function macIsValid(
+export async function isMacValid(
   key: CryptoKey,
-  given: Uint8Array<ArrayBuffer>,
+  candidate: Uint8Array<ArrayBuffer>,
   content: Uint8Array<ArrayBuffer>,
 ): Promise<boolean> {
-  return await crypto.subtle.verify('HMAC', key, given, content)
+  return await crypto.subtle.verify('HMAC', key, candidate, content)
 }
 
 export const toHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Undefined for text that is not whole hexadecimal bytes. */
+/** Decodes hexadecimal; undefined for any other text. */
 export function fromHex(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (text.length % 2 === 1 || !/^[0-9a-fA-F]*$/.test(text)) return undefined
   const bytes = new Uint8Array(text.length / 2)
@@ -89,12 +91,12 @@ export function fromHex(text: string): Uint8Array<ArrayBuffer> | undefined {
 
 export const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
 
-/** Undefined for text that is not base64 (the alphabet with `+` and `/`). */
+/** Decodes base64 with `+` and `/`; undefined for any other text. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined
   try {
     return Uint8Array.from(atob(text), (char) => char.charCodeAt(0))
   } catch {
-    return undefined // a length no base64 text has
+    return undefined // the length is invalid
   }
 }

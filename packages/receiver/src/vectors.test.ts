@@ -1,4 +1,4 @@
-/** spec/vectors/webhook-signatures.json, run as data: each vector is verified, and made again. */
+/** Verifies and signs every vector of spec/vectors/webhook-signatures.json. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -53,7 +53,7 @@ for (const vector of vectors) {
     }
   })
 
-  test(`vector ${secret} ${body_name} does not verify when one thing differs`, async () => {
+  test(`vector ${secret} ${body_name} does not verify after any change`, async () => {
     for (const [, headers] of cases(vector)) {
       const refused = { name: 'WebhookVerificationError', code: 'signature_mismatch' }
       const longer = Buffer.concat([body, Buffer.from('\n')])
@@ -66,7 +66,7 @@ for (const vector of vectors) {
     }
   })
 
-  test(`vector ${secret} ${body_name} is what sign() makes`, async () => {
+  test(`vector ${secret} ${body_name} equals the result of sign()`, async () => {
     assert.deepEqual(await sign({ body, secret, id, timestamp }), {
       'X-Hub-Signature-256': vector.variantA,
       'Gatehook-Signature': vector.variantB,

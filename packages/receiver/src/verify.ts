@@ -1,22 +1,22 @@
 /**
- * Whether a delivery is the sender's, fresh and unchanged (rules §9.13). Pure but for the clock,
- * which is an argument. Deduplication and answers are in `receiver.ts`.
+ * Verifies that a delivery is authentic, recent and unchanged (§9.13). The clock is an argument.
+ * `delivery.ts` deduplicates and responds.
  */
-import { type HeadersLike, header } from './headers.ts'
+import { findHeader, type HeadersLike } from './headers.ts'
 import {
   type Bytes,
+  copyBytes,
+  deriveKey,
   fromBase64,
   fromHex,
   HEADER,
-  keyOf,
-  macIsValid,
-  rawBytes,
+  isMacValid,
   type Scheme,
   signedContent,
 } from './signature.ts'
 
 /**
- * The body of a delivery. `created` is Unix time in seconds; `data.object` the state at that time.
+ * The body of a delivery. `created` is in Unix seconds; `data.object` is the state at that time.
  */
 export interface WebhookEvent<T = Record<string, unknown>> {
   readonly id: string
@@ -27,11 +27,12 @@ export interface WebhookEvent<T = Record<string, unknown>> {
 }
 
 /**
- * - `missing_signature`: none of the headers looked for is there.
- * - `malformed_signature`: a header is there, but not in the form of its scheme.
- * - `timestamp_outside_window`: signed too long ago, or too far ahead: a replay, or a wrong clock.
- * - `signature_mismatch`: no secret of ours made this signature over these bytes.
- * - `invalid_event`: signed by us, but not an event (only `receiver()` asks).
+ * - `missing_signature`: the request has no signature of an accepted scheme.
+ * - `malformed_signature`: a signature header is malformed.
+ * - `timestamp_outside_window`: the signed time is too old or too far ahead: a replay, or a clock
+ *   error.
+ * - `signature_mismatch`: no secret yields this signature over these bytes.
+ * - `invalid_event`: the signature is valid, but the body is not an event (`receiver()` only).
  */
 export type VerificationErrorCode =
   | 'missing_signature'
@@ -40,7 +41,7 @@ export type VerificationErrorCode =
   | 'signature_mismatch'
   | 'invalid_event'
 
-/** The delivery must not be believed. Answer 400 with `code`; `message` is for your log. */
+/** The delivery is not authentic. Respond with 400 and `code`; `message` is for the log. */
 export class WebhookVerificationError extends Error {
   readonly code: VerificationErrorCode
 
@@ -51,45 +52,42 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/**
- * Unix time in seconds, or a `Date`. Numbers above 1e11 are milliseconds, so `Date.now()` is right
- * too.
- */
+/** A `Date`, or Unix time in seconds; numbers above 1e11 are milliseconds, as of `Date.now()`. */
 export type Instant = number | Date
 
 export interface VerifyRules {
-  /** The registration's secrets. During a rotation the old and the new one, in any order. */
+  /** The secrets of the registration, in any order: two during a rotation. */
   readonly secrets: string | readonly string[]
-  /** How far the signed time may lie from `now`, in seconds, both ways. Default 300. */
+  /** The maximum difference between the signed time and `now`, in seconds. Default: 300. */
   readonly toleranceSeconds?: number | undefined
-  /** The receiver's clock. Default: the machine's. */
+  /** The current time. Default: the machine's clock. */
   readonly now?: Instant | (() => Instant) | undefined
   /**
-   * Which schemes are looked at; others count as absent. Default: all. A has no time in it, so that
-   * an old delivery stays valid for ever: `['B', 'standard']` refuses it.
+   * The accepted schemes. Default: all. A contains no time, so an old delivery stays valid forever;
+   * `['B', 'standard']` rejects it.
    */
   readonly schemes?: readonly Scheme[] | undefined
 }
 
 export interface VerifyOptions extends VerifyRules {
-  /** The raw bytes as received, before any parser. */
+  /** The raw bytes as received. */
   readonly body: Bytes
   readonly headers: HeadersLike
 }
 
 export interface VerifiedWebhook<Event = WebhookEvent> {
-  /** The parsed body; undefined where the signed bytes are not JSON. */
+  /** The parsed body; undefined if the signed bytes are not JSON. */
   readonly event: Event | undefined
-  /** The scheme that decided. */
+  /** The scheme that was verified. */
   readonly scheme: Scheme
-  /** The signed time in seconds; A has none. */
+  /** The signed time in Unix seconds; absent with scheme A. */
   readonly timestamp?: number
   /** The signed `webhook-id`; Standard Webhooks only. */
   readonly id?: string
 }
 
-/** What one header claims: this text was signed, and one of these is the MAC. */
-interface Claim {
+/** The parsed signature header: the prefix of the signed content, and the MACs. */
+interface SignatureClaim {
   readonly scheme: Scheme
   readonly prefix: string
   readonly macs: readonly Uint8Array<ArrayBuffer>[]
@@ -97,86 +95,87 @@ interface Claim {
   readonly id?: string
 }
 
-/** A sender has three live secrets at most; without a bound, a header could order work at will. */
+/** A sender has at most three live secrets; the maximum bounds the work for a header. */
 const MAX_SIGNATURES = 10
 const DEFAULT_TOLERANCE_S = 300
 const UNIX_SECONDS = /^(?:0|[1-9][0-9]{0,11})$/
 
 /**
- * Verifies one delivery. `Gatehook-Signature` decides where it is present, else
- * `webhook-signature`; `X-Hub-Signature-256` only where it stands alone, because it cannot be told
- * from a replay.
+ * Verifies a delivery by one scheme: `Gatehook-Signature` if present, else `webhook-signature`,
+ * else `X-Hub-Signature-256`, which does not protect from replays.
  *
- * @throws WebhookVerificationError for everything a sender can get wrong.
- * @throws TypeError for what only the caller can: no secret, or a body that was parsed already.
+ * @example
+ * const { event } = await verify({ body, headers, secrets: [secret] })
+ * @throws {WebhookVerificationError} The delivery is not authentic.
+ * @throws {TypeError} There is no secret, or the body was parsed before.
  */
 export async function verify<Event = WebhookEvent>(
   options: VerifyOptions,
 ): Promise<VerifiedWebhook<Event>> {
-  const secrets = secretsOf(options.secrets)
-  const body = rawBytes(options.body)
-  const claim = readClaim(options.headers, options.schemes ?? ['A', 'B', 'standard'])
+  const secrets = requireSecrets(options.secrets)
+  const body = copyBytes(options.body)
+  const claim = parseSignature(options.headers, options.schemes ?? ['A', 'B', 'standard'])
   const { scheme, timestamp, id } = claim
   if (timestamp !== undefined) {
     const tolerance = options.toleranceSeconds ?? DEFAULT_TOLERANCE_S
-    // Written so that a NaN on either side refuses.
+    // In this form, NaN is rejected as well.
     if (!(Math.abs(unixSeconds(options.now) - timestamp) <= tolerance)) {
       throw new WebhookVerificationError(
         'timestamp_outside_window',
-        `The signed time is more than ${tolerance} s from ours.`,
+        `The signed time differs from the clock by more than ${tolerance} s.`,
       )
     }
   }
-  if (!(await anySecretMade(claim, secrets, body))) {
-    throw new WebhookVerificationError('signature_mismatch', 'No secret made this signature.')
+  if (!(await matchesAnySecret(claim, secrets, body))) {
+    throw new WebhookVerificationError('signature_mismatch', 'No secret yields this signature.')
   }
   return {
-    event: parsed(body) as Event | undefined,
+    event: parseJson(body) as Event | undefined,
     scheme,
     ...(timestamp !== undefined && { timestamp }),
     ...(id !== undefined && { id }),
   }
 }
 
-/** @throws TypeError when there is no secret, or an empty one: that would let anybody in. */
-export function secretsOf(secrets: string | readonly string[]): readonly string[] {
+/** @throws {TypeError} There is no secret, or one is empty, which anyone could sign with. */
+export function requireSecrets(secrets: string | readonly string[]): readonly string[] {
   const list = typeof secrets === 'string' ? [secrets] : secrets
   if (list.length === 0 || list.some((secret) => typeof secret !== 'string' || secret === '')) {
-    throw new TypeError('At least one secret is needed, and none may be empty.')
+    throw new TypeError('At least one secret is required, and none may be empty.')
   }
   return list
 }
 
-async function anySecretMade(
-  claim: Claim,
+async function matchesAnySecret(
+  claim: SignatureClaim,
   secrets: readonly string[],
   body: Uint8Array<ArrayBuffer>,
 ): Promise<boolean> {
   const content = signedContent(claim.prefix, body)
   for (const secret of secrets) {
-    const key = await keyOf(secret, claim.scheme)
+    const key = await deriveKey(secret, claim.scheme)
     if (!key) continue
-    for (const given of claim.macs) if (await macIsValid(key, given, content)) return true
+    for (const mac of claim.macs) if (await isMacValid(key, mac, content)) return true
   }
   return false
 }
 
-function readClaim(headers: HeadersLike, schemes: readonly Scheme[]): Claim {
-  const readers = { B: claimB, standard: claimStandard, A: claimA }
+function parseSignature(headers: HeadersLike, schemes: readonly Scheme[]): SignatureClaim {
+  const parsers = { B: parseB, standard: parseStandard, A: parseA }
   for (const scheme of ['B', 'standard', 'A'] as const) {
-    const value = schemes.includes(scheme) ? header(headers, HEADER[scheme]) : undefined
-    if (value !== undefined) return readers[scheme](value, headers)
+    const value = schemes.includes(scheme) ? findHeader(headers, HEADER[scheme]) : undefined
+    if (value !== undefined) return parsers[scheme](value, headers)
   }
-  throw new WebhookVerificationError('missing_signature', 'The request carries no signature.')
+  throw new WebhookVerificationError('missing_signature', 'The request has no signature.')
 }
 
-function claimA(value: string): Claim {
+function parseA(value: string): SignatureClaim {
   const match = /^sha256=([0-9a-fA-F]+)$/.exec(value.trim())
   if (!match) throw malformed(HEADER.A)
-  return { scheme: 'A', prefix: '', macs: macsOf(HEADER.A, [match[1]!], fromHex) }
+  return { scheme: 'A', prefix: '', macs: decodeMacs(HEADER.A, [match[1]!], fromHex) }
 }
 
-function claimB(value: string): Claim {
+function parseB(value: string): SignatureClaim {
   const times: string[] = []
   const signatures: string[] = []
   for (const part of value.split(',')) {
@@ -184,30 +183,30 @@ function claimB(value: string): Claim {
     if (at < 0) throw malformed(HEADER.B)
     const name = part.slice(0, at).trim()
     if (name === 't') times.push(part.slice(at + 1).trim())
-    // Other names are of schemes yet to come; a sender may add them without breaking anyone.
+    // Unknown names belong to future schemes.
     else if (name === 'v1') signatures.push(part.slice(at + 1).trim())
   }
   const [time] = times
   if (times.length !== 1 || !UNIX_SECONDS.test(time!)) throw malformed(HEADER.B)
-  const macs = macsOf(HEADER.B, signatures, fromHex)
+  const macs = decodeMacs(HEADER.B, signatures, fromHex)
   return { scheme: 'B', prefix: `${time}.`, macs, timestamp: Number(time) }
 }
 
-function claimStandard(value: string, headers: HeadersLike): Claim {
-  const id = header(headers, HEADER.standardId)?.trim() ?? ''
-  const time = header(headers, HEADER.standardTimestamp)?.trim() ?? ''
+function parseStandard(value: string, headers: HeadersLike): SignatureClaim {
+  const id = findHeader(headers, HEADER.standardId)?.trim() ?? ''
+  const time = findHeader(headers, HEADER.standardTimestamp)?.trim() ?? ''
   if (!/^[\x21-\x7e]{1,255}$/.test(id)) throw malformed(HEADER.standardId)
   if (!UNIX_SECONDS.test(time)) throw malformed(HEADER.standardTimestamp)
   const signatures = value
     .split(' ')
     .filter((part) => part.startsWith('v1,'))
     .map((part) => part.slice(3))
-  const macs = macsOf(HEADER.standard, signatures, fromBase64)
+  const macs = decodeMacs(HEADER.standard, signatures, fromBase64)
   return { scheme: 'standard', prefix: `${id}.${time}.`, macs, timestamp: Number(time), id }
 }
 
-/** Texts that are no MAC at all are left out: they match nothing. */
-function macsOf(
+/** Decodes MACs and skips malformed ones, which cannot match. */
+function decodeMacs(
   name: string,
   texts: readonly string[],
   decode: (text: string) => Uint8Array<ArrayBuffer> | undefined,
@@ -217,7 +216,7 @@ function macsOf(
 }
 
 const malformed = (name: string) =>
-  new WebhookVerificationError('malformed_signature', `The header ${name} is not well formed.`)
+  new WebhookVerificationError('malformed_signature', `The header ${name} is malformed.`)
 
 function unixSeconds(now: VerifyRules['now']): number {
   const instant = typeof now === 'function' ? now() : (now ?? Date.now())
@@ -225,7 +224,7 @@ function unixSeconds(now: VerifyRules['now']): number {
   return instant instanceof Date || value > 1e11 ? Math.floor(value / 1000) : value
 }
 
-function parsed(body: Uint8Array): unknown {
+function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
   } catch {
