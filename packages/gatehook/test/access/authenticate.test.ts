@@ -93,7 +93,7 @@ eachMigrated('a wrong, expired, revoked or foreign key has the same response', a
   assert.equal(bodies.size, 1, [...bodies].join('\n'))
 })
 
-test('any bytes as a key are an invalid_api_key', async (t) => {
+test('any bytes as a key are rejected with invalid_api_key', async (t) => {
   const { verifier } = await openTestNode(await databases[0]!.openMigrated(t), t)
   const wellFormed = fc
     .constantFrom('live', 'test')
