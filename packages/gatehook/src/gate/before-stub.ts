@@ -6,7 +6,7 @@ import { isEqual } from './document.ts'
 import type { LockedField, LockedFields } from './lock.ts'
 import { conversionOf, fieldCode, hasSameStorage, placeholderCode } from './stub-conversion.ts'
 
-export interface FieldPair {
+interface FieldPair {
   /** Undefined if the field is new. */
   readonly old: string | undefined
   /** Undefined if the field is removed. */

@@ -1,7 +1,7 @@
 /** The sentences of the gate: a change, its JSON pointer, and whether it breaks callers. Pure. */
 
 /** The direction of a value. A change that breaks one direction is an addition in the other. */
-export type Direction = 'request' | 'response'
+type Direction = 'request' | 'response'
 
 export interface Finding {
   /** True if the change can break a caller that worked before. */

@@ -46,7 +46,7 @@ export function placeholderCode({ kind, min, nullable, values, ...spec }: Locked
   return placeholders[kind] ?? String(min ?? 0)
 }
 
-export interface Conversion {
+interface Conversion {
   readonly code: string
   /** The question that the team must answer; undefined if the value does not change. */
   readonly decide: string | undefined

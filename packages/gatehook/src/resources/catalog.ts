@@ -33,7 +33,7 @@ export interface Catalog {
   readonly render: RenderObject
 }
 
-export interface CatalogDeps {
+interface CatalogDeps {
   readonly clock: Clock
   readonly record: RecordEvent
   readonly counterSlots: number

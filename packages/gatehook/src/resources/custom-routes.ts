@@ -15,7 +15,7 @@ import type { FieldSpecs } from './schema.ts'
 import { listEventTypes } from './service.ts'
 import { createValidators } from './validate.ts'
 
-export interface CustomRouteDeps {
+interface CustomRouteDeps {
   readonly db: Database
   readonly perform: Perform
   readonly record: RecordEvent

@@ -18,7 +18,7 @@ export type FieldKind =
   | 'time'
 
 /** Whether a client must, may or must not send the field when it creates a row. */
-export type FieldWrite = 'required' | 'optional' | 'never'
+type FieldWrite = 'required' | 'optional' | 'never'
 
 export interface FieldSpec {
   readonly kind: FieldKind

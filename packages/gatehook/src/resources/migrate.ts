@@ -13,7 +13,7 @@ import { planTable, type TablePlan } from './table.ts'
 /** Receives one line per change. */
 export type Progress = (line: string) => void
 
-export interface PendingTable {
+interface PendingTable {
   /** Empty for a migration without a table. */
   readonly table: string
   readonly plan: TablePlan

@@ -36,7 +36,7 @@ import {
 import { PUBLIC, readScopeOf } from './scopes.ts'
 import { listEventTypes } from './service.ts'
 
-export type OpenApiDocument = JsonSchema & { readonly paths: Record<string, JsonSchema> }
+type OpenApiDocument = JsonSchema & { readonly paths: Record<string, JsonSchema> }
 
 /** The schemes of operations without their own `security`. */
 const security = [{ ApiKey: [] }, { Bearer: [] }, { Basic: [] }]

@@ -54,7 +54,7 @@ export interface ResourceDefinition {
 }
 
 /** Fields that clients can change only while the row is in one of these states. */
-export interface EditableRule {
+interface EditableRule {
   readonly fields: readonly string[]
   readonly from: readonly string[]
 }

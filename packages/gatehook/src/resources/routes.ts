@@ -19,7 +19,7 @@ import { PUBLIC, readScopeOf } from './scopes.ts'
 import type { VersionShape } from './shape.ts'
 import { createValidators, fieldFailure, validationFailure } from './validate.ts'
 
-export interface ResourceDeps {
+interface ResourceDeps {
   readonly db: Database
   readonly list: Lister
   readonly perform: Perform

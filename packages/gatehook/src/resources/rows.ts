@@ -36,7 +36,7 @@ export interface RowTarget {
 }
 
 /** Returns the fields to change of a locked row. */
-export type RowEdit = (row: AnyRow) => AnyRow
+type RowEdit = (row: AnyRow) => AnyRow
 
 export interface ResourceRows {
   readonly definition: ResourceDefinition
@@ -52,7 +52,7 @@ export interface ResourceRows {
 }
 
 /** The row of a credential, and the principal that changes it; undefined for the engine. */
-export interface CredentialTarget {
+interface CredentialTarget {
   readonly scope: Scope
   readonly id: number
   readonly principal: Principal | undefined
@@ -79,7 +79,7 @@ export interface RowCredentials {
   remove(tx: Tx, target: CredentialTarget): Promise<void>
 }
 
-export interface RowDeps {
+interface RowDeps {
   readonly clock: Clock
   readonly record: RecordEvent
   readonly counterSlots: number
@@ -163,7 +163,7 @@ export function createRows(
       const { reach, id } = target
       await credentials?.authorize(tx, credentialOf(target))
       for (const { resource, field } of referrers) {
-        if (await rowsOf(resource).store.isReferredTo(tx, reach.scope, field, id)) {
+        if (await rowsOf(resource).store.hasReferenceTo(tx, reach.scope, field, id)) {
           throw new Failure(
             'conflict',
             `ResourceRows of ${resource} still refer to this row of ${name}.`,

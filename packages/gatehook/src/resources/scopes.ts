@@ -5,7 +5,7 @@ import type { ResourceDefinition } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
 
 /** The parts of a service that name scopes. */
-export interface ScopeSource {
+interface ScopeSource {
   readonly resources: readonly ResourceDefinition[]
   readonly routes: readonly RouteDefinition[]
   readonly externalEvents: readonly { readonly type: string; readonly scope?: string }[]

@@ -16,7 +16,7 @@ const ROWS_WITH_REFERENCES = 120
 const ROWS_WITHOUT_REFERENCES = 25
 const PERIOD_MS = 30 * 86_400_000
 
-export interface SeedDeps {
+interface SeedDeps {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random

@@ -39,7 +39,7 @@ export interface ServiceOptions {
 }
 
 /** An event type that no resource emits. Without a scope, `events:read` is sufficient. */
-export interface ExternalEvent {
+interface ExternalEvent {
   readonly type: string
   readonly scope?: string
 }

@@ -23,7 +23,7 @@ export interface RowStore {
   ): Promise<void>
   remove(tx: Tx, scope: number, id: number): Promise<void>
   /** Returns whether `field` of a row of this resource refers to `id`. */
-  isReferredTo(reader: Reader, scope: number, field: string, id: number): Promise<boolean>
+  hasReferenceTo(reader: Reader, scope: number, field: string, id: number): Promise<boolean>
 }
 
 /** @param resources the resources through which rows have their owner (§6.7) */
@@ -71,7 +71,7 @@ export function createRowStore(
     async remove(tx, scope, id) {
       await tx.run(remove([scope, id]))
     },
-    async isReferredTo(reader, scope, field, id) {
+    async hasReferenceTo(reader, scope, field, id) {
       const statement = getOrPrepare(
         referenceQueries,
         field,

@@ -31,7 +31,7 @@ const columnTypes: Readonly<Record<FieldSpec['kind'], ColumnType>> = {
  */
 const INDEXED_TEXT_MAX = 600
 
-export interface TableIndex {
+interface TableIndex {
   readonly name: string
   readonly columns: readonly string[]
   readonly unique: boolean
@@ -143,7 +143,7 @@ const createIndex = (table: string, { name, columns, unique }: TableIndex): stri
   `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${name} ON ${table} (${columns.join(', ')})`
 
 /** The columns and indexes of a resource in the database. */
-export interface StoredTable {
+interface StoredTable {
   readonly columns: readonly Column[]
   readonly indexes: readonly string[]
   /** Columns that a start has added: the previous declaration, which lacks them, can run. */

@@ -53,7 +53,7 @@ export interface ClockKeeper {
   set(input: unknown, actor: Actor, within?: Tx): Promise<ClockState>
 }
 
-export interface ClockKeeperDeps {
+interface ClockKeeperDeps {
   readonly db: Database
   readonly clock: SettableClock
   readonly random: Random

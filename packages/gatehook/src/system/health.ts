@@ -11,7 +11,7 @@ import { sql } from '../storage/sql.ts'
 export type HealthCheck = () => Promise<string | undefined> | string | undefined
 export type HealthChecks = Readonly<Record<string, HealthCheck>>
 
-export interface UnreadyReason {
+interface UnreadyReason {
   readonly check: string
   readonly message: string
 }

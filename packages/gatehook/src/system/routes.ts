@@ -27,7 +27,7 @@ function purposeOf({ query }: Call): (typeof PURPOSES)[number] {
   throw parameterFailure('invalid_parameter', 'for', `must be ${PURPOSES.join(' or ')}`)
 }
 
-export interface ReadinessChecks {
+interface ReadinessChecks {
   /** For a node that serves reads. */
   readonly read: HealthChecks
   /** For a node that also stores writes; includes the checks of reads. */
@@ -57,7 +57,7 @@ export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
   },
 ]
 
-export interface RootOptions {
+interface RootOptions {
   readonly name: string
   readonly versions: readonly string[]
   /** The collections of every version. */
@@ -117,7 +117,7 @@ export const clockRoute = (keeper: ClockKeeper, perform: Perform): Route => ({
   },
 })
 
-export interface SystemOptions {
+interface SystemOptions {
   readonly db: Pick<Database, 'name'>
   readonly clock: Clock
   readonly log: Log

@@ -94,7 +94,7 @@ export function earliestSunset(now: number): number {
   return date.getTime()
 }
 
-export interface CalendarMistake {
+interface CalendarMistake {
   readonly pointer: string
   readonly message: string
 }

@@ -120,7 +120,7 @@ function fieldsBefore<Spec>(
 }
 
 /** A merge patch of an older version, in the newest shape. */
-export interface ChainedPatch {
+interface ChainedPatch {
   readonly changed: AnyRow
   /** The whole row, to validate. */
   readonly row: AnyRow

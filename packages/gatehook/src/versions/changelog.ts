@@ -5,13 +5,13 @@
 import type { Change } from './change.ts'
 
 /** The part of a service definition that the changelog reads. */
-export interface ChangelogSource {
+interface ChangelogSource {
   readonly versions: readonly { readonly name: string; readonly released: string }[]
   readonly resources: readonly { readonly name: string; readonly changes: readonly Change[] }[]
 }
 
 /** One breaking change, for callers who migrate. */
-export interface ChangelogLine {
+interface ChangelogLine {
   /** The collection: `orders`. */
   readonly resource: string
   readonly why: string
@@ -23,7 +23,7 @@ export interface ChangelogLine {
   readonly after: readonly string[]
 }
 
-export interface ChangelogEntry {
+interface ChangelogEntry {
   readonly version: string
   /** `YYYY-MM-DD`. */
   readonly released: string

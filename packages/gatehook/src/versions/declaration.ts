@@ -41,7 +41,7 @@ export const listVersionChanges = (resources: readonly ChangedResource[]): Versi
     changes.map(({ version, why }) => ({ resource: name, version, why })),
   )
 
-export interface ParsedVersions {
+interface ParsedVersions {
   readonly versions: readonly VersionDefinition[]
   readonly mistakes: readonly string[]
 }

@@ -65,7 +65,7 @@ function noticeEvent(notice: DeprecationNotice, status: VersionStatus, lastMs: n
   return { type: notice.type, collection: undefined, objectId: undefined, object }
 }
 
-export interface NoticeSenderDeps {
+interface NoticeSenderDeps {
   readonly db: Database
   readonly clock: Clock
   readonly statuses: VersionStatuses

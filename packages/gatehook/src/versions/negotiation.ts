@@ -8,7 +8,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { VersionReader } from './requested-version.ts'
 import type { VersionStatus, VersionStatuses } from './version-statuses.ts'
 
-export interface NegotiationDeps {
+interface NegotiationDeps {
   readonly statuses: VersionStatuses
   readonly reader: VersionReader
   /** The request must name a version, or its credential must be pinned to one. */
@@ -24,7 +24,7 @@ const VARY_OPEN = 'Accept, X-API-Version, API-Version'
 
 const isUnderApi = (path: string): boolean => path.startsWith('/api/') || path === '/api'
 
-export interface NegotiationSteps {
+interface NegotiationSteps {
   readonly requestedVersion: Step
   readonly defaultVersion: Step
 }

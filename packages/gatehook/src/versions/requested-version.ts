@@ -13,7 +13,7 @@ import { BoundedMap } from '../kernel/bounded-map.ts'
 import { Failure, type FailureCode } from '../kernel/failure.ts'
 import { parseTime } from '../kernel/time.ts'
 
-export interface VersionNames {
+interface VersionNames {
   readonly name: string
   /** The release day, which is a second name. */
   readonly released: string

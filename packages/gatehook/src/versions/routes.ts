@@ -16,7 +16,7 @@ import {
 import type { UsageCounter } from './usage-counter.ts'
 import type { VersionStatuses } from './version-statuses.ts'
 
-export interface VersionRouteDeps extends CalendarUpdateDeps {
+interface VersionRouteDeps extends CalendarUpdateDeps {
   readonly list: Lister
   readonly usage: UsageCounter
 }
@@ -110,7 +110,7 @@ export interface UsageRepresentation {
 }
 
 /** Represents a row: its number, then the cells of `usageColumns`. */
-export function representUsage([, ...cells]: readonly Value[]): UsageRepresentation {
+function representUsage([, ...cells]: readonly Value[]): UsageRepresentation {
   const [customer, keyId, clientId, method, route, count, lastMs] = cells
   return {
     customer: String(customer),

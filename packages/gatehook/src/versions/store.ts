@@ -3,7 +3,7 @@ import type { Reader, Tx } from '../storage/database.ts'
 import { fixed, sql } from '../storage/sql.ts'
 import type { CalendarOverrides } from './calendar.ts'
 
-export interface StoredCalendar {
+interface StoredCalendar {
   readonly version: string
   readonly overrides: CalendarOverrides
   readonly revision: number

@@ -53,7 +53,7 @@ export interface VersionStatuses {
   applyOverrides(version: string, overrides: CalendarOverrides, revision: number): void
 }
 
-export interface VersionStatusDeps {
+interface VersionStatusDeps {
   readonly clock: Clock
   readonly definitions: readonly VersionDefinition[]
   readonly changes: readonly VersionChange[]

@@ -3,7 +3,7 @@
  * calendars, sends notices and stores usage counts.
  */
 import type { Identify } from '../access/authenticate.ts'
-import type { Actor, AuditSigner } from '../audit/store.ts'
+import type { AuditSigner } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { After, Answer, Call, Route, Step } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -13,7 +13,6 @@ import type { Random } from '../kernel/random.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import { SUPPORTED_MAX, type VersionDefinition } from './calendar.ts'
-import { representVersion, updateCalendar, type VersionRepresentation } from './calendar-update.ts'
 import type { VersionChange } from './change.ts'
 import { createNoticeSender } from './deprecation-notices.ts'
 import { negotiationSteps } from './negotiation.ts'
@@ -31,7 +30,7 @@ import {
 /** Every node applies new calendars and clock changes within a second (§8.5, §12.6). */
 const REFRESH_INTERVAL_MS = 1000
 
-export interface VersionsDeps {
+interface VersionsDeps {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random
@@ -49,7 +48,7 @@ export interface VersionsDeps {
   readonly record: RecordEvent
 }
 
-export interface VersionSteps {
+interface VersionSteps {
   /** Before authentication: the version that the request names, or 410. */
   readonly requestedVersion: Step
   /** After it: the pinned version, the oldest, or 400. */
@@ -67,10 +66,6 @@ export interface Versions {
   start(): void
   /** Stops the background work and stores the remaining counts. */
   stop(): Promise<void>
-  /** Returns every version as in `/admin/versions`, oldest first. */
-  list(): VersionRepresentation[]
-  /** Changes a calendar, as `PUT /admin/versions/{v}` does (§13). */
-  updateCalendar(version: string, input: unknown, actor: Actor): Promise<VersionRepresentation>
   /** Returns the version; if it is retired, its first successor that is served (§9.11). */
   servedSuccessor(version: string): string
   /** Applies calendars that other nodes stored. It runs every second. */
@@ -127,9 +122,6 @@ export async function openVersions(deps: VersionsDeps): Promise<Versions> {
         log.warn({ err: error }, 'the last counts of version usage could not be stored')
       })
     },
-    list: () => statuses.versions.map((version) => representVersion(statuses.statusOf(version)!)),
-    updateCalendar: (version, input, actor) =>
-      updateCalendar({ ...deps, statuses }, version, input, actor),
     servedSuccessor: statuses.servedSuccessor,
     refreshCalendars,
     sendNotices,
