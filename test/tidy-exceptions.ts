@@ -29,7 +29,6 @@ export const NOT_PLAIN: readonly string[] = [
   'packages/gatehook/test/rules/7-',
   'packages/gatehook/test/storage/',
   'test/browser/',
-  'test/oauth/',
 ]
 
 /** Type names that more than one file of the engine declares. */

@@ -1,7 +1,7 @@
-/** A person with a browser, over real sockets: signs in, says yes, and stops at the application. */
+/** A browser over real sockets that signs in, consents, and stops at the application. */
 import assert from 'node:assert/strict'
 
-export interface Visitor {
+export interface Credentials {
   readonly username: string
   readonly password: string
 }
@@ -12,8 +12,11 @@ interface Page {
   readonly location: string | null
 }
 
-/** From the address an application sends a person to, to the one it is sent back to. */
-export async function walk(address: URL, { username, password }: Visitor): Promise<URL> {
+/** Follows an authorization request; returns the URL of the redirect to the application. */
+export async function authorizeInBrowser(
+  address: URL,
+  { username, password }: Credentials,
+): Promise<URL> {
   const { origin } = address
   const cookies = new Map<string, string>()
   const load = async (url: URL, form?: Record<string, string>): Promise<Page> => {
@@ -48,5 +51,5 @@ export async function walk(address: URL, { username, password }: Visitor): Promi
       page = await submit(page, { action: 'allow' })
     }
   }
-  throw new Error(`never came back: ${page.status} ${page.text}`)
+  throw new Error(`no redirect to the application: ${page.status} ${page.text}`)
 }

@@ -1,21 +1,21 @@
-/** `oauth4webapi`: the strictest reader of answers there is, and a resource server of its own. */
+/** Conformance with `oauth4webapi`, which validates all responses and access tokens strictly. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as oauth from 'oauth4webapi'
-import { walk } from './browser.ts'
-import { CALLBACK, openStage } from './server.ts'
+import { authorizeInBrowser } from './browser.ts'
+import { CALLBACK, openOauthServer } from './server.ts'
 
 const insecure = { [oauth.allowInsecureRequests]: true }
 
 test('code, refresh, client credentials, introspection and revocation conform', async (t) => {
-  const { url, client: made, visitor, subject } = await openStage(t)
-  const client: oauth.Client = { client_id: made.client_id }
-  const auth = oauth.ClientSecretBasic(made.client_secret)
-  const found = await oauth.discoveryRequest(url, { algorithm: 'oauth2', ...insecure })
-  const as = await oauth.processDiscoveryResponse(url, found)
+  const { url, client: registration, credentials, subject } = await openOauthServer(t)
+  const client: oauth.Client = { client_id: registration.client_id }
+  const auth = oauth.ClientSecretBasic(registration.client_secret)
+  const discovery = await oauth.discoveryRequest(url, { algorithm: 'oauth2', ...insecure })
+  const as = await oauth.processDiscoveryResponse(url, discovery)
   const resource = await oauth.resourceDiscoveryRequest(url, insecure)
-  const described = await oauth.processResourceDiscoveryResponse(url, resource)
-  assert.deepEqual(described.authorization_servers, [as.issuer])
+  const resourceMetadata = await oauth.processResourceDiscoveryResponse(url, resource)
+  assert.deepEqual(resourceMetadata.authorization_servers, [as.issuer])
 
   const verifier = oauth.generateRandomCodeVerifier()
   const state = oauth.generateRandomState()
@@ -30,7 +30,12 @@ test('code, refresh, client credentials, introspection and revocation conform', 
   })) {
     address.searchParams.set(name, value)
   }
-  const back = oauth.validateAuthResponse(as, client, await walk(address, visitor), state)
+  const back = oauth.validateAuthResponse(
+    as,
+    client,
+    await authorizeInBrowser(address, credentials),
+    state,
+  )
   const tokens = await oauth.processAuthorizationCodeResponse(
     as,
     client,
@@ -45,14 +50,14 @@ test('code, refresh, client credentials, introspection and revocation conform', 
     }),
   )
   assert.equal(refreshed.scope, 'orders:read')
-  const own = await oauth.processClientCredentialsResponse(
+  const clientTokens = await oauth.processClientCredentialsResponse(
     as,
     client,
     await oauth.clientCredentialsGrantRequest(as, client, auth, {}, insecure),
   )
-  assert.equal(own.refresh_token, undefined)
+  assert.equal(clientTokens.refresh_token, undefined)
 
-  // A resource server that trusts our key set alone: signature, typ, iss, aud, exp (RFC 9068).
+  // A resource server validates signature, typ, iss, aud and exp by the key set (RFC 9068 §4).
   const request = new Request(new URL('/anything', url), {
     headers: { authorization: `Bearer ${refreshed.access_token}` },
   })
@@ -60,13 +65,13 @@ test('code, refresh, client credentials, introspection and revocation conform', 
   assert.equal(claims.sub, subject)
   assert.equal(claims.client_id, client.client_id)
 
-  const facts = await oauth.processIntrospectionResponse(
+  const introspection = await oauth.processIntrospectionResponse(
     as,
     client,
-    await oauth.introspectionRequest(as, client, auth, own.access_token, insecure),
+    await oauth.introspectionRequest(as, client, auth, clientTokens.access_token, insecure),
   )
-  assert.equal(facts.client_id, client.client_id)
+  assert.equal(introspection.client_id, client.client_id)
   await oauth.processRevocationResponse(
-    await oauth.revocationRequest(as, client, auth, own.access_token, insecure),
+    await oauth.revocationRequest(as, client, auth, clientTokens.access_token, insecure),
   )
 })

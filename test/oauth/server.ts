@@ -1,40 +1,40 @@
-/** A Gatehook that listens, with a person, a confidential client and a public one. */
+/** Starts a server with a person, a confidential client and a public client. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { openService } from '../rig/service.ts'
-import type { Visitor } from './browser.ts'
+import type { Credentials } from './browser.ts'
 
 export const CALLBACK = 'https://app.example/callback'
-/** Of an app on a person's machine: any port will do. */
+/** The redirect URI of a native app; its port may differ from the registered URI. */
 export const LOOPBACK = 'http://127.0.0.1:49152/callback'
 
-export interface Stage {
+export interface OauthServer {
   readonly url: URL
-  readonly visitor: Visitor
+  readonly credentials: Credentials
   readonly subject: string
   readonly client: { readonly client_id: string; readonly client_secret: string }
   readonly app: { readonly client_id: string }
 }
 
-export async function openStage(t: TestContext): Promise<Stage> {
+export async function openOauthServer(t: TestContext): Promise<OauthServer> {
   const service = await openService(t, 'sqlite')
   const { url } = await service.app.listen()
   const admin = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
-  const make = async (path: string, body: object) => {
+  const create = async (path: string, body: object) => {
     const reply = await admin.post(path, body)
     assert.equal(reply.status, 201, reply.text)
     return reply.body
   }
   const scopes = ['orders:read', 'orders:write', 'tokens:introspect']
-  const visitor = { username: 'ada@example.com', password: 'correct horse battery' }
-  const { username: email, password } = visitor
-  const person = await make('/admin/users', { name: 'Ada', email, password })
+  const credentials = { username: 'ada@example.com', password: 'correct horse battery' }
+  const { username: email, password } = credentials
+  const person = await create('/admin/users', { name: 'Ada', email, password })
   return {
     url: new URL(url),
-    visitor,
+    credentials,
     subject: String(person.id),
-    client: await make('/admin/clients', { name: 'Web', redirect_uris: [CALLBACK], scopes }),
-    app: await make('/admin/clients', {
+    client: await create('/admin/clients', { name: 'Web', redirect_uris: [CALLBACK], scopes }),
+    app: await create('/admin/clients', {
       name: 'Desk',
       redirect_uris: ['http://127.0.0.1/callback'],
       scopes: ['orders:read'],
