@@ -16,3 +16,9 @@ export const spread = (values: readonly number[]): Spread => ({
   min: Math.min(...values),
   max: Math.max(...values),
 })
+
+/** Returns the median and the range as text. */
+export function ratioText(ratios: readonly number[]): string {
+  const { median, min, max } = spread(ratios)
+  return `${median.toFixed(2)} (${min.toFixed(2)}–${max.toFixed(2)})`
+}

@@ -14,7 +14,7 @@ import type { Outcome } from '../drive.ts'
 import { type Generator, startGenerator } from '../load.ts'
 import { firstUserId, get, post } from '../requests.ts'
 import { type Server, startServer } from '../server.ts'
-import { median, ratioText } from './ratios.ts'
+import { median, ratioText } from '../statistics.ts'
 
 const USERS = 10_000
 const CONNECTIONS = 32

@@ -47,7 +47,7 @@ async function runEngine(): Promise<Measured> {
   const events = String(Math.max(count, Number(pending)))
   // Another process fills the database, so that its memory does not count.
   const args = [databaseUrl, url, registrations!, events]
-  const filler = fork(new URL('filler.ts', import.meta.url), args, { execArgv: [] })
+  const filler = fork(new URL('fill.ts', import.meta.url), args, { execArgv: [] })
   await new Promise((resolve) => filler.once('exit', resolve))
   const host = await openEngineHost(engineSettings(databaseUrl), createLog({ level: 'warn' }))
   const result = await whenWarm(Promise.resolve())

@@ -1,4 +1,7 @@
-/** Creates a database with pending events and one registration per customer. */
+/**
+ * `fill.ts DATABASE RECEIVER REGISTRATIONS EVENTS`: creates a database with pending events and one
+ * registration per customer.
+ */
 
 import { createOutbox, newTag, saveTopics } from '../../packages/gatehook/src/deliveries/outbox.ts'
 import { createRecorder } from '../../packages/gatehook/src/events/store.ts'
@@ -72,4 +75,14 @@ export async function fill({ databaseUrl, receiver, registrations, events }: Del
   for (let n = 0; n < registrations; n++) scopes.push(await addCustomer(db, String(n), receiver))
   await recordMany(db, scopes, events)
   await db.close()
+}
+
+if (import.meta.main) {
+  const [databaseUrl, receiver, registrations, events] = process.argv.slice(2)
+  await fill({
+    databaseUrl: databaseUrl!,
+    receiver: receiver!,
+    registrations: Number(registrations),
+    events: Number(events),
+  })
 }

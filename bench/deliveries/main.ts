@@ -5,8 +5,8 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
+import { median, ratioText } from '../statistics.ts'
 import type { Measured } from './common.ts'
-import { median, ratioText } from './ratios.ts'
 
 const { values } = parseArgs({
   options: {

@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { median, ratioText } from './ratios.ts'
+import { median, ratioText } from '../statistics.ts'
 
 /** Time from the event to its arrival, milliseconds. */
 export interface Latency {

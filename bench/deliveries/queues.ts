@@ -8,8 +8,8 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
+import { median, ratioText } from '../statistics.ts'
 import type { Measured } from './common.ts'
-import { median, ratioText } from './ratios.ts'
 
 /** The result of `queues/side.ts`. */
 export interface QueueMeasured extends Measured {

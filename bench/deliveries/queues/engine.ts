@@ -11,7 +11,7 @@ const log = createLog({ level: 'warn' })
 
 export async function openEngine(databaseUrl: string, count: number, receiver: string) {
   const args = [databaseUrl, receiver, '1', String(count)]
-  const filler = fork(new URL('../filler.ts', import.meta.url), args, { execArgv: [] })
+  const filler = fork(new URL('../fill.ts', import.meta.url), args, { execArgv: [] })
   const [status] = await once(filler, 'exit')
   if (status !== 0) throw new Error('the database was not filled')
   let host: EngineHost | undefined
