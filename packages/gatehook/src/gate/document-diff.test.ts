@@ -115,6 +115,14 @@ const everything = service({
       events: ['thing.created'],
     }),
   ],
+}).route({
+  method: 'PUT',
+  path: '/reports/:day',
+  scope: 'reports:write',
+  summary: 'Writes a report',
+  query: { size: f.int().default(3) },
+  input: { text: f.string() },
+  handle: () => ({}),
 }).definition
 
 /** A different value for each keyword; undefined where it cannot change by itself. */
@@ -197,5 +205,53 @@ test('the gate compares every schema keyword that the generator emits', () => {
       const now = edited(old, [[pointer, changed(value as never)]])
       assert.ok(diffDocuments(old, now).length > 0, `${pointer} may change unnoticed`)
     }
+  }
+})
+
+/** The members that the gate compares, by kind of object. */
+const comparedMembers: Readonly<Record<string, readonly string[]>> = {
+  document: ['components', 'openapi', 'paths', 'security'],
+  pathItem: ['delete', 'get', 'parameters', 'patch', 'post', 'put'],
+  operation: ['parameters', 'requestBody', 'responses', 'security', 'x-scope'],
+  parameter: ['explode', 'in', 'name', 'required', 'schema', 'style'],
+  requestBody: ['content', 'required'],
+  response: ['content'],
+  mediaType: ['schema'],
+  securityScheme: ['in', 'name', 'scheme', 'type'],
+}
+
+const valuesOf = (node: unknown): Json[] => Object.values((node ?? {}) as Record<string, Json>)
+
+test('the gate compares every member of an operation that the generator emits', () => {
+  const { document } = lockOf(promisesOf(everything)).versions.v1!
+  const components = document.components as Record<string, Json>
+  const pathItems = valuesOf(document.paths)
+  const operations = pathItems.flatMap(({ parameters: _parameters, ...methods }) =>
+    valuesOf(methods),
+  )
+  const inline = (nodes: readonly Json[]) => nodes.filter((node) => node.$ref === undefined)
+  const parameters = [...pathItems, ...operations].flatMap((node) => valuesOf(node.parameters))
+  const requestBodies = operations.flatMap(({ requestBody }): Json[] =>
+    requestBody === undefined ? [] : [requestBody as Json],
+  )
+  const responses = [
+    ...operations.flatMap((node) => valuesOf(node.responses)),
+    ...valuesOf(components.responses),
+  ]
+  const emitted: Readonly<Record<string, readonly Json[]>> = {
+    document: [document as Json],
+    pathItem: pathItems,
+    operation: operations,
+    parameter: inline([...parameters, ...valuesOf(components.parameters)]),
+    requestBody: requestBodies,
+    response: inline(responses),
+    mediaType: [...requestBodies, ...responses].flatMap((node) => valuesOf(node.content)),
+    securityScheme: valuesOf(components.securitySchemes),
+  }
+  for (const [kind, nodes] of Object.entries(emitted)) {
+    assert.ok(nodes.length > 0, kind)
+    const members = new Set(nodes.flatMap((node) => Object.keys(node)))
+    const ignored = [...members].filter((member) => !comparedMembers[kind]!.includes(member))
+    assert.deepEqual(ignored, [], `the gate ignores members of a ${kind}`)
   }
 })
