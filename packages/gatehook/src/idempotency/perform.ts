@@ -35,7 +35,7 @@ export type Perform = (
   prepare?: () => Promise<void>,
 ) => Promise<Answer>
 
-export interface PerformDeps {
+interface PerformDeps {
   readonly db: Database
   readonly clock: Clock
   readonly vault: Vault

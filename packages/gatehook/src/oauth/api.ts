@@ -25,7 +25,7 @@ import { createSecretThrottle } from './secret-throttle.ts'
 import { createSignInSessions, purgeSignInSessions } from './sign-in-session.ts'
 import { tokenRoutes } from './token-routes.ts'
 
-export interface OauthDeps {
+interface OauthDeps {
   readonly administration: Administration
   /** `Tokens` reads the same cache (`findTokenClient`). */
   readonly clients: ClientCache

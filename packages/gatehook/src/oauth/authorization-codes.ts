@@ -16,7 +16,7 @@ const CODE_BYTES = 32
 const PURGE_ROWS = 1000
 
 /** The grant of a code, and the request that its exchange must match. */
-export interface CodeGrant {
+interface CodeGrant {
   readonly clientId: string
   readonly scope: Scope
   readonly subject: string

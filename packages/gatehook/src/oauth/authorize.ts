@@ -43,7 +43,7 @@ import type { BrowserCookie, SignInSessions } from './sign-in-session.ts'
 
 const AUTHORIZE_PATH = '/oauth/authorize'
 
-export interface AuthorizeDeps extends AuditContext {
+interface AuthorizeDeps extends AuditContext {
   readonly db: Database
   readonly clients: ClientCache
   readonly signIns: SignInSessions

@@ -38,7 +38,7 @@ const MAX_SECRETS = 2
 const SECRET_CHARACTERS = 43
 
 /** A client as the administration returns it. */
-export interface ClientJson {
+interface ClientJson {
   readonly client_id: string
   readonly name: string
   readonly redirect_uris: readonly string[]

@@ -16,7 +16,7 @@ export const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_pos
 
 const CHALLENGE = { 'www-authenticate': BASIC_CHALLENGE }
 
-export interface ClientCredential {
+interface ClientCredential {
   readonly id: string
   /** Undefined if the request contains the client id only. */
   readonly secret: string | undefined
@@ -56,7 +56,7 @@ export function readClientCredential(
 /** Returns the client of a request. A public client has not proved its identity. */
 export type AuthenticateClient = (call: Call, parameters: OauthParameters) => Promise<OauthClient>
 
-export interface ClientAuthenticationDeps {
+interface ClientAuthenticationDeps {
   readonly clients: ClientCache
   readonly throttle: SecretThrottle
   readonly clock: Pick<Clock, 'now'>

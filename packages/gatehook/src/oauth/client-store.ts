@@ -33,7 +33,7 @@ export const lockClient = (tx: Tx, id: string) => tx.lock<ClientRow>(byId([id]))
 export const holdClient = async (tx: Tx, id: string) =>
   (await tx.hold(existsById([id]))) !== undefined
 
-export interface ClientWithCustomerRow extends ClientRow {
+interface ClientWithCustomerRow extends ClientRow {
   /** Whether the client's customer is suspended. */
   readonly suspended: number
 }
@@ -71,7 +71,7 @@ export const markClientDeleted = (tx: Tx, id: string, now: number) =>
   tx.run(sql`UPDATE gh_clients SET deleted_at = ${now}
     WHERE client_id = ${id} AND deleted_at IS NULL`)
 
-export interface ClientSecretRow extends Row {
+interface ClientSecretRow extends Row {
   readonly hash: Uint8Array
   readonly expires_at: number | null
 }

@@ -26,7 +26,7 @@ export interface OauthClient {
   readonly suspended: boolean
 }
 
-export interface ClientSecret {
+interface ClientSecret {
   /** SHA-256 of the secret. */
   readonly hash: Uint8Array
   /** Epoch milliseconds; Infinity for the newest. */

@@ -40,7 +40,7 @@ const consentView: View = cellView(
   (row) => `{"self":${JSON.stringify(`/auth/consents/${row[0]}`)}}`,
 )
 
-export interface ConsentDeps extends AuditContext {
+interface ConsentDeps extends AuditContext {
   readonly db: Database
   readonly list: Lister
   readonly tokens: Pick<Tokens, 'revokeSessionsAtClient'>

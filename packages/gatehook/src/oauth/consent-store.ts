@@ -3,14 +3,14 @@ import type { Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
 
-export interface ConsentKey {
+interface ConsentKey {
   readonly scope: Scope
   /** The id of the person's row. */
   readonly owner: number
   readonly clientId: string
 }
 
-export interface Consent extends ConsentKey {
+interface Consent extends ConsentKey {
   readonly clientName: string
   readonly scopes: readonly string[]
 }

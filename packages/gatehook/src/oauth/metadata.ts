@@ -6,7 +6,7 @@ import { json, type Route, route } from '../http/call.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
 
-export interface MetadataDeps {
+interface MetadataDeps {
   readonly issuer: () => string
   /** The display name of the API. */
   readonly service: string

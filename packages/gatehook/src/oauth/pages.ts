@@ -16,7 +16,7 @@ export const SIGN_IN_PATH = '/oauth/sign-in'
 export const CONSENT_PATH = '/oauth/consent'
 
 /** The content that both forms share. */
-export interface FormView {
+interface FormView {
   /** The display name of the API. */
   readonly service: string
   readonly client: string
@@ -77,7 +77,7 @@ ${hiddenTicket(ticket)}
   })
 }
 
-export interface ConsentView extends FormView {
+interface ConsentView extends FormView {
   readonly username: string
   /** The name of the customer that client and person belong to. */
   readonly customer: string
@@ -116,7 +116,7 @@ ${hiddenTicket(ticket)}
 }
 
 /** An error that the server cannot return to the client by a redirect. */
-export interface ErrorView {
+interface ErrorView {
   readonly status: number
   readonly title: string
   readonly message: string

@@ -25,7 +25,7 @@ export interface BrowserCookie {
   readonly line: string | undefined
 }
 
-export interface SignInSessionDeps extends AuditContext {
+interface SignInSessionDeps extends AuditContext {
   readonly db: Database
   readonly people: Pick<SignInApi, 'findPerson'>
 }

@@ -22,7 +22,7 @@ import type { QuotaRate } from './window.ts'
 /** The default of a customer's total limit, as a multiple of a credential's limit. */
 const TOTAL_FACTOR = 10
 
-export interface QuotaSteps {
+interface QuotaSteps {
   /**
    * Counts the request against its credential and customer if `recognize` verified it; else against
    * its address. Throws 429 `rate_limited`.

@@ -27,14 +27,14 @@ const BATCH_ROWS = 100
 const MAX_PASSES = 5
 
 /** Writes an entry to the audit trail, in the transaction of the step that it records. */
-export type AuditRotation = (
+type AuditRotation = (
   tx: Tx,
   action: 'master_secret.rotate' | 'master_secret.rotated',
   keyId: string,
   detail: Readonly<Record<string, unknown>>,
 ) => Promise<unknown>
 
-export interface RotateSecretsDeps {
+interface RotateSecretsDeps {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random

@@ -50,7 +50,7 @@ export const writeState = (tx: Tx, state: SecretState): Promise<void> =>
   writeSetting(tx, SETTING, state)
 
 /** The origin of the node's secrets, for error messages. */
-export interface SecretSource {
+interface SecretSource {
   /** The path of `secret.key`; undefined if GATEHOOK_SECRET_KEY is set. */
   readonly file: string | undefined
 }

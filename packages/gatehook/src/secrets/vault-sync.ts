@@ -15,7 +15,7 @@ export const SYNC_INTERVAL_MS = 1_000
 /** Bounds how often forged values (form tickets) cause the secret files to be read. */
 const MIN_RELOAD_INTERVAL_MS = 1_000
 
-export interface VaultSyncDeps {
+interface VaultSyncDeps {
   readonly db: Database
   readonly clock: Clock
   readonly vault: Vault
@@ -24,7 +24,7 @@ export interface VaultSyncDeps {
 }
 
 /** Reads the state of the master secret and applies it to the vault. */
-export type SyncVault = () => Promise<void>
+type SyncVault = () => Promise<void>
 
 export function createVaultSync({ db, clock, vault, configured }: VaultSyncDeps): SyncVault {
   let appliedState = ''

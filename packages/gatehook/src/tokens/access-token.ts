@@ -128,7 +128,7 @@ export function signToken(input: string, privateKey: KeyObject): string {
 }
 
 /** The parts of a JWT, before its signature is verified. */
-export interface UnverifiedToken {
+interface UnverifiedToken {
   readonly kid: string
   readonly signingInput: string
   readonly payload: string

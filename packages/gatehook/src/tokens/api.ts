@@ -40,7 +40,7 @@ export interface TokenResponse {
 }
 
 /** The response that begins or continues a session: it always has a refresh token. */
-export type SessionTokens = TokenResponse & { readonly refresh_token: string }
+type SessionTokens = TokenResponse & { readonly refresh_token: string }
 
 /**
  * The claims of an access token (§4.1). Times are in Unix seconds.
@@ -86,7 +86,7 @@ export interface RefreshingClient {
   readonly authenticated: boolean
 }
 
-export interface RefreshOptions {
+interface RefreshOptions {
   /** Requests fewer scopes for this access token; the session retains its own. */
   readonly scopes?: readonly string[] | undefined
   /** The actor of the audit entry if the token is replayed; default `TOKENS_ACTOR`. */

@@ -41,7 +41,7 @@ export interface RevocationFeed {
   purge(): Promise<number>
 }
 
-export interface RevocationFeedDeps {
+interface RevocationFeedDeps {
   readonly db: Database
   readonly clock: Clock
   /** Called for each new entry. */

@@ -18,11 +18,11 @@ import {
 } from './refresh-token.ts'
 import * as store from './store.ts'
 
-export interface SessionDeps extends Omit<RefreshDeps, 'tagKeys'> {
+interface SessionDeps extends Omit<RefreshDeps, 'tagKeys'> {
   readonly vault: Vault
 }
 
-export type SessionOperations = Pick<
+type SessionOperations = Pick<
   Tokens,
   | 'openSession'
   | 'issueClientToken'
@@ -36,7 +36,7 @@ export type SessionOperations = Pick<
 >
 
 /** The longest lifetime of an access token that can be configured. */
-export const MAX_ACCESS_MS = 86_400_000
+const MAX_ACCESS_MS = 86_400_000
 
 export function createSessions(deps: SessionDeps): SessionOperations {
   const { db, clock, random, lifetimes, keys, revocations, vault } = deps

@@ -90,7 +90,7 @@ export interface KeyRing {
   purge(): Promise<number>
 }
 
-export interface KeyRingDeps extends KeyDeps {
+interface KeyRingDeps extends KeyDeps {
   readonly db: Database
   readonly random: Random
   readonly trail: AuditSigner

@@ -49,7 +49,7 @@ export async function findSessionCells(
   return row
 }
 
-export interface NewSession
+interface NewSession
   extends Pick<SessionRow, 'id' | 'scope' | 'customer' | 'person' | 'client_id' | 'scopes'>,
     Pick<SessionRow, 'token_hash' | 'created_at' | 'expires_at' | 'ends_at'> {
   /** The latest expiry of the session's access tokens, in epoch milliseconds. */
@@ -88,7 +88,7 @@ const rotate = fixed(
 )
 
 /** A rotation of a session's refresh token; times are epoch milliseconds. */
-export interface SessionRotation {
+interface SessionRotation {
   readonly id: string
   readonly presentedHash: Uint8Array
   readonly successorHash: Uint8Array
@@ -210,7 +210,7 @@ export type FeedEntryKind =
   | 'customer'
   | 'signing_key'
 
-export interface FeedEntryRow extends Row {
+interface FeedEntryRow extends Row {
   readonly position: number
   readonly kind: FeedEntryKind
   readonly value: string

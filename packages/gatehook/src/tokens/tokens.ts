@@ -29,7 +29,7 @@ const MAX_GRACE_MS = 60_000
 /** The largest clock difference between nodes that purging tolerates. */
 const SKEW_MS = 60_000
 
-export interface TokenDeps extends Pick<TokenRouteDeps, 'endSignIns'> {
+interface TokenDeps extends Pick<TokenRouteDeps, 'endSignIns'> {
   readonly db: Database
   readonly clock: Clock
   readonly random: Random

@@ -26,7 +26,7 @@ import type { KeyRing } from './signing-keys.ts'
 
 const MAX_CACHED = 10_000
 
-export interface TokenVerifier
+interface TokenVerifier
   extends Pick<Tokens, 'verifyAccessToken' | 'readAccessToken' | 'isActive' | 'resolveScopes'> {
   /** Evicts a customer or client that has changed; without an id, all of them. */
   evict(id?: string): void
@@ -44,7 +44,7 @@ interface VerifiedToken {
   generation: number
 }
 
-export interface TokenVerifierDeps {
+interface TokenVerifierDeps {
   readonly clock: Clock
   readonly keys: Pick<KeyRing, 'findPublicKey'>
   readonly revocations: RevocationFeed
