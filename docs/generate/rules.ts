@@ -40,6 +40,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'One table of options; mistakes are reported together, exit 78; the master secret rotates.',
       ],
       ['2.7', '`/readyz` is about writes, `/readyz?for=read` about reads; both list reasons.'],
+      ['2.8', 'After `move` the source refuses writes; `move` and `restore` refuse a used target.'],
     ],
   ],
   [
@@ -212,7 +213,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     [
       ['12.1', 'OpenAPI, probes, metrics, `/`.', part('`/docs`')],
       ['12.2', 'Console and portal.', part('the pages; operators and their sessions are built')],
-      ['12.3', 'The command line; `--json` everywhere; exit codes.', part('`move`, `conform`')],
+      ['12.3', 'The command line; `--json` everywhere; exit codes.', part('`conform`')],
       ['12.4', 'The typed client.'],
       ['12.5', '`gatehook conform`.', LATER],
       ['12.6', 'The test clock.'],
