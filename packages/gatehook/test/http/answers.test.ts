@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request, start, talk } from './rig.ts'
 
-test('failures keep their headers and are problem+json for those who ask', async (t) => {
+test('failures have their headers, and are problem+json on request', async (t) => {
   const { server } = await start(t)
   const plain = await server.inject('/api/users')
   assert.equal(plain.statusCode, 401)
@@ -17,7 +17,7 @@ test('failures keep their headers and are problem+json for those who ask', async
   assert.equal(refused.json().error, 'not_acceptable')
 })
 
-test('a bug is a bare 500; the log has the rest', async (t) => {
+test('a bug is a bare 500, and its details are logged', async (t) => {
   const { server } = await start(t)
   for (const method of ['GET', 'PUT', 'POST'] as const) {
     const response = await server.inject({ method, path: '/bug' })
@@ -28,7 +28,7 @@ test('a bug is a bare 500; the log has the rest', async (t) => {
   }
 })
 
-test('bodies that are not JSON keep their type and their length in bytes', async (t) => {
+test('bodies that are not JSON have their type and their length in bytes', async (t) => {
   const { port } = await start(t)
   const [page] = await talk(port, request('GET /page'))
   assert.equal(page?.headers['content-type'], 'text/html; charset=utf-8')
@@ -36,7 +36,7 @@ test('bodies that are not JSON keep their type and their length in bytes', async
   assert.equal(page?.body, '<p>ä</p>')
 })
 
-test('a key or a cursor in the URL is in no log, however its name is spelled', async (t) => {
+test('a key or a cursor in the URL is not logged, in any spelling of its name', async (t) => {
   const rig = await start(t)
   const paths = [
     '/api/users?api_key=gk_secret',
@@ -49,7 +49,7 @@ test('a key or a cursor in the URL is in no log, however its name is spelled', a
   assert.match(rig.logged(), /limit=2/)
 })
 
-test('one line a request, with what is known of it', async (t) => {
+test('each request is logged in one line with its details', async (t) => {
   const rig = await start(t)
   const headers = { 'x-request-id': 'mine' }
   await rig.server.inject({ path: '/api/v1/orders/7', headers })

@@ -11,7 +11,7 @@ const JSON_TYPE = 'Content-Type: application/json'
 
 const codeOf = (answer: { body: string } | undefined) => JSON.parse(answer?.body ?? '').error
 
-test('a body comes in whole, chunked or not, in whatever pieces', async (t) => {
+test('a body is received whole, chunked or not, in any parts', async (t) => {
   const { port } = await start(t)
   const [whole] = await talk(port, post('/api/orders', '{"a":"ä"}', JSON_TYPE))
   assert.deepEqual(JSON.parse(whole?.body ?? '').body, { a: 'ä' })
@@ -20,7 +20,7 @@ test('a body comes in whole, chunked or not, in whatever pieces', async (t) => {
   assert.deepEqual(JSON.parse(chunked?.body ?? '').body, { a: 1 })
 })
 
-test('media types are judged before the body, 415 says what is read', async (t) => {
+test('media types are checked before the body; a 415 lists the supported types', async (t) => {
   const { port } = await start(t)
   const cases: string[][] = [
     ['Content-Type: text/plain'],
@@ -43,7 +43,7 @@ test('media types are judged before the body, 415 says what is read', async (t) 
   assert.equal((await talk(port, request('PATCH /api/orders/5', patch), '{}'))[0]?.status, 200)
 })
 
-test('empty bodies: required ones are missed, optional ones are not', async (t) => {
+test('an empty body is an error only if a body is required', async (t) => {
   const { port } = await start(t)
   const [required] = await talk(port, post('/api/orders', ''))
   assert.deepEqual([required?.status, codeOf(required)], [400, 'invalid_json'])
@@ -55,7 +55,7 @@ test('empty bodies: required ones are missed, optional ones are not', async (t) 
   assert.equal((await talk(port, empty, '0\r\n\r\n'))[0]?.status, 200)
 })
 
-test('bodies where none is taken are ignored, and the connection goes on', async (t) => {
+test('a body that no operation reads is ignored, and the connection stays open', async (t) => {
   const { port } = await start(t)
   const head = (line: string, ...more: string[]) =>
     `${[`${line} HTTP/1.1`, 'Host: localhost', ...more].join('\r\n')}\r\n\r\n`
@@ -71,7 +71,7 @@ test('bodies where none is taken are ignored, and the connection goes on', async
   )
 })
 
-test('a mebibyte is read, one byte more is 413', async (t) => {
+test('a body of 1 MiB is read, one byte more is 413', async (t) => {
   const { port } = await start(t)
   const of = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
   const [most] = await talk(port, post('/api/orders', of(1_048_576), JSON_TYPE))
@@ -84,7 +84,7 @@ test('a mebibyte is read, one byte more is 413', async (t) => {
   assert.equal(chunked?.status, 413)
 })
 
-test('a body beyond all reason is not read at all', async (t) => {
+test('a body beyond the discard bound is not read', async (t) => {
   const { port } = await start(t)
   const head = request('POST /api/orders', JSON_TYPE, 'Content-Length: 99999999999')
   const [declared] = await talk(port, head)
@@ -92,14 +92,14 @@ test('a body beyond all reason is not read at all', async (t) => {
   assert.equal(declared?.headers.connection, 'close')
 })
 
-test('refused before the body: the 401 does not wait for it', async (t) => {
+test('a 401 does not wait for the body', async (t) => {
   const { port } = await start(t)
   const head = request('POST /api/users', JSON_TYPE, 'Content-Length: 1000000')
   const [answer] = await talk(port, head)
   assert.equal(answer?.status, 401)
 })
 
-/** Sends a head with `Expect`, the body once 100 Continue has come; gives all that was read. */
+/** Sends a head with `Expect`, and the body after 100 Continue. Returns all received text. */
 function expecting(port: number, head: string, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, '127.0.0.1')
@@ -115,11 +115,11 @@ function expecting(port: number, head: string, body: string): Promise<string> {
   })
 }
 
-test('100-continue is said when the body is wanted, not to those who are refused', async (t) => {
+test('100-continue is said when the body is continued, not to those who are refused', async (t) => {
   const { port } = await start(t)
   const headers = [JSON_TYPE, 'Content-Length: 7', 'Expect: 100-continue']
-  const wanted = await expecting(port, request('POST /api/orders', ...headers), '{"a":1}')
-  const [, rest = ''] = wanted.split('HTTP/1.1 100 Continue\r\n\r\n')
+  const continued = await expecting(port, request('POST /api/orders', ...headers), '{"a":1}')
+  const [, rest = ''] = continued.split('HTTP/1.1 100 Continue\r\n\r\n')
   assert.deepEqual(JSON.parse(answersIn(Buffer.from(rest))[0]?.body ?? '').body, { a: 1 })
   const keepOpen = request('POST /api/users', ...headers).replace('Connection: close\r\n', '')
   const refused = await expecting(port, keepOpen, '{"a":1}')
@@ -130,7 +130,7 @@ test('100-continue is said when the body is wanted, not to those who are refused
   assert.deepEqual([odd[0]?.status, codeOf(odd[0])], [400, 'invalid_request'])
 })
 
-test('a caller who leaves in the middle of a body is logged and not answered', async (t) => {
+test('a connection that ends in the body is logged without a response', async (t) => {
   const rig = await start(t)
   await new Promise<void>((resolve) => {
     const socket = net.connect(rig.port, '127.0.0.1')
@@ -141,7 +141,7 @@ test('a caller who leaves in the middle of a body is logged and not answered', a
   })
   await rig.server.drain(5000)
   const aborted = async () => rig.lines.find((entry) => entry.msg === 'request aborted')
-  const line = await eventually(aborted, (found) => found !== undefined)
+  const line = await eventually(aborted, (logged) => logged !== undefined)
   assert.equal(line?.route, '/api/orders')
   assert.equal(
     rig.lines.some((entry) => entry.msg === 'bug'),

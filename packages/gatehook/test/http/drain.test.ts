@@ -17,7 +17,7 @@ function open(port: number) {
   return { socket, closed, first: first.promise, answers: () => answersIn(Buffer.concat(chunks)) }
 }
 
-test('draining takes no connections, closes idle ones, lets those in flight finish', async (t) => {
+test('draining closes idle connections and completes requests in flight', async (t) => {
   const { server, port, gate, entered } = await withSlow(t)
   const idle = open(port)
   idle.socket.write(`GET /healthz ${KEPT}`)
@@ -38,7 +38,7 @@ test('draining takes no connections, closes idle ones, lets those in flight fini
   assert.equal(answer?.headers.connection, 'close')
 })
 
-test('what has reached this machine is answered before the listener closes', async (t) => {
+test('requests that have reached the machine are answered before the server closes', async (t) => {
   const { server, port } = await start(t)
   const idle = open(port)
   idle.socket.write(`GET /healthz ${KEPT}`)
@@ -46,13 +46,13 @@ test('what has reached this machine is answered before the listener closes', asy
   idle.socket.write(`GET /healthz ${KEPT}`)
   const fresh = open(port)
   fresh.socket.write(`GET /healthz ${KEPT}`)
-  await new Promise(process.nextTick) // now the kernel has connected it
+  await new Promise(process.nextTick) // the kernel has accepted the connection
   assert.equal(await server.drain(10_000), true)
   await Promise.all([idle.closed, fresh.closed])
   assert.deepEqual([idle.answers().length, fresh.answers().length], [2, 1])
 })
 
-test('draining is bounded, and says so when something did not finish', async (t) => {
+test('draining has a time limit, and reports unfinished requests', async (t) => {
   const { server, port, entered } = await withSlow(t)
   const busy = open(port)
   busy.socket.write(`GET /slow ${KEPT}`)
@@ -62,13 +62,13 @@ test('draining is bounded, and says so when something did not finish', async (t)
   assert.deepEqual(busy.answers(), [])
 })
 
-test('with nothing in flight draining is immediate, and closing twice is closing', async (t) => {
+test('without requests in flight, draining is immediate, and may be repeated', async (t) => {
   const { server } = await start(t)
   assert.equal(await server.drain(10_000), true)
   await server.close()
 })
 
-test('who leaves behind a CONNECT keeps no drain waiting', async (t) => {
+test('a connection that ends after CONNECT does not delay draining', async (t) => {
   const { server, port, entered } = await withSlow(t)
   const gone = open(port)
   gone.socket.write(`GET /slow ${KEPT}GET /api/orders ${KEPT}CONNECT evil.example:443 ${KEPT}`)

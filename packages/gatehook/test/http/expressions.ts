@@ -1,10 +1,10 @@
 /**
- * Finds regular expressions in source text, and says whether one can be read in linear time for
- * any input, by a criterion that is sufficient and simple: no unbounded repetition; or one, of a
- * single sign or class, that begins at `^` or ends the expression.
+ * Finds regular expressions in source text, and decides whether one takes linear time for any
+ * input. The criterion is sufficient: no unbounded repetition, or a single one of a character or
+ * class that begins at `^` or ends the expression.
  */
 
-/** A literal where an expression may begin; comments are cut out before. */
+/** A literal at a position where an expression may begin; comments are removed before. */
 const LITERAL = new RegExp(
   /(?<=(?:[=(,:?&|!{;[]|=>|return)\s*)\/(?![*/])/.source +
     /((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+)\/[dgimsuvy]*/.source,
@@ -41,7 +41,7 @@ export function isPlainlyLinear(literal: string): boolean {
   return isLast || (source.startsWith('^') && !hasTopAlternative(atoms))
 }
 
-/** `^a+|b`: the second alternative is not bound to the beginning. */
+/** In `^a+|b`, the second alternative is not anchored. */
 function hasTopAlternative(atoms: readonly string[]): boolean {
   let depth = 0
   for (const atom of atoms) {

@@ -1,9 +1,9 @@
-/** What could be read in two ways by two servers in a row is refused, not guessed (§10.4). */
+/** §10.4: requests that two servers could frame differently are rejected. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request, start, talk } from './rig.ts'
 
-test('a transfer coding other than chunked is refused: node undoes only the last', async (t) => {
+test('a transfer coding other than chunked is rejected', async (t) => {
   const { port } = await start(t)
   const sent = async (coding: string) => {
     const head = ['Content-Type: application/json', `Transfer-Encoding: ${coding}`]
@@ -25,7 +25,7 @@ test('the target * is for OPTIONS only', async (t) => {
   }
 })
 
-test('a target that is no path meets no route', async (t) => {
+test('a target that is not a path matches no route', async (t) => {
   const { port } = await start(t)
   for (const target of ['*api/orders', '*healthz', 'ftp://api.example/api/orders']) {
     const [answer] = await talk(port, request(`GET ${target}`))
@@ -33,7 +33,7 @@ test('a target that is no path meets no route', async (t) => {
   }
 })
 
-test('CONNECT is answered, and the connection ends', async (t) => {
+test('CONNECT gets a response, and the connection ends', async (t) => {
   const { port } = await start(t)
   for (const target of ['evil.example:443', '/api/orders']) {
     const answers = await talk(port, request(`CONNECT ${target}`), request('GET /healthz'))
@@ -46,7 +46,7 @@ test('CONNECT is answered, and the connection ends', async (t) => {
   }
 })
 
-test('what was asked before CONNECT is answered before it', async (t) => {
+test('a request before CONNECT gets its response first', async (t) => {
   const { port } = await start(t)
   const before = 'GET /api/orders/7 HTTP/1.1\r\nHost: localhost\r\n\r\n'
   const answers = await talk(port, before + before + request('CONNECT evil.example:443'))

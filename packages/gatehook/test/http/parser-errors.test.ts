@@ -6,8 +6,8 @@ import { answersIn, type RawAnswer, request, start, talk, withSlow } from './rig
 
 const short = { headersTimeoutMs: 200, requestTimeoutMs: 400 }
 
-/** Status and code; that the answer is our envelope, framed, the last of its connection. */
-function judged(answer: RawAnswer | undefined): [number, string] {
+/** Asserts the error envelope and `Connection: close`; returns status and code. */
+function assertEnvelope(answer: RawAnswer | undefined): [number, string] {
   assert(answer)
   assert.equal(answer.headers['content-type'], 'application/json')
   assert.equal(answer.headers.connection, 'close')
@@ -17,7 +17,7 @@ function judged(answer: RawAnswer | undefined): [number, string] {
   return [answer.status, body.error]
 }
 
-test('what the parser refuses is answered in our envelope', async (t) => {
+test('requests that the parser rejects get the error envelope', async (t) => {
   const { port } = await start(t)
   const big = 'x'.repeat(20_000)
   const cases: [string, number, string][] = [
@@ -35,23 +35,26 @@ test('what the parser refuses is answered in our envelope', async (t) => {
   for (const [bytes, status, code] of cases) {
     const answers = await talk(port, bytes)
     assert.equal(answers.length, 1)
-    assert.deepEqual(judged(answers[0]), [status, code], bytes.slice(0, 60))
+    assert.deepEqual(assertEnvelope(answers[0]), [status, code], bytes.slice(0, 60))
   }
 })
 
-test('a URL of more than 8 KiB is 414, whatever it means', async (t) => {
+test('a URL of more than 8 KiB is 414', async (t) => {
   const { port } = await start(t)
   const of = (bytes: number) => `/api/orders?x=${'y'.repeat(bytes - 14)}`
   assert.equal((await talk(port, request(`GET ${of(8192)}`)))[0]?.status, 200)
-  assert.deepEqual(judged((await talk(port, request(`GET ${of(8193)}`)))[0]), [414, 'uri_too_long'])
+  assert.deepEqual(assertEnvelope((await talk(port, request(`GET ${of(8193)}`)))[0]), [
+    414,
+    'uri_too_long',
+  ])
 })
 
-test('the Host header stands once', async (t) => {
+test('a missing or repeated Host header is 400', async (t) => {
   const { port } = await start(t)
   const none = 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'
-  assert.deepEqual(judged((await talk(port, none))[0]), [400, 'invalid_request'])
+  assert.deepEqual(assertEnvelope((await talk(port, none))[0]), [400, 'invalid_request'])
   const twice = request('GET /healthz', 'hOST: localhost')
-  assert.deepEqual(judged((await talk(port, twice))[0]), [400, 'invalid_request'])
+  assert.deepEqual(assertEnvelope((await talk(port, twice))[0]), [400, 'invalid_request'])
   const old = 'GET /healthz HTTP/1.0\r\n\r\n'
   assert.equal((await talk(port, old))[0]?.status, 200)
   const [foreign] = await talk(port, 'GET /api/orders HTTP/1.0\r\nHost: evil.example\r\n\r\n')
@@ -61,7 +64,7 @@ test('the Host header stands once', async (t) => {
   )
 })
 
-test('who dawdles gets 408: with the head, with the body', async (t) => {
+test('a head or a body that arrives too slowly is 408', async (t) => {
   const { port } = await start(t, { limits: short })
   const head = talk(port, 'GET /healthz HTTP/1.1\r\nHost: local')
   const body = talk(
@@ -70,12 +73,12 @@ test('who dawdles gets 408: with the head, with the body', async (t) => {
     '{"a"',
   )
   for (const answers of [await head, await body]) {
-    assert.deepEqual(judged(answers[0]), [408, 'request_timeout'])
+    assert.deepEqual(assertEnvelope(answers[0]), [408, 'request_timeout'])
     assert.equal(answers.length, 1)
   }
 })
 
-test('a body that breaks its framing is 400, once', async (t) => {
+test('a body with malformed framing is a single 400', async (t) => {
   const { port } = await start(t)
   const head = request(
     'POST /api/orders',
@@ -84,10 +87,10 @@ test('a body that breaks its framing is 400, once', async (t) => {
   )
   const answers = await talk(port, head, '2\r\n{}\r\nZZ\r\n')
   assert.equal(answers.length, 1)
-  assert.deepEqual(judged(answers[0]), [400, 'invalid_request'])
+  assert.deepEqual(assertEnvelope(answers[0]), [400, 'invalid_request'])
 })
 
-test('a request answered before its body came has that one answer', async (t) => {
+test('a request answered before its body gets a single response', async (t) => {
   const { port } = await start(t, { limits: short })
   const head = 'POST /nowhere HTTP/1.1\r\nHost: localhost\r\n'
   const answers = await talk(port, `${head}Content-Length: 9\r\n\r\n{"a"`)
@@ -97,7 +100,7 @@ test('a request answered before its body came has that one answer', async (t) =>
   )
 })
 
-test('garbage after a request does not take its answer', async (t) => {
+test('malformed bytes after a request do not replace its response', async (t) => {
   const { port, gate, entered } = await withSlow(t)
   const socket = net.connect(port, '127.0.0.1')
   const chunks: Buffer[] = []
@@ -109,7 +112,7 @@ test('garbage after a request does not take its answer', async (t) => {
   await closed
   const answers = answersIn(Buffer.concat(chunks))
   assert.deepEqual([answers[0]?.status, answers[0]?.body], [200, '"done"'])
-  assert.deepEqual(judged(answers[1]), [400, 'invalid_request'])
+  assert.deepEqual(assertEnvelope(answers[1]), [400, 'invalid_request'])
 })
 
 test('Upgrade is ignored', async (t) => {
@@ -122,7 +125,7 @@ test('Upgrade is ignored', async (t) => {
   }
 })
 
-test('any bytes end in an answer below 500 or a closed connection', async (t) => {
+test('any bytes result in a status below 500 or a closed connection', async (t) => {
   const rig = await start(t, { limits: short })
   const text = fc.string({ unit: 'binary', maxLength: 40 }).map((s) => s.replace(/[\r\n]/g, ''))
   const hostile = fc

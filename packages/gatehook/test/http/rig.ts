@@ -1,4 +1,4 @@
-/** A server with every kind of operation the door knows, and clients that write bytes. */
+/** A server with every kind of operation, and clients that write raw bytes. */
 import net from 'node:net'
 import type { TestContext } from 'node:test'
 import { type Answer, type Endpoint, json, type Step } from '../../src/http/call.ts'
@@ -22,13 +22,13 @@ export interface Rig {
   readonly server: HttpServer
   readonly url: string
   readonly port: number
-  /** Log lines so far, parsed. */
+  /** The parsed log lines. */
   readonly lines: Record<string, unknown>[]
-  /** Everything logged, as it was written. */
+  /** The text of the log. */
   readonly logged: () => string
 }
 
-/** Stands for `access/`: 401 unless a key is sent, asynchronously, as a look-up would be. */
+/** Replaces `access/`: an asynchronous step that returns 401 without a key. */
 const authenticate: Step = async (call) => {
   if (call.operation?.authenticated === false) return
   if (call.headers['x-api-key'] || call.query.has('api_key')) return
@@ -115,11 +115,11 @@ export interface RigOptions extends Partial<ServerOptions> {
   readonly origins?: string
   readonly trustProxy?: string
   readonly more?: readonly Endpoint[]
-  /** PipelineSteps after those of the rig. */
+  /** Steps after those of the rig. */
   readonly head?: readonly Step[]
 }
 
-/** Listens on a free port; closed when the test ends. */
+/** Listens on a free port until the test ends. */
 export async function start(t: TestContext, options: RigOptions = {}): Promise<Rig> {
   const cors = createCors(options.origins)
   const steps: PipelineSteps = {
@@ -175,7 +175,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
   }
 }
 
-/** A server with `/slow`, which says when it was asked and answers when told to. */
+/** A server with `/slow`, which reports a request and responds on demand. */
 export async function withSlow(t: TestContext) {
   const gate = Promise.withResolvers<void>()
   const entered = Promise.withResolvers<void>()
@@ -195,7 +195,7 @@ export interface RawAnswer {
   readonly body: string
 }
 
-/** Writes bytes and reads until the server closes. `Connection: close` is the caller's business. */
+/** Writes bytes and reads until the server closes the connection. */
 export function talk(port: number, ...parts: (string | Uint8Array)[]): Promise<RawAnswer[]> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, '127.0.0.1')
@@ -209,7 +209,7 @@ export function talk(port: number, ...parts: (string | Uint8Array)[]): Promise<R
   })
 }
 
-/** Splits a stream of answers by their own framing, so that wrong framing shows. */
+/** Splits a stream into responses by their framing, so that wrong framing is detected. */
 export function answersIn(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = []
   while (bytes.length > 0) {
@@ -230,6 +230,6 @@ export function answersIn(bytes: Buffer): RawAnswer[] {
   return answers
 }
 
-/** A request text with Host and `Connection: close`. */
+/** Returns the text of a request with Host and `Connection: close`. */
 export const request = (line: string, ...headers: string[]): string =>
   `${[`${line} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...headers].join('\r\n')}\r\n\r\n`

@@ -44,7 +44,7 @@ test('paths match exactly', async (t) => {
   }
 })
 
-test('parameters arrive decoded, broken escapes are 400', async (t) => {
+test('parameters are decoded, and malformed escapes are 400', async (t) => {
   const { server } = await start(t)
   const ok = await server.inject('/api/orders/a%2Fb%C3%A4%25?x=%2B+&x=2')
   assert.deepEqual(ok.json().params, { id: 'a/bä%' })
@@ -65,14 +65,14 @@ test('parameters arrive decoded, broken escapes are 400', async (t) => {
   assert.equal(named.errors[0].parameter, 'b[gt]')
 })
 
-test('every method node knows meets a path, or 405 with Allow', async (t) => {
+test('every other method of a path is 405 with Allow', async (t) => {
   const { port } = await start(t)
   for (const method of METHODS.filter((name) => !['CONNECT', 'HEAD'].includes(name))) {
     const [answer] = await talk(port, request(`${method} /api/orders/5`))
     assert(answer)
-    const known = ['GET', 'PATCH', 'DELETE', 'OPTIONS'].includes(method)
-    assert.equal(answer.status === 405, !known, method)
-    if (!known || method === 'OPTIONS') {
+    const isServed = ['GET', 'PATCH', 'DELETE', 'OPTIONS'].includes(method)
+    assert.equal(answer.status === 405, !isServed, method)
+    if (!isServed || method === 'OPTIONS') {
       assert.equal(answer.headers.allow, 'GET, HEAD, PATCH, DELETE, OPTIONS', method)
     }
   }
@@ -93,7 +93,7 @@ test('HEAD is GET without the body, errors included', async (t) => {
   }
 })
 
-test('the absolute form is served, and its authority is the host', async (t) => {
+test('the absolute form is accepted, and its authority is the host', async (t) => {
   const { port } = await start(t)
   const [ours] = await talk(port, request('GET http://api.example/api/orders?x=1'))
   assert.equal(JSON.parse(ours?.body ?? '').host, 'api.example')
@@ -101,7 +101,7 @@ test('the absolute form is served, and its authority is the host', async (t) => 
   assert.equal(foreign?.status, 421)
 })
 
-test('what a proxy says counts only from a trusted one', async (t) => {
+test('forwarded headers count only from a trusted proxy', async (t) => {
   const headers = {
     'x-forwarded-for': '203.0.113.9',
     'x-forwarded-proto': 'http',

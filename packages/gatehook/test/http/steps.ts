@@ -1,10 +1,9 @@
 /**
- * Counts the steps a function takes, whatever the machine does meanwhile: how often V8 ran each
- * block of its code, and the characters that built-in functions of strings went over.
+ * Counts the steps of a function, independent of the speed of the machine: executions of each code
+ * block, and characters that string functions of V8 scan.
  *
- * What is to be counted has to be imported after `startCounting`: V8 counts blocks of code that it
- * compiles from then on. Backtracking of regular expressions is not seen here; see
- * `expressions.ts`.
+ * Import the counted code after `startCounting`: V8 counts the blocks that it compiles afterwards.
+ * Steps inside regular expressions are not counted; see `expressions.ts`.
  */
 import { Session } from 'node:inspector'
 
@@ -17,14 +16,14 @@ export type Count = (run: () => unknown) => Promise<number>
 
 type Native = (this: string, ...given: unknown[]) => unknown
 
-/** The characters a built-in goes over: up to its match, else all. */
+/** The characters that a function scans: up to the match, or all. */
 const searches = ['indexOf', 'includes'] as const
 const scans = [
   ...(['split', 'trim', 'trimEnd', 'toLowerCase', 'toUpperCase', 'replace', 'replaceAll'] as const),
   ...(['match', 'matchAll', 'search', 'slice', 'isWellFormed', 'normalize'] as const),
 ]
 
-/** Charges string built-ins to `charge` until the returned function is called. */
+/** Reports the costs of string functions to `charge` until the returned function is called. */
 function chargeNatives(charge: (characters: number) => void): () => void {
   const prototype = String.prototype as unknown as Record<string, Native>
   const before = new Map<string, Native>()
@@ -50,7 +49,7 @@ function chargeNatives(charge: (characters: number) => void): () => void {
   }
 }
 
-/** `files`: parts of the paths of the code that counts. */
+/** `files`: parts of the paths of the counted code. */
 export function startCounting(files: readonly string[]): { count: Count; stop: () => void } {
   const session = new Session()
   session.connect()
@@ -83,7 +82,7 @@ export function startCounting(files: readonly string[]): { count: Count; stop: (
       try {
         await run()
       } catch (error) {
-        // Steps up to a rejection count. A fault of the test does not.
+        // Steps before a rejection count. An error in the test must not pass for one.
         if (error instanceof TypeError || error instanceof ReferenceError) throw error
       } finally {
         restore()

@@ -14,7 +14,7 @@ const pairOf = (name: string) => ({
   keyFile: fixture(`${name}.key`),
 })
 
-/** Copies of the first pair in a folder of their own, to be overwritten. */
+/** Copies the first pair to a new folder, where a test may overwrite it. */
 function folder(t: TestContext) {
   const dir = mkdtempSync(join(tmpdir(), 'gatehook-tls-'))
   t.after(() => rmSync(dir, { recursive: true }))
@@ -39,7 +39,7 @@ function talkTls(port: number, text: string): Promise<{ socket: TLSSocket; bytes
   })
 }
 
-test('HTTPS is served, with HSTS on every answer, refusals of the parser included', async (t) => {
+test('every HTTPS response has HSTS, also those of the parser', async (t) => {
   const { port, url } = await start(t, { tls: pairOf('first') })
   assert.match(url, /^https:\/\/127\.0\.0\.1:\d+$/)
   for (const text of [request('GET /api/orders'), request('GET /nowhere'), 'GARBAGE\r\n\r\n']) {
@@ -53,14 +53,14 @@ test('HTTPS is served, with HSTS on every answer, refusals of the parser include
   }
 })
 
-test('a server whose key is not its certificate does not start', () => {
+test('a server does not start with a key that does not match its certificate', () => {
   const { certFile } = pairOf('first')
   const { keyFile } = pairOf('second')
   assert.throws(() => readTls({ certFile, keyFile }))
   assert.throws(() => readTls({ certFile: '/nowhere.crt', keyFile }), /ENOENT/)
 })
 
-test('a new pair is taken up, a broken one is not', async (t) => {
+test('a new pair is loaded, an invalid one is not', async (t) => {
   const { files, put } = folder(t)
   const logged = Promise.withResolvers<void>()
   const applied = Promise.withResolvers<TlsPair>()
@@ -86,7 +86,7 @@ test('a new pair is taken up, a broken one is not', async (t) => {
   assert.deepEqual(pair.key, readFileSync(fixture('second.key')))
 })
 
-test('a running server shows the new certificate to new connections', async (t) => {
+test('a running server uses a new certificate for new connections', async (t) => {
   const { files, put } = folder(t)
   const reloaded = Promise.withResolvers<void>()
   const destination = {
@@ -109,7 +109,7 @@ test('a running server shows the new certificate to new connections', async (t) 
   assert.equal(await subject(), 'second.gatehook.test')
 })
 
-/** The suite that a client gets which knows this one and TLS 1.2 only; else the error's code. */
+/** Connects with one TLS 1.2 suite; returns the negotiated suite, or the code of the error. */
 const handshake = (port: number, ciphers: string): Promise<string> =>
   new Promise((resolve) => {
     const client = { maxVersion: 'TLSv1.2', rejectUnauthorized: false, ciphers } as const
@@ -121,7 +121,7 @@ const handshake = (port: number, ciphers: string): Promise<string> =>
     socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? 'error'))
   })
 
-test('suites without authenticated encryption are refused, after a reload, too', async (t) => {
+test('suites without authenticated encryption are rejected, also after a reload', async (t) => {
   const { files, put } = folder(t)
   const reloaded = Promise.withResolvers<void>()
   const destination = {

@@ -1,4 +1,4 @@
-/** §10.1: one envelope for every error; RFC 9457 for who prefers it. */
+/** §10.1: one envelope for every error; RFC 9457 on request. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { failures } from '../../src/kernel/failure.ts'
@@ -28,22 +28,23 @@ const calls: [
   ['POST', '/api/v2/users', {}, {}, 422],
 ]
 
-eachService('every error, in both shapes', async ({ send }) => {
+eachService('every error has both formats', async ({ send }) => {
   for (const [method, path, body, headers, status] of calls) {
     const plain = await send(method, path, body, headers)
-    const what = `${method} ${path}: ${plain.text}`
-    assert.equal(plain.status, status, what)
-    assert.match(plain.headers['content-type']!, /^application\/json\b/, what)
+    const label = `${method} ${path}: ${plain.text}`
+    assert.equal(plain.status, status, label)
+    assert.match(plain.headers['content-type']!, /^application\/json\b/, label)
     assert.equal(plain.body.status, status)
-    assert.equal(failures[plain.body.error as keyof typeof failures][0], status, what)
+    assert.equal(failures[plain.body.error as keyof typeof failures][0], status, label)
     assert.equal(plain.body.request_id, plain.headers['x-request-id'])
     assert.ok(plain.body.message.length > 0)
-    const known = ['error', 'message', 'status', 'request_id', 'documentation', 'errors']
-    for (const name of Object.keys(plain.body)) assert.ok(known.includes(name), `${what} ${name}`)
+    const members = ['error', 'message', 'status', 'request_id', 'documentation', 'errors']
+    for (const name of Object.keys(plain.body))
+      assert.ok(members.includes(name), `${label} ${name}`)
     for (const error of plain.body.errors ?? []) {
       assert.ok(
         (error.pointer ?? error.parameter) !== undefined && error.code && error.message,
-        what,
+        label,
       )
     }
     if (status === 405) assert.equal(plain.headers.allow, 'GET, HEAD, POST, OPTIONS')
@@ -52,10 +53,10 @@ eachService('every error, in both shapes', async ({ send }) => {
       ...headers,
       accept: 'application/problem+json',
     })
-    assert.match(problem.headers['content-type']!, /^application\/problem\+json\b/, what)
+    assert.match(problem.headers['content-type']!, /^application\/problem\+json\b/, label)
     assert.equal(problem.status, status)
     assert.equal(problem.body.error, plain.body.error)
     for (const name of ['type', 'title', 'detail', 'status'])
-      assert.ok(name in problem.body, `${what} ${name}`)
+      assert.ok(name in problem.body, `${label} ${name}`)
   }
 })

@@ -1,5 +1,5 @@
 /**
- * §10.4: NUL, broken UTF-8, huge numbers, deep JSON, duplicate and prototype keys are 4xx on both
+ * §10.4: NUL, invalid UTF-8, huge numbers, deep JSON, duplicate and prototype keys are 4xx on both
  * databases.
  */
 import assert from 'node:assert/strict'
@@ -38,7 +38,7 @@ const ids = [
 ]
 const values = ['%00', '%ff', '1%00', '9007199254740993', '-0', '1e3', "'", '%F0%9F%98%80', '']
 
-eachService('never 500, and nothing is stored', async ({ post, get, send }) => {
+eachService('hostile bodies are 4xx, and no row is stored', async ({ post, get, send }) => {
   for (const body of bodies) {
     for (const path of ['/api/v2/users', '/api/v1/orders']) {
       const { status, text } = await post(path, body)
@@ -77,7 +77,7 @@ eachService('never 500, and nothing is stored', async ({ post, get, send }) => {
   assert.equal((await get('/events?pagination=page')).body.total, 0)
 })
 
-eachService('words of SQL and of JavaScript are data', async ({ post, get }) => {
+eachService('SQL and JavaScript in values are stored as text', async ({ post, get }) => {
   for (const [n, name] of [
     "'; DROP TABLE users; --",
     '__proto__',
@@ -87,9 +87,9 @@ eachService('words of SQL and of JavaScript are data', async ({ post, get }) => 
     '<b>',
     '\u2028',
   ].entries()) {
-    const made = await post('/api/v2/users', { name, email: `u${n}@example.com` })
-    assert.deepEqual([made.status, made.body.name], [201, name])
-    const found = await get(`/api/v2/users?name=${encodeURIComponent(name)}`)
-    assert.deepEqual(found.body.data, [made.body])
+    const created = await post('/api/v2/users', { name, email: `u${n}@example.com` })
+    assert.deepEqual([created.status, created.body.name], [201, name])
+    const list = await get(`/api/v2/users?name=${encodeURIComponent(name)}`)
+    assert.deepEqual(list.body.data, [created.body])
   }
 })

@@ -1,6 +1,6 @@
 /**
- * §10.6: every response carries `nosniff` and a policy for browsers; responses to authenticated
- * requests are private to their caller; those that hold a secret are not stored.
+ * §10.6: every response has `nosniff` and a `Content-Security-Policy`; responses to authenticated
+ * requests are private; those with a secret are `no-store`.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,30 +13,33 @@ const varyOf = ({ headers }: Reply) => (headers.vary ?? '').split(', ')
 const DIRECTIVES = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"]
 const CREDENTIALS = ['Authorization', 'X-API-Key']
 
-eachService('every response carries nosniff, and loads and frames nothing', async (service) => {
-  const anonymous = service.as(undefined)
-  const replies = [
-    await service.get('/api/v2/users'),
-    await service.post('/api/v2/users', {}),
-    await service.send('OPTIONS', '/api/v2/users'),
-    await anonymous.get('/api/v2/users'),
-    await anonymous.get('/nowhere'),
-    await anonymous.get('/'),
-    await anonymous.get('/healthz'),
-    await anonymous.get('/metrics'),
-    await anonymous.get('/.well-known/jwks.json'),
-    await anonymous.get('/oauth/authorize'),
-    await anonymous.get('/api/v2/users?a=%zz'),
-    await anonymous.get('/nowhere', { host: 'elsewhere.example' }),
-  ]
-  for (const { status, headers } of replies) {
-    assert.equal(headers['x-content-type-options'], 'nosniff', String(status))
-    const policy = String(headers['content-security-policy']).split('; ')
-    for (const directive of DIRECTIVES) assert.ok(policy.includes(directive), String(status))
-  }
-})
+eachService(
+  'every response has nosniff and a policy that loads and frames nothing',
+  async (service) => {
+    const anonymous = service.as(undefined)
+    const replies = [
+      await service.get('/api/v2/users'),
+      await service.post('/api/v2/users', {}),
+      await service.send('OPTIONS', '/api/v2/users'),
+      await anonymous.get('/api/v2/users'),
+      await anonymous.get('/nowhere'),
+      await anonymous.get('/'),
+      await anonymous.get('/healthz'),
+      await anonymous.get('/metrics'),
+      await anonymous.get('/.well-known/jwks.json'),
+      await anonymous.get('/oauth/authorize'),
+      await anonymous.get('/api/v2/users?a=%zz'),
+      await anonymous.get('/nowhere', { host: 'elsewhere.example' }),
+    ]
+    for (const { status, headers } of replies) {
+      assert.equal(headers['x-content-type-options'], 'nosniff', String(status))
+      const policy = String(headers['content-security-policy']).split('; ')
+      for (const directive of DIRECTIVES) assert.ok(policy.includes(directive), String(status))
+    }
+  },
+)
 
-test('so do responses of the parser, and the bare 500', async (t) => {
+test('responses of the parser and the bare 500 have these headers', async (t) => {
   const { port } = await start(t)
   const heads = [
     'nonsense\r\n\r\n',
@@ -81,7 +84,7 @@ eachService(
   },
 )
 
-eachService('a response that holds a secret is not stored', async (service) => {
+eachService('a response with a secret is no-store', async (service) => {
   const { createPerson, login, operator, anonymous } = await openPeople(service)
   await createPerson('ada')
   const signedIn = await login(emailOf('ada'))
@@ -109,8 +112,8 @@ eachService(
     const anonymous = await service.as(undefined).get('/api/v2/news')
     assert.deepEqual([anonymous.status, anonymous.headers['cache-control']], [200, undefined])
     for (const name of CREDENTIALS) assert.ok(varyOf(anonymous).includes(name))
-    const known = await service.get('/api/v2/news')
-    assert.equal(known.headers['cache-control'], 'private, no-cache')
+    const authenticated = await service.get('/api/v2/news')
+    assert.equal(authenticated.headers['cache-control'], 'private, no-cache')
   },
   { service: shop },
 )

@@ -1,6 +1,6 @@
 /**
- * §10.7: a state-changing request that another site made a browser send with Basic or a cookie is
- * 403 `cross_site_request`.
+ * §10.7: a state-changing request of another site with Basic or a cookie
+ * is 403 `cross_site_request`.
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
@@ -27,7 +27,7 @@ const own: readonly Record<string, string>[] = [
 ]
 
 eachService(
-  'with Basic a foreign page changes nothing, and reads as before',
+  'with Basic, a page of another site can read but not change',
   async (service) => {
     const { createPerson, token, anonymous } = await openPeople(service)
     const scopes = ['orders:read', 'orders:write']
@@ -46,14 +46,14 @@ eachService(
     assert.equal(guess.status, 403, 'no password is hashed for it')
     assert.equal((await service.get('/api/v2/orders?pagination=page')).body.total, 0)
     for (const headers of own) {
-      const made = await anonymous.post('/api/v2/orders', order, { ...basic, ...headers })
-      assert.equal(made.status, 201, JSON.stringify(headers))
+      const created = await anonymous.post('/api/v2/orders', order, { ...basic, ...headers })
+      assert.equal(created.status, 201, JSON.stringify(headers))
     }
-    // Keys and tokens are attached by the page's own code, which no browser does unasked.
+    // A browser does not add keys and tokens itself; the page does.
     const bearer = bearerOf(await token(emailOf('ada')))
     for (const headers of foreign) {
-      const made = await anonymous.post('/api/v2/orders', order, { ...bearer, ...headers })
-      assert.equal(made.status, 201)
+      const created = await anonymous.post('/api/v2/orders', order, { ...bearer, ...headers })
+      assert.equal(created.status, 201)
       assert.equal((await service.post('/api/v2/orders', order, headers)).status, 201)
     }
   },
@@ -61,7 +61,7 @@ eachService(
 )
 
 eachService(
-  'an origin that any may be is none that may send credentials',
+  'with * as allowed origin, credentials of other sites are rejected',
   async (service) => {
     const { createPerson, anonymous } = await openPeople(service)
     const ada = await createPerson('ada', { scopes: ['orders:write'] })
@@ -72,7 +72,7 @@ eachService(
   { env: { GATEHOOK_CORS_ORIGINS: '*' } },
 )
 
-eachService('a session of the console changes nothing for a foreign page', async (service) => {
+eachService('a page of another site cannot change data with a console session', async (service) => {
   const login = { email: 'op@example.com', password: PASSWORD }
   const { app } = service
   await createOperator(app.administration, app.hasher, login, { kind: 'system', id: 't' } as never)

@@ -1,4 +1,4 @@
-/** §11.1: with an `Idempotency-Key`, what was done is answered again and never done again. */
+/** §11.1: a repeated request with an `Idempotency-Key` returns the stored response. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { failAt } from '../../../../test/rig/faults.ts'
@@ -16,26 +16,29 @@ const replayed = ({ headers }: Reply) => headers['idempotent-replayed'] === 'tru
 const count = async ({ get }: Caller, path = '/api/v2/users') =>
   (await get(`${path}?pagination=page`)).body.total
 
-eachService('the same answer to the byte, member order aside', async (service) => {
-  const { post, patch } = service
-  const first = await post('/api/v2/users', body, key('a'))
-  assert.ok(!replayed(first))
-  for (const text of [JSON.stringify(body), '{ "email":"ada@example.com",\n"name":"Ada"}']) {
-    const again = await post('/api/v2/users', text, key('"a"'))
-    assert.deepEqual([again.status, again.text, replayed(again)], [201, first.text, true])
-    assert.equal(again.headers.location, first.headers.location)
-    assert.equal(again.headers.etag, first.headers.etag)
-  }
-  const path = first.headers.location!
-  const changed = await patch(path, { name: 'B' }, key('a'))
-  await patch(path, { name: 'C' })
-  const repeat = await patch(path, { name: 'B' }, key('a'))
-  assert.deepEqual([repeat.text, replayed(repeat)], [changed.text, true])
-  assert.equal((await service.get(path)).body.name, 'C')
-  assert.equal(await count(service), 1)
-})
+eachService(
+  'the replayed response is equal byte by byte, whatever the order of members',
+  async (service) => {
+    const { post, patch } = service
+    const first = await post('/api/v2/users', body, key('a'))
+    assert.ok(!replayed(first))
+    for (const text of [JSON.stringify(body), '{ "email":"ada@example.com",\n"name":"Ada"}']) {
+      const again = await post('/api/v2/users', text, key('"a"'))
+      assert.deepEqual([again.status, again.text, replayed(again)], [201, first.text, true])
+      assert.equal(again.headers.location, first.headers.location)
+      assert.equal(again.headers.etag, first.headers.etag)
+    }
+    const path = first.headers.location!
+    const changed = await patch(path, { name: 'B' }, key('a'))
+    await patch(path, { name: 'C' })
+    const repeat = await patch(path, { name: 'B' }, key('a'))
+    assert.deepEqual([repeat.text, replayed(repeat)], [changed.text, true])
+    assert.equal((await service.get(path)).body.name, 'C')
+    assert.equal(await count(service), 1)
+  },
+)
 
-eachService('another body is 422; a bad key is 400; neither does anything', async (service) => {
+eachService('another body is 422 and a malformed key 400, without effect', async (service) => {
   const { post } = service
   await post('/api/v2/users', body, key('a'))
   const reused = await post('/api/v2/users', { ...body, name: 'Eve' }, key('a'))
@@ -55,7 +58,7 @@ eachService('another body is 422; a bad key is 400; neither does anything', asyn
   assert.equal(longest.status, 201)
 })
 
-eachService('twenty at once make one row', async (service) => {
+eachService('twenty concurrent requests create one row', async (service) => {
   const replies = await Promise.all(
     Array.from({ length: 20 }, () => service.post('/api/v2/users', body, key('once'))),
   )
@@ -74,7 +77,7 @@ eachService('twenty at once make one row', async (service) => {
 })
 
 eachService(
-  'a refusal of the handler is kept; of validation, of a condition and a 5xx it is not',
+  'rejections by the handler are replayed; by validation, conditions and 5xx not',
   async (service) => {
     const { post, patch, app } = service
     const order = { user_id: 1, amount: 5 }
@@ -83,9 +86,9 @@ eachService(
     await post('/api/v2/users', body)
     const again = await post('/api/v2/orders', order, key('kept'))
     assert.deepEqual([again.status, replayed(again)], [422, true])
-    const { request_id: _one, ...told } = again.body
-    const { request_id: _two, ...before } = unknown.body
-    assert.deepEqual(told, before)
+    const { request_id: _repeated, ...repeatedBody } = again.body
+    const { request_id: _first, ...firstBody } = unknown.body
+    assert.deepEqual(repeatedBody, firstBody)
 
     assert.equal((await post('/api/v2/orders', { ...order, amount: 0 }, key('fresh'))).status, 422)
     assert.equal((await post('/api/v2/orders', order, key('fresh'))).status, 201)
@@ -103,10 +106,10 @@ eachService(
 )
 
 eachService(
-  'the claim commits with the effect: a crash at any statement leaves neither',
+  'key and effect commit together: a crash at any statement leaves neither',
   async (service) => {
     const { post, app } = service
-    // The key's first use is noted in a transaction of its own; it must not be the one that fails.
+    // The first use of the API key is stored in another transaction, which must not fail.
     await post('/api/v2/users', { ...body, email: 'first@example.com' })
     for (let nth = 1; ; nth++) {
       const fault = failAt(app.db, nth)
@@ -125,7 +128,7 @@ eachService(
 )
 
 eachService(
-  'a key is another one for another caller, method, path and version',
+  'idempotency keys are separate per caller, method, path and version',
   async (service) => {
     const { post, patch, as } = service
     const name = (n: number) => ({ name: 'Ada', email: `u${n}@example.com` })
@@ -139,14 +142,14 @@ eachService(
       await patch('/api/v2/users/2', { name: 'B' }, key('k')),
     ]
     for (const reply of replies) assert.ok(reply.status < 300 && !replayed(reply), reply.text)
-    // GET and DELETE are repeatable by themselves and read no key.
+    // GET and DELETE are idempotent and ignore the key.
     assert.equal((await service.get('/api/v2/users/1', key('bad key'))).status, 200)
     assert.equal((await service.delete('/api/v2/users/2', key('bad key'))).status, 204)
   },
 )
 
 eachService(
-  'kept for 24 hours',
+  'a response is replayed for 24 hours',
   async (service) => {
     const { post, app } = service
     const advance = (advance_s: number) =>
@@ -161,43 +164,40 @@ eachService(
   { env: { GATEHOOK_TEST_CLOCK: '1' } },
 )
 
-eachMigrated(
-  'an answer that holds a secret is kept one hour, and never in the clear',
-  async (db) => {
-    let now = 1_800_000_000_000
-    const clock = { now: () => now, elapsedMs: () => 0 }
-    const vault = new Vault('a secret that only tests know, long enough', systemRandom())
-    const perform = createPerform({ db, clock, vault })
-    const scope = scopeOf(1, 'test')
-    const call = {
-      method: 'POST',
-      path: '/x',
-      version: undefined,
-      body: {},
-      rawHeaders: ['Idempotency-Key', 'k'],
-      principal: { scope, kind: 'key', subject: 's' },
-    } as unknown as Call
-    let made = 0
-    const make = () =>
-      perform(call, async () => ({
-        status: 201,
-        json: `{"secret":"whsec_${++made}"}`,
-        secret: true,
-      }))
-    const first = await make()
-    assert.equal(first.secret, true)
-    const rows = await db.all({
-      sql: 'SELECT answer FROM gh_idempotency',
-      text: 'SELECT answer FROM gh_idempotency',
-      values: [],
-    })
-    assert.equal(Buffer.from(rows[0]!.answer as Uint8Array).includes('whsec_'), false)
-    now += 3_599_000
-    const repeat = await make()
-    assert.deepEqual([repeat.json, repeat.secret], [first.json, true])
-    now += 2_000
-    assert.equal((await make()).json, '{"secret":"whsec_2"}')
-    now += 3_600_000
-    assert.equal(await purgeRecords(db, now), 1)
-  },
-)
+eachMigrated('a response with a secret is stored encrypted, for one hour', async (db) => {
+  let now = 1_800_000_000_000
+  const clock = { now: () => now, elapsedMs: () => 0 }
+  const vault = new Vault('a secret that only tests know, long enough', systemRandom())
+  const perform = createPerform({ db, clock, vault })
+  const scope = scopeOf(1, 'test')
+  const call = {
+    method: 'POST',
+    path: '/x',
+    version: undefined,
+    body: {},
+    rawHeaders: ['Idempotency-Key', 'k'],
+    principal: { scope, kind: 'key', subject: 's' },
+  } as unknown as Call
+  let created = 0
+  const make = () =>
+    perform(call, async () => ({
+      status: 201,
+      json: `{"secret":"whsec_${++created}"}`,
+      secret: true,
+    }))
+  const first = await make()
+  assert.equal(first.secret, true)
+  const rows = await db.all({
+    sql: 'SELECT answer FROM gh_idempotency',
+    text: 'SELECT answer FROM gh_idempotency',
+    values: [],
+  })
+  assert.equal(Buffer.from(rows[0]!.answer as Uint8Array).includes('whsec_'), false)
+  now += 3_599_000
+  const repeat = await make()
+  assert.deepEqual([repeat.json, repeat.secret], [first.json, true])
+  now += 2_000
+  assert.equal((await make()).json, '{"secret":"whsec_2"}')
+  now += 3_600_000
+  assert.equal(await purgeRecords(db, now), 1)
+})

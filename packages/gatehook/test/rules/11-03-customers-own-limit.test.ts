@@ -1,9 +1,9 @@
-/** §11.3, §13: a customer's own request limit goes before the installation's. */
+/** §11.3, §13: a customer's own request limit overrides that of the installation. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 
 eachService(
-  'a customer has the request limit it was given, and the others keep theirs',
+  'a limit of one customer does not change those of others',
   async ({ as, key }) => {
     const operator = as(await key({ scopes: ['admin'], mode: 'live' }))
     const { id } = (await operator.post('/admin/customers', { name: 'small' })).body

@@ -1,6 +1,6 @@
 /**
- * §11.3: the request limit is validated before any other work. A request that is answered 429
- * changed, consumed and counted nothing, and a response that exists is never replaced.
+ * §11.3: the request limit precedes any other work. A request with status 429 has no effect, and an
+ * existing response is not replaced.
  */
 import assert from 'node:assert/strict'
 import { type Caller, eachService, type Reply, type TestApp } from '../../../../test/rig/service.ts'
@@ -17,7 +17,7 @@ const env = { GATEHOOK_TEST_CLOCK: '1', GATEHOOK_RATE_LIMIT: `${LIMIT}/${WINDOW_
 const advance = ({ app }: TestApp, advance_s: number) =>
   app.clock!.set({ advance_s, freeze: true }, actor)
 
-/** Uses up the limit of the caller's address, and asserts that it is. */
+/** Exhausts the limit of the caller's address. */
 async function exhaust(anonymous: Caller, headers?: Record<string, string>): Promise<void> {
   for (let n = 0; n < LIMIT; n++) await anonymous.get('/', headers)
   assert.equal((await anonymous.get('/', headers)).status, 429)
@@ -48,9 +48,9 @@ eachService(
       )
     }
     assert.equal(await sessions(), before)
-    const counted = await app.db.all(sql`SELECT attempts FROM gh_throttle`)
+    const attempts = await app.db.all(sql`SELECT attempts FROM gh_throttle`)
     assert.ok(
-      counted.every(({ attempts }) => attempts === '[]'),
+      attempts.every(({ attempts }) => attempts === '[]'),
       'no password attempt counted',
     )
     await advance(service, WINDOW_S + 1)
@@ -60,7 +60,7 @@ eachService(
 )
 
 eachService(
-  'a one-time link over the limit is not consumed',
+  'a request over the limit does not consume a one-time link',
   async (service) => {
     await advance(service, 0)
     const anonymous = service.as(undefined)
@@ -79,7 +79,7 @@ eachService(
 )
 
 eachService(
-  'an address over its limit blocks what is anonymous or fails, and nothing that verifies',
+  'an address over its limit blocks unverified requests only',
   async (service) => {
     await advance(service, 0)
     const { createPerson, token, anonymous } = await openPeople(service)
@@ -92,7 +92,7 @@ eachService(
     for (const headers of [...failing, { ...ada, 'x-api-key': 'k' }]) {
       assert.equal(outcome(await anonymous.get(PATH, headers)), '429 rate_limited')
     }
-    // A password that would have to be hashed first is refused, one verified before is not.
+    // A password that must be hashed first is rejected; one verified before is accepted.
     assert.equal((await anonymous.get(PATH, basicOf(emailOf('ada')))).status, 429)
     assert.equal((await anonymous.get(PATH, basicOf(emailOf('bob')))).status, 200)
     assert.equal((await anonymous.get(PATH, ada)).status, 200)
@@ -108,7 +108,7 @@ eachService(
 )
 
 eachService(
-  'a password that verifies counts for its person, and no more for the address',
+  'a request with a valid password counts for its person, not for the address',
   async (service) => {
     await advance(service, 0)
     const { createPerson, anonymous } = await openPeople(service)
@@ -126,7 +126,7 @@ eachService(
 )
 
 eachService(
-  'a refused request is no use of the key and of the version, and names the version',
+  'a rejected request counts as use of neither key nor version, and names the version',
   async (service) => {
     await advance(service, 0)
     const secret = await service.key()
@@ -139,7 +139,7 @@ eachService(
       (await app.db.all(sql`SELECT count FROM gh_version_usage`)).map(({ count }) => count),
     ]
     const before = await used()
-    // The use of a key is noted once a minute, which has passed; the window has not.
+    // The minute for storing the use of a key has passed, the window of the limit has not.
     await advance(service, WINDOW_S + 1)
     const refused = await caller.get('/api/v1/users')
     assert.equal(refused.status, 429)
@@ -151,7 +151,7 @@ eachService(
 )
 
 eachService(
-  'the addresses of an IPv6 /64 are one',
+  'the addresses of an IPv6 /64 share a limit',
   async (service) => {
     const anonymous = service.as(undefined)
     const from = (address: string) => ({
@@ -169,7 +169,7 @@ eachService(
 )
 
 eachService(
-  'a customer has a total; a request refused by it is not counted against the credential',
+  'a request over the total of the customer does not count against the credential',
   async (service) => {
     await advance(service, 0)
     const { operator } = await openPeople(service)
@@ -177,29 +177,31 @@ eachService(
     const limits = { total_rate_limit: { limit: 3, window_s: 2 * WINDOW_S } }
     const patched = await operator.patch(`/admin/customers/${id}`, { limits })
     assert.deepEqual(patched.body.limits, limits)
-    const [one, two] = [
+    const [first, second] = [
       service.as(await service.key({ customer: id })),
       service.as(await service.key({ customer: id, mode: 'live' })),
     ]
     assert.deepEqual(
-      [await one.get(PATH), await one.get(PATH), await two.get(PATH)].map(({ status }) => status),
+      [await first.get(PATH), await first.get(PATH), await second.get(PATH)].map(
+        ({ status }) => status,
+      ),
       [200, 200, 200],
     )
-    const refused = await two.get(PATH)
+    const refused = await second.get(PATH)
     assert.equal(outcome(refused), '429 rate_limited')
     assert.equal(refused.headers['ratelimit-policy'], `"customer";q=3;w=${2 * WINDOW_S}`)
     assert.equal(refused.headers['retry-after'], String(2 * WINDOW_S))
     assert.equal((await service.get(PATH)).status, 200, 'other customers go on')
-    // Without the total, the credential still has all it did not use.
+    // Without the total, the credential still has its unused requests.
     await operator.patch(`/admin/customers/${id}`, { limits: { total_rate_limit: null } })
     await advance(service, 2)
-    assert.match((await two.get(PATH)).headers.ratelimit!, new RegExp(`r=${LIMIT - 2};`))
+    assert.match((await second.get(PATH)).headers.ratelimit!, new RegExp(`r=${LIMIT - 2};`))
   },
   { env },
 )
 
 eachService(
-  'without one of its own, a customer’s total is ten times the limit of a credential',
+  'the default total of a customer is ten times the limit of a credential',
   async (service) => {
     await advance(service, 0)
     const { operator } = await openPeople(service)

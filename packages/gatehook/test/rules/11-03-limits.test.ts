@@ -1,6 +1,6 @@
 /**
- * §11.3: a sliding window per credential, or per address without one; what is left is told in
- * every answer.
+ * §11.3: a sliding window per credential, or per address without one; every response states the
+ * remaining requests.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,7 +24,7 @@ const left = ({ headers }: Reply) =>
   /^"default";r=(\d+);t=(\d+)$/.exec(headers.ratelimit!)!.slice(1).map(Number)
 
 eachService(
-  'the headers count down; then 429 with a Retry-After that is right',
+  'the headers count down, then 429 with the correct Retry-After',
   async (service) => {
     const { get } = service
     await advance(service, 0)
@@ -49,7 +49,7 @@ eachService(
 )
 
 eachService(
-  'each credential has its own limit; those without share their address’s',
+  'each credential has its own limit; unauthenticated requests share that of the address',
   async ({ get, as, key }) => {
     const other = as(await key())
     const drain = async (caller: Caller, path: string) => {
@@ -72,7 +72,7 @@ eachService(
 )
 
 eachService(
-  'public documents count against the address, too',
+  'public documents count against the address',
   async ({ as }) => {
     const nobody = as(undefined)
     const paths = ['/', '/openapi/v1.json', '/', '/openapi/v2.json', '/', '/']
@@ -84,24 +84,24 @@ eachService(
 )
 
 eachService(
-  'OPTIONS is not limited: a preflight can carry no credential',
+  'OPTIONS is not limited, because a preflight has no credential',
   async ({ as }) => {
     const nobody = as(undefined)
     for (let n = 0; n < 6; n++) await nobody.get('/api/v2/users')
     assert.equal((await nobody.get('/api/v2/users')).status, 429)
-    const asked = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
-    const preflight = await nobody.send('OPTIONS', '/api/v2/users', undefined, asked)
+    const preflightHeaders = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
+    const preflight = await nobody.send('OPTIONS', '/api/v2/users', undefined, preflightHeaders)
     assert.equal(preflight.status, 204)
   },
   { env: { ...env, GATEHOOK_CORS_ORIGINS: 'https://a.example' } },
 )
 
-eachService('no limit, no headers', async ({ get }) => {
+eachService('without a limit, there are no limit headers', async ({ get }) => {
   const { headers } = await get('/api/v2/users')
   assert.equal(headers.ratelimit ?? headers['ratelimit-policy'], undefined)
 })
 
-test('no window holds more than the limit; a refusal tells when to come again', async () => {
+test('no window exceeds the limit, and a rejection has the correct wait', async () => {
   const step = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 1500 }))
   const given = fc.record({
     limit: fc.integer({ min: 1, max: 12 }),
@@ -138,13 +138,13 @@ test('no window holds more than the limit; a refusal tells when to come again', 
   )
 })
 
-test('two nodes on one PostgreSQL stay within a tenth together', async (t) => {
+test('two nodes on one PostgreSQL exceed the limit by at most a tenth', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const rate = { GATEHOOK_RATE_LIMIT: '100/3600' }
-  const one = await openService(t, 'postgres', { url, env: rate })
-  const two = await openService(t, 'postgres', { url, env: rate })
-  const key = await one.key()
-  const nodes = [one.as(key), two.as(key)]
+  const first = await openService(t, 'postgres', { url, env: rate })
+  const second = await openService(t, 'postgres', { url, env: rate })
+  const key = await first.key()
+  const nodes = [first.as(key), second.as(key)]
   let served = 0
   for (let round = 0; round < 30; round++) {
     const replies = await Promise.all(

@@ -1,6 +1,6 @@
 /**
  * §11.4: no regular expression of the engine or the receiver kit backtracks over long input. Steps
- * inside an expression cannot be counted, so that each has a form that is linear for any input.
+ * inside an expression cannot be counted, so each must have a form that is linear for any input.
  */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -10,12 +10,12 @@ import { expressionsIn, isPlainlyLinear } from '../http/expressions.ts'
 
 const packages = join(import.meta.dirname, '../../..')
 
-/** Of the operator's own machine: arguments, declarations, files. */
+/** Input from the operator's machine: arguments, declarations, files. */
 const NOT_OUTSIDE = /src\/(cli|gate|config|storage)\/|\.test\.ts$/
 
 /**
- * Linear although they repeat more than once: they begin at `^`, and what is repeated excludes the
- * sign that follows it, so that there is one way to match. (Checked with recheck 4.5.)
+ * Linear in spite of several repetitions: each begins at `^`, and a repeated class excludes the
+ * character that follows, so a text matches in one way only. (Checked with recheck 4.5.)
  */
 const REVIEWED: readonly string[] = [
   String.raw`/^https?:\/\/([^/?#]*)(.*)$/i`,
@@ -49,33 +49,33 @@ const files = globSync('{gatehook,receiver}/src/**/*.ts', { cwd: packages })
   .filter((path) => !NOT_OUTSIDE.test(path))
   .sort()
 
-test('every expression is linear by its form, or reviewed', () => {
-  const found = new Set<string>()
+test('every expression has a linear form or is reviewed', () => {
+  const usedExceptions = new Set<string>()
   let all = 0
   for (const path of files) {
     for (const literal of expressionsIn(readFileSync(join(packages, path), 'utf8'))) {
       all++
       if (isPlainlyLinear(literal)) continue
       assert.ok(REVIEWED.includes(literal), `${path}: ${literal} may backtrack; scan by hand`)
-      found.add(literal)
+      usedExceptions.add(literal)
     }
   }
   assert.ok(all > 100, 'the expressions are found')
   assert.deepEqual(
-    REVIEWED.filter((literal) => !found.has(literal)),
+    REVIEWED.filter((literal) => !usedExceptions.has(literal)),
     [],
     'the list only shrinks',
   )
 })
 
-test('no parser of Node that is quadratic is used', () => {
+test('quadratic parsers of Node are not used', () => {
   for (const path of files) {
     const text = readFileSync(join(packages, path), 'utf8')
     assert.doesNotMatch(text, /\bMIMEType\b/, `${path}: 380 parameters take it 190 ms`)
   }
 })
 
-test('the criterion refuses the expressions that were quadratic', () => {
+test('the criterion rejects quadratic expressions', () => {
   for (const literal of [
     String.raw`/^[ \t]+|[ \t]+$/g`,
     String.raw`/^[ \t]*([^ \t]+)[ \t]*(.*?)[ \t]*$/`,

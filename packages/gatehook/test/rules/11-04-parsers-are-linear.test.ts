@@ -1,5 +1,5 @@
 /**
- * §11.4: every parser of bytes from outside is linear in their length. Steps are counted, not
+ * §11.4: every parser of external bytes is linear in their length. The test counts steps instead of
  * time: twice the input takes about twice the steps, up to the bound of the input.
  */
 import assert from 'node:assert/strict'
@@ -48,7 +48,7 @@ const { verify } = await load('../../receiver/src/verify.ts')
 const KIB = 1024
 const HEADER = 16 * KIB
 const URL_BOUND = 8 * KIB
-/** Bodies are bounded by 1 MiB; a sixteenth shows the same with less waiting. */
+/** Bodies are bounded by 1 MiB; a sixteenth is enough to detect a quadratic parser. */
 const BODY = 64 * KIB
 
 const key = createSecretKey(Buffer.alloc(32))
@@ -74,7 +74,7 @@ const objectOf = (text: string) =>
 interface Parser {
   readonly name: string
   readonly bound: number
-  /** What the text begins with, so that it gets further than the first sign. */
+  /** Valid beginnings of the text, which take the parser beyond the first character. */
   readonly leads: readonly string[]
   readonly run: (text: string) => unknown
 }
@@ -177,16 +177,16 @@ const parsers: readonly Parser[] = [
 ]
 
 const SIGNS = [...' \t,;="\\/:.*+&%[]{}Wav1-_@#~'.split(''), 'é']
-/** What was slow once, and what separates the parts of headers. */
+/** Units that were slow in the past, and separators of headers. */
 const UNITS = [
   ...[' ', '\t', ',', ';', ';a=b', ', a/b', '"', 'W/"a",', '=', '&'],
   ...['application/vnd.gatehook.api.v1+json, ', 'application/vnd.a', 'text/a;q="', ';";'],
 ]
 const DOUBLINGS = 3
-/** What a constant part may take; at the smallest input a quadratic part takes a million. */
+/** The steps of a constant part; a quadratic part takes a million at the smallest input. */
 const CONSTANT = 4000
 
-/** Fails where twice the text takes much more than twice the steps. */
+/** Fails if twice the text takes much more than twice the steps. */
 async function assertLinear({ name, bound, run }: Parser, text: (length: number) => string) {
   const smallest = bound / 2 ** DOUBLINGS
   let before = await count(() => run(text(smallest)))
@@ -201,29 +201,32 @@ async function assertLinear({ name, bound, run }: Parser, text: (length: number)
   }
 }
 
-for (const one of parsers) {
-  test(`${one.name} is read in a linear number of steps`, async () => {
+for (const current of parsers) {
+  test(`${current.name} is read in a linear number of steps`, async () => {
     const unit = fc.string({ unit: fc.constantFrom(...SIGNS), minLength: 1, maxLength: 4 })
     const text = fc.record({
-      lead: fc.constantFrom(...one.leads),
+      lead: fc.constantFrom(...current.leads),
       unit,
       end: fc.constantFrom('', 'x', '"'),
     })
     await fc.assert(
       fc.asyncProperty(text, ({ lead, unit, end }) =>
-        assertLinear(one, (length) => (lead + unit.repeat(length)).slice(0, length - 1) + end),
+        assertLinear(current, (length) => (lead + unit.repeat(length)).slice(0, length - 1) + end),
       ),
       { seed: 1104, numRuns: 5 },
     )
     for (const unit of UNITS) {
-      for (const lead of one.leads) {
-        await assertLinear(one, (length) => `${(lead + unit.repeat(length)).slice(0, length - 1)}x`)
+      for (const lead of current.leads) {
+        await assertLinear(
+          current,
+          (length) => `${(lead + unit.repeat(length)).slice(0, length - 1)}x`,
+        )
       }
     }
   })
 }
 
-test('the count sees what is quadratic, in loops and in built-ins', async () => {
+test('the count detects quadratic loops and string functions', async () => {
   const trimmedAgain = (text: string) => {
     let rest = text
     while (rest.startsWith(' ')) rest = rest.slice(1)

@@ -1,4 +1,4 @@
-/** §11.4: body, URL and headers have bounds, and what is beyond is told so over the socket. */
+/** §11.4: body, URL and headers have bounds; a request beyond them gets its status. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 

@@ -49,7 +49,7 @@ eachService(
     const [first, second] = await follow(app, `${PATH}?limit=100`)
     const back = await ok(app.get(`${PATH}?limit=100&cursor=${second!.body.cursors.prev}`))
     assert.deepEqual(idsOf(back), idsOf(first!))
-    // Where the list is sorted in memory, too.
+    // The same for lists that are sorted in memory.
     const odd = ids.filter((id) => id % 2 === 1)
     const sorted = await follow(app, `${PATH}?limit=100&kind=1&sort=-size`)
     assert.deepEqual(sorted.flatMap(idsOf), odd)
@@ -72,7 +72,7 @@ eachService(
 )
 
 eachService(
-  'parallel lists of large rows of one caller are read one after the other',
+  'concurrent lists of large rows of one caller are read in turn',
   async ({ app, get }) => {
     await fill(app.db, 'papers', ROWS, { size: 'n', kind: 'n', a: "'a'", b: "'b'", c: "'c'" })
     const { arrays } = app.db

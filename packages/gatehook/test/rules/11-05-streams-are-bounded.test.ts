@@ -5,17 +5,17 @@ import { eachService } from '../../../../test/rig/service.ts'
 import { createCustomer } from '../../src/access/customers.ts'
 import { listen } from '../events/listen.ts'
 
-eachService('many keys of one customer leave streams to the others', async (service, t) => {
+eachService('streams of one customer do not exhaust those of others', async (service, t) => {
   const { app, key } = service
   const { url } = await app.listen()
   const open = async (secret: string) => listen(t, url, secret)
-  const refused = async (secret: string, what: RegExp) => {
+  const refused = async (secret: string, pattern: RegExp) => {
     const reply = await open(secret)
     assert.equal(reply.status, 429)
     assert.ok(Number(reply.headers.get('retry-after')) >= 1)
     const { error, message } = JSON.parse(await reply.text())
     assert.equal(error, 'rate_limited')
-    assert.match(message, what)
+    assert.match(message, pattern)
   }
   const keys = await Promise.all([1, 2, 3, 4, 5].map((n) => key({ mode: n % 2 ? 'test' : 'live' })))
   const streams = []

@@ -1,6 +1,6 @@
 /**
- * §11.5: a response that is not read for 30 s is cut, and what waits to be read is bounded, per
- * customer and per process.
+ * §11.5: a response without progress for 30 s is cut, and unread bytes are bounded per customer and
+ * per process.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { createEgress, type EgressBounds, shed } from '../../src/http/egress.ts'
 import { request, start, talk } from '../http/rig.ts'
 
 const MIB = 1_048_576
-/** More than the kernel buffers for a connection on loopback. */
+/** Exceeds the kernel buffers of a loopback connection. */
 const BIG_BYTES = 16 * MIB
 const bounds: EgressBounds = {
   responseBytes: 24 * MIB,
@@ -30,13 +30,13 @@ const path = (name: string, handle: Endpoint['methods']['GET'] & object): Endpoi
   methods: { GET: handle },
 })
 
-/** A server whose callers are told apart by their forwarded addresses, and a clock set by hand. */
+/** A server that distinguishes callers by forwarded addresses, with a manual clock. */
 async function stage(t: TestContext, some: Partial<EgressBounds> = {}) {
   const time = { ms: 0 }
   const egress = createEgress({ elapsedMs: () => time.ms }, { ...bounds, ...some })
-  let asked = 0
+  let handled = 0
   const handle = () => {
-    asked++
+    handled++
     return { status: 200, raw: big, headers: { 'content-type': 'text/plain' } }
   }
   const stream = {
@@ -65,7 +65,7 @@ async function stage(t: TestContext, some: Partial<EgressBounds> = {}) {
   ]
   const head = (line: string, address: string) =>
     `${[`${line} HTTP/1.1`, ...from(address)].join('\r\n')}\r\n\r\n`
-  /** Sends a request and reads no byte of the answer. */
+  /** Sends a request and reads no byte of the response. */
   const unread = async (line: string, address: string) => {
     const socket = net.connect(rig.port, '127.0.0.1')
     socket.on('error', () => {})
@@ -75,7 +75,7 @@ async function stage(t: TestContext, some: Partial<EgressBounds> = {}) {
     socket.write(head(line, address))
     return socket
   }
-  /** Sends a request and reads the whole answer. */
+  /** Sends a request and reads the whole response. */
   const read = async (line: string, address: string) => {
     const [answer] = await talk(
       rig.port,
@@ -83,12 +83,12 @@ async function stage(t: TestContext, some: Partial<EgressBounds> = {}) {
     )
     return answer!
   }
-  return { ...rig, egress, time, unread, read, asked: () => asked }
+  return { ...rig, egress, time, unread, read, handled: () => handled }
 }
 
 const until = (check: () => boolean) => eventually(async () => check(), Boolean, 10_000)
 
-/** Whether the server has ended the connection; what it had sent before can still be read. */
+/** Returns whether the server has ended the connection; bytes sent before are still readable. */
 async function isCut(socket: net.Socket): Promise<boolean> {
   let bytes = 0
   socket.on('data', (chunk: Buffer) => {
@@ -136,8 +136,8 @@ test('a caller who reads slowly gets the whole response', async (t) => {
   await until(() => egress.unreadBytes() === 0)
 })
 
-test('what one caller does not read refuses its further reads, not its writes', async (t) => {
-  const { egress, unread, read, asked } = await stage(t)
+test('unread responses of a caller reject its reads, not its writes', async (t) => {
+  const { egress, unread, read, handled } = await stage(t)
   await unread('GET /big', '192.0.2.1')
   await until(() => egress.unreadBytes() > 0)
   const refused = await read('GET /big', '192.0.2.1')
@@ -147,19 +147,19 @@ test('what one caller does not read refuses its further reads, not its writes', 
   const other = await read('GET /big', '192.0.2.2')
   assert.deepEqual([other.status, other.body.length], [200, BIG_BYTES], 'another caller')
   assert.equal(egress.unreadBytes(), BIG_BYTES)
-  assert.equal(asked(), 3)
+  assert.equal(handled(), 3)
 })
 
-test('a caller who is full is refused before any work', async (t) => {
-  const { egress, unread, read, asked } = await stage(t, { customerBytes: BIG_BYTES })
+test('a caller at its bound is rejected before any work', async (t) => {
+  const { egress, unread, read, handled } = await stage(t, { customerBytes: BIG_BYTES })
   await unread('GET /big', '192.0.2.1')
   await until(() => egress.unreadBytes() > 0)
   assert.equal((await read('GET /big', '192.0.2.1')).status, 503)
-  assert.equal(asked(), 1)
+  assert.equal(handled(), 1)
 })
 
-test('parallel large reads of one caller are done once, another caller is served', async (t) => {
-  const { egress, unread, read, asked } = await stage(t, { customerBytes: BIG_BYTES })
+test('of concurrent large reads of a caller, one runs; others are served', async (t) => {
+  const { egress, unread, read, handled } = await stage(t, { customerBytes: BIG_BYTES })
   const sockets = await Promise.all(
     Array.from({ length: 10 }, () => unread('GET /listed', '192.0.2.1')),
   )
@@ -172,15 +172,15 @@ test('parallel large reads of one caller are done once, another caller is served
       }),
   )
   let count = 0
-  for (const one of refused) void one.then(() => count++)
+  for (const refusal of refused) void refusal.then(() => count++)
   await until(() => count === 9)
-  assert.equal(asked(), 1)
+  assert.equal(handled(), 1)
   assert.equal(egress.unreadBytes(), BIG_BYTES)
   assert.equal((await read('GET /listed', '192.0.2.2')).status, 200)
-  assert.equal(asked(), 2)
+  assert.equal(handled(), 2)
 })
 
-test('a full process cuts who does not read, and refuses where all do', async (t) => {
+test('a process at its bound cuts idle responses, and rejects if none is idle', async (t) => {
   const { egress, time, unread, read } = await stage(t)
   const first = await unread('GET /big', '192.0.2.1')
   await until(() => egress.unreadBytes() === BIG_BYTES)
@@ -210,7 +210,7 @@ test('a response over the bound is not sent', async (t) => {
   assert.deepEqual([status, JSON.parse(body).error], [500, 'internal_error'])
 })
 
-test('a pipelined response waits for the one before it, and both are read', async (t) => {
+test('pipelined responses arrive in order', async (t) => {
   const { port } = await stage(t, { customerBytes: bounds.processBytes })
   const first = request('GET /big').replace('close', 'keep-alive')
   const answers = await talk(port, first, request('GET /big'))

@@ -1,4 +1,4 @@
-/** §2.2 without a terminal: JSON lines and no secret; sample data on the first start. */
+/** §2.2: without a terminal, JSON lines without secrets; sample data on the first start. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { emptyFolder, gatehook, serving } from '../cli/process.ts'
 
-test('without a terminal it logs JSON lines, and none of them holds a secret', async (t) => {
+test('without a terminal, the log is JSON lines without secrets', async (t) => {
   const cwd = emptyFolder(t)
   const key = generateApiKey(systemRandom(), 'live')
   const run = await serving(t, { cwd, env: { GATEHOOK_BOOTSTRAP_KEY: key } })
@@ -30,7 +30,7 @@ test('without a terminal it logs JSON lines, and none of them holds a secret', a
   assert.equal(run.lines.at(-1)?.msg, 'stopped')
 })
 
-test('sample data comes with the first start unless --no-seed; seed brings it later', async (t) => {
+test('the first start loads sample data unless --no-seed; seed loads it later', async (t) => {
   const place = { cwd: emptyFolder(t) }
   const run = await serving(t, place, '--no-seed')
   assert.ok(!run.lines.some((line) => /sample/.test(String(line.msg))))

@@ -13,13 +13,13 @@ import { emptyFolder, gatehook, serving } from '../cli/process.ts'
 const HSTS = 'max-age=31536000; includeSubDomains'
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/tls/${name}`, import.meta.url))
 
-test('plain HTTP on other than loopback refuses to start, saying why', async (t) => {
+test('plain HTTP on another address than loopback prevents the start with a reason', async (t) => {
   const { exit, stderr } = await gatehook({ cwd: emptyFolder(t) }, 'start', '--host', '0.0.0.0')
   assert.equal(exit, 78)
   assert.match(stderr, /GATEHOOK_HOST is 0\.0\.0\.0, where plain HTTP would carry keys/)
 })
 
-test('the process serves TLS itself, and says so to browsers', async (t) => {
+test('the process serves TLS with HSTS', async (t) => {
   const env = {
     GATEHOOK_TLS_CERT: fixture('first.crt'),
     GATEHOOK_TLS_KEY: fixture('first.key'),
@@ -41,7 +41,7 @@ const http = { 'x-forwarded-proto': 'http' }
 const https = { 'x-forwarded-proto': 'https' }
 
 eachService(
-  'what came to a trusted proxy by plain HTTP is refused, never redirected',
+  'plain HTTP to a trusted proxy is rejected, not redirected',
   async ({ get }) => {
     const refused = await get('/api/v2/users', http)
     assert.deepEqual([refused.status, refused.body.error], [403, 'https_required'])
@@ -53,11 +53,14 @@ eachService(
   { env: { GATEHOOK_TRUST_PROXY: '127.0.0.1' } },
 )
 
-eachService('what others forward is not believed, and a foreign host is 421', async ({ get }) => {
-  const plain = await get('/api/v2/users', https)
-  assert.deepEqual([plain.status, plain.headers['strict-transport-security']], [200, undefined])
-  assert.equal((await get('/api/v2/users', http)).status, 200)
-  const foreign = await get('/api/v2/users', { host: 'evil.example' })
-  assert.deepEqual([foreign.status, foreign.body.error], [421, 'misdirected_request'])
-  assert.equal((await get('/healthz', { host: 'evil.example' })).status, 200)
-})
+eachService(
+  'forwarded headers of other peers are ignored, and an unknown host is 421',
+  async ({ get }) => {
+    const plain = await get('/api/v2/users', https)
+    assert.deepEqual([plain.status, plain.headers['strict-transport-security']], [200, undefined])
+    assert.equal((await get('/api/v2/users', http)).status, 200)
+    const foreign = await get('/api/v2/users', { host: 'evil.example' })
+    assert.deepEqual([foreign.status, foreign.body.error], [421, 'misdirected_request'])
+    assert.equal((await get('/healthz', { host: 'evil.example' })).status, 200)
+  },
+)

@@ -1,4 +1,4 @@
-/** §2.4: the first signal makes a node unready; it serves on until balancers have noticed. */
+/** §2.4: the first signal makes a node unready; it serves requests until balancers notice. */
 import assert from 'node:assert/strict'
 import { Agent, get } from 'node:http'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ interface Reply {
   readonly connection: string | undefined
 }
 
-/** A GET over a connection that is kept open as long as the server lets it. */
+/** Sends a GET on a connection that stays open as long as the server permits. */
 const request = (agent: Agent, url: string) =>
   new Promise<Reply>((resolve, reject) => {
     get(url, { agent }, (response) => {
@@ -23,12 +23,12 @@ const request = (agent: Agent, url: string) =>
     }).once('error', reject)
   })
 
-test('a node that drains is unready, serves, and ends at a second signal', async (t) => {
+test('a draining node is unready, serves requests, and exits at a second signal', async (t) => {
   const env = { GATEHOOK_DRAIN_DELAY_S: '300' }
   const { url, kill, ended } = await serving(t, { cwd: emptyFolder(t), env }, '--no-seed')
-  const kept = new Agent({ keepAlive: true, maxSockets: 1 })
-  t.after(() => kept.destroy())
-  assert.deepEqual(await request(kept, `${url}/`), { status: 200, connection: 'keep-alive' })
+  const keepAlive = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => keepAlive.destroy())
+  assert.deepEqual(await request(keepAlive, `${url}/`), { status: 200, connection: 'keep-alive' })
   kill('SIGTERM')
   const ready = () => fetch(`${url}/readyz`, { headers: { connection: 'close' } })
   const unready = await eventually(ready, ({ status }) => status === 503)
@@ -39,15 +39,15 @@ test('a node that drains is unready, serves, and ends at a second signal', async
   )
   assert.equal((await fetch(`${url}/readyz?for=read`)).status, 503)
   assert.equal((await fetch(`${url}/healthz`)).status, 200)
-  // Over the connection of before, and over a new one: both are told to go elsewhere.
+  // On the open connection and on a new one, the response closes the connection.
   for (let n = 0; n < 2; n++) {
-    assert.deepEqual(await request(kept, `${url}/`), { status: 200, connection: 'close' })
+    assert.deepEqual(await request(keepAlive, `${url}/`), { status: 200, connection: 'close' })
   }
   kill('SIGTERM')
   assert.equal((await ended).exit, 143)
 })
 
-/** A balancer with `clients` that keep connections open: sends as long as it saw `/readyz` 200. */
+/** A balancer with persistent connections: sends requests while `/readyz` is 200. */
 async function balance(url: string, clients: number) {
   let [ready, sent, failed] = [true, 0, 0]
   const check = async () => {
@@ -76,7 +76,7 @@ for (const kind of ['sqlite', 'postgres'] as const) {
       GATEHOOK_DATABASE_URL: await freshUrl(t, kind),
       GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
       GATEHOOK_RATE_LIMIT: '0',
-      // Far longer than the balancer above takes to notice, on a machine that is busy.
+      // Longer than the balancer takes to detect it, even on a busy machine.
       GATEHOOK_DRAIN_DELAY_S: '3',
     }
     const { url, kill, ended } = await serving(t, { cwd: emptyFolder(t), env }, '--no-seed')

@@ -8,7 +8,7 @@ import { generateApiKey } from '../../src/kernel/api-key-format.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { emptyFolder, serving } from '../cli/process.ts'
 
-/** Reads until the first request is answered by nobody any more. */
+/** Reads until the server no longer accepts requests. */
 const untilRefused = async (url: string) => {
   for (;;) {
     const answered = await fetch(url, { headers: { connection: 'close' } }).then(
@@ -22,8 +22,8 @@ const untilRefused = async (url: string) => {
 type Headers = Record<string, string>
 
 /**
- * A service told to end while the body of a request is not finished; `answered` rejects when it is
- * cut off. `meanwhile`: what happens before the signal.
+ * Sends the signal to a service during the body of a request; `answered` rejects if the request is
+ * cut off. `meanwhile` runs before the signal.
  */
 async function withRequestInFlight(
   t: TestContext,
@@ -41,21 +41,21 @@ async function withRequestInFlight(
   answered.catch(() => undefined)
   slow.write('{"name":')
   await meanwhile(run.url, headers)
-  // Its head has arrived once a later request on a connection of its own is answered.
+  // Its head has arrived when a later request on another connection has its response.
   await fetch(`${run.url}/healthz`, { headers: { connection: 'close' } })
   run.kill('SIGTERM')
   await untilRefused(`${run.url}/healthz`)
   return { run, slow, answered }
 }
 
-test('a request in flight is finished before the process ends', async (t) => {
+test('a request in flight completes before the process exits', async (t) => {
   const { run, slow, answered } = await withRequestInFlight(t)
   slow.end('"Acme"}')
   assert.equal(await answered, 201)
   assert.equal((await run.ended).exit, 0)
 })
 
-/** A receiver that has been sent an event and answers it when told. */
+/** A receiver that has received an event and responds on demand. */
 async function slowReceiver(t: TestContext) {
   const receiver = createServer()
   receiver.keepAliveTimeout = 0 // it is not the one who closes the connection
@@ -70,7 +70,7 @@ async function slowReceiver(t: TestContext) {
   return { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`, sent }
 }
 
-test('deliveries end while a request is still in flight: their limits do not add up', async (t) => {
+test('requests and deliveries drain concurrently: their time limits do not add up', async (t) => {
   const receiver = await slowReceiver(t)
   const { run, slow, answered } = await withRequestInFlight(t, async (url, headers) => {
     const post = async (path: string, body: object) => {
@@ -89,7 +89,7 @@ test('deliveries end while a request is still in flight: their limits do not add
   assert.equal((await run.ended).exit, 0)
 })
 
-test('a second signal does not wait for it', async (t) => {
+test('a second signal ends the process at once', async (t) => {
   const { run, answered } = await withRequestInFlight(t)
   run.kill('SIGTERM')
   assert.equal((await run.ended).exit, 143)

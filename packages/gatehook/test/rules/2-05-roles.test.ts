@@ -1,18 +1,18 @@
-/** §2.5: a node without the role api answers probes and metrics where a port is named for it. */
+/** §2.5: a node without the role api serves probes and metrics on an explicit port only. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emptyFolder, gatehook, launched, serving } from '../cli/process.ts'
 
-test('the role api alone serves', async (t) => {
+test('the role api alone serves the API', async (t) => {
   const { url } = await serving(t, { cwd: emptyFolder(t) }, '--no-seed', '--role', 'api')
   assert.equal((await fetch(`${url}/readyz`)).status, 200)
 })
 
-test('the role delivery alone opens no port, and ends at a signal', async (t) => {
+test('the role delivery alone opens no port, and exits at a signal', async (t) => {
   const args = ['start', '--no-seed', '--role', 'delivery']
   const run = launched(t, { cwd: emptyFolder(t) }, ...args)
   await run.line((line) => line.msg === 'working')
-  // Another process has the time to live its whole life.
+  // In that time, another process runs from start to exit.
   const first = await Promise.race([run.ended, gatehook({ cwd: emptyFolder(t) }, '--version')])
   assert.match(first.stdout, /^\d+\.\d+\.\d+\n$/)
   run.kill('SIGTERM')
@@ -20,7 +20,7 @@ test('the role delivery alone opens no port, and ends at a signal', async (t) =>
   assert.ok(!run.lines.some((line) => line.msg === 'listening'))
 })
 
-test('the role delivery alone answers probes and metrics where a port is named', async (t) => {
+test('the role delivery alone serves probes and metrics on an explicit port', async (t) => {
   const { url } = await serving(t, { cwd: emptyFolder(t) }, '--no-seed', '--role', 'delivery')
   assert.equal((await fetch(`${url}/readyz`)).status, 200)
   const metrics = await (await fetch(`${url}/metrics`)).text()
@@ -30,7 +30,7 @@ test('the role delivery alone answers probes and metrics where a port is named',
   }
 })
 
-test('an unknown role is a mistake of usage', async (t) => {
+test('an unknown role is a usage error', async (t) => {
   const { exit } = await gatehook({ cwd: emptyFolder(t) }, 'start', '--role', 'web')
   assert.equal(exit, 2)
 })

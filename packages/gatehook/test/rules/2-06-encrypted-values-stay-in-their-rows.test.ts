@@ -1,4 +1,4 @@
-/** §2.6 note 2: an encrypted value that is copied to another row does not open there. */
+/** §2.6 note 2: an encrypted value that is copied to another row does not decrypt there. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
@@ -13,7 +13,7 @@ import { openTokenNode } from '../tokens/token-node.ts'
 const vault = new Vault('a secret that only tests know, long enough', systemRandom())
 const clock = { now: () => 1, elapsedMs: () => 1 }
 
-eachMigrated('the secret of one registration signs nothing for another', async (db) => {
+eachMigrated('the secret of one registration cannot sign for another', async (db) => {
   await db.write((tx) => addSecret(tx, vault, 1, 'whsec_own', 1))
   await db.write((tx) => addSecret(tx, vault, 2, 'whsec_foreign', 1))
   assert.deepEqual(await readLiveSecrets({ clock, vault }, db, 1), [{ value: 'whsec_own' }])
@@ -37,7 +37,7 @@ eachMigrated('a signing key opens for its own id', async (db, t) => {
 })
 
 eachService(
-  'a stored response is replayed for its own key alone',
+  'a stored response is replayed for its own idempotency key only',
   async ({ post, app, as, key }) => {
     const send = (caller: { post: typeof post }, id: string, email: string) =>
       caller.post('/api/v2/users', { name: 'Ada', email }, { 'idempotency-key': id })

@@ -1,15 +1,15 @@
-/** §2.7: `/readyz` is 503 without writes, `/readyz?for=read` without reads; both while draining. */
+/** §2.7: `/readyz` is 503 without writes, `/readyz?for=read` without reads, both when draining. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 
-/** Real time goes 5 s on with each look: a trial of the database stands that long. */
+/** Real time advances by 5 s per check, the time for which a database check is cached. */
 let elapsedMs = 0
 const clock = { now: () => Date.UTC(2026, 10, 1), elapsedMs: () => (elapsedMs += 5_000) }
 
 const READY = [200, 'ready', []]
 
-/** Status, word and the checks that failed. */
+/** Returns the status code, the status and the failed checks. */
 async function readiness({ as }: TestApp, path: string) {
   const { status, headers, body } = await as(undefined).get(path)
   assert.equal(headers['cache-control'], 'no-store')
@@ -24,7 +24,7 @@ const both = async (service: TestApp) => [
 const unavailable = () => Promise.reject(new Failure('storage_unavailable'))
 
 eachService(
-  'a node that stores nothing goes on serving reads',
+  'a node that cannot write continues to serve reads',
   async (service) => {
     const { app, get, post } = service
     assert.deepEqual(await both(service), [READY, READY])
@@ -41,7 +41,7 @@ eachService(
 )
 
 eachService(
-  'a node that reads nothing is ready for neither',
+  'a node that cannot read is ready for neither',
   async (service) => {
     const { app } = service
     app.db.get = unavailable
@@ -58,7 +58,7 @@ eachService(
 )
 
 eachService(
-  'a node that drains is ready for neither, and goes on answering',
+  'a draining node is ready for neither, and serves requests',
   async (service) => {
     const draining = [503, 'not_ready', ['draining']]
     await service.app.drain()
@@ -69,7 +69,7 @@ eachService(
   { clock },
 )
 
-eachService('a purpose that does not exist is 400', async ({ as }) => {
+eachService('an unknown purpose is 400', async ({ as }) => {
   const { status, body } = await as(undefined).get('/readyz?for=reads')
   assert.deepEqual([status, body.error], [400, 'invalid_parameter'])
   assert.equal((await as(undefined).get('/readyz?for=write')).status, 200)

@@ -1,10 +1,10 @@
-/** §2.6: broken configuration is exit 78, all mistakes at once; `config` shows what holds. */
+/** §2.6: an invalid configuration is exit 78 with all mistakes; `config` prints the values. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { emptyFolder, gatehook } from '../cli/process.ts'
 
-test('start tells all mistakes together and exits with 78', async (t) => {
+test('start reports all mistakes together and exits with 78', async (t) => {
   const env = {
     GATEHOOK_PORT: 'http',
     GATEHOOK_BOOTSTRAP_KEY: 'gk_live_hunter2',
@@ -22,7 +22,7 @@ test('start tells all mistakes together and exits with 78', async (t) => {
   assert.doesNotMatch(stderr, /hunter2|\n\s+at /)
 })
 
-test('config names value and source of every option, and shows no secret', async (t) => {
+test('config prints value and source of every option, without secrets', async (t) => {
   const env = {
     GATEHOOK_HOST: '::1',
     GATEHOOK_SECRET_KEY: 'hunter2'.repeat(5),
@@ -33,7 +33,7 @@ test('config names value and source of every option, and shows no secret', async
   assert.equal(exit, 0)
   assert.doesNotMatch(stdout, /hunter2/)
   const { values, warnings } = JSON.parse(stdout)
-  const row = (name: string) => values.find((one: { name: string }) => one.name === name)
+  const row = (name: string) => values.find((option: { name: string }) => option.name === name)
   assert.deepEqual([row('GATEHOOK_PORT').value, row('GATEHOOK_PORT').source], ['1', 'flag'])
   assert.equal(row('GATEHOOK_HOST').source, 'environment')
   assert.equal(row('GATEHOOK_LOG_LEVEL').source, 'default')
@@ -41,7 +41,7 @@ test('config names value and source of every option, and shows no secret', async
   assert.match(warnings.join(), /GATEHOOK_OTHER is set, but is not an option/)
 })
 
-test('config --markdown is the page of the reference', async (t) => {
+test('config --markdown prints the reference page', async (t) => {
   const { stdout } = await gatehook({ cwd: emptyFolder(t) }, 'config', '--markdown')
   const page = new URL('../../../../docs/reference/configuration.md', import.meta.url)
   assert.equal(stdout, readFileSync(page, 'utf8'))

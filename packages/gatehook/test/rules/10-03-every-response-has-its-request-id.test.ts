@@ -1,9 +1,9 @@
-/** §10.3: `X-Request-Id` is echoed where it is one, else made; on every answer. */
+/** §10.3: every response has `X-Request-Id`, the sent one if valid. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { start, talk } from '../http/rig.ts'
 
-test('a request id is echoed when it is one, else made; on every answer', async (t) => {
+test('a valid request id is returned, otherwise a new one, on every response', async (t) => {
   const { server, port } = await start(t)
   const idOf = async (sent?: string, path = '/api/orders') => {
     const headers = sent === undefined ? {} : { 'x-request-id': sent }

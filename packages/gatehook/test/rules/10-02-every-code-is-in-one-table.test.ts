@@ -1,6 +1,6 @@
 /**
- * §10.2: every code stands in one table, which the documents repeat; some statuses come with the
- * header that says what to do. The shape of errors is §10.1.
+ * §10.2: one table lists every code, and the documents repeat it. Some statuses have a header that
+ * states the remedy. The format of errors is §10.1.
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -13,18 +13,18 @@ const read = (path: string) => readFileSync(new URL(path, repository), 'utf8')
 const codes = Object.keys(failures).sort()
 const statuses = Object.fromEntries(codes.map((code) => [code, failures[code as 'conflict'][0]]))
 
-test('OpenAPI and the page of errors name the codes of the table, all and no others', () => {
+test('OpenAPI and the page of errors list exactly the codes of the table', () => {
   for (const version of ['v1', 'v2']) {
     const { schemas } = JSON.parse(read(`spec/openapi/${version}.json`)).components
     assert.deepEqual([...schemas.Error.properties.error.enum].sort(), codes, version)
   }
   const row = /^\| (\d{3}) \| <a id="[a-z_]+"><\/a>`([a-z_]+)`[^|]*\|/gm
   const page = [...read('docs/reference/errors.md').matchAll(row)]
-  const told = page.map(([, status, code]) => [code!, Number(status)] as const)
-  assert.deepEqual(Object.fromEntries(told), statuses)
+  const documented = page.map(([, status, code]) => [code!, Number(status)] as const)
+  assert.deepEqual(Object.fromEntries(documented), statuses)
 })
 
-eachService('a refusal says what is taken instead', async ({ send, as }) => {
+eachService('405 and 415 list the supported methods and types', async ({ send, as }) => {
   const method = await send('PUT', '/api/v2/users', {})
   assert.deepEqual([method.status, method.headers.allow], [405, 'GET, HEAD, POST, OPTIONS'])
   const xml = { 'content-type': 'text/xml' }
@@ -36,7 +36,7 @@ eachService('a refusal says what is taken instead', async ({ send, as }) => {
 })
 
 eachService(
-  'who is too fast is told when to come back',
+  'a 429 has Retry-After',
   async ({ get }) => {
     assert.equal((await get('/api/v2/users')).status, 200)
     const { status, headers, body } = await get('/api/v2/users')
