@@ -50,7 +50,7 @@ function soleLease({ db, clock, log, node }: LeasesDeps): NodeLeases {
   let isRegistered = false
   let isHolder = false
   let heartbeatAtMs = Number.NEGATIVE_INFINITY
-  const findFailed = createFailureDetector(clock)
+  const findFailed = createFailureDetector<string>(clock, FAILED_AFTER_MS)
   const claim = async (tx: Tx) => {
     await tx.run(sql`DELETE FROM gh_delivery_nodes`)
     await insertNode(tx, node)
@@ -67,7 +67,7 @@ function soleLease({ db, clock, log, node }: LeasesDeps): NodeLeases {
         if (!isRegistered) return claim(tx)
         if (await incrementCounter(tx, node)) return true
         const others = await readNodes(tx)
-        const failed = findFailed(others)
+        const failed = findFailed(others.map(({ id, beat }) => [id, beat]))
         return failed.length === others.length ? claim(tx) : false
       })
       if (!isHolder && isRegistered) log.debug('another process delivers from this file')
@@ -86,7 +86,7 @@ function sharedLeases({ db, clock, log, node }: LeasesDeps): NodeLeases {
   let heartbeatAtMs = Number.NEGATIVE_INFINITY
   /** By customer: when this node may take it again. */
   const releasedUntilMs = new Map<number, number>()
-  const findFailed = createFailureDetector(clock)
+  const findFailed = createFailureDetector<string>(clock, FAILED_AFTER_MS)
   return {
     get isAlive() {
       return clock.elapsedMs() - heartbeatAtMs < UNSURE_AFTER_MS
@@ -113,12 +113,15 @@ function sharedLeases({ db, clock, log, node }: LeasesDeps): NodeLeases {
       }
       heartbeatAtMs = clock.elapsedMs()
       const others = (await readNodes(db)).filter(({ id }) => id !== node)
-      const failed = findFailed(others)
+      const failed = findFailed(others.map(({ id, beat }) => [id, beat]))
       for (const id of failed) await db.write((tx) => deleteNode(tx, id))
       if (failed.length > 0) log.warn({ nodes: failed }, 'took over the deliveries of failed nodes')
       held = await readHeld(db, node)
       const surplus = await readSurplus(db, held.size, others.length - failed.length + 1)
       const released = [...held].slice(0, Math.min(surplus, RELEASE_MAX))
+      for (const [customer, untilMs] of releasedUntilMs) {
+        if (untilMs <= clock.elapsedMs()) releasedUntilMs.delete(customer)
+      }
       if (released.length === 0) return
       for (const customer of released) {
         held.delete(customer)
@@ -139,20 +142,23 @@ function sharedLeases({ db, clock, log, node }: LeasesDeps): NodeLeases {
   }
 }
 
-/** Returns a function that lists the nodes whose counter stopped, by this node's monotonic time. */
-function createFailureDetector(clock: Clock) {
-  let counters = new Map<string, { readonly beat: number; readonly sinceMs: number }>()
-  return (nodes: readonly NodeRow[]): string[] => {
+/**
+ * Returns a function that receives all heartbeat counters and returns the keys of those that have
+ * not changed for `failedAfterMs`, by the monotonic time of this node.
+ */
+export function createFailureDetector<K>(clock: Clock, failedAfterMs: number) {
+  let counters = new Map<K, { readonly beat: number; readonly sinceMs: number }>()
+  return (beats: readonly (readonly [key: K, beat: number])[]): K[] => {
     const nowMs = clock.elapsedMs()
     counters = new Map(
-      nodes.map(({ id, beat }) => {
-        const before = counters.get(id)
-        return [id, before?.beat === beat ? before : { beat, sinceMs: nowMs }]
+      beats.map(([key, beat]) => {
+        const before = counters.get(key)
+        return [key, before?.beat === beat ? before : { beat, sinceMs: nowMs }]
       }),
     )
     return [...counters]
-      .filter(([, { sinceMs }]) => nowMs - sinceMs >= FAILED_AFTER_MS)
-      .map(([id]) => id)
+      .filter(([, { sinceMs }]) => nowMs - sinceMs >= failedAfterMs)
+      .map(([key]) => key)
   }
 }
 

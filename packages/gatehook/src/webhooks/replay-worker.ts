@@ -6,6 +6,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseDeliveryRate } from '../deliveries/delivery-rate.ts'
+import { createFailureDetector } from '../deliveries/leases.ts'
 import {
   type DeliveryHead,
   readDeliveryPage,
@@ -111,21 +112,20 @@ function createScheduler(deps: ReplayWorkerDeps) {
   const node = random.bytes(16).toString('hex')
   /** By customer number: when its rate permits the next batch, in monotonic milliseconds. */
   const readyAtMs = new Map<number, number>()
-  /** By registration number: the last counter of another node, and when it changed. */
-  const counters = new Map<number, { beat: number; sinceMs: number }>()
+  const findFailed = createFailureDetector<number>(clock, FAILED_AFTER_MS)
   let heartbeatAtMs = 0
   let isFirstRun = true
 
-  /** Whether the node that owns a replay has failed. */
-  const isAbandoned = ({ webhook_no, owner, beat }: store.RunningReplay): boolean => {
-    if (owner === null) return true
+  /** Returns the replays of failed nodes, by registration number. */
+  const findAbandoned = (running: readonly store.RunningReplay[]): ReadonlySet<number> => {
+    const foreign = running.filter(({ owner }) => owner !== node)
+    const failed = new Set(findFailed(foreign.map(({ webhook_no, beat }) => [webhook_no, beat])))
     // On SQLite the former process has ended when this one starts.
-    if (isFirstRun && !db.dialect.shared) return true
-    const before = counters.get(webhook_no)
-    const nowMs = clock.elapsedMs()
-    if (before?.beat === beat) return nowMs - before.sinceMs >= FAILED_AFTER_MS
-    counters.set(webhook_no, { beat, sinceMs: nowMs })
-    return false
+    const isSole = isFirstRun && !db.dialect.shared
+    const abandoned = foreign.filter(
+      ({ webhook_no, owner }) => owner === null || isSole || failed.has(webhook_no),
+    )
+    return new Set(abandoned.map(({ webhook_no }) => webhook_no))
   }
   /** Claims all replays of a customer, so that its rate covers them together. */
   const claim = (running: readonly store.RunningReplay[], customerNo: number) =>
@@ -149,25 +149,23 @@ function createScheduler(deps: ReplayWorkerDeps) {
     const from = Math.max(clock.elapsedMs(), readyAtMs.get(replay.customer_no) ?? 0)
     readyAtMs.set(replay.customer_no, from + (queued * windowMs) / limit)
   }
-  const evict = (running: readonly store.RunningReplay[]) => {
+  const evictRates = (running: readonly store.RunningReplay[]) => {
     const customers = new Set(running.map(({ customer_no }) => customer_no))
     const nowMs = clock.elapsedMs()
     for (const [no, atMs] of readyAtMs)
       if (atMs <= nowMs && !customers.has(no)) readyAtMs.delete(no)
-    const registrations = new Set(running.map(({ webhook_no }) => webhook_no))
-    for (const no of counters.keys()) if (!registrations.has(no)) counters.delete(no)
   }
   return {
     /** Runs at most one batch of each customer. Returns the time to the next, in milliseconds. */
     async runBatches(): Promise<number> {
       const running = await store.readRunningReplays(db)
-      evict(running)
+      evictRates(running)
+      const abandoned = findAbandoned(running)
       let waitMs = Number.POSITIVE_INFINITY
       for (const [customerNo, replays] of Map.groupBy(running, (replay) => replay.customer_no)) {
         const foreign = replays.filter(({ owner }) => owner !== node)
         if (foreign.length > 0) {
-          // Each counter is read, also after a living node is found.
-          if (foreign.map(isAbandoned).every(Boolean)) {
+          if (foreign.every(({ webhook_no }) => abandoned.has(webhook_no))) {
             await claim(running, customerNo)
             waitMs = 0
           }
