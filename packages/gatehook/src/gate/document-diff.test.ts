@@ -1,4 +1,5 @@
 /** The gate compares real documents: a table of changes, and every keyword that is generated. */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -6,10 +7,10 @@ import type { Edit } from '../../test/gate/mutation.ts'
 import { operationMutations } from '../../test/gate/operation-mutations.ts'
 import { schemaMutations } from '../../test/gate/schema-mutations.ts'
 import { promisesOf } from '../cli/check.ts'
+import { escapePointer } from '../kernel/members.ts'
 import { f } from '../resources/fields.ts'
 import { resource } from '../resources/resource.ts'
 import { service } from '../resources/service.ts'
-import { pointerSegment } from './document.ts'
 import { diffDocuments } from './document-diff.ts'
 import { lockOf } from './lock.ts'
 
@@ -160,7 +161,7 @@ interface KeywordUse {
 function keywordUses(node: unknown, pointer = '', isSchema = false): KeywordUse[] {
   if (typeof node !== 'object' || node === null) return []
   return Object.entries(node).flatMap(([name, value]) => {
-    const at = `${pointer}/${pointerSegment(name)}`
+    const at = `${pointer}/${escapePointer(name)}`
     if (!isSchema) {
       if (name !== 'schemas') return keywordUses(value, at, name === 'schema')
       return Object.entries(value as Json).flatMap(([component, schema]) =>
@@ -170,7 +171,7 @@ function keywordUses(node: unknown, pointer = '', isSchema = false): KeywordUse[
     const inner =
       name === 'properties' || name === 'oneOf'
         ? Object.entries(value as Json).flatMap(([key, schema]) =>
-            keywordUses(schema, `${at}/${pointerSegment(key)}`, true),
+            keywordUses(schema, `${at}/${escapePointer(key)}`, true),
           )
         : name === 'items' || name === 'additionalProperties'
           ? keywordUses(value, at, true)

@@ -1,4 +1,6 @@
 /** Reads an OpenAPI 3.1 document as `resources/openapi.ts` generates it. Pure. */
+import { escapePointer } from '../kernel/members.ts'
+
 export type Node = Readonly<Record<string, unknown>>
 
 export const nodeOf = (value: unknown): Node =>
@@ -38,10 +40,6 @@ export const componentName = (value: unknown): string | undefined => {
   return typeof $ref === 'string' ? $ref.split('/').at(-1) : undefined
 }
 
-/** Escapes a member's name for a JSON pointer (RFC 6901 §3). */
-export const pointerSegment = (name: string): string =>
-  name.replaceAll('~', '~0').replaceAll('/', '~1')
-
 export interface DocumentOperation {
   /** `GET /users/{id}`. */
   readonly name: string
@@ -66,7 +64,7 @@ export function operationsOf(document: Node): Map<string, DocumentOperation> {
       const node = nodeOf(item[method])
       operations.set(`${method} ${path.replace(/\{[^}]*\}/g, '{}')}`, {
         name: `${method.toUpperCase()} ${path}`,
-        where: `#/paths/${pointerSegment(path)}/${method}`,
+        where: `#/paths/${escapePointer(path)}/${method}`,
         document,
         node,
         parameters: [...listOf(item.parameters), ...listOf(node.parameters)].map((parameter) =>

@@ -1,12 +1,6 @@
 /** Compares the parameters, bodies and responses of one operation. Pure. */
-import {
-  type DocumentOperation,
-  isEqual,
-  type Node,
-  nodeOf,
-  pointerSegment,
-  resolveRef,
-} from './document.ts'
+import { escapePointer } from '../kernel/members.ts'
+import { type DocumentOperation, isEqual, type Node, nodeOf, resolveRef } from './document.ts'
 import {
   additionFinding,
   breakFinding,
@@ -37,7 +31,7 @@ export function parameterFindings(
   const [before, after] = [parametersByKey(old), parametersByKey(now)]
   const findings: Finding[] = []
   for (const [key, parameter] of new Map([...before, ...after])) {
-    const where = `${now.where}/parameters/${pointerSegment(String(parameter.name))}`
+    const where = `${now.where}/parameters/${escapePointer(String(parameter.name))}`
     const subject = `the ${parameter.in} parameter "${parameter.name}" of ${now.name}`
     const [earlier, later] = [before.get(key), after.get(key)]
     if (!later) {
@@ -145,7 +139,7 @@ function mediaTypeFindings(
   const [before, after] = [nodeOf(old.content), nodeOf(now.content)]
   const verb = location.direction === 'request' ? 'accepted' : 'returned'
   return Object.keys({ ...before, ...after }).flatMap((type) => {
-    const where = `${location.where}/content/${pointerSegment(type)}`
+    const where = `${location.where}/content/${escapePointer(type)}`
     const subject = `${subjectOf(location)} is`
     if (!Object.hasOwn(after, type)) {
       return [breakFinding(where, `${subject} no longer ${verb} as ${type}.`)]

@@ -3,15 +3,8 @@
  * is compared once for each direction, however many operations use it. `value-diff.ts` compares
  * types, enumerations and bounds. Pure.
  */
-import {
-  componentName,
-  isEqual,
-  listOf,
-  type Node,
-  nodeOf,
-  pointerSegment,
-  resolveRef,
-} from './document.ts'
+import { escapePointer } from '../kernel/members.ts'
+import { componentName, isEqual, listOf, type Node, nodeOf, resolveRef } from './document.ts'
 import {
   additionFinding,
   breakFinding,
@@ -78,7 +71,7 @@ function memberFindings(
   const [oldMembers, newMembers] = [nodeOf(before.properties), nodeOf(after.properties)]
   const findings: Finding[] = []
   for (const name of Object.keys({ ...oldMembers, ...newMembers })) {
-    const member = locationInside(location, name, `properties/${pointerSegment(name)}`)
+    const member = locationInside(location, name, `properties/${escapePointer(name)}`)
     const isRequired = listOf(after.required).includes(name)
     if (!Object.hasOwn(newMembers, name)) findings.push(removedMemberFinding(member))
     else if (!Object.hasOwn(oldMembers, name)) findings.push(newMemberFinding(member, isRequired))

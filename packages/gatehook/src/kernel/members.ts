@@ -77,7 +77,8 @@ export const object =
   }
 
 /** RFC 6901 §3. */
-const escapePointer = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1')
+export const escapePointer = (name: string): string =>
+  name.replaceAll('~', '~0').replaceAll('/', '~1')
 
 /** Accepts `null` besides the values that `read` accepts. */
 export const orNull =

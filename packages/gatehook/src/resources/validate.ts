@@ -4,6 +4,7 @@
  */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Failure, type FailureCode, type FieldError } from '../kernel/failure.ts'
+import { escapePointer } from '../kernel/members.ts'
 import { isoTime, parseTime } from '../kernel/time.ts'
 import type { AnyRow } from './resource.ts'
 import { createSchema, type FieldSpecs, type JsonSchema, patchSchema, rowSchema } from './schema.ts'
@@ -176,9 +177,6 @@ function fieldError(error: ErrorObject): FieldError {
   const [code, message] = keywords[error.keyword] ?? ['invalid_value', () => error.message ?? '']
   return { pointer, code, message: message(params, error) }
 }
-
-/** Escapes a name for a JSON pointer (RFC 6901 §3). */
-const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
 function markReadOnly(specs: FieldSpecs, error: FieldError): FieldError {
   const name = error.pointer?.slice(1) ?? ''

@@ -10,6 +10,7 @@ import type { Scope } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Database } from '../storage/database.ts'
 import { type Calendar, stateAt } from './calendar.ts'
+import { representVersion } from './calendar-update.ts'
 import { upgradeUrl } from './signals.ts'
 import { type CallerScope, claimNotice, listUnnotifiedCallers } from './store.ts'
 import type { UsageCounter } from './usage-counter.ts'
@@ -47,15 +48,14 @@ export function dueNotices(calendar: Calendar, now: number): DeprecationNotice[]
   return [...due, { type: 'api_version.sunset_approaching', key, days }]
 }
 
-const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
-
 function noticeEvent(notice: DeprecationNotice, status: VersionStatus, lastMs: number): NewEvent {
-  const { deprecated_at, sunset_at, successor, migration_guide } = status.calendar
+  const { version, state, deprecated_at, sunset_at, successor, migration_guide } =
+    representVersion(status)
   const object = JSON.stringify({
-    id: status.version,
-    status: status.state,
-    deprecated_at: isoOrNull(deprecated_at),
-    sunset_at: isoOrNull(sunset_at),
+    id: version,
+    status: state,
+    deprecated_at,
+    sunset_at,
     ...(notice.days !== undefined && { days_left: notice.days }),
     successor,
     migration_guide,
