@@ -1,8 +1,8 @@
 /**
  * `/oauth/authorize` and its forms (§5.1, §5.2), in the order in which a browser sends them:
  *
- * 1. `GET /oauth/authorize` validates the request. It renders the sign-in page, or the consent page
- *    to a person who is signed in, or redirects with a code if the person consented before.
+ * 1. `GET /oauth/authorize` validates the request and renders the sign-in page. To a person who is
+ *    signed in, it renders the consent page. After an earlier consent, it redirects with a code.
  * 2. `POST /oauth/sign-in` signs the person in and redirects to step 1.
  * 3. `POST /oauth/consent` stores the consent and a code, and redirects to the client.
  */

@@ -63,10 +63,9 @@ interface ClientAuthenticationDeps {
 }
 
 /**
- * Creates the function that authenticates clients. It throws the same `invalid_client` for an
- * unknown client and for a wrong, missing or superfluous secret, so that it reveals no client ids.
- * It throws 429 `rate_limited` after many of these, and `unauthorized_client` if the client's
- * customer is suspended.
+ * Creates the function that authenticates clients. It throws `invalid_client` for an unknown client
+ * and for a wrong, missing or superfluous secret alike: the error reveals no client ids. It throws
+ * 429 `rate_limited` after many of these, and `unauthorized_client` for a suspended customer.
  */
 export function createClientAuthentication(deps: ClientAuthenticationDeps): AuthenticateClient {
   const { clients, throttle, clock } = deps

@@ -31,7 +31,7 @@ interface Introspector {
   readonly customer: string
   readonly mode: Mode
   /** Whether it may see all tokens of its customer and mode; else, its own. */
-  readonly seesAll: boolean
+  readonly canSeeAll: boolean
 }
 
 const CHALLENGE = { 'www-authenticate': 'Bearer error="invalid_token", Basic realm="gatehook"' }
@@ -51,7 +51,7 @@ async function authenticateIntrospector(
       throw new OauthError('invalid_client', 'Public clients cannot introspect.')
     }
     const { id: clientId, customer, mode, scopes } = client
-    return { clientId, customer, mode, seesAll: scopes.includes(INTROSPECT_SCOPE) }
+    return { clientId, customer, mode, canSeeAll: scopes.includes(INTROSPECT_SCOPE) }
   }
   if ((apiKey !== undefined && authorization !== undefined) || parameters.has('client_secret')) {
     throw new OauthError('invalid_request', 'Send one credential.')
@@ -65,7 +65,7 @@ async function authenticateIntrospector(
       `The credential lacks the scope ${INTROSPECT_SCOPE}.`,
     )
   }
-  return { clientId, customer, mode, seesAll: true }
+  return { clientId, customer, mode, canSeeAll: true }
 }
 
 /** A token that this server issued. */
@@ -103,7 +103,7 @@ const ownerOf = (token: IssuedToken) =>
 function canSee(caller: Introspector, token: IssuedToken): boolean {
   const { clientId, customer, mode } = ownerOf(token)
   if (customer !== caller.customer || mode !== caller.mode) return false
-  return caller.seesAll || clientId === caller.clientId
+  return caller.canSeeAll || clientId === caller.clientId
 }
 
 const respond = (value: unknown): Answer => json(200, value, { ...NO_STORE })

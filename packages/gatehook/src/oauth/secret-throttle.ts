@@ -22,7 +22,7 @@ export interface SecretThrottle {
 
 export function createSecretThrottle(clock: Pick<Clock, 'now'>): SecretThrottle {
   const failures = new BoundedMap<string, readonly number[]>(MAX_ENTRIES)
-  // The client id of a request may be as long as its body, so the memory of a key is bounded.
+  // A request may contain a client id of the length of its body, so long keys are hashed.
   const keyOf = (clientId: string, address: string) => {
     const key = `${address} ${clientId}`
     return key.length <= MAX_KEY_CHARACTERS ? key : sha256(key).toString('base64url')

@@ -1,7 +1,6 @@
 /**
  * Counts requests against rates (§11.3). A single node counts in memory. Several nodes draw blocks
- * of requests from a count in the database, so that together they stay within the limit and rarely
- * query it.
+ * of requests from a count in the database. So they stay within the limit and rarely query it.
  */
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'

@@ -1,6 +1,6 @@
 /**
- * MAC keys that outlive a rotation of the master secret. Their HMACs are held by callers or stored
- * as hashes, so a rotation cannot compute them again under the new secret.
+ * MAC keys that outlive a rotation of the master secret. Callers hold their HMACs, or the database
+ * stores them as hashes: a rotation cannot compute them again.
  */
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'

@@ -178,8 +178,8 @@ export interface Tokens {
   issueClientToken(grant: Grant): Promise<TokenResponse>
   /**
    * Rotates a refresh token and issues the next tokens of its session (§4.2). Throws 401
-   * `invalid_grant`, 401 `invalid_client` if the client must authenticate, 403
-   * `customer_suspended`, and 400 `invalid_scope` for a scope that the session lacks.
+   * `invalid_grant`; 401 `invalid_client` if the client must authenticate; 403
+   * `customer_suspended`; 400 `invalid_scope` for a scope that the session lacks.
    *
    * @param client the presenting client; undefined for `/auth/refresh` without Basic
    */

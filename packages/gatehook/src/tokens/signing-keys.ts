@@ -1,6 +1,6 @@
 /**
  * The keys that sign access tokens (§4.6): ES256, encrypted at rest. The server publishes a new key
- * before it signs, and retains the old one until the tokens it signed have expired.
+ * before it signs. It retains the old one until the tokens signed with it have expired.
  */
 import {
   createHash,
