@@ -205,7 +205,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['11.2', '`ETag`, 304 and 412.'],
       ['11.3', 'Request limits per credential, customer and address, before any other work.'],
       ['11.4', 'Bounds on body, URL, headers and time; parsers take a linear number of steps.'],
-      ['11.5', 'Bounds on a response and on unread responses; the server cuts those not read.'],
+      ['11.5', 'Bounds on a response, on unread responses and on bodies that are still arriving.'],
     ],
   ],
   [

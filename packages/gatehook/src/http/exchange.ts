@@ -17,6 +17,7 @@ import type {
   Warning,
 } from './call.ts'
 import { type Egress, type Hold, overloaded, ownerOf } from './egress.ts'
+import type { Ingress } from './ingress.ts'
 import type { formatProblem } from './problem.ts'
 import type { ResolveOrigin } from './proxy-trust.ts'
 import type { Query } from './query.ts'
@@ -78,6 +79,8 @@ export interface ServerContext {
   readonly errorFormats: ErrorFormats
   /** The bounds of unread responses (§11.5). */
   readonly egress: Egress
+  /** The bounds of arriving bodies (§11.5). */
+  readonly ingress: Ingress
   /** Set before the server drains: from then on, responses close their connection. */
   isLeaving: boolean
   /** Aborted when the server drains: streams end. */

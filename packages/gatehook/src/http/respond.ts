@@ -107,6 +107,8 @@ function send(exchange: Exchange, answer: Answer): void {
   }
   mergeHeaders(headers, exchange.out)
   if (answer.headers) mergeHeaders(headers, answer.headers)
+  // A connection that pipelines beyond its limit ends. Node gives the socket to one response at once.
+  if (status === 429 && response.socket === null) exchange.closing = true
   if (exchange.closing || exchange.context.isLeaving) headers.connection = 'close'
   if (answer.cookies) headers['set-cookie'] = [...answer.cookies]
   if (answer.stream) {

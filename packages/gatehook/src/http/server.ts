@@ -25,6 +25,7 @@ import {
   type PreparedPath,
   type ServerContext,
 } from './exchange.ts'
+import { createIngress, type Ingress } from './ingress.ts'
 import {
   createConnectListener,
   createParserErrorListener,
@@ -47,6 +48,7 @@ export interface ServerOptions {
   readonly limits?: Partial<HttpLimits> | undefined
   /** The bounds of unread responses, shared with the pipeline's step `shed`. */
   readonly egress?: Egress | undefined
+  readonly ingress?: Ingress | undefined
   readonly tls?: TlsFiles | undefined
   /** The vendor in `application/vnd.<vendor>.api.v2+json`. Default: `gatehook`. */
   readonly vendor?: string | undefined
@@ -80,7 +82,17 @@ export interface HttpServer {
 const LATEST = Symbol('latest')
 /** The number of open responses on a connection. */
 const OPEN = Symbol('open')
-type TrackedSocket = Socket & { [LATEST]?: ServerResponse; [OPEN]?: number }
+/** Set if the connection ends after its open responses. */
+const ENDING = Symbol('ending')
+type TrackedSocket = Socket & {
+  [LATEST]?: ServerResponse
+  [OPEN]?: number
+  [ENDING]?: boolean
+  /** Node's parser, which stops in the middle of a buffer only if it is paused as well. */
+  readonly parser?: { pause(): void } | null
+}
+/** Open requests of one connection; a further one ends it. */
+const MAX_PIPELINED = 64
 
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
 const NO_QUERY = Object.freeze({})
@@ -103,6 +115,7 @@ export function createServer(options: ServerOptions): HttpServer {
     documentation,
     errorFormats: options.errorFormats ?? {},
     egress: options.egress ?? createEgress(clock),
+    ingress: options.ingress ?? createIngress(clock),
     isLeaving: false,
     drain: new AbortController(),
   }
@@ -198,6 +211,21 @@ function createNodeServer(tls: TlsFiles | undefined, limits: HttpLimits) {
   return createHttps({ ...node, ...readTls(tls), handshakeTimeout, ALPNProtocols: ['http/1.1'] })
 }
 
+/**
+ * Returns whether the next request of a connection is ignored: an earlier response closes it
+ * (RFC 9112 §9.6), or too many are open. A full buffer has thousands of pipelined requests, which
+ * node would parse in one turn: the server reads no further one.
+ */
+function ignoresRequests(socket: TrackedSocket): boolean {
+  const latest = socket[LATEST]
+  const isClosing = latest?.headersSent === true && !latest.shouldKeepAlive
+  if ((socket[OPEN] ?? 0) >= MAX_PIPELINED) socket[ENDING] = true
+  if (!isClosing && socket[ENDING] !== true) return false
+  socket.pause()
+  socket.parser?.pause()
+  return true
+}
+
 /** Passes requests to the listener and counts those in flight. */
 function trackRequests(server: NodeServer, listener: Listener) {
   let inFlight = 0
@@ -210,10 +238,13 @@ function trackRequests(server: NodeServer, listener: Listener) {
     if (inFlight === 0) whenIdle?.()
   }
   function onClose(this: ServerResponse) {
-    release(this.req.socket, 1)
+    const socket: TrackedSocket = this.req.socket
+    release(socket, 1)
+    if (socket[ENDING] && socket[OPEN] === 0) socket.destroySoon()
   }
   const onRequest: Listener = (request, response) => {
     const socket: TrackedSocket = request.socket
+    if (ignoresRequests(socket)) return
     inFlight++
     socket[OPEN] = (socket[OPEN] ?? 0) + 1
     socket[LATEST] = response

@@ -1,0 +1,132 @@
+/**
+ * §11.5: the bodies that are still arriving are bounded, per caller and per process, in bytes and in
+ * chunks. §11.4: a connection does not occupy the process with pipelined requests.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { createIngress, type IngressBounds } from '../../src/http/ingress.ts'
+import { Failure } from '../../src/kernel/failure.ts'
+import { request, start, talk } from '../http/rig.ts'
+
+const MIB = 1_048_576
+const bounds: IngressBounds = { customerBytes: 4 * MIB, processBytes: 6 * MIB, slowMs: 1000 }
+
+/** A server whose callers are told apart by their forwarded addresses, and a clock set by hand. */
+async function stage(t: TestContext) {
+  const time = { ms: 0 }
+  const ingress = createIngress({ elapsedMs: () => time.ms }, bounds)
+  const rig = await start(t, { ingress, trustProxy: '127.0.0.1' })
+  const headOf = (address: string, ...headers: string[]) =>
+    [
+      'POST /api/orders HTTP/1.1',
+      'Host: api.example',
+      'Connection: close',
+      `X-Forwarded-For: ${address}`,
+      'X-Forwarded-Proto: https',
+      'Content-Type: application/json',
+      ...headers,
+      '\r\n',
+    ].join('\r\n')
+  /** Sends all but the last byte of 1 MiB. */
+  const slow = async (address: string) => {
+    const socket = net.connect(rig.port, '127.0.0.1')
+    t.after(() => socket.destroy())
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(headOf(address, `Content-Length: ${MIB}`))
+    socket.write(' '.repeat(MIB - 1))
+    return { status: () => Number(text.split(' ')[1] ?? 0), socket }
+  }
+  const whole = async (address: string, bytes: number) => {
+    const body = `"${'x'.repeat(bytes - 2)}"`
+    return (await talk(rig.port, `${headOf(address, `Content-Length: ${bytes}`)}${body}`))[0]!
+  }
+  return { ...rig, ingress, time, slow, whole, headOf }
+}
+
+const until = (check: () => boolean) => eventually(async () => check(), Boolean, 10_000)
+
+test('a caller with too many unfinished bodies gets 503; another caller is served', async (t) => {
+  const { ingress, slow, whole } = await stage(t)
+  for (let count = 0; count < 4; count++) await slow('192.0.2.1')
+  await until(() => ingress.arrivingBytes() === 4 * MIB)
+  const refused = await slow('192.0.2.1')
+  await until(() => refused.status() === 503)
+  assert.equal(ingress.arrivingBytes(), 4 * MIB)
+  assert.equal((await whole('192.0.2.2', MIB)).status, 200)
+})
+
+test('a full process cuts the body that began first, once it is slow', async (t) => {
+  const { ingress, time, slow, whole } = await stage(t)
+  const [first] = [await slow('192.0.2.1')]
+  await until(() => ingress.arrivingBytes() === MIB)
+  for (let count = 2; count <= 6; count++) await slow(`192.0.2.${count}`)
+  await until(() => ingress.arrivingBytes() === 6 * MIB)
+  assert.equal((await whole('192.0.2.7', MIB)).status, 503)
+  assert.equal(first!.status(), 0)
+  time.ms = bounds.slowMs
+  assert.equal((await whole('192.0.2.7', MIB)).status, 200)
+  await until(() => first!.status() === 503)
+})
+
+test('a caller who leaves releases the bytes of its body', async (t) => {
+  const { ingress, slow } = await stage(t)
+  const { socket } = await slow('192.0.2.1')
+  await until(() => ingress.arrivingBytes() > 0)
+  socket.destroy()
+  await until(() => ingress.arrivingBytes() === 0)
+})
+
+test('a body in tiny chunks takes the memory of its bytes, and has a bound on chunks', async (t) => {
+  const { ingress, headOf, port } = await stage(t)
+  const chunked = headOf('192.0.2.1', 'Transfer-Encoding: chunked')
+  const bytes = (count: number) => `1\r\n"\r\n${'1\r\nx\r\n'.repeat(count - 2)}1\r\n"\r\n`
+  const [few] = await talk(port, chunked, bytes(16_384), '0\r\n\r\n')
+  assert.equal(few?.status, 200)
+  assert.equal(JSON.parse(few.body).bytes, 16_384)
+  const [many] = await talk(port, chunked, bytes(16_385), '0\r\n\r\n')
+  assert.equal(many?.status, 413)
+  assert.equal(ingress.arrivingBytes(), 0)
+})
+
+/** Writes requests at once and returns the responses of the connection. */
+const pipeline = (port: number, line: string, count: number) =>
+  talk(port, `${line} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(count))
+
+test('a connection with too many pipelined requests ends after the bound', async (t) => {
+  const rig = await start(t)
+  const responses = await pipeline(rig.port, 'GET /api/orders/7', 500)
+  assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]))
+  assert.ok(responses.length <= 64, String(responses.length))
+  assert.ok(rig.lines.length <= 64, 'the others are not handled')
+})
+
+test('requests behind a response that closes the connection are not handled', async (t) => {
+  const rig = await start(t)
+  const last = request('GET /healthz')
+  assert.equal((await talk(rig.port, last + request('DELETE /api/orders/7'))).length, 1)
+  assert.equal(rig.lines.length, 1)
+})
+
+test('a connection that pipelines beyond its request limit ends', async (t) => {
+  const limited = () => {
+    throw new Failure('rate_limited')
+  }
+  const rig = await start(t, { head: [limited] })
+  const line = 'GET /api/orders HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  const responses = await talk(rig.port, line.repeat(20))
+  assert.deepEqual(
+    responses.map(({ status, headers }) => [status, headers.connection]),
+    [
+      [429, 'keep-alive'],
+      [429, 'close'],
+    ],
+  )
+})
