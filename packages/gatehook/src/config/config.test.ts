@@ -197,6 +197,14 @@ test('no message contains a secret', () => {
   assert.doesNotMatch(mistakes.join(), /hunter2/)
 })
 
+test('no message contains the password of a database address that cannot be parsed', () => {
+  for (const password of ['hunter2/x', 'x/hunter2', 'x/@hunter2']) {
+    const mistakes = mistakesOf({ GATEHOOK_DATABASE_URL: `postgres://u:${password}@db/gatehook` })
+    assert.match(mistakes[0]!, /^GATEHOOK_DATABASE_URL is "postgres:\/\/…@db\/gatehook"/)
+    assert.doesNotMatch(mistakes.join(), /hunter2/)
+  }
+})
+
 test('a mistake in a flag names the flag', () => {
   assert.match(mistakesOf({}, { port: 'x' })[0]!, /^--port is "x"; expected a port/)
 })

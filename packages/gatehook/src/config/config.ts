@@ -106,7 +106,7 @@ function findText(
 
 /** Removes passwords from a URL, even from one that does not parse. */
 export const withoutPassword = (text: string) =>
-  text.replace(/\/\/[^/]*@/, '//…@').replace(/(password=)[^&#]*/gi, '$1…')
+  text.replace(/\/\/.*@/s, '//…@').replace(/(password=)[^&#]*/gi, '$1…')
 
 const MAX_DISPLAYED = 80
 

@@ -107,7 +107,7 @@ function send(exchange: Exchange, answer: Answer): void {
   }
   mergeHeaders(headers, exchange.out)
   if (answer.headers) mergeHeaders(headers, answer.headers)
-  // A connection that pipelines beyond its limit ends. Node gives the socket to one response at once.
+  // A connection that pipelines beyond its limit ends. One response at a time has the socket.
   if (status === 429 && response.socket === null) exchange.closing = true
   if (exchange.closing || exchange.context.isLeaving) headers.connection = 'close'
   if (answer.cookies) headers['set-cookie'] = [...answer.cookies]

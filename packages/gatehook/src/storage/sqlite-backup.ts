@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { chmod, open, rename, rm, stat } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -149,6 +149,8 @@ async function copySnapshot(
   copy: string,
   onProgress: OnBackupProgress,
 ): Promise<Readonly<Record<string, number>>> {
+  // Created first: SQLite would create it readable by others, and write to a file of theirs.
+  await (await open(copy, 'wx', 0o600)).close()
   const source = new Connection(resolve(database), true)
   try {
     source.exec('BEGIN')
@@ -156,7 +158,6 @@ async function copySnapshot(
     const rows = totalRows({ tables })
     await source.copyTo(copy, (fraction) => onProgress({ step: 'copy', fraction, rows }))
     source.exec('COMMIT')
-    await chmod(copy, 0o600)
     return tables
   } finally {
     source.close()

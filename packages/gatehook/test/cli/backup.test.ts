@@ -66,6 +66,22 @@ test('a backup is readable by its owner alone and holds no master secret', async
   assert.ok(!readFileSync(database).includes(secret))
 })
 
+test('only its owner can read the copy of a backup in progress', async (t) => {
+  const { database, file } = await backedUp(t)
+  const umask = process.umask(0)
+  t.after(() => process.umask(umask))
+  const modes = new Set<number>()
+  await backupSqlite({
+    database,
+    file,
+    ...stamp,
+    onProgress({ step }) {
+      if (step === 'copy') modes.add(statSync(`${file}.copy`).mode & 0o777)
+    },
+  })
+  assert.deepEqual([...modes], [0o600])
+})
+
 test('neither backup nor restore overwrites anything', async (t) => {
   const { folder, database, file } = await backedUp(t)
   await backupSqlite({ database, file, ...stamp })

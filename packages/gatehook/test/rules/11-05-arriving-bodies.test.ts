@@ -1,6 +1,6 @@
 /**
- * §11.5: the bodies that are still arriving are bounded, per caller and per process, in bytes and in
- * chunks. §11.4: a connection does not occupy the process with pipelined requests.
+ * §11.5: the bodies that are still arriving are bounded, per caller and per process, in bytes and
+ * in chunks. §11.4: a connection does not occupy the process with pipelined requests.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import { request, start, talk } from '../http/rig.ts'
 const MIB = 1_048_576
 const bounds: IngressBounds = { customerBytes: 4 * MIB, processBytes: 6 * MIB, slowMs: 1000 }
 
-/** A server whose callers are told apart by their forwarded addresses, and a clock set by hand. */
+/** Starts a server that trusts forwarded addresses, with a clock that the test sets. */
 async function stage(t: TestContext) {
   const time = { ms: 0 }
   const ingress = createIngress({ elapsedMs: () => time.ms }, bounds)
@@ -84,7 +84,7 @@ test('a caller who leaves releases the bytes of its body', async (t) => {
   await until(() => ingress.arrivingBytes() === 0)
 })
 
-test('a body in tiny chunks takes the memory of its bytes, and has a bound on chunks', async (t) => {
+test('a body in tiny chunks takes the memory of its bytes, at most 16,384 of them', async (t) => {
   const { ingress, headOf, port } = await stage(t)
   const chunked = headOf('192.0.2.1', 'Transfer-Encoding: chunked')
   const bytes = (count: number) => `1\r\n"\r\n${'1\r\nx\r\n'.repeat(count - 2)}1\r\n"\r\n`
