@@ -19,7 +19,7 @@ type ValueOf<O> = O extends { kind: ValueKind<infer T>; fallback: infer F }
   : never
 
 /** Every option by its name in camelCase; `null` if it is not set (see `options.ts`). */
-export type Settings = { readonly [Name in OptionName]: ValueOf<(typeof options)[Name]> }
+type Settings = { readonly [Name in OptionName]: ValueOf<(typeof options)[Name]> }
 
 export type ValueSource = 'default' | 'environment' | 'flag'
 
@@ -140,7 +140,7 @@ function checkNames(env: Environment, mistakes: string[], warnings: string[]): v
 }
 
 /** A parsed database URL. */
-export type DatabaseAddress =
+type DatabaseAddress =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string }
 

@@ -3,7 +3,7 @@ import { type Config, type ValueSource, withoutPassword } from './config.ts'
 import { commandVariables, flagOf, type Option, type OptionName, optionList } from './options.ts'
 import type { BurstRate, RateOption } from './values.ts'
 
-export interface DescribedOption {
+interface DescribedOption {
   readonly name: string
   /** As in the environment; null: not set. For a secret, only `set`. */
   readonly value: string | null

@@ -24,7 +24,7 @@ import { options } from './options.ts'
 
 const SECRET_BYTES = 32
 
-export const previousFile = (file: string): string => `${file}.previous`
+const previousFile = (file: string): string => `${file}.previous`
 const draftFile = (file: string): string => `${file}.next`
 
 /** Reads a secret; undefined without the file. Throws a `ConfigError` if it contains no secret. */

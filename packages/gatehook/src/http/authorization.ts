@@ -11,7 +11,7 @@ export interface Authorization {
   readonly value: string
 }
 
-export interface BasicPair {
+interface BasicPair {
   readonly username: string
   readonly password: string
 }

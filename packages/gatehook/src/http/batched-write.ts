@@ -11,7 +11,7 @@ import type { Call } from './call.ts'
 import { type Egress, type Hold, ownerOf } from './egress.ts'
 
 /** A response whose head is written. */
-export interface QueuedResponse {
+interface QueuedResponse {
   readonly response: ServerResponse
   /** Undefined without a body. */
   readonly body: string | Uint8Array | undefined

@@ -5,7 +5,7 @@ import type { Call } from './call.ts'
 /** The parts of a request that cookies depend on. */
 type CookieRequest = Pick<Call, 'headers' | 'secure'>
 
-export interface NewCookie {
+interface NewCookie {
   readonly name: string
   readonly value: string
   readonly sameSite: 'lax' | 'strict'

@@ -18,7 +18,7 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/
 const areHeaderNames = (list: string): boolean =>
   list.split(',').every((name) => HEADER_NAME.test(trimValue(name)))
 
-export interface Cors {
+interface Cors {
   /** Answers preflights with 204, for every path and method. */
   readonly preflight: Step
   /** Adds the headers that let a page of an allowed origin read the response. */

@@ -36,7 +36,7 @@ export const LARGE_BYTES = 65_536
 const SWEEPS_PER_BOUND = 10
 const RETRY_AFTER_S = 1
 
-export interface UnreadResponse {
+interface UnreadResponse {
   /** The customer, or the address block of a caller without a credential. */
   readonly owner: string
   readonly bytes: number

@@ -12,7 +12,7 @@ import { formatProblem } from './problem.ts'
 import { requestIdOf } from './request-head.ts'
 import { LOAD_NOTHING, NO_SNIFF, STRICT_TRANSPORT } from './response-steps.ts'
 
-export interface ParserError extends Error {
+interface ParserError extends Error {
   readonly code?: string
   /** The bytes that the parser rejected. */
   readonly rawPacket?: Buffer

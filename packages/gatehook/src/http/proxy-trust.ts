@@ -11,7 +11,7 @@ import { createRangeMatcher, isLoopback, unmapAddress } from '../kernel/address.
 import { Failure } from '../kernel/failure.ts'
 import type { Step } from './call.ts'
 
-export interface RequestOrigin {
+interface RequestOrigin {
   readonly address: string
   /** HTTPS from the client to this server or to a trusted proxy. */
   readonly secure: boolean
@@ -103,7 +103,7 @@ function hostName(host: string): string {
   return (name ?? '').toLowerCase().replace(/\.$/, '')
 }
 
-export interface ServedHosts {
+interface ServedHosts {
   readonly publicUrl: string
   /** The bind address. */
   readonly host: string

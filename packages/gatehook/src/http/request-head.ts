@@ -11,7 +11,7 @@ import { Query } from './query.ts'
 import { splitVersionSegment } from './version-segment.ts'
 
 /** The part of node's request that is parsed. */
-export interface RawRequest {
+interface RawRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly httpVersionMinor: number

@@ -50,7 +50,7 @@ export function readTls({ certFile, keyFile }: TlsFiles): TlsPair {
   return pair
 }
 
-export interface TlsWatch {
+interface TlsWatch {
   readonly files: TlsFiles
   /** Receives every valid new pair. */
   readonly apply: (pair: TlsPair) => void

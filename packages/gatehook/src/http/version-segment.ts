@@ -8,7 +8,7 @@ const PREFIX = '/api/'
 /** A segment that is meant as a version: `v1`, `V1`, `v01`, `v1.2.3`, `2`, a date, `latest`. */
 const VERSION_LIKE = /^(?:v[\d.]|\d|latest$|stable$)/i
 
-export interface SplitPath {
+interface SplitPath {
   /** The path for the router. */
   readonly path: string
   /** The segment as sent, still percent-encoded; undefined without one. */

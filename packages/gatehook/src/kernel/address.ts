@@ -1,7 +1,7 @@
 /** IP addresses and address ranges as text. Pure; Node parses and matches them. */
 import { BlockList, isIP } from 'node:net'
 
-export interface AddressRange {
+interface AddressRange {
   readonly address: string
   readonly bits: number
   readonly family: 'ipv4' | 'ipv6'

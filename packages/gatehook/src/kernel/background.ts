@@ -1,7 +1,7 @@
 /** Work that no request waits for. */
 import type { Log } from './log.ts'
 
-export interface BackgroundTasks {
+interface BackgroundTasks {
   /** Adds work; `failure` is the log message if it rejects. */
   add(work: Promise<unknown>, failure: string): void
   /** Resolves when all work has ended: call it before the database is closed. */

@@ -1,7 +1,7 @@
 /** Periodic work: one run at a time, and a stop that waits for the current run. */
 import type { Log } from './log.ts'
 
-export interface Interval {
+interface Interval {
   readonly intervalMs: number
   readonly run: () => unknown
   readonly log: Log

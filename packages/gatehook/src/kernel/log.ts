@@ -21,7 +21,7 @@ const REDACTED = [
   'cookie',
 ]
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: string
   /** Default: standard output. */
   readonly destination?: pino.DestinationStream
@@ -50,7 +50,7 @@ const CAUSES_MAX = 3
  * Returns an error with its message, which JSON leaves out, and those of its causes. Other members,
  * which may hold values of a row (PostgreSQL), stay out. Other values are returned as they are.
  */
-export function describeCause(detail: unknown, depth = 0): unknown {
+function describeCause(detail: unknown, depth = 0): unknown {
   if (!(detail instanceof Error)) return detail
   const { name, message, stack, cause } = detail
   const { code } = detail as NodeJS.ErrnoException

@@ -20,7 +20,7 @@ export interface LookupCache<K, T> {
   evict(id?: K): void
 }
 
-export interface LookupCacheOptions<K, T> {
+interface LookupCacheOptions<K, T> {
   /** Reads a value. `cached` is the previous one, however old. Undefined is not cached. */
   readonly load: (id: K, cached: T | undefined) => Promise<T | undefined>
   readonly clock: Pick<Clock, 'elapsedMs'>

@@ -8,7 +8,7 @@ import { parseTime } from './time.ts'
 const MAX_ERRORS = 50
 
 /** Reports a mistake in the current value; `below` is a pointer inside it. Returns undefined. */
-export type Wrong = (message: string, below?: string, code?: string) => undefined
+type Wrong = (message: string, below?: string, code?: string) => undefined
 /** Converts a JSON value, or reports its mistakes to `wrong`. */
 export type Read<T> = (value: unknown, wrong: Wrong) => T | undefined
 

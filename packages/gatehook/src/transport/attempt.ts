@@ -20,7 +20,7 @@ export interface AttemptRequest {
  */
 export type Send = (request: AttemptRequest, signal?: AbortSignal) => Promise<Outcome>
 
-export interface Answered {
+interface Answered {
   readonly kind: 'answered'
   /** 200 to 599; redirects are not followed. */
   readonly status: number

@@ -14,7 +14,7 @@ export interface PooledConnection {
   destroy(): void
 }
 
-export interface ConnectionPool<C extends PooledConnection> {
+interface ConnectionPool<C extends PooledConnection> {
   /** Returns the idle connection used last, which is the least likely to be stale, or a new one. */
   acquire(origin: string): C
   /** Returns a new connection, even if others are idle. */
@@ -32,7 +32,7 @@ export interface ConnectionPool<C extends PooledConnection> {
   close(): void
 }
 
-export interface ConnectionPoolLimits {
+interface ConnectionPoolLimits {
   readonly maxIdle: number
   readonly maxIdlePerOrigin: number
 }

@@ -5,7 +5,7 @@
 import type { Send } from './attempt.ts'
 import type { Transport, TransportOptions } from './transport.ts'
 
-export interface LazyTransport extends Pick<Transport, 'close'> {
+interface LazyTransport extends Pick<Transport, 'close'> {
   readonly send: Send
   /** Loads the transport now. @throws The error of an invalid option. */
   open(): Promise<void>

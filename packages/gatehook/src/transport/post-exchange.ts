@@ -30,7 +30,7 @@ export interface ClientConnection extends PooledConnection {
   guard: ResponseGuard | undefined
 }
 
-export interface ExchangeLimits extends ResponseGuardLimits {
+interface ExchangeLimits extends ResponseGuardLimits {
   /** Bytes of the response body that the outcome contains. */
   readonly loggedBodyBytes: number
   /** A longer response body is cut; its status counts. */

@@ -6,7 +6,7 @@ import { isDialable } from './address-guard.ts'
 export type TargetProblem = 'invalid' | 'not_https' | 'credentials' | 'fragment' | 'address'
 
 /** A receiver's URL. */
-export interface WebhookTarget {
+interface WebhookTarget {
   readonly problem: TargetProblem | undefined
   readonly origin: string
   /** With the query. */
