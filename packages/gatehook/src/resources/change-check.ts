@@ -1,7 +1,7 @@
 /**
  * Runs the changes between versions on rows at the bounds of their fields, when a service is
- * declared (§8.8). A converted row must fit the older shape, the round trip must return the same
- * row, and the newest version must accept the values that an older one accepts. Pure.
+ * declared (§8.8). A converted row must fit the older shape, and the round trip must return the
+ * same row. The newest version must accept the values that an older one accepts. Pure.
  */
 import type { FieldError } from '../kernel/failure.ts'
 import { roundTripMismatch } from '../versions/change.ts'

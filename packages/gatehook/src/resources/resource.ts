@@ -77,8 +77,8 @@ export interface ResourceOptions<F extends Fields> {
   readonly fields: F
   /**
    * The fields by which lists are filtered and sorted; each has an index (§7.7). A tuple in `sort`,
-   * `['status', 'created_at']`, has one index for its fields in this order, and for a filter by the
-   * first with a sort by the rest (§7.10).
+   * `['status', 'created_at']`, has one index for its fields in this order (§7.10). The index also
+   * serves a filter by the first field with a sort by the rest.
    */
   readonly list: {
     readonly filter: readonly (keyof F & string)[]
@@ -205,8 +205,8 @@ export class Resource<F extends Fields, S = RowOf<F>> {
 
   /**
    * Makes the rows of this resource people, who sign in by the field `username` (§6.3). A row owns
-   * itself. `scopes`: the default scopes of a person, in place of reading its row, and reading and
-   * writing its rows of resources with an owner (§6.7).
+   * itself. `scopes` replaces the default scopes of a person (§6.7). By default it reads its row,
+   * and reads and writes its rows of resources with an owner.
    */
   signsIn(signIn: { username: keyof F & string; scopes?: readonly string[] }): Resource<F, S> {
     return this.#with({ signsIn: signIn })

@@ -51,10 +51,10 @@ export interface MigrationOptions {
   /** A summary for the log: `note becomes memo`. */
   readonly name: string
   /**
-   * The table, by its name before the change. A database without the table, such as a new one,
-   * creates it in the current shape and does not run the migration. A migration without `table`
-   * runs on every database after the tables of all resources are up to date: for tables, indexes
-   * and views of the team.
+   * The table, by its name before the change. A database without the table does not run the
+   * migration: it creates the table in the current shape. A migration without `table` runs on every
+   * database after the tables of all resources are up to date: for tables, indexes and views of the
+   * team.
    */
   readonly table?: string
   /**

@@ -50,7 +50,7 @@ export const uniqueName = (table: string, field: string): string =>
 
 /**
  * Returns the indexes of a table. Every index begins with the scope. Each column and tuple that
- * sorts or filters has one that ends with the id, so that a page is one seek (§7.9). A person's
+ * sorts or filters has an index that ends with the id. So a page is one seek (§7.9). A person's
  * lists use the index of the owner, and sort that person's rows in memory.
  */
 function indexesOf(definition: ResourceDefinition): TableIndex[] {

@@ -35,8 +35,8 @@ interface ReadinessChecks {
 }
 
 /**
- * `/healthz` reports that the process runs, `/readyz` whether a load balancer should send requests,
- * and `/readyz?for=read` whether it should send reads (§2.7).
+ * `/healthz` reports that the process runs, `/readyz` whether a load balancer should send requests.
+ * `/readyz?for=read` reports whether it should send reads (§2.7).
  */
 export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
   {

@@ -54,7 +54,7 @@ export interface ChangeChain {
 
 /**
  * The newest name of an old field whose value a change converted. No column stores its values, so
- * no list is filtered or sorted by it, not even by a newer column of the same name.
+ * lists cannot filter or sort by it. A newer column of the same name has other values.
  */
 const NOT_A_COLUMN = ''
 
@@ -127,13 +127,13 @@ interface ChainedPatch {
 }
 
 /**
- * Applies a merge patch of an older version (§8.8): the row goes down, the patch is merged, and
- * the result goes up. Only fields whose `up` result differs are written, so a field that loses
- * detail on the way down stays unless the patch changes it.
+ * Applies a merge patch of an older version (§8.8): the row goes down, the patch is merged, and the
+ * result goes up. Only fields whose `up` result differs are written. So a field that loses detail
+ * on the way down stays, unless the patch changes it.
  *
- * If the row would then not read as it was sent, all fields of the change are written.
- * "Anna Maria Sibylla" is stored as "Anna Maria" and "Sibylla", and goes up as "Anna" and
- * "Maria Sibylla". A patch to "Anna Merian" changes only the last name; the first must follow.
+ * If the row would then not read as it was sent, all fields of the change are written. "Anna Maria
+ * Sibylla" is stored as "Anna Maria" and "Sibylla", and goes up as "Anna" and "Maria Sibylla". A
+ * patch to "Anna Merian" changes only the last name; the first must follow.
  */
 export function patchThroughChain(chain: ChangeChain, row: AnyRow, patch: AnyRow): ChainedPatch {
   if (chain.isEmpty) return { changed: patch, row: { ...row, ...patch } }

@@ -1,6 +1,6 @@
 /**
- * The announcements in responses of a deprecated or retired version (§8.6, §8.7): the headers of
- * RFC 9745, RFC 8594 and RFC 8288, the warning in the body, and the body of the 410. Pure.
+ * The announcements in responses of a deprecated or retired version (§8.6, §8.7): headers, the
+ * warning in the body, and the body of the 410. Pure.
  */
 import type { Warning } from '../http/call.ts'
 import type { Calendar } from './calendar.ts'

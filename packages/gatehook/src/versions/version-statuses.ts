@@ -1,7 +1,7 @@
 /**
  * The current status of each version, from the declared calendar, the operator's overrides and the
- * clock. A status holds everything that responses need and is computed once per change, so that a
- * request costs one lookup and one reading of the clock.
+ * clock. A status has everything that responses need, and is computed once per change. A request
+ * costs one lookup and one reading of the clock.
  */
 import type { Warning } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
