@@ -11,7 +11,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { PostgresServer } from '../rig/postgres.ts'
 
-const MAIN = fileURLToPath(new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url))
+export const MAIN = fileURLToPath(
+  new URL('../../packages/gatehook/bin/gatehook.cjs', import.meta.url),
+)
 
 export interface ChaosOptions {
   readonly databaseUrl: string
@@ -47,17 +49,17 @@ export interface ChaosResult {
 
 /** The longest time from a response to the commit of its result, on a busy machine. */
 const UNWRITTEN_MS = 250
-const IN_FLIGHT_MAX = 20
+export const IN_FLIGHT_MAX = 20
 /** Commits of this time can be lost in a crash of PostgreSQL: three rounds of its WAL writer. */
 const UNFLUSHED_MS = 1_000
 
-interface Node {
+export interface Node {
   readonly child: ChildProcess
   readonly url: string
 }
 
 /** Returns a seeded generator (mulberry32) of numbers from 0 up to 1. */
-function seeded(seed: number): () => number {
+export function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -67,7 +69,10 @@ function seeded(seed: number): () => number {
   }
 }
 
-function startNode({ databaseUrl, key }: ChaosOptions): Promise<Node> {
+export function startNode({
+  databaseUrl,
+  key,
+}: Pick<ChaosOptions, 'databaseUrl' | 'key'>): Promise<Node> {
   const child = spawn(process.execPath, [MAIN, 'start', '--port', '0', '--no-seed'], {
     env: {
       PATH: process.env.PATH ?? '',
@@ -90,14 +95,14 @@ function startNode({ databaseUrl, key }: ChaosOptions): Promise<Node> {
   })
 }
 
-const ended = (child: ChildProcess) =>
+export const ended = (child: ChildProcess) =>
   new Promise<void>((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) resolve()
     else child.once('exit', () => resolve())
   })
 
 /** Opens a receiver that fails 2 % of requests and counts the others by delivery. */
-async function openReceiver(random: () => number) {
+export async function openReceiver(random: () => number) {
   const arrivals = new Map<string, number>()
   const delivered = new Map<string, Set<string>>()
   /** By registration: open requests, and when the receiver responded to recent ones. */

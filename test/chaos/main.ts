@@ -1,7 +1,8 @@
 /**
  * `npm run chaos [-- --seed N --events N --kills N]`: kill -9 during thousands of events, on SQLite
- * and on PostgreSQL with two nodes, where a third of the kills hit the server. Prints a table. The
- * exit code is 1 if an event is lost, or more deliveries are duplicates than were in flight.
+ * and on PostgreSQL with two nodes, where a third of the kills hit the server; then a restore and
+ * moves under load. Prints tables. The exit code is 1 if an event is lost, or more deliveries are
+ * duplicates than were in flight.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,7 @@ import { generateApiKey } from '../../packages/gatehook/src/kernel/api-key-forma
 import { systemRandom } from '../../packages/gatehook/src/kernel/random.ts'
 import { createDatabase, startPostgres } from '../rig/postgres.ts'
 import { type ChaosResult, chaos } from './kill.ts'
+import { moveUnderLoad, type RelocationResult, restoreUnderLoad } from './relocate.ts'
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +33,7 @@ const folder = await mkdtemp(join(tmpdir(), 'gatehook-chaos-'))
 // Without fsync a crash of the server process, not of the machine, loses no commit.
 const server = await startPostgres(['fsync=off', 'full_page_writes=off'])
 const results: [string, ChaosResult][] = []
+const relocations: [string, RelocationResult][] = []
 try {
   for (const [name, databaseUrl, nodes] of [
     ['SQLite, one process', `sqlite:${join(folder, 'gatehook.db')}`, 1],
@@ -40,13 +43,37 @@ try {
     const ends = nodes > 1 ? { server } : {}
     results.push([name, await chaos({ databaseUrl, key, nodes, ...sizes, ...ends }, report)])
   }
+  const file = (name: string) => `sqlite:${join(folder, name, 'gatehook.db')}`
+  const newDatabase = () => createDatabase(server.url)
+  const relocation = (source: string, target: string) => ({
+    source,
+    target,
+    key: generateApiKey(systemRandom(), 'live'),
+    ...sizes,
+  })
+  report('backup and restore under load')
+  const restored = await restoreUnderLoad(relocation(file('a'), file('b')), folder)
+  relocations.push(['SQLite, restored elsewhere', restored])
+  for (const [name, source, target] of [
+    ['SQLite to PostgreSQL', file('c'), await newDatabase()],
+    ['PostgreSQL to SQLite', await newDatabase(), file('d')],
+    ['PostgreSQL to PostgreSQL', await newDatabase(), await newDatabase()],
+  ] as const) {
+    report(`move under load: ${name}`)
+    relocations.push([name, await moveUnderLoad(relocation(source, target))])
+  }
 } finally {
   await server.stop()
   await rm(folder, { recursive: true, force: true })
 }
 console.table(Object.fromEntries(results))
-process.exitCode = results.every(
-  ([, { lost, duplicates, inFlight }]) => lost === 0 && duplicates <= inFlight,
-)
-  ? 0
-  : 1
+console.table(Object.fromEntries(relocations))
+// After a restore, the deliveries since the backup are resent.
+const [restored, ...moves] = relocations.map(([, result]) => result)
+const isWhole = ({
+  lost,
+  duplicates,
+  inFlight,
+}: Pick<ChaosResult, 'lost' | 'duplicates' | 'inFlight'>) => lost === 0 && duplicates <= inFlight
+const runs = [...results.map(([, result]) => result), ...moves]
+process.exitCode = restored?.lost === 0 && runs.every(isWhole) ? 0 : 1

@@ -144,6 +144,7 @@ export async function countChanges(db: Database): Promise<number> {
 
 /** Deletes changes that the target has. */
 export async function dropChanges(tx: Tx, changes: readonly RecordedChange[]): Promise<void> {
-  const drop = fixed('DELETE FROM gh_move_changes WHERE position = ?')
-  for (const { position } of changes) await tx.run(drop([position]))
+  const positions = changes.map(({ position }) => position)
+  const marks = positions.map(() => '?').join(', ')
+  await tx.run(fixed(`DELETE FROM gh_move_changes WHERE position IN (${marks})`)(positions))
 }

@@ -19,7 +19,6 @@ import {
 } from './changes.ts'
 import {
   countRows,
-  deleteStatement,
   describeTables,
   fingerprint,
   insertStatements,
@@ -32,11 +31,11 @@ import {
 import { dropForeignKeys, type ForeignKey, setSequences } from './target-keys.ts'
 
 /** Changes that are copied in one transaction. */
-const CHANGES_AT_ONCE = 500
+const CHANGES_AT_ONCE = 2_000
 /** Writes stop once no more changes than this wait: copying them takes well under a second. */
 const FEW_CHANGES = 500
-/** Rounds in which the changes are copied while the source is written to. */
-const ROUNDS_MAX = 10_000
+/** Rounds that leave no fewer changes waiting than before: the source is written to as fast. */
+const ROUNDS_WITHOUT_GAIN = 5
 
 export interface MoveProgress {
   readonly step: 'copy' | 'changes' | 'verify'
@@ -247,26 +246,38 @@ function adapted({ name }: Database, { columns }: MovedTable, rows: readonly Val
   return name === 'sqlite' && at >= 0 ? rows.map((row) => row.with(at, 0)) : rows
 }
 
-/** Copies changed rows until at most `few` changes wait. */
+/**
+ * Copies changed rows. With `few`, while the source is written to, it returns once fewer changes
+ * wait, or once a busy source has kept their number from shrinking: the rest is copied when writes
+ * have stopped.
+ */
 async function copyChanges(
   { source, target, onProgress = () => {} }: MoveOptions,
   tables: readonly MovedTable[],
   few: number,
 ): Promise<void> {
-  const byName = new Map(tables.map((table) => [table.name, table]))
+  const readers = new Map(
+    tables.map((table) => [table.name, { table, rows: new TableReader(table) }]),
+  )
   let copied = 0
-  for (let round = 0; round < ROUNDS_MAX; round++) {
+  let least = Number.POSITIVE_INFINITY
+  let roundsWithoutGain = 0
+  for (;;) {
     const changes = await readChanges(source, CHANGES_AT_ONCE)
     if (changes.length === 0) return
-    const rows = await currentRows(source, byName, changes)
+    const keysByTable = Map.groupBy(distinctChanges(changes), (change) => change.table)
+    const changed: ChangedRows[] = []
+    for (const [name, { table, rows }] of readers) {
+      const keys = (keysByTable.get(name) ?? []).map(({ key }) => key)
+      changed.push({ table, rows, keys, current: await rows.rows(source, keys) })
+    }
     await target.write(async (tx) => {
-      for (const { table, key } of rows) {
-        await tx.run(deleteStatement(table, new TableReader(table).values(key)))
+      for (const { rows, keys } of changed) {
+        for (const statement of rows.deletions(target.name, keys)) await tx.run(statement)
       }
-      for (const { table, row } of rows) {
-        if (!row) continue
-        // A row that took the unique value of another one is skipped here: that change comes later.
-        for (const statement of insertStatements(table, adapted(target, table, [row]))) {
+      // A row that took the unique value of another one is left out: that change comes later.
+      for (const { table, current } of changed) {
+        for (const statement of insertStatements(table, adapted(target, table, current))) {
           await tx.run(statement)
         }
       }
@@ -275,32 +286,23 @@ async function copyChanges(
     copied += changes.length
     const waiting = await countChanges(source)
     onProgress({ step: 'changes', fraction: copied / (copied + waiting), rows: copied + waiting })
-    if (few > 0 && changes.length < few) return
+    roundsWithoutGain = waiting < least ? 0 : roundsWithoutGain + 1
+    least = Math.min(least, waiting)
+    if (few > 0 && (waiting < few || roundsWithoutGain === ROUNDS_WITHOUT_GAIN)) return
   }
-  throw new StorageError('The source is written to faster than its changes can be copied.')
 }
 
-interface CurrentRow {
+/** The rows of one table that changed; deleted ones have a key only. */
+interface ChangedRows {
   readonly table: MovedTable
-  readonly key: RowKey
-  /** Undefined when it was deleted. */
-  readonly row: Value[] | undefined
+  readonly rows: TableReader
+  readonly keys: readonly RowKey[]
+  readonly current: readonly Value[][]
 }
 
-/** Reads the rows that changed, each once. */
-async function currentRows(
-  source: Database,
-  byName: ReadonlyMap<string, MovedTable>,
-  changes: readonly RecordedChange[],
-): Promise<CurrentRow[]> {
-  const distinct = new Map(changes.map((change) => [`${change.table} ${change.key}`, change]))
-  const rows: CurrentRow[] = []
-  for (const { table: name, key } of distinct.values()) {
-    const table = byName.get(name)!
-    rows.push({ table, key, row: await new TableReader(table).row(source, key) })
-  }
-  return rows
-}
+const distinctChanges = (changes: readonly RecordedChange[]): RecordedChange[] => [
+  ...new Map(changes.map((change) => [`${change.table} ${change.key}`, change])).values(),
+]
 
 /** Compares row counts and checksums of all tables. Throws, and admits writes to the source. */
 async function verify(

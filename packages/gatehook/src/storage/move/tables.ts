@@ -1,6 +1,13 @@
 /** The tables that a move copies, as both databases describe them, and reads of their rows. */
 import { hash } from 'node:crypto'
-import { type Column, type Database, type Reader, StorageError, type Value } from '../database.ts'
+import {
+  type Column,
+  type Database,
+  type Reader,
+  type Statement,
+  StorageError,
+  type Value,
+} from '../database.ts'
 import { fixed, type Prepared } from '../sql.ts'
 
 export interface MovedTable {
@@ -125,41 +132,67 @@ export class TableReader {
     )
   }
 
-  /** Returns the row of a key; undefined when it is deleted. */
-  async row(reader: Reader, key: RowKey): Promise<Value[] | undefined> {
-    const { name, columns, key: names } = this.#table
-    const condition = names.map((column) => `${quoted(column)} = ?`).join(' AND ')
-    const text = `SELECT ${list(columns.map((column) => column.name))} FROM ${quoted(name)}`
-    return (await reader.arrays(fixed(`${text} WHERE ${condition}`)(this.values(key))))[0]
+  /** Returns the rows of the keys that exist, in no order. */
+  async rows(db: Database, keys: readonly RowKey[]): Promise<Value[][]> {
+    const select = `SELECT ${list(this.#table.columns.map((column) => column.name))}`
+    const rows: Value[][] = []
+    for (const part of parts(keys, this.#keyAt.length)) {
+      const condition = isOneOf(db.name, this.#table.key, part.length)
+      const text = `${select} FROM ${quoted(this.#table.name)} WHERE ${condition}`
+      rows.push(...(await db.arrays(fixed(text)(part.flatMap((key) => this.values(key))))))
+    }
+    return rows
   }
+
+  /** Returns the statements that delete the rows of the keys. */
+  deletions(name: Database['name'], keys: readonly RowKey[]): Statement[] {
+    return parts(keys, this.#keyAt.length).map((part) => {
+      const condition = isOneOf(name, this.#table.key, part.length)
+      const text = `DELETE FROM ${quoted(this.#table.name)} WHERE ${condition}`
+      return fixed(text)(part.flatMap((key) => this.values(key)))
+    })
+  }
+}
+
+/** SQL that compares the columns of a key with `count` keys; each database has its form. */
+function isOneOf(name: Database['name'], key: readonly string[], count: number): string {
+  const one = `(${key.map(() => '?').join(', ')})`
+  const all = Array(count).fill(one).join(', ')
+  const columns = key.length === 1 ? list(key) : `(${list(key)})`
+  return `${columns} IN (${name === 'sqlite' ? `VALUES ${all}` : all})`
 }
 
 const jsonValue = (value: Value): string | number | null =>
   value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
 
-/** Sizes of the INSERTs that a batch is made of: few texts serve every batch. */
-const INSERT_SIZES = [200, 20, 1] as const
+/** Rows of one statement: few texts serve every batch. */
+const STATEMENT_ROWS = [200, 20, 1] as const
 const PARAMETERS_MAX = 30_000
 
-export function insertStatements(table: MovedTable, rows: readonly (readonly Value[])[]) {
-  const names = table.columns.map((column) => column.name)
-  const line = `(${names.map(() => '?').join(', ')})`
-  const statements = []
+/** Divides rows of `width` values into those of one statement each. */
+function parts<T>(rows: readonly T[], width: number): T[][] {
+  const divided: T[][] = []
   for (let at = 0; at < rows.length; ) {
     const left = rows.length - at
-    const size = INSERT_SIZES.find((n) => n <= left && n * names.length <= PARAMETERS_MAX) ?? 1
-    const lines = Array(size).fill(line).join(', ')
-    const text = `INSERT INTO ${quoted(table.name)} (${list(names)}) VALUES ${lines}`
-    const values = rows.slice(at, at + size).flat()
-    statements.push(fixed(`${text} ON CONFLICT DO NOTHING`)(values))
+    const size = STATEMENT_ROWS.find((n) => n <= left && n * width <= PARAMETERS_MAX) ?? 1
+    divided.push(rows.slice(at, at + size))
     at += size
   }
-  return statements
+  return divided
 }
 
-export function deleteStatement({ name, key }: MovedTable, values: readonly Value[]) {
-  const condition = key.map((column) => `${quoted(column)} = ?`).join(' AND ')
-  return fixed(`DELETE FROM ${quoted(name)} WHERE ${condition}`)(values)
+/** Returns the statements that insert the rows; rows that conflict are left out. */
+export function insertStatements(
+  table: MovedTable,
+  rows: readonly (readonly Value[])[],
+): Statement[] {
+  const names = table.columns.map((column) => column.name)
+  const line = `(${names.map(() => '?').join(', ')})`
+  return parts(rows, names.length).map((part) => {
+    const lines = Array(part.length).fill(line).join(', ')
+    const text = `INSERT INTO ${quoted(table.name)} (${list(names)}) VALUES ${lines}`
+    return fixed(`${text} ON CONFLICT DO NOTHING`)(part.flat())
+  })
 }
 
 const SHA256_BYTES = 32
