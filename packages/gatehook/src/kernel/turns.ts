@@ -26,7 +26,7 @@ export interface Share {
   /** Work that a rested key may do without rest. */
   readonly burstMs: number
   readonly clock: Pick<Clock, 'elapsedMs'>
-  /** Calls `wake` after so many milliseconds. */
+  /** Calls `wake` after `ms` milliseconds. */
   readonly after: (ms: number, wake: () => void) => void
 }
 
@@ -132,9 +132,9 @@ export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn 
   return Object.assign(take, { refuseIfFull })
 }
 
-/** How long each key has to rest. */
+/** Tracks the rest time of each key. */
 function createRests({ part, burstMs, clock }: Share) {
-  /** The instant at which a key has rested for all its work so far, its burst aside. */
+  /** The instant from which a key may run, before its burst is added. */
   const dueMs = new Map<TurnKey, number>()
   return {
     restMs: (key: TurnKey): number => (dueMs.get(key) ?? 0) - clock.elapsedMs(),
