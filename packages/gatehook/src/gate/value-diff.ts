@@ -33,9 +33,7 @@ export function valueChanges(old: Node, now: Node): ValueChange[] {
       .filter((type) => !allows(before, type))
       .map((type) => typeChange('gained', type, before)),
     ...enumChanges(old, now),
-    ...bounds
-      .filter(({ type }) => bothAllow(type))
-      .flatMap((bound) => boundChanges(bound, old, now)),
+    ...bounds.filter(([type]) => bothAllow(type)).flatMap((bound) => boundChanges(bound, old, now)),
     ...(bothAllow('string') ? formatChanges(old.format, now.format) : []),
   ]
 }
@@ -79,62 +77,30 @@ const words = (values: readonly unknown[]): string => {
   return values.length > WORDS_MAX ? `${some} and ${values.length - WORDS_MAX} more` : some
 }
 
-interface Bound {
-  readonly type: string
-  readonly keyword: string
-  /** The bound of a schema without the keyword. */
-  readonly none: number
-  readonly outside: (bound: number) => string
-}
-
-const bounds: readonly Bound[] = [
-  {
-    type: 'integer',
-    keyword: 'minimum',
-    none: -Infinity,
-    outside: (bound) => `a number below ${bound}`,
-  },
-  {
-    type: 'integer',
-    keyword: 'maximum',
-    none: Infinity,
-    outside: (bound) => `a number above ${bound}`,
-  },
-  {
-    type: 'string',
-    keyword: 'minLength',
-    none: 0,
-    outside: (bound) => `a string of fewer than ${bound} characters`,
-  },
-  {
-    type: 'string',
-    keyword: 'maxLength',
-    none: Infinity,
-    outside: (bound) => `a string of more than ${bound} characters`,
-  },
-  {
-    type: 'array',
-    keyword: 'minItems',
-    none: 0,
-    outside: (bound) => `an array of fewer than ${bound} items`,
-  },
-  {
-    type: 'array',
-    keyword: 'maxItems',
-    none: Infinity,
-    outside: (bound) => `an array of more than ${bound} items`,
-  },
+/** `none` is the bound of a schema without the keyword. */
+type Bound = readonly [
+  type: string,
+  keyword: string,
+  none: number,
+  describeOutside: (bound: number) => string,
 ]
 
-function boundChanges({ keyword, none, outside }: Bound, old: Node, now: Node): ValueChange[] {
-  const [before, after] = [old, now].map((schema) => (schema[keyword] ?? none) as number) as [
-    number,
-    number,
-  ]
+const bounds: readonly Bound[] = [
+  ['integer', 'minimum', -Infinity, (bound) => `a number below ${bound}`],
+  ['integer', 'maximum', Infinity, (bound) => `a number above ${bound}`],
+  ['string', 'minLength', 0, (bound) => `a string of fewer than ${bound} characters`],
+  ['string', 'maxLength', Infinity, (bound) => `a string of more than ${bound} characters`],
+  ['array', 'minItems', 0, (bound) => `an array of fewer than ${bound} items`],
+  ['array', 'maxItems', Infinity, (bound) => `an array of more than ${bound} items`],
+]
+
+function boundChanges([, keyword, none, describe]: Bound, old: Node, now: Node): ValueChange[] {
+  const before = (old[keyword] ?? none) as number
+  const after = (now[keyword] ?? none) as number
   if (before === after) return []
   const isLower = keyword.startsWith('min')
   const tighter = isLower ? Math.max(before, after) : Math.min(before, after)
-  return [{ kind: after === tighter ? 'lost' : 'gained', values: outside(tighter) }]
+  return [{ kind: after === tighter ? 'lost' : 'gained', values: describe(tighter) }]
 }
 
 function formatChanges(before: unknown, after: unknown): ValueChange[] {

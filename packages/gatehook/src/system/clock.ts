@@ -33,7 +33,7 @@ interface StoredClock extends ClockSetting {
   readonly revision: number
 }
 
-const INITIAL: StoredClock = { offsetMs: 0, frozenAtMs: null, revision: 0 }
+const INITIAL_SETTING: StoredClock = { offsetMs: 0, frozenAtMs: null, revision: 0 }
 
 export interface ClockState {
   readonly now: string
@@ -116,7 +116,7 @@ export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKe
 /** Locks the setting, so that concurrent changes run one after the other. */
 async function lockStored(tx: Tx): Promise<StoredClock> {
   await tx.run(sql`INSERT INTO gh_settings (name, value)
-    VALUES (${SETTING}, ${JSON.stringify(INITIAL)}) ON CONFLICT (name) DO NOTHING`)
+    VALUES (${SETTING}, ${JSON.stringify(INITIAL_SETTING)}) ON CONFLICT (name) DO NOTHING`)
   const row = await tx.lock(sql`SELECT value FROM gh_settings WHERE name = ${SETTING}`)
   return JSON.parse(row!.value) as StoredClock
 }

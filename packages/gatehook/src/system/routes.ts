@@ -15,7 +15,7 @@ import type { Database } from '../storage/database.ts'
 import type { ClockKeeper } from './clock.ts'
 import { type HealthChecks, listUnreadyReasons } from './health.ts'
 
-const FRESH = { 'cache-control': 'no-store' }
+const NO_STORE = { 'cache-control': 'no-store' }
 
 /** The requests that a load balancer sends to a node: all, or only those without writes. */
 const PURPOSES = ['write', 'read'] as const
@@ -41,7 +41,7 @@ interface ReadinessChecks {
 export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
   {
     path: '/healthz',
-    methods: { GET: { handle: () => json(200, { status: 'ok' }, FRESH) } },
+    methods: { GET: { handle: () => json(200, { status: 'ok' }, NO_STORE) } },
   },
   {
     path: '/readyz',
@@ -50,7 +50,11 @@ export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
         async handle(call) {
           const reasons = await listUnreadyReasons(checks[purposeOf(call)], log)
           const ready = reasons.length === 0
-          return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not_ready', reasons }, FRESH)
+          return json(
+            ready ? 200 : 503,
+            { status: ready ? 'ready' : 'not_ready', reasons },
+            NO_STORE,
+          )
         },
       },
     },
@@ -106,12 +110,12 @@ export const auditRoute = (list: Lister, trail: Pick<AuditTrail, 'appendForReade
 export const clockRoute = (keeper: ClockKeeper, perform: Perform): Route => ({
   path: '/admin/clock',
   methods: {
-    GET: { handle: () => json(200, keeper.state(), FRESH) },
+    GET: { handle: () => json(200, keeper.state(), NO_STORE) },
     POST: {
       body: 'required',
       handle: (call) =>
         perform(call, async (tx) =>
-          json(200, await keeper.set(call.body, actorOf(call), tx), FRESH),
+          json(200, await keeper.set(call.body, actorOf(call), tx), NO_STORE),
         ),
     },
   },
@@ -158,7 +162,7 @@ export function systemRoute(options: SystemOptions): Route {
             ...(await figures()),
             configuration,
           }
-          return json(200, body, FRESH)
+          return json(200, body, NO_STORE)
         },
       },
     },
