@@ -59,7 +59,7 @@ const basic = ({ id, secret }: Client) =>
   `Basic ${btoa(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`)}`
 
 /** Returns a request to the token endpoint, which has the same path on all sides. */
-export const tokenRequest = (client: Client, parameters: Record<string, string>): BenchRequest => ({
+const tokenRequest = (client: Client, parameters: Record<string, string>): BenchRequest => ({
   method: 'POST',
   target: '/oauth/token',
   headers: { ...FORM, authorization: basic(client) },

@@ -24,7 +24,7 @@ export interface RunContext {
   progress(line: string): void
 }
 
-export interface SideResult {
+interface SideResult {
   readonly name: string
   /** Requests per second, one figure per round. */
   readonly rates: readonly number[]

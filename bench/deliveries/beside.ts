@@ -101,7 +101,7 @@ async function measure(
 }
 
 /** Row 13: no registration, a receiver that hangs, a receiver that responds. */
-export async function orders(generator: Generator, rounds: number, seconds: number): Promise<void> {
+async function orders(generator: Generator, rounds: number, seconds: number): Promise<void> {
   const sides = {
     none: await open('none', 'no', 0),
     held: await open('held', 'hangs', 0),
@@ -140,7 +140,7 @@ export async function orders(generator: Generator, rounds: number, seconds: numb
 }
 
 /** Row 14: reads while 25,000 deliveries drain, and without deliveries. */
-export async function reads(generator: Generator, rounds: number, seconds: number): Promise<void> {
+async function reads(generator: Generator, rounds: number, seconds: number): Promise<void> {
   const side = await open('reads', 'counts', undefined)
   const { server } = side
   const results: Record<string, Measure[]> = { quiet: [], drains: [] }

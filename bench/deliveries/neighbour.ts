@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { median, ratioText } from '../statistics.ts'
 
 /** Time from the event to its arrival, milliseconds. */
-export interface Latency {
+interface Latency {
   readonly p50: number
   readonly p95: number
 }

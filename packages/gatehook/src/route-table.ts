@@ -38,7 +38,7 @@ export const CALLERS = {
   { readonly kinds: readonly CallerKind[] | undefined; readonly means: string }
 >
 
-export type Callers = keyof typeof CALLERS
+type Callers = keyof typeof CALLERS
 
 export interface Permission {
   readonly method: Exclude<Method, 'HEAD' | 'OPTIONS'>

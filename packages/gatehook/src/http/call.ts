@@ -153,12 +153,6 @@ export interface Endpoint {
   readonly methods: Methods<Operation>
 }
 
-export const endpoint = (
-  kind: Endpoint['kind'],
-  path: string,
-  methods: Endpoint['methods'],
-): Endpoint => ({ kind, path, methods })
-
 export const json = (status: number, value: unknown, headers?: Record<string, string>): Answer => ({
   status,
   json: JSON.stringify(value),

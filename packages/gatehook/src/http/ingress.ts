@@ -23,7 +23,7 @@ const defaultIngressBounds: IngressBounds = {
   slowMs: 1000,
 }
 
-export interface ArrivingBody {
+interface ArrivingBody {
   /** The customer, or the address block of a caller without a credential. */
   readonly owner: string
   /** Rejects the request and drops its bytes. */

@@ -17,7 +17,7 @@ export const operators = {
   in: 'IN',
 } as const
 
-export type Operator = keyof typeof operators
+type Operator = keyof typeof operators
 
 export interface Filter {
   readonly column: string

@@ -53,10 +53,6 @@ const plans = new BoundedMap<string, Plan>(MAX_PLANS)
 /** The statement that reads a walk's rows, in the direction of the walk. */
 export const pageStatement = (walk: Walk): Statement => statement(pageShape(walk), walk, page)
 
-/** The statement that counts a walk's rows, wherever it stands. */
-export const countStatement = (walk: Walk): Statement =>
-  statement(`count ${baseShape(walk)}`, walk, count)
-
 function statement(shape: string, walk: Walk, text: (walk: Walk) => Sql): Statement {
   let plan = plans.get(shape)
   if (!plan) {
@@ -94,9 +90,6 @@ export const columnOf = (walk: Walk, name: string): ListColumn =>
 export const descends = (walk: Walk, key: SortKey): boolean => key.descending !== walk.backward
 
 export const table = (walk: Walk): Sql => raw(walk.collection.table)
-
-const count = (walk: Walk): Sql =>
-  sql`SELECT count(*) AS n FROM ${table(walk)} WHERE ${base(walk, empty)}`
 
 const scope: Slot = (walk) => walk.scope
 const owner: Slot = (walk) => walk.owner

@@ -34,7 +34,7 @@ export interface ClientAccount {
 }
 
 /** The recognition of one client by one account. */
-export interface ClientRecognition {
+interface ClientRecognition {
   /** Identifies account and client; undefined for an unrecognized client. */
   readonly clientKey: string | undefined
   /** Stores the client, in the transaction of a successful sign-in. */

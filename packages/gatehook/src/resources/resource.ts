@@ -60,7 +60,7 @@ interface EditableRule {
 }
 
 /** The scopes of the four operations. `false`: the operation does not exist. */
-export interface Access {
+interface Access {
   /** A scope, or `public`: anonymous callers read live rows of the customer `default` (§6.10). */
   readonly read: string
   readonly create: string | false

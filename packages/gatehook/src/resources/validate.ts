@@ -10,7 +10,7 @@ import type { AnyRow } from './resource.ts'
 import { createSchema, type FieldSpecs, type JsonSchema, patchSchema, rowSchema } from './schema.ts'
 
 /** Validates a body and returns its values as rows have them. Throws `validation_failed`. */
-export type Validate = (body: unknown) => AnyRow
+type Validate = (body: unknown) => AnyRow
 
 export interface Validators {
   /** Validates a body that creates a row, and adds defaults. */

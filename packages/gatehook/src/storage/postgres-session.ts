@@ -41,7 +41,7 @@ const types: pg.CustomTypesConfig = {
 }
 
 export type Session = pg.ClientBase
-export type Pool = pg.Pool
+type Pool = pg.Pool
 
 export interface Shape {
   readonly arrays?: boolean

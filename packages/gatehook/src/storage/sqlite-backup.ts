@@ -34,14 +34,14 @@ export interface BackupManifest {
 }
 
 /** What a long operation does now, and how much of it is done (0 to 1). */
-export interface BackupProgress {
+interface BackupProgress {
   readonly step: 'copy' | 'compress' | 'decompress' | 'verify'
   readonly fraction: number
   /** Rows of all tables; 0 until they are counted. */
   readonly rows: number
 }
 
-export type OnBackupProgress = (progress: BackupProgress) => void
+type OnBackupProgress = (progress: BackupProgress) => void
 
 export interface BackupOptions {
   /** The file of the database; it may be in use. */

@@ -18,7 +18,7 @@ export interface MovedTable {
 }
 
 /** A value of a key as JSON holds it: bytes are hex. */
-export type RowKeyValue = string | number
+type RowKeyValue = string | number
 export type RowKey = readonly RowKeyValue[]
 
 /** Tables of the move itself, and records of what each database has applied. */
@@ -41,7 +41,7 @@ const PRIMARY_KEY = {
 } as const
 
 /** Returns the names of all tables that a move copies. */
-export async function tableNames(db: Database): Promise<string[]> {
+async function tableNames(db: Database): Promise<string[]> {
   const rows = await db.all<{ name: string }>(fixed(TABLES[db.name])([]))
   return rows
     .map(({ name }) => name)
@@ -206,7 +206,7 @@ export interface Fingerprint {
 }
 
 /** Transaction ids differ between servers and mean nothing on SQLite. */
-export const isCompared = ({ name }: Column): boolean => name !== 'txid'
+const isCompared = ({ name }: Column): boolean => name !== 'txid'
 
 /**
  * Returns the number of rows and the XOR of their checksums, in constant memory: databases may
