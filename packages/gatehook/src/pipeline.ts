@@ -1,18 +1,24 @@
 /**
- * The pipeline as a table: rows are steps in their order, columns the kinds of path. What a step
- * does stands in its room; here is only who goes through it.
+ * The pipeline as a table: rows are steps in their order, columns are the kinds of path. The
+ * modules implement the steps; this table selects the steps of each kind.
  */
 import type { After, Kind, Step } from './http/call.ts'
 import type { Pipeline, PipelineSteps } from './http/exchange.ts'
 
-type Mark = 'x' | '.'
-type Columns = `${Mark} ${Mark} ${Mark} ${Mark} ${Mark} ${Mark} ${Mark} ${Mark}`
+type Cell = 'x' | '.'
+type Columns = `${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell}`
 
 /** The order of the columns below. */
-const kinds = [
-  ...(['probe', 'public', 'api', 'root'] as const),
-  ...(['admin', 'oauth', 'page', 'unknown'] as const),
-] satisfies Kind[]
+const KINDS: readonly Kind[] = [
+  'probe',
+  'public',
+  'api',
+  'root',
+  'admin',
+  'oauth',
+  'page',
+  'unknown',
+]
 
 export interface StepsByName {
   readonly requireHttps: Step
@@ -45,14 +51,14 @@ export function createPipeline(steps: StepsByName): Pipeline {
     columns: Columns,
     step: Step | After,
   ])[] = [
-    // before the body is read
+    // before the server reads the body
     //       p p a r a o p u
     //       r u p o d a a n
     //       o b i o m u g k
     ['head', 'x x x x x x x x', steps.requireHttps],
     ['head', '. x x x x x x x', steps.requireServedHost],
     ['head', '. x x x x x . x', steps.preflight],
-    // the request limit, before any other work; what needs no credential counts for the address
+    // the request limit precedes other work; a request without a credential counts for its address
     ['head', '. . x x x . . x', steps.recognize],
     ['head', '. x x x x x x x', steps.limit],
     ['head', '. . x x x x . .', steps.crossSite],
@@ -63,11 +69,11 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['head', '. x x x x x x .', steps.shed],
     ['head', '. . x . . . . .', steps.settledVersion],
     ['head', '. . x x x . . .', steps.authorize],
-    // before a request that is not well formed is refused
+    // before the server rejects a malformed request
     ['refused', '. . x x x . . x', steps.recognize],
     ['refused', '. x x x x x x x', steps.limit],
     ['refused', '. . x . . . . x', steps.explicitVersion],
-    // on the way out, for every answer
+    // before every response is sent
     ['out', '. . x . . . . x', steps.versionSignals],
     ['out', '. . x . . . . x', steps.versionUsage],
     ['out', '. . x x x . . .', steps.conditional],
@@ -78,15 +84,19 @@ export function createPipeline(steps: StepsByName): Pipeline {
     ['out', 'x x x x x x x x', steps.addStrictTransport],
     ['out', 'x x x x x x x x', steps.observe],
   ]
-  const column = (at: number): PipelineSteps => {
+  const stepsOfColumn = (at: number): PipelineSteps => {
     const steps = {
-      ...{ head: [] as Step[], body: [] as Step[] },
-      ...{ refused: [] as Step[], out: [] as After[] },
+      head: [] as Step[],
+      body: [] as Step[],
+      refused: [] as Step[],
+      out: [] as After[],
     }
     for (const [phase, columns, step] of table) {
       if (columns[at * 2] === 'x') (steps[phase] as (Step | After)[]).push(step)
     }
     return steps
   }
-  return Object.fromEntries(kinds.map((kind, at) => [kind, column(at)])) as unknown as Pipeline
+  return Object.fromEntries(
+    KINDS.map((kind, at) => [kind, stepsOfColumn(at)]),
+  ) as unknown as Pipeline
 }

@@ -6,7 +6,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Reader, Row } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 
 export interface AdminTable<T> {
   readonly collection: Collection
@@ -40,8 +40,8 @@ export function createAdminTable<T>(
     return JSON.parse(view.item(cells, {}))
   }
   const select = `SELECT ${names.join(', ')} FROM ${table} WHERE ${where}`
-  const byId = fixed(`${select} AND ${id} = ?`)
-  const pageAfter = fixed(`${select} AND ${id} > ? ORDER BY ${id} LIMIT ${PAGE_ROWS}`)
+  const byId = prepareStatement(`${select} AND ${id} = ?`)
+  const pageAfter = prepareStatement(`${select} AND ${id} > ? ORDER BY ${id} LIMIT ${PAGE_ROWS}`)
   return {
     collection,
     view,

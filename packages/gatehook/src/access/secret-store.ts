@@ -6,7 +6,7 @@ import { Failure } from '../kernel/failure.ts'
 import { integer, optional, readMembers } from '../kernel/members.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Tx } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 
 /** The overlap of a rotation without `overlap_seconds` (§3.2, §9.4). */
 export const DEFAULT_OVERLAP_S = 86_400
@@ -45,16 +45,18 @@ interface SecretStoreOptions {
 /** Creates the store of one table of secrets. */
 export function createSecretStore(options: SecretStoreOptions): SecretStore {
   const { table, ownerColumn, maxSecrets, limitMessage } = options
-  const insert = fixed(`INSERT INTO ${table} (${ownerColumn}, hash, created_at) VALUES (?, ?, ?)`)
-  const shorten = fixed(
+  const insert = prepareStatement(
+    `INSERT INTO ${table} (${ownerColumn}, hash, created_at) VALUES (?, ?, ?)`,
+  )
+  const shorten = prepareStatement(
     `UPDATE ${table} SET expires_at = ?
      WHERE ${ownerColumn} = ? AND (expires_at IS NULL OR expires_at > ?)`,
   )
-  const deleteExpired = fixed(
+  const deleteExpired = prepareStatement(
     `DELETE FROM ${table} WHERE ${ownerColumn} = ? AND expires_at IS NOT NULL AND expires_at <= ?`,
   )
-  const count = fixed(`SELECT COUNT(*) AS total FROM ${table} WHERE ${ownerColumn} = ?`)
-  const deleteAll = fixed(`DELETE FROM ${table} WHERE ${ownerColumn} = ?`)
+  const count = prepareStatement(`SELECT COUNT(*) AS total FROM ${table} WHERE ${ownerColumn} = ?`)
+  const deleteAll = prepareStatement(`DELETE FROM ${table} WHERE ${ownerColumn} = ?`)
 
   const add: SecretStore['add'] = (tx, owner, secret, nowMs) =>
     tx.run(insert([owner, sha256(secret), nowMs]))

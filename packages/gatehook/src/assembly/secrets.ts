@@ -23,14 +23,14 @@ import {
 import { readSecretStatus, type SecretStatus } from '../secrets/status.ts'
 import { createVaultSync, startVaultSync } from '../secrets/vault-sync.ts'
 import type { Database } from '../storage/database.ts'
-import type { SealedColumn } from '../storage/sealed-column.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import type { HealthCheck } from '../system/health.ts'
 import { TAG_PURPOSE } from '../tokens/refresh-token.ts'
 import { encryptedSigningKeys } from '../tokens/signing-key-store.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** Every column whose values the vault has encrypted. A rotation rewrites these. */
-export const sealedColumns: readonly SealedColumn[] = [
+export const sealedColumns: readonly EncryptedColumn[] = [
   encryptedSigningKeys,
   sealedWebhookSecrets,
   encryptedResponses,

@@ -1,14 +1,14 @@
 /** SQL of the hash chain: its key, its two ends, and the rows to append, verify and purge. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
-import type { SealedColumn } from '../storage/sealed-column.ts'
-import { fixed, raw, sql } from '../storage/sql.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
+import { prepareStatement, raw, sql } from '../storage/sql.ts'
 import type { AuditRow, ChainEnd, EndName } from './chain.ts'
 
 /** The purpose under which the chain's key is encrypted, and the id of its row. */
 export const AUDIT_PURPOSE = 'audit'
 export const KEY_ID = 'chain'
 
-export const encryptedAuditKeys: SealedColumn = {
+export const encryptedAuditKeys: EncryptedColumn = {
   purpose: AUDIT_PURPOSE,
   table: 'gh_audit_keys',
   column: 'sealed',
@@ -30,18 +30,20 @@ export interface StoredEnd extends ChainEnd {
 const COLUMNS = `position, id, at, actor_kind, actor_id, actor_name, address, request_id, action,
   target, detail, tag, seq, hash, previous_hash`
 
-const endByName = fixed(
+const endByName = prepareStatement(
   'SELECT seq, hash, untagged_through, mac FROM gh_audit_chain WHERE name = ?',
 )
-const unchained = fixed(
+const unchained = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_audit WHERE seq IS NULL ORDER BY position LIMIT ?`,
 )
-const anyUnchained = fixed('SELECT position FROM gh_audit WHERE seq IS NULL LIMIT 1')
-const link = fixed('UPDATE gh_audit SET seq = ?, hash = ?, previous_hash = ? WHERE position = ?')
-const afterSeq = fixed(
+const anyUnchained = prepareStatement('SELECT position FROM gh_audit WHERE seq IS NULL LIMIT 1')
+const link = prepareStatement(
+  'UPDATE gh_audit SET seq = ?, hash = ?, previous_hash = ? WHERE position = ?',
+)
+const afterSeq = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_audit WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
 )
-const deleteThrough = fixed('DELETE FROM gh_audit WHERE seq <= ?')
+const deleteThrough = prepareStatement('DELETE FROM gh_audit WHERE seq <= ?')
 
 const toStoredEnd = (row: EndRow | undefined): StoredEnd | undefined =>
   row && { seq: row.seq, hash: row.hash, untaggedThrough: row.untagged_through, mac: row.mac }

@@ -8,7 +8,7 @@ import { createTimeOrderedId } from '../kernel/id.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 import type { AuditContent } from './chain.ts'
 
 /** The principal of an audit row: a credential's, an operator, the command line or the engine. */
@@ -114,5 +114,6 @@ export async function recordAudit(
   return row.id
 }
 
-const insert = fixed(`INSERT INTO gh_audit (id, at, actor_kind, actor_id, actor_name, address,
+const insert =
+  prepareStatement(`INSERT INTO gh_audit (id, at, actor_kind, actor_id, actor_name, address,
   request_id, action, target, detail, tag) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)

@@ -14,7 +14,7 @@ import { isoTime } from '../kernel/time.ts'
 import { describePending, planMigration } from '../resources/migrate.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
-import { pending } from '../storage/migrate.ts'
+import { pendingMigrations } from '../storage/migrate.ts'
 import { sql } from '../storage/sql.ts'
 
 export interface CheckResult {
@@ -96,7 +96,7 @@ export const printableDatabaseUrl = (config: Config): string => withoutPassword(
 
 /** Checks for pending migrations, and for changes that need a reviewed one. */
 export async function migrations(db: Database, service: Service | undefined): Promise<CheckResult> {
-  const engine = (await pending(db)).map(({ number, name }) => `${number} ${name}`)
+  const engine = (await pendingMigrations(db)).map(({ number, name }) => `${number} ${name}`)
   const tables = service ? await planMigration(db, service.definition) : []
   const rejected = tables.flatMap(({ plan }) => plan.rejected)
   if (rejected.length > 0) {

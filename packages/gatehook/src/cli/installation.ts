@@ -13,7 +13,7 @@ import { createLog, type Log } from '../kernel/log.ts'
 import { describePending, planMigration } from '../resources/migrate.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
-import { pending } from '../storage/migrate.ts'
+import { pendingMigrations } from '../storage/migrate.ts'
 import { migrations } from '../storage/migrations.ts'
 import { openDatabase } from '../storage/open.ts'
 import { type CommandSpec, commandsOn, type Input } from './command.ts'
@@ -114,7 +114,7 @@ async function requireOwnTables(config: Config, service: Service, log: Log): Pro
 
 /** Lists migrations and tables that a database in use lacks; empty for a new database. */
 async function missingFrom(db: Database, service: Service): Promise<string[]> {
-  const engine = await pending(db)
+  const engine = await pendingMigrations(db)
   if (engine.length === migrations.length) return []
   const tables = await planMigration(db, service.definition)
   return [...engine.map(({ name }) => `migration ${name}`), ...tables.flatMap(describePending)]

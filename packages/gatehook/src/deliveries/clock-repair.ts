@@ -5,17 +5,17 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Database } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 import { WITH_ENDPOINTS } from './engine-store.ts'
 
 /** Rows of one transaction. */
 const SLICE = 500
 
-const postponed = fixed(`${WITH_ENDPOINTS}
+const postponed = prepareStatement(`${WITH_ENDPOINTS}
   SELECT e.no FROM e WHERE (SELECT MAX(next_attempt_at) FROM gh_deliveries d
     WHERE d.state = 'pending' AND d.webhook_no = e.no) > ?`)
 
-const makeDue = fixed(`UPDATE gh_deliveries SET next_attempt_at = ? WHERE no IN
+const makeDue = prepareStatement(`UPDATE gh_deliveries SET next_attempt_at = ? WHERE no IN
   (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending' AND next_attempt_at > ?
    ORDER BY next_attempt_at LIMIT ${SLICE})`)
 

@@ -12,7 +12,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { DecryptionError, type Vault } from '../kernel/secret.ts'
 import type { Database, Tx, Value } from '../storage/database.ts'
-import { fixed, type Sql, sql } from '../storage/sql.ts'
+import { prepareStatement, type Sql, sql } from '../storage/sql.ts'
 import { parseDeliveryRate } from './delivery-rate.ts'
 import { FAILING_MS, FAILURES_APART_MS } from './endpoint-health.ts'
 import type {
@@ -50,22 +50,23 @@ export const WITH_ENDPOINTS = `WITH RECURSIVE e(no) AS (
             WHERE state = 'pending' AND webhook_no > e.no)
     FROM e WHERE e.no IS NOT NULL)`
 
-const pendingEndpoints = fixed(`${WITH_ENDPOINTS}
+const pendingEndpoints = prepareStatement(`${WITH_ENDPOINTS}
   SELECT e.no, w.scope / 2, (SELECT MIN(next_attempt_at) FROM gh_deliveries d
     WHERE d.state = 'pending' AND d.webhook_no = e.no)
   FROM e JOIN gh_webhooks w ON w.no = e.no JOIN gh_customers c ON c.no = w.scope / 2
   WHERE w.active = 1 AND w.deleted_at IS NULL AND c.suspended = 0`)
 
-const registrationByNo = fixed(`SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
+const registrationByNo =
+  prepareStatement(`SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
     w.first_failure_at, w.last_failure_at, w.last_success_at, w.parked_until, w.scopes,
     c.suspended, c.limits
   FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2 WHERE w.no = ?`)
 
-const secretsOf = fixed(`SELECT no, sealed, expires_at FROM gh_webhook_secrets
+const secretsOf = prepareStatement(`SELECT no, sealed, expires_at FROM gh_webhook_secrets
   WHERE webhook_no = ? ORDER BY no`)
 
 /** Reads the index alone; `dueRows` then reads the rows that are not in memory. */
-const pendingNos = fixed(`SELECT no, next_attempt_at FROM gh_deliveries
+const pendingNos = prepareStatement(`SELECT no, next_attempt_at FROM gh_deliveries
   WHERE webhook_no = ? AND state = 'pending' ORDER BY next_attempt_at, no LIMIT ?`)
 
 /** Rows read by one statement; unused parameters are 0, which is the number of no row. */
@@ -73,7 +74,8 @@ const ROWS = 32
 /** The engine reads longer bodies when it sends them, instead of holding them in windows. */
 const SMALL_BYTES = 4_096
 /** Checks again that a row is due: a result may have postponed it since the index was read. */
-const dueRows = fixed(`SELECT d.no, d.id, d.event_id, d.event_type, d.attempt, d.created_at,
+const dueRows =
+  prepareStatement(`SELECT d.no, d.id, d.event_id, d.event_type, d.attempt, d.created_at,
     d.scope, e.created, octet_length(COALESCE(b.body, e.object)),
     CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}
       THEN COALESCE(b.body, e.object) END,
@@ -86,7 +88,8 @@ const dueRows = fixed(`SELECT d.no, d.id, d.event_id, d.event_type, d.attempt, d
     AND d.no IN (${Array.from({ length: ROWS }, () => '?').join(', ')})
   ORDER BY d.next_attempt_at, d.no`)
 
-const bodyByNo = fixed(`SELECT d.event_id, d.event_type, d.scope, e.created, e.object, b.body
+const bodyByNo =
+  prepareStatement(`SELECT d.event_id, d.event_type, d.scope, e.created, e.object, b.body
   FROM gh_deliveries d
   JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
   LEFT JOIN gh_event_bodies b
@@ -98,16 +101,17 @@ const RESULTS = 20
 const RESULT = ['BIGINT', 'TEXT', 'BIGINT', 'BIGINT', 'TEXT'].map((type) => `CAST(? AS ${type})`)
 const NO_RESULT = [0, 'pending', 0, null, '']
 /** An empty record means that there was no attempt (§9.12, expiry). */
-const updateResults = fixed(`UPDATE gh_deliveries SET state = result.column2,
+const updateResults = prepareStatement(`UPDATE gh_deliveries SET state = result.column2,
     attempt = result.column3, next_attempt_at = result.column4,
     attempts = CASE result.column5 WHEN '' THEN attempts
       ELSE COALESCE(attempts || ',', '') || result.column5 END
   FROM (VALUES ${Array.from({ length: RESULTS }, () => `(${RESULT})`)}) AS result
   WHERE no = result.column1 AND gh_deliveries.state = 'pending'`)
-const updateHealth = fixed(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
+const updateHealth =
+  prepareStatement(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
     last_success_at = ?, parked_until = ? WHERE no = ? AND url = ?`)
 
-const failingNos = fixed(`SELECT no FROM gh_webhooks
+const failingNos = prepareStatement(`SELECT no FROM gh_webhooks
   WHERE first_failure_at IS NOT NULL AND active = 1 AND first_failure_at <= ?
   AND last_failure_at >= first_failure_at + ? AND deleted_at IS NULL`)
 

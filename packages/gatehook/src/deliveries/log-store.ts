@@ -6,7 +6,7 @@
 import type { EventHead } from '../events/store.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
-import { fixed, join, raw, sql } from '../storage/sql.ts'
+import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
 import { NEXT_ROUND, type StoredState } from './delivery.ts'
 import { deliveryIdOf } from './outbox.ts'
 
@@ -22,21 +22,22 @@ export interface DeliveryRow {
   readonly attempts: string | null
 }
 
-const byId = fixed(`SELECT no, webhook_no, id, event_id, event_type, state, next_attempt_at,
+const byId =
+  prepareStatement(`SELECT no, webhook_no, id, event_id, event_type, state, next_attempt_at,
     created_at, attempts
   FROM gh_deliveries WHERE scope = ? AND id = ?`)
 
 export const findDelivery = (from: Reader, scope: Scope, id: string) =>
   from.get<DeliveryRow>(byId([scope, id]))
 
-const newestId = fixed('SELECT max(id) AS id FROM gh_deliveries WHERE webhook_no = ?')
+const newestId = prepareStatement('SELECT max(id) AS id FROM gh_deliveries WHERE webhook_no = ?')
 
 export const findNewestDeliveryId = async (from: Reader, webhookNo: number) =>
   (await from.get<{ id: string | null }>(newestId([webhookNo])))?.id ?? undefined
 
 export type DeliveryHead = Pick<DeliveryRow, 'no' | 'id' | 'event_type' | 'state'>
 
-const page = fixed(`SELECT no, id, event_type, state FROM gh_deliveries
+const page = prepareStatement(`SELECT no, id, event_type, state FROM gh_deliveries
   WHERE webhook_no = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`)
 
 /** Reads deliveries of a registration from `after`, exclusive, to `until`, in the order of ids. */
@@ -46,7 +47,7 @@ export const readDeliveryPage = (
   range: { readonly after: string; readonly until: string; readonly limit: number },
 ) => from.all<DeliveryHead>(page([webhookNo, range.after, range.until, range.limit]))
 
-const pendingEvents = fixed(`SELECT event_id FROM gh_deliveries
+const pendingEvents = prepareStatement(`SELECT event_id FROM gh_deliveries
   WHERE webhook_no = ? AND id > ? AND id <= ? AND state = 'pending'`)
 
 /** Reads the ids of events, between two of them, whose delivery is pending. */
@@ -72,12 +73,12 @@ const RESET = `state = 'pending', attempt = ${NEXT_ROUND},
 const EVENT_IS_STORED = `EXISTS (SELECT 1 FROM gh_events
   WHERE gh_events.scope = gh_deliveries.scope AND gh_events.id = gh_deliveries.event_id)`
 
-const reset = fixed(`UPDATE gh_deliveries SET ${RESET}, next_attempt_at = ?
+const reset = prepareStatement(`UPDATE gh_deliveries SET ${RESET}, next_attempt_at = ?
   WHERE no = ? AND state <> 'pending' AND ${EVENT_IS_STORED}`)
 /** Skips a due delivery, which is about to be sent or in flight. */
-const advance = fixed(`UPDATE gh_deliveries SET next_attempt_at = ?
+const advance = prepareStatement(`UPDATE gh_deliveries SET next_attempt_at = ?
   WHERE no = ? AND state = 'pending' AND next_attempt_at > ?`)
-const withStoredEvent = fixed(
+const withStoredEvent = prepareStatement(
   `SELECT 1 AS stored FROM gh_deliveries WHERE no = ? AND ${EVENT_IS_STORED}`,
 )
 
@@ -134,7 +135,7 @@ export async function requeueFailed(
 
 /** Bounds the transaction. A registration rarely has more: the breaker and holds postpone few. */
 const ADVANCE_MAX = 10_000
-const advanceAll = fixed(`UPDATE gh_deliveries SET next_attempt_at = ? WHERE no IN
+const advanceAll = prepareStatement(`UPDATE gh_deliveries SET next_attempt_at = ? WHERE no IN
   (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending'
      AND next_attempt_at > ? ORDER BY next_attempt_at LIMIT ${ADVANCE_MAX})`)
 
@@ -142,7 +143,7 @@ const advanceAll = fixed(`UPDATE gh_deliveries SET next_attempt_at = ? WHERE no 
 export const advanceDeliveries = (tx: Tx, webhookNo: number, now: number): Promise<number> =>
   tx.run(advanceAll([now, webhookNo, now]))
 
-const insertTest = fixed(`INSERT INTO gh_deliveries
+const insertTest = prepareStatement(`INSERT INTO gh_deliveries
     (id, scope, webhook_no, event_id, event_type, version, state, attempt, created_at, attempts)
   VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`)
 

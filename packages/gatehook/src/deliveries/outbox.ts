@@ -12,7 +12,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
-import { fixed, type Prepared, sql } from '../storage/sql.ts'
+import { type PreparedStatement, prepareStatement, sql } from '../storage/sql.ts'
 
 const TAG_LENGTH = 8
 
@@ -51,7 +51,7 @@ export async function saveTopics(
 }
 
 /** Statements by the numbers of patterns and of scopes: the text has as many `?`. */
-const inserts = new Map<string, Prepared>()
+const inserts = new Map<string, PreparedStatement>()
 
 /**
  * Finds a quoted scope in the JSON array: removing it changes the text. `LIKE` would read the
@@ -59,13 +59,13 @@ const inserts = new Map<string, Prepared>()
  */
 const HOLDS_SCOPE = "replace(scopes, ?, '') <> scopes"
 
-function insertFor(patterns: number, scopes: number): Prepared {
+function insertFor(patterns: number, scopes: number): PreparedStatement {
   const key = `${patterns} ${scopes}`
   let insert = inserts.get(key)
   if (!insert) {
     const marks = Array.from({ length: patterns }, () => '?').join(', ')
     const covered = Array.from({ length: scopes }, () => HOLDS_SCOPE).join(' OR ')
-    insert = fixed(`INSERT INTO gh_deliveries
+    insert = prepareStatement(`INSERT INTO gh_deliveries
       (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
       SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT)
       FROM gh_webhook_topics WHERE scope = ? AND topic IN (${marks})
@@ -139,7 +139,7 @@ export function renderBody(
   return envelope(event, render(collection, object, shape, served))
 }
 
-const insertBody = fixed(
+const insertBody = prepareStatement(
   `INSERT INTO gh_event_bodies (scope, event_id, version, body) VALUES (?, ?, ?, ?)
    ON CONFLICT (scope, event_id, version) DO NOTHING`,
 )

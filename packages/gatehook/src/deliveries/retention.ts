@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 import { RETENTION_MS } from './retry-schedule.ts'
 
 /** Rows of one transaction, and of one run. */
@@ -13,26 +13,30 @@ const SLICE = 500
 const RUN_MAX = 50_000
 
 /** Numbers grow with time: the first row that is too young ends the run. */
-const oldDeliveries = fixed(`SELECT no, state, created_at FROM gh_deliveries
+const oldDeliveries = prepareStatement(`SELECT no, state, created_at FROM gh_deliveries
   WHERE no > ? ORDER BY no LIMIT ${SLICE}`)
-const exhaust = fixed(`UPDATE gh_deliveries SET state = 'exhausted', next_attempt_at = NULL
+const exhaust =
+  prepareStatement(`UPDATE gh_deliveries SET state = 'exhausted', next_attempt_at = NULL
   WHERE no > ? AND no <= ? AND state = 'pending' AND created_at <= ?`)
 /** An exhausted delivery stays in the log for a second period: on day 31 it shows its outcome. */
-const dropDeliveries = fixed(`DELETE FROM gh_deliveries
+const dropDeliveries = prepareStatement(`DELETE FROM gh_deliveries
   WHERE no > ? AND no <= ? AND (state <> 'pending' AND state <> 'exhausted' OR created_at <= ?)
   AND created_at <= ?`)
-const oldEvents = fixed(`SELECT position, created FROM gh_events ORDER BY position LIMIT ${SLICE}`)
-const dropBodies = fixed(`DELETE FROM gh_event_bodies WHERE (scope, event_id) IN
+const oldEvents = prepareStatement(
+  `SELECT position, created FROM gh_events ORDER BY position LIMIT ${SLICE}`,
+)
+const dropBodies = prepareStatement(`DELETE FROM gh_event_bodies WHERE (scope, event_id) IN
   (SELECT scope, id FROM gh_events WHERE position <= ? AND created <= ?)`)
-const dropEvents = fixed('DELETE FROM gh_events WHERE position <= ? AND created <= ?')
+const dropEvents = prepareStatement('DELETE FROM gh_events WHERE position <= ? AND created <= ?')
 
-const deletedRegistrations = fixed(
+const deletedRegistrations = prepareStatement(
   'SELECT no FROM gh_webhooks WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT 100',
 )
-const failPending = fixed(`UPDATE gh_deliveries SET state = 'failed', next_attempt_at = NULL
+const failPending =
+  prepareStatement(`UPDATE gh_deliveries SET state = 'failed', next_attempt_at = NULL
   WHERE no IN (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending'
                LIMIT ${SLICE})`)
-const dropRegistration = fixed(`DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ?
+const dropRegistration = prepareStatement(`DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ?
   AND NOT EXISTS (SELECT 1 FROM gh_deliveries d WHERE d.webhook_no = gh_webhooks.no)`)
 
 /** Returns the retention chores by name; each resolves to the number of purged rows. */

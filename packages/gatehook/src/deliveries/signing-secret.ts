@@ -1,7 +1,7 @@
 /** Signing secrets of registrations: generation and encryption at rest (§9.1, §9.5). */
 import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
-import type { SealedColumn } from '../storage/sealed-column.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import type { SigningSecret } from './signature.ts'
 
 const PURPOSE = 'webhook secret'
@@ -12,7 +12,7 @@ export const newSigningSecret = (random: Random): string =>
   `whsec_${random.bytes(SECRET_BYTES).toString('base64')}`
 
 /** The encrypted column, for the rotation of the master secret. */
-export const sealedWebhookSecrets: SealedColumn = {
+export const sealedWebhookSecrets: EncryptedColumn = {
   purpose: PURPOSE,
   table: 'gh_webhook_secrets',
   column: 'sealed',

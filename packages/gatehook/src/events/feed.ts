@@ -5,7 +5,7 @@
  */
 import type { Scope } from '../kernel/principal.ts'
 import type { Database, Statement, Value } from '../storage/database.ts'
-import { fixed, type Prepared } from '../storage/sql.ts'
+import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
 import { EVENT_COLUMNS } from './view.ts'
 
 /** The last event that a reader has passed. */
@@ -41,8 +41,8 @@ export const BATCH_BYTES = 524_288
 const POSITIONS_PER_READ = 5_000
 const EVENT_ID = /^evt_[0-9A-Za-z]{22}$/
 
-const byId = fixed('SELECT txid, position FROM gh_events WHERE scope = ? AND id = ?')
-const beforeId = fixed(
+const byId = prepareStatement('SELECT txid, position FROM gh_events WHERE scope = ? AND id = ?')
+const beforeId = prepareStatement(
   'SELECT txid, position FROM gh_events WHERE scope = ? AND id < ? ORDER BY id DESC LIMIT 1',
 )
 
@@ -97,13 +97,16 @@ function selectBatch(rows: readonly FeedRow[], includes: (type: string) => boole
 }
 
 /** Statements by the size of their `IN` list: few texts serve every batch. */
-const ID_LISTS: readonly (readonly [size: number, read: Prepared])[] = [1, 8, 32, BATCH].map(
-  (size) => {
-    const marks = Array(size).fill('?').join(', ')
-    const text = `SELECT ${EVENT_COLUMNS} FROM gh_events WHERE scope = ? AND id IN (${marks})`
-    return [size, fixed(text)]
-  },
-)
+const ID_LISTS: readonly (readonly [size: number, read: PreparedStatement])[] = [
+  1,
+  8,
+  32,
+  BATCH,
+].map((size) => {
+  const marks = Array(size).fill('?').join(', ')
+  const text = `SELECT ${EVENT_COLUMNS} FROM gh_events WHERE scope = ? AND id IN (${marks})`
+  return [size, prepareStatement(text)]
+})
 
 /** Reads the events with these ids, in their order; omits one that was purged meanwhile. */
 async function readEvents(db: Database, scope: Scope, ids: readonly string[]): Promise<Value[][]> {
@@ -120,12 +123,12 @@ async function readEvents(db: Database, scope: Scope, ids: readonly string[]): P
 
 function transactionOrder(db: Database): FeedOrder {
   const { horizon } = db.dialect
-  const page = fixed(
+  const page = prepareStatement(
     `SELECT ${FEED_COLUMNS} FROM gh_events
      WHERE scope = ? AND (txid, position) > (?, ?) AND txid < ${horizon}
      ORDER BY txid, position LIMIT ${BATCH}`,
   )
-  const oldestOpen = fixed(`SELECT ${horizon} AS txid`)
+  const oldestOpen = prepareStatement(`SELECT ${horizon} AS txid`)
   return {
     async end() {
       const row = (await db.get(oldestOpen([])))!
@@ -141,8 +144,8 @@ function transactionOrder(db: Database): FeedOrder {
 
 /** Reads along the key of the table: an index by scope for this alone would cost every write. */
 function positionOrder(db: Database): FeedOrder {
-  const newest = fixed('SELECT coalesce(max(position), 0) AS position FROM gh_events')
-  const page = fixed(
+  const newest = prepareStatement('SELECT coalesce(max(position), 0) AS position FROM gh_events')
+  const page = prepareStatement(
     `SELECT ${FEED_COLUMNS} FROM gh_events NOT INDEXED
      WHERE scope = ? AND position > ? AND position <= ? ORDER BY position LIMIT ${BATCH}`,
   )

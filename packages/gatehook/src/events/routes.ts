@@ -5,7 +5,7 @@ import { Failure } from '../kernel/failure.ts'
 import { type Read, readMembers, required } from '../kernel/members.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 import { envelope, type RenderObject } from './event.ts'
 import type { RecordEvent } from './store.ts'
 import {
@@ -16,7 +16,7 @@ import {
   type ReadableTypes,
 } from './view.ts'
 
-const byId = fixed(`SELECT ${EVENT_COLUMNS} FROM gh_events WHERE scope = ? AND id = ?`)
+const byId = prepareStatement(`SELECT ${EVENT_COLUMNS} FROM gh_events WHERE scope = ? AND id = ?`)
 
 interface EventDeps {
   readonly db: Database

@@ -5,7 +5,7 @@ import { createIdSequence } from '../kernel/id.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Reader, Tx } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 import { EVENT_MAX_BYTES, type NewEvent, type StoredEvent } from './event.ts'
 
 /** Called with each event in its transaction: its effects commit with the event or not at all. */
@@ -13,7 +13,7 @@ export type Sink = (tx: Tx, event: StoredEvent) => Promise<void>
 
 export type RecordEvent = (tx: Tx, scope: Scope, event: NewEvent) => Promise<StoredEvent>
 
-const insert = fixed(
+const insert = prepareStatement(
   `INSERT INTO gh_events (scope, id, type, collection, object_id, shape, object, created)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 )
@@ -60,14 +60,14 @@ export function createRecorder({ clock, random, shape, sinks }: RecorderOptions)
   }
 }
 
-const newestId = fixed('SELECT max(id) AS id FROM gh_events WHERE scope = ?')
+const newestId = prepareStatement('SELECT max(id) AS id FROM gh_events WHERE scope = ?')
 
 export const findNewestEventId = async (from: Reader, scope: Scope): Promise<string | undefined> =>
   (await from.get<{ id: string | null }>(newestId([scope])))?.id ?? undefined
 
 export type EventHead = Pick<StoredEvent, 'id' | 'type' | 'created'>
 
-const page = fixed(`SELECT id, type, created FROM gh_events
+const page = prepareStatement(`SELECT id, type, created FROM gh_events
   WHERE scope = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`)
 
 /** Reads events from `after`, exclusive, to `until`, in the order of ids. */
@@ -81,7 +81,8 @@ type EventRow = Omit<StoredEvent, 'collection' | 'objectId'> & {
   readonly collection: string | null
 }
 
-const byId = fixed(`SELECT scope, id, type, created, collection, shape, object FROM gh_events
+const byId =
+  prepareStatement(`SELECT scope, id, type, created, collection, shape, object FROM gh_events
   WHERE scope = ? AND id = ?`)
 
 export const findEvent = (from: Reader, scope: Scope, id: string) =>

@@ -1,7 +1,7 @@
 /** SQL of idempotency records: a claimed key, and the response once it is stored. */
 import type { Database, Reader, Tx } from '../storage/database.ts'
-import type { SealedColumn } from '../storage/sealed-column.ts'
-import { fixed } from '../storage/sql.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
+import { prepareStatement } from '../storage/sql.ts'
 
 export interface IdempotencyRecord {
   /** HMAC of the request's body. */
@@ -18,7 +18,7 @@ export const RESPONSE_PURPOSE = 'idempotency'
 export const responseRow = (scope: number, id: Uint8Array): string =>
   `${scope} ${Buffer.from(id).toString('base64url')}`
 
-export const encryptedResponses: SealedColumn = {
+export const encryptedResponses: EncryptedColumn = {
   purpose: RESPONSE_PURPOSE,
   table: 'gh_idempotency',
   column: 'answer',
@@ -26,19 +26,19 @@ export const encryptedResponses: SealedColumn = {
   rowOf: ([scope, id]) => responseRow(scope as number, id as Uint8Array),
 }
 
-const find = fixed(
+const find = prepareStatement(
   'SELECT fingerprint, answer, expires_at FROM gh_idempotency WHERE scope = ? AND id = ?',
 )
-const claim = fixed(
+const claim = prepareStatement(
   `INSERT INTO gh_idempotency (scope, id, fingerprint, expires_at) VALUES (?, ?, ?, ?)
    ON CONFLICT (scope, id) DO UPDATE
    SET fingerprint = excluded.fingerprint, answer = NULL, expires_at = excluded.expires_at
    WHERE gh_idempotency.expires_at <= ?`,
 )
-const update = fixed(
+const update = prepareStatement(
   'UPDATE gh_idempotency SET answer = ?, expires_at = ? WHERE scope = ? AND id = ?',
 )
-const purge = fixed('DELETE FROM gh_idempotency WHERE expires_at <= ?')
+const purge = prepareStatement('DELETE FROM gh_idempotency WHERE expires_at <= ?')
 
 export const findRecord = (from: Reader, scope: number, id: Uint8Array) =>
   from.get<Record<string, never> & IdempotencyRecord>(find([scope, id]))

@@ -3,13 +3,15 @@
  * in slots where writers would otherwise queue on it.
  */
 import type { Reader, Tx } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 
-const change = fixed(
+const change = prepareStatement(
   `INSERT INTO gh_counters (scope, collection, slot, total) VALUES (?, ?, ?, ?)
    ON CONFLICT (scope, collection, slot) DO UPDATE SET total = gh_counters.total + excluded.total`,
 )
-const sum = fixed('SELECT sum(total) AS total FROM gh_counters WHERE scope = ? AND collection = ?')
+const sum = prepareStatement(
+  'SELECT sum(total) AS total FROM gh_counters WHERE scope = ? AND collection = ?',
+)
 
 /**
  * Adds `by` (may be negative). `spread`: any number that differs from writer to writer, a row id.

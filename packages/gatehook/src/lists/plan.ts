@@ -10,7 +10,15 @@
  */
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Statement } from '../storage/database.ts'
-import { empty, fixed, join, type Prepared, raw, type Sql, sql } from '../storage/sql.ts'
+import {
+  empty,
+  join,
+  type PreparedStatement,
+  prepareStatement,
+  raw,
+  type Sql,
+  sql,
+} from '../storage/sql.ts'
 import { type Collection, type ListColumn, ownerCondition } from './collection.ts'
 import type { Key } from './cursor.ts'
 import { type Filter, operators } from './filter.ts'
@@ -43,7 +51,7 @@ export interface Walk {
 export type Slot = (walk: Walk) => unknown
 
 interface Plan {
-  readonly prepared: Prepared
+  readonly prepared: PreparedStatement
   readonly slots: readonly Slot[]
 }
 
@@ -57,7 +65,7 @@ function statement(shape: string, walk: Walk, text: (walk: Walk) => Sql): Statem
   let plan = plans.get(shape)
   if (!plan) {
     const source = text(walk)
-    plan = { prepared: fixed(source.sql), slots: source.values as Slot[] }
+    plan = { prepared: prepareStatement(source.sql), slots: source.values as Slot[] }
     plans.set(shape, plan)
   }
   const made = plan.prepared(plan.slots.map((slot) => slot(walk)))

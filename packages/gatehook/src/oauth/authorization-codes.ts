@@ -7,7 +7,7 @@ import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
-import { fixed, sql } from '../storage/sql.ts'
+import { prepareStatement, sql } from '../storage/sql.ts'
 
 const LIFETIME_MS = 60_000
 /** How long after its expiry the reuse of a code still revokes its session. */
@@ -66,7 +66,7 @@ export interface CodeExchange
   readonly hash: Uint8Array
 }
 
-const redeem = fixed(
+const redeem = prepareStatement(
   `UPDATE gh_oauth_codes SET used_at = ?, session_id = ?
    WHERE hash = ? AND used_at IS NULL AND expires_at > ? AND client_id = ? AND scope = ?
    AND redirect_uri = ? AND challenge = ? RETURNING subject, scopes, revision`,

@@ -1,6 +1,6 @@
 /** SQL of clients and their secrets. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
-import { fixed, sql } from '../storage/sql.ts'
+import { prepareStatement, sql } from '../storage/sql.ts'
 
 export interface ClientRow extends Row {
   readonly client_id: string
@@ -18,12 +18,12 @@ export interface ClientRow extends Row {
   readonly created_at: number
 }
 
-const byId = fixed(
+const byId = prepareStatement(
   `SELECT client_id, scope, customer, mode, name, redirect_uris, scopes, grant_types, public,
    require_client_auth_on_refresh, first_party, created_at FROM gh_clients
    WHERE client_id = ? AND deleted_at IS NULL`,
 )
-const existsById = fixed(
+const existsById = prepareStatement(
   'SELECT 1 AS yes FROM gh_clients WHERE client_id = ? AND deleted_at IS NULL',
 )
 

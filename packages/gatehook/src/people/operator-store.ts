@@ -1,6 +1,6 @@
 /** SQL of operators, their one-time links and their sessions. */
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
-import type { SealedColumn } from '../storage/sealed-column.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { sql } from '../storage/sql.ts'
 
 export interface OperatorRow extends Row {
@@ -20,7 +20,7 @@ export interface OperatorRow extends Row {
 
 export const TOTP_PURPOSE = 'operator-totp'
 
-const encryptedColumn = (column: string): SealedColumn => ({
+const encryptedColumn = (column: string): EncryptedColumn => ({
   purpose: TOTP_PURPOSE,
   table: 'gh_operators',
   column,

@@ -8,7 +8,7 @@ import { addressBlock } from '../kernel/address.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Row, Tx } from '../storage/database.ts'
-import { fixed, sql } from '../storage/sql.ts'
+import { prepareStatement, sql } from '../storage/sql.ts'
 
 /** The purpose of the keys that hash accounts and clients. */
 export const CLIENTS_PURPOSE = 'known-clients'
@@ -57,7 +57,7 @@ interface ClientUseRow extends Row {
   readonly used_at: number
 }
 
-const selectClients = fixed(
+const selectClients = prepareStatement(
   `SELECT client, used_at FROM gh_known_clients
    WHERE account = ? AND client IN (?, ?) AND used_at > ?`,
 )

@@ -1,6 +1,6 @@
 /** SQL of credentials: sign-in name, password hash, role and scopes of a row that signs in. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
-import { fixed, sql } from '../storage/sql.ts'
+import { prepareStatement, sql } from '../storage/sql.ts'
 
 export interface CredentialRow extends Row {
   readonly resource: string
@@ -32,8 +32,8 @@ export const USERNAME_INDEX = 'gh_people_folded'
 const account = `SELECT p.resource, p.id, p.scope, p.customer, p.mode, p.username, p.folded,
   p.password, p.role, p.scopes, p.disabled, p.revision, p.created_at, c.suspended, c.limits
   FROM gh_people p JOIN gh_customers c ON c.id = p.customer WHERE p.resource = ?`
-const byName = fixed(`${account} AND p.folded = ?`)
-const byId = fixed(`${account} AND p.id = ?`)
+const byName = prepareStatement(`${account} AND p.folded = ?`)
+const byId = prepareStatement(`${account} AND p.id = ?`)
 
 export const findByName = (from: Reader, resource: string, folded: string) =>
   from.get<AccountRow>(byName([resource, folded]))
@@ -41,7 +41,7 @@ export const findByName = (from: Reader, resource: string, folded: string) =>
 export const findById = (from: Reader, resource: string, id: number) =>
   from.get<AccountRow>(byId([resource, id]))
 
-const credential = fixed(
+const credential = prepareStatement(
   `SELECT resource, id, scope, customer, mode, username, folded, password, role, scopes,
    disabled, revision, created_at FROM gh_people WHERE resource = ? AND id = ?`,
 )

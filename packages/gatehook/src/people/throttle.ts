@@ -13,7 +13,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 
 /** The purpose of the keys that hash names. */
 export const THROTTLE_PURPOSE = 'throttle'
@@ -91,17 +91,19 @@ interface CounterRow extends Row {
   readonly told_until: number
 }
 
-const selectCounter = fixed('SELECT attempts, told_until FROM gh_throttle WHERE subject = ?')
+const selectCounter = prepareStatement(
+  'SELECT attempts, told_until FROM gh_throttle WHERE subject = ?',
+)
 /** Locks the counter until the transaction ends. */
-const lockCounter = fixed(
+const lockCounter = prepareStatement(
   `INSERT INTO gh_throttle (subject, expires_at) VALUES (?, ?)
    ON CONFLICT (subject) DO UPDATE SET expires_at = excluded.expires_at
    RETURNING attempts, told_until`,
 )
-const updateAttempts = fixed('UPDATE gh_throttle SET attempts = ? WHERE subject = ?')
-const updateReport = fixed('UPDATE gh_throttle SET told_until = ? WHERE subject = ?')
-const deleteCounter = fixed('DELETE FROM gh_throttle WHERE subject = ?')
-const deleteExpired = fixed('DELETE FROM gh_throttle WHERE expires_at <= ?')
+const updateAttempts = prepareStatement('UPDATE gh_throttle SET attempts = ? WHERE subject = ?')
+const updateReport = prepareStatement('UPDATE gh_throttle SET told_until = ? WHERE subject = ?')
+const deleteCounter = prepareStatement('DELETE FROM gh_throttle WHERE subject = ?')
+const deleteExpired = prepareStatement('DELETE FROM gh_throttle WHERE expires_at <= ?')
 
 /** Deletes counters without recent attempts and returns their number. */
 export const purgeThrottle = (db: Database, nowMs: number): Promise<number> =>

@@ -1,22 +1,22 @@
 /** SQL of the shared count of requests. */
 import type { Database } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 import type { DrawRequests } from './limiter.ts'
 import { addUse, sliceNumber, sumUsed } from './window.ts'
 
 /** Inserts the slice or locks its row: concurrent draws of a subject wait for each other. */
-const lock = fixed(
+const lock = prepareStatement(
   `INSERT INTO gh_quota (subject, period, used, expires_at) VALUES (?, ?, 0, ?)
    ON CONFLICT (subject, period) DO UPDATE SET used = gh_quota.used`,
 )
-const findSlices = fixed(
+const findSlices = prepareStatement(
   `SELECT period, used, expires_at FROM gh_quota
    WHERE subject = ? AND expires_at > ? AND used > 0 ORDER BY expires_at`,
 )
-const add = fixed(
+const add = prepareStatement(
   'UPDATE gh_quota SET used = used + ?, expires_at = ? WHERE subject = ? AND period = ?',
 )
-const purge = fixed('DELETE FROM gh_quota WHERE expires_at < ?')
+const purge = prepareStatement('DELETE FROM gh_quota WHERE expires_at < ?')
 
 /** Creates the function that reserves requests in the database. */
 export const createDraw =

@@ -1,6 +1,6 @@
 /** The rows that sign in, for `people/`: those of the resource with `.signsIn()`. */
 import type { Directory, DirectoryRow } from '../people/person.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 import type { Catalog } from './catalog.ts'
 import { wholeScope } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -16,7 +16,7 @@ export function createDirectory(catalog: Catalog): Directory | undefined {
   if (!definition) return undefined
   const { rows } = catalog.entries.get(definition.name)!
   const decode = rowDecoder(definition)
-  const scopeById = fixed(`SELECT scope FROM ${definition.name} WHERE id = ?`)
+  const scopeById = prepareStatement(`SELECT scope FROM ${definition.name} WHERE id = ?`)
   return {
     resource: definition.name,
     username: definition.signsIn!.username,

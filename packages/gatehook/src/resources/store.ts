@@ -2,7 +2,7 @@
 import { ownerCondition } from '../lists/collection.ts'
 import type { Reach } from '../lists/walk.ts'
 import type { Reader, Tx, Value } from '../storage/database.ts'
-import { fixed, type Prepared } from '../storage/sql.ts'
+import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { toCell } from './shape.ts'
@@ -41,14 +41,14 @@ export function createRowStore(
     resources,
   )
   const exists = statementById(`SELECT 1 AS one FROM ${table} ${byId}`, definition, resources)
-  const insert = fixed(
+  const insert = prepareStatement(
     `INSERT INTO ${table} (scope, ${insertedNames.join(', ')})
      VALUES (${['scope', ...insertedNames].map(() => '?').join(', ')})`,
   )
-  const remove = fixed(`DELETE FROM ${table} ${byId}`)
+  const remove = prepareStatement(`DELETE FROM ${table} ${byId}`)
   // The texts differ by declared names only, so both maps are bounded.
-  const updates = new Map<string, Prepared>()
-  const referenceQueries = new Map<string, Prepared>()
+  const updates = new Map<string, PreparedStatement>()
+  const referenceQueries = new Map<string, PreparedStatement>()
   return {
     find: async (reader, reach, id) => (await reader.arrays(select(reach, id)))[0],
     async lock(tx, reach, id) {
@@ -88,7 +88,7 @@ function statementById(
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[],
 ) {
-  const unowned = fixed(text)
+  const unowned = prepareStatement(text)
   const path = ownerPathOf(definition, resources)
   if (!path) {
     return ({ scope, owner }: Reach, id: number) => {
@@ -98,7 +98,7 @@ function statementById(
   }
   const slots = { scope: Symbol('scope'), owner: Symbol('owner') }
   const condition = ownerCondition(path, slots.scope, slots.owner)
-  const owned = fixed(`${text} AND ${condition.sql}`)
+  const owned = prepareStatement(`${text} AND ${condition.sql}`)
   return ({ scope, owner }: Reach, id: number) => {
     if (owner === undefined) return unowned([scope, id])
     const values = condition.values.map((slot) => (slot === slots.scope ? scope : owner))
@@ -107,11 +107,11 @@ function statementById(
 }
 
 function getOrPrepare(
-  statements: Map<string, Prepared>,
+  statements: Map<string, PreparedStatement>,
   key: string,
   text: () => string,
-): Prepared {
+): PreparedStatement {
   let statement = statements.get(key)
-  if (!statement) statements.set(key, (statement = fixed(text())))
+  if (!statement) statements.set(key, (statement = prepareStatement(text())))
   return statement
 }

@@ -4,7 +4,7 @@
  */
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
-import type { SealedColumn } from '../storage/sealed-column.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { sql } from '../storage/sql.ts'
 
 /** A purpose whose keys still verify HMACs after a rotation. */
@@ -15,7 +15,7 @@ export interface RetiredPurpose {
 
 const PURPOSE = 'retired key'
 
-export const encryptedRetiredKeys: SealedColumn = {
+export const encryptedRetiredKeys: EncryptedColumn = {
   purpose: PURPOSE,
   table: 'gh_retired_keys',
   column: 'sealed',

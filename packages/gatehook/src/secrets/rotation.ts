@@ -14,7 +14,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Random } from '../kernel/random.ts'
 import { headOf, keyIdOf, type Vault } from '../kernel/secret.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import type { SealedColumn } from '../storage/sealed-column.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { listHeads, readValue, replaceValue, type ValueHead } from './encrypted-columns.ts'
 import { acceptRetiredKeys, type RetiredPurpose, retireKeys } from './retired-keys.ts'
 import { createState, lockState, type SecretState, writeState } from './state.ts'
@@ -40,7 +40,7 @@ interface RotateSecretsDeps {
   readonly random: Random
   readonly vault: Vault
   /** All encrypted columns of the database. */
-  readonly columns: readonly SealedColumn[]
+  readonly columns: readonly EncryptedColumn[]
   readonly retiredPurposes: readonly RetiredPurpose[]
   /** The path of `secret.key`; undefined if GATEHOOK_SECRET_KEY is set. */
   readonly secretFile: string | undefined
@@ -159,7 +159,7 @@ async function reencryptAll(
 /** Re-encrypts values that are not under the active key; yields once per transaction. */
 async function* reencryptColumn(
   { db, vault }: RotateSecretsDeps,
-  column: SealedColumn,
+  column: EncryptedColumn,
 ): AsyncGenerator<RotationCounts> {
   const activeHead = headOf(vault.keyId)
   let after: ValueHead['key'] | undefined
@@ -192,7 +192,7 @@ function splitIntoBatches(rows: readonly ValueHead[]): ValueHead[][] {
 async function reencryptBatch(
   tx: Tx,
   vault: Vault,
-  column: SealedColumn,
+  column: EncryptedColumn,
   batch: readonly ValueHead[],
 ): Promise<RotationCounts> {
   let [values, unreadable] = [0, 0]

@@ -7,7 +7,7 @@ import { readSecretFiles, removePreviousSecret } from '../config/secret-files.ts
 import type { Random } from '../kernel/random.ts'
 import { keyIdOf, Vault } from '../kernel/secret.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
-import type { SealedColumn } from '../storage/sealed-column.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { readSetting, writeSetting } from '../storage/settings.ts'
 import { sql } from '../storage/sql.ts'
 import { findAnyValue } from './encrypted-columns.ts'
@@ -64,7 +64,7 @@ interface SecretSource {
 export async function checkSecrets(
   db: Database,
   vault: Vault,
-  sample: SealedColumn,
+  sample: EncryptedColumn,
   source: SecretSource,
 ): Promise<string | undefined> {
   if ((await db.columns('gh_settings')).length === 0) return undefined
@@ -90,7 +90,7 @@ export async function checkSecrets(
 async function identifyBySample(
   db: Database,
   vault: Vault,
-  sample: SealedColumn,
+  sample: EncryptedColumn,
   source: SecretSource,
 ): Promise<string | undefined> {
   if ((await db.columns(sample.table)).length === 0) return undefined

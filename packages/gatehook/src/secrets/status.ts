@@ -1,7 +1,7 @@
 /** Reports which master secret encrypts how many values, for `gatehook secrets status`. */
 import { isoTime } from '../kernel/time.ts'
 import type { Database } from '../storage/database.ts'
-import type { SealedColumn } from '../storage/sealed-column.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { countValues } from './encrypted-columns.ts'
 import { readState } from './state.ts'
 
@@ -23,7 +23,7 @@ interface ValueCount {
 
 export async function readSecretStatus(
   db: Database,
-  columns: readonly SealedColumn[],
+  columns: readonly EncryptedColumn[],
 ): Promise<SecretStatus> {
   const { key_id, rotation } = (await readState(db))!
   const keyIds = rotation ? [key_id, rotation.previous_key_id] : [key_id]
@@ -40,7 +40,7 @@ export async function readSecretStatus(
 /** Returns a count for the active key, and for each other key that has values. */
 async function countByKey(
   db: Database,
-  encrypted: SealedColumn,
+  encrypted: EncryptedColumn,
   keyIds: readonly string[],
 ): Promise<ValueCount[]> {
   const { table, column } = encrypted

@@ -1,54 +1,55 @@
 /**
- * The seam to the databases. Rooms write one SQL text per statement (sql-template-tag gives `?` and
- * `$1` from it) and never ask which database answers. What really differs is a named method here.
- * Implementations: `sqlite.ts`, `postgres.ts`. One suite (`test/storage/`) defines the seam.
+ * Defines the interface of the databases. Modules write one SQL text per statement, from which
+ * sql-template-tag derives `?` and `$1`, and do not depend on the database in use. Each real
+ * difference is a named method here. `sqlite.ts` and `postgres.ts` implement the interface;
+ * one test suite (`test/storage/`) defines its behaviour.
  */
 import type { TurnKey } from '../kernel/turns.ts'
 
 export type Value = string | number | null | Uint8Array
 
-/** Made by the `sql` tag, or a plain object with both texts prepared once, on hot paths. */
+/** The `sql` tag creates one. Hot paths prepare both texts once (`prepareStatement`). */
 export interface Statement {
-  /** With `?`, for SQLite. */
+  /** The text with `?`, for SQLite. */
   readonly sql: string
-  /** With `$1`, for PostgreSQL. */
+  /** The text with `$1`, for PostgreSQL. */
   readonly text: string
   readonly values: readonly unknown[]
-  /** PostgreSQL plans it in each run for these values; no plan made for others is reused. */
+  /** PostgreSQL plans each run for its values and reuses no cached plan. */
   readonly planned?: boolean
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a row's shape is known by the statement's author only
+// biome-ignore lint/suspicious/noExplicitAny: the type of a row depends on the statement
 export type Row = Record<string, any>
 
 export interface Reader {
   all<R extends Row = Row>(statement: Statement): Promise<R[]>
   get<R extends Row = Row>(statement: Statement): Promise<R | undefined>
-  /** Rows as arrays in the order of the selected columns: a third faster, for pages. */
+  /** Returns rows as arrays in the order of the selected columns: a third faster than objects. */
   arrays(statement: Statement): Promise<Value[][]>
 }
 
 export interface Tx extends Reader {
-  /** `get`, and the row stays as it is until this transaction ends (PostgreSQL: FOR UPDATE). */
+  /** Like `get`, and locks the row against changes until this transaction ends (FOR UPDATE). */
   lock<R extends Row = Row>(statement: Statement): Promise<R | undefined>
-  /** `get`, and the row is not deleted until this transaction ends (PostgreSQL: FOR KEY SHARE). */
+  /** Like `get`, and locks the row against deletion until this transaction ends (FOR KEY SHARE). */
   hold<R extends Row = Row>(statement: Statement): Promise<R | undefined>
-  /** How many rows changed. */
+  /** Returns the number of changed rows. */
   run(statement: Statement): Promise<number>
-  /** Runs an INSERT of one row and gives the `id` the database made (SQLite: no RETURNING). */
+  /** Inserts one row and returns its generated `id`. The statement has no RETURNING clause. */
   insert(statement: Statement): Promise<number>
   /**
-   * Runs `change` in a savepoint: when it throws, only what it did is undone, and the transaction
-   * can go on. A deadlock still undoes all of it.
+   * Runs `change` in a savepoint. When it throws, its changes are undone and the transaction can
+   * continue. A deadlock still rolls back the whole transaction.
    */
   attempt<T>(change: () => Promise<T>): Promise<T>
-  /** Called once the transaction is durable; not at all when it is rolled back. */
+  /** Registers an action that runs once the transaction is durable, and never after a rollback. */
   afterCommit(action: () => void): void
 }
 
 export interface Column {
   readonly name: string
-  /** As declared by `Dialect.types`: `int`, `real`, `text` or `bytes`. */
+  /** A key of `Dialect.types`. */
   readonly type: ColumnType
   readonly nullable: boolean
 }
@@ -56,103 +57,104 @@ export interface Column {
 export type ColumnType = 'int' | 'real' | 'text' | 'bytes'
 
 export interface Dialect {
-  /** `INTEGER` or `BIGINT`; text compares by bytes on both. */
+  /** The SQL type of each column type. Text compares by bytes on both databases. */
   readonly types: Readonly<Record<ColumnType, string>>
   /**
-   * An integer key the database makes and never gives again. An explicit number may be given, but
-   * then to every row of the table: PostgreSQL does not count on from it.
+   * An integer key that the database generates and never reuses. A table may set explicit numbers
+   * instead, but then for every row: the sequence of PostgreSQL does not advance past them.
    */
   readonly serial: string
   /**
-   * The id of rows that belong to a scope, numbered as `serial` is, and the table's constraint that
-   * finds a row by scope and id. Where the database lets it, no index leads to the ids of all
-   * scopes: a planner might walk it for a page of one.
+   * The id column of rows that belong to a scope, numbered like `serial`, and the constraint that
+   * finds a row by scope and id. PostgreSQL has no index on the ids of all scopes: its planner
+   * could scan that index for a page of one scope.
    */
   readonly scoped: { readonly id: string; readonly key: string }
   /**
-   * An integer column that says which transaction wrote the row; see `horizon`. SQLite, where
-   * transactions come one after the other, has 0 in it.
+   * An integer column with the id of the transaction that wrote the row; see `horizon`. It is
+   * always 0 on SQLite, whose transactions run one at a time.
    */
   readonly txid: string
   /**
-   * SQL of the oldest transaction still open. Positions are given before transactions commit, so
-   * a reader of an append-only table that only remembers a position would skip a late commit. In
-   * order: `WHERE (txid > ? OR (txid = ? AND position > ?)) AND txid < horizon ORDER BY txid,
-   * position`. As a set, at once: `WHERE txid >= ? AND (position > ? OR txid > 0)` with the
-   * horizon of the reading before, rows seen already among them.
+   * SQL for the id of the oldest open transaction. Rows get positions before they commit, so a
+   * reader of an append-only table that stores only a position would skip a late commit.
+   * To read in order: `WHERE (txid > ? OR (txid = ? AND position > ?)) AND txid < horizon ORDER BY
+   * txid, position`. To read an unordered set: `WHERE txid >= ? AND (position > ? OR txid > 0)`
+   * with the previous horizon; the result then repeats rows that were read before.
    */
   readonly horizon: string
-  /** Into how many rows a counter is split, so that writers do not queue on one (1 on SQLite). */
+  /** Number of rows per counter, so that writers do not queue for one row; 1 on SQLite. */
   readonly counterSlots: number
-  /** Whether several nodes work on one database, each with a memory of its own. */
+  /** Whether several nodes can share one database, each with its own in-memory state. */
   readonly shared: boolean
 }
 
 export interface Database extends Reader {
-  /** For `doctor` and the log; no code asks it. */
+  /** The name that `doctor` and the log report. */
   readonly name: 'sqlite' | 'postgres'
   readonly dialect: Dialect
   /**
-   * Several reads of one moment, that of the first. As in `write`, nothing but statements of
-   * `reader` may be awaited inside: the database itself throws there. `ordered`: statements say by
-   * their order which index they read, and PostgreSQL's planner takes no other. `customer`: its
-   * snapshots leave connections to others, and are refused with 503 while many of its walks wait.
+   * Runs several reads on one snapshot, taken at the first read. `read` may await statements of
+   * `reader` only, as in `write`; methods of the database throw there. `ordered`: the ORDER BY of a
+   * statement determines its index, and PostgreSQL's planner uses no other. `customer`: one
+   * customer's snapshots leave connections for other customers, and are rejected with 503 while
+   * many of its walks wait.
    */
   snapshot<T>(
     read: (reader: Reader) => Promise<T>,
     options?: { readonly ordered?: boolean; readonly customer?: TurnKey },
   ): Promise<T>
   /**
-   * A snapshot for reads that may take long. It delays no other read: SQLite runs it on a thread of
-   * its own. Each customer has one at a time and customers take turns. Statements are `ordered`;
-   * one that runs over its time fails with `query_too_expensive`.
+   * Runs long reads on a snapshot, without delay to other reads: SQLite uses a separate thread.
+   * Each customer has one walk at a time, and customers take turns. Statements are `ordered`; a
+   * statement that exceeds its timeout fails with `query_too_expensive`.
    */
   walk<T>(customer: TurnKey, read: (reader: Reader) => Promise<T>): Promise<T>
   /**
-   * One transaction; resolves when it is durable. An exception rolls back only this transaction,
-   * and so does a statement that failed, even if its error was caught inside: PostgreSQL cannot go
-   * on. (`tx.attempt` is the way to try.)
-   * Using the database itself inside `change` would wait for itself: it throws. Nothing but
-   * statements may be awaited inside: on SQLite all writers share one connection. `change` may run
-   * more than once (PostgreSQL: deadlocks, serialization; SQLite: another of its batch failed), so
-   * it keeps nothing outside itself but what it returns; `afterCommit` is for the rest.
+   * Runs one transaction; resolves when it is durable. An exception rolls back this transaction
+   * only. A failed statement rolls it back too, even if `change` catches its error, because
+   * PostgreSQL cannot continue; use `tx.attempt` for statements that may fail.
    *
-   * Throws `ConstraintError`; `Failure` `storage_unavailable` when nothing can be stored now (or,
-   * where the connection broke during the commit, when nobody knows whether it was);
-   * `invalid_request` for text a database cannot hold.
+   * Methods of the database throw inside `change`: they would wait for this transaction. `change`
+   * may await statements only: on SQLite all writers share one connection. It may run more than
+   * once (PostgreSQL: deadlock, serialization failure; SQLite: failure of another transaction in
+   * the batch), so its only effects are statements, its return value and `afterCommit`.
+   *
+   * Throws `ConstraintError`; `Failure` `storage_unavailable` when the database cannot store, or
+   * when the connection broke during the commit and the outcome is uncertain; `Failure`
+   * `invalid_request` for text that a database cannot hold.
    */
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
-  /** Transactions of this process that wait or run: what its callers queue for. */
+  /** Returns the number of transactions of this process that wait or run. */
   queued(): number
   /**
-   * Tables and columns as they are committed, for additive migrations; may be asked inside
-   * `migrate`, where it does not yet show what the migration did. Empty for an unknown table.
+   * Returns the committed columns of a table, for additive migrations; empty for an unknown table.
+   * Inside `migrate` the result does not yet contain the changes of that migration.
    */
   columns(table: string): Promise<Column[]>
-  /** Names of indexes in alphabetical order, without those of keys and constraints. */
+  /** Returns index names in alphabetical order, without the indexes of keys and constraints. */
   indexes(table: string): Promise<string[]>
-  /** Runs DDL in one transaction with what `change` does; one at a time over all processes. */
+  /** Runs DDL and the statements of `change` in one transaction; one at a time on all nodes. */
   migrate(change: (tx: Tx, ddl: (sql: string) => Promise<void>) => Promise<void>): Promise<void>
   /**
-   * Says something to every process on this database that listens, this one among them. It may be
-   * lost: who must not miss it looks now and then. Nobody is there to hear on SQLite, whose
-   * processes are threads of one.
+   * Sends a message to every listening process on this database, including this one. Delivery is
+   * not guaranteed: a listener that needs every change also polls. Does nothing on SQLite.
    */
   notify(channel: string, message: string): Promise<void>
-  /** Gives what stops it. A broken connection is made again; what was said meanwhile is lost. */
-  listen(channel: string, hear: (message: string) => void): Promise<() => Promise<void>>
+  /** Returns a function that stops listening. Messages are lost while a connection is broken. */
+  listen(channel: string, onMessage: (message: string) => void): Promise<() => Promise<void>>
   /**
-   * A number that is another one whenever anything was committed since, by whatever process: what
-   * was read under it may be read again. Undefined where only the server could tell.
+   * Returns a number that changes with every commit of any process: rows that were read under the
+   * same number are still current. Undefined on PostgreSQL, which would need a request for it.
    */
   stamp(): number | undefined
   close(): Promise<void>
 }
 
-/** A constraint refused the change; which one, in the declared names. */
+/** A unique or foreign-key constraint rejected the change. */
 export class ConstraintError extends Error {
   readonly kind: 'unique' | 'reference'
-  /** The name of the unique index, or undefined where the database does not say. */
+  /** The declared name of the unique index; undefined where the database does not report it. */
   readonly index: string | undefined
 
   constructor(kind: 'unique' | 'reference', index: string | undefined, cause: unknown) {
@@ -162,7 +164,7 @@ export class ConstraintError extends Error {
   }
 }
 
-/** The database cannot be used at all: one sentence for the operator, no stack needed. */
+/** The database cannot be used. The message is one sentence for the operator. */
 export class StorageError extends Error {
   override readonly name = 'StorageError'
 }

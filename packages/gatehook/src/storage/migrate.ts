@@ -13,7 +13,7 @@ export interface MigrateDeps {
   readonly clock: Clock
   /** Called before each migration is applied. */
   readonly onProgress?: (migration: Migration) => void
-  /** The engine's own by default. */
+  /** Default: the migrations of the engine. */
   readonly migrations?: readonly Migration[]
 }
 
@@ -23,11 +23,11 @@ export interface MigrationResult {
   readonly version: number
 }
 
-/** A migration as the database records it. */
+/** A row of `gh_migrations`. */
 interface AppliedMigration {
   readonly number: number
   readonly name: string
-  /** `null` where a release without checksums applied it. */
+  /** `null` when a release without checksums applied the migration. */
   readonly checksum: string | null
   /** 1: releases that do not contain the migration can use the database. */
   readonly additive: number | null
@@ -35,7 +35,7 @@ interface AppliedMigration {
 
 /**
  * Applies the missing migrations in one transaction. When two processes start at once, the second
- * one waits and finds nothing to apply. Throws `StorageError` when a newer program has changed the
+ * waits and then applies none. Throws `StorageError` when a newer program has changed the
  * schema in a way that this one cannot use, and when an applied migration was edited.
  */
 export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<MigrationResult> {
@@ -67,7 +67,7 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
  * Returns the migrations that the database lacks, for `doctor` and `/readyz`; changes nothing.
  * Throws the errors of `migrateEngine`.
  */
-export async function pending(
+export async function pendingMigrations(
   db: Database,
   available: readonly Migration[] = migrations,
 ): Promise<Migration[]> {
@@ -76,11 +76,11 @@ export async function pending(
   return missingOf(available, await readApplied(db, columns.includes('checksum')))
 }
 
-/** Returns a checksum of the text of a migration; white space does not count. */
+/** Returns the SHA-256 of a migration's text in hex, with all white space normalized. */
 export const migrationChecksum = (text: string): string =>
   hash('sha256', text.trim().replace(/\s+/g, ' '))
 
-/** Whether the engine's own tables are there; tests migrate step by step. */
+/** Whether the list contains all migrations of the engine; tests migrate step by step. */
 const isComplete = (available: readonly Migration[]) =>
   migrations.every((migration) => available.includes(migration))
 
@@ -123,8 +123,8 @@ function missingOf(
   const unusable = recorded.find(({ number, additive }) => number > newest && additive !== 1)
   if (unusable) {
     throw new StorageError(
-      `The database has version ${unusable.number} and this program knows ${newest}: it was used ` +
-        'by a newer Gatehook. Start that one, or restore the backup made before.',
+      `The database has version ${unusable.number} and this program supports ${newest}: a ` +
+        'newer Gatehook has used it. Start that release, or restore an earlier backup.',
     )
   }
   for (const { number, name, sql: text } of available) {
@@ -132,19 +132,19 @@ function missingOf(
     if (checksum == null || checksum === migrationChecksum(text)) continue
     throw new StorageError(
       `Migration ${number} (${name}) was edited after this database applied it. Start the ` +
-        'release that applied it, or restore the backup made before.',
+        'release that applied it, or restore an earlier backup.',
     )
   }
   return available.filter(({ number }) => !byNumber.has(number))
 }
 
-/** Returns the text without the lines that begin with the mark of the other database. */
+/** Returns the text without the lines that begin with `{name}` of the other database. */
 const linesFor = (name: Database['name'], text: string): string =>
   text.replace(/^\{(postgres|sqlite)\} *(.*)$/gm, (_, only: string, line: string) =>
     only === name ? line : '',
   )
 
-/** Replaces `{int}` and the other type words by those of the database. */
+/** Replaces `{int}` and the other type names by the types of the database. */
 export function inDialect(text: string, dialect: Dialect): string {
   const { types, serial, txid } = dialect
   const words: Readonly<Record<string, string>> = { ...types, serial, txid }

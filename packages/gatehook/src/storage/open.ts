@@ -1,4 +1,4 @@
-/** From the address of a database to the database. */
+/** Opens the database that an address names. */
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { type Database, StorageError } from './database.ts'
@@ -6,28 +6,28 @@ import { openSqlite } from './sqlite.ts'
 
 export interface OpenDeps {
   readonly log: Log
-  /** Only its `elapsedMs` is read. */
+  /** Measures elapsed time. */
   readonly clock?: Clock
   /** PostgreSQL: connections for transactions. */
   readonly poolSize?: number
-  /** SQLite: pages a connection keeps; by default as many as serving takes. */
+  /** SQLite: page cache of one connection in KiB. Default 32768. */
   readonly cacheKib?: number
   /**
-   * A write is answered once committed, which outlives this process, and is on disk so much later
-   * (`late-sync.ts`); on PostgreSQL when its WAL writer has come round, by default within 0.6 s.
+   * Acknowledges writes at their commit and syncs the log this much later (`delayed-sync.ts`), in
+   * milliseconds. PostgreSQL ignores the number: its WAL writer syncs within 0.6 s by default.
    */
   readonly syncAfterMs?: number
-  /** SQLite: whether foreign keys are checked. Default true; a move turns it off. */
+  /** SQLite: whether foreign keys are checked. Default true; a move disables the check. */
   readonly checksReferences?: boolean
 }
 
 /**
  * Opens `sqlite:./path` or `postgres://…` (§2.6). Throws `StorageError` with one sentence for the
- * operator. `sqlite::memory:` is refused: each of the three connections would have its own.
+ * operator. Rejects `sqlite::memory:`: each of the three connections would have its own database.
  */
 export async function openDatabase(url: string, deps: OpenDeps): Promise<Database> {
   if (/^postgres(ql)?:\/\//.test(url)) {
-    // Who keeps a file is spared the driver: 12 MB.
+    // The driver takes 12 MB, which installations on SQLite save.
     const { openPostgres } = await import('./postgres.ts')
     return openPostgres(url, deps)
   }
@@ -37,8 +37,8 @@ export async function openDatabase(url: string, deps: OpenDeps): Promise<Databas
   }
   if (path.startsWith(':')) {
     throw new StorageError(
-      `${url} is not supported: readers and the writer are connections of their own, ` +
-        'which a database in memory cannot share. Use a file.',
+      `${url} is not supported: readers and the writer use separate connections, ` +
+        'which cannot share a database in memory. Use a file.',
     )
   }
   return openSqlite(path, deps)

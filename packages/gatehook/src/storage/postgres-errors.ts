@@ -1,55 +1,65 @@
-/** PostgreSQL's SQLSTATEs and the network's codes, made into the errors of the seam. Pure. */
+/** Translates SQLSTATEs and network error codes to the errors that `Database` documents. Pure. */
 import { Failure } from '../kernel/failure.ts'
 import { ConstraintError } from './database.ts'
-import { MOVED_MESSAGE, moved, unavailable } from './transaction.ts'
+import { installationMoved, MOVED_MESSAGE, storageUnavailable } from './transaction.ts'
 
 interface PostgresError extends Error {
   readonly code?: string
   readonly constraint?: string
 }
 
-/** The connection is gone, or was never there; the next one may well work. */
-const LOST = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'])
-/** 57P01–57P05: the server ends sessions, or starts up. 08: connection exceptions. */
-const LOST_STATE = /^(08|57P0)/
-/** What pg says about a broken connection has no code. */
-const LOST_TEXT = /^(Connection terminated|Client (has encountered|was closed)|timeout exceeded)/
+/** The connection broke or was not established; a new connection may work. */
+const CONNECTION_LOST = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
+/** 57P01–57P05: the server ends sessions or is starting. 08: connection exceptions. */
+const CONNECTION_LOST_STATE = /^(08|57P0)/
+/** Errors of pg about a broken connection, which have no code. */
+const CONNECTION_LOST_TEXT =
+  /^(Connection terminated|Client (has encountered|was closed)|timeout exceeded)/
 /** 53 resources, 58 I/O, 57014 timeout, 25006 standby, 25P03 idle, 55000 closed, XX00x damage. */
 const UNAVAILABLE = /^(53|58|57014|25006|25P03|25P04|55000|55P03|XX00)/
-/** Text or numbers this database cannot hold; on the way in they are a caller's. */
+/** Text or numbers that PostgreSQL cannot store; they come from the client. */
 const UNSTORABLE = new Set(['22001', '22003', '22021', '22P02', '22P03', '22P05', '54000'])
-/** Serialization failure, deadlock: the transaction did nothing and may be run again. */
-const AGAIN = new Set(['40001', '40P01'])
+/** Serialization failure, deadlock: the transaction was rolled back and can be repeated. */
+const RETRYABLE = new Set(['40001', '40P01'])
 
 const codeOf = (error: unknown): string => {
   const { code } = (error ?? {}) as PostgresError
   return typeof code === 'string' ? code : ''
 }
 
-export const isLost = (error: unknown): boolean =>
-  LOST.has(codeOf(error)) ||
-  LOST_STATE.test(codeOf(error)) ||
-  (error instanceof Error && LOST_TEXT.test(error.message))
+export const isConnectionLost = (error: unknown): boolean =>
+  CONNECTION_LOST.has(codeOf(error)) ||
+  CONNECTION_LOST_STATE.test(codeOf(error)) ||
+  (error instanceof Error && CONNECTION_LOST_TEXT.test(error.message))
 
 /**
- * A node added a column while this connection had `SELECT *` prepared: the statement is of no use
- * any more, a fresh connection is.
+ * Whether a prepared `SELECT *` is invalid because another node has added a column. A new
+ * connection prepares it again.
  */
 export const isStalePlan = (error: unknown): boolean =>
   codeOf(error) === '0A000' && (error as Error).message.startsWith('cached plan')
 
-/** The statement ran over `statement_timeout`; `translate` puts the server's error in `detail`. */
+/** Whether a statement exceeded `statement_timeout`; also for the translated `Failure`. */
 export const isTimeout = (error: unknown): boolean =>
   codeOf(error instanceof Failure ? error.detail : error) === '57014'
 
-export const mayRunAgain = (error: unknown): boolean =>
-  AGAIN.has(codeOf(error)) || isStalePlan(error)
+/** Whether the transaction can be repeated. */
+export const isRetryable = (error: unknown): boolean =>
+  RETRYABLE.has(codeOf(error)) || isStalePlan(error)
 
-/** `error` as the seam names it; whatever is not the database's stays as it is. */
-export function translate(error: unknown): unknown {
+/** Translates an error of PostgreSQL; returns any other error unchanged. */
+export function translatePostgresError(error: unknown): unknown {
   if (error instanceof Failure || error instanceof ConstraintError) return error
   const code = codeOf(error)
-  if (code === '25006' && (error as Error).message === MOVED_MESSAGE) return moved(error)
+  if (code === '25006' && (error as Error).message === MOVED_MESSAGE)
+    return installationMoved(error)
   if (code === '23505') {
     return new ConstraintError('unique', (error as PostgresError).constraint, error)
   }
@@ -59,6 +69,7 @@ export function translate(error: unknown): unknown {
   if (UNSTORABLE.has(code)) {
     return new Failure('invalid_request', 'A value cannot be stored.', { detail: error })
   }
-  if (isLost(error) || UNAVAILABLE.test(code) || AGAIN.has(code)) return unavailable(error)
+  if (isConnectionLost(error) || UNAVAILABLE.test(code) || RETRYABLE.has(code))
+    return storageUnavailable(error)
   return error
 }

@@ -1,29 +1,29 @@
 /**
- * Sessions with PostgreSQL: settings, types, names of statements, connections for reads. The only
- * file that touches pg. Transactions are not here.
+ * Sessions with PostgreSQL: settings, types, statement names, connections for reads. Only this file
+ * uses pg. Contains no transactions.
  */
 import pg from 'pg'
 import type { Log } from '../kernel/log.ts'
 import { type Row, type Statement, StorageError, type Value } from './database.ts'
-import { isLost, isStalePlan, translate } from './postgres-errors.ts'
+import { isConnectionLost, isStalePlan, translatePostgresError } from './postgres-errors.ts'
 import { checkValues } from './transaction.ts'
 
 const POOL_SIZE = 10
-/** Connections for reads outside transactions; statements are pipelined, so few serve many. */
+/** Connections for reads outside transactions; pipelining lets few connections serve many reads. */
 const READ_LANES = 4
-/** A connection must be there, or come free, within this. */
+/** The time in which a connection must open, or one of the pool must become free. */
 const CONNECT_MS = 5_000
 const STATEMENT_MS = 30_000
-/** A transaction that was forgotten holds its locks no longer than this. */
+/** The server ends a transaction that is idle for this time, and releases its locks. */
 const IDLE_IN_TRANSACTION_MS = 30_000
-/** Texts prepared by name; each costs the server memory per connection. Later texts are not. */
+/** Named prepared statements, which take memory per connection. Further texts have no name. */
 const NAMED_STATEMENTS_MAX = 1_000
 
-/** Behind a lock somebody else holds, a caller is told to come again sooner than by the above. */
+/** A statement waits for a lock for at most this time, which is below `STATEMENT_MS`. */
 const LOCK_MS = 5_000
 
-/** Without parallel workers, a UNION ALL yields its branches in the order they are written. */
-const SESSION =
+/** Without parallel workers, UNION ALL returns its branches in their order in the text. */
+const SESSION_OPTIONS =
   '-c max_parallel_workers_per_gather=0 -c TimeZone=UTC -c client_min_messages=warning ' +
   `-c lock_timeout=${LOCK_MS}`
 
@@ -31,7 +31,7 @@ const INT8 = 20
 const BOOLEAN = 16
 const NUMERIC = 1700
 
-/** Numbers as SQLite gives them: `count(*)` and `sum` are numbers, comparisons are 1 and 0. */
+/** Parses numbers as SQLite returns them: `count(*)` and `sum` are numbers, booleans 1 and 0. */
 const types: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === INT8 || oid === NUMERIC) return Number
@@ -43,25 +43,25 @@ const types: pg.CustomTypesConfig = {
 export type Session = pg.ClientBase
 type Pool = pg.Pool
 
-export interface Shape {
+export interface ResultShape {
   readonly arrays?: boolean
-  /** Said after the text: how rows are locked. */
+  /** A clause after the text: the row lock, or RETURNING. */
   readonly suffix?: string
 }
 
 export interface Sessions {
   readonly pool: Pool
-  /** Sends a statement; `rows` are objects, or arrays where `shape` says so. */
-  send(session: Session, statement: Statement, shape?: Shape): Promise<pg.QueryResult>
-  /** Reads outside a transaction. A connection that broke is replaced once. */
-  read(statement: Statement, shape?: Shape): Promise<(Row | Value[])[]>
-  /** A connection of its own; see `Database.listen`. The channel is an identifier of ours. */
-  listen(channel: string, hear: (message: string) => void): Promise<() => Promise<void>>
+  /** Sends a statement; `rows` are objects, or arrays if `shape.arrays`. */
+  send(session: Session, statement: Statement, shape?: ResultShape): Promise<pg.QueryResult>
+  /** Reads outside a transaction. Retries once on a new connection when the first one breaks. */
+  read(statement: Statement, shape?: ResultShape): Promise<(Row | Value[])[]>
+  /** Listens on a separate connection; see `Database.listen`. The channel is part of the SQL. */
+  listen(channel: string, onMessage: (message: string) => void): Promise<() => Promise<void>>
   close(): Promise<void>
 }
 
-/** A database by its address, without user and password. */
-const placeOf = (url: string): string => {
+/** Returns the address of a database without user and password. */
+const addressWithoutSecrets = (url: string): string => {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname}`
 }
@@ -70,15 +70,16 @@ export interface SessionsOptions {
   readonly log: Log
   /** Connections for transactions. */
   readonly poolSize?: number
-  /** Whether commits are answered before they are on disk. */
-  readonly late: boolean
+  /** Whether commits are acknowledged before the server syncs them to disk. */
+  readonly isSyncDelayed: boolean
 }
 
-function configOf(url: string, late: boolean): pg.PoolConfig {
+function createConfig(url: string, isSyncDelayed: boolean): pg.PoolConfig {
   const address = new URL(url)
-  const ours = late ? `${SESSION} -c synchronous_commit=off` : SESSION
-  // Options in the URL replace ours in pg, so ours go into the URL, the operator's last.
-  const options = [ours, address.searchParams.get('options') ?? ''].join(' ').trim()
+  const defaults = isSyncDelayed ? `${SESSION_OPTIONS} -c synchronous_commit=off` : SESSION_OPTIONS
+  // In pg, options of the URL replace those of the configuration, so both go into the URL. The
+  // operator's come last and take precedence.
+  const options = [defaults, address.searchParams.get('options') ?? ''].join(' ').trim()
   address.searchParams.set('options', options)
   return {
     connectionString: address.href,
@@ -92,28 +93,31 @@ function configOf(url: string, late: boolean): pg.PoolConfig {
   }
 }
 
-/** Throws `StorageError` when the address is none, nobody answers, or the encoding is not UTF-8. */
+/** Throws `StorageError` for an invalid address, an unreachable server, or a wrong encoding. */
 export async function openSessions(url: string, options: SessionsOptions): Promise<Sessions> {
-  const { log, poolSize = POOL_SIZE, late } = options
+  const { log, poolSize = POOL_SIZE, isSyncDelayed } = options
   if (!URL.canParse(url)) throw new StorageError('The address of the database is not a URL.')
-  const config = configOf(url, late)
+  const config = createConfig(url, isSyncDelayed)
   const pool = new pg.Pool({ ...config, max: poolSize })
-  // Also while a client is in use: without a listener a broken connection would end the process.
-  pool.on('connect', (client) => client.on('error', (error) => lost(log, error)))
-  pool.on('error', (error) => lost(log, error))
-  const send = sender()
+  // For clients in use too: without a listener a broken connection would end the process.
+  pool.on('connect', (client) => client.on('error', (error) => logBrokenConnection(log, error)))
+  pool.on('error', (error) => logBrokenConnection(log, error))
+  const send = createSender()
   try {
     const { rows } = await pool.query('SHOW server_encoding')
     const encoding = rows[0]?.server_encoding
-    if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}, and UTF8 is needed`)
+    if (encoding !== 'UTF8') throw new Error(`its encoding is ${encoding}; UTF8 is required`)
   } catch (error) {
     await pool.end()
-    const why = (error as Error).message || (error as { code?: string }).code
-    throw new StorageError(`The database ${placeOf(url)} cannot be opened: ${why}.`, {
-      cause: error,
-    })
+    const reason = (error as Error).message || (error as { code?: string }).code
+    throw new StorageError(
+      `The database ${addressWithoutSecrets(url)} cannot be opened: ${reason}.`,
+      {
+        cause: error,
+      },
+    )
   }
-  const lanes = readLanes(config, log)
+  const lanes = createReadLanes(config, log)
   return {
     pool,
     send,
@@ -125,21 +129,22 @@ export async function openSessions(url: string, options: SessionsOptions): Promi
           return (await lane.use((client) => send(client, statement, shape))).rows
         } catch (error) {
           if (isStalePlan(error)) lane.drop()
-          if (attempt > 1 || !(isLost(error) || isStalePlan(error))) throw translate(error)
+          if (attempt > 1 || !(isConnectionLost(error) || isStalePlan(error)))
+            throw translatePostgresError(error)
         }
       }
     },
-    listen: (channel, hear) => listening(config, channel, hear, log),
+    listen: (channel, onMessage) => listen(config, channel, onMessage, log),
     async close() {
       await Promise.all([pool.end(), lanes.close()])
     },
   }
 }
 
-const lost = (log: Log, error: Error): void =>
+const logBrokenConnection = (log: Log, error: Error): void =>
   log.warn({ err: error }, 'a connection to the database broke')
 
-function sender(): Sessions['send'] {
+function createSender(): Sessions['send'] {
   const names = new Map<string, string>()
   const nameOf = (text: string): string | undefined => {
     let name = names.get(text)
@@ -160,37 +165,39 @@ function sender(): Sessions['send'] {
   }
 }
 
-interface Lane {
+interface ReadLane {
   use<T>(body: (client: pg.Client) => Promise<T>): Promise<T>
   /** The next use gets a new connection. */
   drop(): void
 }
 
-/** Pipelined connections; a statement goes where the fewest are under way. */
-function readLanes(config: pg.PoolConfig, log: Log) {
-  const lanes = Array.from({ length: READ_LANES }, () => lane(config, log))
+/** Creates pipelined connections; each statement uses the one with the fewest pending. */
+function createReadLanes(config: pg.PoolConfig, log: Log) {
+  const lanes = Array.from({ length: READ_LANES }, () => createLane(config, log))
   return {
-    choose(): Lane {
-      return lanes.reduce((best, other) => (other.underWay() < best.underWay() ? other : best))
+    choose(): ReadLane {
+      return lanes.reduce((best, other) =>
+        other.pendingCount() < best.pendingCount() ? other : best,
+      )
     },
     async close() {
-      await Promise.all(lanes.map((one) => one.close()))
+      await Promise.all(lanes.map((lane) => lane.close()))
     },
   }
 }
 
-function lane(config: pg.PoolConfig, log: Log) {
-  let underWay = 0
+function createLane(config: pg.PoolConfig, log: Log) {
+  let pendingCount = 0
   let current: Promise<pg.Client> | undefined
   const connect = (): Promise<pg.Client> => {
     const client = new pg.Client(config)
     const connected = client.connect().then(() => client)
-    const forget = () => {
+    const clear = () => {
       if (current === connected) current = undefined
     }
-    client.on('error', (error) => lost(log, error))
-    client.on('end', forget)
-    connected.catch(forget)
+    client.on('error', (error) => logBrokenConnection(log, error))
+    client.on('end', clear)
+    connected.catch(clear)
     return connected
   }
   const drop = () => {
@@ -198,19 +205,19 @@ function lane(config: pg.PoolConfig, log: Log) {
     current = undefined
   }
   return {
-    underWay: () => underWay,
+    pendingCount: () => pendingCount,
     async use<T>(body: (client: pg.Client) => Promise<T>): Promise<T> {
-      underWay++
-      const mine = (current ??= connect())
+      pendingCount++
+      const connection = (current ??= connect())
       try {
-        const client = await mine
-        gather(client)
+        const client = await connection
+        batchWrites(client)
         return await body(client)
       } catch (error) {
-        if (isLost(error) && current === mine) current = undefined
+        if (isConnectionLost(error) && current === connection) current = undefined
         throw error
       } finally {
-        underWay--
+        pendingCount--
       }
     },
     drop,
@@ -220,49 +227,49 @@ function lane(config: pg.PoolConfig, log: Log) {
   }
 }
 
-/** What one turn of the event loop sends goes out in one write, and is read there in one. */
-function gather({ connection: { stream } }: pg.Client): void {
+/** Sends all statements of one event-loop iteration in one write to the socket. */
+function batchWrites({ connection: { stream } }: pg.Client): void {
   if (stream.writableCorked > 0) return
   stream.cork()
   setImmediate(() => stream.uncork())
 }
 
-/** A listening connection that broke is made again after this. */
-const LISTEN_AGAIN_MS = 1_000
+/** Pause before a broken listening connection is replaced. */
+const RECONNECT_PAUSE_MS = 1_000
 
-async function listening(
+async function listen(
   config: pg.PoolConfig,
   channel: string,
-  hear: (message: string) => void,
+  onMessage: (message: string) => void,
   log: Log,
 ): Promise<() => Promise<void>> {
   let current: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
-  let stopped = false
-  const again = () => {
-    if (stopped || timer) return
+  let isStopped = false
+  const reconnect = () => {
+    if (isStopped || timer) return
     timer = setTimeout(() => {
       timer = undefined
       connect().catch((error: Error) => {
-        lost(log, error)
-        again()
+        logBrokenConnection(log, error)
+        reconnect()
       })
-    }, LISTEN_AGAIN_MS)
+    }, RECONNECT_PAUSE_MS)
     timer.unref()
   }
   const connect = async () => {
     const client = new pg.Client(config)
-    client.on('error', (error) => lost(log, error))
-    client.on('end', again)
-    client.on('notification', ({ payload }) => hear(payload ?? ''))
+    client.on('error', (error) => logBrokenConnection(log, error))
+    client.on('end', reconnect)
+    client.on('notification', ({ payload }) => onMessage(payload ?? ''))
     await client.connect()
     await client.query(`LISTEN ${channel}`)
     current = client
-    if (stopped) await client.end()
+    if (isStopped) await client.end()
   }
   await connect()
   return async () => {
-    stopped = true
+    isStopped = true
     clearTimeout(timer)
     await current?.end().catch(() => undefined)
   }

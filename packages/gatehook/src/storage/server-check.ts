@@ -4,9 +4,9 @@ import type { Log } from '../kernel/log.ts'
 import { type Database, StorageError } from './database.ts'
 import { sql } from './sql.ts'
 
-/** A difference that is reported. */
+/** Clock difference that is logged as a warning. */
 const WARN_MS = 5_000
-/** A difference that is refused: tokens, leases and retries would be wrong by as much. */
+/** Clock difference that stops the start: tokens, leases and retries would be wrong by as much. */
 const REFUSE_MS = 60_000
 
 /** Throws `StorageError` for a standby, and for a clock that differs by more than 60 s. */

@@ -1,15 +1,15 @@
 /**
- * Two ways to a `Statement`: the `sql` tag (values become parameters; only `raw`, never given
- * request data, becomes text), and `fixed`, for a text made once and run often.
+ * Creates statements: the `sql` tag turns values into parameters, and `prepareStatement` serves
+ * texts that run often. Only `raw` becomes part of the text; it never receives request data.
  */
 import type { Statement } from './database.ts'
 
 export { default as sql, empty, join, raw, Sql } from 'sql-template-tag'
 
-export type Prepared = (values: readonly unknown[]) => Statement
+export type PreparedStatement = (values: readonly unknown[]) => Statement
 
-/** A text with `?` for each value; the numbered form is made once. The text holds no other `?`. */
-export function fixed(text: string): Prepared {
+/** Prepares a text with `?` for each value, and with no other `?`, for both databases. */
+export function prepareStatement(text: string): PreparedStatement {
   let number = 0
   const numbered = text.replace(/\?/g, () => `$${++number}`)
   return (values) => ({ sql: text, text: numbered, values })

@@ -33,11 +33,11 @@ export interface BackupManifest {
   readonly tables: Readonly<Record<string, number>>
 }
 
-/** What a long operation does now, and how much of it is done (0 to 1). */
+/** The current step of a long operation, and its finished part (0 to 1). */
 interface BackupProgress {
   readonly step: 'copy' | 'compress' | 'decompress' | 'verify'
   readonly fraction: number
-  /** Rows of all tables; 0 until they are counted. */
+  /** Rows of all tables; 0 before the count. */
   readonly rows: number
 }
 
@@ -129,9 +129,9 @@ export async function restoreSqlite(options: RestoreOptions): Promise<BackupMani
     if (hash.digest('hex') !== manifest.sha256) throw damaged(file, 'its checksum is wrong')
     onProgress({ step: 'verify', fraction: 0, rows })
     verifyPages(part, `The database in ${file}`)
-    const counted = countRows(part)
+    const restoredRows = countRows(part)
     const differing = Object.keys(manifest.tables).find(
-      (table) => counted[table] !== manifest.tables[table],
+      (table) => restoredRows[table] !== manifest.tables[table],
     )
     if (differing !== undefined) throw damaged(file, `the rows of ${differing} are not complete`)
     await syncFile(part)
@@ -149,7 +149,7 @@ async function copySnapshot(
   copy: string,
   onProgress: OnBackupProgress,
 ): Promise<Readonly<Record<string, number>>> {
-  // Created first: SQLite would create it readable by others, and write to a file of theirs.
+  // Created here with mode 0600: SQLite would create a file that others can read, or reuse theirs.
   await (await open(copy, 'wx', 0o600)).close()
   const source = new Connection(resolve(database), true)
   try {
@@ -199,7 +199,7 @@ function verifyPages(file: string, name: string): void {
 async function refuseExisting(database: string): Promise<void> {
   for (const path of [database, `${database}-wal`]) {
     const size = await stat(path).then(
-      (found) => found.size,
+      (file) => file.size,
       () => 0,
     )
     if (size === 0) continue

@@ -1,25 +1,25 @@
 /**
  * One connection to a SQLite file and its prepared statements: synchronous, with SQLite's errors.
- * The only file that touches node:sqlite. Transactions and queues are not here.
+ * Only this file uses node:sqlite. Contains no transactions and no queue.
  */
 import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../kernel/clock.ts'
 import type { Row, Statement, Value } from './database.ts'
-import { isBusy, translate } from './sqlite-errors.ts'
+import { isBusy, translateSqliteError } from './sqlite-errors.ts'
 import { checkValues } from './transaction.ts'
 
-/** Prepared statements kept per connection; more texts than that push out those not used lately. */
+/** Cached prepared statements of one connection; further ones evict the least recently used. */
 const STATEMENTS_MAX = 512
 
-/** How long another process may hold the write lock before our callers get a 503. */
+/** The time that a write waits for the lock of another process before it fails with 503. */
 const BUSY_LIMIT_MS = 10_000
 const BUSY_PAUSE_MAX_MS = 50
 
-/** Pages that a copy moves between two reports: 256 KiB. */
+/** Pages that are copied between two progress reports: 256 KiB. */
 const COPY_PAGES = 128
 
-interface Prepared {
+interface CachedStatement {
   readonly statement: StatementSync
   names: string[]
 }
@@ -27,12 +27,12 @@ interface Prepared {
 /** One connection and its prepared statements. Everything is synchronous. */
 export class Connection {
   readonly #raw: DatabaseSync
-  // Two generations: when the young one is full it becomes the old one, and what was in the old one
-  // and never asked for since is let go. One look-up, where an exact LRU reorders on every hit.
-  #young = new Map<string, Prepared>()
-  #old = new Map<string, Prepared>()
+  // Two generations: a full young generation becomes the old one, and the previous old one is
+  // dropped. A hit costs one look-up; an exact LRU would reorder its entries on every hit.
+  #young = new Map<string, CachedStatement>()
+  #old = new Map<string, CachedStatement>()
 
-  /** Never waits for a lock: a busy database throws, and the caller tries again later. */
+  /** Never waits for a lock: a busy database throws, and the caller retries. */
   constructor(file: string, readOnly: boolean, checksReferences = true) {
     this.#raw = new DatabaseSync(file, {
       readOnly,
@@ -42,15 +42,15 @@ export class Connection {
   }
 
   all(statement: Statement): Row[] {
-    const prepared = this.#prepare(statement)
-    const rows = this.#rows(prepared.statement, statement.values)
-    return rows.map((row) => toObject(prepared, row))
+    const cached = this.#prepare(statement)
+    const rows = this.#rows(cached.statement, statement.values)
+    return rows.map((row) => toObject(cached, row))
   }
 
   get(statement: Statement): Row | undefined {
-    const prepared = this.#prepare(statement)
-    const row = prepared.statement.get(...(statement.values as SQLInputValue[]))
-    return row && toObject(prepared, row as unknown as Value[])
+    const cached = this.#prepare(statement)
+    const row = cached.statement.get(...(statement.values as SQLInputValue[]))
+    return row && toObject(cached, row as unknown as Value[])
   }
 
   arrays(statement: Statement): Value[][] {
@@ -61,25 +61,25 @@ export class Connection {
     return Number(this.#run(statement).changes)
   }
 
-  /** The key of the row that was inserted; RETURNING would build a table to hold it. */
+  /** Returns the key of the inserted row; RETURNING would create a temporary table. */
   insert(statement: Statement): number {
     return Number(this.#run(statement).lastInsertRowid)
   }
 
-  /** Text as it is, one statement or several: pragmas, DDL, the edges of a transaction. */
+  /** Runs one or several statements without values: pragmas, DDL, BEGIN, COMMIT. */
   exec(sql: string): void {
     this.#raw.exec(sql)
   }
 
-  /** A statement without values or rows, prepared for good. */
+  /** Prepares a statement without values or rows for repeated use. */
   command(sql: string): () => void {
     const statement = this.#raw.prepare(sql)
     return () => void statement.run()
   }
 
   /**
-   * Copies the database to a new file, off this thread. Inside a read transaction the copy is that
-   * snapshot, whatever other connections write meanwhile. Calls `onProgress` with a fraction.
+   * Copies the database to a new file on another thread. Inside a read transaction it copies that
+   * snapshot, while other connections write. Calls `onProgress` with a fraction.
    */
   async copyTo(file: string, onProgress: (fraction: number) => void): Promise<void> {
     const rate = COPY_PAGES
@@ -97,8 +97,8 @@ export class Connection {
     this.#raw.close()
   }
 
-  /** After DDL: names and plans are made anew. */
-  forget(): void {
+  /** Clears the statement cache after DDL, which changes column names and plans. */
+  clearStatements(): void {
     this.#young = new Map()
     this.#old = new Map()
   }
@@ -111,45 +111,45 @@ export class Connection {
     return statement.all(...(values as SQLInputValue[])) as unknown as Value[][]
   }
 
-  #prepare(statement: Statement): Prepared {
+  #prepare(statement: Statement): CachedStatement {
     checkValues(statement.values)
-    const kept = this.#young.get(statement.sql)
-    if (kept) return kept
-    let prepared = this.#old.get(statement.sql)
-    if (!prepared) {
-      prepared = { statement: this.#raw.prepare(statement.sql), names: [] }
-      // Objects are made here from arrays: node:sqlite's have no prototype and cost twice as much.
-      prepared.statement.setReturnArrays(true)
+    const youngStatement = this.#young.get(statement.sql)
+    if (youngStatement) return youngStatement
+    let cached = this.#old.get(statement.sql)
+    if (!cached) {
+      cached = { statement: this.#raw.prepare(statement.sql), names: [] }
+      // This class creates row objects from arrays: those of node:sqlite cost twice as much.
+      cached.statement.setReturnArrays(true)
     }
     if (this.#young.size >= STATEMENTS_MAX / 2) {
       this.#old = this.#young
       this.#young = new Map()
     }
-    this.#young.set(statement.sql, prepared)
-    return prepared
+    this.#young.set(statement.sql, cached)
+    return cached
   }
 }
 
-function toObject(prepared: Prepared, row: readonly Value[]): Row {
-  // The names are read after the statement ran: only then has it followed a change of the schema.
-  if (prepared.names.length !== row.length) {
-    prepared.names = prepared.statement.columns().map((column) => column.name)
+function toObject(cached: CachedStatement, row: readonly Value[]): Row {
+  // SQLite applies a schema change when the statement runs, so the names are read afterwards.
+  if (cached.names.length !== row.length) {
+    cached.names = cached.statement.columns().map((column) => column.name)
   }
-  const { names } = prepared
+  const { names } = cached
   const out: Row = {}
   for (let at = 0; at < names.length; at++) out[names[at]!] = row[at]
   return out
 }
 
-/** Tries again while another process holds the lock, without blocking this thread. */
-export async function patiently<T>(clock: Clock, body: () => T): Promise<T> {
+/** Retries `body` while another process holds the lock, without blocking this thread. */
+export async function retryWhileBusy<T>(clock: Clock, body: () => T): Promise<T> {
   const start = clock.elapsedMs()
   for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, BUSY_PAUSE_MAX_MS)) {
     try {
       return body()
     } catch (error) {
       if (!isBusy(error) || clock.elapsedMs() - start > BUSY_LIMIT_MS) {
-        throw translate(error, () => [])
+        throw translateSqliteError(error, () => [])
       }
     }
     await delay(pauseMs)

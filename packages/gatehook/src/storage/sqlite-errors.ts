@@ -1,6 +1,6 @@
-/** SQLite's result codes, made into the errors of the seam. Pure. */
+/** Translates SQLite's result codes to the errors that `Database` documents. Pure. */
 import { ConstraintError } from './database.ts'
-import { MOVED_MESSAGE, moved, unavailable } from './transaction.ts'
+import { installationMoved, MOVED_MESSAGE, storageUnavailable } from './transaction.ts'
 
 /** An error of node:sqlite; `errcode` is SQLite's extended result code. */
 interface SqliteError extends Error {
@@ -10,7 +10,7 @@ interface SqliteError extends Error {
 const BUSY = 5
 const CORRUPT = 11
 const NOT_A_DATABASE = 26
-/** BUSY LOCKED NOMEM READONLY IOERR CORRUPT FULL CANTOPEN PROTOCOL NOTADB: not the statement. */
+/** BUSY LOCKED NOMEM READONLY IOERR CORRUPT FULL CANTOPEN PROTOCOL NOTADB. */
 const UNAVAILABLE = new Set([BUSY, 6, 7, 8, 10, CORRUPT, 13, 14, 15, NOT_A_DATABASE])
 const CONSTRAINT_FOREIGN_KEY = 787
 const CONSTRAINT_UNIQUE = new Set([1555, 2067, 2579])
@@ -18,24 +18,28 @@ const CONSTRAINT_UNIQUE = new Set([1555, 2067, 2579])
 const isSqliteError = (error: unknown): error is SqliteError =>
   error instanceof Error && typeof (error as { errcode?: unknown }).errcode === 'number'
 
-const primary = (error: SqliteError) => error.errcode & 0xff
+const primaryCode = (error: SqliteError) => error.errcode & 0xff
 
-/** Another connection holds the lock; the same may well succeed in a moment. */
-export const isBusy = (error: unknown): boolean => isSqliteError(error) && primary(error) === BUSY
+/** Whether another connection holds the lock, so that a retry can succeed. */
+export const isBusy = (error: unknown): boolean =>
+  isSqliteError(error) && primaryCode(error) === BUSY
 
 export const isNotADatabase = (error: unknown): boolean =>
-  isSqliteError(error) && (primary(error) === NOT_A_DATABASE || primary(error) === CORRUPT)
+  isSqliteError(error) && (primaryCode(error) === NOT_A_DATABASE || primaryCode(error) === CORRUPT)
 
 export interface UniqueIndex {
   readonly name: string
   readonly columns: readonly string[]
 }
 
-/** `error` as the seam names it; whatever is not SQLite's stays as it is. */
-export function translate(error: unknown, uniques: (table: string) => UniqueIndex[]): unknown {
+/** Translates an error of SQLite; returns any other error unchanged. */
+export function translateSqliteError(
+  error: unknown,
+  uniques: (table: string) => UniqueIndex[],
+): unknown {
   if (!isSqliteError(error)) return error
-  if (error.message === MOVED_MESSAGE) return moved(error)
-  if (UNAVAILABLE.has(primary(error))) return unavailable(error)
+  if (error.message === MOVED_MESSAGE) return installationMoved(error)
+  if (UNAVAILABLE.has(primaryCode(error))) return storageUnavailable(error)
   if (error.errcode === CONSTRAINT_FOREIGN_KEY) {
     return new ConstraintError('reference', undefined, error)
   }
@@ -43,13 +47,13 @@ export function translate(error: unknown, uniques: (table: string) => UniqueInde
   return new ConstraintError('unique', indexName(error.message, uniques), error)
 }
 
-/** Of `…failed: t.a, t.b`, or of `…failed: index 'name'` where the index is on expressions. */
+/** Parses `…failed: t.a, t.b`, or `…failed: index 'name'` of an index on expressions. */
 function indexName(message: string, uniques: (table: string) => UniqueIndex[]): string | undefined {
-  const what = message.slice(message.indexOf(': ') + 2)
-  const named = /^index '(.+)'$/.exec(what)
-  if (named) return named[1]
-  const places = what.split(', ').map((place) => place.split('.'))
-  const table = places[0]?.[0] ?? ''
-  const columns = places.map((place) => place[1]).join()
+  const subject = message.slice(message.indexOf(': ') + 2)
+  const namedIndex = /^index '(.+)'$/.exec(subject)
+  if (namedIndex) return namedIndex[1]
+  const paths = subject.split(', ').map((path) => path.split('.'))
+  const table = paths[0]?.[0] ?? ''
+  const columns = paths.map((path) => path[1]).join()
   return uniques(table).find((index) => index.columns.join() === columns)?.name
 }

@@ -1,4 +1,4 @@
-/** What a SQLite file says about its tables, in the words of the seam. Reads only. */
+/** Reads the columns and indexes of a SQLite file in the terms of `Database`. */
 import type { Column, ColumnType, Dialect } from './database.ts'
 import type { Connection } from './sqlite-connection.ts'
 import type { UniqueIndex } from './sqlite-errors.ts'
@@ -13,37 +13,37 @@ export const dialect: Dialect = {
   shared: false,
 }
 
-const ask = (connection: Connection, sql: string, name: string) =>
+const query = (connection: Connection, sql: string, name: string) =>
   connection.all({ sql, text: '', values: [name] })
 
 export function columnsOf(connection: Connection, table: string): Column[] {
   const types = Object.entries(dialect.types) as [ColumnType, string][]
   const sql = 'SELECT name, type, "notnull" AS required, pk FROM pragma_table_info(?)'
-  return ask(connection, sql, table).map((row) => ({
+  return query(connection, sql, table).map((row) => ({
     name: row.name,
     type: types.find(([, declared]) => declared === row.type)?.[0] ?? 'text',
     nullable: row.required === 0 && row.pk === 0,
   }))
 }
 
-/** Indexes made by name; those of keys and constraints are parts of their table. */
+/** Returns the names of created indexes, without the indexes of keys and constraints. */
 export const indexesOf = (connection: Connection, table: string): string[] =>
-  ask(connection, "SELECT name FROM pragma_index_list(?) WHERE origin = 'c'", table)
+  query(connection, "SELECT name FROM pragma_index_list(?) WHERE origin = 'c'", table)
     .map((row) => String(row.name))
     .sort()
 
-/** Unique indexes of a table, in the names PostgreSQL would give to those SQLite leaves unnamed. */
+/** Returns the unique indexes of a table; unnamed ones have the name PostgreSQL would generate. */
 export function uniqueIndexes(connection: Connection, table: string): UniqueIndex[] {
-  const listed = 'SELECT name, origin FROM pragma_index_list(?) WHERE "unique" = 1'
-  const indexes = ask(connection, listed, table).map(({ name, origin }) => {
-    const info = ask(connection, 'SELECT name FROM pragma_index_info(?)', name)
+  const sql = 'SELECT name, origin FROM pragma_index_list(?) WHERE "unique" = 1'
+  const indexes = query(connection, sql, table).map(({ name, origin }) => {
+    const info = query(connection, 'SELECT name FROM pragma_index_info(?)', name)
     const columns = info.map((row) => String(row.name))
     if (origin === 'pk') return { name: `${table}_pkey`, columns }
     if (origin === 'u') return { name: `${table}_${columns.join('_')}_key`, columns }
     return { name: String(name), columns }
   })
-  // An integer key is the table itself and has no index.
-  const key = ask(connection, 'SELECT name FROM pragma_table_info(?) WHERE pk > 0', table)
+  // An integer primary key has no separate index.
+  const key = query(connection, 'SELECT name FROM pragma_table_info(?) WHERE pk > 0', table)
   if (key.length === 1) indexes.push({ name: `${table}_pkey`, columns: [String(key[0]!.name)] })
   return indexes
 }

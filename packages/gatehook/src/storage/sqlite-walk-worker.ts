@@ -1,15 +1,15 @@
 /**
- * A thread that reads one SQLite file for long reads (`sqlite-walks.ts`). It runs one statement at
- * a time and yields its core to the thread that serves requests.
+ * The thread of a long read (`sqlite-walks.ts`). It runs one statement at a time, at a lower
+ * priority than the thread that serves requests.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { wallClock } from '../kernel/clock.ts'
 import { lowerThreadPriority } from '../kernel/thread-priority.ts'
 import type { Statement } from './database.ts'
-import { Connection, patiently } from './sqlite-connection.ts'
+import { Connection, retryWhileBusy } from './sqlite-connection.ts'
 import { configureReader } from './sqlite-file.ts'
 
-/** What the main thread sends: a statement and how its rows return, or a transaction's edge. */
+/** A statement and the form of its rows, or the begin or end of the transaction. */
 export type WalkCommand =
   | { readonly rows: 'objects' | 'arrays'; readonly statement: Statement }
   | { readonly exec: 'BEGIN' | 'COMMIT' }
@@ -18,7 +18,7 @@ export type WalkResult =
   | { readonly value: unknown }
   | { readonly error: { readonly message: string; readonly errcode: number | undefined } }
 
-/** A second copy of the page cache would hold memory for no gain: reads go through mmap. */
+/** Small: reads use the memory map of the file. */
 const CACHE_KIB = 4_096
 
 const { file } = workerData as { readonly file: string }
@@ -35,7 +35,7 @@ const perform = (command: WalkCommand): unknown => {
 
 parentPort!.on('message', async (command: WalkCommand) => {
   try {
-    const value = await patiently(wallClock, () => perform(command))
+    const value = await retryWhileBusy(wallClock, () => perform(command))
     parentPort!.postMessage({ value } satisfies WalkResult)
   } catch (error) {
     const { message, detail } = error as Error & { detail?: { errcode?: number } }

@@ -1,60 +1,64 @@
 /**
- * Long reads on SQLite: threads with a connection each, started when a list needs one and ended
- * when idle. The thread that serves requests waits for none of them.
+ * Long reads on SQLite: threads with one connection each, which start on demand and end when idle.
+ * The thread that serves requests never waits for them.
  */
 import { Worker } from 'node:worker_threads'
 import { createTurns, type TurnKey } from '../kernel/turns.ts'
 import type { Reader, Row, Statement, Value } from './database.ts'
-import { translate } from './sqlite-errors.ts'
+import { translateSqliteError } from './sqlite-errors.ts'
 import type { WalkCommand, WalkResult } from './sqlite-walk-worker.ts'
-import { checkValues, type Guard, Span, unavailable } from './transaction.ts'
+import {
+  checkValues,
+  storageUnavailable,
+  Transaction,
+  type TransactionGuard,
+} from './transaction.ts'
 
-/** Walks that run at once; each customer has one of them at most. */
+/** Walks that run at once; each customer has at most one. */
 const THREADS_MAX = 2
-/** A thread holds some 20 MB, which are returned. */
+/** An idle thread occupies about 20 MB, so it ends after this time. */
 const IDLE_MS = 60_000
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 }
 
 interface WalkThread {
   send(command: WalkCommand): Promise<unknown>
-  /** Whether it still runs. */
-  alive(): boolean
-  /** Ends it after `IDLE_MS` unless it is used before. */
-  rest(onEnd: () => void): void
+  isAlive(): boolean
+  /** Ends the thread after `IDLE_MS` unless `use` is called before. */
+  scheduleEnd(onEnd: () => void): void
   use(): void
   end(): Promise<unknown>
 }
 
 function startThread(file: string): WalkThread {
-  // Published as .js, run from the source as .ts.
+  // The package ships .js; the source runs as .ts.
   const script = import.meta.url.replace(/sqlite-walks(\.\w+)$/, 'sqlite-walk-worker$1')
   const worker = new Worker(new URL(script), { workerData: { file }, resourceLimits: LIMITS })
   let job: PromiseWithResolvers<unknown> | undefined
   let idle: NodeJS.Timeout | undefined
-  let alive = true
+  let isAlive = true
   worker.on('message', (result: WalkResult) => {
     if ('value' in result) return job!.resolve(result.value)
     const { message, errcode } = result.error
     const error = errcode === undefined ? new Error(message) : { message, errcode }
-    job!.reject(translate(Object.assign(new Error(message), error), () => []))
+    job!.reject(translateSqliteError(Object.assign(new Error(message), error), () => []))
   })
-  const fall = (error: unknown) => {
-    alive = false
-    job?.reject(unavailable(error))
+  const fail = (error: unknown) => {
+    isAlive = false
+    job?.reject(storageUnavailable(error))
   }
-  worker.on('error', fall)
-  worker.on('exit', () => fall(new Error('a thread for long reads ended')))
+  worker.on('error', fail)
+  worker.on('exit', () => fail(new Error('a thread for long reads ended')))
   return {
     send(command) {
       job = Promise.withResolvers()
       worker.postMessage(command)
       return job.promise
     },
-    alive: () => alive,
-    rest(onEnd) {
-      worker.unref() // an idle thread does not keep the process running
+    isAlive: () => isAlive,
+    scheduleEnd(onEnd) {
+      worker.unref() // lets the process exit
       idle = setTimeout(() => {
-        onEnd() // before its end, which comes some turns later
+        onEnd() // at once: the thread ends asynchronously
         void worker.terminate()
       }, IDLE_MS).unref()
     },
@@ -69,9 +73,9 @@ function startThread(file: string): WalkThread {
   }
 }
 
-function readerOf(thread: WalkThread, span: Span): Reader {
+function createReader(thread: WalkThread, transaction: Transaction): Reader {
   const read = async (rows: 'objects' | 'arrays', { sql, values }: Statement) => {
-    span.use()
+    transaction.requireUsable()
     checkValues(values)
     return thread.send({ rows, statement: { sql, text: '', values: [...values] } })
   }
@@ -88,8 +92,8 @@ export interface SqliteWalks {
   close(): Promise<void>
 }
 
-/** `file`: the absolute path of the database. */
-export function createWalks(file: string, guard: Guard): SqliteWalks {
+/** Creates the walks of a database. `file`: its absolute path. */
+export function createWalks(file: string, guard: TransactionGuard): SqliteWalks {
   const turns = createTurns(THREADS_MAX)
   const free = new Set<WalkThread>()
   const running = new Set<Promise<unknown>>()
@@ -97,26 +101,26 @@ export function createWalks(file: string, guard: Guard): SqliteWalks {
     const [thread = startThread(file)] = free
     free.delete(thread)
     thread.use()
-    const span = new Span()
+    const transaction = new Transaction()
     try {
       await thread.send({ exec: 'BEGIN' })
-      return await guard.run(span, () => read(readerOf(thread, span)))
+      return await guard.run(transaction, () => read(createReader(thread, transaction)))
     } finally {
-      span.open = false
+      transaction.isOpen = false
       await thread.send({ exec: 'COMMIT' }).catch(() => thread.end())
-      if (thread.alive()) {
+      if (thread.isAlive()) {
         free.add(thread)
-        thread.rest(() => free.delete(thread))
+        thread.scheduleEnd(() => free.delete(thread))
       }
     }
   }
   return {
     take(customer, read) {
-      const taken = turns(customer, () => walk(read))
-      running.add(taken)
-      const ended = () => running.delete(taken)
-      taken.then(ended, ended)
-      return taken
+      const result = turns(customer, () => walk(read))
+      running.add(result)
+      const onEnd = () => running.delete(result)
+      result.then(onEnd, onEnd)
+      return result
     },
     async close() {
       await Promise.allSettled(running)

@@ -1,63 +1,63 @@
 /**
- * The queue before SQLite's one writer connection: transactions that wait are committed together,
- * and callers are answered when the log is on disk (docs/decisions/0002). It knows no SQL.
+ * The queue of SQLite's one writer connection: waiting transactions commit together, and each
+ * resolves when the log is on disk (docs/decisions/0002). Contains no SQL.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Log } from '../kernel/log.ts'
 import type { Tx } from './database.ts'
-import { Span, unavailable } from './transaction.ts'
+import { storageUnavailable, Transaction } from './transaction.ts'
 
-/** Transactions in one commit. Bounds how long a batch keeps the thread from reading: some 2 ms. */
+/** Transactions in one commit. Limits the time in which a batch blocks reads to about 2 ms. */
 const BATCH_MAX = 64
 /**
- * Turns of the event loop without a newcomer, after which a batch that is smaller than the one
- * before waits no longer: those who were answered a moment ago mostly come again.
+ * Event-loop iterations without a new transaction, after which a batch that is smaller than the
+ * previous one starts. Callers of the previous batch often write again at once.
  */
-const QUIET_TURNS_MAX = 4
-/** Transactions that may wait, about a second's worth. Beyond it callers are told to come again. */
+const IDLE_TICKS_MAX = 4
+/** Waiting transactions, about one second of work. Further ones are rejected with 503. */
 const QUEUE_MAX = 20_000
 
-/** The writer connection, as far as the queue needs it. All but `sync` run on this thread. */
+/** The operations of the writer connection. All except `sync` run on this thread. */
 export interface WriterConnection {
-  /** `BEGIN IMMEDIATE`; waits, without blocking, while another process writes. */
+  /** Runs `BEGIN IMMEDIATE`; waits, without blocking, while another process writes. */
   begin(): Promise<void>
   commit(): Promise<void>
   rollback(): void
   savepoint(): void
   release(): void
   rollbackToSavepoint(): void
-  /** False when SQLite has rolled everything back by itself (disk full, I/O error). */
+  /** False when SQLite itself has rolled back the transaction (disk full, I/O error). */
   readonly inTransaction: boolean
-  /** Runs `change` in the caller's name, on a handle that ends with `span`. */
-  perform(span: Span, change: (tx: Tx) => Promise<unknown>): Promise<unknown>
+  /** Runs `change` with a handle that is valid until `transaction` ends. */
+  perform(transaction: Transaction, change: (tx: Tx) => Promise<unknown>): Promise<unknown>
   /** Resolves when everything committed before the call is on disk. */
   sync(): Promise<void>
 }
 
-interface Job {
+interface WriteJob {
   readonly change: (tx: Tx) => Promise<unknown>
-  /** Runs a function in the async context of the caller, not in that of who happened to wake us. */
+  /** Runs a function in the async context of the caller. */
   readonly inContext: <T>(body: () => T) => T
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
-  span: Span
+  transaction: Transaction
   value: unknown
 }
 
 export class WriteQueue {
   readonly #connection: WriterConnection
   readonly #log: Log
-  #waiting: Job[] = []
-  #committed: Job[] = []
-  #draining: Promise<void> | undefined
+  #waiting: WriteJob[] = []
+  #committed: WriteJob[] = []
+  #running: Promise<void> | undefined
   #syncing: Promise<void> | undefined
   /** Transactions in the last commit. */
-  #expected = 0
-  /** Whether the next batch takes a savepoint before each transaction. */
-  #careful = false
-  /** Why nothing can be written any more. */
-  #dead: unknown
+  #expectedSize = 0
+  /** Whether the next batch sets a savepoint before each transaction. */
+  #needsSavepoints = false
+  /** The error after which all writes are rejected. */
+  #fatalError: unknown
 
   constructor(connection: WriterConnection, log: Log) {
     this.#connection = connection
@@ -66,66 +66,67 @@ export class WriteQueue {
 
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.#dead !== undefined) throw unavailable(this.#dead)
-      if (this.#waiting.length >= QUEUE_MAX) throw unavailable('the write queue is full')
+      if (this.#fatalError !== undefined) throw storageUnavailable(this.#fatalError)
+      if (this.#waiting.length >= QUEUE_MAX) throw storageUnavailable('the write queue is full')
       this.#waiting.push({
         change,
         inContext: AsyncLocalStorage.snapshot(),
         resolve: resolve as (value: unknown) => void,
         reject,
-        span: new Span(), // another one for each run
+        transaction: new Transaction(), // replaced for each run
         value: undefined,
       })
       this.#proceed()
     })
   }
 
-  /** Those that wait, for their turn or for the disk. */
+  /** Returns the number of transactions that wait for their batch or for the sync. */
   get length(): number {
     return this.#waiting.length + this.#committed.length
   }
 
-  /** Resolves when all that waits has been answered. */
-  async drained(): Promise<void> {
-    while (this.#draining || this.#syncing) {
-      await this.#draining
+  /** Resolves when every waiting transaction has resolved or rejected. */
+  async drain(): Promise<void> {
+    while (this.#running || this.#syncing) {
+      await this.#running
       await this.#syncing
     }
   }
 
   /**
-   * A commit writes every page its rows touched: one for all that come during a sync costs less
-   * than two for halves of them. Only a full batch does not wait for the disk (decision 0002).
+   * Starts the next batch. A commit writes every changed page, so one commit for all transactions
+   * that arrive during a sync costs less than two. Only a full batch does not wait for the sync
+   * (decision 0002).
    */
   #proceed(): void {
     const { length } = this.#waiting
     if (length === 0 || (this.#syncing && length < BATCH_MAX)) return
-    this.#draining ??= this.#drain().finally(() => {
-      this.#draining = undefined
+    this.#running ??= this.#runBatch().finally(() => {
+      this.#running = undefined
       this.#proceed()
     })
   }
 
-  async #drain(): Promise<void> {
-    await this.#gathered()
+  async #runBatch(): Promise<void> {
+    await this.#gather()
     try {
-      await this.#batch()
+      await this.#commitBatch()
     } catch (error) {
-      this.#die(error) // not even a rollback works: the connection is of no use
+      this.#stop(error) // the rollback failed too: the connection is unusable
     }
   }
 
-  /** Sockets are served between two batches, and what they bring joins the next one. */
-  async #gathered(): Promise<void> {
-    for (let quiet = 0; quiet < QUIET_TURNS_MAX; ) {
+  /** Lets the server read its sockets between two batches, so that new writes join the next one. */
+  async #gather(): Promise<void> {
+    for (let idleTicks = 0; idleTicks < IDLE_TICKS_MAX; ) {
       const { length } = this.#waiting
-      await nextTurn()
-      if (this.#waiting.length >= this.#expected) return
-      quiet = this.#waiting.length === length ? quiet + 1 : 0
+      await nextTick()
+      if (this.#waiting.length >= this.#expectedSize) return
+      idleTicks = this.#waiting.length === length ? idleTicks + 1 : 0
     }
   }
 
-  async #batch(): Promise<void> {
+  async #commitBatch(): Promise<void> {
     const connection = this.#connection
     try {
       await connection.begin()
@@ -133,17 +134,18 @@ export class WriteQueue {
       for (const job of this.#waiting.splice(0)) job.reject(error)
       return
     }
-    const open: Job[] = []
-    const careful = this.#careful
-    this.#careful = false
+    const open: WriteJob[] = []
+    const hasSavepoints = this.#needsSavepoints
+    this.#needsSavepoints = false
     try {
       while (open.length < BATCH_MAX) {
         const job = this.#waiting.shift()
         if (!job) break
-        const stands = await this.#run(job, careful)
-        if (!connection.inTransaction) throw unavailable('SQLite rolled the transaction back')
-        if (stands) open.push(job)
-        else if (job.span.wrote && !careful) return this.#redo(open)
+        const isApplied = await this.#run(job, hasSavepoints)
+        if (!connection.inTransaction)
+          throw storageUnavailable('SQLite rolled the transaction back')
+        if (isApplied) open.push(job)
+        else if (job.transaction.hasWritten && !hasSavepoints) return this.#retry(open)
       }
       await connection.commit()
     } catch (error) {
@@ -151,63 +153,63 @@ export class WriteQueue {
       if (connection.inTransaction) connection.rollback()
       return
     }
-    if (open.length === 0) return // each was refused and told so
-    this.#expected = open.length
+    if (open.length === 0) return // each transaction was rejected
+    this.#expectedSize = open.length
     this.#committed.push(...open)
-    this.#syncing ??= this.#sync()
+    this.#syncing ??= this.#syncCommits()
   }
 
-  /** True when the job's changes stand in the open transaction; else its caller has been told. */
-  async #run(job: Job, careful: boolean): Promise<boolean> {
+  /** Returns whether the open transaction contains the job's changes; rejects the job otherwise. */
+  async #run(job: WriteJob, hasSavepoints: boolean): Promise<boolean> {
     const connection = this.#connection
-    job.span = new Span()
+    job.transaction = new Transaction()
     try {
-      if (careful) connection.savepoint()
-      job.value = await job.inContext(() => connection.perform(job.span, job.change))
-      job.span.end()
-      if (careful) connection.release()
+      if (hasSavepoints) connection.savepoint()
+      job.value = await job.inContext(() => connection.perform(job.transaction, job.change))
+      job.transaction.end()
+      if (hasSavepoints) connection.release()
       return true
     } catch (error) {
-      job.span.open = false
+      job.transaction.isOpen = false
       job.reject(error)
-      if (careful && connection.inTransaction) connection.rollbackToSavepoint()
+      if (hasSavepoints && connection.inTransaction) connection.rollbackToSavepoint()
       return false
     }
   }
 
   /**
-   * A savepoint for each costs 7 µs, and hardly a transaction fails once it has written: checks
-   * come first. So there is none, until one leaves changes among those of the others: then all is
-   * undone, and the others run again in a batch that has them.
+   * Repeats the batch without the failed transaction. A savepoint costs 7 µs, and transactions
+   * rarely fail after their first write. So a batch has no savepoints at first. When a transaction
+   * fails after a write, the batch rolls back and the others run again with savepoints.
    */
-  #redo(others: Job[]): void {
+  #retry(others: WriteJob[]): void {
     this.#connection.rollback()
     this.#waiting.unshift(...others)
-    this.#careful = true
+    this.#needsSavepoints = true
   }
 
-  /** One sync at a time; what was committed while it ran is covered by the next. */
-  async #sync(): Promise<void> {
+  /** Runs one sync at a time; the next one covers commits during this one. */
+  async #syncCommits(): Promise<void> {
     while (this.#committed.length > 0) {
       const covered = this.#committed
       this.#committed = []
       try {
-        if (this.#dead === undefined) await this.#connection.sync()
+        if (this.#fatalError === undefined) await this.#connection.sync()
       } catch (error) {
-        this.#die(error)
+        this.#stop(error)
       }
       for (const job of covered) {
-        if (this.#dead === undefined) this.#settle(job)
-        else job.reject(unavailable(this.#dead))
+        if (this.#fatalError === undefined) this.#acknowledge(job)
+        else job.reject(storageUnavailable(this.#fatalError))
       }
     }
-    // In the same turn as the check above: a batch that commits later must find no sync running.
+    // No await between the check above and this line: a later batch must start its own sync.
     this.#syncing = undefined
     this.#proceed()
   }
 
-  #settle(job: Job): void {
-    for (const action of job.span.afterCommit) {
+  #acknowledge(job: WriteJob): void {
+    for (const action of job.transaction.afterCommit) {
       try {
         job.inContext(action)
       } catch (error) {
@@ -218,12 +220,12 @@ export class WriteQueue {
   }
 
   /**
-   * After a failed sync the kernel may have dropped the pages it could not write, and a second sync
-   * would report success without them. So nothing is acknowledged until the file is opened anew.
+   * Rejects all writes until the file is reopened. After a failed sync the kernel may have dropped
+   * unwritten pages, and a second sync would report success without them.
    */
-  #die(error: unknown): void {
-    this.#dead = error
+  #stop(error: unknown): void {
+    this.#fatalError = error
     this.#log.fatal({ err: error }, 'the database log could not be synced; no more writes')
-    for (const job of this.#waiting.splice(0)) job.reject(unavailable(error))
+    for (const job of this.#waiting.splice(0)) job.reject(storageUnavailable(error))
   }
 }

@@ -1,60 +1,66 @@
 /**
- * The database on SQLite: a writer connection behind a queue with group commit, a reader beside it,
- * one more for snapshots. How it stays durable: docs/decisions/0002-sqlite-durability.md.
+ * The database on SQLite: a writer connection behind a queue with group commit, a connection for
+ * reads, and one for snapshots. docs/decisions/0002-sqlite-durability.md explains its durability.
  */
 import type { FileHandle } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Database, Reader, Row, Statement, Tx, Value } from './database.ts'
-import { lateSync } from './late-sync.ts'
-import { type Connection, patiently } from './sqlite-connection.ts'
-import { isBusy, translate, type UniqueIndex } from './sqlite-errors.ts'
+import { createDelayedSync } from './delayed-sync.ts'
+import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
+import { isBusy, translateSqliteError, type UniqueIndex } from './sqlite-errors.ts'
 import { closeFile, openFile } from './sqlite-file.ts'
 import { columnsOf, dialect, indexesOf, uniqueIndexes } from './sqlite-schema.ts'
-import { type Turn, turnOf } from './sqlite-turn.ts'
+import { createSharedRead, type SharedRead } from './sqlite-shared-read.ts'
 import { createWalks } from './sqlite-walks.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
-import { attemptWithin, type Guard, Span, transactionGuard, unavailable } from './transaction.ts'
+import {
+  createTransactionGuard,
+  runInSavepoint,
+  storageUnavailable,
+  Transaction,
+  type TransactionGuard,
+} from './transaction.ts'
 
 export interface SqliteDeps {
   readonly log: Log
-  /** Only its `elapsedMs` is read. */
+  /** Measures elapsed time. */
   readonly clock?: Clock
-  /** Pages a connection keeps. */
+  /** Page cache of one connection in KiB. */
   readonly cacheKib?: number
   /** Whether foreign keys are checked. Default true. */
   readonly checksReferences?: boolean
-  /** Writes are answered so long before they are on disk; by default not before. */
+  /** Delay of the sync after a write is acknowledged, in ms. Default: sync before. */
   readonly syncAfterMs?: number
-  /** Brings the write-ahead log to the disk; `fdatasync` in libuv's pool by default. */
+  /** Syncs the write-ahead log to disk. Default: `fdatasync` in libuv's thread pool. */
   readonly sync?: (log: FileHandle) => Promise<void>
 }
 
 class SqliteTx implements Tx {
   readonly #connection: Connection
-  readonly #span: Span
+  readonly #transaction: Transaction
   readonly #uniques: (table: string) => UniqueIndex[]
 
-  constructor(connection: Connection, span: Span) {
+  constructor(connection: Connection, transaction: Transaction) {
     this.#connection = connection
-    this.#span = span
+    this.#transaction = transaction
     this.#uniques = (table) => uniqueIndexes(connection, table)
   }
 
   async all<R extends Row>(statement: Statement): Promise<R[]> {
-    return this.#do(() => this.#connection.all(statement) as R[], statement)
+    return this.#perform(() => this.#connection.all(statement) as R[], statement)
   }
 
   async get<R extends Row>(statement: Statement): Promise<R | undefined> {
-    return this.#do(() => this.#connection.get(statement) as R | undefined, statement)
+    return this.#perform(() => this.#connection.get(statement) as R | undefined, statement)
   }
 
   async arrays(statement: Statement): Promise<Value[][]> {
-    return this.#do(() => this.#connection.arrays(statement), statement)
+    return this.#perform(() => this.#connection.arrays(statement), statement)
   }
 
-  /** There is one writer and it is us: what was read stays. */
+  /** Needs no lock: this connection is the only writer. */
   async lock<R extends Row>(statement: Statement): Promise<R | undefined> {
     return this.get<R>(statement)
   }
@@ -64,16 +70,16 @@ class SqliteTx implements Tx {
   }
 
   async run(statement: Statement): Promise<number> {
-    return this.#do(() => this.#connection.run(statement))
+    return this.#perform(() => this.#connection.run(statement))
   }
 
   async insert(statement: Statement): Promise<number> {
-    return this.#do(() => this.#connection.insert(statement))
+    return this.#perform(() => this.#connection.insert(statement))
   }
 
   afterCommit(action: () => void): void {
-    this.#span.use()
-    this.#span.afterCommit.push(action)
+    this.#transaction.requireUsable()
+    this.#transaction.afterCommit.push(action)
   }
 
   attempt<T>(change: () => Promise<T>): Promise<T> {
@@ -83,43 +89,47 @@ class SqliteTx implements Tx {
       release: exec('RELEASE attempt'),
       rollBack: exec('ROLLBACK TO attempt; RELEASE attempt'),
     }
-    return attemptWithin(this.#span, savepoint, change)
+    return runInSavepoint(this.#transaction, savepoint, change)
   }
 
   async ddl(sql: string): Promise<void> {
-    this.#span.wrote = true // of several statements, those before the one that fails stand
-    this.#do(() => this.#connection.exec(sql))
+    this.#transaction.hasWritten = true // statements before a failed one have taken effect
+    this.#perform(() => this.#connection.exec(sql))
   }
 
-  /** `asked`: a statement for its rows, which may write nevertheless (`RETURNING`). */
-  #do<T>(body: () => T, asked?: Statement): T {
-    this.#span.use()
+  /** `query`: a statement that returns rows; with `RETURNING` it also writes. */
+  #perform<T>(body: () => T, query?: Statement): T {
+    this.#transaction.requireUsable()
     try {
       const result = body()
-      if (!asked?.sql.startsWith('SELECT')) this.#span.wrote = true
+      if (!query?.sql.startsWith('SELECT')) this.#transaction.hasWritten = true
       return result
     } catch (error) {
-      // SQLite has undone what the statement did before it failed.
-      throw this.#span.fail(translate(error, this.#uniques))
+      // SQLite has undone the changes of the failed statement.
+      throw this.#transaction.fail(translateSqliteError(error, this.#uniques))
     }
   }
 }
 
 /**
- * The reader of one connection. `check` runs before each statement. Another process that recovers
- * or closes the file may lock readers out for a moment: that alone makes a read wait, outside the
- * transaction of its `turn`.
+ * Creates a reader for one connection. `check` runs before each statement. A read waits only while
+ * another process recovers or closes the file; it then runs outside the shared transaction.
  */
-function readerOf(connection: Connection, clock: Clock, check: () => void, turn?: Turn): Reader {
+function createReader(
+  connection: Connection,
+  clock: Clock,
+  check: () => void,
+  sharedRead?: SharedRead,
+): Reader {
   const read = async <T>(body: () => T): Promise<T> => {
     check()
     try {
-      turn?.begin()
+      sharedRead?.begin()
       return body()
     } catch (error) {
-      if (!isBusy(error)) throw translate(error, () => [])
-      turn?.end()
-      return patiently(clock, body)
+      if (!isBusy(error)) throw translateSqliteError(error, () => [])
+      sharedRead?.end()
+      return retryWhileBusy(clock, body)
     }
   }
   return {
@@ -130,35 +140,35 @@ function readerOf(connection: Connection, clock: Clock, check: () => void, turn?
   }
 }
 
-/** Snapshots share one connection, so they come one after the other. */
-function snapshots(connection: Connection, guard: Guard, clock: Clock) {
+/** Runs snapshots one at a time: they share one connection. */
+function createSnapshots(connection: Connection, guard: TransactionGuard, clock: Clock) {
   let last: Promise<unknown> = Promise.resolve()
   const take = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
-    const span = new Span()
+    const transaction = new Transaction()
     connection.exec('BEGIN')
     try {
-      const reader = readerOf(connection, clock, () => span.use())
-      return await guard.run(span, () => read(reader))
+      const reader = createReader(connection, clock, () => transaction.requireUsable())
+      return await guard.run(transaction, () => read(reader))
     } finally {
-      span.open = false
+      transaction.isOpen = false
       if (connection.inTransaction) connection.exec('COMMIT')
     }
   }
   return {
     take<T>(read: (reader: Reader) => Promise<T>): Promise<T> {
-      const taken = last.then(() => take(read))
-      last = taken.catch(() => undefined)
-      return taken
+      const result = last.then(() => take(read))
+      last = result.catch(() => undefined)
+      return result
     },
     finished: () => last,
   }
 }
 
-function writerConnection(
+function createWriterConnection(
   connection: Connection,
-  guard: Guard,
+  guard: TransactionGuard,
   clock: Clock,
-  reads: Turn,
+  sharedRead: SharedRead,
   sync: () => Promise<void>,
 ): WriterConnection {
   const begin = connection.command('BEGIN IMMEDIATE')
@@ -166,10 +176,10 @@ function writerConnection(
   const release = connection.command('RELEASE job')
   const rollbackTo = connection.command('ROLLBACK TO job')
   return {
-    begin: () => patiently(clock, begin),
+    begin: () => retryWhileBusy(clock, begin),
     commit() {
-      reads.end() // else they would not see it, and keep the log from beginning anew
-      return patiently(clock, commit)
+      sharedRead.end() // reads then see the commit, and the log can restart from its beginning
+      return retryWhileBusy(clock, commit)
     },
     rollback: connection.command('ROLLBACK'),
     savepoint: connection.command('SAVEPOINT job'),
@@ -181,7 +191,8 @@ function writerConnection(
     get inTransaction() {
       return connection.inTransaction
     },
-    perform: (span, change) => guard.run(span, () => change(new SqliteTx(connection, span))),
+    perform: (transaction, change) =>
+      guard.run(transaction, () => change(new SqliteTx(connection, transaction))),
     sync,
   }
 }
@@ -190,40 +201,42 @@ function writerConnection(
 export async function openSqlite(path: string, deps: SqliteDeps): Promise<Database> {
   const clock = deps.clock ?? wallClock
   const file = await openFile(path, clock, deps.cacheKib, deps.checksReferences)
-  const { writer, reader, still, wal } = file
-  const guard = transactionGuard()
-  const toDisk = deps.sync ?? ((log: FileHandle) => log.datasync())
-  const late =
-    deps.syncAfterMs === undefined ? undefined : lateSync(() => toDisk(wal), deps.syncAfterMs)
-  const sync = late?.soon ?? (() => toDisk(wal))
-  const turn = turnOf(reader)
-  const connection = writerConnection(writer, guard, clock, turn, sync)
+  const { writer, reader, snapshotReader, wal } = file
+  const guard = createTransactionGuard()
+  const syncLog = deps.sync ?? ((log: FileHandle) => log.datasync())
+  const delayedSync =
+    deps.syncAfterMs === undefined
+      ? undefined
+      : createDelayedSync(() => syncLog(wal), deps.syncAfterMs)
+  const sync = delayedSync?.schedule ?? (() => syncLog(wal))
+  const sharedRead = createSharedRead(reader)
+  const connection = createWriterConnection(writer, guard, clock, sharedRead, sync)
   const queue = new WriteQueue(connection, deps.log)
-  const snapshot = snapshots(still, guard, clock)
+  const snapshots = createSnapshots(snapshotReader, guard, clock)
   const walks = createWalks(resolve(path), guard)
   let closing: Promise<void> | undefined
-  const refuse = (what: string) => {
-    guard.refuseInside(what)
-    if (closing) throw unavailable('the database is closed')
+  const requireUsable = (method: string) => {
+    guard.refuseInside(method)
+    if (closing) throw storageUnavailable('the database is closed')
   }
   const write: Database['write'] = async (change) => {
-    refuse('write')
+    requireUsable('write')
     return queue.write(change)
   }
   return {
     name: 'sqlite',
     dialect,
-    ...readerOf(reader, clock, () => refuse('all, get or arrays'), turn),
+    ...createReader(reader, clock, () => requireUsable('all, get or arrays'), sharedRead),
     write,
     async snapshot(read) {
-      refuse('snapshot')
-      return snapshot.take(read)
+      requireUsable('snapshot')
+      return snapshots.take(read)
     },
     async walk(customer, read) {
-      refuse('walk')
+      requireUsable('walk')
       return walks.take(customer, read)
     },
-    stamp: turn.stamp,
+    stamp: sharedRead.stamp,
     queued: () => queue.length,
     async columns(table) {
       return columnsOf(reader, table)
@@ -233,15 +246,15 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     },
     async migrate(change) {
       await write((tx) => change(tx, (sql) => (tx as SqliteTx).ddl(sql)))
-      for (const connection of [writer, reader, still]) connection.forget()
+      for (const connection of [writer, reader, snapshotReader]) connection.clearStatements()
     },
     async notify() {},
     listen: async () => async () => {},
     close() {
-      closing ??= Promise.all([queue.drained(), snapshot.finished(), walks.close()]).then(
+      closing ??= Promise.all([queue.drain(), snapshots.finished(), walks.close()]).then(
         async () => {
-          await late?.done()
-          turn.end()
+          await delayedSync?.finish()
+          sharedRead.end()
           return closeFile(file)
         },
       )

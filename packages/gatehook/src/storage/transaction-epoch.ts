@@ -1,13 +1,13 @@
 /**
  * Keeps positions in the event feed valid when a PostgreSQL database moves to another server by
- * dump and restore: there, transaction ids begin anew, below those that are stored.
+ * dump and restore. There, transaction ids start again at a lower number than the stored ones.
  */
 import type { Row, Tx } from './database.ts'
 import { sql } from './sql.ts'
 
-/** Rows at the end of the feed that are read; concurrent transactions differ by far less. */
+/** Newest rows that are read; the ids of concurrent transactions differ by far less. */
 const LATEST_ROWS = 10_000
-/** Ids that concurrent transactions of the old server may have been ahead of those rows. */
+/** Margin for ids of concurrent transactions on the old server that exceed those rows. */
 const MARGIN = 1_000_000
 
 interface Positions extends Row {
@@ -16,8 +16,8 @@ interface Positions extends Row {
 }
 
 /**
- * Moves the epoch when stored positions are ahead of the server's next one, so that every new
- * event is behind all stored ones. Runs on PostgreSQL, in the transaction of the migrations.
+ * Raises the epoch when stored transaction ids exceed the server's next one, so that every new
+ * event follows all stored events. Runs on PostgreSQL, in the transaction of the migrations.
  */
 export async function alignTransactionEpoch(
   tx: Tx,
@@ -32,7 +32,7 @@ export async function alignTransactionEpoch(
   const epoch = await tx.get(sql`SELECT gh_txid_epoch() AS epoch`)
   const next = Number(row!.next)
   if (row!.newest === null || row!.newest < next + Number(epoch!.epoch)) return
-  const moved = Number(row!.newest) + MARGIN - next
+  const newEpoch = Number(row!.newest) + MARGIN - next
   await ddl(`CREATE OR REPLACE FUNCTION gh_txid_epoch() RETURNS BIGINT
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT ${moved}::bigint'`)
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT ${newEpoch}::bigint'`)
 }

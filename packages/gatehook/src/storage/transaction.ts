@@ -1,111 +1,114 @@
 /**
- * What both databases hold a transaction to: who may use it, until when, and what it may store.
- * No database is touched here.
+ * The rules for transactions that both databases share: their lifetime, their savepoints, and the
+ * values that statements may contain. Contains no database access.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Failure } from '../kernel/failure.ts'
 
-/** The life of one transaction: from its first statement to its end. */
-export class Span {
-  open = true
-  /** Whether a statement has changed something, or may have. */
-  wrote = false
+/** The state of one transaction from its first statement to its end. */
+export class Transaction {
+  isOpen = true
+  /** Whether a statement has changed rows, or may have. */
+  hasWritten = false
   readonly afterCommit: (() => void)[] = []
   #failed: { readonly error: unknown } | undefined
 
-  /** Throws when the transaction has ended, or when a statement of it has failed before. */
-  use(): void {
-    if (!this.open) throw new Error('bug: this transaction has ended; its handle was kept')
+  /** Throws when the transaction has ended, or when one of its statements has failed. */
+  requireUsable(): void {
+    if (!this.isOpen) throw new Error('bug: this transaction has ended; its handle is invalid')
     if (this.#failed) throw this.#failed.error
   }
 
-  /** Remembers the first statement that failed. */
+  /** Records the error of the first failed statement, and returns `error`. */
   fail(error: unknown): unknown {
     this.#failed ??= { error }
     return error
   }
 
-  /** True while no statement has failed. */
-  get sound(): boolean {
+  /** Whether no statement has failed. */
+  get isSound(): boolean {
     return this.#failed === undefined
   }
 
-  /** After a rollback to a savepoint set while the transaction was sound. */
+  /** Clears the failure after a rollback to a savepoint that precedes it. */
   recover(): void {
     this.#failed = undefined
   }
 
   /**
-   * Ends it. PostgreSQL lets nothing be committed after a failed statement, SQLite would; so that
-   * both mean the same, an error caught inside the transaction still rolls it back.
+   * Ends the transaction. Throws when a statement has failed, even if its error was caught:
+   * PostgreSQL cannot commit then, and SQLite behaves the same.
    */
   end(): void {
-    this.open = false
+    this.isOpen = false
     if (this.#failed) throw this.#failed.error
   }
 }
 
-/** The three statements of a savepoint. */
+/** Sets, releases and rolls back to one savepoint. */
 export interface Savepoint {
   readonly set: () => Promise<unknown> | unknown
   readonly release: () => Promise<unknown> | unknown
   readonly rollBack: () => Promise<unknown> | unknown
 }
 
-/** Runs `change`; when it throws, what it did is undone and the transaction goes on without it. */
-export async function attemptWithin<T>(
-  span: Span,
+/** Runs `change` in a savepoint; an exception undoes its changes and `afterCommit` actions. */
+export async function runInSavepoint<T>(
+  transaction: Transaction,
   savepoint: Savepoint,
   change: () => Promise<T>,
 ): Promise<T> {
-  span.use()
-  const actions = span.afterCommit.length
+  transaction.requireUsable()
+  const actionCount = transaction.afterCommit.length
   await savepoint.set()
   try {
     const value = await change()
-    if (span.sound) await savepoint.release()
+    if (transaction.isSound) await savepoint.release()
     return value
   } catch (error) {
     try {
       await savepoint.rollBack()
     } catch {
-      throw span.fail(error) // the whole transaction is gone (disk full, connection lost), and why
+      throw transaction.fail(error) // the whole transaction failed: disk full, connection lost
     }
-    span.recover()
-    span.afterCommit.length = actions
+    transaction.recover()
+    transaction.afterCommit.length = actionCount
     throw error
   }
 }
 
-/** Knows whether the code that runs now runs inside a transaction of this database. */
-export interface Guard {
-  /** Throws a bug when called from inside a transaction or a snapshot. */
-  refuseInside(what: string): void
-  run<T>(span: Span, body: () => Promise<T>): Promise<T>
+/** Detects uses of the database from inside one of its own transactions. */
+export interface TransactionGuard {
+  /** Throws when called from inside a transaction or a snapshot. */
+  refuseInside(method: string): void
+  run<T>(transaction: Transaction, body: () => Promise<T>): Promise<T>
 }
 
-export function transactionGuard(): Guard {
-  const inside = new AsyncLocalStorage<Span>()
+export function createTransactionGuard(): TransactionGuard {
+  const inside = new AsyncLocalStorage<Transaction>()
   return {
-    refuseInside(what) {
-      if (!inside.getStore()?.open) return
+    refuseInside(method) {
+      if (!inside.getStore()?.isOpen) return
       throw new Error(
-        `bug: db.${what} was called inside a transaction and would wait for it; use its handle`,
+        `bug: db.${method} was called inside a transaction and would wait for it; use its handle`,
       )
     },
-    run: (span, body) => inside.run(span, body),
+    run: (transaction, body) => inside.run(transaction, body),
   }
 }
 
 /**
- * Refuses what the databases would store differently. Booleans, undefined, NaN and objects are bugs
- * (TypeError); text with NUL or half a surrogate pair may be a caller's (§10.4): `invalid_request`.
+ * Rejects values that the two databases would store differently. Booleans, undefined, NaN and
+ * objects throw `TypeError`. Text with NUL or an unpaired surrogate may come from the client and
+ * throws `Failure` `invalid_request`.
+ *
+ * @see §10.4
  */
 export function checkValues(values: readonly unknown[]): void {
   for (const value of values) {
     if (typeof value === 'string') {
       if (!value.includes('\0') && value.isWellFormed()) continue
-      throw new Failure('invalid_request', 'Text cannot hold NUL or half a character.')
+      throw new Failure('invalid_request', 'Text cannot contain NUL or an unpaired surrogate.')
     }
     if (typeof value === 'number' && Number.isFinite(value)) continue
     if (value === null || value instanceof Uint8Array) continue
@@ -113,17 +116,17 @@ export function checkValues(values: readonly unknown[]): void {
   }
 }
 
-/** The service cannot store or read at the moment; `detail` is for the log. */
-export const unavailable = (detail: unknown): Failure =>
+/** Creates the failure for a database that cannot store or read now; `detail` is for the log. */
+export const storageUnavailable = (detail: unknown): Failure =>
   new Failure('storage_unavailable', undefined, { detail })
 
-/** The text with which triggers stop writes to a database that was moved (`move/changes.ts`). */
+/** The message of the triggers that reject writes to a moved database (`move/changes.ts`). */
 export const MOVED_MESSAGE = 'gatehook: moved'
 
 const MOVED_RETRY_AFTER_S = 30
 
-/** The service is read-only: its installation moves, or has moved, to another database (§2.8). */
-export const moved = (detail: unknown): Failure =>
+/** Creates the failure for writes to a read-only installation during and after a move (§2.8). */
+export const installationMoved = (detail: unknown): Failure =>
   new Failure(
     'storage_unavailable',
     'This installation is being moved to another database and is read-only here. Retry later.',

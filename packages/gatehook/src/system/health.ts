@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Database } from '../storage/database.ts'
-import { pending } from '../storage/migrate.ts'
+import { pendingMigrations } from '../storage/migrate.ts'
 import { writeSetting } from '../storage/settings.ts'
 import { sql } from '../storage/sql.ts'
 
@@ -81,7 +81,7 @@ export function writeCheck(db: Database, clock: Clock): HealthCheck {
 export function migrationCheck(db: Database): HealthCheck {
   let isComplete = false
   return async () => {
-    isComplete ||= (await pending(db)).length === 0
+    isComplete ||= (await pendingMigrations(db)).length === 0
     return isComplete ? undefined : 'The database is not migrated yet.'
   }
 }

@@ -1,6 +1,6 @@
 /** SQL of signing keys. Their content is `signing-keys.ts`. */
 import type { Reader, Row, Tx } from '../storage/database.ts'
-import type { SealedColumn } from '../storage/sealed-column.ts'
+import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { sql } from '../storage/sql.ts'
 
 /** A setting whose row the first key inserts, and that later keys lock. */
@@ -9,7 +9,7 @@ const LOCK_SETTING = 'signing_key'
 /** The purpose under which private keys are encrypted, each for its `kid`. */
 export const SIGNING_PURPOSE = 'signing'
 
-export const encryptedSigningKeys: SealedColumn = {
+export const encryptedSigningKeys: EncryptedColumn = {
   purpose: SIGNING_PURPOSE,
   table: 'gh_signing_keys',
   column: 'sealed_private_jwk',

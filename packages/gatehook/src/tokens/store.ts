@@ -1,6 +1,6 @@
 /** SQL of sessions and of the revocation feed. Signing keys are `signing-key-store.ts`. */
 import type { Database, Reader, Row, Statement, Tx } from '../storage/database.ts'
-import { empty, fixed, sql } from '../storage/sql.ts'
+import { empty, prepareStatement, sql } from '../storage/sql.ts'
 import type { RotationState } from './refresh-token.ts'
 
 export interface SessionRow extends Row, RotationState {
@@ -29,12 +29,12 @@ export const splitScopes = (scopes: string): string[] => scopes.split(' ').filte
 const COLUMNS = `id, scope, customer, person, client_id, scopes, token_hash, previous_hash,
   successor, rotated_at, created_at, last_used_at, expires_at, ends_at`
 
-const byId = fixed(`SELECT ${COLUMNS} FROM gh_sessions WHERE id = ?`)
+const byId = prepareStatement(`SELECT ${COLUMNS} FROM gh_sessions WHERE id = ?`)
 
 export const findSession = (from: Reader, id: string) => from.get<SessionRow>(byId([id]))
 export const lockSession = (tx: Tx, id: string) => tx.lock<SessionRow>(byId([id]))
 
-const ownSession = fixed(
+const ownSession = prepareStatement(
   `SELECT id, client_id, scopes, created_at, last_used_at, expires_at FROM gh_sessions
    WHERE scope = ? AND person = ? AND id = ? AND expires_at > ?`,
 )
@@ -56,7 +56,7 @@ interface NewSession
   readonly access_until: number
 }
 
-const insert = fixed(
+const insert = prepareStatement(
   `INSERT INTO gh_sessions (id, scope, customer, person, client_id, scopes, token_hash, created_at,
    last_used_at, expires_at, ends_at, access_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 )
@@ -79,7 +79,7 @@ export const insertSession = (tx: Tx, row: NewSession) =>
     ]),
   )
 
-const rotate = fixed(
+const rotate = prepareStatement(
   `UPDATE gh_sessions SET previous_hash = token_hash, token_hash = ?, successor = ?,
    rotated_at = ?, last_used_at = ?, access_until = ?,
    expires_at = CASE WHEN ends_at < ? THEN ends_at ELSE ? END
@@ -134,7 +134,7 @@ export interface DeletedSession extends Row {
 
 /** One statement deletes and returns, so a concurrent refresh cannot extend a deleted session. */
 const returning = ({ sql: text, values }: Statement) =>
-  fixed(`${text} RETURNING id, access_until`)(values)
+  prepareStatement(`${text} RETURNING id, access_until`)(values)
 
 export const deleteSession = (tx: Tx, id: string) =>
   tx.all<DeletedSession>(returning(sql`DELETE FROM gh_sessions WHERE id = ${id}`))
@@ -218,12 +218,14 @@ interface FeedEntryRow extends Row {
   readonly keep_until: number
 }
 
-const insertEntry = fixed('INSERT INTO gh_revocations (kind, value, keep_until) VALUES (?, ?, ?)')
+const insertEntry = prepareStatement(
+  'INSERT INTO gh_revocations (kind, value, keep_until) VALUES (?, ?, ?)',
+)
 
 export const insertFeedEntry = (tx: Tx, kind: FeedEntryKind, value: string, keepUntil: number) =>
   tx.run(insertEntry([kind, value, keepUntil]))
 
-const entriesSince = fixed(
+const entriesSince = prepareStatement(
   `SELECT position, kind, value, keep_until FROM gh_revocations
    WHERE position > ? OR txid >= ? ORDER BY position`,
 )
@@ -237,11 +239,11 @@ export const listFeedEntries = (from: Reader, position: number, horizon: number)
 
 /** Evaluates `dialect.horizon`. */
 export async function readHorizon(from: Reader, expression: string): Promise<number> {
-  const [row] = await from.arrays(fixed(`SELECT ${expression}`)([]))
+  const [row] = await from.arrays(prepareStatement(`SELECT ${expression}`)([]))
   return Number(row![0])
 }
 
-const findRevocation = fixed(
+const findRevocation = prepareStatement(
   `SELECT 1 AS yes FROM gh_revocations WHERE (value = ? AND kind = 'token')
    OR (value = ? AND kind = 'client') OR (value = ? AND kind = 'session') LIMIT 1`,
 )

@@ -1,6 +1,6 @@
 /** SQL of versions: calendars, usage counts, sent notices. */
 import type { Reader, Tx } from '../storage/database.ts'
-import { fixed, sql } from '../storage/sql.ts'
+import { prepareStatement, sql } from '../storage/sql.ts'
 import type { CalendarOverrides } from './calendar.ts'
 
 interface StoredCalendar {
@@ -60,7 +60,7 @@ export interface VersionUsage {
   readonly lastMs: number
 }
 
-const usageUpsert = fixed(
+const usageUpsert = prepareStatement(
   `INSERT INTO gh_version_usage
      (version, scope, customer, key_id, client_id, method, route, count, last_at)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -4,39 +4,39 @@ import { encryptSigningSecret } from '../deliveries/signing-secret.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Reader, Tx } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 import type { Registration } from './registration.ts'
 
 const COLUMNS = `no, id, tag, scope, url, events, scopes, description, api_version, subject,
   client_id, active, disabled_reason, revision, created_at, updated_at, deleted_at`
 
-const byId = fixed(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND id = ?`)
-const byNo = fixed(`SELECT ${COLUMNS} FROM gh_webhooks WHERE no = ?`)
-const customer = fixed('SELECT no FROM gh_customers WHERE no = ?')
-const countOf = fixed(
+const byId = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND id = ?`)
+const byNo = prepareStatement(`SELECT ${COLUMNS} FROM gh_webhooks WHERE no = ?`)
+const customer = prepareStatement('SELECT no FROM gh_customers WHERE no = ?')
+const countOf = prepareStatement(
   'SELECT count(*) AS n FROM gh_webhooks WHERE scope = ? AND deleted_at IS NULL',
 )
-const byTag = fixed('SELECT no FROM gh_webhooks WHERE scope = ? AND tag = ? LIMIT 1')
-const insert = fixed(
+const byTag = prepareStatement('SELECT no FROM gh_webhooks WHERE scope = ? AND tag = ? LIMIT 1')
+const insert = prepareStatement(
   `INSERT INTO gh_webhooks (id, tag, scope, url, events, description, api_version, scopes, subject,
      client_id, created_at, updated_at)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING ${COLUMNS}`,
 )
-const update = fixed(
+const update = prepareStatement(
   `UPDATE gh_webhooks SET url = ?, events = ?, description = ?, api_version = ?, active = ?,
      disabled_reason = ?, scopes = ?, subject = ?, client_id = ?, updated_at = ?,
      revision = revision + 1
    WHERE no = ? RETURNING ${COLUMNS}`,
 )
-const clearHealth = fixed(
+const clearHealth = prepareStatement(
   `UPDATE gh_webhooks SET first_failure_at = NULL, last_failure_at = NULL, parked_until = NULL
    WHERE no = ?`,
 )
-const markAsDeleted = fixed(
+const markAsDeleted = prepareStatement(
   `UPDATE gh_webhooks SET deleted_at = ?, updated_at = ?, active = 0, revision = revision + 1
    WHERE no = ?`,
 )
-const incrementRevision = fixed(
+const incrementRevision = prepareStatement(
   'UPDATE gh_webhooks SET updated_at = ?, revision = revision + 1 WHERE no = ?',
 )
 
@@ -105,21 +105,23 @@ export const markDeleted = (tx: Tx, no: number, now: number) =>
 /** Increments the revision, so that engines read the registration's secrets again. */
 export const markChanged = (tx: Tx, no: number, now: number) => tx.run(incrementRevision([now, no]))
 
-const liveOf = fixed(
+const liveOf = prepareStatement(
   `SELECT no, sealed, expires_at FROM gh_webhook_secrets
    WHERE webhook_no = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY no`,
 )
-const insertSecret = fixed(
+const insertSecret = prepareStatement(
   'INSERT INTO gh_webhook_secrets (webhook_no, sealed, created_at) VALUES (?, ?, ?) RETURNING no',
 )
-const fillSecret = fixed('UPDATE gh_webhook_secrets SET sealed = ? WHERE no = ?')
-const expire = fixed(
+const fillSecret = prepareStatement('UPDATE gh_webhook_secrets SET sealed = ? WHERE no = ?')
+const expire = prepareStatement(
   `UPDATE gh_webhook_secrets SET expires_at = ?
    WHERE webhook_no = ? AND (expires_at IS NULL OR expires_at > ?)`,
 )
-const dropExpired = fixed('DELETE FROM gh_webhook_secrets WHERE webhook_no = ? AND expires_at <= ?')
-const dropOne = fixed('DELETE FROM gh_webhook_secrets WHERE no = ?')
-const dropAll = fixed('DELETE FROM gh_webhook_secrets WHERE webhook_no = ?')
+const dropExpired = prepareStatement(
+  'DELETE FROM gh_webhook_secrets WHERE webhook_no = ? AND expires_at <= ?',
+)
+const dropOne = prepareStatement('DELETE FROM gh_webhook_secrets WHERE no = ?')
+const dropAll = prepareStatement('DELETE FROM gh_webhook_secrets WHERE webhook_no = ?')
 
 const EMPTY = new Uint8Array()
 
@@ -154,16 +156,16 @@ export async function expireSecrets(tx: Tx, webhookNo: number, until: number, no
 export const dropSecret = (tx: Tx, no: number) => tx.run(dropOne([no]))
 export const dropSecrets = (tx: Tx, webhookNo: number) => tx.run(dropAll([webhookNo]))
 
-const ofPerson = fixed(
+const ofPerson = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_webhooks WHERE scope = ? AND subject = ? AND deleted_at IS NULL`,
 )
-const ofClient = fixed(
+const ofClient = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_webhooks WHERE client_id = ? AND deleted_at IS NULL`,
 )
-const withoutScopes = fixed(
+const withoutScopes = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_webhooks WHERE scopes IS NULL AND deleted_at IS NULL LIMIT 100`,
 )
-const copyScopes = fixed(
+const copyScopes = prepareStatement(
   `UPDATE gh_webhook_topics SET scopes =
      (SELECT w.scopes FROM gh_webhooks w WHERE w.no = gh_webhook_topics.webhook_no)
    WHERE scopes IS NULL`,

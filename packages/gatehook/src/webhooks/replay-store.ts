@@ -1,6 +1,6 @@
 /** SQL of replays: their progress, and the node that runs each. */
 import type { Reader, Tx } from '../storage/database.ts'
-import { fixed } from '../storage/sql.ts'
+import { prepareStatement } from '../storage/sql.ts'
 
 /** `recover` resends failed and exhausted deliveries, `replay` every event. */
 export type ReplayKind = 'replay' | 'recover'
@@ -35,8 +35,10 @@ const COLUMNS = `r.webhook_no, r.kind, r.since, r.types, r.position, r.until_id,
   r.started_at, r.ended_at, r.outcome, r.owner, r.beat`
 const RUNNING_MAX = 1_000
 
-const byWebhook = fixed(`SELECT ${COLUMNS} FROM gh_webhook_replays r WHERE r.webhook_no = ?`)
-const upsert = fixed(
+const byWebhook = prepareStatement(
+  `SELECT ${COLUMNS} FROM gh_webhook_replays r WHERE r.webhook_no = ?`,
+)
+const upsert = prepareStatement(
   `INSERT INTO gh_webhook_replays
      (webhook_no, kind, since, types, position, until_id, count, started_at, ended_at, outcome)
    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -45,28 +47,28 @@ const upsert = fixed(
      count = excluded.count, done = 0, started_at = excluded.started_at,
      ended_at = excluded.ended_at, outcome = excluded.outcome, owner = NULL, beat = 0`,
 )
-const allRunning = fixed(
+const allRunning = prepareStatement(
   `SELECT ${COLUMNS}, c.no AS customer_no, c.limits
    FROM gh_webhook_replays r JOIN gh_webhooks w ON w.no = r.webhook_no
    JOIN gh_customers c ON c.no = w.scope / 2
    WHERE r.ended_at IS NULL ORDER BY r.webhook_no LIMIT ${RUNNING_MAX}`,
 )
-const advance = fixed(
+const advance = prepareStatement(
   `UPDATE gh_webhook_replays SET position = ?, done = done + ?,
      count = CASE WHEN done + ? > count THEN done + ? ELSE count END, beat = beat + 1
    WHERE webhook_no = ?`,
 )
-const end = fixed(
+const end = prepareStatement(
   `UPDATE gh_webhook_replays SET ended_at = ?, outcome = ?
    WHERE webhook_no = ? AND ended_at IS NULL`,
 )
-const setOwner = fixed(
+const setOwner = prepareStatement(
   'UPDATE gh_webhook_replays SET owner = ?, beat = beat + 1 WHERE webhook_no = ?',
 )
-const incrementBeats = fixed(
+const incrementBeats = prepareStatement(
   'UPDATE gh_webhook_replays SET beat = beat + 1 WHERE owner = ? AND ended_at IS NULL',
 )
-const customer = fixed('SELECT no FROM gh_customers WHERE no = ?')
+const customer = prepareStatement('SELECT no FROM gh_customers WHERE no = ?')
 
 export const findReplay = (from: Reader, webhookNo: number) =>
   from.get<Replay>(byWebhook([webhookNo]))

@@ -4,13 +4,13 @@ import type { Caller, Reply, TestApp } from '../../../../test/rig/service.ts'
 import { type Scope, scopeOf } from '../../src/kernel/principal.ts'
 import { count as changeCount } from '../../src/lists/counters.ts'
 import type { Database, Row, Value } from '../../src/storage/database.ts'
-import { fixed } from '../../src/storage/sql.ts'
+import { prepareStatement } from '../../src/storage/sql.ts'
 
 export const run = (db: Database, text: string, values: readonly Value[] = []): Promise<number> =>
-  db.write((tx) => tx.run(fixed(text)(values)))
+  db.write((tx) => tx.run(prepareStatement(text)(values)))
 
 export const all = (db: Database, text: string, values: readonly Value[] = []): Promise<Row[]> =>
-  db.all(fixed(text)(values))
+  db.all(prepareStatement(text)(values))
 
 /** The default customer's scope. */
 export async function testScope(db: Database, mode: 'live' | 'test' = 'test'): Promise<Scope> {

@@ -7,7 +7,7 @@ import { f, resource, service } from '../../src/gatehook.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { count } from '../../src/lists/counters.ts'
 import type { Database, Value } from '../../src/storage/database.ts'
-import { fixed } from '../../src/storage/sql.ts'
+import { prepareStatement } from '../../src/storage/sql.ts'
 import { all, run, testScope } from './rows.ts'
 
 const access = { read: 'things:read', create: false, update: false, delete: false } as const
@@ -183,7 +183,7 @@ export async function insert(
 ): Promise<Thing[]> {
   if (rows.length === 0) return []
   const marks = `(${['scope', ...names].map(() => '?').join(', ')})`
-  const add = fixed(
+  const add = prepareStatement(
     `INSERT INTO things (scope, ${names.join(', ')})
      VALUES ${rows.map(() => marks).join(', ')} RETURNING id`,
   )

@@ -13,7 +13,7 @@ import { isExact } from '../../src/lists/paths.ts'
 import { pageStatement, type Walk } from '../../src/lists/plan.ts'
 import { resourceCollection } from '../../src/resources/table.ts'
 import type { Reader } from '../../src/storage/database.ts'
-import { fixed } from '../../src/storage/sql.ts'
+import { prepareStatement } from '../../src/storage/sql.ts'
 import { fill, fillUsers } from '../lists/rows.ts'
 
 const ROWS = 20_000
@@ -31,7 +31,7 @@ const values: Readonly<Record<string, readonly [common: string | number, rare: s
     amount: [1, 900],
   }
 
-const fetched = fixed(`SELECT coalesce(sum(idx_tup_fetch + seq_tup_read), 0) AS n
+const fetched = prepareStatement(`SELECT coalesce(sum(idx_tup_fetch + seq_tup_read), 0) AS n
   FROM pg_stat_xact_user_tables WHERE relname = 'orders'`)
 
 async function readPage(reader: Reader, walk: Walk): Promise<number> {

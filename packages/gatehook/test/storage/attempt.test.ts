@@ -1,4 +1,4 @@
-/** `tx.attempt`: a part of a transaction that fails by itself. */
+/** `tx.attempt`: a part of a transaction that can fail alone. */
 import assert from 'node:assert/strict'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { sql } from '../../src/storage/sql.ts'
@@ -6,14 +6,14 @@ import { sql } from '../../src/storage/sql.ts'
 const put = (name: string) => sql`INSERT INTO gh_settings (name, value) VALUES (${name}, ${'1'})`
 const names = sql`SELECT name FROM gh_settings WHERE name IN ('a', 'b', 'c') ORDER BY name`
 
-eachMigrated('a failed attempt undoes what it did and nothing else', async (db) => {
+eachMigrated('a failed attempt undoes its own changes only', async (db) => {
   await db.write(async (tx) => {
     await tx.run(put('a'))
-    const failed = tx.attempt(async () => {
+    const attempt = tx.attempt(async () => {
       await tx.run(put('b'))
       throw new Error('no')
     })
-    await assert.rejects(failed, /no/)
+    await assert.rejects(attempt, /no/)
     await tx.run(put('c'))
   })
   assert.deepEqual(await db.arrays(names), [['a'], ['c']])
@@ -31,7 +31,7 @@ eachMigrated(
   },
 )
 
-eachMigrated('attempts within attempts are undone one by one', async (db) => {
+eachMigrated('a nested attempt is undone alone', async (db) => {
   await db.write(async (tx) => {
     await tx.attempt(async () => {
       await tx.run(put('a'))

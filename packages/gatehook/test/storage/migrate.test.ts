@@ -1,4 +1,4 @@
-/** The engine's tables: applied once, in order, all or nothing, the same on both databases. */
+/** Migrations of the engine: once, in order and atomically; one schema on both databases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import type { Database } from '../../src/storage/database.ts'
-import { migrateEngine, pending } from '../../src/storage/migrate.ts'
+import { migrateEngine, pendingMigrations } from '../../src/storage/migrate.ts'
 import { type Migration, migrations } from '../../src/storage/migrations.ts'
 import { readSetting, writeSetting } from '../../src/storage/settings.ts'
 import { sql } from '../../src/storage/sql.ts'
@@ -20,7 +20,7 @@ const last = migrations.at(-1)!.number
 
 const TABLES = [
   ...migrations.flatMap(({ sql: text }) =>
-    [...text.matchAll(/CREATE TABLE (\w+)/g)].map((found) => found[1]!),
+    [...text.matchAll(/CREATE TABLE (\w+)/g)].map((match) => match[1]!),
   ),
   'gh_migrations',
 ]
@@ -33,25 +33,22 @@ async function schemaOf(db: Database) {
   return schema
 }
 
-eachDatabase(
-  'what is missing is applied, told and recorded; a second time nothing is',
-  async (db) => {
-    assert.deepEqual(await pending(db), [...migrations])
-    const told: string[] = []
-    const onProgress = (migration: Migration) => void told.push(migration.name)
-    const first = await migrateEngine(db, { clock, onProgress })
-    assert.deepEqual([first.applied.length, first.version], [migrations.length, last])
-    assert.deepEqual(
-      told,
-      migrations.map((migration) => migration.name),
-    )
-    assert.deepEqual(await pending(db), [])
-    assert.deepEqual(await migrateEngine(db, { clock }), { applied: [], version: last })
-  },
-)
+eachDatabase('missing migrations are applied, reported and recorded, once', async (db) => {
+  assert.deepEqual(await pendingMigrations(db), [...migrations])
+  const reported: string[] = []
+  const onProgress = (migration: Migration) => void reported.push(migration.name)
+  const first = await migrateEngine(db, { clock, onProgress })
+  assert.deepEqual([first.applied.length, first.version], [migrations.length, last])
+  assert.deepEqual(
+    reported,
+    migrations.map((migration) => migration.name),
+  )
+  assert.deepEqual(await pendingMigrations(db), [])
+  assert.deepEqual(await migrateEngine(db, { clock }), { applied: [], version: last })
+})
 
-/** Indexes of a line that is for PostgreSQL only. */
-const OWN = migrations.flatMap(({ sql }) =>
+/** Indexes that exist on PostgreSQL only. */
+const POSTGRES_INDEXES = migrations.flatMap(({ sql }) =>
   [...sql.matchAll(/^\{postgres\} CREATE INDEX (\w+)/gm)].map((match) => match[1]),
 )
 
@@ -64,7 +61,7 @@ test('both databases have the same tables, columns, nullability and indexes', as
   }
   for (const table of TABLES) {
     const { indexes } = postgres![table] as { indexes: string[] }
-    const shared = indexes.filter((name) => !OWN.includes(name))
+    const shared = indexes.filter((name) => !POSTGRES_INDEXES.includes(name))
     assert.deepEqual(sqlite![table], { ...(postgres![table] as object), indexes: shared })
   }
 })
@@ -76,7 +73,7 @@ const EXTRA: Migration = {
 }
 
 for (const database of databases) {
-  test(`migrated step by step is the same as migrated at once [${database.name}]`, async (t) => {
+  test(`migrations one by one or at once give the same schema [${database.name}]`, async (t) => {
     const all = [...migrations, EXTRA]
     const old = await database.open(t)
     for (let n = 1; n <= all.length; n++) {
@@ -88,7 +85,7 @@ for (const database of databases) {
     assert.ok((await old.indexes('gh_settings')).includes('gh_extra'))
   })
 
-  test(`two that start at once migrate once [${database.name}]`, async (t) => {
+  test(`of two concurrent starts, one migrates [${database.name}]`, async (t) => {
     const url = await freshUrl(t, database.name)
     const both = await Promise.all([openForTest(t, url), openForTest(t, url)])
     const results = await Promise.all(both.map((db) => migrateEngine(db, { clock })))
@@ -97,7 +94,7 @@ for (const database of databases) {
   })
 }
 
-eachDatabase('a migration that fails leaves nothing behind', async (db) => {
+eachDatabase('a failed migration leaves no table', async (db) => {
   const broken = { number: last + 1, name: 'broken', sql: 'CREATE TABLE gh_x (a {int}); NONSENSE' }
   await assert.rejects(migrateEngine(db, { clock, migrations: [...migrations, broken] }))
   assert.deepEqual(await db.columns('gh_x'), [])
@@ -105,44 +102,44 @@ eachDatabase('a migration that fails leaves nothing behind', async (db) => {
   assert.equal((await migrateEngine(db, { clock })).applied.length, migrations.length)
 })
 
-eachDatabase('the database of a newer program is refused and left alone', async (db) => {
+eachDatabase('the database of a newer release is rejected and unchanged', async (db) => {
   await migrateEngine(db, { clock, migrations: [...migrations, EXTRA] })
   await assert.rejects(migrateEngine(db, { clock }), { name: 'StorageError', message: /newer/ })
-  await assert.rejects(pending(db), { name: 'StorageError' })
+  await assert.rejects(pendingMigrations(db), { name: 'StorageError' })
 })
 
 eachDatabase('a release before an additive migration can use the database', async (db) => {
   await migrateEngine(db, { clock, migrations: [...migrations, { ...EXTRA, additive: true }] })
   assert.deepEqual(await migrateEngine(db, { clock }), { applied: [], version: last })
-  assert.deepEqual(await pending(db), [])
+  assert.deepEqual(await pendingMigrations(db), [])
   await db.write((tx) => writeSetting(tx, 'a', 1))
 })
 
-eachDatabase('a migration that was edited once applied is refused', async (db) => {
+eachDatabase('a migration that was edited after its application is rejected', async (db) => {
   await migrateEngine(db, { clock, migrations: [...migrations, EXTRA] })
   const edited = [...migrations, { ...EXTRA, sql: `${EXTRA.sql}; SELECT 1` }]
-  const refusal = {
+  const expectedError = {
     name: 'StorageError',
     message: new RegExp(`^Migration ${EXTRA.number} .*edited`),
   }
-  await assert.rejects(migrateEngine(db, { clock, migrations: edited }), refusal)
-  await assert.rejects(pending(db, edited), refusal)
+  await assert.rejects(migrateEngine(db, { clock, migrations: edited }), expectedError)
+  await assert.rejects(pendingMigrations(db, edited), expectedError)
 })
 
-eachDatabase('a database without checksums gets them', async (db) => {
+eachDatabase('missing checksums are added', async (db) => {
   await migrateEngine(db, { clock })
   await db.migrate(async (_tx, ddl) => {
     await ddl('ALTER TABLE gh_migrations DROP COLUMN checksum')
     await ddl('ALTER TABLE gh_migrations DROP COLUMN additive')
   })
-  assert.deepEqual(await pending(db), [])
+  assert.deepEqual(await pendingMigrations(db), [])
   await migrateEngine(db, { clock })
   const rows = await db.all(sql`SELECT checksum FROM gh_migrations`)
   assert.equal(rows.length, migrations.length)
   for (const { checksum } of rows) assert.match(checksum, /^[0-9a-f]{64}$/)
 })
 
-eachDatabase('statements prepared before a column was added go on working', async (db) => {
+eachDatabase('statements prepared before a new column still work', async (db) => {
   await migrateEngine(db, { clock })
   const star = sql`SELECT * FROM gh_settings`
   await db.write((tx) => writeSetting(tx, 'a', 1))
@@ -156,7 +153,7 @@ eachDatabase('statements prepared before a column was added go on working', asyn
   assert.deepEqual(await db.write((tx) => tx.all(star)), expected)
 })
 
-eachDatabase('a setting is JSON, written anew or over what was there', async (db) => {
+eachDatabase('a setting is stored as JSON and can be replaced', async (db) => {
   await migrateEngine(db, { clock })
   assert.equal(await readSetting(db, 'clock'), undefined)
   await db.write((tx) => writeSetting(tx, 'clock', { offsetMs: 1 }))

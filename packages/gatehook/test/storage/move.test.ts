@@ -1,4 +1,4 @@
-/** `gatehook move`: every row with its id, whatever is written meanwhile, resumable (§2.8). */
+/** `gatehook move` copies every row with its id during writes, and can be resumed (§2.8). */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshUrl, type Kind, quietLog } from '../../../../test/rig/databases.ts'
@@ -33,7 +33,7 @@ async function createOrder(service: TestApp, userId: number, amount: number): Pr
   assert.equal((await service.post('/api/v2/orders', order)).status, 201)
 }
 
-/** An app with its own connection beside the one of the move, as two processes have. */
+/** Opens an app with its own connection, like a process beside that of the move. */
 async function openSource(t: TestContext, kind: Kind) {
   const service = await openService(t, kind)
   for (let n = 0; n < 30; n++) await createOrder(service, await createUser(service, n), n + 1)
@@ -73,7 +73,7 @@ const directions = [
 ] as const
 
 for (const [from, to] of directions) {
-  test(`everything goes on after a move [${from} to ${to}]`, async (t) => {
+  test(`cursors, events, replays and ids continue after a move [${from} to ${to}]`, async (t) => {
     const service = await openSource(t, from)
     const key = await service.key()
     const headers = { 'idempotency-key': 'order-1' }
@@ -91,9 +91,9 @@ for (const [from, to] of directions) {
     const next = await caller.get(path)
     assert.equal(next.body.data.length, 10)
     assert.deepEqual(next.body.data, (await service.as(key).get(path)).body.data)
-    const again = await caller.post('/api/v2/orders', order, headers)
-    assert.deepEqual([again.status, again.body], [201, first.body])
-    assert.equal(again.headers['idempotent-replayed'], 'true')
+    const replay = await caller.post('/api/v2/orders', order, headers)
+    assert.deepEqual([replay.status, replay.body], [201, first.body])
+    assert.equal(replay.headers['idempotent-replayed'], 'true')
     const totals = await caller.get('/api/v2/orders?page=1&per_page=5')
     assert.match(totals.text, /"total":31\b/)
     const created = await caller.post('/api/v2/orders', order)
@@ -101,9 +101,9 @@ for (const [from, to] of directions) {
     const { scope } = (await after.app.db.get(sql`SELECT scope FROM orders LIMIT 1`))!
     const feed = createFeed(after.app.db)
     const resumed = events.body.data.at(-1).id
-    const place = (await feed.cursorOf(scope, resumed))!
+    const position = (await feed.cursorOf(scope, resumed))!
     const readOn = async (): Promise<string[]> => {
-      const { rows } = await feed.after(scope, place)
+      const { rows } = await feed.after(scope, position)
       return rows.length > 0 ? rows.map((row) => String(row[0])) : readOn()
     }
     const now = (await caller.get('/events?limit=100')).body.data
@@ -111,7 +111,7 @@ for (const [from, to] of directions) {
     assert.deepEqual(await readOn(), [now.at(-1).id])
   })
 
-  test(`rows that change during the copy arrive [${from} to ${to}]`, async (t) => {
+  test(`rows that change during the copy are moved [${from} to ${to}]`, async (t) => {
     const service = await openSource(t, from)
     const key = await service.key()
     const url = await freshUrl(t, to)
@@ -122,10 +122,10 @@ for (const [from, to] of directions) {
     await move(service.url, url, { onProgress })
     await Promise.all(writes)
     const after = await openService(t, to, { url })
-    assert.deepEqual(await everything(after.as(key)), await everything(service.as(key)))
+    assert.deepEqual(await readEverything(after.as(key)), await readEverything(service.as(key)))
   })
 
-  test(`an interrupted move continues, whatever it did last [${from} to ${to}]`, async (t) => {
+  test(`a move that is interrupted at any step continues [${from} to ${to}]`, async (t) => {
     const service = await openSource(t, from)
     const key = await service.key()
     const url = await freshUrl(t, to)
@@ -135,21 +135,21 @@ for (const [from, to] of directions) {
       const onProgress = () => {
         if (++steps === stop) throw new Error('killed')
       }
-      const moved = await move(service.url, url, { onProgress }).catch((error: Error) => error)
-      if (!(moved instanceof Error)) {
-        assert.equal(moved.resumed, true)
+      const result = await move(service.url, url, { onProgress }).catch((error: Error) => error)
+      if (!(result instanceof Error)) {
+        assert.equal(result.resumed, true)
         break
       }
-      assert.equal(moved.message, 'killed')
+      assert.equal(result.message, 'killed')
       await writeAll(service, stop)
     }
     assert.ok(steps > 5)
     const after = await openService(t, to, { url })
-    assert.deepEqual(await everything(after.as(key)), await everything(service.as(key)))
+    assert.deepEqual(await readEverything(after.as(key)), await readEverything(service.as(key)))
   })
 }
 
-/** Creates, changes and deletes; ends quietly once the source is read-only. */
+/** Creates, changes and deletes rows; accepts 503 once the source is read-only. */
 async function writeAll(service: TestApp, n: number): Promise<void> {
   const created = await service.post('/api/v2/users', user(1_000 + n))
   const statuses = [
@@ -165,7 +165,7 @@ async function writeAll(service: TestApp, n: number): Promise<void> {
   )
 }
 
-async function everything(caller: Caller) {
+async function readEverything(caller: Caller) {
   const lists = ['users', 'orders'].map((name) => caller.get(`/api/v2/${name}?limit=100`))
   const [users, orders] = await Promise.all(lists)
   const events = await caller.get('/events?limit=100')
@@ -174,15 +174,15 @@ async function everything(caller: Caller) {
   return { users: body(users), orders: body(orders), events: body(events) }
 }
 
-test('a moved source serves reads and refuses writes until the mark is dropped', async (t) => {
+test('a moved source serves reads and rejects writes until the move is undone', async (t) => {
   const service = await openSource(t, 'sqlite')
   const url = await freshUrl(t, 'postgres')
   await move(service.url, url)
   assert.equal((await service.get('/api/v2/users')).status, 200)
-  const refused = await service.post('/api/v2/users', user(99))
-  assert.deepEqual([refused.status, refused.body.error], [503, 'storage_unavailable'])
-  assert.match(refused.body.message, /being moved to another database/)
-  assert.equal(refused.headers['retry-after'], '30')
+  const rejected = await service.post('/api/v2/users', user(99))
+  assert.deepEqual([rejected.status, rejected.body.error], [503, 'storage_unavailable'])
+  assert.match(rejected.body.message, /being moved to another database/)
+  assert.equal(rejected.headers['retry-after'], '30')
   const config = loadConfig({ ...ENVIRONMENT, GATEHOOK_DATABASE_URL: service.url })
   const started = await openApp({ config, service: api, log: quietLog })
   await started.work()
@@ -197,7 +197,7 @@ test('a moved source serves reads and refuses writes until the mark is dropped',
   assert.equal((await service.post('/api/v2/users', user(99))).status, 201)
 })
 
-test('a move overwrites no installation', async (t) => {
+test('a move to a database with an installation is rejected', async (t) => {
   const [source, other] = [await openSource(t, 'sqlite'), await openSource(t, 'postgres')]
   const before = (await other.get('/api/v2/users?limit=100')).body
   await assert.rejects(move(source.url, other.url), /holds an installation/)
@@ -205,7 +205,7 @@ test('a move overwrites no installation', async (t) => {
   assert.equal((await source.post('/api/v2/users', user(99))).status, 201)
 })
 
-test('rows of a table that the service does not declare are not lost', async (t) => {
+test('a move is rejected when the service does not declare a table of the source', async (t) => {
   const source = await openSource(t, 'sqlite')
   await source.app.db.migrate((_tx, ddl) => ddl('CREATE TABLE notes (id INTEGER PRIMARY KEY)'))
   await assert.rejects(move(source.url, await freshUrl(t, 'postgres')), /the table notes.*lost/)

@@ -1,4 +1,4 @@
-/** What only PostgreSQL does: deadlocks, broken connections, databases that do not fit. */
+/** Cases of PostgreSQL only: deadlocks, broken connections, unsuitable databases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases, freshUrl, openForTest, quietLog } from '../../../../test/rig/databases.ts'
@@ -15,7 +15,7 @@ async function withTable(db: Database): Promise<Database> {
   return db
 }
 
-test('a transaction that lost a deadlock is run again, and both commit', async (t) => {
+test('a transaction that a deadlock rolled back is repeated, and both commit', async (t) => {
   const db = await withTable(await postgres.open(t))
   let arrived = 0
   let meet = () => {}
@@ -34,7 +34,7 @@ test('a transaction that lost a deadlock is run again, and both commit', async (
   assert.deepEqual((await db.arrays(sql`SELECT n FROM t ORDER BY id`)).flat(), [2, 2])
 })
 
-test('when the server ends all sessions, reads and writes find new ones', async (t) => {
+test('when the server ends all sessions, reads and writes use new ones', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const db = await withTable(await openForTest(t, url))
   const end = () =>
@@ -48,8 +48,8 @@ test('when the server ends all sessions, reads and writes find new ones', async 
   assert.equal((await db.all(sql`SELECT * FROM t`)).length, 2)
   let started = () => {}
   const inside = new Promise<void>((resolve) => (started = resolve))
-  let goOn = () => {}
-  const ended = new Promise<void>((resolve) => (goOn = resolve))
+  let release = () => {}
+  const ended = new Promise<void>((resolve) => (release = resolve))
   const cut = db.write(async (tx) => {
     await tx.run(sql`UPDATE t SET n = 9`)
     started()
@@ -58,13 +58,13 @@ test('when the server ends all sessions, reads and writes find new ones', async 
   })
   await inside
   await end()
-  goOn()
+  release()
   await assert.rejects(cut, { code: 'storage_unavailable' })
   await db.write((tx) => tx.run(sql`UPDATE t SET n = n + 1`))
   assert.deepEqual((await db.arrays(sql`SELECT n FROM t`)).flat(), [1, 1])
 })
 
-test('a read whose connection breaks under it is asked again on another', async (t) => {
+test('a read whose connection breaks is repeated on another connection', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const db = await openForTest(t, url)
   const other = await openForTest(t, url)
@@ -73,16 +73,16 @@ test('a read whose connection breaks under it is asked again on another', async 
   let reading: Promise<unknown> | undefined
   await other.write(async (tx) => {
     await tx.get(sql`SELECT pg_advisory_xact_lock(7) AS got`)
-    reading = db.get(sql`SELECT 1 AS one FROM pg_advisory_xact_lock(7)`)
+    reading = db.get(sql`SELECT 1 AS n FROM pg_advisory_xact_lock(7)`)
     const waiting = { sql: locked, text: locked, values: [] }
     let pid: number | undefined
     while (pid === undefined) pid = (await tx.get(waiting))?.pid
     await tx.get(sql`SELECT pg_terminate_backend(${pid}) AS ended`)
   })
-  assert.deepEqual(await reading, { one: 1 })
+  assert.deepEqual(await reading, { n: 1 })
 })
 
-test('a database that is not UTF-8 is refused', async (t) => {
+test('a database that is not UTF-8 is rejected', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const server = withName(url, 'postgres')
   const name = `${new URL(url).pathname.slice(1)}_latin`
@@ -94,13 +94,13 @@ test('a database that is not UTF-8 is refused', async (t) => {
   await asAdmin(server, `DROP DATABASE ${name}`)
 })
 
-test('no server, a wrong password, no database: one sentence, no secret', async (t) => {
+test('a connection failure gives one sentence without secrets', async (t) => {
   const url = await freshUrl(t, 'postgres')
   const wrong = new URL(url)
   wrong.password = 'hunter2'
-  const nobody = new URL(url)
-  nobody.port = '1'
-  for (const address of [wrong.href, nobody.href, withName(url, 'nothing_here')]) {
+  const closedPort = new URL(url)
+  closedPort.port = '1'
+  for (const address of [wrong.href, closedPort.href, withName(url, 'nothing_here')]) {
     await assert.rejects(openDatabase(address, { log: quietLog }), (error: Error) => {
       assert.equal(error.name, 'StorageError')
       assert.match(error.message, /^The database postgres:.* cannot be opened: .+\.$/)
@@ -110,7 +110,7 @@ test('no server, a wrong password, no database: one sentence, no secret', async 
   }
 })
 
-test('sessions read UNION ALL in order, in UTC, within bounds', async (t) => {
+test('sessions have no parallel workers, UTC, and timeouts', async (t) => {
   const db = await postgres.open(t)
   const setting = async (name: string) =>
     (await db.get(sql`SELECT current_setting(${name}) AS value`))?.value
@@ -120,17 +120,17 @@ test('sessions read UNION ALL in order, in UTC, within bounds', async (t) => {
   assert.equal(await setting('idle_in_transaction_session_timeout'), '30s')
 })
 
-test('a thousand reads at once are answered each with its own rows', async (t) => {
+test('a thousand concurrent reads each return their own rows', async (t) => {
   const db = await postgres.open(t)
-  const asked = Array.from({ length: 1000 }, (_, n) => n)
+  const numbers = Array.from({ length: 1000 }, (_, n) => n)
   const read = async (n: number) =>
     n % 7 === 0
       ? db.get(sql`SELECT nothing FROM nowhere`).catch(() => n)
       : Number((await db.get(sql`SELECT ${n} AS n`))?.n)
-  assert.deepEqual(await Promise.all(asked.map(read)), asked)
+  assert.deepEqual(await Promise.all(numbers.map(read)), numbers)
 })
 
-test('a number too large for the column is refused as the caller’s', async (t) => {
+test('a number too large for its column gives invalid_request', async (t) => {
   const db = await withTable(await postgres.open(t))
   const huge = db.write((tx) => tx.run(sql`UPDATE t SET n = ${1e300}`))
   await assert.rejects(huge, { code: 'invalid_request' })
@@ -161,7 +161,7 @@ test('lists of one customer leave connections to other customers and to writes',
   assert.equal(started, 20)
 })
 
-test('while many walks of a customer wait, its lists are refused before they begin', async (t) => {
+test('while many walks of a customer wait, its snapshots are rejected at once', async (t) => {
   const db = await withTable(await postgres.open(t))
   const read = (reader: Reader) => reader.get(sql`SELECT n FROM t WHERE id = 1`)
   const gate = Promise.withResolvers<void>()

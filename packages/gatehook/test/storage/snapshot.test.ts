@@ -1,4 +1,4 @@
-/** A snapshot stands still while others write. */
+/** A snapshot does not change while others write. */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import type { Database, Reader } from '../../src/storage/database.ts'
@@ -11,17 +11,17 @@ async function withTable(db: Database): Promise<void> {
 const insert = (db: Database) => db.write((tx) => tx.run(sql`INSERT INTO t (id) VALUES (1)`))
 const count = async (reader: Reader) => (await reader.get(sql`SELECT count(*) AS n FROM t`))?.n
 
-function gate() {
+function createGate() {
   let open = () => {}
   const opened = new Promise<void>((resolve) => (open = resolve))
   return { open, opened }
 }
 
-eachDatabase('all reads of a snapshot are of one moment', async (db) => {
+eachDatabase('all reads of a snapshot see the same state', async (db) => {
   await withTable(db)
   await insert(db)
-  const first = gate()
-  const written = gate()
+  const first = createGate()
+  const written = createGate()
   const counts = db.snapshot(async (reader) => {
     const before = await count(reader)
     first.open()
@@ -36,19 +36,19 @@ eachDatabase('all reads of a snapshot are of one moment', async (db) => {
   assert.equal(await db.snapshot(count), 2)
 })
 
-eachDatabase('a snapshot that fails lets the next one in', async (db) => {
+eachDatabase('the next snapshot runs after one that fails', async (db) => {
   await withTable(db)
-  const ours = new Error('ours')
+  const failure = new Error('failure')
   await assert.rejects(
     db.snapshot(async () => {
-      throw ours
+      throw failure
     }),
-    ours,
+    failure,
   )
   assert.equal(await db.snapshot(count), 0)
 })
 
-eachDatabase('many snapshots at once each get their answer', async (db) => {
+eachDatabase('many concurrent snapshots each return their rows', async (db) => {
   await withTable(db)
   await insert(db)
   const counts = await Promise.all(Array.from({ length: 50 }, () => db.snapshot(count)))

@@ -1,4 +1,4 @@
-/** When SQLite's writes are acknowledged, and what happens when the disk does not do its part. */
+/** SQLite acknowledges a write after its sync; disk errors are reported. */
 import assert from 'node:assert/strict'
 import { mkdir, open, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,10 +21,10 @@ const insert = (db: Database, id: number, s = '') =>
   db.write((tx) => tx.run(sql`INSERT INTO t (id, s) VALUES (${id}, ${s})`))
 const count = async (db: Database) => (await db.get(sql`SELECT count(*) AS n FROM t`))?.n
 
-/** Syncs that end when the test says so. */
-function disk() {
+/** A disk whose syncs end when the test ends them. */
+function createDisk() {
   const waiting: { resolve: () => void; reject: (error: Error) => void }[] = []
-  let asked = () => {}
+  let onSync = () => {}
   return {
     waiting,
     manual: false,
@@ -32,29 +32,29 @@ function disk() {
       if (!this.manual) return Promise.resolve()
       return new Promise((resolve, reject) => {
         waiting.push({ resolve, reject })
-        asked()
+        onSync()
       })
     },
-    /** So that closing after a test that failed does not wait for ever. */
+    /** Ends all syncs, so that a failed test can close its database. */
     release(): void {
       this.manual = false
       for (const sync of waiting.splice(0)) sync.resolve()
     },
     async next() {
-      if (waiting.length === 0) await new Promise<void>((resolve) => (asked = resolve))
+      if (waiting.length === 0) await new Promise<void>((resolve) => (onSync = resolve))
       return waiting.shift()!
     },
   }
 }
 
-/** As many as do not wait for the disk before they are committed. */
+/** Ids of a full batch, which commits without waiting for the sync. */
 const FULL_BATCH = Array.from({ length: 64 }, (_, n) => n + 2)
-const committed = async (db: Database, rows: number) => {
+const untilCommitted = async (db: Database, rows: number) => {
   while ((await count(db)) < rows) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('where it is asked for, a write is acknowledged before it is synced', async (t) => {
-  const slow = disk()
+test('with `syncAfterMs`, a write is acknowledged before its sync', async (t) => {
+  const slow = createDisk()
   t.after(() => slow.release())
   const db = await withTable(t, { sync: () => slow.sync(), syncAfterMs: 0 })
   slow.manual = true
@@ -68,40 +68,40 @@ test('where it is asked for, a write is acknowledged before it is synced', async
   await closing
 })
 
-test('a write is acknowledged by a sync that began after its commit, not before', async (t) => {
-  const slow = disk()
+test('a write is acknowledged after a sync that began after its commit', async (t) => {
+  const slow = createDisk()
   t.after(() => slow.release())
   const db = await withTable(t, { sync: () => slow.sync() })
   slow.manual = true
-  const told: string[] = []
+  const log: string[] = []
   const write = (id: number) =>
     db.write(async (tx) => {
-      tx.afterCommit(() => told.push(`after ${id}`))
+      tx.afterCommit(() => log.push(`after ${id}`))
       await tx.run(sql`INSERT INTO t (id) VALUES (${id})`)
     })
-  const first = write(1).then(() => told.push('first'))
+  const first = write(1).then(() => log.push('first'))
   const sync = await slow.next()
-  const second = Promise.all(FULL_BATCH.map(write)).then(() => told.push('second'))
-  await committed(db, 65)
-  assert.deepEqual(told, [], 'all are committed, none is on disk')
+  const second = Promise.all(FULL_BATCH.map(write)).then(() => log.push('second'))
+  await untilCommitted(db, 65)
+  assert.deepEqual(log, [], 'every write is committed and none is synced')
   sync.resolve()
   await first
   const covering = await slow.next()
-  assert.deepEqual(told, ['after 1', 'first'], 'the first sync began before the second commit')
+  assert.deepEqual(log, ['after 1', 'first'], 'the first sync began before the second commit')
   covering.resolve()
   await second
-  assert.deepEqual(told.slice(2), [...FULL_BATCH.map((id) => `after ${id}`), 'second'])
+  assert.deepEqual(log.slice(2), [...FULL_BATCH.map((id) => `after ${id}`), 'second'])
 })
 
-test('what comes during a sync is one commit after it', async (t) => {
-  const slow = disk()
+test('writes that arrive during a sync form one commit after it', async (t) => {
+  const slow = createDisk()
   t.after(() => slow.release())
   const db = await withTable(t, { sync: () => slow.sync() })
   slow.manual = true
   const first = insert(db, 1)
   const sync = await slow.next()
   const later = [insert(db, 2), insert(db, 3)]
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+  for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve))
   assert.equal(await count(db), 1)
   sync.resolve()
   await first
@@ -112,27 +112,27 @@ test('what comes during a sync is one commit after it', async (t) => {
   assert.equal(slow.waiting.length, 0)
 })
 
-test('after a failed sync nothing is acknowledged any more, not even by a later one', async (t) => {
-  const broken = disk()
+test('after a failed sync every write is rejected, even if a later sync succeeds', async (t) => {
+  const broken = createDisk()
   t.after(() => broken.release())
   const db = await withTable(t, { sync: () => broken.sync() })
   broken.manual = true
   const first = insert(db, 1)
   const sync = await broken.next()
   const second = FULL_BATCH.map((id) => insert(db, id))
-  await committed(db, 65)
-  broken.manual = false // whoever asks again is told that all is well
+  await untilCommitted(db, 65)
+  broken.manual = false // a later sync would succeed
   sync.reject(new Error('EIO'))
   for (const write of [first, ...second, insert(db, 66)]) {
     await assert.rejects(write, { code: 'storage_unavailable' })
   }
-  assert.equal(await count(db), 65, 'reading goes on')
+  assert.equal(await count(db), 65, 'reads still work')
 })
 
-test('a full disk refuses by name; what was stored stays, and room lets it go on', async (t) => {
+test('a full disk gives storage_unavailable; free space ends the fault', async (t) => {
   const db = await withTable(t)
   await insert(db, 1)
-  // On the writer's own connection, where the limit holds.
+  // SQLite applies the limit to one connection: that of the writer.
   const pages = await db.write((tx) => tx.get(sql`PRAGMA page_count`))
   const limit = (n: number) => db.write((tx) => tx.all(sqlText(`PRAGMA max_page_count = ${n}`)))
   await limit(pages?.page_count + 2)
@@ -150,7 +150,7 @@ test('a full disk refuses by name; what was stored stays, and room lets it go on
 
 const sqlText = (text: string) => ({ sql: text, text, values: [] })
 
-test('the file is made with mode 0600, in a folder made for it', async (t) => {
+test('the file is created with mode 0600, in a new folder', async (t) => {
   const file = join(await freshFolder(), 'a', 'b', 'gatehook.db')
   await openForTest(t, `sqlite:${file}`)
   for (const name of [file, `${file}-wal`, `${file}-shm`]) {
@@ -158,7 +158,7 @@ test('the file is made with mode 0600, in a folder made for it', async (t) => {
   }
 })
 
-test('closing brings the log home', async () => {
+test('closing checkpoints the log and removes it', async () => {
   const file = join(await freshFolder(), 'gatehook.db')
   const db = await openSqlite(file, { log: quietLog })
   await db.migrate(async (_tx, ddl) => ddl('CREATE TABLE t (id INTEGER PRIMARY KEY)'))
@@ -167,7 +167,7 @@ test('closing brings the log home', async () => {
   await assert.rejects(open(`${file}-wal`), { code: 'ENOENT' })
 })
 
-test('what cannot be a database is refused in one sentence', async () => {
+test('a path that cannot be a database is rejected with one sentence', async () => {
   const folder = await freshFolder()
   const text = join(folder, 'text.db')
   await writeFile(
@@ -175,13 +175,16 @@ test('what cannot be a database is refused in one sentence', async () => {
     'not a database, but long enough to have a header, or what looks like one'.repeat(20),
   )
   await mkdir(join(folder, 'folder.db'))
-  const refused = { name: 'StorageError', message: /^The database \/.* cannot be opened: .+\.$/ }
+  const expectedError = {
+    name: 'StorageError',
+    message: /^The database \/.* cannot be opened: .+\.$/,
+  }
   for (const path of [text, join(folder, 'folder.db'), join(text, 'below', 'x.db')]) {
-    await assert.rejects(openDatabase(`sqlite:${path}`, { log: quietLog }), refused)
+    await assert.rejects(openDatabase(`sqlite:${path}`, { log: quietLog }), expectedError)
   }
 })
 
-test('addresses that are no database are refused in one sentence', async () => {
+test('an invalid address is rejected with one sentence', async () => {
   for (const url of ['sqlite::memory:', 'sqlite:', 'mysql://x', 'data/gatehook.db', '']) {
     await assert.rejects(openDatabase(url, { log: quietLog }), { name: 'StorageError' })
   }

@@ -1,4 +1,4 @@
-/** Several processes on one SQLite file, and one that is killed. */
+/** Several processes write to one SQLite file; one is killed. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ function start(t: TestContext, ...argv: string[]): ChildProcess {
   return child
 }
 
-const exited = (child: ChildProcess): Promise<unknown[]> => once(child, 'close')
+const waitForExit = (child: ChildProcess): Promise<unknown[]> => once(child, 'close')
 
 const ids = async (db: Database): Promise<number[]> =>
   (await db.arrays(sql`SELECT id FROM t ORDER BY id`)).map((row) => Number(row[0]))
@@ -34,51 +34,51 @@ const ids = async (db: Database): Promise<number[]> =>
 const insert = (db: Database, id: number) =>
   db.write((tx) => tx.run(sql`INSERT INTO t (id) VALUES (${id})`))
 
-test('two processes write into one file and lose nothing', async (t) => {
+test('two processes write to one file without a lost row', async (t) => {
   const { file, db } = await open(t)
   const child = start(t, file, 'write', '1000', '500')
-  const ended = exited(child)
+  const exit = waitForExit(child)
   child.stdout!.resume()
   for (let id = 0; id < 500; id++) await insert(db, id)
-  assert.deepEqual(await ended, [0, null])
+  assert.deepEqual(await exit, [0, null])
   const expected = Array.from({ length: 500 }, (_, n) => n)
   assert.deepEqual(await ids(db), [...expected, ...expected.map((id) => id + 1000)])
 })
 
-test('while another process holds the lock, reads go on and the write waits', async (t) => {
+test('while another process holds the lock, reads work and the write waits', async (t) => {
   const { file, db } = await open(t)
   const child = start(t, file, 'hold')
   await once(child.stdout!, 'data')
   let written = false
   const writing = insert(db, 1).then(() => (written = true))
-  // Each turn of the loop would take as long as a blocking wait for the lock, which never ends.
-  for (let turn = 0; turn < 200; turn++) {
+  // A blocking wait for the lock would stop the event loop, and this loop with it.
+  for (let tick = 0; tick < 200; tick++) {
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(await ids(db), [])
   }
   assert.equal(written, false)
-  child.stdin!.write('go on\n')
+  child.stdin!.write('release\n')
   await writing
   assert.deepEqual(await ids(db), [1])
 })
 
-test('every row that was acknowledged is there after kill -9', async (t) => {
+test('every acknowledged row is stored after kill -9', async (t) => {
   const { file, db } = await open(t)
   await db.close()
   const child = start(t, file, 'write', '0', 'Infinity')
-  const ended = exited(child)
+  const exit = waitForExit(child)
   const acknowledged: number[] = []
   for await (const line of createInterface({ input: child.stdout! })) {
     acknowledged.push(Number(line))
     if (acknowledged.length === 2000) child.kill('SIGKILL')
   }
-  assert.deepEqual(await ended, [null, 'SIGKILL'])
-  const again = await openForTest(t, `sqlite:${file}`)
-  const kept = new Set(await ids(again))
+  assert.deepEqual(await exit, [null, 'SIGKILL'])
+  const reopened = await openForTest(t, `sqlite:${file}`)
+  const storedIds = new Set(await ids(reopened))
   assert.ok(acknowledged.length >= 2000)
   assert.deepEqual(
-    acknowledged.filter((id) => !kept.has(id)),
+    acknowledged.filter((id) => !storedIds.has(id)),
     [],
   )
-  assert.deepEqual(await again.all(sql`PRAGMA integrity_check`), [{ integrity_check: 'ok' }])
+  assert.deepEqual(await reopened.all(sql`PRAGMA integrity_check`), [{ integrity_check: 'ok' }])
 })

@@ -1,12 +1,12 @@
-/** Long reads: a customer has one at a time, and no other customer waits for its queue. */
+/** Long reads: each customer has one at a time, and customers take turns. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import { createTurns } from '../../src/kernel/turns.ts'
-import { fixed } from '../../src/storage/sql.ts'
+import { prepareStatement } from '../../src/storage/sql.ts'
 
-test('one body of a customer runs at a time, and customers take turns', async () => {
+test('one read of a customer runs at a time, and customers take turns', async () => {
   const turns = createTurns(2)
   const started: string[] = []
   const ends: (() => void)[] = []
@@ -21,7 +21,7 @@ test('one body of a customer runs at a time, and customers take turns', async ()
   ends[0]!()
   await all[0]
   await Promise.resolve()
-  // The third customer came later than two bodies of the first, and goes before them.
+  // The third customer arrived after two more reads of the first, and runs before them.
   assert.deepEqual(started, ['a1', 'b1', 'c1'])
   ends[1]!()
   await all[3]
@@ -36,7 +36,7 @@ test('one body of a customer runs at a time, and customers take turns', async ()
   assert.deepEqual(started, ['a1', 'b1', 'c1', 'a2', 'a3'])
 })
 
-test('as many bodies of a customer run at once as it may have, and others start', async () => {
+test('a customer runs up to `perKey` reads at once, beside other customers', async () => {
   const turns = createTurns(3, { perKey: 2 })
   const started: string[] = []
   const ends = new Map<string, () => void>()
@@ -63,7 +63,7 @@ test('as many bodies of a customer run at once as it may have, and others start'
   await Promise.all(all)
 })
 
-test('a body that fails frees its slot', async () => {
+test('a failed read frees its slot', async () => {
   const turns = createTurns(1)
   await assert.rejects(
     turns(1, async () => Promise.reject(new Error('broken'))),
@@ -72,7 +72,7 @@ test('a body that fails frees its slot', async () => {
   assert.equal(await turns(1, async () => 'next'), 'next')
 })
 
-test('a customer whose queue is full is refused, another is not', async () => {
+test('a full queue rejects its customer only', async () => {
   const turns = createTurns(2)
   let end = () => {}
   const held = new Promise<void>((resolve) => {
@@ -89,13 +89,15 @@ test('a customer whose queue is full is refused, another is not', async () => {
   await Promise.all(waiting)
 })
 
-/** A tenth of the time, after 100 ms of work; the clock stands still until it is set. */
-function restingTurns() {
+/** Turns with a share of one tenth, after a burst of 100 ms; the test advances the clock. */
+function createLimitedTurns() {
   const time = { ms: 0 }
   const wakes: { atMs: number; wake: () => void }[] = []
   const turns = createTurns(2, {
     share: {
-      ...{ part: 0.1, burstMs: 100, clock: { elapsedMs: () => time.ms } },
+      part: 0.1,
+      burstMs: 100,
+      clock: { elapsedMs: () => time.ms },
       after: (ms, wake) => void wakes.push({ atMs: time.ms + ms, wake }),
     },
   })
@@ -103,29 +105,29 @@ function restingTurns() {
     turns(key, async () => {
       time.ms += ms
     })
-  const passTo = (ms: number) => {
+  const advanceTo = (ms: number) => {
     time.ms = ms
     for (const { wake } of wakes.splice(0)) wake()
   }
-  return { time, wakes, work, passTo }
+  return { time, wakes, work, advanceTo }
 }
 
-test('a customer whose burst is used rests nine times as long as it worked', async () => {
-  const { time, wakes, work, passTo } = restingTurns()
+test('after its burst, a customer waits nine times as long as it worked', async () => {
+  const { time, wakes, work, advanceTo } = createLimitedTurns()
   await work('a', 60)
   await work('a', 60)
   const third = work('a', 20)
   assert.deepEqual(
     wakes.map(({ atMs }) => atMs),
     [200],
-    '120 ms of work take 1,200 ms, of which 1,000 ms were saved and 120 ms have passed',
+    '120 ms of work need 1,200 ms; the burst covers 1,000 ms and 120 ms have passed',
   )
   await work('b', 10)
-  assert.equal(time.ms, 130, 'another customer does not wait')
-  passTo(200)
+  assert.equal(time.ms, 130, 'another customer runs at once')
+  advanceTo(200)
   await third
   assert.equal(time.ms, 220)
-  // Rested for long, it has its burst again, and no more than that.
+  // After a long pause the burst is available again, and does not grow.
   time.ms = 100_000
   await work('a', 100)
   await Promise.resolve()
@@ -136,38 +138,39 @@ test('a customer whose burst is used rests nine times as long as it worked', asy
   )
 })
 
-test('who would rest for longer than 10 s is refused, before and after waiting', async () => {
-  const { wakes, work, passTo } = restingTurns()
+test('a wait above 10 s is rejected, before and after it begins', async () => {
+  const { wakes, work, advanceTo } = createLimitedTurns()
   const overloaded = (afterS: string) => (error: unknown) =>
     error instanceof Failure &&
     error.code === 'overloaded' &&
     error.headers?.['retry-after'] === afterS
   await work('a', 700)
   const [waiting, late] = [work('a', 5_000), work('a', 1)]
-  const refused = assert.rejects(late, overloaded('1'))
+  const rejection = assert.rejects(late, overloaded('1'))
   assert.equal(wakes[0]!.atMs, 6_000)
-  passTo(6_000)
+  advanceTo(6_000)
   await waiting
-  // So much work refuses the next request at once, and the waiting one at its turn.
+  // 5,000 ms of work reject the next read at once, and the queued one at its turn.
   await assert.rejects(work('a', 1), overloaded('45'))
-  passTo(wakes[0]!.atMs)
-  await refused
+  advanceTo(wakes[0]!.atMs)
+  await rejection
 })
 
 eachDatabase('a walk is a snapshot, and other reads do not wait for it', async (db) => {
   await db.migrate(async (_, ddl) => ddl('CREATE TABLE marks (n INTEGER)'))
-  const count = fixed('SELECT count(*) AS n FROM marks')([])
-  const insert = () => db.write((tx) => tx.run(fixed('INSERT INTO marks (n) VALUES (?)')([1])))
+  const count = prepareStatement('SELECT count(*) AS n FROM marks')([])
+  const insert = () =>
+    db.write((tx) => tx.run(prepareStatement('INSERT INTO marks (n) VALUES (?)')([1])))
   await insert()
-  const seen = await db.walk(1, async (reader) => {
+  const result = await db.walk(1, async (reader) => {
     const before = Number((await reader.get(count))!.n)
-    assert.deepEqual(await reader.arrays(fixed('SELECT n FROM marks')([])), [[1]])
+    assert.deepEqual(await reader.arrays(prepareStatement('SELECT n FROM marks')([])), [[1]])
     return { before, reader }
   })
-  assert.equal(seen.before, 1)
-  await assert.rejects(seen.reader.get(count), /transaction has ended/)
+  assert.equal(result.before, 1)
+  await assert.rejects(result.reader.get(count), /transaction has ended/)
   await assert.rejects(
-    db.walk(1, (reader) => reader.get(fixed('SELECT missing FROM marks')([]))),
+    db.walk(1, (reader) => reader.get(prepareStatement('SELECT missing FROM marks')([]))),
     /missing/,
   )
   assert.equal(Number((await db.walk(1, (reader) => reader.get(count)))!.n), 1)

@@ -1,4 +1,4 @@
-/** What goes in comes out, on both databases; what one of them could not hold, both refuse. */
+/** Both databases return stored values unchanged, and reject values that one cannot store. */
 import assert from 'node:assert/strict'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
 import type { Database, Row } from '../../src/storage/database.ts'
@@ -24,27 +24,40 @@ async function roundTrip(db: Database, column: string, value: unknown): Promise<
   })
 }
 
-eachDatabase('integers up to 2^53 - 1, of both signs', async (db) => {
+eachDatabase('integers up to 2^53 - 1 of both signs are stored exactly', async (db) => {
   await withTable(db)
   const integers = [0, 1, -1, 2 ** 31, -(2 ** 40), Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]
   for (const value of integers) assert.equal(await roundTrip(db, 'n', value), value)
 })
 
-eachDatabase('reals', async (db) => {
+eachDatabase('reals are stored exactly', async (db) => {
   await withTable(db)
   for (const value of [0.1, -1.5, 1e300, 5e-324, 3]) {
     assert.equal(await roundTrip(db, 'r', value), value)
   }
 })
 
-eachDatabase('text of every plane, empty text, text with quotes', async (db) => {
-  await withTable(db)
-  for (const value of ['', 'ä', '\u{1f980}', '\uffff', "it's", '\\x41', '?', '$1', '\n\r\t\x01']) {
-    assert.equal(await roundTrip(db, 's', value), value)
-  }
-})
+eachDatabase(
+  'text of every Unicode plane, empty text and quotes are stored exactly',
+  async (db) => {
+    await withTable(db)
+    for (const value of [
+      '',
+      'ä',
+      '\u{1f980}',
+      '\uffff',
+      "it's",
+      '\\x41',
+      '?',
+      '$1',
+      '\n\r\t\x01',
+    ]) {
+      assert.equal(await roundTrip(db, 's', value), value)
+    }
+  },
+)
 
-eachDatabase('bytes, NUL among them; NULL in each column', async (db) => {
+eachDatabase('all bytes are stored exactly, and NULL in each column', async (db) => {
   await withTable(db)
   const all = Uint8Array.from({ length: 256 }, (_, n) => n)
   assert.deepEqual(Uint8Array.from((await roundTrip(db, 'b', all)) as Uint8Array), all)
@@ -52,7 +65,7 @@ eachDatabase('bytes, NUL among them; NULL in each column', async (db) => {
 })
 
 eachDatabase('rows are plain objects', async (db) => {
-  const row = await db.get(sql`SELECT 1 AS one`)
+  const row = await db.get(sql`SELECT 1 AS n`)
   assert.equal(Object.getPrototypeOf(row), Object.prototype)
 })
 
@@ -63,7 +76,7 @@ eachDatabase('counts, sums and comparisons are numbers', async (db) => {
   assert.deepEqual(await db.get(statement), { c: 2, s: 42, e: 1 })
 })
 
-eachDatabase('booleans, undefined, NaN and objects are bugs', async (db) => {
+eachDatabase('booleans, undefined, NaN and objects throw a TypeError', async (db) => {
   await withTable(db)
   for (const value of [true, undefined, Number.NaN, Number.POSITIVE_INFINITY, {}, [1], 1n]) {
     await assert.rejects(() => roundTrip(db, 's', value), TypeError)
@@ -71,12 +84,12 @@ eachDatabase('booleans, undefined, NaN and objects are bugs', async (db) => {
   }
 })
 
-eachDatabase('NUL and half characters are refused as the caller’s', async (db) => {
+eachDatabase('NUL and unpaired surrogates give invalid_request', async (db) => {
   await withTable(db)
   for (const value of ['a\0b', '\ud83e', 'x\udd80']) {
     await assert.rejects(() => roundTrip(db, 's', value), { code: 'invalid_request' })
-    const looking = () => db.get(sql`SELECT * FROM v WHERE s = ${value}`)
-    await assert.rejects(looking, { code: 'invalid_request' })
+    const read = () => db.get(sql`SELECT * FROM v WHERE s = ${value}`)
+    await assert.rejects(read, { code: 'invalid_request' })
   }
 })
 
@@ -109,14 +122,15 @@ eachDatabase('text sorts and compares by its bytes', async (db) => {
   assert.deepEqual(after.flat(), byBytes.slice(byBytes.indexOf('a') + 1))
 })
 
-eachDatabase('insert gives the id the database made', async (db) => {
+eachDatabase('insert returns the generated id', async (db) => {
   await db.migrate(async (_tx, ddl) => {
     const { text } = db.dialect.types
-    await ddl(`CREATE TABLE made (id ${db.dialect.serial}, s ${text} NOT NULL)`)
+    await ddl(`CREATE TABLE numbered (id ${db.dialect.serial}, s ${text} NOT NULL)`)
   })
-  const insert = (s: string) => db.write((tx) => tx.insert(sql`INSERT INTO made (s) VALUES (${s})`))
+  const insert = (s: string) =>
+    db.write((tx) => tx.insert(sql`INSERT INTO numbered (s) VALUES (${s})`))
   const first = await insert('a')
   const second = await insert('b')
   assert.ok(second > first)
-  assert.equal((await db.get(sql`SELECT s FROM made WHERE id = ${second}`))?.s, 'b')
+  assert.equal((await db.get(sql`SELECT s FROM numbered WHERE id = ${second}`))?.s, 'b')
 })

@@ -1,31 +1,31 @@
 /**
- * A process that writes, for tests: argv is the file, the mode, and numbers. Prints each id when
- * its write was acknowledged.
+ * A writing process for tests. Its arguments are the file, the mode, the first id and the number of
+ * ids. It prints each id once the write is acknowledged.
  */
 import { writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { quietLog } from '../../../../test/rig/databases.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 
 const [file = '', mode = '', first = '0', count = '0'] = process.argv.slice(2)
 
-/** Waits while the pipe is full: its reader may be slower than we are. */
-async function say(id: number): Promise<void> {
+/** Prints an id; waits while the pipe is full. */
+async function printId(id: number): Promise<void> {
   for (;;) {
     try {
       writeSync(1, `${id}\n`)
       return
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
-      await nextTurn()
+      await nextTick()
     }
   }
 }
 
-/** Ids from `first`, `count` of them, 32 at a time; `Infinity` until somebody kills us. */
-async function write(): Promise<void> {
+/** Writes `count` ids from `first`, 32 at a time. `Infinity`: until the process is killed. */
+async function writeIds(): Promise<void> {
   const db = await openSqlite(file, { log: quietLog })
   let next = Number(first)
   const end = next + Number(count)
@@ -33,15 +33,15 @@ async function write(): Promise<void> {
     while (next < end) {
       const id = next++
       await db.write((tx) => tx.run(sql`INSERT INTO t (id) VALUES (${id})`))
-      await say(id) // in the pipe before the next is asked for, whatever happens to us
+      await printId(id) // before the next write starts, so that a kill loses no printed id
     }
   }
   await Promise.all(Array.from({ length: 32 }, writer))
   await db.close()
 }
 
-/** Holds the write lock from `locked` until a line comes on standard input. */
-function hold(): void {
+/** Prints `locked` and holds the write lock until a line arrives on standard input. */
+function holdLock(): void {
   const raw = new DatabaseSync(file)
   raw.exec('BEGIN IMMEDIATE')
   writeSync(1, 'locked\n')
@@ -52,5 +52,5 @@ function hold(): void {
   })
 }
 
-if (mode === 'write') await write()
-else hold()
+if (mode === 'write') await writeIds()
+else holdLock()

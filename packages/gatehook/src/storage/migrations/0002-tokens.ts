@@ -1,4 +1,4 @@
-/** Tables of tokens: signing keys, sessions, and what every node must forget within 2 s (§4). */
+/** Signing keys, sessions, and revocations, which every node applies within 2 s (§4). */
 export const tokens = `
 CREATE TABLE gh_signing_keys (
   kid {text} NOT NULL PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** Who can sign in: credentials beside rows, the count of failed attempts, operators. */
+/** Accounts that can sign in: credentials of resource rows, failed attempts, operators. */
 export const people = `
 CREATE TABLE gh_people (
   resource {text} NOT NULL,

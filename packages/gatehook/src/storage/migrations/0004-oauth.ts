@@ -1,4 +1,4 @@
-/** Clients and their secrets, authorization codes, consents, sign-ins of browsers (§5). */
+/** Clients and their secrets, authorization codes, consents, browser sessions (§5). */
 export const oauth = `
 CREATE TABLE gh_clients (
   client_id {text} NOT NULL PRIMARY KEY,

@@ -1,23 +1,26 @@
 /**
- * Registrations, their secrets, deliveries (§9). What is kept where, and why:
+ * Registrations, their secrets and deliveries (§9):
  * - A delivery is one row: one insert with its event, one update with its result. `state` is
- *   pending, delivered, failed or exhausted. `paused` is not stored: it is `pending` of a
- *   registration that is not active, so that to switch one off, or on again, is one row however
- *   many wait. In the same way a pending delivery of a deleted registration reads as failed until
- *   the chore says so.
- * - `attempts` is JSON arrays with commas between them, no outer brackets: appended to as text.
- * - A body is the envelope around the event's object; `gh_event_bodies` has it only where the
- *   registration is pinned (`version`) to another shape than the event was recorded in.
- * - `gh_webhook_topics` is what registrations ask for, one row a topic, redundant ones left out:
- *   the outbox finds them by seeks on its key. `topics.ts` writes it, whoever changes `events`,
- *   `api_version` or deletes calls that.
- * - `revision` of a registration grows with every change, of its secrets too: engines look at it
- *   before they open secrets again. Deleted ones stay, with `deleted_at` and without secrets, until
- *   their deliveries are gone. `tag` is 8 characters, unique in the scope: part of delivery ids.
- * - `subject` is the person who registered it, where a person did.
- * - Health: `first_failure_at` since the last success, null when healthy; `parked_until`: §9.6.
- * - A node that delivers holds a customer's whole work (`gh_delivery_leases`), so that caps, rate
- *   and breaker are exact on many nodes; nodes show that they live by `beat`.
+ *   pending, delivered, failed or exhausted. `paused` is not stored: it is `pending` while the
+ *   registration is inactive. So disabling or enabling a registration changes one row, however
+ *   many deliveries wait. A pending delivery of a deleted registration reads as failed until
+ *   background work updates its row.
+ * - `attempts` contains JSON arrays with commas between them and no outer brackets, so that an
+ *   update can append text.
+ * - A body is the envelope around the event's object. `gh_event_bodies` stores it only when the
+ *   registration is pinned (`version`) to another shape than that of the recorded event.
+ * - `gh_webhook_topics` has one row for each topic that a registration subscribes to, without
+ *   redundant topics. The outbox finds registrations by seeks on its key. `topics.ts` writes it
+ *   whenever `events` or `api_version` changes, or a registration is deleted.
+ * - `revision` of a registration grows with every change, including changes of its secrets. Engines
+ *   compare it before they decrypt secrets again. A deleted registration stays, with `deleted_at`
+ *   and without secrets, until its deliveries are purged. `tag` has 8 characters, is unique in the
+ *   scope, and is part of delivery ids.
+ * - `subject` is the person that created the registration, or null.
+ * - Health: `first_failure_at` is the first failure since the last success, null when healthy;
+ *   `parked_until` is the end of a hold (§9.6).
+ * - A delivering node leases all work of a customer (`gh_delivery_leases`), so that concurrency,
+ *   rate and breaker are exact on many nodes. `beat` is the last heartbeat of a node.
  */
 export const webhooks = `
 CREATE TABLE gh_webhooks (

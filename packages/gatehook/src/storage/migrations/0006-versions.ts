@@ -1,4 +1,4 @@
-/** What was announced about versions (§8.5), who calls them (§8.9), who was told (§8.10). */
+/** Announced dates of versions (§8.5), their usage (§8.9), notices to customers (§8.10). */
 export const versions = `
 CREATE TABLE gh_versions (
   version {text} NOT NULL PRIMARY KEY,

@@ -1,6 +1,6 @@
 /**
- * Persons lose the account scopes that they once got by default (§3.6). Those stood at the end of
- * the list, in this order.
+ * Removes the account scopes that earlier releases granted to persons by default (§3.6), at the end
+ * of the list and in this order.
  */
 export const personScopes = `
 UPDATE gh_people SET

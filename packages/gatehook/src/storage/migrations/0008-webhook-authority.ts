@@ -1,12 +1,13 @@
 /**
- * What a registration may receive, who made it, and replays in the background (§9.14).
- * - `scopes`: the read scopes of the maker, a JSON array; NULL for registrations that are older
- *   than this migration, until the next start stores theirs. `gh_webhook_topics` repeats them, so
- *   that the outbox needs no other table.
- * - `subject` is the person and `client_id` the OAuth client that made it; neither: a key.
- * - `gh_webhook_replays` holds the newest replay of each registration. `position` is the last id
- *   that was passed, `until_id` the last one there is; `ended_at` is NULL while it runs. `owner`
- *   and `beat` say which node works on it.
+ * The authority and the creator of registrations, and replays in the background (§9.14).
+ * - `scopes`: the read scopes of the creator, a JSON array; NULL for registrations that precede
+ *   this migration, until the next start stores theirs. `gh_webhook_topics` repeats them, so that
+ *   the outbox reads one table only.
+ * - `subject` is the person and `client_id` the OAuth client that created the registration; both
+ *   are NULL for an API key.
+ * - `gh_webhook_replays` contains the newest replay of each registration. `position` is the last
+ *   processed id, `until_id` the last id to process; `ended_at` is NULL while the replay runs.
+ *   `owner` is the node that runs it and `beat` that node's last heartbeat.
  */
 export const webhookAuthority = `
 ALTER TABLE gh_webhooks ADD COLUMN scopes {text};

@@ -1,6 +1,6 @@
 /**
  * Audit rows name the principal and the request, and are linked by a chain of hashes: `tag` is the
- * writer's HMAC, `seq`, `hash` and `previous_hash` are null until a row is sealed into the chain.
+ * writer's HMAC, `seq`, `hash` and `previous_hash` are null until a row joins the chain.
  * `gh_audit_chain` has its head (the last row) and its anchor (the last row that was purged).
  */
 export const auditChain = `

@@ -1,4 +1,4 @@
-/** Clients that signed in before (§3.8), and the second factor and sessions of operators (§13). */
+/** Recognized clients of an account (§3.8), and second factor and sessions of operators (§13). */
 export const signInProtection = `
 CREATE TABLE gh_known_clients (
   account {text} NOT NULL,

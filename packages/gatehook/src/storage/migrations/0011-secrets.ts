@@ -1,6 +1,6 @@
 /**
- * MAC keys of master secrets that were rotated out, encrypted under the present one: refresh tokens
- * and stored requests that were signed with them are verified until they expire.
+ * MAC keys of retired master secrets, encrypted under the current one. They verify refresh tokens
+ * and stored requests until those expire.
  */
 export const secrets = `
 CREATE TABLE gh_retired_keys (

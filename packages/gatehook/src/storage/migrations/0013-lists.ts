@@ -1,4 +1,4 @@
-/** Indexes of lists that had to read whole tables: their declared filters and sorts (§7.10). */
+/** Indexes for declared filters and sorts whose lists read whole tables (§7.10). */
 export const lists = `
 CREATE INDEX gh_api_keys_customer ON gh_api_keys (customer, id) WHERE revoked_at IS NULL;
 CREATE INDEX gh_clients_customer ON gh_clients (customer, client_id) WHERE deleted_at IS NULL;

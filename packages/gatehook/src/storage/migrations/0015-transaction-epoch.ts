@@ -1,7 +1,7 @@
 /**
- * Positions of events and revocations contain transaction ids, which begin anew on another server.
- * On PostgreSQL they are counted from an epoch, which a start on a restored database moves
- * (`transaction-epoch.ts`).
+ * The epoch that PostgreSQL adds to transaction ids in positions of events and revocations.
+ * Transaction ids start again at a lower number on another server, so a start on a restored
+ * database raises the epoch (`transaction-epoch.ts`).
  */
 const EPOCH = 'RETURNS BIGINT LANGUAGE sql IMMUTABLE PARALLEL SAFE'
 const TXID = '(pg_current_xact_id()::text::bigint + gh_txid_epoch())'

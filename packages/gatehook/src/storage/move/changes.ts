@@ -3,7 +3,7 @@
  * writes to it is covered; and stops all writes at the end of the move, by triggers too.
  */
 import type { Database, Tx } from '../database.ts'
-import { fixed, sql } from '../sql.ts'
+import { prepareStatement, sql } from '../sql.ts'
 import { MOVED_MESSAGE } from '../transaction.ts'
 import type { MovedTable, RowKey } from './tables.ts'
 
@@ -85,7 +85,7 @@ export async function stopWrites(
   }
 }
 
-/** Drops the triggers that record changes, and what they have recorded. */
+/** Drops the triggers that record changes, and the record. */
 export async function dropRecording(
   { name }: Database,
   tables: readonly MovedTable[],
@@ -126,7 +126,7 @@ export interface RecordedChange {
   readonly key: RowKey
 }
 
-/** Returns the oldest recorded changes. One that commits late is returned by a later call. */
+/** Returns the oldest recorded changes. A later call returns those of transactions still open. */
 export async function readChanges(db: Database, limit: number): Promise<RecordedChange[]> {
   const rows = await db.all(sql`SELECT position, table_name, row_key FROM gh_move_changes
     ORDER BY position LIMIT ${limit}`)
@@ -146,5 +146,7 @@ export async function countChanges(db: Database): Promise<number> {
 export async function dropChanges(tx: Tx, changes: readonly RecordedChange[]): Promise<void> {
   const positions = changes.map(({ position }) => position)
   const marks = positions.map(() => '?').join(', ')
-  await tx.run(fixed(`DELETE FROM gh_move_changes WHERE position IN (${marks})`)(positions))
+  await tx.run(
+    prepareStatement(`DELETE FROM gh_move_changes WHERE position IN (${marks})`)(positions),
+  )
 }

@@ -167,7 +167,7 @@ async function createMark(
 
 const writeState = (tx: Tx, state: MoveState) => tx.run(sql`UPDATE gh_move SET state = ${state}`)
 
-/** Prepares an empty target, or recognises the one of this move. Returns how far it is. */
+/** Prepares an empty target, or recognises the target of this move. Returns its state. */
 async function openTarget(
   { target, prepareTarget, targetName }: MoveOptions,
   id: string,
@@ -175,7 +175,7 @@ async function openTarget(
   const mark = await readMark(target)
   if (mark?.state === 'moved' && mark.id === id) return 'moved'
   const isEmptyMove =
-    mark && (await target.get(sql`SELECT 1 AS one FROM gh_move_tables`)) === undefined
+    mark && (await target.get(sql`SELECT 1 AS present FROM gh_move_tables`)) === undefined
   if (mark && mark.id !== id && !isEmptyMove) throw occupied(targetName)
   if (!mark && (await exists(target, 'gh_migrations'))) throw occupied(targetName)
   if (mark) await target.write((tx) => tx.run(sql`UPDATE gh_move SET id = ${id}`))
@@ -248,7 +248,7 @@ function adapted({ name }: Database, { columns }: MovedTable, rows: readonly Val
 
 /**
  * Copies changed rows. With `few`, while the source is written to, it returns once fewer changes
- * wait, or once a busy source has kept their number from shrinking: the rest is copied when writes
+ * wait, or once a busy source prevents their number from shrinking: the rest is copied when writes
  * have stopped.
  */
 async function copyChanges(
@@ -275,7 +275,7 @@ async function copyChanges(
       for (const { rows, keys } of changed) {
         for (const statement of rows.deletions(target.name, keys)) await tx.run(statement)
       }
-      // A row that took the unique value of another one is left out: that change comes later.
+      // Skips a row whose unique value another row still has: a later change copies it.
       for (const { table, current } of changed) {
         for (const statement of insertStatements(table, adapted(target, table, current))) {
           await tx.run(statement)

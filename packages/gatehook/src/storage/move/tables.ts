@@ -8,7 +8,7 @@ import {
   StorageError,
   type Value,
 } from '../database.ts'
-import { fixed, type Prepared } from '../sql.ts'
+import { type PreparedStatement, prepareStatement } from '../sql.ts'
 
 export interface MovedTable {
   readonly name: string
@@ -21,7 +21,7 @@ export interface MovedTable {
 type RowKeyValue = string | number
 export type RowKey = readonly RowKeyValue[]
 
-/** Tables of the move itself, and records of what each database has applied. */
+/** Tables of the move itself, and the records of migrations that each database has applied. */
 const OWN = /^gh_(move|migrations$|service_migrations$|service_additions$)/
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
@@ -42,7 +42,7 @@ const PRIMARY_KEY = {
 
 /** Returns the names of all tables that a move copies. */
 async function tableNames(db: Database): Promise<string[]> {
-  const rows = await db.all<{ name: string }>(fixed(TABLES[db.name])([]))
+  const rows = await db.all<{ name: string }>(prepareStatement(TABLES[db.name])([]))
   return rows
     .map(({ name }) => name)
     .filter((name) => !OWN.test(name))
@@ -54,7 +54,7 @@ export async function describeTables(db: Database): Promise<MovedTable[]> {
   const tables: MovedTable[] = []
   for (const name of await tableNames(db)) {
     const columns = await db.columns(name)
-    const rows = await db.all<{ name: string }>(fixed(PRIMARY_KEY[db.name])([name]))
+    const rows = await db.all<{ name: string }>(prepareStatement(PRIMARY_KEY[db.name])([name]))
     if (rows.length === 0) throw new StorageError(`The table ${name} has no primary key.`)
     // Rows of resources have a unique index of scope and id on both databases (`Dialect.scoped`).
     const isResource = !name.startsWith('gh_') && columns.some((column) => column.name === 'scope')
@@ -72,23 +72,23 @@ export async function requireSameTables(
     const existing = new Set((await target.columns(name)).map((column) => column.name))
     const missing = columns.find((column) => !existing.has(column.name))
     if (existing.size === 0 || missing) {
-      const what = existing.size === 0 ? `table ${name}` : `column ${missing!.name} of ${name}`
+      const subject = existing.size === 0 ? `table ${name}` : `column ${missing!.name} of ${name}`
       throw new StorageError(
-        `The source has the ${what}, which the service does not declare: its rows would be lost. ` +
-          'Drop it, or declare it in a migration, and run the move again.',
+        `The source has the ${subject}, which the service does not declare: its rows would be ` +
+          'lost. Drop it, or declare it in a migration, and run the move again.',
       )
     }
   }
 }
 
 export async function countRows(reader: Reader, { name }: MovedTable): Promise<number> {
-  const row = await reader.get(fixed(`SELECT count(*) AS rows FROM ${quoted(name)}`)([]))
+  const row = await reader.get(prepareStatement(`SELECT count(*) AS rows FROM ${quoted(name)}`)([]))
   return Number(row!.rows)
 }
 
 /** Reads rows in the order of the key. */
 export class TableReader {
-  readonly #reads: readonly Prepared[]
+  readonly #reads: readonly PreparedStatement[]
   readonly #table: MovedTable
   readonly #keyAt: readonly number[]
 
@@ -104,9 +104,9 @@ export class TableReader {
       const shared = key.slice(0, key.length - 1 - depth)
       const beyond = `${quoted(key[key.length - 1 - depth]!)} > ?`
       const condition = [...shared.map((column) => `${quoted(column)} = ?`), beyond].join(' AND ')
-      return fixed(`${select} WHERE ${condition} ${order}`)
+      return prepareStatement(`${select} WHERE ${condition} ${order}`)
     })
-    this.#reads = [...ranges, fixed(`${select} ${order}`)]
+    this.#reads = [...ranges, prepareStatement(`${select} ${order}`)]
   }
 
   /** Returns at most `limit` rows behind `after`, from the start when it is undefined. */
@@ -139,7 +139,9 @@ export class TableReader {
     for (const part of parts(keys, this.#keyAt.length)) {
       const condition = isOneOf(db.name, this.#table.key, part.length)
       const text = `${select} FROM ${quoted(this.#table.name)} WHERE ${condition}`
-      rows.push(...(await db.arrays(fixed(text)(part.flatMap((key) => this.values(key))))))
+      rows.push(
+        ...(await db.arrays(prepareStatement(text)(part.flatMap((key) => this.values(key))))),
+      )
     }
     return rows
   }
@@ -149,15 +151,15 @@ export class TableReader {
     return parts(keys, this.#keyAt.length).map((part) => {
       const condition = isOneOf(name, this.#table.key, part.length)
       const text = `DELETE FROM ${quoted(this.#table.name)} WHERE ${condition}`
-      return fixed(text)(part.flatMap((key) => this.values(key)))
+      return prepareStatement(text)(part.flatMap((key) => this.values(key)))
     })
   }
 }
 
 /** SQL that compares the columns of a key with `count` keys; each database has its form. */
 function isOneOf(name: Database['name'], key: readonly string[], count: number): string {
-  const one = `(${key.map(() => '?').join(', ')})`
-  const all = Array(count).fill(one).join(', ')
+  const keyRow = `(${key.map(() => '?').join(', ')})`
+  const all = Array(count).fill(keyRow).join(', ')
   const columns = key.length === 1 ? list(key) : `(${list(key)})`
   return `${columns} IN (${name === 'sqlite' ? `VALUES ${all}` : all})`
 }
@@ -165,7 +167,7 @@ function isOneOf(name: Database['name'], key: readonly string[], count: number):
 const jsonValue = (value: Value): string | number | null =>
   value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
 
-/** Rows of one statement: few texts serve every batch. */
+/** Rows per statement: few texts serve batches of every size. */
 const STATEMENT_ROWS = [200, 20, 1] as const
 const PARAMETERS_MAX = 30_000
 
@@ -191,7 +193,7 @@ export function insertStatements(
   return parts(rows, names.length).map((part) => {
     const lines = Array(part.length).fill(line).join(', ')
     const text = `INSERT INTO ${quoted(table.name)} (${list(names)}) VALUES ${lines}`
-    return fixed(`${text} ON CONFLICT DO NOTHING`)(part.flat())
+    return prepareStatement(`${text} ON CONFLICT DO NOTHING`)(part.flat())
   })
 }
 

@@ -1,6 +1,6 @@
-/** What a target needs besides rows: its foreign keys, and sequences that continue. */
+/** Foreign keys and sequences of the target. */
 import type { Database } from '../database.ts'
-import { fixed, sql } from '../sql.ts'
+import { prepareStatement, sql } from '../sql.ts'
 import type { MovedTable } from './tables.ts'
 
 const FOREIGN_KEYS = `SELECT conname AS name, conrelid::regclass::text AS "table",
@@ -19,9 +19,11 @@ export interface ForeignKey {
  */
 export async function dropForeignKeys(target: Database): Promise<readonly ForeignKey[]> {
   if (target.name === 'sqlite') return []
-  const found = (await target.all(fixed(FOREIGN_KEYS)([]))) as unknown as ForeignKey[]
+  const foreignKeys = (await target.all(
+    prepareStatement(FOREIGN_KEYS)([]),
+  )) as unknown as ForeignKey[]
   await target.migrate(async (tx, ddl) => {
-    for (const { name, table, definition } of found) {
+    for (const { name, table, definition } of foreignKeys) {
       await tx.run(sql`INSERT INTO gh_move_keys (name, table_name, definition)
         VALUES (${name}, ${table}, ${definition}) ON CONFLICT DO NOTHING`)
       await ddl(`ALTER TABLE ${table} DROP CONSTRAINT "${name}"`)
@@ -32,7 +34,7 @@ export async function dropForeignKeys(target: Database): Promise<readonly Foreig
   return rows as unknown as ForeignKey[]
 }
 
-/** Continues each sequence of the source, so that no id is given twice. */
+/** Continues each sequence of the source, so that no id is reused. */
 export async function setSequences(
   source: Database,
   target: Database,
@@ -53,10 +55,10 @@ export async function setSequences(
   }
 }
 
-/** Returns the column that the database numbers; undefined when there is none. */
+/** Returns the column whose values the database generates; undefined when absent. */
 async function serialColumn(db: Database, table: string): Promise<string | undefined> {
   if (db.name === 'sqlite') {
-    const row = await db.get(sql`SELECT 1 AS one FROM sqlite_schema
+    const row = await db.get(sql`SELECT 1 AS present FROM sqlite_schema
       WHERE name = ${table} AND sql LIKE '%AUTOINCREMENT%'`)
     return row && 'rowid'
   }

@@ -1,9 +1,9 @@
-/** Reads of one turn of the event loop share a moment, and hold up nobody. */
+/** Reads of one event-loop iteration share one transaction, and delay no write. */
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { freshFolder, openForTest } from '../../../../test/rig/databases.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { sql } from '../../src/storage/sql.ts'
@@ -22,47 +22,47 @@ const count = async (db: Database) =>
 const insert = (db: Database, text: string) =>
   db.write((tx) => tx.run(sql`INSERT INTO t (text) VALUES (${text})`))
 
-test('what another connection commits is seen from the next turn on', async (t) => {
+test('a commit of another connection is visible from the next event-loop iteration', async (t) => {
   const { file, db } = await open(t)
   const other = new Connection(file, false)
   t.after(() => other.close())
-  await nextTurn()
+  await nextTick()
   assert.equal(await count(db), 0)
   const stamp = db.stamp()
   other.exec("INSERT INTO t (text) VALUES ('other')")
   assert.equal(await count(db), 0)
   assert.equal(db.stamp(), stamp)
-  await nextTurn()
+  await nextTick()
   assert.equal(await count(db), 1)
   assert.notEqual(db.stamp(), stamp)
 })
 
-test('what was written is seen by whoever was told so, in the same turn', async (t) => {
+test('an acknowledged write is visible in the same event-loop iteration', async (t) => {
   const { db } = await open(t)
   for (let n = 1; n <= 20; n++) {
     assert.equal(await count(db), n - 1)
     const stamp = db.stamp()
-    await insert(db, 'ours')
+    await insert(db, 'a')
     assert.equal(await count(db), n)
     assert.notEqual(db.stamp(), stamp)
   }
 })
 
-test('reads in every turn do not keep the log from beginning anew', async (t) => {
+test('reads in every event-loop iteration let the log restart', async (t) => {
   const { file, db } = await open(t)
   const text = 'x'.repeat(1_000_000)
   for (let n = 0; n < 60; n++) {
-    const written = insert(db, text)
+    const write = insert(db, text)
     await count(db)
-    await written
+    await write
   }
-  // 16 MiB are checkpointed; then the log is written again from its beginning.
+  // A checkpoint follows 16 MiB; then the log restarts from its beginning.
   assert.ok(statSync(`${file}-wal`).size < 30_000_000)
 })
 
-test('a statement that fails leaves the reads after it as they were', async (t) => {
+test('reads still work after a failed statement', async (t) => {
   const { db } = await open(t)
-  await insert(db, 'ours')
+  await insert(db, 'a')
   await assert.rejects(db.all(sql`SELECT * FROM nowhere`))
   assert.equal(await count(db), 1)
 })
