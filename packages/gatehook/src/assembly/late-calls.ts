@@ -1,9 +1,8 @@
 /**
- * The one late-bound seam of the app. Each of these functions is called by a module that is created
+ * The one late-bound interface of the app. A module calls each of these functions, and is created
  * before the module that implements it: an event needs deliveries, a delivery needs versions, a
  * version emits events.
  */
-
 import type { RenderObject } from '../events/event.ts'
 import type { People } from '../people/people.ts'
 import type { ServiceEventTypes } from '../resources/event-types.ts'
