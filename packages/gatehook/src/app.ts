@@ -347,6 +347,7 @@ function composeServer(
     clock,
     random,
     resolveOrigin: createOriginResolver(config.trustProxy.join(',') || undefined),
+    proxies: config.trustProxy,
     // First segments under `/api` that are paths; any other first segment is a version.
     roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
     egress,

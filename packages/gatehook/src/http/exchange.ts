@@ -52,6 +52,8 @@ export interface HttpLimits {
   readonly requestTimeoutMs: number
   /** How long a connection stays open without a request. */
   readonly keepAliveMs: number
+  /** Open connections of the process. */
+  readonly connections: number
 }
 
 export const defaultLimits: HttpLimits = {
@@ -62,6 +64,7 @@ export const defaultLimits: HttpLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveMs: 72_000,
+  connections: 8192,
 }
 
 /** The state that all exchanges of a server share. */

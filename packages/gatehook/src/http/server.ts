@@ -14,6 +14,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Endpoint } from './call.ts'
+import { type ConnectionLimit, createConnectionLimit } from './connection-limit.ts'
 import { vendorTypePattern } from './content-negotiation.ts'
 import { createEgress, type Egress } from './egress.ts'
 import {
@@ -43,6 +44,8 @@ export interface ServerOptions {
   readonly clock: Clock
   readonly random: Random
   readonly resolveOrigin: ResolveOrigin
+  /** Addresses of trusted proxies. */
+  readonly proxies?: readonly string[]
   /** The first segments of the paths declared under `/api`, which are never versions. */
   readonly roots: ReadonlySet<string>
   readonly limits?: Partial<HttpLimits> | undefined
@@ -227,7 +230,7 @@ function ignoresRequests(socket: TrackedSocket): boolean {
 }
 
 /** Passes requests to the listener and counts those in flight. */
-function trackRequests(server: NodeServer, listener: Listener) {
+function trackRequests(server: NodeServer, listener: Listener, connections: ConnectionLimit) {
   let inFlight = 0
   let whenIdle: (() => void) | undefined
   const release = (socket: TrackedSocket, maxCount: number) => {
@@ -259,8 +262,13 @@ function trackRequests(server: NodeServer, listener: Listener) {
   // pending responses are released here.
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
+    const release = connections.open(socket.remoteAddress ?? '')
+    if (!release) return void socket.destroy()
     sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    socket.once('close', () => {
+      sockets.delete(socket)
+      release()
+    })
   })
   server.on('connect', (_request, stream) => {
     stream.once('close', () => release(stream as Socket, Number.POSITIVE_INFINITY))
@@ -302,7 +310,8 @@ function operate(
   context: ServerContext,
   options: ServerOptions,
 ): HttpServer {
-  const requests = trackRequests(server, listener)
+  const connections = createConnectionLimit(context.limits.connections, options.proxies)
+  const requests = trackRequests(server, listener, connections)
   let stopWatching: (() => Promise<void>) | undefined
   let closed: Promise<unknown> | undefined
 
