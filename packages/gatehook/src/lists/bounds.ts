@@ -2,92 +2,103 @@
 import { Failure } from '../kernel/failure.ts'
 import type { Collection } from './collection.ts'
 import type { ListRequest } from './grammar.ts'
-import { filterPaths, isExact } from './paths.ts'
+import { findFilterPaths, isExact } from './paths.ts'
 import type { Walk } from './plan.ts'
 
-/** Rows that a list request examines at most. */
+/** Most rows that a list request examines. */
 export const EXAMINED_ROWS_MAX = 50_000
-/** Rows of a person that are sorted in memory at most (§7.9). */
+/** Most rows of a person that are sorted in memory (§7.9). */
 export const OWN_ROWS_MAX = 10_000
-/** Rows that a filtered total counts at most. */
+/** Most rows that a filtered total counts. */
 export const COUNTED_ROWS_MAX = 100_000
-/** A page's items, less what its envelope and links may take. */
+/** Largest size of a page's items: 8 MiB less 64 KiB for the envelope and the links. */
 export const PAGE_BYTES_MAX = 8 * 1024 * 1024 - 65_536
 
-/** How much one attempt to answer a request may read. */
+/** Limits of the reads of one attempt to answer a request. */
 export interface ReadBounds {
-  /** Rows examined. */
+  /** Examined rows. */
   readonly rows: number
-  /** Rows of the person examined, where only theirs are listed. */
+  /** Examined rows when only the rows of one person are listed. */
   readonly ownRows: number
-  /** A filter's range of up to so many rows is read whole without a look at other indexes. */
+  /** A filter's range of at most this many rows is read at once; other indexes are not tried. */
   readonly smallRange: number
-  /** Rows counted for a total. */
-  readonly counted: number
-  /** Rows passed over before a numbered page. */
-  readonly skipped: number
+  /** Rows that a total counts. */
+  readonly totalRows: number
+  /** Rows that precede a numbered page. */
+  readonly skippedRows: number
 }
 
-/** What a list may read beside other requests; what needs more is a walk of its own. */
-export const BESIDE_OTHERS: ReadBounds = {
+/** Bounds of a read beside other requests; a longer read runs in a separate walk. */
+export const CONCURRENT_BOUNDS: ReadBounds = {
   rows: 400,
   ownRows: 400,
   smallRange: 400,
-  counted: 2_000,
-  skipped: 1_000,
+  totalRows: 2_000,
+  skippedRows: 1_000,
 }
-export const AT_MOST: ReadBounds = {
+/** Bounds of a separate walk. */
+export const WALK_BOUNDS: ReadBounds = {
   rows: EXAMINED_ROWS_MAX,
   ownRows: OWN_ROWS_MAX,
   smallRange: 1_000,
-  counted: COUNTED_ROWS_MAX,
-  skipped: Number.POSITIVE_INFINITY,
+  totalRows: COUNTED_ROWS_MAX,
+  skippedRows: Number.POSITIVE_INFINITY,
 }
 
-/** Thrown where an attempt would read more than its bounds. */
-export class BeyondBounds extends Error {
+/** An attempt would read more than its bounds allow. */
+export class BoundsExceeded extends Error {
   readonly reason: 'examined' | 'counted'
 
   constructor(reason: 'examined' | 'counted') {
-    super(`bug: a list beyond its bounds (${reason}) was not reported`)
+    super(`bug: a list that exceeds its bounds (${reason}) was not reported`)
     this.reason = reason
   }
 }
 
-/** Filters named as alternatives. */
+/** Sorts or filters that a message names. */
 const NAMED_MAX = 3
 
-const number = (value: number): string => value.toLocaleString('en-US')
+const formatNumber = (value: number): string => value.toLocaleString('en-US')
 
-/** `query_too_expensive`, with the sorts and filters that an index serves. */
-export function tooExpensive(
+/** Creates `query_too_expensive`, which names the sorts and filters that an index serves. */
+export function createTooExpensive(
   collection: Collection,
   request: ListRequest,
   owner: number | undefined,
-  reason: BeyondBounds['reason'],
+  reason: BoundsExceeded['reason'],
 ): Failure {
   if (reason === 'counted') {
-    const what = `The total would count more than ${number(COUNTED_ROWS_MAX)} rows.`
-    return failure('pagination', `${what} Use the cursor style (pagination=cursor).`)
+    const problem = `The total would count more than ${formatNumber(COUNTED_ROWS_MAX)} rows.`
+    return createTooExpensiveFailure(
+      'pagination',
+      `${problem} Use the cursor style (pagination=cursor).`,
+    )
   }
   const { filters, sort } = request
   const most = owner === undefined ? EXAMINED_ROWS_MAX : OWN_ROWS_MAX
-  const what = `The list would examine more than ${number(most)} rows.`
+  const problem = `The list would examine more than ${formatNumber(most)} rows.`
   const id = sort.at(-1)!
-  const walkBy = (column: string): Walk => ({
-    ...{ collection, owner, filters, scope: 0, backward: false, anchor: undefined },
-    ...{ inclusive: false, limit: 1, skip: 0 },
+  const walkSortedBy = (column: string): Walk => ({
+    collection,
+    owner,
+    filters,
+    scope: 0,
+    backward: false,
+    anchor: undefined,
+    inclusive: false,
+    limit: 1,
+    skip: 0,
     sort: column === id.column ? [id] : [{ column, descending: id.descending }, id],
   })
-  const sorts = collection.sort.filter((column) => isExact(walkBy(column)))
+  const sorts = collection.sort.filter((column) => isExact(walkSortedBy(column)))
   const advice: string[] = []
   if (sorts.length > 0) advice.push(`sort by ${sorts.slice(0, NAMED_MAX).join(' or ')}`)
   const narrowing = collection.filter.filter(
     (column) =>
       column !== id.column &&
       !filters.some((filter) => filter.column === column) &&
-      filterPaths({
-        ...walkBy(id.column),
+      findFilterPaths({
+        ...walkSortedBy(id.column),
         filters: [{ column, operator: 'eq', values: [0] }],
       }).some((path) => path.filters.length > 0),
   )
@@ -96,7 +107,7 @@ export function tooExpensive(
   if (advice.length === 0) advice.push(`filter by a range of ${id.column}`)
   const [first, ...rest] = [advice.join(', or ')].join('')
   const parameter = sorts.length > 0 ? 'sort' : parameterOf(request)
-  return failure(parameter, `${what} ${first!.toUpperCase()}${rest.join('')}.`)
+  return createTooExpensiveFailure(parameter, `${problem} ${first!.toUpperCase()}${rest.join('')}.`)
 }
 
 function parameterOf({ filters }: ListRequest): string {
@@ -105,17 +116,17 @@ function parameterOf({ filters }: ListRequest): string {
   return filter.operator === 'eq' ? filter.column : `${filter.column}[${filter.operator}]`
 }
 
-function failure(parameter: string, message: string): Failure {
+function createTooExpensiveFailure(parameter: string, message: string): Failure {
   const code = 'query_too_expensive'
   return new Failure(code, message, { errors: [{ parameter, code, message }] })
 }
 
-/** `page_too_large`, with the number of rows that fit (§11.5). */
-export function pageTooLarge(request: ListRequest, fitting: number): Failure {
+/** Creates `page_too_large`, which names the number of rows that fit (§11.5). */
+export function createPageTooLarge(request: ListRequest, fittingRows: number): Failure {
   const code = 'page_too_large'
   const parameter = request.style === 'offset' ? 'limit' : 'per_page'
   const message =
-    `The page is larger than 8 MiB. Use ${parameter}=${fitting}, or the cursor style ` +
+    `The page is larger than 8 MiB. Use ${parameter}=${fittingRows}, or the cursor style ` +
     '(pagination=cursor), whose pages end early.'
   return new Failure(code, message, { errors: [{ parameter, code, message }] })
 }

@@ -1,6 +1,6 @@
 /**
- * Exact totals, kept in the transaction that changes them (§7.9): one row per scope and collection,
- * in slots where writers would otherwise queue on it.
+ * Exact totals, updated in the transaction that changes the rows (§7.9). Each scope and collection
+ * has one counter, split into slots so that concurrent writers do not queue for one row.
  */
 import type { Reader, Tx } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
@@ -14,20 +14,26 @@ const sum = prepareStatement(
 )
 
 /**
- * Adds `by` (may be negative). `spread`: any number that differs from writer to writer, a row id.
+ * Adds `difference`, which may be negative, to a total. `spread`: a number that differs between
+ * writers, for example a row id; it selects the slot.
  */
-export async function count(
+export async function addToTotal(
   tx: Tx,
   slots: number,
   scope: number,
   collection: string,
   spread: number,
-  by: number,
+  difference: number,
 ): Promise<void> {
-  await tx.run(change([scope, collection, spread % slots, by]))
+  await tx.run(change([scope, collection, spread % slots, difference]))
 }
 
-export async function total(reader: Reader, scope: number, collection: string): Promise<number> {
+/** Returns the total of a collection in a scope. */
+export async function readTotal(
+  reader: Reader,
+  scope: number,
+  collection: string,
+): Promise<number> {
   const row = await reader.get<{ total: number | string | null }>(sum([scope, collection]))
-  return Number(row?.total ?? 0) // PostgreSQL's sum of bigint is numeric, which arrives as text
+  return Number(row?.total ?? 0) // SQLite returns null for no rows
 }

@@ -1,10 +1,10 @@
 /**
- * Cursors: opaque, signed, bound to one list (§7.5). A cursor holds the sort keys of the row at the
- * edge of a page and which way to go from it. Pure.
+ * Cursors: opaque, signed, bound to one list (§7.5). A cursor contains the sort keys of the row at
+ * the edge of a page, and a direction. Pure.
  *
- * Form: 22 characters of the base64url of HMAC-SHA256 over the rest, which is the base64url of the
- * JSON `[step, binding, key, …]`. The text itself is signed, not what it decodes to: so only the
- * canonical form is taken, and one position has one cursor.
+ * Form: 22 characters of the base64url of an HMAC-SHA256 tag, then the signed text, which is the
+ * base64url of the JSON `[step, binding, key, …]`. The signature covers the encoded text, so only
+ * its canonical form is valid, and each position has one cursor.
  */
 import { createHmac, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { parameterFailure } from '../http/query.ts'
@@ -14,8 +14,8 @@ import type { MacKeys } from '../kernel/secret.ts'
 export type Key = string | number | null
 
 /**
- * `after`/`before` leave the row itself out. `from`/`upto` take it in: they lead back from a page
- * found empty, whose neighbour still holds the row (§7.6).
+ * `after` and `before` exclude the row itself. `from` and `upto` include it: they lead back from an
+ * empty page to its neighbour, which contains the row (§7.6).
  */
 export type CursorStep = 'after' | 'before' | 'from' | 'upto'
 
@@ -27,18 +27,19 @@ export interface Cursor {
 /** 132 bits. */
 const TAG_CHARACTERS = 22
 /**
- * Leaves room in a URL of 8 KiB. The longest text a column may sort by fits, several such do not.
+ * Fits into a URL of 8 KiB. The longest value of one sort column fits; several such values do not.
  */
 const CURSOR_MAX_CHARACTERS = 6000
-/** 96 bits: two lists with one binding cannot be searched for, so keys always fit their columns. */
+/** 96 bits: finding two lists with the same binding is infeasible. */
 const BINDING_CHARACTERS = 16
 
-/** What a cursor is bound to: scope, collection, sort and filters. */
+/** Returns the binding of a cursor: a hash of scope, collection, sort and filters. */
 export const bindingOf = (...parts: readonly unknown[]): string =>
   hash('sha256', JSON.stringify(parts), 'base64url').slice(0, BINDING_CHARACTERS)
 
 /**
- * Throws `invalid_parameter`, naming the sort, where the keys are too long to come back in a URL.
+ * Encodes and signs a cursor. Throws `invalid_parameter` for `sort` when the keys are too long for
+ * a URL.
  */
 export function encodeCursor(key: KeyObject, binding: string, cursor: Cursor): string {
   const payload = JSON.stringify([cursor.step, binding, ...cursor.keys])
@@ -52,7 +53,10 @@ export function encodeCursor(key: KeyObject, binding: string, cursor: Cursor): s
   )
 }
 
-/** Throws `invalid_cursor` when it is not ours, `cursor_mismatch` when it is another list's. */
+/**
+ * Verifies and decodes a cursor. Throws `invalid_cursor` for an invalid signature, and
+ * `cursor_mismatch` for a cursor of another list.
+ */
 export function decodeCursor(macKeys: MacKeys, binding: string, text: string): Cursor {
   if (!ANY_CURSOR.test(text)) throw cursorFailure('invalid_cursor')
   const signed = text.slice(TAG_CHARACTERS)
@@ -61,8 +65,8 @@ export function decodeCursor(macKeys: MacKeys, binding: string, text: string): C
     timingSafeEqual(tag, Buffer.from(tagOf(key, signed), 'latin1'))
   if (!macKeys.accepted.some(isSigner)) throw cursorFailure('invalid_cursor')
   const payload = Buffer.from(signed, 'base64url').toString()
-  const [step, boundTo, ...keys] = JSON.parse(payload) as [CursorStep, string, ...Key[]]
-  if (boundTo !== binding) throw cursorFailure('cursor_mismatch')
+  const [step, cursorBinding, ...keys] = JSON.parse(payload) as [CursorStep, string, ...Key[]]
+  if (cursorBinding !== binding) throw cursorFailure('cursor_mismatch')
   return { step, keys }
 }
 

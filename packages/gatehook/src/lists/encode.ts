@@ -1,6 +1,5 @@
 /**
- * From a row as an array to JSON text, in one step: no object in between, nothing turned into JSON
- * twice. Pure.
+ * Encodes a row, which is an array, as JSON text in one step, without an intermediate object. Pure.
  */
 import { isoTime } from '../kernel/time.ts'
 import type { Value } from '../storage/database.ts'
@@ -21,19 +20,19 @@ const encoders: Readonly<Record<CellType, Encode>> = {
   json: plain,
 }
 
-/** JSON text of one cell. */
+/** Encodes one cell as JSON. */
 export const encodeCell = (type: CellType, value: Value): string =>
   value === null ? 'null' : encoders[type](value)
 
-/** The same for cells of one type. */
+/** Returns an encoder for cells of one type. */
 export function cellEncoder(type: CellType): Encode {
   const encode = encoders[type]
   return (value) => (value === null ? 'null' : encode(value))
 }
 
 /**
- * The view of a table whose cells are shown as they are stored. `links` gives JSON text for
- * `_links` from the row.
+ * Creates the view of a table whose cells are encoded without transformation. `links` returns the
+ * JSON of `_links` for a row.
  */
 export function cellView(
   columns: readonly ListColumn[],
@@ -44,28 +43,28 @@ export function cellView(
     lead: `${at === 0 ? '' : ','}"${column.name}":`,
     encode: encoders[column.type],
   }))
-  const whole = (row: readonly Value[]): string => {
-    let out = ''
+  const encodeAll = (row: readonly Value[]): string => {
+    let json = ''
     for (let at = 0; at < cells.length; at++) {
       const cell = cells[at]!
       const value = row[at]!
-      out += cell.lead + (value === null ? 'null' : cell.encode(value))
+      json += cell.lead + (value === null ? 'null' : cell.encode(value))
     }
-    return out
+    return json
   }
-  const some = (row: readonly Value[], fields: ReadonlySet<string>): string => {
-    const out: string[] = []
+  const encodeSelected = (row: readonly Value[], fields: ReadonlySet<string>): string => {
+    const parts: string[] = []
     for (let at = 0; at < cells.length; at++) {
       const cell = cells[at]!
       if (fields.has(cell.name))
-        out.push(`"${cell.name}":${encodeCell(columns[at]!.type, row[at]!)}`)
+        parts.push(`"${cell.name}":${encodeCell(columns[at]!.type, row[at]!)}`)
     }
-    return out.join(',')
+    return parts.join(',')
   }
   return {
     fields: columns.map((column) => column.name),
     item(row, options) {
-      const body = options.fields ? some(row, options.fields) : whole(row)
+      const body = options.fields ? encodeSelected(row, options.fields) : encodeAll(row)
       if (!options.links) return `{${body}}`
       return `{${body}${body === '' ? '' : ','}"_links":${links(row)}}`
     },

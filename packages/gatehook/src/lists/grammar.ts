@@ -1,6 +1,6 @@
 /**
- * The query of a list path, read strictly (§7.1, §7.3, §7.7): never clamped, never coerced. Pure:
- * query in, `ListRequest` out, or a `Failure` that names the parameter.
+ * Parses the query of a list request strictly, without clamping or coercion (§7.1, §7.3, §7.7).
+ * Pure: returns a `ListRequest`, or throws a `Failure` that names the parameter.
  */
 import { parameterFailure, type Query, versionParameters } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
@@ -16,8 +16,8 @@ export interface SortKey {
 
 export interface ListRequest {
   readonly style: Style
-  /** Whether `pagination` was sent. */
-  readonly named: boolean
+  /** Whether the request contains `pagination`. */
+  readonly isStyleExplicit: boolean
   /** Rows on a page. */
   readonly limit: number
   /** Rows before the page: offset, page and hypermedia styles. */
@@ -29,121 +29,126 @@ export interface ListRequest {
   readonly sort: readonly SortKey[]
   readonly filters: readonly Filter[]
   readonly fields: ReadonlySet<string> | undefined
-  /** What links repeat: everything but the position and credentials. */
-  readonly kept: readonly (readonly [name: string, value: string])[]
+  /** The parameters that links repeat: all except the position and credentials. */
+  readonly linkParameters: readonly (readonly [name: string, value: string])[]
 }
 
 export const DEFAULT_LIMIT = 20
 export const MAX_LIMIT = 100
 const MAX_SORT_KEYS = 8
 
-/** Parameters of each style. */
-const families: Readonly<Record<Style, readonly string[]>> = {
+/** Paging parameters of each style. */
+const STYLE_PARAMETERS: Readonly<Record<Style, readonly string[]>> = {
   offset: ['offset', 'limit'],
   cursor: ['cursor', 'limit'],
   keyset: ['after_id', 'limit'],
   page: ['page', 'per_page'],
   hypermedia: ['page', 'per_page'],
 }
-/** Styles by the parameters that choose them; `limit` chooses none. */
-const chosenBy: ReadonlyMap<string, Style> = new Map([
+/** The style that each parameter selects; `limit` selects none. */
+const STYLE_BY_PARAMETER: ReadonlyMap<string, Style> = new Map([
   ['offset', 'offset'],
   ['cursor', 'cursor'],
   ['after_id', 'keyset'],
   ['page', 'page'],
   ['per_page', 'page'],
 ])
-const paging = new Set(Object.values(families).flat())
-const shaping = new Set(['pagination', 'sort', 'fields'])
-/** Read by other rooms on every path: credentials and versions. */
-const elsewhere = new Set(['api_key', ...versionParameters])
+const PAGING_PARAMETERS = new Set(Object.values(STYLE_PARAMETERS).flat())
+const SHAPING_PARAMETERS = new Set(['pagination', 'sort', 'fields'])
+/** Parameters that other modules read on every path: credentials and versions. */
+const OTHER_PARAMETERS = new Set(['api_key', ...versionParameters])
 
-const invalid = (parameter: string, what: string): Failure =>
-  parameterFailure('invalid_parameter', parameter, what)
+const invalid = (parameter: string, problem: string): Failure =>
+  parameterFailure('invalid_parameter', parameter, problem)
 
-/** A decimal integer as §7.3 has it, within bounds; undefined where the parameter is not sent. */
-function integer(query: Query, name: string, least: number, most: number): number | undefined {
+/** Reads a decimal integer from `min` to `max` (§7.3); undefined when absent. */
+function readInteger(query: Query, name: string, min: number, max: number): number | undefined {
   const text = query.get(name)
   if (text === undefined) return undefined
   const value = /^(0|[1-9][0-9]*)$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= least && value <= most)) {
-    throw invalid(name, `must be a whole number from ${least} to ${most}`)
+  if (!(value >= min && value <= max)) {
+    throw invalid(name, `must be a whole number from ${min} to ${max}`)
   }
   return value
 }
 
-/** `cursor` is not read here: it is opaque, and whatever it says the rest means the same. */
+/** Parses all parameters except the value of `cursor`, which is opaque. */
 export function parseListQuery(
   query: Query,
   collection: Collection,
   view: View,
   defaultStyle: Style,
 ): ListRequest {
-  refuseRepeats(query)
+  rejectRepeats(query)
   const style = chooseStyle(query, collection, defaultStyle)
   if (style === 'keyset' && !collection.integerId) {
     const parameter = query.has('after_id') ? 'after_id' : 'pagination'
     throw invalid(parameter, 'needs integer ids; use the cursor style here')
   }
-  const byPage = style === 'page' || style === 'hypermedia'
-  const limit = integer(query, byPage ? 'per_page' : 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT
-  const page = integer(query, 'page', 1, Number.MAX_SAFE_INTEGER) ?? 1
-  const offset = integer(query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
+  const hasPageNumber = style === 'page' || style === 'hypermedia'
+  const limit =
+    readInteger(query, hasPageNumber ? 'per_page' : 'limit', 1, MAX_LIMIT) ?? DEFAULT_LIMIT
+  const page = readInteger(query, 'page', 1, Number.MAX_SAFE_INTEGER) ?? 1
+  const offset = readInteger(query, 'offset', 0, Number.MAX_SAFE_INTEGER) ?? 0
   const filters: Filter[] = []
-  const kept: [string, string][] = []
+  const linkParameters: [string, string][] = []
   for (const [name, value] of query.entries) {
-    if (paging.has(name) || name === 'api_key') continue
-    kept.push([name, value])
-    if (shaping.has(name) || elsewhere.has(name)) continue
+    if (PAGING_PARAMETERS.has(name) || name === 'api_key') continue
+    linkParameters.push([name, value])
+    if (SHAPING_PARAMETERS.has(name) || OTHER_PARAMETERS.has(name)) continue
     filters.push(readFilter(name, value, collection, view))
   }
   return {
     style,
-    named: query.has('pagination'),
+    isStyleExplicit: query.has('pagination'),
     limit,
     page,
-    offset: byPage ? (page - 1) * limit : offset,
-    afterId: integer(query, 'after_id', 0, Number.MAX_SAFE_INTEGER),
+    offset: hasPageNumber ? (page - 1) * limit : offset,
+    afterId: readInteger(query, 'after_id', 0, Number.MAX_SAFE_INTEGER),
     sort: readSort(query.get('sort'), collection, view, style),
     filters,
     fields: readFields(query.get('fields'), view),
-    kept,
+    linkParameters,
   }
 }
 
-function refuseRepeats(query: Query): void {
+function rejectRepeats(query: Query): void {
   const repeated = query.repeated()
-  if (repeated.length > 0) throw conflict(repeated, 'sent more than once')
+  if (repeated.length > 0) throw createConflict(repeated, 'sent more than once')
 }
 
-function conflict(parameters: readonly string[], why: string): Failure {
+function createConflict(parameters: readonly string[], reason: string): Failure {
   const code = 'pagination_conflict'
-  return new Failure(code, `${parameters.join(', ')}: ${why}.`, {
-    errors: parameters.map((parameter) => ({ parameter, code, message: why })),
+  return new Failure(code, `${parameters.join(', ')}: ${reason}.`, {
+    errors: parameters.map((parameter) => ({ parameter, code, message: reason })),
   })
 }
 
 function chooseStyle(query: Query, collection: Collection, defaultStyle: Style): Style {
-  const sent = query.entries.map(([name]) => name).filter((name) => paging.has(name))
-  const foreignTo = (style: Style) => sent.filter((name) => !families[style].includes(name))
-  const named = query.get('pagination')
-  if (named !== undefined) {
-    if (!Object.hasOwn(families, named)) {
-      throw invalid('pagination', `must be one of ${Object.keys(families).join(', ')}`)
+  const sent = query.entries.map(([name]) => name).filter((name) => PAGING_PARAMETERS.has(name))
+  const foreignTo = (style: Style) => sent.filter((name) => !STYLE_PARAMETERS[style].includes(name))
+  const explicitStyle = query.get('pagination')
+  if (explicitStyle !== undefined) {
+    if (!Object.hasOwn(STYLE_PARAMETERS, explicitStyle)) {
+      throw invalid('pagination', `must be one of ${Object.keys(STYLE_PARAMETERS).join(', ')}`)
     }
-    const foreign = foreignTo(named as Style)
-    if (foreign.length === 0) return named as Style
-    throw conflict(['pagination', ...foreign], `the ${named} style has other parameters`)
+    const foreign = foreignTo(explicitStyle as Style)
+    if (foreign.length === 0) return explicitStyle as Style
+    throw createConflict(
+      ['pagination', ...foreign],
+      `the ${explicitStyle} style has other parameters`,
+    )
   }
-  const [style, ...others] = new Set(sent.flatMap((name) => chosenBy.get(name) ?? []))
+  const [style, ...others] = new Set(sent.flatMap((name) => STYLE_BY_PARAMETER.get(name) ?? []))
   if (style && (others.length > 0 || foreignTo(style).length > 0)) {
-    throw conflict(sent, 'parameters of several pagination styles cannot be mixed')
+    throw createConflict(sent, 'parameters of several pagination styles cannot be mixed')
   }
   if (style) return style
-  // What the operator chose for requests that choose nothing gives way where it cannot serve them.
-  const keysetServes = collection.integerId && !query.has('sort')
-  const serves = foreignTo(defaultStyle).length === 0 && (defaultStyle !== 'keyset' || keysetServes)
-  return serves ? defaultStyle : 'cursor'
+  // The default style does not apply to requests that it cannot serve.
+  const canUseKeyset = collection.integerId && !query.has('sort')
+  const canUseDefault =
+    foreignTo(defaultStyle).length === 0 && (defaultStyle !== 'keyset' || canUseKeyset)
+  return canUseDefault ? defaultStyle : 'cursor'
 }
 
 function readSort(
@@ -167,13 +172,13 @@ function readSort(
     keys.push({ column, descending })
   }
   if (keys.length > MAX_SORT_KEYS) throw invalid('sort', `takes at most ${MAX_SORT_KEYS} columns`)
-  // The id settles every tie: what stands behind it says nothing. Where it is not named, it goes
-  // the way of the key before it, so that one index serves both.
+  // The id is unique, so keys after it have no effect. An implicit id has the direction of the
+  // key before it, so that one index serves both.
   const at = keys.findIndex((key) => key.column === id)
   if (at >= 0) keys.length = at + 1
   else keys.push({ column: id, descending: keys.at(-1)?.descending ?? false })
   if (style === 'keyset' && (keys.length > 1 || keys[0]!.descending)) {
-    throw invalid('sort', 'goes with the cursor style; the keyset style walks the id upwards')
+    throw invalid('sort', 'requires the cursor style; the keyset style sorts by ascending id')
   }
   return keys
 }

@@ -1,8 +1,7 @@
 /**
- * Answers a list path: query in, page out, in the style asked for (§7.1, §7.2, §7.8). Envelopes and
- * headers are made here; which rows there are is `walk.ts`.
+ * Answers a list request in the requested style (§7.1, §7.2, §7.8). Creates envelopes and headers;
+ * `walk.ts` reads the rows.
  */
-
 import type { Answer, Call } from '../http/call.ts'
 import { ownerOf } from '../http/egress.ts'
 import type { Query } from '../http/query.ts'
@@ -15,22 +14,28 @@ import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
 import { type ListRequest, parseListQuery, type Style } from './grammar.ts'
 import { linkHeader, type Position, pagePaths } from './links.ts'
 import { createPageCache } from './page-cache.ts'
-import { cursorPage, keysetPage, type ListTask, numberedPage, type Reach } from './walk.ts'
+import {
+  type ListTask,
+  type RowScope,
+  readCursorPage,
+  readKeysetPage,
+  readNumberedPage,
+} from './walk.ts'
 
 export interface ListerOptions {
   readonly db: Database
-  /** Sign cursors. */
+  /** The keys that sign cursors. */
   readonly cursorKeys: MacKeys
-  /** Base of absolute links, without a slash at the end; known once the service listens. */
+  /** Base of absolute links, without a trailing slash; available once the service listens. */
   readonly publicUrl: () => string
-  /** The style where the parameters choose none. */
+  /** The style when the parameters determine none. */
   readonly defaultStyle: Style
 }
 
 /**
- * Answers one list request. `owner`: only this person's rows. `scope`: of this customer and mode,
- * by default the caller's. `timeless`: a page follows from what is stored alone, so it may be kept
- * while nothing is written.
+ * Answers one list request. `owner`: the person whose rows are listed; default all rows. `scope`:
+ * the scope of the rows; default the caller's. `cacheable`: the page depends on stored rows only,
+ * so it can be cached until the next commit.
  */
 export type Lister = (
   call: Call,
@@ -39,65 +44,75 @@ export type Lister = (
   options?: {
     readonly owner?: number | undefined
     readonly scope?: number
-    readonly timeless?: boolean
+    readonly cacheable?: boolean
   },
 ) => Answer | Promise<Answer>
 
 export function createLister(options: ListerOptions): Lister {
-  const cached = createPageCache(options.db)
-  const readings = createReadings()
+  const getPage = createPageCache(options.db)
+  const getParsedQuery = createParsedQueries()
   return (call, collection, view, own) => {
     const { query, path } = call
     const scope = collection.scoped ? (own?.scope ?? call.principal!.scope) : 0
-    const reach: Reach = { scope, owner: own?.owner }
+    const rowScope: RowScope = { scope, owner: own?.owner }
     const customer = ownerOf(call)
     const cursor = query.get('cursor')
-    const read = (): Reading => ({
+    const parse = (): ParsedQuery => ({
       request: parseListQuery(query, collection, view, options.defaultStyle),
       bindings: new Map(),
     })
     const beginLarge = () => call.beginLarge()
-    const make = (reading: Reading) =>
-      answer({ options, collection, view, reach, customer, path, cursor, beginLarge, ...reading })
-    const text = own?.timeless ? textOf(query) : undefined
-    if (text === undefined) return make(read())
-    const name = `${path}${text}\0${cursor ?? ''}`
-    return cached(name, view, reach, () => make(readings(view, text, read)))
+    const readPage = (parsed: ParsedQuery) =>
+      respond({
+        options,
+        collection,
+        view,
+        rowScope,
+        customer,
+        path,
+        cursor,
+        beginLarge,
+        ...parsed,
+      })
+    const text = own?.cacheable ? cacheKeyOf(query) : undefined
+    if (text === undefined) return readPage(parse())
+    const key = `${path}${text}\0${cursor ?? ''}`
+    return getPage(key, view, rowScope, () => readPage(getParsedQuery(view, text, parse)))
   }
 }
 
-async function answer(asked: Omit<Asked, 'mostBytes'>): Promise<Answer> {
-  const mostBytes = asked.collection.wide ? await asked.beginLarge() : undefined
-  const { options, request, path } = asked
-  const { json, positions, headers } = await pages[request.style]({ ...asked, mostBytes })
+async function respond(context: Omit<ListContext, 'mostBytes'>): Promise<Answer> {
+  const mostBytes = context.collection.wide ? await context.beginLarge() : undefined
+  const { options, request, path } = context
+  const { json, positions, headers } = await renderers[request.style]({ ...context, mostBytes })
   const link = linkHeader(options.publicUrl(), pagePaths(path, request, positions))
   return { status: 200, json, headers: { ...headers, link } }
 }
 
-/** A query understood: the same for every page of a walk, so it is worth keeping. */
-interface Reading {
+/** A parsed query. All pages of a list share it, so it is cached. */
+interface ParsedQuery {
   readonly request: ListRequest
-  /** What cursors are bound to, by whose rows are asked for. */
+  /** The binding of cursors for each row scope. */
   readonly bindings: Map<string, string>
 }
 
-const MAX_READINGS = 256
+const PARSED_QUERIES_MAX = 256
 
-/** Readings by view, and by what the query says. Those that fail are not kept. */
-function createReadings() {
-  const kept = new WeakMap<View, BoundedMap<string, Reading>>()
-  return (view: View, text: string, read: () => Reading): Reading => {
-    let known = kept.get(view)
-    if (!known) kept.set(view, (known = new BoundedMap(MAX_READINGS)))
-    return known.getOrCreate(text, read)
+/** Caches parsed queries by view and query text. Invalid queries are not cached. */
+function createParsedQueries() {
+  const caches = new WeakMap<View, BoundedMap<string, ParsedQuery>>()
+  return (view: View, text: string, parse: () => ParsedQuery): ParsedQuery => {
+    let cache = caches.get(view)
+    if (!cache) caches.set(view, (cache = new BoundedMap(PARSED_QUERIES_MAX)))
+    return cache.getOrCreate(text, parse)
   }
 }
 
 /**
- * What a query says but for its cursor; NUL stands in no parameter, so no two queries share a text.
- * Undefined where it has a credential in it, which no memory keeps.
+ * Returns the query without its cursor as a cache key. NUL is invalid in parameters, so two queries
+ * never share a key. Undefined if the query contains a credential, which must not be cached.
  */
-function textOf(query: Query): string | undefined {
+function cacheKeyOf(query: Query): string | undefined {
   let text = ''
   for (const [parameter, value] of query.entries) {
     if (parameter === 'api_key') return undefined
@@ -106,93 +121,96 @@ function textOf(query: Query): string | undefined {
   return text
 }
 
-interface Asked extends Reading {
+interface ListContext extends ParsedQuery {
   readonly options: ListerOptions
   readonly collection: Collection
-  readonly reach: Reach
+  readonly rowScope: RowScope
   readonly customer: TurnKey
   readonly cursor: string | undefined
   readonly view: View
   readonly path: string
   readonly beginLarge: Call['beginLarge']
-  /** Of the response; undefined where rows are small. */
+  /** Largest size of the response; undefined if rows are small. */
   readonly mostBytes: number | undefined
 }
 
-interface Page {
+interface RenderedPage {
   readonly json: string
   readonly positions: readonly Position[]
   readonly headers?: Record<string, string>
 }
 
-const pages: Readonly<Record<Style, (asked: Asked) => Promise<Page>>> = {
-  cursor: byCursor,
-  keyset: byKeyset,
-  offset: byOffset,
-  page: byPage,
-  hypermedia: byPage,
+const renderers: Readonly<Record<Style, (context: ListContext) => Promise<RenderedPage>>> = {
+  cursor: renderCursorPage,
+  keyset: renderKeysetPage,
+  offset: renderOffsetPage,
+  page: renderNumberedPage,
+  hypermedia: renderNumberedPage,
 }
 
 const dataOf = (items: readonly string[]): string => `"data":[${items.join(',')}]`
 
-function taskOf(asked: Asked): ListTask {
-  const { options, collection, view, reach, customer, request, mostBytes } = asked
+function taskOf(context: ListContext): ListTask {
+  const { options, collection, view, rowScope, customer, request, mostBytes } = context
   const { fields, style } = request
   const shape = { ...(fields && { fields }), links: style === 'hypermedia' }
   const { db } = options
   const encode = (row: readonly Value[]) => view.item(row, shape)
-  return { db, customer, collection, reach, request, mostBytes, encode }
+  return { db, customer, collection, rowScope, request, mostBytes, encode }
 }
 
-/** Chooses the style where the position alone would not; as it stands once it was sent. */
-const outright = ({ named, style }: ListRequest): string => (named ? '' : `pagination=${style}&`)
+/** Returns the parameter that selects the style, unless the links repeat it from the request. */
+const styleParameter = ({ isStyleExplicit, style }: ListRequest): string =>
+  isStyleExplicit ? '' : `pagination=${style}&`
 
-function boundTo({ bindings, reach, collection, request }: Asked): string {
-  const whose = `${reach.scope} ${reach.owner ?? ''}`
-  let binding = bindings.get(whose)
+function bindingOfCursors({ bindings, rowScope, collection, request }: ListContext): string {
+  const key = `${rowScope.scope} ${rowScope.owner ?? ''}`
+  let binding = bindings.get(key)
   if (binding === undefined) {
     const filters = request.filters.map((filter) => JSON.stringify(filter)).sort()
-    binding = bindingOf(reach.scope, reach.owner ?? null, collection.name, request.sort, filters)
-    if (bindings.size < MAX_READINGS) bindings.set(whose, binding)
+    const { scope, owner = null } = rowScope
+    binding = bindingOf(scope, owner, collection.name, request.sort, filters)
+    if (bindings.size < PARSED_QUERIES_MAX) bindings.set(key, binding)
   }
   return binding
 }
 
-async function byCursor(asked: Asked): Promise<Page> {
-  const { options, request } = asked
+async function renderCursorPage(context: ListContext): Promise<RenderedPage> {
+  const { options, request } = context
   const { cursorKeys: keys } = options
   const { limit } = request
-  const binding = boundTo(asked)
-  const cursor = asked.cursor === undefined ? undefined : decodeCursor(keys, binding, asked.cursor)
-  const page = await cursorPage(taskOf(asked), cursor)
-  const first = `${options.defaultStyle === 'cursor' ? '' : outright(request)}limit=${limit}`
+  const binding = bindingOfCursors(context)
+  const cursor =
+    context.cursor === undefined ? undefined : decodeCursor(keys, binding, context.cursor)
+  const page = await readCursorPage(taskOf(context), cursor)
+  const first = `${options.defaultStyle === 'cursor' ? '' : styleParameter(request)}limit=${limit}`
   const positions: Position[] = [['first', first]]
-  const show = (rel: 'prev' | 'next', to: Cursor | null): string => {
+  const addPosition = (rel: 'prev' | 'next', to: Cursor | null): string => {
     if (to === null) return 'null'
     const text = encodeCursor(keys.current, binding, to)
     positions.push([rel, `limit=${limit}&cursor=${text}`])
     return `"${text}"`
   }
-  const prev = show('prev', page.prev)
-  const next = show('next', page.next)
+  const prev = addPosition('prev', page.prev)
+  const next = addPosition('next', page.next)
   const json =
     `{${dataOf(page.items)},"cursors":{"next":${next},"prev":${prev}},` +
     `"next_cursor":${next},"has_more":${page.next !== null}}`
   return { json, positions }
 }
 
-async function byKeyset(asked: Asked): Promise<Page> {
-  const { request } = asked
-  const { rows, items, more } = await keysetPage(taskOf(asked))
+async function renderKeysetPage(context: ListContext): Promise<RenderedPage> {
+  const { request } = context
+  const { rows, items, more } = await readKeysetPage(taskOf(context))
   const last = (rows.at(-1)?.[0] as number | undefined) ?? request.afterId ?? 0
-  const positions: Position[] = [['first', `${outright(request)}limit=${request.limit}`]]
+  const positions: Position[] = [['first', `${styleParameter(request)}limit=${request.limit}`]]
   if (more) positions.push(['next', `limit=${request.limit}&after_id=${last}`])
   return { json: `{${dataOf(items)},"after_id":${last},"has_more":${more}}`, positions }
 }
 
-async function byOffset(asked: Asked): Promise<Page> {
-  const { items, total } = await numberedPage(taskOf(asked))
-  const { limit, offset } = asked.request
+async function renderOffsetPage(context: ListContext): Promise<RenderedPage> {
+  const { items, total } = await readNumberedPage(taskOf(context))
+  const { limit, offset } = context.request
   const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit
   const at = (to: number) => `offset=${to}&limit=${limit}`
   const positions: Position[] = [['first', at(0)]]
@@ -208,13 +226,13 @@ async function byOffset(asked: Asked): Promise<Page> {
   }
 }
 
-async function byPage(asked: Asked): Promise<Page> {
-  const { request, path } = asked
-  const { items, total } = await numberedPage(taskOf(asked))
+async function renderNumberedPage(context: ListContext): Promise<RenderedPage> {
+  const { request, path } = context
+  const { items, total } = await readNumberedPage(taskOf(context))
   const { page, limit, style } = request
   const pageCount = Math.ceil(total / limit)
-  const chosen = style === 'hypermedia' ? outright(request) : ''
-  const at = (to: number) => `${chosen}page=${to}&per_page=${limit}`
+  const styleText = style === 'hypermedia' ? styleParameter(request) : ''
+  const at = (to: number) => `${styleText}page=${to}&per_page=${limit}`
   const positions: Position[] = [
     ['self', at(page)],
     ['first', at(1)],
@@ -227,10 +245,10 @@ async function byPage(asked: Asked): Promise<Page> {
     'x-page': String(page),
     'x-per-page': String(limit),
   }
-  const shown = dataOf(items)
+  const data = dataOf(items)
   if (style === 'page') {
     const counts = `"page":${page},"per_page":${limit},"total":${total},"total_pages":${pageCount}`
-    return { json: `{${shown},${counts}}`, positions, headers }
+    return { json: `{${data},${counts}}`, positions, headers }
   }
   const from = items.length === 0 ? 0 : request.offset + 1
   const to = items.length === 0 ? 0 : request.offset + items.length
@@ -238,5 +256,5 @@ async function byPage(asked: Asked): Promise<Page> {
     `{"total":${total},"per_page":${limit},"current_page":${page},"total_pages":${pageCount},` +
     `"from":${from},"to":${to}}`
   const links = JSON.stringify(Object.fromEntries(pagePaths(path, request, positions)))
-  return { json: `{${shown},"links":${links},"meta":${meta}}`, positions, headers }
+  return { json: `{${data},"links":${links},"meta":${meta}}`, positions, headers }
 }

@@ -1,55 +1,54 @@
 /**
- * Pages that are asked for again while nothing is written (§7): kept as they were answered, under
- * the stamp of the database. Any commit empties the cache; so it never has to know what a page
- * depends on.
+ * Caches pages until the next commit, under the stamp of the database (§7). Any commit empties the
+ * cache, so it needs no record of the rows that a page depends on.
  */
 import type { Answer } from '../http/call.ts'
 import { entityTag } from '../http/conditional.ts'
 import type { Database } from '../storage/database.ts'
 import type { View } from './collection.ts'
-import type { Reach } from './walk.ts'
+import type { RowScope } from './walk.ts'
 
-const MAX_PAGES = 512
-/** Larger pages are rare, and cost more to keep than to make. */
-const MAX_LENGTH = 32_768
+const PAGES_MAX = 512
+/** Larger pages are rare, and take more memory than a second read is worth. */
+const PAGE_CHARACTERS_MAX = 32_768
 
-/** Gives the page kept, or makes it. `asked`: path and query of the call, as one text. */
+/** Returns the cached page, or reads it. `request`: path and query as one text. */
 export type PageCache = (
-  asked: string,
+  request: string,
   view: View,
-  reach: Reach,
-  make: () => Promise<Answer>,
+  rowScope: RowScope,
+  readPage: () => Promise<Answer>,
 ) => Answer | Promise<Answer>
 
 export function createPageCache(db: Pick<Database, 'stamp'>): PageCache {
   let stamp: number | undefined
   let count = 0
-  // By view, for one collection is shown differently by version; views of one call are not kept.
+  // By view, because each version renders rows differently. A WeakMap drops the views of one call.
   let pages = new WeakMap<View, Map<string, Answer>>()
 
-  const keep = (view: View, name: string, answer: Answer): Answer => {
+  const addPage = (view: View, key: string, answer: Answer): Answer => {
     const json = answer.json!
-    const kept = { ...answer, headers: { ...answer.headers, etag: entityTag(json) } }
-    if (count >= MAX_PAGES || json.length > MAX_LENGTH) return kept
-    const known = pages.get(view)
-    if (known) known.set(name, kept)
-    else pages.set(view, new Map([[name, kept]]))
+    const page = { ...answer, headers: { ...answer.headers, etag: entityTag(json) } }
+    if (count >= PAGES_MAX || json.length > PAGE_CHARACTERS_MAX) return page
+    const pagesOfView = pages.get(view)
+    if (pagesOfView) pagesOfView.set(key, page)
+    else pages.set(view, new Map([[key, page]]))
     count += 1
-    return kept
+    return page
   }
 
-  return (asked, view, { scope, owner }, make) => {
+  return (request, view, { scope, owner }, readPage) => {
     const now = db.stamp()
-    if (now === undefined) return make()
+    if (now === undefined) return readPage()
     if (now !== stamp) {
       pages = new WeakMap()
       stamp = now
       count = 0
     }
-    const name = `${scope} ${owner ?? ''} ${asked}`
-    const kept = pages.get(view)?.get(name)
-    // The way out changes answers in place.
-    if (kept) return { ...kept }
-    return make().then((answer) => (stamp === now ? { ...keep(view, name, answer) } : answer))
+    const key = `${scope} ${owner ?? ''} ${request}`
+    const cachedPage = pages.get(view)?.get(key)
+    // Later steps of the pipeline change the answer in place, so it is copied.
+    if (cachedPage) return { ...cachedPage }
+    return readPage().then((answer) => (stamp === now ? { ...addPage(view, key, answer) } : answer))
   }
 }

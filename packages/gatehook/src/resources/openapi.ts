@@ -3,7 +3,7 @@
  * returns it at `/openapi/v1.json`.
  */
 import { json, type Route } from '../http/call.ts'
-import { operators } from '../lists/filter.ts'
+import { OPERATORS } from '../lists/filter.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { enginePaths, protectedOperation } from './openapi-engine.ts'
 import {
@@ -318,7 +318,7 @@ function resourceParameters(entry: CatalogEntry, version: string): JsonSchema[] 
     ...inVersion(filter).map((name) => ({
       name,
       in: 'query',
-      description: `Also as \`${name}[op]\` with ${Object.keys(operators).slice(1).join(', ')}.`,
+      description: `Also as \`${name}[op]\` with ${Object.keys(OPERATORS).slice(1).join(', ')}.`,
       schema: withoutDefault(fieldSchema(specs[name]!)),
     })),
   ]

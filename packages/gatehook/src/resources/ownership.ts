@@ -5,15 +5,15 @@
 import { holdsScope, missingScope } from '../access/scopes.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import type { OwnerPath } from '../lists/collection.ts'
-import type { Reach } from '../lists/walk.ts'
+import type { RowScope } from '../lists/walk.ts'
 import type { ResourceDefinition } from './resource.ts'
 
 /** The rows that a caller reaches, and the principal that changes them. */
-export interface RowReach extends Reach {
+export interface RowReach extends RowScope {
   /** Undefined for the engine, and for an anonymous caller. */
   readonly principal?: Principal | undefined
   /** Returns the rows of another resource that these rows may refer to; undefined for none. */
-  readonly refersTo?: (resource: string) => Reach | undefined
+  readonly refersTo?: (resource: string) => RowScope | undefined
 }
 
 /** Returns the reach of the engine's own work: every row of a scope. */

@@ -100,7 +100,7 @@ function listOperation(entry: CatalogEntry, { list }: ResourceDeps): Operation {
     handle(call) {
       const { scope, owner } = entry.reach(call.principal, 'read')
       const { view } = shapeFor(entry, call)
-      return list(call, entry.collection, view, { scope, owner, timeless: true })
+      return list(call, entry.collection, view, { scope, owner, cacheable: true })
     },
   }
 }

@@ -7,7 +7,7 @@ import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
-import { count } from '../lists/counters.ts'
+import { addToTotal } from '../lists/counters.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { RowReach } from './ownership.ts'
 import {
@@ -141,7 +141,7 @@ export function createRows(
       checks.checkRules(row)
       await checks.checkReferences(tx, reach, row)
       row.id = await checks.checkUnique(() => store.insert(tx, reach.scope, row))
-      await count(tx, counterSlots, reach.scope, name, row.id as number, 1)
+      await addToTotal(tx, counterSlots, reach.scope, name, row.id as number, 1)
       return recordEvent(tx, reach, eventType('created'), row)
     },
     async update(tx, target, edit) {
@@ -172,7 +172,7 @@ export function createRows(
       }
       await store.remove(tx, reach.scope, id)
       await credentials?.remove(tx, credentialOf(target))
-      await count(tx, counterSlots, reach.scope, name, id, -1)
+      await addToTotal(tx, counterSlots, reach.scope, name, id, -1)
       await recordEvent(tx, reach, eventType('deleted'), row)
     },
   }

@@ -3,7 +3,7 @@ import { createRecorder } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
-import { total } from '../lists/counters.ts'
+import { readTotal } from '../lists/counters.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { createCatalog, newestVersion } from './catalog.ts'
 import { wholeScope } from './ownership.ts'
@@ -55,7 +55,7 @@ export async function seedService(
     const idsByResource = new Map<string, number[]>()
     now = clock.now() - PERIOD_MS
     for (const { name, rowCount } of plan) {
-      if ((await total(tx, scope, name)) > 0) return {}
+      if ((await readTotal(tx, scope, name)) > 0) return {}
       const ids: number[] = []
       idsByResource.set(name, ids)
       for (let n = 0; n < rowCount; n++) {

@@ -1,6 +1,6 @@
 /** SQL of one resource's rows. Every statement filters by scope, and by owner (§1.1, §6.7). */
 import { ownerCondition } from '../lists/collection.ts'
-import type { Reach } from '../lists/walk.ts'
+import type { RowScope } from '../lists/walk.ts'
 import type { Reader, Tx, Value } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
 import { ownerPathOf } from './ownership.ts'
@@ -9,11 +9,11 @@ import { toCell } from './shape.ts'
 
 export interface RowStore {
   /** Returns the cells of a row in declared order. */
-  find(reader: Reader, reach: Reach, id: number): Promise<Value[] | undefined>
+  find(reader: Reader, reach: RowScope, id: number): Promise<Value[] | undefined>
   /** Returns the cells, and locks the row until the transaction ends. */
-  lock(tx: Tx, reach: Reach, id: number): Promise<Value[] | undefined>
+  lock(tx: Tx, reach: RowScope, id: number): Promise<Value[] | undefined>
   /** Returns whether the row is in reach, and prevents its deletion until the transaction ends. */
-  hold(tx: Tx, reach: Reach, id: number): Promise<boolean>
+  hold(tx: Tx, reach: RowScope, id: number): Promise<boolean>
   insert(tx: Tx, scope: number, row: Readonly<Record<string, unknown>>): Promise<number>
   update(
     tx: Tx,
@@ -91,7 +91,7 @@ function statementById(
   const unowned = prepareStatement(text)
   const path = ownerPathOf(definition, resources)
   if (!path) {
-    return ({ scope, owner }: Reach, id: number) => {
+    return ({ scope, owner }: RowScope, id: number) => {
       if (owner !== undefined) throw new Error(`rows of ${definition.name} have no owner`)
       return unowned([scope, id])
     }
@@ -99,7 +99,7 @@ function statementById(
   const slots = { scope: Symbol('scope'), owner: Symbol('owner') }
   const condition = ownerCondition(path, slots.scope, slots.owner)
   const owned = prepareStatement(`${text} AND ${condition.sql}`)
-  return ({ scope, owner }: Reach, id: number) => {
+  return ({ scope, owner }: RowScope, id: number) => {
     if (owner === undefined) return unowned([scope, id])
     const values = condition.values.map((slot) => (slot === slots.scope ? scope : owner))
     return owned([scope, id, ...values])

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Caller, Reply, TestApp } from '../../../../test/rig/service.ts'
 import { type Scope, scopeOf } from '../../src/kernel/principal.ts'
-import { count as changeCount } from '../../src/lists/counters.ts'
+import { addToTotal } from '../../src/lists/counters.ts'
 import type { Database, Row, Value } from '../../src/storage/database.ts'
 import { prepareStatement } from '../../src/storage/sql.ts'
 
@@ -36,7 +36,7 @@ export async function fill(
     `WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < ${count})
      INSERT INTO ${table} (${names}) SELECT ${cells} FROM g`,
   )
-  await db.write((tx) => changeCount(tx, 1, scope, table, 0, count))
+  await db.write((tx) => addToTotal(tx, 1, scope, table, 0, count))
   return scope
 }
 

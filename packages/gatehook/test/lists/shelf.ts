@@ -1,11 +1,11 @@
 /**
  * A service of the tests' own, with a column of every type that can sort, NULLs included, and the
- * order its rows should have: sorted here, in JavaScript.
+ * order its rows should have: sortRows here, in JavaScript.
  */
 import fc from 'fast-check'
 import { f, resource, service } from '../../src/gatehook.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
-import { count } from '../../src/lists/counters.ts'
+import { addToTotal } from '../../src/lists/counters.ts'
 import type { Database, Value } from '../../src/storage/database.ts'
 import { prepareStatement } from '../../src/storage/sql.ts'
 import { all, run, testScope } from './rows.ts'
@@ -107,7 +107,7 @@ function compare(a: Value, b: Value): number {
 }
 
 /** The rows in the order the list should have. */
-export function sorted(rows: readonly Thing[], sort: readonly SortTerm[]): Thing[] {
+export function sortRows(rows: readonly Thing[], sort: readonly SortTerm[]): Thing[] {
   const tail = { column: 'id' as const, descending: sort.at(-1)?.descending ?? false }
   return [...rows].sort((a, b) => {
     for (const { column, descending } of [...sort, tail]) {
@@ -190,7 +190,7 @@ export async function insert(
   const values = rows.flatMap((row) => [scope, ...names.map((name) => row[name])])
   return db.write(async (tx) => {
     const made = await tx.all<{ id: number }>(add(values))
-    await count(tx, 1, scope, 'things', 0, rows.length)
+    await addToTotal(tx, 1, scope, 'things', 0, rows.length)
     const ids = made.map(({ id }) => id).sort((a, b) => a - b)
     return rows.map((row, at) => ({ id: ids[at]!, ...row }))
   })

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openService } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
-import { boundedKeys } from '../../src/lists/bounded.ts'
-import { BESIDE_OTHERS } from '../../src/lists/bounds.ts'
+import { readBoundedKeys } from '../../src/lists/bounded.ts'
+import { CONCURRENT_BOUNDS } from '../../src/lists/bounds.ts'
 import { isExact } from '../../src/lists/paths.ts'
 import { pageStatement, type Walk } from '../../src/lists/plan.ts'
 import { resourceCollection } from '../../src/resources/table.ts'
@@ -37,7 +37,7 @@ const fetched = prepareStatement(`SELECT coalesce(sum(idx_tup_fetch + seq_tup_re
 async function readPage(reader: Reader, walk: Walk): Promise<number> {
   const before = Number((await reader.get(fetched([])))!.n)
   if (isExact(walk)) await reader.arrays(pageStatement(walk))
-  else await boundedKeys(reader, walk, BESIDE_OTHERS)
+  else await readBoundedKeys(reader, walk, CONCURRENT_BOUNDS)
   return Number((await reader.get(fetched([])))!.n) - before
 }
 

@@ -9,7 +9,7 @@ import { Query } from '../../src/http/query.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import type { View } from '../../src/lists/collection.ts'
 import { parseListQuery } from '../../src/lists/grammar.ts'
-import { keysetPage, type ListTask } from '../../src/lists/walk.ts'
+import { type ListTask, readKeysetPage } from '../../src/lists/walk.ts'
 import { resourceCollection } from '../../src/resources/table.ts'
 import { fill } from './rows.ts'
 
@@ -42,19 +42,19 @@ eachService(
       return found
     }
     const task: ListTask = {
-      ...{ db: { ...db, arrays }, customer: 1, collection, reach: { scope, owner: undefined } },
+      ...{ db: { ...db, arrays }, customer: 1, collection, rowScope: { scope, owner: undefined } },
       request: parseListQuery(new Query([['limit', '100']]), collection, view, 'keyset'),
       encode: () => large,
     }
-    const page = await keysetPage(task)
+    const page = await readKeysetPage(task)
     assert.deepEqual([page.items.length, page.more], [Math.floor((8192 - 64) / 100), true])
     rows = 0
     const overloaded = (error: unknown) => error instanceof Failure && error.code === 'overloaded'
-    await assert.rejects(keysetPage({ ...task, mostBytes: 600 * KIB }), overloaded)
+    await assert.rejects(readKeysetPage({ ...task, mostBytes: 600 * KIB }), overloaded)
     assert.ok(rows * ROW_BYTES < 1024 * KIB, `${rows} rows`)
     rows = 0
     const request = { ...task.request, limit: 5 }
-    const small = await keysetPage({ ...task, request, mostBytes: 600 * KIB })
+    const small = await readKeysetPage({ ...task, request, mostBytes: 600 * KIB })
     assert.deepEqual([small.items.length, rows], [5, 6])
   },
   { service: archive },

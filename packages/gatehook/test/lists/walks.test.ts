@@ -1,6 +1,6 @@
 /**
- * Properties: random tables, walked in every style and both ways on both databases, have the order
- * of a model sorted in JavaScript; and rows that come and go harm no walk (§7.6).
+ * Properties of lists: every style returns the order of a model sorted in JavaScript, in both
+ * directions and on both databases. Concurrent inserts and deletes do not disturb a walk (§7.6).
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -8,7 +8,7 @@ import { eachService, type Reply, type TestApp } from '../../../../test/rig/serv
 import { Query } from '../../src/http/query.ts'
 import type { Cursor } from '../../src/lists/cursor.ts'
 import { parseListQuery } from '../../src/lists/grammar.ts'
-import { cursorPage, numberedPage } from '../../src/lists/walk.ts'
+import { readCursorPage, readNumberedPage } from '../../src/lists/walk.ts'
 import { resourceCollection } from '../../src/resources/table.ts'
 import { follow, idsOf, links, ok, run, testScope } from './rows.ts'
 import {
@@ -23,7 +23,7 @@ import {
   refill,
   type SortTerm,
   shelf,
-  sorted,
+  sortRows,
   sorts,
   sortText,
   type Thing,
@@ -47,39 +47,43 @@ const pagesOf = (ids: readonly number[], limit: number): number[][] => {
 }
 
 const modelOf = (rows: readonly Thing[], sort: readonly SortTerm[], filter?: FilterTerm) =>
-  sorted(
+  sortRows(
     rows.filter((row) => !filter || matches(row, filter)),
     sort,
   ).map((row) => row.id)
 
-/** Pages forth along `next`, and back along `prev` from the last of them. */
-async function walked(service: TestApp, path: string, expected: number[][]): Promise<void> {
-  const forth = await follow(service, path)
-  assert.deepEqual(forth.map(idsOf), expected, path)
-  const before = links(forth.at(-1)!).prev
+/** Follows `next` to the last page, then `prev` back to the first, and compares the pages. */
+async function walkBothWays(service: TestApp, path: string, expected: number[][]): Promise<void> {
+  const forward = await follow(service, path)
+  assert.deepEqual(forward.map(idsOf), expected, path)
+  const before = links(forward.at(-1)!).prev
   assert.equal(before === undefined, expected.length === 1, path)
   if (before === undefined) return
-  const back = (await follow(service, before, 'prev')).reverse()
-  assert.deepEqual(back.map(idsOf), expected.slice(0, -1), path)
-  assert.deepEqual(idsOf(await ok(service.get(links(back.at(-1)!).next!))), expected.at(-1), path)
+  const backward = (await follow(service, before, 'prev')).reverse()
+  assert.deepEqual(backward.map(idsOf), expected.slice(0, -1), path)
+  assert.deepEqual(
+    idsOf(await ok(service.get(links(backward.at(-1)!).next!))),
+    expected.at(-1),
+    path,
+  )
 }
 
 eachService(
-  'every style gives the order of the model, forth and back',
+  'every style returns the order of the model, in both directions',
   async (service) => {
     await fc.assert(
       fc.asyncProperty(
         table,
         fc.array(request, { minLength: 3, maxLength: 6 }),
-        async (cells, asked) => {
+        async (cells, requests) => {
           const rows = await refill(service.app.db, cells)
-          for (const { sort, filter, limit } of asked) {
+          for (const { sort, filter, limit } of requests) {
             const model = modelOf(rows, sort, filter)
             const query = `${sortText(sort)}${filter ? filterText(filter) : ''}`
             const expected = pagesOf(model, limit)
-            await walked(service, `${PATH}?limit=${limit}${query}`, expected)
-            await walked(service, `${PATH}?offset=0&limit=${limit}${query}`, expected)
-            await walked(service, `${PATH}?per_page=${limit}${query}`, expected)
+            await walkBothWays(service, `${PATH}?limit=${limit}${query}`, expected)
+            await walkBothWays(service, `${PATH}?offset=0&limit=${limit}${query}`, expected)
+            await walkBothWays(service, `${PATH}?per_page=${limit}${query}`, expected)
             const linked = await ok(
               service.get(`${PATH}?pagination=hypermedia&page=2&per_page=${limit}${query}`),
             )
@@ -101,13 +105,13 @@ eachService(
 )
 
 const change = fc.record({
-  arrive: fc.array(cells, { maxLength: 3 }),
-  /** Which rows leave: counted from the last row of the page just read, before and behind. */
-  leave: fc.array(fc.integer({ min: -6, max: 6 }), { maxLength: 3 }),
+  inserts: fc.array(cells, { maxLength: 3 }),
+  /** Deleted rows, as offsets from the last row of the latest page. */
+  deletes: fc.array(fc.integer({ min: -6, max: 6 }), { maxLength: 3 }),
 })
 
 eachService(
-  'rows that come and go: those there throughout are seen exactly once',
+  'with concurrent inserts and deletes, each remaining row is returned exactly once',
   async (service) => {
     const { db } = service.app
     const scope = await testScope(db)
@@ -119,33 +123,32 @@ eachService(
         const rel = backwards ? 'prev' : 'next'
         let at: string | undefined = `${PATH}?limit=${limit}${sortText(sort)}`
         if (backwards) at = links((await follow(service, at)).at(-1)!).prev ?? at
-        // A walk backwards begins behind the page before the last; what lies there is not its
-        // business.
+        // A backward walk begins before the last page, so it does not return that page's rows.
         const all = modelOf(rows, sort)
         const begin = backwards
           ? all.slice(0, Math.max(limit, all.length - (all.length % limit || limit)))
           : all
-        const seen: number[] = []
+        const returnedIds: number[] = []
         for (let n = 0; at !== undefined; n++) {
           const page: Reply = await ok(service.get(at))
           const ids = idsOf(page) as number[]
-          seen.push(...ids)
+          returnedIds.push(...ids)
           at = links(page)[rel]
-          const { arrive = [], leave = [] } = changes[n] ?? {}
+          const { inserts = [], deletes = [] } = changes[n] ?? {}
           const order = modelOf(rows, sort)
           const edge = order.indexOf(ids.at(backwards ? 0 : -1) ?? 0)
-          for (const step of leave) {
-            const gone = order[edge + step]
-            if (edge < 0 || gone === undefined) continue
-            await run(db, 'DELETE FROM things WHERE id = ?', [gone])
-            lasting.delete(gone)
-            rows = rows.filter((row) => row.id !== gone)
+          for (const step of deletes) {
+            const deletedId = order[edge + step]
+            if (edge < 0 || deletedId === undefined) continue
+            await run(db, 'DELETE FROM things WHERE id = ?', [deletedId])
+            lasting.delete(deletedId)
+            rows = rows.filter((row) => row.id !== deletedId)
           }
-          rows = [...rows, ...(await insert(db, scope, arrive))]
+          rows = [...rows, ...(await insert(db, scope, inserts))]
         }
-        assert.equal(new Set(seen).size, seen.length, 'a row was seen twice')
+        assert.equal(new Set(returnedIds).size, returnedIds.length, 'a row was returned twice')
         for (const id of begin.filter((id) => lasting.has(id))) {
-          assert.ok(seen.includes(id), `row ${id} was there throughout and not seen`)
+          assert.ok(returnedIds.includes(id), `row ${id} was not returned`)
         }
       }),
       { seed: SEED, numRuns: 60 },
@@ -155,7 +158,7 @@ eachService(
 )
 
 eachService(
-  'next, prev, next … at random lands where a model of pages says; deleted anchors included',
+  'random next and prev steps return the pages of a model, also after deletions',
   async (service) => {
     const { db } = service.app
     const ways = fc.array(fc.constantFrom('next', 'prev'), { maxLength: 12 })
@@ -179,7 +182,7 @@ eachService(
             at += rel === 'next' ? 1 : -1
             assert.deepEqual(idsOf(page), there)
           }
-          // The whole page is deleted: its links lead to what lay beside it.
+          // After the page's rows are deleted, its links still lead to its neighbours.
           for (const id of idsOf(page)) await run(db, 'DELETE FROM things WHERE id = ?', [id])
           const { next, prev } = links(page)
           if (next) assert.deepEqual(idsOf(await ok(service.get(next))), pages[at + 1])
@@ -193,7 +196,7 @@ eachService(
 )
 
 eachService(
-  'a page emptied since leads back to exactly its neighbour, both ways',
+  'an emptied page links back to its neighbour, in both directions',
   async (service) => {
     const { db } = service.app
     const limits = fc.integer({ min: 1, max: 6 })
@@ -205,23 +208,23 @@ eachService(
         const model = modelOf(rows, sort)
         const ids = idsOf(page) as number[]
         const { next, prev } = links(page)
-        const leave = async (gone: readonly number[]) => {
-          for (const id of gone) await run(db, 'DELETE FROM things WHERE id = ?', [id])
+        const deleteRows = async (ids: readonly number[]) => {
+          for (const id of ids) await run(db, 'DELETE FROM things WHERE id = ?', [id])
         }
         if (next) {
-          await leave(model.slice(model.indexOf(ids.at(-1)!) + 1))
+          await deleteRows(model.slice(model.indexOf(ids.at(-1)!) + 1))
           const emptied = await ok(service.get(next))
           assert.deepEqual(emptied.body.data, [])
           assert.equal(emptied.body.has_more, false)
           assert.deepEqual(idsOf(await ok(service.get(links(emptied).prev!))), ids)
         }
         if (prev) {
-          await leave(model.slice(0, model.indexOf(ids[0]!)))
+          await deleteRows(model.slice(0, model.indexOf(ids[0]!)))
           const emptied = await ok(service.get(prev))
           assert.deepEqual(emptied.body.data, [])
           assert.equal(emptied.body.cursors.prev, null)
           assert.deepEqual(idsOf(await ok(service.get(links(emptied).next!))), ids)
-          await leave(ids)
+          await deleteRows(ids)
           const nothing = await ok(service.get(prev))
           assert.deepEqual(nothing.body.cursors, { next: null, prev: null })
         }
@@ -233,7 +236,7 @@ eachService(
 )
 
 eachService(
-  'a person walks own rows only (§6.7)',
+  'a list of a person contains own rows only (§6.7)',
   async (service) => {
     const { db } = service.app
     const collection = resourceCollection(things.definition)
@@ -243,7 +246,7 @@ eachService(
       fc.asyncProperty(table, request, async (cells, { sort, filter, limit }) => {
         const rows = await refill(db, cells)
         const text = `limit=${limit}${sortText(sort)}${filter ? filterText(filter) : ''}`
-        const asked = parseListQuery(Query.parse(text), collection, view, 'cursor')
+        const request = parseListQuery(Query.parse(text), collection, view, 'cursor')
         const people = [...new Set(rows.map((row) => row.person_id)), 0]
         assert.ok(people.length <= PEOPLE + 1)
         for (const owner of people) {
@@ -251,17 +254,22 @@ eachService(
           const model = modelOf(own, sort, filter)
           const encode = () => ''
           const task = {
-            ...{ db, customer: 1, collection, reach: { scope, owner }, request: asked, encode },
+            db,
+            customer: 1,
+            collection,
+            rowScope: { scope, owner },
+            request,
+            encode,
           }
-          const seen: number[] = []
+          const returnedIds: number[] = []
           let cursor: Cursor | undefined
           do {
-            const page = await cursorPage(task, cursor)
-            seen.push(...page.rows.map((row) => row[0] as number))
+            const page = await readCursorPage(task, cursor)
+            returnedIds.push(...page.rows.map((row) => row[0] as number))
             cursor = page.next ?? undefined
           } while (cursor)
-          assert.deepEqual(seen, model)
-          const numbered = await numberedPage({ ...task, request: { ...asked, offset: 1 } })
+          assert.deepEqual(returnedIds, model)
+          const numbered = await readNumberedPage({ ...task, request: { ...request, offset: 1 } })
           assert.equal(numbered.total, model.length)
           assert.deepEqual(
             numbered.rows.map((row) => row[0]),
