@@ -1,4 +1,4 @@
-/** `gatehook move`: an installation to another database, while its service runs (§2.8). */
+/** `gatehook move`: moves an installation to another database, while its service runs (§2.8). */
 import { type Config, databaseAddress, withoutPassword } from '../config/config.ts'
 import { readConfig, secretFile } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'

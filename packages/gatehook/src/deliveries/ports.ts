@@ -28,7 +28,7 @@ export interface EngineRegistration extends EndpointHealth {
   readonly secrets: readonly LiveSecret[]
   /** The customer's own rate; undefined: the rate of the installation applies. */
   readonly rate: DeliveryRate | undefined
-  readonly parkedUntil: number | null
+  readonly holdUntil: number | null
   /** Whether its scopes cover a type (§9.14); undefined: they cover every type. */
   readonly covers?: (type: string) => boolean
 }
@@ -86,7 +86,7 @@ export interface HealthUpdate extends EndpointHealth {
   readonly no: number
   /** The receiver that it describes: the update skips a registration that changed its URL. */
   readonly url: string
-  readonly parkedUntil: number | null
+  readonly holdUntil: number | null
 }
 
 export type DisabledReason = 'gone' | 'failing' | 'creator_removed'
@@ -108,8 +108,8 @@ export interface EngineStore {
   /** Writes everything in one transaction. Skips deliveries that are no longer pending. */
   writeResults(results: readonly DeliveryResult[], health: readonly HealthUpdate[]): Promise<void>
   /**
-   * Disables an active registration and records its event (§9.7). With `url`, only while that is
-   * still its receiver.
+   * Disables an active registration and records its event (§9.7). With `url`, it does so only if
+   * the registration still has this URL.
    */
   disableRegistration(no: number, reason: DisabledReason, url?: string): Promise<void>
   /** Registrations whose health requires that they are disabled now. */

@@ -5,9 +5,9 @@
 import type { Clock } from './clock.ts'
 import { Failure } from './failure.ts'
 
-/** Bodies of one key that may wait for its slots; further ones are refused with 503. */
+/** Bodies of one key that may wait for its slots; further ones are rejected with 503. */
 const WAITING_PER_KEY_MAX = 64
-/** A body that waited longer is refused with 503 when its turn comes. */
+/** A body that waited longer is rejected with 503 at its turn. */
 const WAIT_MAX_MS = 10_000
 /** Keys remembered with their due times before those that rested long enough are removed. */
 const DUE_KEYS_KEPT = 1_000
@@ -15,7 +15,7 @@ const DUE_KEYS_KEPT = 1_000
 export type TurnKey = number | string
 export interface TakeTurn {
   <T>(key: TurnKey, body: () => Promise<T>): Promise<T>
-  /** Throws `overloaded` where a body of this key would be refused. */
+  /** Throws `overloaded` if a body of this key would be rejected. */
   refuseIfFull(key: TurnKey): void
 }
 

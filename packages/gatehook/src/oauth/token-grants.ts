@@ -62,7 +62,7 @@ const exchangeCode: IssueTokens = async (deps, request) => {
   }
 }
 
-/** Redeems the code, checks that client and person are unchanged, and returns what it grants. */
+/** Redeems the code, checks that client and person are unchanged, and returns its grant. */
 async function redeem(
   tx: Tx,
   deps: TokenGrantDeps,

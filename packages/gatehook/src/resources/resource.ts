@@ -204,9 +204,9 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   }
 
   /**
-   * Makes the rows of this resource people, who sign in by the field `username` (§6.3). A row owns
-   * itself. `scopes` replaces the default scopes of a person (§6.7). By default it reads its row,
-   * and reads and writes its rows of resources with an owner.
+   * Declares that each row is a person, who signs in by the field `username` (§6.3). A row owns
+   * itself. `scopes` replaces the default scopes of a person (§6.7). By default a person reads its
+   * row, and reads and writes its rows of resources with an owner.
    */
   signsIn(signIn: { username: keyof F & string; scopes?: readonly string[] }): Resource<F, S> {
     return this.#with({ signsIn: signIn })

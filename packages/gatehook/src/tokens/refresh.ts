@@ -108,7 +108,7 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
   }
 }
 
-/** Returns what the session granted, as far as its client and person still have it. */
+/** Returns the grant of the session, without scopes that its client or person no longer has. */
 async function authorizeRefresh(
   tx: Tx,
   lookup: RefreshDeps['lookup'],

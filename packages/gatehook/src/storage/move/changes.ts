@@ -1,6 +1,6 @@
 /**
- * Records which rows of the source change during a move, by triggers, so that every process that
- * writes to it is covered; and stops all writes at the end of the move, by triggers too.
+ * The triggers of a move, which apply to every process that writes to the source. One kind records
+ * the key of each changed row; the other rejects all writes at the end of the move.
  */
 import type { Database, Tx } from '../database.ts'
 import { prepareStatement, sql } from '../sql.ts'
@@ -13,7 +13,7 @@ const OPERATIONS = ['INSERT', 'UPDATE', 'DELETE'] as const
 
 const text = (value: string): string => `'${value.replaceAll("'", "''")}'`
 
-/** SQL of the key of `NEW` or `OLD` as a JSON array; bytes are hex. */
+/** Returns the SQL of the key of `NEW` or `OLD`, a JSON array in which bytes are hex. */
 function keySql(name: Database['name'], { columns, key }: MovedTable, row: 'NEW' | 'OLD'): string {
   const parts = key.map((column) => {
     const value = `${row}."${column}"`
@@ -33,7 +33,7 @@ const insertChange = (name: Database['name'], table: MovedTable, row: 'NEW' | 'O
 const triggerName = (table: MovedTable, suffix: string): string =>
   `"gh_move_${table.name}_${suffix.toLowerCase()}"`
 
-/** Creates the record of changes, and for each table the triggers that write to it. */
+/** Creates the table of changes, and the triggers that fill it. */
 export async function recordChanges(
   { name, dialect }: Database,
   tables: readonly MovedTable[],
@@ -85,7 +85,7 @@ export async function stopWrites(
   }
 }
 
-/** Drops the triggers that record changes, and the record. */
+/** Drops the triggers that record changes, and the table of changes. */
 export async function dropRecording(
   { name }: Database,
   tables: readonly MovedTable[],
@@ -103,7 +103,7 @@ export async function dropRecording(
   await ddl('DROP TABLE IF EXISTS gh_move_changes')
 }
 
-/** Admits writes again. */
+/** Drops the triggers that reject writes. */
 export async function admitWrites(
   { name }: Database,
   tables: readonly MovedTable[],
@@ -142,7 +142,7 @@ export async function countChanges(db: Database): Promise<number> {
   return Number(row!.changes)
 }
 
-/** Deletes changes that the target has. */
+/** Deletes recorded changes after their rows were copied. */
 export async function dropChanges(tx: Tx, changes: readonly RecordedChange[]): Promise<void> {
   const positions = changes.map(({ position }) => position)
   const marks = positions.map(() => '?').join(', ')

@@ -1,7 +1,13 @@
 /**
- * Moves an installation to another database while its service runs: copies all tables, then the
- * rows that changed meanwhile, stops writes, copies the rest and compares both sides. A move that
- * was interrupted continues where it was. Memory is constant.
+ * Moves an installation to another database while its service runs (§2.8), in this order:
+ *
+ * 1. Prepares the empty target, and records every change of the source by triggers (`changes.ts`).
+ * 2. Copies all tables, then the changed rows, until few changes wait.
+ * 3. Stops all writes to the source, and copies the remaining changes.
+ * 4. Compares both sides: row counts and checksums of all tables.
+ * 5. Creates the foreign keys of the target, and marks both databases as moved.
+ *
+ * An interrupted move resumes at its last step. Memory is constant.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Random } from '../../kernel/random.ts'
@@ -32,9 +38,9 @@ import { dropForeignKeys, type ForeignKey, setSequences } from './target-keys.ts
 
 /** Changes that are copied in one transaction. */
 const CHANGES_AT_ONCE = 2_000
-/** Writes stop once no more changes than this wait: copying them takes well under a second. */
+/** Writes stop when fewer changes wait: copying them takes less than a second. */
 const FEW_CHANGES = 500
-/** Rounds that leave no fewer changes waiting than before: the source is written to as fast. */
+/** After this many rounds in which the backlog of changes did not shrink, writes stop too. */
 const ROUNDS_WITHOUT_GAIN = 5
 
 export interface MoveProgress {
@@ -58,9 +64,9 @@ export interface MoveOptions {
 export interface MoveResult {
   readonly rows: number
   readonly tables: number
-  /** Whether an interrupted move was continued. */
+  /** Whether this call resumed an interrupted move. */
   readonly resumed: boolean
-  /** How long the source refused writes before the target was complete, in milliseconds. */
+  /** How long the source rejected writes before the target was complete, in milliseconds. */
   readonly readOnlyMs: number
 }
 
@@ -73,8 +79,9 @@ interface MoveMark {
 }
 
 /**
- * Moves the installation. Throws `StorageError` when the target holds another installation, when
- * the source has moved already, and when both sides differ at the end (the source then goes on).
+ * Moves the installation. Throws `StorageError` if the target contains another installation, if
+ * the source has moved already, and if both sides differ at the end. In the last case the source
+ * accepts writes again.
  */
 export async function moveInstallation(options: MoveOptions): Promise<MoveResult> {
   const { source, target, targetName, random, elapsedMs } = options
@@ -123,7 +130,7 @@ async function sizeOf(target: Database): Promise<Pick<MoveResult, 'rows' | 'tabl
   return { rows, tables: tables.length }
 }
 
-/** Completes the last step of a move that was interrupted there; refuses another move. */
+/** Completes a move that was interrupted in its last step. Throws for a move to another target. */
 async function finishedBefore({ target }: MoveOptions, before: MoveMark): Promise<MoveResult> {
   if ((await readMark(target))?.id !== before.id) {
     throw new StorageError(
@@ -134,7 +141,7 @@ async function finishedBefore({ target }: MoveOptions, before: MoveMark): Promis
   return { ...(await sizeOf(target)), resumed: true, readOnlyMs: 0 }
 }
 
-/** Admits writes to a source again, whether its move has finished or not. */
+/** Accepts writes to a source again, whether its move has finished or not. */
 export async function undoMove(source: Database): Promise<boolean> {
   if (!(await readMark(source))) return false
   const tables = await describeTables(source)
@@ -167,7 +174,7 @@ async function createMark(
 
 const writeState = (tx: Tx, state: MoveState) => tx.run(sql`UPDATE gh_move SET state = ${state}`)
 
-/** Prepares an empty target, or recognises the target of this move. Returns its state. */
+/** Prepares an empty target, or recognizes the target of this move. Returns its state. */
 async function openTarget(
   { target, prepareTarget, targetName }: MoveOptions,
   id: string,
@@ -202,7 +209,7 @@ async function createTargetTables(target: Database, mark: MoveMark): Promise<voi
 
 const DONE = 'done'
 
-/** Copies each table from the key up to which it was copied before. */
+/** Copies each table, from the last key that an interrupted move copied. */
 async function copyTables(
   { source, target, onProgress = () => {} }: MoveOptions,
   tables: readonly MovedTable[],
@@ -240,16 +247,15 @@ async function copyTables(
   }
 }
 
-/** Transaction ids are 0 on SQLite, which orders its feed by position. */
+/** Sets transaction ids to 0 on SQLite, which orders its feed by position. */
 function adapted({ name }: Database, { columns }: MovedTable, rows: readonly Value[][]) {
   const at = columns.findIndex((column) => column.name === 'txid')
   return name === 'sqlite' && at >= 0 ? rows.map((row) => row.with(at, 0)) : rows
 }
 
 /**
- * Copies changed rows. With `few`, while the source is written to, it returns once fewer changes
- * wait, or once a busy source prevents their number from shrinking: the rest is copied when writes
- * have stopped.
+ * Copies changed rows. With `few`, while clients write to the source, it returns when fewer changes
+ * wait, or when their number no longer shrinks. The rest is copied after writes have stopped.
  */
 async function copyChanges(
   { source, target, onProgress = () => {} }: MoveOptions,
@@ -304,7 +310,7 @@ const distinctChanges = (changes: readonly RecordedChange[]): RecordedChange[] =
   ...new Map(changes.map((change) => [`${change.table} ${change.key}`, change])).values(),
 ]
 
-/** Compares row counts and checksums of all tables. Throws, and admits writes to the source. */
+/** Compares row counts and checksums. On a difference, accepts writes again and throws. */
 async function verify(
   { source, target, onProgress = () => {} }: MoveOptions,
   tables: readonly MovedTable[],
@@ -331,7 +337,7 @@ async function verify(
   }
 }
 
-/** Creates the foreign keys again, checks them, and drops the tables of the move but its mark. */
+/** Creates and checks the foreign keys; drops the tables of the move, except `gh_move`. */
 async function finishTarget(target: Database, foreignKeys: readonly ForeignKey[]): Promise<void> {
   if (target.name === 'sqlite') {
     const broken = await target.get(sql`SELECT "table" AS name FROM pragma_foreign_key_check`)

@@ -13,11 +13,11 @@ import { type PreparedStatement, prepareStatement } from '../sql.ts'
 export interface MovedTable {
   readonly name: string
   readonly columns: readonly Column[]
-  /** Columns of a unique index by which rows are read in order. */
+  /** The columns of a unique index, in whose order the move reads the rows. */
   readonly key: readonly string[]
 }
 
-/** A value of a key as JSON holds it: bytes are hex. */
+/** A value of a key as in JSON: bytes are hex. */
 type RowKeyValue = string | number
 export type RowKey = readonly RowKeyValue[]
 
@@ -109,7 +109,7 @@ export class TableReader {
     this.#reads = [...ranges, prepareStatement(`${select} ${order}`)]
   }
 
-  /** Returns at most `limit` rows behind `after`, from the start when it is undefined. */
+  /** Returns at most `limit` rows after the key `after`; the first rows if it is undefined. */
   async page(reader: Reader, after: RowKey | undefined, limit: number): Promise<Value[][]> {
     if (after === undefined) return reader.arrays(this.#reads.at(-1)!([limit]))
     const rows: Value[][] = []
@@ -156,7 +156,7 @@ export class TableReader {
   }
 }
 
-/** SQL that compares the columns of a key with `count` keys; each database has its form. */
+/** Returns the SQL condition that a row has one of `count` keys; it differs by database. */
 function isOneOf(name: Database['name'], key: readonly string[], count: number): string {
   const keyRow = `(${key.map(() => '?').join(', ')})`
   const all = Array(count).fill(keyRow).join(', ')
@@ -167,11 +167,11 @@ function isOneOf(name: Database['name'], key: readonly string[], count: number):
 const jsonValue = (value: Value): string | number | null =>
   value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
 
-/** Rows per statement: few texts serve batches of every size. */
+/** Rows per statement. Batches of every size use these few texts. */
 const STATEMENT_ROWS = [200, 20, 1] as const
 const PARAMETERS_MAX = 30_000
 
-/** Divides rows of `width` values into those of one statement each. */
+/** Divides rows of `width` values into one group per statement. */
 function parts<T>(rows: readonly T[], width: number): T[][] {
   const divided: T[][] = []
   for (let at = 0; at < rows.length; ) {
@@ -199,7 +199,7 @@ export function insertStatements(
 
 const SHA256_BYTES = 32
 
-/** Rows that are read at once. */
+/** Rows per read. */
 export const PAGE_ROWS = 2_000
 
 export interface Fingerprint {
