@@ -57,7 +57,7 @@ export function delivering(receiver: string): { deliver: Deliver; close: () => v
     url: receiver,
     secrets: [{ ...SECRET, expiresAt: null }],
     rate: undefined,
-    parkedUntil: null,
+    holdUntil: null,
     ...health,
   }
   let open = 0

@@ -97,8 +97,8 @@ export function findKeyErrors(
   expiryMessage: string,
 ): FieldError[] {
   const errors: FieldError[] = []
-  const misplaced = findMisplacedAdmin('keys', key.scopes, key.customer, key.mode)
-  if (misplaced) errors.push(misplaced)
+  const scopeError = findMisplacedAdmin('keys', key.scopes, key.customer, key.mode)
+  if (scopeError) errors.push(scopeError)
   if (key.expires_at != null && key.expires_at <= nowMs) {
     errors.push({ pointer: '/expires_at', code: 'invalid_value', message: expiryMessage })
   }

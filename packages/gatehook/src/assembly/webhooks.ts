@@ -155,14 +155,14 @@ export function withMakerReview(tokens: Tokens, makers: Makers): Tokens {
   return {
     ...tokens,
     async revokeSessionsOfPerson(tx, scope, subject, except) {
-      const ended = await tokens.revokeSessionsOfPerson(tx, scope, subject, except)
+      const endedSessions = await tokens.revokeSessionsOfPerson(tx, scope, subject, except)
       await makers.personChanged(tx, scope, subject)
-      return ended
+      return endedSessions
     },
     async revokeSessionsAtClient(tx, scope, subject, clientId) {
-      const ended = await tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
+      const endedSessions = await tokens.revokeSessionsAtClient(tx, scope, subject, clientId)
       await makers.consentEnded(tx, scope, subject, clientId)
-      return ended
+      return endedSessions
     },
     async revokeClient(tx, scope, clientId) {
       await tokens.revokeClient(tx, scope, clientId)

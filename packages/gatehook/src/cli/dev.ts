@@ -66,10 +66,10 @@ const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signa
 
 async function stop(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return
-  const ended = once(child, 'exit')
+  const exit = once(child, 'exit')
   child.kill('SIGTERM')
   const secondSignal = setTimeout(() => child.kill('SIGTERM'), DRAIN_MS)
-  await ended
+  await exit
   clearTimeout(secondSignal)
 }
 

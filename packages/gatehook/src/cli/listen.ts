@@ -25,16 +25,16 @@ import { packageVersion } from './own-package.ts'
 /** Returns the URL of `--forward-to`: a port, `host:port/path` or a URL. Throws `UsageError`. */
 export function forwardTarget(text: unknown): string | undefined {
   if (text === undefined) return undefined
-  const given = String(text)
-  const url = /^\d+$/.test(given)
-    ? `http://127.0.0.1:${given}/`
-    : /^[a-z][a-z\d+.-]*:\/\//i.test(given)
-      ? given
-      : `http://${given}`
+  const address = String(text)
+  const url = /^\d+$/.test(address)
+    ? `http://127.0.0.1:${address}/`
+    : /^[a-z][a-z\d+.-]*:\/\//i.test(address)
+      ? address
+      : `http://${address}`
   // The same URLs as for registrations.
   if (findTargetProblem(url, true) !== undefined) {
     throw new UsageError(
-      `--forward-to "${given}" is no URL to send to; try http://127.0.0.1:3000/webhooks.`,
+      `--forward-to "${address}" is no URL to send to; try http://127.0.0.1:3000/webhooks.`,
     )
   }
   return url

@@ -35,7 +35,7 @@ export const secrets: CommandFamily = {
       act({ out }) {
         return (app) => {
           const actor = cliActor()
-          let reported = 0
+          let reportedCount = 0
           return app.secrets.rotate({
             audit: (tx, action, target, detail) =>
               recordAudit(tx, { actor, action, target, detail }, app.administration),
@@ -44,8 +44,8 @@ export const secrets: CommandFamily = {
               await delay(PROPAGATION_MS)
             },
             onProgress(done) {
-              if (done - reported < 1_000) return
-              reported = done
+              if (done - reportedCount < 1_000) return
+              reportedCount = done
               out.progress(`${number(done)} values encrypted`)
             },
           })

@@ -115,11 +115,11 @@ function describeInvalidValue(option: Option, text: string, source: ValueSource)
   const { expects } = option.kind
   if (option.secret) return `${name} (${text.length} characters, not displayed) expects ${expects}.`
   const safe = withoutPassword(text)
-  const displayed = safe.length > MAX_DISPLAYED ? `${safe.slice(0, MAX_DISPLAYED)}…` : safe
+  const displayedText = safe.length > MAX_DISPLAYED ? `${safe.slice(0, MAX_DISPLAYED)}…` : safe
   // Kubernetes sets NAME_PORT to such a URL for every service, and this one may be named gatehook.
   const kubernetes = option.env === 'GATEHOOK_PORT' && text.startsWith('tcp://')
   const hint = kubernetes ? ' Kubernetes set it: use enableServiceLinks: false in the pod.' : ''
-  return `${name} is ${JSON.stringify(displayed)}; expected ${expects}.${hint}`
+  return `${name} is ${JSON.stringify(displayedText)}; expected ${expects}.${hint}`
 }
 
 /**

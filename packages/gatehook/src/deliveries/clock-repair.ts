@@ -30,11 +30,11 @@ export async function repairPostponed(
   longestMs: number,
 ): Promise<number> {
   const now = clock.now()
-  let repaired = 0
+  let repairedCount = 0
   for (const [no] of await db.arrays(postponed([now + longestMs]))) {
-    for (let count = SLICE; count === SLICE; repaired += count) {
+    for (let count = SLICE; count === SLICE; repairedCount += count) {
       count = await db.write((tx) => tx.run(makeDue([now, no, now + longestMs])))
     }
   }
-  return repaired
+  return repairedCount
 }

@@ -77,7 +77,7 @@ export class Deliverer {
 
   /** Starts every attempt that the gates admit; returns the endpoints whose turn came. */
   startAttempts(now: number, elapsedMs: number): ReadonlySet<EndpointState> {
-    const served = new Set<EndpointState>()
+    const servedEndpoints = new Set<EndpointState>()
     // Without a free slot the loop ends here, and the turn stays with the same endpoint.
     while (this.#deps.results.size < UNWRITTEN_MAX && this.#slots.hasSlot(elapsedMs)) {
       const endpoint = this.#queue.next()
@@ -92,9 +92,9 @@ export class Deliverer {
         this.#queue.charge(endpoint, endpoint.cost)
         this.#start(endpoint, now, elapsedMs)
       }
-      served.add(endpoint)
+      servedEndpoints.add(endpoint)
     }
-    return served
+    return servedEndpoints
   }
 
   #start(endpoint: EndpointState, now: number, elapsedMs: number): void {
@@ -167,16 +167,16 @@ export class Deliverer {
       scheduleS,
       chance: delivered ? 0 : chance(),
     })
-    const { state, nextAt, parkedUntil = 0 } = verdict
+    const { state, nextAt, holdUntil = 0 } = verdict
     const record = encodeAttempt(attempt.n, attempt.startedAt, outcome)
     results.addResult(endpoint, { no: due.no, state, attempt: due.attempt + 1, nextAt, record })
     // After a change of the URL, the result says nothing about the new receiver.
     if (endpoint.registration?.url !== url) return
     endpoint.breaker.recordResult(delivered, now)
     const health = healthAfterAttempt(endpoint.health, delivered, now)
-    if (health !== endpoint.health || parkedUntil > endpoint.parkedUntil) {
+    if (health !== endpoint.health || holdUntil > endpoint.holdUntil) {
       endpoint.health = health
-      endpoint.parkedUntil = Math.max(parkedUntil, endpoint.parkedUntil)
+      endpoint.holdUntil = Math.max(holdUntil, endpoint.holdUntil)
       results.addHealth(endpoint)
     }
     if (verdict.isGone) results.addDisabling({ endpoint, url, reason: 'gone' })

@@ -108,7 +108,7 @@ const sum = (counts: readonly number[]): number => counts.reduce((total, count) 
 export const FAILING_MS = 5 * 24 * HOUR_MS
 /** Two failures must lie this far apart: one bad hour before a quiet week disables nothing. */
 export const FAILURES_APART_MS = 12 * HOUR_MS
-/** A date of the same kind is stored at most once in this time. */
+/** The minimum time between two stored dates of the same kind (first failure, last success). */
 const DATE_PRECISION_MS = 60_000
 
 export interface EndpointHealth {

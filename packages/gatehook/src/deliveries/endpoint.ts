@@ -31,7 +31,7 @@ export class EndpointState implements Queued {
   readAtMs = Number.NEGATIVE_INFINITY
   /** When the first row outside of this memory is due; undefined: the engine expects none. */
   nextDueAt: number | undefined
-  parkedUntil = 0
+  holdUntil = 0
   /** Results that are not committed. */
   unwrittenResults = 0
   /** The window filler is reading its rows. */
@@ -116,7 +116,7 @@ export class EndpointState implements Queued {
   /** When its hold or its open breaker ends; 0 when neither blocks it. */
   blockedUntil(now: number): number {
     const opensAt = this.breaker.opensAt(now) ?? 0
-    const until = Math.max(this.isOnHold(now) ? this.parkedUntil : 0, opensAt)
+    const until = Math.max(this.isOnHold(now) ? this.holdUntil : 0, opensAt)
     return until > now ? until : 0
   }
 
@@ -125,7 +125,7 @@ export class EndpointState implements Queued {
    * computed by a clock that ran ahead, and does not count.
    */
   isOnHold(now: number): boolean {
-    return this.parkedUntil > now && this.parkedUntil <= now + RETRY_AFTER_MAX_MS
+    return this.holdUntil > now && this.holdUntil <= now + RETRY_AFTER_MAX_MS
   }
 
   hasFreshRegistration(elapsedMs: number): boolean {
@@ -148,7 +148,7 @@ export class EndpointState implements Queued {
     return (
       this.nextDueAt === undefined &&
       this.loadedNos.size === 0 &&
-      this.parkedUntil <= now &&
+      this.holdUntil <= now &&
       this.breaker.isIdle(now)
     )
   }

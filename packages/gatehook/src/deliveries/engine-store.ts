@@ -165,9 +165,9 @@ function valuesOf(results: readonly DeliveryResult[]): Value[][] {
   return statements
 }
 
-function writeHealth(tx: Tx, { no, url, parkedUntil, ...health }: HealthUpdate): Promise<number> {
+function writeHealth(tx: Tx, { no, url, holdUntil, ...health }: HealthUpdate): Promise<number> {
   const { firstFailureAt, lastFailureAt, lastSuccessAt } = health
-  return tx.run(updateHealth([firstFailureAt, lastFailureAt, lastSuccessAt, parkedUntil, no, url]))
+  return tx.run(updateHealth([firstFailureAt, lastFailureAt, lastSuccessAt, holdUntil, no, url]))
 }
 
 interface DueQuery {
@@ -183,10 +183,10 @@ async function readDueDeliveries(
 ): Promise<DueBatch> {
   // The oldest rows may be in memory already; one row beyond the limit shows when the next is due.
   const most = loadedNos.size + limit + 1
-  const listed = (await db.arrays(pendingNos([no, most]))) as [number, number][]
+  const pendingRows = (await db.arrays(pendingNos([no, most]))) as [number, number][]
   const nos: number[] = []
   let nextDueAt: number | undefined
-  for (const [row, dueAt] of listed) {
+  for (const [row, dueAt] of pendingRows) {
     if (loadedNos.has(row)) continue
     if (dueAt > now || nos.length === limit) {
       nextDueAt = dueAt
@@ -287,7 +287,7 @@ function createRegistrationReader({
       revision: row.revision,
       secrets,
       rate: parseDeliveryRate(row.limits),
-      parkedUntil: row.parked_until,
+      holdUntil: row.parked_until,
       firstFailureAt: row.first_failure_at,
       lastFailureAt: row.last_failure_at,
       lastSuccessAt: row.last_success_at,

@@ -134,8 +134,8 @@ export class DeliveryEngine {
     const { clock, leases } = this.#deps
     if (this.#isDraining || !leases.isAlive) return
     const now = clock.now()
-    const served = this.#deliverer.startAttempts(now, clock.elapsedMs())
-    for (const endpoint of served) this.#windows.consider(endpoint, now)
+    const servedEndpoints = this.#deliverer.startAttempts(now, clock.elapsedMs())
+    for (const endpoint of servedEndpoints) this.#windows.consider(endpoint, now)
   }
 
   /** Reuses the slots of attempts that ended: once for all that end in a turn of the event loop. */
@@ -158,10 +158,10 @@ export class DeliveryEngine {
 
   /** Fills windows from the store. Throws when the store does. */
   async fillWindows(): Promise<void> {
-    const filled = await this.#windows.fill()
+    const filledEndpoints = await this.#windows.fill()
     const now = this.#deps.clock.now()
     const elapsedMs = this.#deps.clock.elapsedMs()
-    for (const endpoint of filled) {
+    for (const endpoint of filledEndpoints) {
       this.#deliverer.offer(endpoint, now, elapsedMs)
       this.#windows.consider(endpoint, now)
     }
@@ -197,11 +197,11 @@ export class DeliveryEngine {
   figures(): DeliveryFigures {
     const now = this.#deps.clock.now()
     const breakers = { closed: 0, open: 0, probing: 0 }
-    let parked = 0
+    let onHold = 0
     let oldest = now
     for (const endpoint of this.#table.endpoints) {
       breakers[endpoint.breaker.state] += 1
-      if (endpoint.parkedUntil > now) parked += 1
+      if (endpoint.holdUntil > now) onHold += 1
       else if (endpoint.nextDueAt !== undefined && endpoint.nextDueAt < oldest) {
         oldest = endpoint.nextDueAt
       }
@@ -214,7 +214,7 @@ export class DeliveryEngine {
       inFlight: this.#deliverer.inFlight,
       queueAgeMs: now - oldest,
       breakers,
-      parked,
+      onHold,
       unwritten: this.#results.size,
     }
   }

@@ -67,8 +67,8 @@ function soleLease({ db, clock, log, node }: LeasesDeps): NodeLeases {
         if (!isRegistered) return claim(tx)
         if (await incrementCounter(tx, node)) return true
         const others = await readNodes(tx)
-        const failed = findFailed(others.map(({ id, beat }) => [id, beat]))
-        return failed.length === others.length ? claim(tx) : false
+        const failedNodes = findFailed(others.map(({ id, beat }) => [id, beat]))
+        return failedNodes.length === others.length ? claim(tx) : false
       })
       if (!isHolder && isRegistered) log.debug('another process delivers from this file')
       isRegistered = true
@@ -107,17 +107,18 @@ function sharedLeases({ db, clock, log, node }: LeasesDeps): NodeLeases {
     async heartbeat() {
       const isRegistered = await db.write((tx) => incrementCounter(tx, node))
       if (!isRegistered) {
-        // The node is new, or others took it for failed and hold its customers now.
+        // The node is new, or others regarded it as failed and hold its customers now.
         held = new Set()
         await db.write((tx) => insertNode(tx, node))
       }
       heartbeatAtMs = clock.elapsedMs()
       const others = (await readNodes(db)).filter(({ id }) => id !== node)
-      const failed = findFailed(others.map(({ id, beat }) => [id, beat]))
-      for (const id of failed) await db.write((tx) => deleteNode(tx, id))
-      if (failed.length > 0) log.warn({ nodes: failed }, 'took over the deliveries of failed nodes')
+      const failedNodes = findFailed(others.map(({ id, beat }) => [id, beat]))
+      for (const id of failedNodes) await db.write((tx) => deleteNode(tx, id))
+      if (failedNodes.length > 0)
+        log.warn({ nodes: failedNodes }, 'took over the deliveries of failed nodes')
       held = await readHeld(db, node)
-      const surplus = await readSurplus(db, held.size, others.length - failed.length + 1)
+      const surplus = await readSurplus(db, held.size, others.length - failedNodes.length + 1)
       const released = [...held].slice(0, Math.min(surplus, RELEASE_MAX))
       for (const [customer, untilMs] of releasedUntilMs) {
         if (untilMs <= clock.elapsedMs()) releasedUntilMs.delete(customer)

@@ -36,7 +36,7 @@ export async function runEngine(
   let isRunning = true
   const windows = createSignal()
   const results = createSignal()
-  const blocked = createSignal()
+  const blockedSignal = createSignal()
   const reuseSlots = () => {
     engine.reuseSlots()
     if (engine.hasWindowsToFill) windows.set()
@@ -53,7 +53,7 @@ export async function runEngine(
     }
     if (engine.hasWindowsToFill) windows.set()
     if (engine.hasResults) results.set()
-    if (engine.isWaitingForResults) blocked.set()
+    if (engine.isWaitingForResults) blockedSignal.set()
   }
   const guarded = async (failure: string, body: () => Promise<void>) => {
     try {
@@ -77,9 +77,9 @@ export async function runEngine(
   const writeResults = async () => {
     while (isRunning) {
       await results.wait()
-      const isBlocked = await blocked.wait(WRITE_PAUSE_MS)
+      const isBlocked = await blockedSignal.wait(WRITE_PAUSE_MS)
       if (isBlocked) await untilNoMoreResults(engine)
-      else if (engine.unwritten > BUSY_RESULTS) await blocked.wait(WRITE_PAUSE_MORE_MS)
+      else if (engine.unwritten > BUSY_RESULTS) await blockedSignal.wait(WRITE_PAUSE_MORE_MS)
       await guarded('results of deliveries could not be written', () => engine.writeResults())
       reuseSlots()
     }

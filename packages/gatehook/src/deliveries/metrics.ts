@@ -17,7 +17,7 @@ export interface DeliveryFigures {
   /** Endpoints in memory by the state of their breaker. */
   readonly breakers: { readonly closed: number; readonly open: number; readonly probing: number }
   /** Endpoints on hold until `Retry-After`. */
-  readonly parked: number
+  readonly onHold: number
   /** Results that are not written. */
   readonly unwritten: number
 }
@@ -29,7 +29,7 @@ export const NO_FIGURES: DeliveryFigures = {
   inFlight: 0,
   queueAgeMs: 0,
   breakers: { closed: 0, open: 0, probing: 0 },
-  parked: 0,
+  onHold: 0,
   unwritten: 0,
 }
 
@@ -97,7 +97,7 @@ export const webhookMetrics = (figures: () => DeliveryFigures): readonly Metric[
   gauge(
     'gatehook_webhook_endpoints_parked',
     'Endpoints on hold until Retry-After.',
-    () => figures().parked,
+    () => figures().onHold,
   ),
   gauge('gatehook_webhook_in_flight', 'Attempts in flight.', () => figures().inFlight),
   gauge(

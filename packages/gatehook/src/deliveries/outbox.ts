@@ -64,12 +64,12 @@ function insertFor(patterns: number, scopes: number): PreparedStatement {
   let insert = inserts.get(key)
   if (!insert) {
     const marks = Array.from({ length: patterns }, () => '?').join(', ')
-    const covered = Array.from({ length: scopes }, () => HOLDS_SCOPE).join(' OR ')
+    const scopeConditions = Array.from({ length: scopes }, () => HOLDS_SCOPE).join(' OR ')
     insert = prepareStatement(`INSERT INTO gh_deliveries
       (id, scope, webhook_no, event_id, event_type, version, next_attempt_at, created_at)
       SELECT ? || tag, scope, webhook_no, ?, ?, version, CAST(? AS BIGINT), CAST(? AS BIGINT)
       FROM gh_webhook_topics WHERE scope = ? AND topic IN (${marks})
-      ${scopes > 0 ? `AND (scopes IS NULL OR ${covered})` : ''}
+      ${scopes > 0 ? `AND (scopes IS NULL OR ${scopeConditions})` : ''}
       RETURNING webhook_no, version`)
     inserts.set(key, insert)
   }
@@ -133,10 +133,10 @@ export function renderBody(
   event: EventObject,
   version: string,
 ): string | undefined {
-  const served = effective(version)
+  const servedVersion = effective(version)
   const { collection, object, shape } = event
-  if (served === shape || collection === undefined || collection === null) return undefined
-  return envelope(event, render(collection, object, shape, served))
+  if (servedVersion === shape || collection === undefined || collection === null) return undefined
+  return envelope(event, render(collection, object, shape, servedVersion))
 }
 
 const insertBody = prepareStatement(

@@ -116,22 +116,17 @@ export class ResultWriter {
   }
 }
 
-const healthUpdateOf = ({
-  no,
-  registration,
-  health,
-  parkedUntil,
-}: EndpointState): HealthUpdate => ({
+const healthUpdateOf = ({ no, registration, health, holdUntil }: EndpointState): HealthUpdate => ({
   no,
   url: registration?.url ?? '',
   firstFailureAt: health.firstFailureAt,
   lastFailureAt: health.lastFailureAt,
   lastSuccessAt: health.lastSuccessAt,
-  parkedUntil: parkedUntil || null,
+  holdUntil: holdUntil || null,
 })
 
 const isSame = (a: HealthUpdate, b: HealthUpdate): boolean =>
   a.firstFailureAt === b.firstFailureAt &&
   a.lastFailureAt === b.lastFailureAt &&
   a.lastSuccessAt === b.lastSuccessAt &&
-  a.parkedUntil === b.parkedUntil
+  a.holdUntil === b.holdUntil

@@ -42,25 +42,25 @@ test('ten attempts, each after its delay with a jitter of 20 %', () => {
 test('Retry-After sets a hold of at most 24 h, and never shortens a delay', () => {
   const hour = at(answered(500, '3600'), 1)
   assert.equal(hour.nextAt, NOW + HOUR_MS)
-  assert.equal(hour.parkedUntil, NOW + HOUR_MS)
-  assert.equal(at(answered(503, String(48 * 3600)), 1).parkedUntil, NOW + 24 * HOUR_MS)
+  assert.equal(hour.holdUntil, NOW + HOUR_MS)
+  assert.equal(at(answered(503, String(48 * 3600)), 1).holdUntil, NOW + 24 * HOUR_MS)
   const huge = '9'.repeat(30)
   assert.equal(at(answered(500, huge), 1).nextAt, NOW + 24 * HOUR_MS)
   const second = at(answered(429, '1'), 1)
-  assert.equal(second.parkedUntil, NOW + 1000)
+  assert.equal(second.holdUntil, NOW + 1000)
   assert.equal(second.nextAt, NOW + 5000)
   const date = at(answered(503, new Date(NOW + HOUR_MS).toUTCString()), 1)
-  assert.equal(date.parkedUntil, NOW + HOUR_MS)
+  assert.equal(date.holdUntil, NOW + HOUR_MS)
 })
 
 test('429 and 503 without Retry-After set a hold of 60 s; a time-out and a 500 set none', () => {
   for (const status of [429, 503]) {
     const busy = at(answered(status), 1)
-    assert.equal(busy.parkedUntil, NOW + 60_000)
+    assert.equal(busy.holdUntil, NOW + 60_000)
     assert.equal(busy.nextAt, NOW + 60_000) // the log returns the time of the retry
   }
   for (const outcome of [timeout, answered(500)]) {
-    assert.equal(at(outcome, 1).parkedUntil, undefined)
+    assert.equal(at(outcome, 1).holdUntil, undefined)
   }
 })
 

@@ -23,7 +23,7 @@ interface RetryVerdict {
   /** When the next attempt of a pending delivery is due. */
   readonly nextAt: number | null
   /** The engine sends nothing to the endpoint before this instant. */
-  readonly parkedUntil?: number
+  readonly holdUntil?: number
   /** The receiver responded 410: the engine disables its registration. */
   readonly isGone?: true
 }
@@ -50,7 +50,7 @@ export function decideRetry(
     outcome.kind === 'answered' ? parseRetryAfterMs(outcome.retryAfter, now) : undefined
   const defaultMs = status !== undefined && BUSY.has(status) ? DEFAULT_HOLD_MS : undefined
   const holdMs = retryMs === undefined ? defaultMs : Math.min(retryMs, RETRY_AFTER_MAX_MS)
-  const hold = holdMs ? { parkedUntil: now + holdMs } : {}
+  const hold = holdMs ? { holdUntil: now + holdMs } : {}
   const delayS = scheduleS[n - 1]
   if (delayS === undefined) return { state: 'exhausted', nextAt: null, ...hold }
   const jittered = delayS * 1000 * (1 - JITTER + 2 * JITTER * chance)

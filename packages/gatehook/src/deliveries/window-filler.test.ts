@@ -17,7 +17,7 @@ const registration: EngineRegistration = {
   revision: 1,
   secrets: [],
   rate: undefined,
-  parkedUntil: null,
+  holdUntil: null,
   firstFailureAt: null,
   lastFailureAt: null,
   lastSuccessAt: null,

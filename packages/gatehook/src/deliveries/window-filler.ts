@@ -134,11 +134,11 @@ export class WindowFiller {
         isVerified ||=
           endpoint.health.firstFailureAt !== null && registration.firstFailureAt === null
         endpoint.health = registration
-        endpoint.parkedUntil = registration.parkedUntil ?? 0
+        endpoint.holdUntil = registration.holdUntil ?? 0
       }
       if (isVerified) endpoint.breaker = new CircuitBreaker()
     }
-    if (!endpoint.isOnHold(now)) endpoint.parkedUntil = 0
+    if (!endpoint.isOnHold(now)) endpoint.holdUntil = 0
     endpoint.readAtMs = clock.elapsedMs()
     endpoint.owner.setRate(registration.rate ?? rate, clock.elapsedMs())
     return endpoint.blockedUntil(now) === 0

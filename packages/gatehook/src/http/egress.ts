@@ -130,8 +130,8 @@ export function createEgress(
     isFull: (call) =>
       responses.size > 0 && bytesOf(ownerOf(call)) + LARGE_BYTES > bounds.customerBytes,
     freeBytes(owner) {
-      const unread = bytesOf(owner)
-      return unread === 0 ? bounds.responseBytes : bounds.customerBytes - unread
+      const unreadBytes = bytesOf(owner)
+      return unreadBytes === 0 ? bounds.responseBytes : bounds.customerBytes - unreadBytes
     },
     makeSpace(owner, bytes) {
       if (bytesOf(owner) > 0 && bytesOf(owner) + bytes > bounds.customerBytes) return false

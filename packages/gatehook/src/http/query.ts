@@ -58,10 +58,10 @@ export class Query {
 
   /** Returns the names of repeated parameters. */
   repeated(): string[] {
-    const seen = new Set<string>()
-    const repeated = new Set<string>()
-    for (const [name] of this.entries) (seen.has(name) ? repeated : seen).add(name)
-    return [...repeated]
+    const names = new Set<string>()
+    const repeatedNames = new Set<string>()
+    for (const [name] of this.entries) (names.has(name) ? repeatedNames : names).add(name)
+    return [...repeatedNames]
   }
 }
 
@@ -69,12 +69,12 @@ const PLAIN = /^[\x21-\x24\x26-\x2a\x2c-\x7e]*$/
 
 function decode(text: string, name?: string): string {
   if (PLAIN.test(text)) return text
-  let decoded: string
+  let decodedText: string
   try {
-    decoded = decodeURIComponent(text.replaceAll('+', ' '))
+    decodedText = decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
     throw malformedQuery('a percent escape is broken or not UTF-8', name)
   }
-  if (decoded.includes('\0')) throw malformedQuery('it contains NUL', name)
-  return decoded
+  if (decodedText.includes('\0')) throw malformedQuery('it contains NUL', name)
+  return decodedText
 }

@@ -131,10 +131,10 @@ function readChunks(
     }
     const cut = () => refuse(tooManyBodies())
     const append = (chunk: Buffer) => {
-      const needed = size + chunk.length
-      if (needed > buffer.length) {
-        const doubled = Math.max(needed, 2 * buffer.length)
-        const capacity = Math.min(doubled, length ?? limits.bodyBytes, limits.bodyBytes)
+      const neededBytes = size + chunk.length
+      if (neededBytes > buffer.length) {
+        const doubledBytes = Math.max(neededBytes, 2 * buffer.length)
+        const capacity = Math.min(doubledBytes, length ?? limits.bodyBytes, limits.bodyBytes)
         hold ??= context.ingress.hold({ owner: ownerOf(exchange), cut })
         if (!hold.grow(capacity - buffer.length)) return cut()
         const grown = Buffer.allocUnsafe(capacity)

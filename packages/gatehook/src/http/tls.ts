@@ -79,10 +79,10 @@ export function watchTls({ files, apply, log, intervalMs = INTERVAL_MS }: TlsWat
       )
     }
   }
-  const watched = [files.certFile, files.keyFile]
-  let loadedStamps = stampsOf(watched)
+  const watchedFiles = [files.certFile, files.keyFile]
+  let loadedStamps = stampsOf(watchedFiles)
   const run = () => {
-    const stamps = stampsOf(watched)
+    const stamps = stampsOf(watchedFiles)
     if (stamps !== loadedStamps) reload()
     loadedStamps = stamps
   }

@@ -163,8 +163,8 @@ export function createSharedLimiter(clock: Clock, draw: DrawRequests): Limiter {
   }
   const take = <L extends RateLimit>(limits: readonly L[]): PendingVerdict<L> => {
     const now = clock.now()
-    const undecided = limits.find((limit) => !isDecisive(limit, now))
-    return undecided ? drawShared(undecided).then(() => take(limits)) : spend(limits, now)
+    const undecidedLimit = limits.find((limit) => !isDecisive(limit, now))
+    return undecidedLimit ? drawShared(undecidedLimit).then(() => take(limits)) : spend(limits, now)
   }
   return {
     take,

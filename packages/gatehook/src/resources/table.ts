@@ -225,11 +225,11 @@ function columnMistakes(
         ? `is stored as ${now}, declared otherwise`
         : undefined
   if (!differs) return []
-  const filled = spec.nullable || spec.default !== undefined
+  const needsDefault = !spec.nullable && spec.default === undefined
   return [
     `${table}.${name} ${differs}. ` +
       `Write: ALTER TABLE ${table} RENAME COLUMN ${name} TO ${name}_old; ` +
-      `ALTER TABLE ${table} ADD COLUMN ${sql}${filled ? '' : ' DEFAULT <any value>'}; ` +
+      `ALTER TABLE ${table} ADD COLUMN ${sql}${needsDefault ? ' DEFAULT <any value>' : ''}; ` +
       `UPDATE ${table} SET ${name} = <from ${name}_old>; ` +
       `ALTER TABLE ${table} DROP COLUMN ${name}_old, its indexes first (DROP INDEX)`,
   ]

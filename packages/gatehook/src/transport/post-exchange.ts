@@ -151,7 +151,7 @@ function limitHeaders(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   maxCharacters: number,
 ): Record<string, string> {
-  const limited: Record<string, string> = {}
+  const limitedHeaders: Record<string, string> = {}
   let space = maxCharacters
   for (const name in headers) {
     const value = headers[name] ?? ''
@@ -160,8 +160,8 @@ function limitHeaders(
     if (space < 0) continue
     // An assignment to `__proto__` would set the prototype.
     if (name === '__proto__')
-      Object.defineProperty(limited, name, { value: text, enumerable: true })
-    else limited[name] = text
+      Object.defineProperty(limitedHeaders, name, { value: text, enumerable: true })
+    else limitedHeaders[name] = text
   }
-  return limited
+  return limitedHeaders
 }

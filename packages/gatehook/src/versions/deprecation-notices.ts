@@ -133,11 +133,11 @@ export function createNoticeSender(deps: NoticeSenderDeps): () => Promise<number
         const key = `${version} ${notice.key}`
         const notified = notifiedScopes.get(key) ?? new Set<number>()
         if (!notifiedScopes.has(key)) events += await sendToAll(notice, status, notified)
-        const unnotified = newCallers.filter(
+        const unnotifiedCallers = newCallers.filter(
           ({ scope, lastMs }) => !notified.has(scope) && lastMs >= recentSince(),
         )
-        if (unnotified.length > 0) events += await send(notice, status, unnotified)
-        for (const { scope } of unnotified) notified.add(scope)
+        if (unnotifiedCallers.length > 0) events += await send(notice, status, unnotifiedCallers)
+        for (const { scope } of unnotifiedCallers) notified.add(scope)
         nextScopes.set(key, notified)
       }
     }

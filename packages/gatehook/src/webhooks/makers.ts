@@ -74,14 +74,14 @@ export function createMakers(deps: MakerDeps): Makers {
     async fillScopes() {
       let count = 0
       for (;;) {
-        const filled = await db.write(async (tx) => {
+        const filledCount = await db.write(async (tx) => {
           const rows = await store.registrationsWithoutScopes(tx)
           for (const row of rows) await fillScopesOf(deps, tx, row)
           if (rows.length === 0) await store.fillTopicScopes(tx)
           return rows.length
         })
-        if (filled === 0) return count
-        count += filled
+        if (filledCount === 0) return count
+        count += filledCount
       }
     },
   }

@@ -82,8 +82,18 @@ export type NewReplay = Pick<
 /** Records a replay in place of the former one. A replay with nothing to send has finished. */
 export function saveReplay(tx: Tx, row: NewReplay): Promise<number> {
   const { webhook_no, kind, since, types, position, until_id, count, started_at } = row
-  const ended = count === 0 ? [started_at, 'finished'] : [null, null]
-  const values = [webhook_no, kind, since, types, position, until_id, count, started_at, ...ended]
+  const endColumns = count === 0 ? [started_at, 'finished'] : [null, null]
+  const values = [
+    webhook_no,
+    kind,
+    since,
+    types,
+    position,
+    until_id,
+    count,
+    started_at,
+    ...endColumns,
+  ]
   return tx.run(upsert(values))
 }
 

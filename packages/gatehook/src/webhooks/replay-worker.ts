@@ -119,13 +119,13 @@ function createScheduler(deps: ReplayWorkerDeps) {
   /** Returns the replays of failed nodes, by registration number. */
   const findAbandoned = (running: readonly store.RunningReplay[]): ReadonlySet<number> => {
     const foreign = running.filter(({ owner }) => owner !== node)
-    const failed = new Set(findFailed(foreign.map(({ webhook_no, beat }) => [webhook_no, beat])))
+    const staleNos = new Set(findFailed(foreign.map(({ webhook_no, beat }) => [webhook_no, beat])))
     // On SQLite the former process has ended when this one starts.
     const isSole = isFirstRun && !db.dialect.shared
-    const abandoned = foreign.filter(
-      ({ webhook_no, owner }) => owner === null || isSole || failed.has(webhook_no),
+    const abandonedReplays = foreign.filter(
+      ({ webhook_no, owner }) => owner === null || isSole || staleNos.has(webhook_no),
     )
-    return new Set(abandoned.map(({ webhook_no }) => webhook_no))
+    return new Set(abandonedReplays.map(({ webhook_no }) => webhook_no))
   }
   /** Claims all replays of a customer, so that its rate covers them together. */
   const claim = (running: readonly store.RunningReplay[], customerNo: number) =>
@@ -145,9 +145,9 @@ function createScheduler(deps: ReplayWorkerDeps) {
     const { limit, windowMs } = parseDeliveryRate(replay.limits) ?? deps.rate ?? UNLIMITED
     const perBatch = Math.floor((limit * BATCH_MS) / windowMs)
     const size = Math.max(1, Math.min(BATCH_MAX, perBatch))
-    const queued = await queueBatch(deps, node, replay, size)
+    const queuedCount = await queueBatch(deps, node, replay, size)
     const from = Math.max(clock.elapsedMs(), readyAtMs.get(replay.customer_no) ?? 0)
-    readyAtMs.set(replay.customer_no, from + (queued * windowMs) / limit)
+    readyAtMs.set(replay.customer_no, from + (queuedCount * windowMs) / limit)
   }
   const evictRates = (running: readonly store.RunningReplay[]) => {
     const customers = new Set(running.map(({ customer_no }) => customer_no))
@@ -160,12 +160,12 @@ function createScheduler(deps: ReplayWorkerDeps) {
     async runBatches(): Promise<number> {
       const running = await store.readRunningReplays(db)
       evictRates(running)
-      const abandoned = findAbandoned(running)
+      const abandonedNos = findAbandoned(running)
       let waitMs = Number.POSITIVE_INFINITY
       for (const [customerNo, replays] of Map.groupBy(running, (replay) => replay.customer_no)) {
         const foreign = replays.filter(({ owner }) => owner !== node)
         if (foreign.length > 0) {
-          if (foreign.every(({ webhook_no }) => abandoned.has(webhook_no))) {
+          if (foreign.every(({ webhook_no }) => abandonedNos.has(webhook_no))) {
             await claim(running, customerNo)
             waitMs = 0
           }
@@ -211,7 +211,7 @@ async function queueBatch(
   const row = await registrationOf(db, no)
   const batch =
     row && row.deleted_at === null ? await readBatch(deps, replay, row, size) : undefined
-  const queued = await db.write(async (tx) => {
+  const queuedCount = await db.write(async (tx) => {
     const current = await store.lockReplay(tx, no)
     const isOwner = current?.owner === node && current.position === replay.position
     if (!isOwner || current.ended_at !== null || current.started_at !== replay.started_at) return 0
@@ -225,8 +225,8 @@ async function queueBatch(
     if (batch.isLast) await store.endReplay(tx, no, clock.now(), 'finished')
     return count
   })
-  if (queued > 0) wake([no])
-  return queued
+  if (queuedCount > 0) wake([no])
+  return queuedCount
 }
 
 /** Reads the next batch: at most `size` matching rows, from at most `PAGES_MAX` pages. */

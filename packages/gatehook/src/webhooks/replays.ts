@@ -177,10 +177,10 @@ function countEvents({ db }: ReplayContext, { row, types, position, until }: Cou
 function countFailed({ db }: ReplayContext, { row, types, position, until }: CountedRange) {
   return countPages(position, async (after) => {
     const deliveries = await readDeliveryPage(db, row.no, { after, until, limit: PAGE })
-    const failed = deliveries.filter(
+    const failedDeliveries = deliveries.filter(
       ({ event_type, state }) => types.has(event_type) && hasFailed(state),
     )
-    return { rows: deliveries, count: failed.length }
+    return { rows: deliveries, count: failedDeliveries.length }
   })
 }
 

@@ -110,7 +110,7 @@ export class World {
       revision: 1,
       secrets: [],
       rate: undefined,
-      parkedUntil: null,
+      holdUntil: null,
       firstFailureAt: null,
       lastFailureAt: null,
       lastSuccessAt: null,
