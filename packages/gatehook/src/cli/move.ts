@@ -4,7 +4,7 @@ import { readConfig, secretFile } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
-import { migrateService } from '../resources/migrate.ts'
+import { copyAdditions, migrateService } from '../resources/migrate.ts'
 import type { Database } from '../storage/database.ts'
 import { migrateEngine } from '../storage/migrate.ts'
 import { type MoveResult, moveInstallation, undoMove } from '../storage/move/move.ts'
@@ -55,6 +55,7 @@ async function runMove(input: Input): Promise<undefined> {
           async prepareTarget() {
             await migrateEngine(target, { clock: wallClock })
             await migrateService(target, definition)
+            await copyAdditions(source, target)
           },
         }),
       )

@@ -224,6 +224,14 @@ async function recordAdditions(
   }
 }
 
+/** Records the added columns of `source` in `target` too, whose tables were created with them. */
+export async function copyAdditions(source: Database, target: Database): Promise<void> {
+  if (!(await tableExists(source, ADDITIONS_TABLE))) return
+  const rows = await source.arrays(sql`SELECT table_name, column_name FROM gh_service_additions`)
+  const columns = rows.map(([table, column]) => [String(table), String(column)] as const)
+  await target.migrate((tx, ddl) => recordAdditions(tx, ddl, target, columns))
+}
+
 const tableExists = async (db: Database, table: string): Promise<boolean> =>
   (await db.columns(table)).length > 0
 

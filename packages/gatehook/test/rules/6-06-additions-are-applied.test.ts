@@ -1,9 +1,9 @@
 /** §6.6: a start applies additions; other changes need a reviewed migration. */
 import assert from 'node:assert/strict'
-import { eachDatabase } from '../../../../test/rig/databases.ts'
+import { eachDatabase, freshUrl, openForTest } from '../../../../test/rig/databases.ts'
 import { wallClock } from '../../src/kernel/clock.ts'
 import { type AnyField, DeclarationError, type Fields, f } from '../../src/resources/fields.ts'
-import { migrateService, planMigration } from '../../src/resources/migrate.ts'
+import { copyAdditions, migrateService, planMigration } from '../../src/resources/migrate.ts'
 import { resource } from '../../src/resources/resource.ts'
 import { type MigrationOptions, type Service, service } from '../../src/resources/service.ts'
 import type { Database } from '../../src/storage/database.ts'
@@ -224,4 +224,16 @@ eachDatabase('own tables and indexes are the same, fresh or upgraded', async (db
   ])
   assert.deepEqual(await schema(), upgraded)
   assert.deepEqual(await planMigration(db, service.definition), [])
+})
+
+eachDatabase('a move preserves the way back to the previous declaration', async (target, t) => {
+  const source = await openForTest(t, await freshUrl(t, target.name))
+  await createNotes(source)
+  const more = notes({ ...base, tag: f.string().default('x') })
+  await start(source, more)
+  await migrateEngine(target, { clock: wallClock })
+  await start(target, more)
+  await assert.rejects(start(target, notes(base)), DeclarationError)
+  await copyAdditions(source, target)
+  assert.deepEqual(await start(target, notes(base)), [])
 })
