@@ -1,4 +1,4 @@
-/** What list tests share: rows in bulk, walks along links and cursors. */
+/** Shared by tests of lists: bulk inserts, and walks along links and cursors. */
 import assert from 'node:assert/strict'
 import type { Caller, Reply, TestApp } from '../../../../test/rig/service.ts'
 import { type Scope, scopeOf } from '../../src/kernel/principal.ts'
@@ -12,15 +12,15 @@ export const run = (db: Database, text: string, values: readonly Value[] = []): 
 export const all = (db: Database, text: string, values: readonly Value[] = []): Promise<Row[]> =>
   db.all(prepareStatement(text)(values))
 
-/** The default customer's scope. */
+/** Returns the scope of the default customer. */
 export async function testScope(db: Database, mode: 'live' | 'test' = 'test'): Promise<Scope> {
   const [customer] = await all(db, "SELECT no FROM gh_customers WHERE id = 'cus_default'")
   return scopeOf(customer!.no, mode)
 }
 
 /**
- * `count` rows in one statement, counter included. `columns`: SQL over `n` (1, 2, …) by column
- * name; never a caller's data.
+ * Inserts `count` rows in one statement and updates the counter. `columns`: SQL over `n` (1, 2, …)
+ * for each column.
  */
 export async function fill(
   db: Database,
@@ -40,20 +40,24 @@ export async function fill(
   return scope
 }
 
-/** Users named `n…`, e-mails `e…@x.io`, made at `madeAt` (SQL over `n`). */
-export const fillUsers = (db: Database, count: number, madeAt = 'n'): Promise<Scope> =>
-  fill(db, 'users', count, { name: "'n' || n", email: "'e' || n || '@x.io'", created_at: madeAt })
+/** Inserts users `n…` with e-mails `e…@x.io`. `createdAt`: SQL over `n`. */
+export const fillUsers = (db: Database, count: number, createdAt = 'n'): Promise<Scope> =>
+  fill(db, 'users', count, {
+    name: "'n' || n",
+    email: "'e' || n || '@x.io'",
+    created_at: createdAt,
+  })
 
-/** `Link`: path and query by rel; every target begins with one base. */
+/** Parses the `Link` header: path and query by rel. */
 export function links(reply: Reply): Record<string, string> {
-  const out: Record<string, string> = {}
+  const targets: Record<string, string> = {}
   for (const part of (reply.headers.link ?? '').split(', ')) {
     const match = /^<https?:\/\/[^/]+(\/[^>]*)>; rel="([a-z]+)"$/.exec(part)
     assert.ok(match, `not a link: ${part}`)
-    assert.equal(out[match[2]!], undefined, `two links of one rel: ${part}`)
-    out[match[2]!] = match[1]!
+    assert.equal(targets[match[2]!], undefined, `two links of one rel: ${part}`)
+    targets[match[2]!] = match[1]!
   }
-  return out
+  return targets
 }
 
 export async function ok(call: Promise<Reply>): Promise<Reply> {
@@ -62,7 +66,7 @@ export async function ok(call: Promise<Reply>): Promise<Reply> {
   return reply
 }
 
-/** All pages from `path` along `Link: rel`. */
+/** Reads all pages from `path` along one rel. */
 export async function follow(
   caller: Pick<Caller, 'get'>,
   path: string,
@@ -81,7 +85,7 @@ export async function follow(
 export const idsOf = (reply: Reply): (number | string)[] =>
   reply.body.data.map((item: { id: number | string }) => item.id)
 
-/** Asserts 400 with the code, and that the parameters at fault are named. */
+/** Asserts 400 with the code and the invalid parameters. */
 export async function refused(
   call: Promise<Reply>,
   code: string,
@@ -90,8 +94,8 @@ export async function refused(
   const reply = await call
   assert.equal(reply.status, 400, reply.text)
   assert.equal(reply.body.error, code)
-  const named = reply.body.errors.map((error: { parameter: string }) => error.parameter)
-  for (const parameter of parameters) assert.ok(named.includes(parameter), reply.text)
+  const errorParameters = reply.body.errors.map((error: { parameter: string }) => error.parameter)
+  for (const parameter of parameters) assert.ok(errorParameters.includes(parameter), reply.text)
 }
 
 export const styles = ['offset', 'cursor', 'keyset', 'page', 'hypermedia'] as const
@@ -102,7 +106,7 @@ export interface ListPath {
   readonly integerId: boolean
 }
 
-/** Every list path of the reference service, with at least five rows behind each. */
+/** Returns all list paths of the reference service; each list has at least five rows. */
 export async function everyList(service: TestApp): Promise<ListPath[]> {
   const operator = service.as(await service.key({ scopes: ['admin'], mode: 'live' }))
   for (let n = 1; n <= 6; n++) {

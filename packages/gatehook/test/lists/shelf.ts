@@ -1,6 +1,6 @@
 /**
- * A service of the tests' own, with a column of every type that can sort, NULLs included, and the
- * order its rows should have: sortRows here, in JavaScript.
+ * A test service with a nullable column of each sortable type, and a model in JavaScript of the
+ * order and the filters of its list.
  */
 import fc from 'fast-check'
 import { f, resource, service } from '../../src/gatehook.ts'
@@ -49,7 +49,8 @@ export const PATH = '/api/v1/things'
 export const PEOPLE = 3
 
 /**
- * Small pools, so that many rows tie; texts whose order by code units is not their order by bytes.
+ * Values of each column. Small pools create many ties; the order of some texts by code units
+ * differs from their order by bytes.
  */
 const pools = {
   person_id: [1, 2, 3],
@@ -67,16 +68,16 @@ export type Thing = { readonly id: number } & {
 export type Column = keyof Thing
 const names = Object.keys(pools) as (keyof typeof pools)[]
 
-const one = <T>(pool: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...pool)
+const pick = <T>(pool: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...pool)
 
 export const cells: fc.Arbitrary<Omit<Thing, 'id'>> = fc.record({
-  person_id: one(pools.person_id),
-  title: one(pools.title),
-  rank: one(pools.rank),
-  score: one(pools.score),
-  flag: one(pools.flag),
-  due: one(pools.due),
-  currency: one(pools.currency),
+  person_id: pick(pools.person_id),
+  title: pick(pools.title),
+  rank: pick(pools.rank),
+  score: pick(pools.score),
+  flag: pick(pools.flag),
+  due: pick(pools.due),
+  currency: pick(pools.currency),
 })
 
 export interface SortTerm {
@@ -84,9 +85,9 @@ export interface SortTerm {
   readonly descending: boolean
 }
 
-/** Up to three columns; the id may stand among them. */
+/** Up to three sort columns, which may include the id. */
 export const sorts: fc.Arbitrary<SortTerm[]> = fc
-  .uniqueArray(one<Column>([...names, 'id']), { maxLength: 3 })
+  .uniqueArray(pick<Column>([...names, 'id']), { maxLength: 3 })
   .chain((columns) =>
     fc
       .array(fc.boolean(), { minLength: columns.length, maxLength: columns.length })
@@ -106,7 +107,7 @@ function compare(a: Value, b: Value): number {
   return (a as number) - (b as number) > 0 || a > b ? 1 : -1
 }
 
-/** The rows in the order the list should have. */
+/** Returns the rows in the expected order of the list. */
 export function sortRows(rows: readonly Thing[], sort: readonly SortTerm[]): Thing[] {
   const tail = { column: 'id' as const, descending: sort.at(-1)?.descending ?? false }
   return [...rows].sort((a, b) => {
@@ -131,14 +132,14 @@ export interface FilterTerm {
   readonly values: readonly (string | number)[]
 }
 
-/** Values as rows have them, but those whose text has an exponent or a comma. */
-export const filters: fc.Arbitrary<FilterTerm> = one(names).chain((column) => {
+/** Filters with values of rows, except numbers with an exponent. */
+export const filters: fc.Arbitrary<FilterTerm> = pick(names).chain((column) => {
   const values = (pools[column] as readonly (string | number | null)[]).filter(
     (value) => value !== null && !/[e,]/.test(typeof value === 'number' ? String(value) : ''),
   ) as (string | number)[]
   const operators = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in'] as const
   return fc
-    .record({ operator: one(operators), values: fc.array(one(values), { minLength: 1 }) })
+    .record({ operator: pick(operators), values: fc.array(pick(values), { minLength: 1 }) })
     .map(({ operator, values }) => ({
       column,
       operator,
@@ -163,19 +164,19 @@ export function filterText({ column, operator, values }: FilterTerm): string {
   return `&${name}=${values.map((value) => encodeURIComponent(wire(value))).join(',')}`
 }
 
-/** The table anew, with these rows; ids go on counting. */
+/** Replaces all rows of the table; ids continue. */
 export async function refill(db: Database, rows: readonly Omit<Thing, 'id'>[]): Promise<Thing[]> {
   const scope = await testScope(db)
   await run(db, 'DELETE FROM things')
-  const known = await all(db, 'SELECT id FROM people')
-  for (let id = known.length; id < PEOPLE; id++) {
+  const existingPeople = await all(db, 'SELECT id FROM people')
+  for (let id = existingPeople.length; id < PEOPLE; id++) {
     await run(db, 'INSERT INTO people (scope) VALUES (?)', [scope])
   }
   await run(db, "DELETE FROM gh_counters WHERE collection = 'things'")
   return insert(db, scope, rows)
 }
 
-/** Adds rows, counted. */
+/** Inserts rows and updates the counter. */
 export async function insert(
   db: Database,
   scope: Scope,
@@ -189,9 +190,9 @@ export async function insert(
   )
   const values = rows.flatMap((row) => [scope, ...names.map((name) => row[name])])
   return db.write(async (tx) => {
-    const made = await tx.all<{ id: number }>(add(values))
+    const insertedRows = await tx.all<{ id: number }>(add(values))
     await addToTotal(tx, 1, scope, 'things', 0, rows.length)
-    const ids = made.map(({ id }) => id).sort((a, b) => a - b)
+    const ids = insertedRows.map(({ id }) => id).sort((a, b) => a - b)
     return rows.map((row, at) => ({ id: ids[at]!, ...row }))
   })
 }

@@ -1,6 +1,6 @@
 /**
- * §11.5: of a caller who does not read what it has, few rows are read for the next page before it
- * is refused.
+ * §11.5: when a client does not read its responses, the server rejects its next page after few
+ * rows.
  */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
@@ -30,19 +30,22 @@ const ROW_BYTES = 100 * KIB
 const large = `"${'x'.repeat(ROW_BYTES - 3)}"`
 
 eachService(
-  'a page beyond what a caller may be sent is refused after few rows',
+  'a page that exceeds the bytes of a client is rejected after few rows',
   async ({ app: { db } }) => {
     const scope = await fill(db, 'papers', 200, { text: "'short'" })
     const collection = resourceCollection(papers.definition)
     const view = { fields: ['id', 'text'] } as unknown as View
     let rows = 0
     const arrays: typeof db.arrays = async (statement) => {
-      const found = await db.arrays(statement)
-      rows += found.length
-      return found
+      const nextRows = await db.arrays(statement)
+      rows += nextRows.length
+      return nextRows
     }
     const task: ListTask = {
-      ...{ db: { ...db, arrays }, customer: 1, collection, rowScope: { scope, owner: undefined } },
+      db: { ...db, arrays },
+      customer: 1,
+      collection,
+      rowScope: { scope, owner: undefined },
       request: parseListQuery(new Query([['limit', '100']]), collection, view, 'keyset'),
       encode: () => large,
     }

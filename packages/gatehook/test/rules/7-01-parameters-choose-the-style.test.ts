@@ -1,4 +1,4 @@
-/** §7.1: every list path offers every style; the parameters choose; mixed families are refused. */
+/** §7.1: every list path has every style; parameters select it; mixed styles are rejected. */
 import assert from 'node:assert/strict'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
 import { everyList, ok, refused, styles } from '../lists/rows.ts'
@@ -11,7 +11,7 @@ const members = {
   hypermedia: ['data', 'links', 'meta'],
 }
 
-/** Told by the members of the envelope, as a client would. */
+/** Returns the style that the members of the envelope indicate. */
 function styleOf(reply: Reply): string | undefined {
   const names = Object.keys(reply.body)
     .filter((name) => name !== '_warnings')
@@ -58,7 +58,7 @@ const conflicts = [
   ['id=1&id=2', 'id'],
 ] as const
 
-eachService('every list path answers in every style', async (service) => {
+eachService('every list path serves every style', async (service) => {
   for (const { path, caller, integerId } of await everyList(service)) {
     for (const [query, style] of chosen) {
       assert.equal(styleOf(await ok(caller.get(path + query))), style, path + query)
@@ -90,7 +90,7 @@ for (const style of styles) {
         assert.equal(styleOf(await ok(caller.get(`${path}?offset=0`))), 'offset')
         assert.equal(styleOf(await ok(caller.get(`${path}?page=1`))), 'page')
       }
-      // A sort, which the keyset style has not, is a choice too.
+      // A sort selects another style too, because the keyset style has no sort.
       const sorted = await ok(get('/api/v2/users?sort=-name'))
       assert.equal(styleOf(sorted), style === 'keyset' ? 'cursor' : style)
     },

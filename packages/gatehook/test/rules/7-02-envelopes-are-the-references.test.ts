@@ -1,4 +1,4 @@
-/** §7.2: envelopes exactly as in the reference; `next_cursor`; `_links` in hypermedia style. */
+/** §7.2: envelopes match the reference; `next_cursor`; `_links` in hypermedia style. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { everyList, fillUsers, idsOf, ok } from '../lists/rows.ts'
@@ -8,7 +8,7 @@ const body = async ({ get }: Pick<TestApp, 'get'>, query: string) =>
 
 const items = (...ids: number[]) => ids.map((id) => ({ id }))
 
-eachService('offset and page style', async (service) => {
+eachService('the envelopes of the offset and page styles', async (service) => {
   await fillUsers(service.app.db, 7)
   assert.deepEqual(await body(service, 'offset=3&limit=2'), {
     data: items(4, 5),
@@ -112,8 +112,8 @@ eachService('only hypermedia items carry `_links`, on every list path', async (s
       assert.equal(typeof item._links, 'object')
       const self = item._links.self
       if (self === undefined) continue
-      const one = (await ok(caller.get(self))).body
-      assert.equal(one.id, item.id)
+      const linkedItem = (await ok(caller.get(self))).body
+      assert.equal(linkedItem.id, item.id)
     }
   }
 })

@@ -1,4 +1,4 @@
-/** §7.3: integers are `0|[1-9][0-9]*`, at most 2^53-1; never clamped, never coerced. */
+/** §7.3: integers are `0|[1-9][0-9]*`, at most 2^53-1, without clamping or coercion. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { everyList, fillUsers, ok, refused } from '../lists/rows.ts'
@@ -9,7 +9,7 @@ const malformed = [
   ...['9007199254740992', '18446744073709551616', '9'.repeat(400)],
 ]
 
-eachService('what is no integer is refused, naming the parameter', async (service) => {
+eachService('an invalid integer gives 400 with the parameter', async (service) => {
   const lists = await everyList(service)
   for (const name of ['limit', 'per_page', 'page', 'offset', 'after_id']) {
     for (const text of malformed) {
@@ -20,7 +20,7 @@ eachService('what is no integer is refused, naming the parameter', async (servic
   }
 })
 
-eachService('limit and per_page: 20 unless sent, 1 to 100', async ({ app, get }) => {
+eachService('limit and per_page are 1 to 100 and default to 20', async ({ app, get }) => {
   await fillUsers(app.db, 130)
   const rows = async (query: string) => (await ok(get(`/api/v2/users${query}`))).body.data.length
   for (const query of ['', '?offset=0', '?after_id=0', '?page=1', '?pagination=hypermedia']) {
@@ -37,7 +37,7 @@ eachService('limit and per_page: 20 unless sent, 1 to 100', async ({ app, get })
   }
 })
 
-eachService('the largest integer is one; pages count from 1', async ({ app, get }) => {
+eachService('the largest integer is accepted; the first page is 1', async ({ app, get }) => {
   await fillUsers(app.db, 3)
   const most = Number.MAX_SAFE_INTEGER
   for (const name of ['offset', 'after_id', 'page']) {

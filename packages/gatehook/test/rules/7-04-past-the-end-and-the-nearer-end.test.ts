@@ -1,4 +1,4 @@
-/** §7.4: past the end is an empty page that leads back; the nearer end is walked, to a bound. */
+/** §7.4: a page past the end is empty and links back; reads start at the nearer end. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
@@ -6,33 +6,36 @@ import { everyList, fill, fillUsers, idsOf, links, ok, refused } from '../lists/
 
 const users = '/api/v2/users'
 
-eachService('past the end: true totals, no next, prev is the last page', async ({ app, get }) => {
-  await fillUsers(app.db, 5)
-  for (const offset of [5, 6, 1000, Number.MAX_SAFE_INTEGER]) {
-    const page = await ok(get(`${users}?offset=${offset}&limit=2`))
-    assert.deepEqual(page.body, { data: [], offset, limit: 2, total: 5 })
-    assert.equal(page.headers['x-total-count'], '5')
-    const rels = links(page)
-    assert.deepEqual(Object.keys(rels), ['first', 'prev', 'last'])
-    assert.equal(rels.prev, rels.last)
-    assert.deepEqual(idsOf(await ok(get(rels.prev!))), [5])
-  }
-  for (const page of [4, 5, 1000, Number.MAX_SAFE_INTEGER]) {
-    const paged = await ok(get(`${users}?page=${page}&per_page=2`))
-    assert.deepEqual(paged.body, { data: [], page, per_page: 2, total: 5, total_pages: 3 })
-    const rels = links(paged)
-    assert.deepEqual(Object.keys(rels), ['first', 'prev', 'last'])
-    assert.equal(rels.prev, rels.last)
-    assert.deepEqual(idsOf(await ok(get(rels.prev!))), [5])
-    const linked = await ok(get(`${users}?pagination=hypermedia&page=${page}&per_page=2`))
-    assert.equal(linked.body.links.next, undefined)
-    assert.equal(linked.body.links.prev, linked.body.links.last)
-    const counts = { total: 5, per_page: 2, current_page: page, total_pages: 3, from: 0, to: 0 }
-    assert.deepEqual(linked.body.meta, counts)
-  }
-})
+eachService(
+  'a page past the end has totals and no next; prev is the last page',
+  async ({ app, get }) => {
+    await fillUsers(app.db, 5)
+    for (const offset of [5, 6, 1000, Number.MAX_SAFE_INTEGER]) {
+      const page = await ok(get(`${users}?offset=${offset}&limit=2`))
+      assert.deepEqual(page.body, { data: [], offset, limit: 2, total: 5 })
+      assert.equal(page.headers['x-total-count'], '5')
+      const rels = links(page)
+      assert.deepEqual(Object.keys(rels), ['first', 'prev', 'last'])
+      assert.equal(rels.prev, rels.last)
+      assert.deepEqual(idsOf(await ok(get(rels.prev!))), [5])
+    }
+    for (const page of [4, 5, 1000, Number.MAX_SAFE_INTEGER]) {
+      const paged = await ok(get(`${users}?page=${page}&per_page=2`))
+      assert.deepEqual(paged.body, { data: [], page, per_page: 2, total: 5, total_pages: 3 })
+      const rels = links(paged)
+      assert.deepEqual(Object.keys(rels), ['first', 'prev', 'last'])
+      assert.equal(rels.prev, rels.last)
+      assert.deepEqual(idsOf(await ok(get(rels.prev!))), [5])
+      const linked = await ok(get(`${users}?pagination=hypermedia&page=${page}&per_page=2`))
+      assert.equal(linked.body.links.next, undefined)
+      assert.equal(linked.body.links.prev, linked.body.links.last)
+      const counts = { total: 5, per_page: 2, current_page: page, total_pages: 3, from: 0, to: 0 }
+      assert.deepEqual(linked.body.meta, counts)
+    }
+  },
+)
 
-eachService('an empty collection: total_pages, from and to are 0', async ({ get }) => {
+eachService('in an empty collection total_pages, from and to are 0', async ({ get }) => {
   for (const query of ['', 'page=1', 'page=7']) {
     const page = await ok(get(`${users}?pagination=hypermedia&${query}`))
     assert.deepEqual(page.body.data, [])
@@ -52,7 +55,7 @@ eachService('an empty collection: total_pages, from and to are 0', async ({ get 
   assert.deepEqual(cursor.body.cursors, { next: null, prev: null })
 })
 
-eachService('on every list path', async (service) => {
+eachService('pages past the end are empty on every list path', async (service) => {
   for (const { path, caller } of await everyList(service)) {
     const { total } = (await ok(caller.get(`${path}?offset=0`))).body
     const past = await ok(caller.get(`${path}?page=${total + 1}&per_page=1`))
@@ -75,7 +78,7 @@ const deep = service({
   ],
 })
 
-/** The page at an offset holds the rows that follow it, upwards and downwards. */
+/** Asserts the rows of the page at an offset, in both directions. */
 async function holds({ get }: TestApp, offset: number, last: number): Promise<void> {
   const expected = [0, 1, 2].map((n) => offset + n + 1).filter((id) => id <= last)
   const path = `/api/v1/drops?offset=${offset}&limit=3`
@@ -88,7 +91,7 @@ async function holds({ get }: TestApp, offset: number, last: number): Promise<vo
 }
 
 eachService(
-  'pages deeper than 100,000 rows from both ends are refused, no other',
+  'pages more than 100,000 rows from both ends are rejected',
   async (service) => {
     const total = 200_010
     const { app, get } = service
@@ -108,7 +111,7 @@ eachService(
       await refused(get(middle), 'offset_too_large', 'page')
     }
     assert.equal(idsOf(await ok(get('/api/v1/drops?per_page=100&page=2001'))).length, 10)
-    // Past the end nothing is walked, so nothing is refused.
+    // A page past the end reads no rows, so it is accepted.
     assert.deepEqual((await ok(get('/api/v1/drops?offset=5000000'))).body.data, [])
   },
   { service: deep },

@@ -1,4 +1,4 @@
-/** §7.5: cursors are opaque, signed and bound; only the canonical form is accepted; never 500. */
+/** §7.5: cursors are opaque, signed and bound to a list; only the canonical form is valid. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
@@ -14,7 +14,7 @@ async function cursorOf({ get }: Pick<TestApp, 'get'>, query: string): Promise<s
 
 const at = (cursor: string) => `cursor=${encodeURIComponent(cursor)}`
 
-eachService('a cursor goes with its own list only', async (service) => {
+eachService('a cursor is valid for its own list only', async (service) => {
   const { app, get } = service
   await fillUsers(app.db, 9, '5')
   const list = `${users}?limit=2&sort=-created_at&name[ne]=x&id[gt]=1`
@@ -36,7 +36,7 @@ eachService('a cursor goes with its own list only', async (service) => {
   for (const path of others) await refused(get(path), 'cursor_mismatch', 'cursor')
 })
 
-eachService('limit, fields, version and the order of filters may change', async (service) => {
+eachService('limit, fields, version and the order of filters can change', async (service) => {
   const { app, get } = service
   await fillUsers(app.db, 9)
   const filters = 'name[in]=n1,n2,n3,n4,n5&id[gt]=1'
@@ -53,7 +53,7 @@ eachService('limit, fields, version and the order of filters may change', async 
   for (const path of again) assert.equal(idsOf(await ok(get(`${path}&${at(cursor)}`)))[0], 4, path)
 })
 
-eachService('another customer, another mode: a mismatch, and none of its rows', async (service) => {
+eachService('a cursor of another customer or mode gives cursor_mismatch', async (service) => {
   const { app, get } = service
   await fillUsers(app.db, 4)
   const other = (
@@ -67,13 +67,13 @@ eachService('another customer, another mode: a mismatch, and none of its rows', 
     await refused(stranger.get(`${users}?${at(cursor)}`), 'cursor_mismatch', 'cursor')
     assert.deepEqual((await ok(stranger.get(users))).body.data, [])
   }
-  // A second key of the same customer and mode is the same reader.
+  // A second key of the same customer and mode can use the cursor.
   const twin = service.as(await service.key())
   assert.deepEqual(idsOf(await ok(twin.get(`${users}?limit=1&${at(cursor)}`))), [2])
   assert.equal((await ok(get(users))).body.data.length, 4)
 })
 
-eachService('one bit flipped anywhere is refused', async (service) => {
+eachService('a cursor with one flipped bit is rejected', async (service) => {
   await fillUsers(service.app.db, 3)
   const cursor = await cursorOf(service, `${users}?limit=1`)
   const bytes = Buffer.from(cursor, 'base64url')
@@ -102,10 +102,10 @@ eachService('only the canonical form of a cursor is accepted', async (service) =
     const plain = cursor.replaceAll('-', '+').replaceAll('_', '/')
     if (plain !== cursor) standard += forms.push(plain)
     if (cursor.length % 4 !== 0) {
-      // The last digit has bits that no byte needs; set, they decode to the same bytes.
+      // The last digit has unused bits; with them set, the text decodes to the same bytes.
       const last = digits[digits.indexOf(cursor.at(-1)!) + 1]!
       const same = cursor.slice(0, -1) + last
-      const decoded = [cursor, same].map((one) => Buffer.from(one, 'base64url').toString('hex'))
+      const decoded = [cursor, same].map((text) => Buffer.from(text, 'base64url').toString('hex'))
       assert.equal(decoded[0], decoded[1])
       trailing += forms.push(same)
     }
@@ -114,10 +114,10 @@ eachService('only the canonical form of a cursor is accepted', async (service) =
   assert.ok(standard > 0 && trailing > 0, 'both forms were tried')
 })
 
-eachService('any bytes are refused, on every list path', async (service) => {
+eachService('random bytes are rejected as a cursor on every list path', async (service) => {
   const text = fc.oneof(
     fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes).toString('base64url')),
-    fc.string({ unit: 'binary', maxLength: 60 }).filter((one) => !one.includes('\0')),
+    fc.string({ unit: 'binary', maxLength: 60 }).filter((text) => !text.includes('\0')),
     fc.constantFrom('', 'A', 'null', 'undefined', '{}', 'after', `${'A'.repeat(6001)}`),
   )
   for (const { path, caller } of await everyList(service)) {
@@ -128,10 +128,10 @@ eachService('any bytes are refused, on every list path', async (service) => {
   }
 })
 
-eachService('keys too long to come back in a URL: the sort is refused', async (service) => {
+eachService('a sort whose keys are too long for a URL is rejected', async (service) => {
   const { app, get } = service
   await fillUsers(app.db, 3)
-  // Control characters are the longest in JSON: six bytes for one.
+  // A control character takes six bytes in JSON, the most of all characters.
   await run(app.db, 'UPDATE users SET name = ?', ['\u{1}'.repeat(600)])
   const { next } = (await ok(get(`${users}?limit=1&sort=name`))).body.cursors
   assert.deepEqual(idsOf(await ok(get(`${users}?limit=1&sort=name&${at(next)}`))), [2])

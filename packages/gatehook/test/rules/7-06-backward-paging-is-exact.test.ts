@@ -1,4 +1,4 @@
-/** §7.6: next, next, prev is the same page; walks see each row once, whatever comes and goes. */
+/** §7.6: next and prev are inverse; a walk returns each row once despite inserts and deletes. */
 import assert from 'node:assert/strict'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
 import { fill, fillUsers, follow, idsOf, links, ok, run } from '../lists/rows.ts'
@@ -7,7 +7,7 @@ const users = '/api/v2/users'
 
 const data = (pages: readonly Reply[]) => pages.map((page) => page.body.data)
 
-eachService('a walk to the end and back gives the same pages', async ({ app, get }) => {
+eachService('a walk to the end and back returns the same pages', async ({ app, get }) => {
   await fillUsers(app.db, 23, 'n % 3')
   for (const sort of ['id', '-id', 'created_at', '-created_at', '-created_at,id', 'name']) {
     for (const limit of [1, 4, 5, 23, 50]) {
@@ -17,7 +17,7 @@ eachService('a walk to the end and back gives the same pages', async ({ app, get
       if (forth.length > 1) assert.deepEqual(data(back).reverse(), data(forth.slice(0, -1)))
       const seen = forth.flatMap(idsOf)
       assert.equal(new Set(seen).size, 23)
-      // Forward again from the page reached backwards.
+      // Follows next from the page that prev returned.
       if (forth.length > 2) {
         const second = await ok(get(links(forth[2]!).prev!))
         assert.deepEqual(second.body.data, forth[1]!.body.data)
@@ -31,7 +31,7 @@ eachService('a walk to the end and back gives the same pages', async ({ app, get
   }
 })
 
-eachService('a deleted anchor harms nothing', async ({ app, get }) => {
+eachService('a walk continues after its anchor is deleted', async ({ app, get }) => {
   await fillUsers(app.db, 9, '7')
   const first = await ok(get(`${users}?sort=-created_at&limit=3`))
   assert.deepEqual(idsOf(first), [9, 8, 7])
@@ -43,7 +43,7 @@ eachService('a deleted anchor harms nothing', async ({ app, get }) => {
   assert.deepEqual(idsOf(await ok(get(`${users}?after_id=5&limit=2`))), [8, 9])
 })
 
-eachService('a page emptied since leads back to its neighbour', async ({ app, get }) => {
+eachService('an emptied page links back to its neighbour', async ({ app, get }) => {
   await fillUsers(app.db, 6)
   const first = await ok(get(`${users}?limit=3`))
   const second = await ok(get(links(first).next!))
@@ -54,26 +54,29 @@ eachService('a page emptied since leads back to its neighbour', async ({ app, ge
   assert.equal(links(emptied).next, undefined)
   const back = await ok(get(links(emptied).prev!))
   assert.deepEqual(back.body.data, first.body.data)
-  // The other way: what lay before the second page is gone.
+  // The other direction: the rows before the second page are deleted.
   await run(app.db, 'DELETE FROM users')
   const nothing = await ok(get(links(second).prev!))
   assert.deepEqual(nothing.body.data, [])
   assert.deepEqual(nothing.body.cursors, { next: null, prev: null })
 })
 
-eachService('rows before a page are gone: its prev is empty and leads here', async (service) => {
-  const { app, get } = service
-  await fillUsers(app.db, 6)
-  const second = await ok(get(links(await ok(get(`${users}?limit=3`))).next!))
-  await run(app.db, 'DELETE FROM users WHERE id <= 3')
-  const emptied = await ok(get(links(second).prev!))
-  assert.deepEqual(emptied.body.data, [])
-  assert.equal(emptied.body.has_more, true)
-  assert.equal(links(emptied).prev, undefined)
-  assert.deepEqual((await ok(get(links(emptied).next!))).body.data, second.body.data)
-})
+eachService(
+  'after the rows before a page are deleted, its prev is empty and links back',
+  async (service) => {
+    const { app, get } = service
+    await fillUsers(app.db, 6)
+    const second = await ok(get(links(await ok(get(`${users}?limit=3`))).next!))
+    await run(app.db, 'DELETE FROM users WHERE id <= 3')
+    const emptied = await ok(get(links(second).prev!))
+    assert.deepEqual(emptied.body.data, [])
+    assert.equal(emptied.body.has_more, true)
+    assert.equal(links(emptied).prev, undefined)
+    assert.deepEqual((await ok(get(links(emptied).next!))).body.data, second.body.data)
+  },
+)
 
-eachService('rows arrive and leave: those there throughout are seen once', async (service) => {
+eachService('with inserts and deletes, each remaining row is returned once', async (service) => {
   const { app, get, post } = service
   await fillUsers(app.db, 30, 'n % 4')
   for (const query of ['sort=-created_at', 'sort=name', 'sort=-created_at,id', 'after_id=0']) {
@@ -86,8 +89,8 @@ eachService('rows arrive and leave: those there throughout are seen once', async
       at = links(page).next
       if (n > 3) continue
       const name = `n${query}${n}`
-      const made = await post(users, { name, email: `${encodeURIComponent(name)}@x.io` })
-      assert.equal(made.status, 201, made.text)
+      const reply = await post(users, { name, email: `${encodeURIComponent(name)}@x.io` })
+      assert.equal(reply.status, 201, reply.text)
       const gone = idsOf(page)[n % 4]!
       assert.equal((await service.delete(`${users}/${gone}`)).status, 204)
     }
@@ -98,7 +101,7 @@ eachService('rows arrive and leave: those there throughout are seen once', async
   }
 })
 
-eachService('NULLs sort as the largest', async ({ app, get }) => {
+eachService('NULLs sort last', async ({ app, get }) => {
   await fillUsers(app.db, 1)
   await fill(app.db, 'orders', 9, {
     user_id: '1',

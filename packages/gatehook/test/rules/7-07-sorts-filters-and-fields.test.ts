@@ -1,4 +1,4 @@
-/** §7.7: sorts, filters and fields over declared columns; anything else is refused by name. */
+/** §7.7: sorts, filters and fields use declared columns; others give 400 with the parameter. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { everyList, fill, fillUsers, follow, idsOf, ok, refused, styles } from '../lists/rows.ts'
@@ -6,7 +6,7 @@ import { everyList, fill, fillUsers, follow, idsOf, ok, refused, styles } from '
 const users = '/api/v2/users'
 const orders = '/api/v2/orders'
 
-/** Eight orders of three users; ids are 1 to 8. */
+/** Creates eight orders of three users; ids are 1 to 8. */
 async function fillOrders(app: Parameters<typeof fillUsers>[0]) {
   await fillUsers(app, 3)
   await fill(app, 'orders', 8, {
@@ -40,27 +40,30 @@ const sorts = [
   ['id,-amount', 1, 2, 3, 4, 5, 6, 7, 8],
 ] as const
 
-eachService('sort: declared columns, `-` downwards, the id last', async ({ app, get }) => {
-  await fillOrders(app.db)
-  for (const [sort, ...expected] of sorts) {
-    for (const style of ['cursor', 'offset', 'page', 'hypermedia']) {
-      const path = `${orders}?sort=${sort}&pagination=${style}`
-      assert.deepEqual(idsOf(await ok(get(path))), expected, path)
+eachService(
+  'sort accepts declared columns, `-` for descending, and ends with the id',
+  async ({ app, get }) => {
+    await fillOrders(app.db)
+    for (const [sort, ...expected] of sorts) {
+      for (const style of ['cursor', 'offset', 'page', 'hypermedia']) {
+        const path = `${orders}?sort=${sort}&pagination=${style}`
+        assert.deepEqual(idsOf(await ok(get(path))), expected, path)
+      }
+      const walked = await follow({ get }, `${orders}?sort=${sort}&limit=3`)
+      assert.deepEqual(walked.flatMap(idsOf), expected, sort)
+      const paged = await follow({ get }, `${orders}?sort=${sort}&per_page=3`)
+      assert.deepEqual(paged.flatMap(idsOf), expected, sort)
     }
-    const walked = await follow({ get }, `${orders}?sort=${sort}&limit=3`)
-    assert.deepEqual(walked.flatMap(idsOf), expected, sort)
-    const paged = await follow({ get }, `${orders}?sort=${sort}&per_page=3`)
-    assert.deepEqual(paged.flatMap(idsOf), expected, sort)
-  }
-  const names = ['', 'currency', 'Amount', 'amount ', '+amount', '--amount', 'note,', ',note']
-  names.push('scope', '__proto__', 'constructor', 'amount,amount', 'amount,-amount', 'id;--', '-')
-  for (const sort of names) {
-    const path = `${orders}?sort=${encodeURIComponent(sort)}`
-    await refused(get(path), 'invalid_parameter', 'sort')
-  }
-})
+    const names = ['', 'currency', 'Amount', 'amount ', '+amount', '--amount', 'note,', ',note']
+    names.push('scope', '__proto__', 'constructor', 'amount,amount', 'amount,-amount', 'id;--', '-')
+    for (const sort of names) {
+      const path = `${orders}?sort=${encodeURIComponent(sort)}`
+      await refused(get(path), 'invalid_parameter', 'sort')
+    }
+  },
+)
 
-eachService('keyset style sorts by id', async ({ app, get }) => {
+eachService('the keyset style sorts by id', async ({ app, get }) => {
   await fillOrders(app.db)
   assert.deepEqual(idsOf(await ok(get(`${orders}?after_id=2&limit=3&sort=id`))), [3, 4, 5])
   assert.deepEqual(idsOf(await ok(get(`${orders}?after_id=2&limit=3&sort=id,-note`))), [3, 4, 5])
@@ -91,19 +94,22 @@ const filters = [
   ['amount=12345'],
 ] as const
 
-eachService('filters: every operator, in every style, with exact totals', async ({ app, get }) => {
-  await fillOrders(app.db)
-  for (const [filter, ...expected] of filters) {
-    for (const style of styles) {
-      const page = await ok(get(`${orders}?${filter}&pagination=${style}`))
-      assert.deepEqual(idsOf(page), expected, `${filter} ${style}`)
-      const total = page.body.total ?? page.body.meta?.total ?? expected.length
-      assert.equal(total, expected.length)
+eachService(
+  'every filter operator works in every style, with exact totals',
+  async ({ app, get }) => {
+    await fillOrders(app.db)
+    for (const [filter, ...expected] of filters) {
+      for (const style of styles) {
+        const page = await ok(get(`${orders}?${filter}&pagination=${style}`))
+        assert.deepEqual(idsOf(page), expected, `${filter} ${style}`)
+        const total = page.body.total ?? page.body.meta?.total ?? expected.length
+        assert.equal(total, expected.length)
+      }
+      const walked = await follow({ get }, `${orders}?${filter}&limit=2`)
+      assert.deepEqual(walked.flatMap(idsOf), expected, filter)
     }
-    const walked = await follow({ get }, `${orders}?${filter}&limit=2`)
-    assert.deepEqual(walked.flatMap(idsOf), expected, filter)
-  }
-})
+  },
+)
 
 const bad = [
   ['note=b', 'unknown_parameter'],
@@ -137,7 +143,7 @@ const bad = [
   ['created_at=1767225600000', 'invalid_parameter'],
 ] as const
 
-eachService('what is no filter or no value is refused by name', async ({ app, get }) => {
+eachService('an invalid filter or value gives 400 with the parameter', async ({ app, get }) => {
   await fillOrders(app.db)
   for (const [query, code] of bad) {
     const name = query.slice(0, query.indexOf('='))
@@ -146,7 +152,7 @@ eachService('what is no filter or no value is refused by name', async ({ app, ge
   }
 })
 
-eachService('unknown parameters are refused on every list path', async (service) => {
+eachService('unknown parameters are rejected on every list path', async (service) => {
   for (const { path, caller } of await everyList(service)) {
     for (const name of ['colour', 'Limit', 'limit[]', 'toString', 'data', '_links']) {
       const query = `${encodeURIComponent(name)}=1`
@@ -155,14 +161,14 @@ eachService('unknown parameters are refused on every list path', async (service)
   }
 })
 
-eachService('fields: these members only, in every style', async ({ app, get }) => {
+eachService('fields selects the members of items in every style', async ({ app, get }) => {
   await fillOrders(app.db)
   for (const style of styles) {
     const page = await ok(get(`${orders}?fields=status,id&pagination=${style}`))
     const linked = style === 'hypermedia' ? ['_links'] : []
     assert.deepEqual(Object.keys(page.body.data[0]), ['id', 'status', ...linked])
   }
-  // What is not shown may still sort and filter.
+  // An unselected field can still sort and filter.
   const sorted = await ok(get(`${orders}?fields=id&sort=-amount&status=paid`))
   assert.deepEqual(sorted.body.data, [{ id: 6 }, { id: 2 }, { id: 8 }, { id: 4 }])
   for (const fields of ['', 'id,', 'ID', 'scope', '_links', '__proto__', 'toString', '*']) {
@@ -170,15 +176,15 @@ eachService('fields: these members only, in every style', async ({ app, get }) =
   }
 })
 
-eachService('every sort and field a list offers works on it', async (service) => {
+eachService('every declared sort and field of a list works', async (service) => {
   for (const { path, caller } of await everyList(service)) {
     const [item] = (await ok(caller.get(path))).body.data
     for (const name of Object.keys(item)) {
-      const shown = await ok(caller.get(`${path}?fields=${name}`))
-      assert.deepEqual(Object.keys(shown.body.data[0]), [name])
+      const reply = await ok(caller.get(`${path}?fields=${name}`))
+      assert.deepEqual(Object.keys(reply.body.data[0]), [name])
       for (const direction of ['', '-']) {
         const sorted = await caller.get(`${path}?sort=${direction}${name}&limit=2`)
-        if (sorted.status === 400) continue // not declared: `sort` is refused above
+        if (sorted.status === 400) continue // not a declared sort
         const ids = (await ok(caller.get(path))).body.data.length
         const walked = await follow(caller, `${path}?sort=${direction}${name}&limit=2`)
         assert.equal(new Set(walked.flatMap(idsOf)).size, ids, `${path} ${name}`)
@@ -187,7 +193,7 @@ eachService('every sort and field a list offers works on it', async (service) =>
   }
 })
 
-eachService('e-mails compare without case (§6.8)', async ({ get, post }) => {
+eachService('e-mail addresses compare without case (§6.8)', async ({ get, post }) => {
   for (const email of ['Ada@Example.com', 'bob@example.com', 'CY@EXAMPLE.COM']) {
     assert.equal((await post(users, { name: email, email })).status, 201)
   }
@@ -198,6 +204,6 @@ eachService('e-mails compare without case (§6.8)', async ({ get, post }) => {
   )
   assert.deepEqual(idsOf(await ok(get(`${users}?email[ne]=cy@example.com`))), [1, 2])
   assert.deepEqual(idsOf(await ok(get(`${users}?email[gt]=B`))), [2, 3])
-  // Text sorts by bytes: capitals first.
+  // Text sorts by bytes, so capitals are first.
   assert.deepEqual(idsOf(await ok(get(`${users}?sort=email`))), [1, 3, 2])
 })

@@ -1,4 +1,4 @@
-/** §7.8: `Link`, totals, and HEAD; links keep filters and never a credential. */
+/** §7.8: `Link`, totals, and HEAD; links repeat filters and no credential. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
 import { everyList, fillUsers, follow, idsOf, links, ok, styles } from '../lists/rows.ts'
@@ -6,7 +6,7 @@ import { everyList, fillUsers, follow, idsOf, links, ok, styles } from '../lists
 const users = '/api/v2/users'
 const PUBLIC = 'https://api.example.com'
 
-eachService('rels: those that exist, and no others', async ({ app, get }) => {
+eachService('a response links to existing pages only', async ({ app, get }) => {
   await fillUsers(app.db, 7)
   const rels = async (query: string) => Object.keys(links(await ok(get(`${users}?${query}`))))
   assert.deepEqual(await rels('offset=0&limit=3'), ['first', 'next', 'last'])
@@ -22,7 +22,7 @@ eachService('rels: those that exist, and no others', async ({ app, get }) => {
   assert.deepEqual(await rels('after_id=6&limit=3'), ['first'])
 })
 
-eachService('links as long as their filters leave room for other headers', async (service) => {
+eachService('links with long filters are dropped until the header fits', async (service) => {
   const { app, get } = service
   await fillUsers(app.db, 7)
   const rels = async (length: number) => {
@@ -59,7 +59,7 @@ for (const defaultStyle of styles) {
             assert.deepEqual(back.reverse().flatMap(idsOf), whole)
           }
         }
-        // Where nothing names the style, links still lead through the style that answered.
+        // Without an explicit style, links use the style of the response.
         const pages = await follow(caller, `${path}?sort=id`)
         assert.deepEqual(pages.flatMap(idsOf), whole)
         const first = await ok(caller.get(links(pages[0]!).first!))
@@ -70,32 +70,32 @@ for (const defaultStyle of styles) {
   )
 }
 
-eachService('links keep filters, sort and fields, and never a credential', async (service) => {
+eachService('links repeat filters, sort and fields, and no credential', async (service) => {
   const { app } = service
   await fillUsers(app.db, 9)
   const key = await service.key()
   const anonymous = service.as(undefined)
-  const kept = 'name%5Bne%5D=a%26b%20%C3%A9%3D&sort=-name&fields=id%2Cname'
+  const repeatedQuery = 'name%5Bne%5D=a%26b%20%C3%A9%3D&sort=-name&fields=id%2Cname'
   for (const style of ['offset=0&limit=2', 'limit=2', 'page=1&per_page=2']) {
-    const page = await ok(anonymous.get(`${users}?api_key=${key}&${kept}&${style}`))
+    const page = await ok(anonymous.get(`${users}?api_key=${key}&${repeatedQuery}&${style}`))
     assert.equal(page.headers.link!.includes('api_key'), false)
     assert.equal(page.text.includes(key), false)
     const targets = Object.values(links(page))
     assert.ok(targets.length >= 2)
     for (const target of targets) {
-      assert.ok(target.startsWith(`${users}?${kept}&`), target)
+      assert.ok(target.startsWith(`${users}?${repeatedQuery}&`), target)
       await ok(service.get(target))
     }
   }
-  const linked = `${users}?api_key=${key}&${kept}&pagination=hypermedia&per_page=2`
+  const linked = `${users}?api_key=${key}&${repeatedQuery}&pagination=hypermedia&per_page=2`
   const { body } = await ok(anonymous.get(linked))
   for (const target of Object.values<string>(body.links)) {
-    assert.ok(target.startsWith(`${users}?${kept}&`))
+    assert.ok(target.startsWith(`${users}?${repeatedQuery}&`))
     assert.equal(target.includes('api_key'), false)
   }
 })
 
-eachService('totals and page numbers in headers', async (service) => {
+eachService('headers contain totals and page numbers', async (service) => {
   const figures = ['x-total-count', 'x-page', 'x-per-page']
   for (const { path, caller, integerId } of await everyList(service)) {
     const of = async (query: string) => {
@@ -113,7 +113,7 @@ eachService('totals and page numbers in headers', async (service) => {
   }
 })
 
-eachService('HEAD gives the same headers and no body', async (service) => {
+eachService('HEAD returns the same headers without a body', async (service) => {
   for (const { path, caller, integerId } of await everyList(service)) {
     for (const style of styles) {
       if (style === 'keyset' && !integerId) continue
@@ -131,7 +131,7 @@ eachService('HEAD gives the same headers and no body', async (service) => {
 })
 
 eachService(
-  'absolute in the header from GATEHOOK_PUBLIC_URL, path-only in bodies; exposed',
+  'the exposed Link header uses GATEHOOK_PUBLIC_URL; bodies contain paths',
   async (service) => {
     await fillUsers(service.app.db, 3)
     const headers = { host: 'api.example.com', origin: 'https://app.example.com' }

@@ -1,6 +1,6 @@
 /**
- * §7.9: for one sort column plus id, unfiltered or owner-filtered, a page is seeks of the declared
- * index, at any depth, also where every row ties. Asserted on the plans, not on a clock.
+ * §7.9: a page sorted by one column and the id, with or without an owner, consists of index seeks
+ * at any depth, even if all rows tie. The tests examine plans and measure no time.
  */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
@@ -14,14 +14,13 @@ import { fill, fillUsers, testScope } from '../lists/rows.ts'
 
 const PAGE = 21
 /**
- * PostgreSQL may walk an index whose rows lie side by side and pass over those it does not want,
- * where its statistics say that few are passed; of the 100,000 rows of the table, never more than
- * these.
+ * Rows that a plan may read, of the 100,000 rows of the table. PostgreSQL may scan an index and
+ * filter rows when its statistics predict few of them.
  */
 const READ_MAX = 50 * PAGE
 const OWNER = 7
 
-/** Values of the middle, per column; `created_at` and `currency` tie everywhere. */
+/** Values from the middle of each column; all rows tie in `created_at` and `currency`. */
 const middle: Readonly<Record<string, Key>> = {
   ...{ id: 50_000, user_id: 50, status: 'paid', amount: 500, note: 'n500', name: 'n50000' },
   ...{ email: 'e50000@x.io', created_at: 1000, updated_at: 50_000 },
@@ -31,9 +30,9 @@ function* walks(definition: ResourceDefinition, scope: number) {
   const collection = resourceCollection(definition)
   const owners = collection.owner ? [undefined, OWNER] : [undefined]
   for (const owner of owners) {
-    // A person's lists sort their rows in memory, but for the order of the id.
+    // Lists of a person sort in memory, except by id.
     for (const column of owner === undefined ? collection.sort : ['id']) {
-      const nullable = collection.columns.find((one) => one.name === column)!.nullable
+      const nullable = collection.columns.find(({ name }) => name === column)!.nullable
       const value = middle[column]!
       const values = nullable ? [undefined, value, null] : [undefined, value]
       for (const [descending, idDescends] of [
@@ -94,7 +93,7 @@ async function onSqlite(service: TestApp): Promise<void> {
       assert.ok(lines.some(isSeek), `${name}\n${lines.join('\n')}`)
       const scans = lines.filter((line) => /^SCAN (users|orders)/.test(line))
       assert.deepEqual(scans, [], name)
-      // Against the index, only the page's own rows are sorted, never the table's.
+      // Orders against the index sort the rows of the page only.
       const sorted = lines.filter((line) => line.includes('TEMP B-TREE'))
       assert.ok(sorted.length <= (mixed ? 1 : 0), `${name}\n${lines.join('\n')}`)
     }
@@ -112,7 +111,7 @@ interface PlanNode {
 
 const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
 
-/** The plan PostgreSQL keeps for a prepared statement (`generic`), or makes for these values. */
+/** Returns the generic plan of a prepared statement (`generic`), or the plan for its values. */
 async function explained({ app }: TestApp, statement: Statement, mode: string) {
   const literal = (value: unknown) => (typeof value === 'string' ? `'${value}'` : String(value))
   const say = (text: string): Statement => ({ sql: text, text, values: [] })
@@ -133,19 +132,19 @@ async function onPostgres(service: TestApp): Promise<void> {
   await service.app.db.migrate(async (_, ddl) => {
     for (const { name } of api.definition.resources) await ddl(`ANALYZE ${name}`)
   })
-  const nobodys = scope + 2 // who has no rows passes over none of the others'
+  const emptyScope = scope + 2 // a scope without rows
   for (const definition of api.definition.resources) {
-    const all = [...walks(definition, scope), ...walks(definition, nobodys)]
+    const all = [...walks(definition, scope), ...walks(definition, emptyScope)]
     for (const { walk, name, mixed } of all) {
       for (const mode of ['custom', 'generic']) {
         const plan = await explained(service, pageStatement(walk), mode)
-        const told = `${name} ${mode}, scope ${walk.scope}`
+        const description = `${name} ${mode}, scope ${walk.scope}`
         for (const node of plan) {
-          assert.notEqual(node['Node Type'], 'Seq Scan', told)
-          if (!mixed) assert.doesNotMatch(node['Node Type'], /Sort/, told)
+          assert.notEqual(node['Node Type'], 'Seq Scan', description)
+          if (!mixed) assert.doesNotMatch(node['Node Type'], /Sort/, description)
           const passed = node['Rows Removed by Filter'] ?? 0
           const rows = (node['Actual Rows'] + passed) * node['Actual Loops']
-          assert.ok(rows <= READ_MAX, `${node['Node Type']} read ${rows} rows: ${told}`)
+          assert.ok(rows <= READ_MAX, `${node['Node Type']} read ${rows} rows: ${description}`)
         }
       }
     }

@@ -1,4 +1,4 @@
-/** §7.9: unfiltered totals are kept by counters, exact; filtered ones are counted with the page. */
+/** §7.9: counters store exact unfiltered totals; the page counts filtered totals. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { all, fillUsers, ok, run } from '../lists/rows.ts'
@@ -12,25 +12,30 @@ const totalOf = async ({ get }: Pick<TestApp, 'get'>, path: string): Promise<num
   return offset
 }
 
-eachService('exact through creates, refusals and deletes at once', async (service) => {
-  const made = await Promise.all(
-    Array.from({ length: 24 }, (_, n) =>
-      service.post(users, { name: `n${n}`, email: `e${n % 20}@x.io` }),
-    ),
-  )
-  const created = made.filter((reply) => reply.status === 201)
-  assert.equal(created.length, 20)
-  assert.equal(await totalOf(service, users), 20)
-  const gone = created.slice(0, 7).map((reply) => service.delete(reply.headers.location!))
-  const alike = service.delete(created[0]!.headers.location!)
-  const statuses = (await Promise.all([...gone, alike])).map((reply) => reply.status).sort()
-  assert.deepEqual(statuses, [...Array(7).fill(204), 404])
-  assert.equal(await totalOf(service, users), 13)
-  const [{ n }] = (await all(service.app.db, 'SELECT count(*) AS n FROM users')) as [{ n: number }]
-  assert.equal(n, 13)
-})
+eachService(
+  'totals are exact after concurrent creates, rejected creates and deletes',
+  async (service) => {
+    const replies = await Promise.all(
+      Array.from({ length: 24 }, (_, n) =>
+        service.post(users, { name: `n${n}`, email: `e${n % 20}@x.io` }),
+      ),
+    )
+    const created = replies.filter((reply) => reply.status === 201)
+    assert.equal(created.length, 20)
+    assert.equal(await totalOf(service, users), 20)
+    const gone = created.slice(0, 7).map((reply) => service.delete(reply.headers.location!))
+    const alike = service.delete(created[0]!.headers.location!)
+    const statuses = (await Promise.all([...gone, alike])).map((reply) => reply.status).sort()
+    assert.deepEqual(statuses, [...Array(7).fill(204), 404])
+    assert.equal(await totalOf(service, users), 13)
+    const [{ n }] = (await all(service.app.db, 'SELECT count(*) AS n FROM users')) as [
+      { n: number },
+    ]
+    assert.equal(n, 13)
+  },
+)
 
-eachService('each customer and mode has its own', async (service) => {
+eachService('each customer and mode has its own total', async (service) => {
   await fillUsers(service.app.db, 5)
   const live = service.as(await service.key({ mode: 'live' }))
   assert.equal(await totalOf(live, users), 0)
@@ -40,7 +45,7 @@ eachService('each customer and mode has its own', async (service) => {
 })
 
 eachService(
-  'the unfiltered total is read, not counted; a filtered one is counted',
+  'the unfiltered total is read from a counter; a filtered total counts rows',
   async (service) => {
     const { app } = service
     await fillUsers(app.db, 5)

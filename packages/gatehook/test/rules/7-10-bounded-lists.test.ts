@@ -1,7 +1,7 @@
 /**
- * §7.10: a list request examines at most 50,000 rows and counts at most 100,000; what needs more is
- * 400 `query_too_expensive` and names what an index serves. Up to the bounds every filter and sort
- * combines.
+ * §7.10: a list request examines at most 50,000 rows and counts at most 100,000. A larger request
+ * gives 400 `query_too_expensive`, which names the sorts and filters that an index serves. Within
+ * the bounds every filter and sort can be combined.
  */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
@@ -10,7 +10,7 @@ import { fill, idsOf, ok } from '../lists/rows.ts'
 
 const access = { read: 'parcels:read', create: false, update: false, delete: false } as const
 
-/** `kind` and `rank` have an index each; of `kind` and `place` there is a tuple. */
+/** `kind` and `rank` have an index each; `kind` and `place` have one in common. */
 const depot = service({
   name: 'Depot',
   versions: { v1: { released: '2025-06-01' } },
@@ -33,7 +33,7 @@ const options = { service: depot }
 
 const PATH = '/api/v1/parcels?limit=3'
 const ALL = 150_100
-/** The first 50,001 rows by id are early in the order of `rank`, the last 100,000 late. */
+/** The first 50,001 rows by id have low ranks, the last 100,000 high ranks. */
 const columns = {
   rank: 'n',
   place: `${ALL} - n`,
@@ -60,28 +60,28 @@ const served = async ({ get }: TestApp, query: string, ids: number[]): Promise<v
 }
 
 eachService(
-  'a list is answered within the bounds, or refused with what an index serves',
+  'a list within the bounds is served; a larger one gives the served sorts and filters',
   async (app) => {
     await fill(app.app.db, 'parcels', ALL, columns)
-    // One sort and one filter whose rows all lie late in the order: 50,000 of them are sorted.
+    // All rows of the filter are last in the order: 50,000 rows are sorted.
     await served(app, 'kind=half&sort=rank', [50_101, 50_102, 50_103])
     await served(app, 'kind=half&sort=-rank,id', [100_100, 100_099, 100_098])
     await served(app, 'kind=few&sort=rank&colour=red', [50_002, 50_004, 50_006])
-    // 50,001 rows that come first in the order of the sort: the page is full at once.
+    // 50,001 rows that are first in the order: the index fills the page at once.
     await served(app, 'kind=early&sort=rank', [1, 2, 3])
-    // And last in it: neither index answers within 50,000 rows.
-    await expensive(app, 'kind[in]=early&sort=-rank', 'sort', /Sort by id or place[^.]*\.$/)
-    // The tuple serves the same filter in the order of its second column.
+    // The same rows are last in the order: no index serves them within 50,000 rows.
+    await expensive(app, 'kind[in]=early&sort=-rank', 'sort', /Sort \w+ id or place[^.]*\.$/)
+    // The index on two columns serves the filter in the order of its second column.
     await served(app, 'kind=early&sort=place', [50_001, 50_000, 49_999])
     await served(app, 'kind=late&sort=-place', [100_101, 100_102, 100_103])
     await served(app, 'sort=kind,place', [50_001, 50_000, 49_999])
-    // Several columns that no index has in this order.
-    await expensive(app, 'sort=kind,-rank', 'sort', /50,000 rows\. Sort by id or rank/)
+    // No index has this order of columns.
+    await expensive(app, 'sort=kind,-rank', 'sort', /50,000 rows\. Sort \w+ id or rank/)
     await served(app, 'sort=rank,-kind,place', [1, 2, 3])
-    // Half of the rows pass, so a page is soon full; none pass, and the index says so.
+    // Half of the rows match and fill a page early; the index finds that no row matches.
     await served(app, 'colour=red&sort=-rank', [150_100, 150_098, 150_096])
     await served(app, 'colour=green&sort=-rank', [])
-    // Each filter has more than 50,000 rows, and the first 50,001 rows meet one of them only.
+    // Each filter has more than 50,000 rows, and the first 50,001 rows match only one filter.
     const filters = 'rank[lte]=90000&colour[ne]=blue&kind[ne]=early'
     await expensive(app, filters, 'rank[lte]', /rows\. Leave out a filter\.$/)
   },
@@ -89,7 +89,7 @@ eachService(
 )
 
 eachService(
-  'a filtered total counts 100,000 rows and no more',
+  'a filtered total counts at most 100,000 rows',
   async (app) => {
     await fill(app.app.db, 'parcels', ALL, columns)
     const count = async (query: string) => {
@@ -103,7 +103,7 @@ eachService(
     const refused = await count('rank[lte]=100001')
     assert.equal(refused.error, 'query_too_expensive')
     assert.match(refused.message, /100,000 rows.*cursor/)
-    // The page lies in the middle of 50,000 sorted rows.
+    // The page is in the middle of 50,000 sorted rows.
     const page = await ok(app.get('/api/v1/parcels?page=8000&per_page=3&kind=half&sort=rank'))
     assert.deepEqual(idsOf(page), [74_098, 74_099, 74_100])
   },

@@ -1,11 +1,30 @@
 /**
- * Query strings of every kind of nonsense, in good company. What is made of them is `fuzz.test.ts`.
+ * Generates query strings that mix valid and invalid parameters, for `fuzz.test.ts`.
  */
 import fc from 'fast-check'
 
-const known = ['limit', 'offset', 'after_id', 'page', 'per_page', 'cursor', 'pagination', 'sort']
-known.push('fields', 'id', 'name', 'email', 'created_at', 'amount', 'status', 'user_id', 'currency')
-known.push('type', 'created', 'customer', 'mode', 'suspended', 'expires_at', 'at', 'action')
+const knownNames = [
+  'limit',
+  'offset',
+  'after_id',
+  'page',
+  'per_page',
+  'cursor',
+  'pagination',
+  'sort',
+]
+knownNames.push(
+  'fields',
+  'id',
+  'name',
+  'email',
+  'created_at',
+  'amount',
+  'status',
+  'user_id',
+  'currency',
+)
+knownNames.push('type', 'created', 'customer', 'mode', 'suspended', 'expires_at', 'at', 'action')
 
 const operators = ['', '', '', '[gt]', '[gte]', '[lt]', '[lte]', '[ne]', '[in]', '[eq]', '[]']
 operators.push(
@@ -133,7 +152,7 @@ texts.push(
   ...sqlish,
 )
 
-/** What cannot be written as text: broken escapes, NUL, bytes that are not UTF-8. */
+/** Values that no text encodes: broken escapes, NUL, bytes that are not UTF-8. */
 const raw = [
   '%',
   '%4',
@@ -150,41 +169,51 @@ const raw = [
   '%2B',
 ]
 
-const one = (pool: readonly string[]) => fc.constantFrom(...pool)
+const pick = (pool: readonly string[]) => fc.constantFrom(...pool)
 const encoded = (text: fc.Arbitrary<string>) =>
   text.map((value) => encodeURIComponent(value.toWellFormed()))
 
 const name = fc.oneof(
   {
-    arbitrary: fc.tuple(one(known), one(operators)).map(([field, tail]) => field + tail),
+    arbitrary: fc.tuple(pick(knownNames), pick(operators)).map(([field, tail]) => field + tail),
     weight: 12,
   },
   {
-    arbitrary: fc.tuple(one(prototype), one(operators)).map(([field, tail]) => field + tail),
+    arbitrary: fc.tuple(pick(prototype), pick(operators)).map(([field, tail]) => field + tail),
     weight: 2,
   },
   {
-    arbitrary: fc.oneof(encoded(one(texts)), encoded(fc.string({ unit: 'binary' })), one(raw)),
+    arbitrary: fc.oneof(encoded(pick(texts)), encoded(fc.string({ unit: 'binary' })), pick(raw)),
     weight: 2,
   },
 )
 
-const columns = one([...known, ...prototype, '', 'scope', 'rowid', 'ctid', 'no', 'position', '*'])
-const listed = fc
-  .array(fc.tuple(one(['', '', '-', '+', '--']), columns), { maxLength: 12 })
+const columns = pick([
+  ...knownNames,
+  ...prototype,
+  '',
+  'scope',
+  'rowid',
+  'ctid',
+  'no',
+  'position',
+  '*',
+])
+const columnList = fc
+  .array(fc.tuple(pick(['', '', '-', '+', '--']), columns), { maxLength: 12 })
   .map((parts) => parts.map((part) => part.join('')).join(','))
 
 const value = (cursors: readonly string[]) =>
   fc.oneof(
-    encoded(fc.oneof(one(numbers), one(texts), listed, one(prototype), one(cursors))),
-    encoded(one(['offset', 'cursor', 'keyset', 'page', 'hypermedia'])),
+    encoded(fc.oneof(pick(numbers), pick(texts), columnList, pick(prototype), pick(cursors))),
+    encoded(pick(['offset', 'cursor', 'keyset', 'page', 'hypermedia'])),
     encoded(fc.string({ unit: 'binary', maxLength: 40 })),
-    encoded(fc.array(one(numbers), { maxLength: 120 }).map((parts) => parts.join(','))),
-    one(raw),
+    encoded(fc.array(pick(numbers), { maxLength: 120 }).map((parts) => parts.join(','))),
+    pick(raw),
   )
 
-/** What some list takes, so that nonsense also comes in good company. */
-const fitting = one([
+/** Parameters that are valid for some list. */
+const validParameter = pick([
   ...[
     'limit=1',
     'limit=100',
@@ -206,16 +235,19 @@ const fitting = one([
   ],
 ])
 
-const nonsense = (cursors: readonly string[]) =>
+const invalidParameter = (cursors: readonly string[]) =>
   fc
     .tuple(name, fc.option(value(cursors), { freq: 12 }))
     .map(([key, text]) => (text === null ? key : `${key}=${text}`))
 
-/** Query strings; `cursors`: of these lists and others. */
+/** Generates query strings. `cursors`: valid cursors of all lists. */
 export const search = (cursors: readonly string[]) =>
   fc
     .array(
-      fc.oneof({ arbitrary: fitting, weight: 3 }, { arbitrary: nonsense(cursors), weight: 2 }),
+      fc.oneof(
+        { arbitrary: validParameter, weight: 3 },
+        { arbitrary: invalidParameter(cursors), weight: 2 },
+      ),
       { minLength: 1, maxLength: 4 },
     )
     .map((pairs) => pairs.join('&'))
