@@ -1,6 +1,6 @@
 /**
- * Every page, as different people see it: in the dark, on a small screen, with large letters, with
- * colours of their own. What the pages do is `flow.browser.ts`.
+ * The appearance of every page: dark mode, small screens, large text, forced colours.
+ * `flow.browser.ts` tests the function of the pages.
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -18,7 +18,7 @@ const endless = await stage.makeClient({ name: 'Donaudampfschifffahrt'.repeat(4)
 
 type Look = (page: Page, name: string) => Promise<void>
 
-/** Goes from page to page and looks at each. */
+/** Opens every page and runs `look` on each. */
 async function everyPage(t: TestContext, options: BrowserContextOptions, look: Look) {
   const page = await stage.open(t, options)
   await page.goto(link())
@@ -35,7 +35,7 @@ async function everyPage(t: TestContext, options: BrowserContextOptions, look: L
   await look(page, 'another mode')
   await signIn(page, tester)
   await look(page, 'consent in test mode')
-  await page.goto(link(stage.client, { client_id: 'nobody' }))
+  await page.goto(link(stage.client, { client_id: 'unknown' }))
   await look(page, 'trouble')
   await page.goto(link(elsewhere, { prompt: 'login' }))
   await page.context().clearCookies()
@@ -45,82 +45,82 @@ async function everyPage(t: TestContext, options: BrowserContextOptions, look: L
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
-/** Axe finds nothing, and did look at what it is there for. */
-async function isAccessible(page: Page, name: string): Promise<void> {
+/** Asserts that Axe finds no fault and has run the essential rules. */
+async function assertAccessible(page: Page, name: string): Promise<void> {
   await page.evaluate(axe.source)
   const run = `axe.run(document, { runOnly: ${JSON.stringify(WCAG)} })`
-  const found = await page.evaluate<axe.AxeResults>(run)
-  const told = (results: axe.Result[]) =>
+  const report = await page.evaluate<axe.AxeResults>(run)
+  const summary = (results: axe.Result[]) =>
     results.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' ')}`)
-  assert.deepEqual(told(found.violations), [], name)
-  assert.deepEqual(told(found.incomplete), [], name)
-  const passed = new Set(found.passes.map(({ id }) => id))
+  assert.deepEqual(summary(report.violations), [], name)
+  assert.deepEqual(summary(report.incomplete), [], name)
+  const passed = new Set(report.passes.map(({ id }) => id))
   for (const id of ['color-contrast', 'document-title', 'html-has-lang']) assert(passed.has(id), id)
 }
 
 interface Box {
-  readonly what: string
+  readonly html: string
   readonly right: number
   readonly width: number
   readonly height: number
 }
 
 const boxesOf = (page: Page, selector: string): Promise<Box[]> =>
-  page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((one) => {
-    const { right, width, height } = one.getBoundingClientRect()
-    return { what: one.outerHTML.slice(0, 80), right, width, height }
+  page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map((element) => {
+    const { right, width, height } = element.getBoundingClientRect()
+    return { html: element.outerHTML.slice(0, 80), right, width, height }
   })`)
 
-/** Nothing has to be scrolled for sideways, and what can be pressed is not missed. */
-async function fits(page: Page, name: string): Promise<void> {
+/** Asserts that the page does not scroll sideways and that targets have at least 44 px. */
+async function assertFits(page: Page, name: string): Promise<void> {
   const [inner, whole] = await page.evaluate<[number, number]>(
     '[innerWidth, document.documentElement.scrollWidth]',
   )
   assert(whole <= inner, `${name}: ${whole} in ${inner}`)
   const boxes = await boxesOf(page, 'body *')
   assert(boxes.length >= 3, name)
-  for (const { what, right } of boxes) assert(right <= inner, `${name}: ${what}`)
-  for (const { what, width, height } of await boxesOf(page, 'button, input:not([type=hidden])')) {
-    assert(width >= 44 && height >= 44, `${name}: ${width} × ${height} ${what}`)
+  for (const { html, right } of boxes) assert(right <= inner, `${name}: ${html}`)
+  for (const { html, width, height } of await boxesOf(page, 'button, input:not([type=hidden])')) {
+    assert(width >= 44 && height >= 44, `${name}: ${width} × ${height} ${html}`)
   }
 }
 
 const large = { width: 1280, height: 800 }
 const small = { width: 320, height: 640 }
 const settings: readonly [name: string, options: BrowserContextOptions][] = [
-  ['in the light', { viewport: large, colorScheme: 'light' }],
-  ['in the dark', { viewport: large, colorScheme: 'dark' }],
-  ['in the light, on 320 px', { viewport: small, colorScheme: 'light' }],
-  ['in the dark, on 320 px', { viewport: small, colorScheme: 'dark' }],
+  ['in light mode', { viewport: large, colorScheme: 'light' }],
+  ['in dark mode', { viewport: large, colorScheme: 'dark' }],
+  ['in light mode, on 320 px', { viewport: small, colorScheme: 'light' }],
+  ['in dark mode, on 320 px', { viewport: small, colorScheme: 'dark' }],
 ]
 
 for (const [name, options] of settings) {
   test(`every page is accessible and fits ${name}`, async (t) => {
-    const grounds = new Set<string>()
+    const backgrounds = new Set<string>()
     await everyPage(t, options, async (page, which) => {
-      grounds.add(await page.evaluate('getComputedStyle(document.body).backgroundColor'))
-      await isAccessible(page, which)
-      await fits(page, which)
+      backgrounds.add(await page.evaluate('getComputedStyle(document.body).backgroundColor'))
+      await assertAccessible(page, which)
+      await assertFits(page, which)
     })
-    const [ground, ...others] = grounds
+    const [background, ...others] = backgrounds
     assert.deepEqual(others, [])
-    assert.equal(luminance(ground!) < 0.1, options.colorScheme === 'dark')
+    assert.equal(luminance(background!) < 0.1, options.colorScheme === 'dark')
   })
 }
 
 for (const viewport of [large, small]) {
-  test(`every page fits with letters twice as large on ${viewport.width} px`, async (t) => {
+  test(`every page fits with text of double size on ${viewport.width} px`, async (t) => {
     await everyPage(t, { viewport }, async (page, name) => {
       const height = () => page.evaluate<number>('document.body.getBoundingClientRect().height')
       const before = await height()
       await page.evaluate(`document.documentElement.style.fontSize = '200%'`)
       assert((await height()) > 1.3 * before, name)
-      await fits(page, name)
+      await assertFits(page, name)
     })
   })
 }
 
-/** WCAG 2.2, "relative luminance", of a colour as a browser computes it. */
+/** Returns the relative luminance (WCAG 2.2) of a computed colour. */
 function luminance(color: string): number {
   const parts = /^rgb\((\d+), (\d+), (\d+)\)$/.exec(color)!.slice(1)
   const [red, green, blue] = parts
@@ -129,13 +129,13 @@ function luminance(color: string): number {
   return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!
 }
 
-function contrast(one: string, other: string): number {
-  const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+function contrast(first: string, second: string): number {
+  const [dark, light] = [luminance(first), luminance(second)].sort((a, b) => a - b)
   return (light! + 0.05) / (dark! + 0.05)
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the focus and the edges of fields are seen in the ${colorScheme}`, async (t) => {
+  test(`the focus and field borders have enough contrast in ${colorScheme} mode`, async (t) => {
     const page = await stage.open(t, { colorScheme })
     await page.goto(link())
     const colors = await page.evaluate<Record<'outline' | 'paper' | 'border' | 'field', string>>(
@@ -151,24 +151,24 @@ for (const colorScheme of ['light', 'dark'] as const) {
   })
 }
 
-test('nothing moves', async (t) => {
+test('no page has animations or transitions with reduced motion', async (t) => {
   await everyPage(t, { reducedMotion: 'reduce' }, async (page, name) => {
     assert.equal(await page.evaluate(`matchMedia('(prefers-reduced-motion)').matches`), true)
-    const moving = await page.evaluate(`[...document.querySelectorAll('*')].filter((one) => {
-      const { animationName, transitionDuration } = getComputedStyle(one)
+    const moving = await page.evaluate(`[...document.querySelectorAll('*')].filter((element) => {
+      const { animationName, transitionDuration } = getComputedStyle(element)
       return animationName !== 'none' || transitionDuration !== '0s'
     }).length + document.getAnimations().length`)
     assert.equal(moving, 0, name)
   })
 })
 
-test('in colours of the reader, buttons, fields and the focus keep their edges', async (t) => {
+test('with forced colours, buttons, fields and the focus have borders', async (t) => {
   await everyPage(t, { forcedColors: 'active' }, async (page, name) => {
     assert.equal(await page.evaluate(`matchMedia('(forced-colors: active)').matches`), true)
-    const seen = 'button:not(.link), input:not([type=hidden]), .notice'
+    const selector = 'button:not(.link), input:not([type=hidden]), .notice'
     const edgeless =
-      await page.evaluate(`[...document.querySelectorAll('${seen}')].filter((one) => {
-      const { borderTopWidth, borderTopColor } = getComputedStyle(one)
+      await page.evaluate(`[...document.querySelectorAll('${selector}')].filter((element) => {
+      const { borderTopWidth, borderTopColor } = getComputedStyle(element)
       const around = getComputedStyle(document.querySelector('main')).backgroundColor
       return borderTopWidth === '0px' || borderTopColor === around
     }).length`)
@@ -176,6 +176,6 @@ test('in colours of the reader, buttons, fields and the focus keep their edges',
     await page.keyboard.press('Tab')
     const outline = await page.evaluate<string>('getComputedStyle(document.activeElement).outline')
     if ((await page.locator('button').count()) > 0) assert.match(outline, / solid 3px$/, name)
-    await fits(page, name)
+    await assertFits(page, name)
   })
 })

@@ -1,8 +1,8 @@
-/** A real Chromium, as it is installed; which pages it is shown is `stage.ts`. */
+/** Starts the installed Chromium. */
 import { accessSync, constants } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 
-const USUAL = [
+const DEFAULT_PATHS = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -10,7 +10,7 @@ const USUAL = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
 
-/** Nothing but what a test asks for leaves it. */
+/** Disables requests that no test makes. */
 const FLAGS = [
   '--disable-gpu',
   '--disable-background-networking',
@@ -27,18 +27,18 @@ const canRun = (path: string): boolean => {
   }
 }
 
-/** The path of a browser: `CHROMIUM_PATH`, or where one usually is. */
+/** Returns the path of a browser: `CHROMIUM_PATH`, or the first default path that exists. */
 function findChromium(): string {
-  const named = process.env.CHROMIUM_PATH
-  const path = (named ? [named] : USUAL).find(canRun)
+  const configuredPath = process.env.CHROMIUM_PATH
+  const path = (configuredPath ? [configuredPath] : DEFAULT_PATHS).find(canRun)
   if (path !== undefined) return path
   throw new Error(
-    named
-      ? `CHROMIUM_PATH is ${named}, which is no program that can be run.`
+    configuredPath
+      ? `CHROMIUM_PATH is ${configuredPath}, which is not an executable file.`
       : 'No Chromium was found: install it (apt-get install chromium), or set CHROMIUM_PATH.',
   )
 }
 
-/** Headless, with a profile nobody has used; without a sandbox, which root could not have. */
+/** Launches a headless browser with a new profile; without a sandbox, which root cannot use. */
 export const launchChromium = (): Promise<Browser> =>
   chromium.launch({ executablePath: findChromium(), args: FLAGS })

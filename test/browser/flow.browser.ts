@@ -1,4 +1,4 @@
-/** The way of a code through a real browser (§5.1, §5.2, §4.8), with scripts and without. */
+/** The authorization code flow in a browser (§5.1, §5.2, §4.8), with and without scripts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { focused, next, openStage, PASSWORD, press, STATE, signIn } from './stage.ts'
@@ -6,50 +6,53 @@ import { focused, next, openStage, PASSWORD, press, STATE, signIn } from './stag
 const stage = await openStage()
 const { application, link } = stage
 
-/** What the application was told when the last person came back. */
-const told = (): Record<string, string> => Object.fromEntries(application.returns.at(-1)!)
+/** Returns the parameters of the latest redirect to the application. */
+const latestRedirect = (): Record<string, string> => Object.fromEntries(application.returns.at(-1)!)
 
 for (const javaScriptEnabled of [true, false]) {
   const options = { javaScriptEnabled }
-  const named = (name: string) => `${name} [${javaScriptEnabled ? 'scripts' : 'no scripts'}]`
+  const titled = (name: string) => `${name} [${javaScriptEnabled ? 'scripts' : 'no scripts'}]`
 
-  test(named('with nothing but a keyboard: sign in, agree, and the code is good'), async (t) => {
-    const page = await stage.open(t, options)
-    const seen = async (name: string) => {
-      assert.equal(await focused(page), name)
-      const outline = `getComputedStyle(document.activeElement).outline`
-      assert.match(await page.evaluate<string>(outline), / solid 3px$/)
-    }
-    const tabTo = async (...names: string[]) => {
-      for (const name of names) {
-        await page.keyboard.press('Tab')
-        await seen(name)
+  test(
+    titled('sign-in and consent work with the keyboard only, and the code is valid'),
+    async (t) => {
+      const page = await stage.open(t, options)
+      const assertFocused = async (name: string) => {
+        assert.equal(await focused(page), name)
+        const outline = `getComputedStyle(document.activeElement).outline`
+        assert.match(await page.evaluate<string>(outline), / solid 3px$/)
       }
-    }
-    await page.goto(link())
-    assert.equal(await page.title(), 'Sign in · Gatehook reference service')
-    await seen('username')
-    await page.keyboard.type(await stage.makePerson())
-    await tabTo('password')
-    await page.keyboard.type(PASSWORD)
-    await tabTo('Sign in', 'Cancel')
-    await page.keyboard.press('Shift+Tab')
-    assert.equal(await next(page, () => page.keyboard.press('Enter')), 200)
-    assert.equal(await page.title(), 'Allow Ledger? · Gatehook reference service')
-    assert.equal(await focused(page), 'nothing', 'a second Enter does not say yes')
-    await tabTo('Allow', 'Cancel', 'Use another account')
-    await page.keyboard.press('Shift+Tab')
-    await page.keyboard.press('Shift+Tab')
-    await seen('Allow')
-    await next(page, () => page.keyboard.press('Enter'))
-    assert(page.url().startsWith(`${application.callback}?`))
-    const { code, ...more } = told()
-    assert.deepEqual(more, { state: STATE, iss: stage.url })
-    const { status, body } = await stage.exchange(code!)
-    assert.deepEqual([status, body.token_type], [200, 'Bearer'])
-  })
+      const tabTo = async (...names: string[]) => {
+        for (const name of names) {
+          await page.keyboard.press('Tab')
+          await assertFocused(name)
+        }
+      }
+      await page.goto(link())
+      assert.equal(await page.title(), 'Sign in · Gatehook reference service')
+      await assertFocused('username')
+      await page.keyboard.type(await stage.makePerson())
+      await tabTo('password')
+      await page.keyboard.type(PASSWORD)
+      await tabTo('Sign in', 'Cancel')
+      await page.keyboard.press('Shift+Tab')
+      assert.equal(await next(page, () => page.keyboard.press('Enter')), 200)
+      assert.equal(await page.title(), 'Allow Ledger? · Gatehook reference service')
+      assert.equal(await focused(page), 'nothing', 'a second Enter does not confirm')
+      await tabTo('Allow', 'Cancel', 'Use another account')
+      await page.keyboard.press('Shift+Tab')
+      await page.keyboard.press('Shift+Tab')
+      await assertFocused('Allow')
+      await next(page, () => page.keyboard.press('Enter'))
+      assert(page.url().startsWith(`${application.callback}?`))
+      const { code, ...more } = latestRedirect()
+      assert.deepEqual(more, { state: STATE, iss: stage.url })
+      const { status, body } = await stage.exchange(code!)
+      assert.deepEqual([status, body.token_type], [200, 'Bearer'])
+    },
+  )
 
-  test(named('the consent says who asks, for what, and where it leads'), async (t) => {
+  test(titled('the consent names the client, the scopes and the return address'), async (t) => {
     const page = await stage.open(t, options)
     const email = await stage.makePerson()
     await page.goto(link(stage.client, { scope: 'orders:read orders:write' }))
@@ -67,27 +70,30 @@ for (const javaScriptEnabled of [true, false]) {
     assert.equal(await page.locator('html').getAttribute('lang'), 'en')
   })
 
-  test(named('a wrong password: told with the field, the name is kept'), async (t) => {
-    const page = await stage.open(t, options)
-    const email = await stage.makePerson()
-    await page.goto(link())
-    assert.equal(await signIn(page, email, 'wrong'), 403)
-    assert.match(await page.title(), /^Error: Sign in/)
-    assert.equal(await page.getByRole('alert').textContent(), 'E-mail or password is wrong.')
-    assert.equal(await focused(page), 'password')
-    const described = `document.getElementById(
+  test(
+    titled('a wrong password is reported at its field; the e-mail stays filled in'),
+    async (t) => {
+      const page = await stage.open(t, options)
+      const email = await stage.makePerson()
+      await page.goto(link())
+      assert.equal(await signIn(page, email, 'wrong'), 403)
+      assert.match(await page.title(), /^Error: Sign in/)
+      assert.equal(await page.getByRole('alert').textContent(), 'E-mail or password is wrong.')
+      assert.equal(await focused(page), 'password')
+      const described = `document.getElementById(
       document.activeElement.getAttribute('aria-describedby')).textContent`
-    assert.equal(await page.evaluate(described), 'E-mail or password is wrong.')
-    assert.equal(await page.getByLabel('E-mail').inputValue(), email)
-    assert.equal(await page.getByLabel('Password').inputValue(), '')
-    await page.keyboard.type(PASSWORD)
-    await next(page, () => page.keyboard.press('Enter'))
-    assert.match(await page.title(), /^Allow/)
-  })
+      assert.equal(await page.evaluate(described), 'E-mail or password is wrong.')
+      assert.equal(await page.getByLabel('E-mail').inputValue(), email)
+      assert.equal(await page.getByLabel('Password').inputValue(), '')
+      await page.keyboard.type(PASSWORD)
+      await next(page, () => page.keyboard.press('Enter'))
+      assert.match(await page.title(), /^Allow/)
+    },
+  )
 
-  test(named('Cancel, on either page, is access_denied at the application'), async (t) => {
-    const denied = () => {
-      const { error, error_description, ...more } = told()
+  test(titled('Cancel on either page gives the application access_denied'), async (t) => {
+    const assertDenied = () => {
+      const { error, error_description, ...more } = latestRedirect()
       assert.equal(error, 'access_denied')
       assert.deepEqual(more, { state: STATE, iss: stage.url })
       assert(page.url().startsWith(`${application.callback}?`))
@@ -95,47 +101,50 @@ for (const javaScriptEnabled of [true, false]) {
     const page = await stage.open(t, options)
     await page.goto(link())
     await press(page, 'Cancel')
-    denied()
+    assertDenied()
     await page.goto(link())
     await signIn(page, await stage.makePerson())
     await press(page, 'Cancel')
-    denied()
+    assertDenied()
   })
 
-  test(named('a yes is remembered; another account can be used'), async (t) => {
+  test(titled('a consent is stored; another account can be used'), async (t) => {
     const page = await stage.open(t, options)
     await page.goto(link())
     await signIn(page, await stage.makePerson())
     await press(page, 'Allow')
-    const first = told().code
+    const first = latestRedirect().code
     await page.goto(link())
     assert(page.url().startsWith(`${application.callback}?`))
-    assert(told().code && told().code !== first)
+    assert(latestRedirect().code && latestRedirect().code !== first)
     await page.goto(link(stage.client, { prompt: 'consent' }))
     await press(page, 'Use another account')
     assert.match(await page.title(), /^Sign in/)
   })
 
-  test(named('a client nobody knows, or an address that is not its own: told here'), async (t) => {
-    const page = await stage.open(t, options)
-    const before = application.returns.length
-    for (const wrong of [
-      { client_id: 'client_0000000000000000000000' },
-      { redirect_uri: `${application.callback}/elsewhere` },
-    ]) {
-      const response = await page.goto(link(stage.client, wrong))
-      assert.equal(response!.status(), 400)
-      assert.equal(new URL(page.url()).origin, stage.url)
-      assert.equal(
-        await page.getByRole('heading', { level: 1 }).textContent(),
-        'This does not work',
-      )
-      assert.match((await page.getByRole('main').textContent())!, /Reference: req_/)
-    }
-    assert.equal(application.returns.length, before)
-  })
+  test(
+    titled('an unknown client or a foreign redirect URI shows an error without a redirect'),
+    async (t) => {
+      const page = await stage.open(t, options)
+      const before = application.returns.length
+      for (const wrong of [
+        { client_id: 'client_0000000000000000000000' },
+        { redirect_uri: `${application.callback}/elsewhere` },
+      ]) {
+        const response = await page.goto(link(stage.client, wrong))
+        assert.equal(response!.status(), 400)
+        assert.equal(new URL(page.url()).origin, stage.url)
+        assert.equal(
+          await page.getByRole('heading', { level: 1 }).textContent(),
+          'This does not work',
+        )
+        assert.match((await page.getByRole('main').textContent())!, /Reference: req_/)
+      }
+      assert.equal(application.returns.length, before)
+    },
+  )
 
-  test(named('a person of another customer or mode is told so'), async (t) => {
+  test(titled('a person of another customer or mode gets 403 with the reason'), async (t) => {
     const customer = await stage.makeCustomer('Elsewhere')
     const email = await stage.makePerson()
     for (const [client, says] of [
@@ -149,7 +158,7 @@ for (const javaScriptEnabled of [true, false]) {
     }
   })
 
-  test(named('who guessed too often is told how long to wait'), async (t) => {
+  test(titled('after too many failed sign-ins the page states the wait'), async (t) => {
     const page = await stage.open(t, options)
     await page.goto(link())
     assert.equal(await signIn(page, await stage.makeThrottled()), 429)

@@ -1,4 +1,4 @@
-/** What a browser can be made to do with the pages, by others or by accident (§5.2). */
+/** Misuse of the pages: framing, foreign form targets, double clicks, going back (§5.2). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { next, openStage, press, signIn } from './stage.ts'
@@ -6,19 +6,21 @@ import { next, openStage, press, signIn } from './stage.ts'
 const stage = await openStage()
 const { application, link } = stage
 
-test('framed by another origin, a page shows nothing', async (t) => {
+test('a page in a frame of another origin is blocked', async (t) => {
   const page = await stage.open(t, {}, 1)
   const { pathname, search } = new URL(link())
-  const response = page.waitForEvent('response', (one) => one.url().startsWith(stage.url))
+  const response = page.waitForEvent('response', (candidate) =>
+    candidate.url().startsWith(stage.url),
+  )
   await page.goto(`${application.origin}/frame?of=${encodeURIComponent(pathname + search)}`)
-  assert.equal((await response).status(), 200, 'it was asked for')
+  assert.equal((await response).status(), 200, 'the frame requests the page')
   const frames = page.frames().slice(1)
   assert.equal(frames.length, 1)
   assert.equal(frames[0]!.url(), 'chrome-error://chromewebdata/')
   assert.doesNotMatch(await frames[0]!.content(), /Ledger|password/)
 })
 
-test('a form leads to the application it is about, and no further', async (t) => {
+test('a form redirects to its application, and to no further origin', async (t) => {
   const onward = `${application.origin}/onward`
   const client = await stage.makeClient({ redirect_uris: [onward] })
   const page = await stage.open(t, {}, 1)
@@ -26,11 +28,14 @@ test('a form leads to the application it is about, and no further', async (t) =>
   await signIn(page, await stage.makePerson())
   const stopped = page.waitForEvent('requestfailed')
   await page.getByRole('button', { name: 'Allow' }).click()
-  assert((await stopped).url().startsWith(`${onward}?code=`), 'it was sent there')
+  assert(
+    (await stopped).url().startsWith(`${onward}?code=`),
+    'the browser blocks the second redirect',
+  )
   assert.equal(new URL(page.url()).origin, stage.url)
 })
 
-test('a button pressed twice does what it does once', async (t) => {
+test('a double click acts like one click', async (t) => {
   const page = await stage.open(t)
   await page.goto(link())
   await page.getByLabel('E-mail').fill(await stage.makePerson())
@@ -44,7 +49,7 @@ test('a button pressed twice does what it does once', async (t) => {
   assert.equal((await stage.exchange(url.searchParams.get('code')!)).status, 200)
 })
 
-test('two tabs at the sign-in: the second finds who is signed in already', async (t) => {
+test('of two tabs at the sign-in, the second continues with the existing session', async (t) => {
   const page = await stage.open(t)
   await page.goto(link())
   const other = await page.context().newPage()
@@ -60,7 +65,7 @@ test('two tabs at the sign-in: the second finds who is signed in already', async
   }
 })
 
-test('going back never breaks: on to the consent, on to the application', async (t) => {
+test('going back leads on to the consent and to the application', async (t) => {
   const page = await stage.open(t)
   await page.goto(`${application.origin}/home`)
   await page.goto(link())
@@ -74,12 +79,12 @@ test('going back never breaks: on to the consent, on to the application', async 
   const first = new URL(page.url()).searchParams.get('code')!
   assert.equal((await stage.exchange(first)).status, 200)
   await page.goBack()
-  const again = new URL(page.url())
-  assert.equal(again.origin + again.pathname, application.callback)
-  assert.notEqual(again.searchParams.get('code'), first, 'a code is never given twice')
+  const returned = new URL(page.url())
+  assert.equal(returned.origin + returned.pathname, application.callback)
+  assert.notEqual(returned.searchParams.get('code'), first, 'each redirect has a new code')
 })
 
-test('a page whose browser was forgotten has expired', async (t) => {
+test('a page without its cookie has expired', async (t) => {
   const page = await stage.open(t)
   await page.goto(link())
   await page.context().clearCookies()

@@ -1,6 +1,6 @@
 /**
- * What the pages are looked at with: the real program on a fresh SQLite file, an application that
- * waits on another port for people to come back, and one Chromium for all tests of a file.
+ * The fixture of the browser tests: the program on a new SQLite file, an application on another
+ * port that receives redirects, and one Chromium for all tests of a file.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -29,7 +29,7 @@ export interface Client {
 export interface Application {
   readonly origin: string
   readonly callback: string
-  /** The queries people came back with. */
+  /** The queries of the redirects to the callback. */
   readonly returns: URLSearchParams[]
 }
 
@@ -37,24 +37,24 @@ export interface Stage {
   readonly url: string
   readonly application: Application
   readonly client: Client
-  makeClient(wish?: Record<string, unknown>): Promise<Client>
-  /** Gives the e-mail; the password is `PASSWORD`. */
-  makePerson(wish?: Record<string, unknown>): Promise<string>
+  makeClient(overrides?: Record<string, unknown>): Promise<Client>
+  /** Creates a person with the password `PASSWORD`, and returns the e-mail. */
+  makePerson(overrides?: Record<string, unknown>): Promise<string>
   makeCustomer(name: string): Promise<string>
-  /** Where an application sends a person. */
+  /** Returns the authorization URL of a client. */
   link(client?: Client, more?: Record<string, string>): string
-  /** A person nobody can sign in as for the next minutes. */
+  /** Creates a person that is throttled after failed sign-ins, and returns the e-mail. */
   makeThrottled(): Promise<string>
   /**
-   * A tab of a browser nobody has used. The test fails when anything but documents is loaded in
-   * it, or when a content security policy is broken more often than `violations`.
+   * Opens a tab in a new browser context. The test fails when the tab loads a subresource, or when
+   * the number of violations of the content security policy differs from `violations`.
    */
   open(t: TestContext, options?: BrowserContextOptions, violations?: number): Promise<Page>
-  /** What the application gets for a code. */
+  /** Exchanges a code at the token endpoint. */
   exchange(code: string): Promise<{ status: number; body: Record<string, unknown> }>
 }
 
-/** For all tests of a file; gone after the last. */
+/** Starts the fixture for the tests of a file, and stops it after the last one. */
 export async function openStage(): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehook-browser-'))
   after(() => rm(folder, { recursive: true, force: true }))
@@ -65,7 +65,7 @@ export async function openStage(): Promise<Stage> {
   const application = await openApplication(url)
   const browser = await launchChromium()
   after(() => browser.close())
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers
+  // biome-ignore lint/suspicious/noExplicitAny: tests read members of responses
   const make = async (path: string, body: object): Promise<any> => {
     const reply = await fetch(url + path, {
       method: 'POST',
@@ -75,15 +75,15 @@ export async function openStage(): Promise<Stage> {
     assert.equal(reply.status, 201, await reply.clone().text())
     return reply.json()
   }
-  const makeClient: Stage['makeClient'] = (wish = {}) => {
+  const makeClient: Stage['makeClient'] = (overrides = {}) => {
     const scopes = ['users:read', 'orders:read', 'orders:write']
     const redirect_uris = [application.callback]
-    return make('/admin/clients', { name: 'Ledger', redirect_uris, scopes, ...wish })
+    return make('/admin/clients', { name: 'Ledger', redirect_uris, scopes, ...overrides })
   }
   let people = 0
-  const makePerson: Stage['makePerson'] = async (wish = {}) => {
+  const makePerson: Stage['makePerson'] = async (overrides = {}) => {
     const email = `ada${++people}@example.com`
-    await make('/admin/users', { name: 'Ada', email, password: PASSWORD, ...wish })
+    await make('/admin/users', { name: 'Ada', email, password: PASSWORD, ...overrides })
     return email
   }
   const client = await makeClient()
@@ -121,7 +121,7 @@ const query = ({ callback }: Application, client: Client, more: Record<string, s
     ...more,
   })
 
-/** Somebody else's server: it takes people back, and it tries to frame our pages. */
+/** Starts the server of an application, which receives redirects and tries to frame pages. */
 async function openApplication(url: string): Promise<Application> {
   const returns: URLSearchParams[] = []
   const server = createServer((request, response) => {
@@ -150,9 +150,9 @@ async function openTab(
   violations = 0,
 ): Promise<Page> {
   const context = await browser.newContext(options)
-  const [broken, loaded]: [string[], string[]] = [[], []]
+  const [policyViolations, loaded]: [string[], string[]] = [[], []]
   context.on('console', (message) => {
-    if (/content security policy/i.test(message.text())) broken.push(message.text())
+    if (/content security policy/i.test(message.text())) policyViolations.push(message.text())
   })
   context.on('request', (request) => {
     if (request.resourceType() !== 'document') loaded.push(request.url())
@@ -160,25 +160,28 @@ async function openTab(
   context.setDefaultTimeout(30_000)
   t.after(async () => {
     await context.close()
-    assert.equal(broken.length, violations, broken.join('\n'))
+    assert.equal(policyViolations.length, violations, policyViolations.join('\n'))
     assert.deepEqual(loaded, [])
   })
   return context.newPage()
 }
 
-/** Does what leads to another page, waits for it, and gives its status. */
-export async function next(page: Page, act: () => Promise<unknown>): Promise<number> {
+/** Runs an action that navigates, waits for the page, and returns its status. */
+export async function next(page: Page, action: () => Promise<unknown>): Promise<number> {
   const [response] = await Promise.all([
-    page.waitForEvent('response', (one) => one.request().isNavigationRequest() && !moved(one)),
+    page.waitForEvent(
+      'response',
+      (response) => response.request().isNavigationRequest() && !isRedirect(response),
+    ),
     page.waitForEvent('load'),
-    act(),
+    action(),
   ])
   return response.status()
 }
 
-const moved = (response: Response): boolean => 'location' in response.headers()
+const isRedirect = (response: Response): boolean => 'location' in response.headers()
 
-/** Fills the form in and sends it, as somebody at the keyboard does. */
+/** Fills in the form and submits it with the keyboard. */
 export async function signIn(page: Page, username: string, password = PASSWORD): Promise<number> {
   await page.getByLabel('E-mail').fill(username)
   await page.getByLabel('Password').fill(password)
@@ -188,7 +191,7 @@ export async function signIn(page: Page, username: string, password = PASSWORD):
 export const press = (page: Page, name: string): Promise<number> =>
   next(page, () => page.getByRole('button', { name, exact: true }).click())
 
-/** Name of what has the focus: of a button, what it says. */
+/** Returns the text of the focused button, or the name of the focused field. */
 export const focused = (page: Page): Promise<string> =>
   page.evaluate<string>(`(({ tagName, name, textContent }) =>
     tagName === 'BUTTON' ? textContent : name ?? 'nothing')(document.activeElement)`)
