@@ -98,9 +98,9 @@ export async function openApp({
           headers: { 'x-api-key': config.bootstrapKey! },
           body: { name: 'openApp', mode, scopes: scopes ?? all },
         })
-        const created = (await response.json()) as { key: string; message: string }
-        if (!response.ok) throw new Error(`POST /admin/keys failed: ${created.message}`)
-        return created.key
+        const body = (await response.json()) as { key: string; message: string }
+        if (!response.ok) throw new Error(`POST /admin/keys failed: ${body.message}`)
+        return body.key
       },
       openapi: engine.openapi,
       listen: engine.listen,

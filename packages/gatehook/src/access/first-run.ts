@@ -67,8 +67,8 @@ async function createDefaultCustomer(tx: Tx, admin: Administration): Promise<boo
   if (await store.findCustomer(tx, DEFAULT_CUSTOMER)) return false
   const name = 'default'
   const row = { id: DEFAULT_CUSTOMER, name, created_at: admin.clock.now() }
-  const created = await store.insertCustomer(tx, row)
+  const isCreated = await store.insertCustomer(tx, row)
   const entry = { actor, action: 'customer.create', target: DEFAULT_CUSTOMER, detail: { name } }
-  if (created) await recordAudit(tx, entry, admin)
-  return created
+  if (isCreated) await recordAudit(tx, entry, admin)
+  return isCreated
 }

@@ -235,9 +235,9 @@ export async function borrowKey(
   if (key !== undefined) return { key, giveBack: async () => undefined }
   if (input.options.url !== undefined) throw missingKey()
   // Receivers are not notified of the key: such events would be noise in the output.
-  const silent = ({ administration: { record: _, ...sources } }: App) => sources
-  const created = await withApp(input, (app) => {
-    const sources = silent(app)
+  const withoutEvents = ({ administration: { record: _, ...sources } }: App) => sources
+  const newKey = await withApp(input, (app) => {
+    const sources = withoutEvents(app)
     const body = {
       name: 'gatehook command line',
       scopes: neededScopes(app.service),
@@ -248,9 +248,9 @@ export async function borrowKey(
     return createKey(sources, body, cliCaller())
   })
   return {
-    key: created.key,
+    key: newKey.key,
     giveBack: () =>
-      withApp(input, (app) => revokeKey(silent(app), created.id, { actor: cliActor() })),
+      withApp(input, (app) => revokeKey(withoutEvents(app), newKey.id, { actor: cliActor() })),
   }
 }
 

@@ -87,16 +87,16 @@ export function requireScopes(
   holder: string,
   option: string,
 ): void {
-  const unknown = scopes.find((scope) => !declaredScopes.has(scope))
-  if (scopes.length > 0 && unknown === undefined) return
+  const unknownScope = scopes.find((scope) => !declaredScopes.has(scope))
+  if (scopes.length > 0 && unknownScope === undefined) return
   const all = [...declaredScopes].sort()
   const list = all.join(' ')
-  if (unknown === undefined) {
+  if (unknownScope === undefined) {
     throw new UsageError(`Say what the ${holder} may do: ${option}, of ${list}`)
   }
-  const suggestion = findClosest(unknown, all)
+  const suggestion = findClosest(unknownScope, all)
   throw new UsageError(
-    `There is no scope "${unknown}". ` +
+    `There is no scope "${unknownScope}". ` +
       (suggestion ? `Did you mean ${suggestion}?` : `Scopes: ${list}`),
   )
 }

@@ -15,18 +15,18 @@ function hashOf(text: unknown): string | undefined {
 }
 
 function reportText({ valid, rows, last, broken, expected, purged_through }: ChainReport): string {
-  const purged = purged_through > 0 ? `, after ${purged_through} purged` : ''
-  const verified = `${rows} rows verified${purged}.`
+  const purgedClause = purged_through > 0 ? `, after ${purged_through} purged` : ''
+  const sentence = `${rows} rows verified${purgedClause}.`
   if (broken) {
     const { id, seq, at, reason } = broken
     const place = id === null ? `at ${seq}` : `at row ${bold(id)} (${seq}, ${at})`
-    return `${alarm('The chain is broken')} ${place}: ${reason}.\n${verified}`
+    return `${alarm('The chain is broken')} ${place}: ${reason}.\n${sentence}`
   }
   if (!valid && expected === false) {
     const missing = alarm('The expected hash is not in the chain.')
-    return `${missing} No row is broken. ${verified}`
+    return `${missing} No row is broken. ${sentence}`
   }
-  return `${green('The chain is valid.')} ${verified}\nLast row ${last.seq}, hash ${last.hash}`
+  return `${green('The chain is valid.')} ${sentence}\nLast row ${last.seq}, hash ${last.hash}`
 }
 
 export const audit: CommandFamily = {

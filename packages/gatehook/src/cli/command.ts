@@ -41,15 +41,15 @@ export interface CommandFamily {
   readonly commands: readonly CommandSpec[]
 }
 
-function addConfigFlags(command: Command, listed: CommandSpec['config']): void {
-  if (!listed) return
+function addConfigFlags(command: Command, listedFlags: CommandSpec['config']): void {
+  if (!listedFlags) return
   command.optionsGroup('Configuration (gatehook config prints where each value comes from):')
   for (const [name, row] of optionList) {
     const flag = flagOf(row)
     if (!flag) continue
     const takesValue = row.kind.name !== 'switch'
     const option = new Option(takesValue ? `${flag} <value>` : flag, row.sentence)
-    command.addOption(option.hideHelp(listed !== 'all' && !listed.includes(name)))
+    command.addOption(option.hideHelp(listedFlags !== 'all' && !listedFlags.includes(name)))
   }
 }
 

@@ -20,9 +20,9 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 function rolesOf(text: unknown): readonly string[] {
   const roles = text === undefined ? ROLES : String(text).split(',')
-  const unknown = roles.find((role) => !ROLES.includes(role as (typeof ROLES)[number]))
-  if (unknown === undefined) return roles
-  throw new UsageError(`--role "${unknown}" is not a role; roles are ${ROLES.join(' and ')}.`)
+  const unknownRole = roles.find((role) => !ROLES.includes(role as (typeof ROLES)[number]))
+  if (unknownRole === undefined) return roles
+  throw new UsageError(`--role "${unknownRole}" is not a role; roles are ${ROLES.join(' and ')}.`)
 }
 
 /** Waits for the first signal, then drains and closes the service. */

@@ -249,8 +249,8 @@ function createRegistrationReader({
     CACHED_SECRETS_MAX,
   )
   const readSecrets = async (no: number, revision: number) => {
-    const cached = cache.get(no)
-    if (cached?.revision === revision) return cached.secrets
+    const cachedSecrets = cache.get(no)
+    if (cachedSecrets?.revision === revision) return cachedSecrets.secrets
     const rows = await db.arrays(secretsOf([no]))
     const secrets = rows.map(([secretNo, sealed, expiresAt]) => ({
       ...decryptSigningSecret(vault, secretNo as number, sealed as Uint8Array),

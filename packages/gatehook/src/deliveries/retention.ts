@@ -53,27 +53,27 @@ export function retention(
 
 async function purgeDeliveries(db: Database, now: number): Promise<number> {
   let after = 0
-  let purged = 0
+  let purgedCount = 0
   for (let read = 0; read < RUN_MAX; read += SLICE) {
     const rows = (await db.arrays(oldDeliveries([after]))) as [number, string, number][]
     const old = rows.filter(([, , createdAt]) => createdAt <= now - RETENTION_MS)
     const last = old.at(-1)?.[0]
     if (last === undefined) break
     const from = after
-    purged += await db.write(async (tx) => {
+    purgedCount += await db.write(async (tx) => {
       await tx.run(exhaust([from, last, now - RETENTION_MS]))
       return tx.run(dropDeliveries([from, last, now - 2 * RETENTION_MS, now - RETENTION_MS]))
     })
     after = last
     if (old.length < SLICE) break
   }
-  return purged
+  return purgedCount
 }
 
 async function purgeEvents(db: Database, now: number): Promise<number> {
   const before = Math.floor((now - RETENTION_MS) / 1000)
-  let purged = 0
-  while (purged < RUN_MAX) {
+  let purgedCount = 0
+  while (purgedCount < RUN_MAX) {
     const rows = (await db.arrays(oldEvents([]))) as [number, number][]
     const last = rows.filter(([, created]) => created <= before).at(-1)?.[0]
     if (last === undefined) break
@@ -81,20 +81,20 @@ async function purgeEvents(db: Database, now: number): Promise<number> {
       await tx.run(dropBodies([last, before]))
       return tx.run(dropEvents([last, before]))
     })
-    purged += count
+    purgedCount += count
     if (count < SLICE) break
   }
-  return purged
+  return purgedCount
 }
 
 /** Ends the pending deliveries of deleted registrations as failed; purges those without any. */
 async function purgeRegistrations(db: Database, now: number): Promise<number> {
-  let purged = 0
+  let purgedCount = 0
   for (const [no] of await db.arrays(deletedRegistrations([]))) {
     for (let ended = 0; ended < RUN_MAX; ended += SLICE) {
       if ((await db.write((tx) => tx.run(failPending([no])))) < SLICE) break
     }
-    purged += await db.write((tx) => tx.run(dropRegistration([no, now - RETENTION_MS])))
+    purgedCount += await db.write((tx) => tx.run(dropRegistration([no, now - RETENTION_MS])))
   }
-  return purged
+  return purgedCount
 }

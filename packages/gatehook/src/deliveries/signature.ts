@@ -141,7 +141,7 @@ export function signedPost(send: Send, userAgent: string): PostDelivery {
   }
 }
 
-/** Returns the secrets that have not expired: the same objects, by which keys are cached. */
+/** Returns the secrets that have not expired. Keys are cached by object, so it copies none. */
 function liveAt(secrets: readonly LiveSecret[], now: number): readonly LiveSecret[] {
   const isLive = ({ expiresAt }: LiveSecret) => expiresAt === null || expiresAt > now
   return secrets.every(isLive) ? secrets : secrets.filter(isLive)

@@ -97,9 +97,9 @@ function postHandling({ perform, record, external }: EventDeps): Handling {
       const object = JSON.stringify(input.object)
       return perform(call, async (tx) => {
         const event = { type: input.type, collection: undefined, objectId: undefined, object }
-        const stored = await record(tx, call.principal!.scope, event)
-        const location = `/events/${stored.id}`
-        return { status: 201, json: envelope(stored, object), headers: { location } }
+        const storedEvent = await record(tx, call.principal!.scope, event)
+        const location = `/events/${storedEvent.id}`
+        return { status: 201, json: envelope(storedEvent, object), headers: { location } }
       })
     },
   }

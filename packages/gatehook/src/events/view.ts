@@ -58,8 +58,8 @@ export function eventListOf(types: readonly string[] | undefined): Collection {
 export function eventView(version: string | undefined, render: RenderObject): View {
   const eventText = (row: readonly Value[]): string => {
     const [id, type, created, scope, collection, shape, object] = row as unknown as EventCells
-    const rendered = render(collection ?? undefined, object, shape, version)
-    return envelope({ id, type, created, scope }, rendered)
+    const renderedObject = render(collection ?? undefined, object, shape, version)
+    return envelope({ id, type, created, scope }, renderedObject)
   }
   return {
     fields: ['id', 'type', 'created', 'livemode', 'data'],

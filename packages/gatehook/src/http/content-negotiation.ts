@@ -95,9 +95,9 @@ export function requireAcceptable(vendor: string): Step {
       if (accept !== JSON_TYPE || call.operation?.produces === undefined) return
     }
     const produces = call.operation?.produces ?? JSON_ONLY
-    let cached = decisions.get(produces)
-    if (!cached) decisions.set(produces, (cached = new BoundedMap(MAX_CACHED)))
-    if (!cached.getOrCreate(accept, () => isAcceptable(accept, produces))) {
+    let cachedDecisions = decisions.get(produces)
+    if (!cachedDecisions) decisions.set(produces, (cachedDecisions = new BoundedMap(MAX_CACHED)))
+    if (!cachedDecisions.getOrCreate(accept, () => isAcceptable(accept, produces))) {
       const types = produces === JSON_ONLY ? JSON_TYPE : produces.join(', ')
       throw new Failure('not_acceptable', `Only ${types} can be served here.`)
     }

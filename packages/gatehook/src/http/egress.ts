@@ -145,7 +145,7 @@ export function createEgress(
       unreadBytes += response.bytes
       bytesByOwner.set(response.owner, bytesOf(response.owner) + response.bytes)
       timer ??= setInterval(egress.sweep, bounds.unreadMs / SWEEPS_PER_BOUND).unref()
-      // A large response has its space already; small ones add up, and the last one is cut.
+      // Large responses have reserved their bytes; small ones add up, and the last one is cut.
       const isOver = () => unreadBytes > bounds.processBytes
       if (isOver()) cutIdle(bounds.idleMs, () => !isOver())
       const isOnly = bytesOf(response.owner) === response.bytes

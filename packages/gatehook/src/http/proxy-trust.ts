@@ -79,8 +79,8 @@ function skipTrusted(
 
 /** Some proxies add the port: `1.2.3.4:5678`, `[::1]:80`. */
 function withoutPort(entry: string): string {
-  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(entry)
-  if (bracketed) return bracketed[1]!
+  const bracketMatch = /^\[([^\]]*)\](?::\d+)?$/.exec(entry)
+  if (bracketMatch) return bracketMatch[1]!
   return /^[\d.]+:\d+$/.test(entry) ? entry.slice(0, entry.indexOf(':')) : entry
 }
 

@@ -65,11 +65,11 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
     const row = responseRow(call.principal!.scope, id)
     const text = vault.decrypt(RESPONSE_PURPOSE, row, record.answer).toString()
     const outcome = JSON.parse(text) as RequestOutcome
-    const replayed = { 'idempotent-replayed': 'true' }
+    const replayHeaders = { 'idempotent-replayed': 'true' }
     if ('answer' in outcome) {
-      return { ...outcome.answer, headers: { ...outcome.answer.headers, ...replayed } }
+      return { ...outcome.answer, headers: { ...outcome.answer.headers, ...replayHeaders } }
     }
-    const headers = { ...outcome.options.headers, ...replayed }
+    const headers = { ...outcome.options.headers, ...replayHeaders }
     throw new Failure(outcome.code, outcome.message, { ...outcome.options, headers })
   }
 

@@ -267,8 +267,8 @@ function assertConsistent(row: Omit<store.ClientRow, 'scope'>): void {
   const add = (pointer: string, message: string) =>
     errors.push({ pointer, code: 'invalid_value', message })
   const scopes: string[] = JSON.parse(row.scopes)
-  const misplaced = findMisplacedAdmin('clients', scopes, row.customer, row.mode)
-  if (misplaced) errors.push(misplaced)
+  const scopeError = findMisplacedAdmin('clients', scopes, row.customer, row.mode)
+  if (scopeError) errors.push(scopeError)
   const position = JSON.parse(row.grant_types).indexOf('client_credentials')
   if (row.public && position >= 0) add(`/grant_types/${position}`, 'is not for public clients')
   if (row.public && row.require_client_auth_on_refresh) {

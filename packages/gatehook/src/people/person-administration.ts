@@ -79,8 +79,8 @@ const toJson = (
 
 /** Throws 422 if `admin` is granted outside of the default customer's live mode (§13). */
 function rejectMisplacedAdmin(scopes: readonly string[], customer: string, mode: string): void {
-  const misplaced = findMisplacedAdmin('people', scopes, customer, mode)
-  if (misplaced) throw invalidMembers([misplaced])
+  const scopeError = findMisplacedAdmin('people', scopes, customer, mode)
+  if (scopeError) throw invalidMembers([scopeError])
 }
 
 const creationMembers = (admin: Administration) =>
@@ -150,11 +150,11 @@ export async function createPerson(
     const scope = await holdCustomerScope(tx, customer, mode)
     const row = await directory.create(tx, scope, values)
     const newCredential = { customer, mode, password, role, scopes }
-    const stored = await insertCredential(tx, admin, context, scope, row, newCredential)
+    const credential = await insertCredential(tx, admin, context, scope, row, newCredential)
     const detail = { customer, mode, role, scopes }
-    const entry = { actor, action: 'person.create', target: String(stored.id), detail }
+    const entry = { actor, action: 'person.create', target: String(credential.id), detail }
     await recordAudit(tx, entry, admin)
-    return toJson(directory, row, stored)
+    return toJson(directory, row, credential)
   })
 }
 

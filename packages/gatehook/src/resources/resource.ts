@@ -187,7 +187,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     return this.#with({ actions: [...this.definition.actions, action] })
   }
 
-  /** Adds a rule for the whole row. It returns a sentence per invalid field, or undefined. */
+  /** Adds a rule for the whole row, which returns a sentence per invalid field, or undefined. */
   check(rule: (row: RowOf<F>) => { [K in keyof F]?: string } | undefined): Resource<F, S> {
     const check = rule as ResourceDefinition['checks'][number]
     return this.#with({ checks: [...this.definition.checks, check] })

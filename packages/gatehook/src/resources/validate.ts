@@ -163,8 +163,8 @@ const ERRORS_MAX = 50
 function fieldErrors(errors: readonly ErrorObject[] | null | undefined): FieldError[] {
   const byPointer = new Map<string, FieldError>()
   for (const error of errors ?? []) {
-    const described = fieldError(error)
-    if (!byPointer.has(described.pointer!)) byPointer.set(described.pointer!, described)
+    const description = fieldError(error)
+    if (!byPointer.has(description.pointer!)) byPointer.set(description.pointer!, description)
     if (byPointer.size === ERRORS_MAX) break
   }
   return [...byPointer.values()]

@@ -33,9 +33,9 @@ export async function retireKeys(
 ): Promise<void> {
   for (const { purpose, retentionMs } of purposes) {
     const row = encryptedRetiredKeys.rowOf([keyId, purpose])
-    const encrypted = vault.encrypt(PURPOSE, row, vault.retiringKey(keyId, purpose).export())
+    const encryptedKey = vault.encrypt(PURPOSE, row, vault.retiringKey(keyId, purpose).export())
     await tx.run(sql`INSERT INTO gh_retired_keys (key_id, purpose, sealed, expires_at)
-      VALUES (${keyId}, ${purpose}, ${encrypted}, ${nowMs + retentionMs})
+      VALUES (${keyId}, ${purpose}, ${encryptedKey}, ${nowMs + retentionMs})
       ON CONFLICT (key_id, purpose) DO UPDATE
       SET sealed = excluded.sealed, expires_at = excluded.expires_at`)
   }

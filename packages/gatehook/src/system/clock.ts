@@ -69,14 +69,14 @@ const members = {
 /** Creates a follower, which applies the stored setting and never changes it. */
 export function clockFollower({ db, clock }: Pick<ClockKeeperDeps, 'db' | 'clock'>) {
   let revision = 0
-  const apply = (stored: StoredClock) => {
-    if (stored.revision <= revision) return
-    revision = stored.revision
-    clock.apply({ offsetMs: stored.offsetMs, frozenAtMs: stored.frozenAtMs })
+  const apply = (setting: StoredClock) => {
+    if (setting.revision <= revision) return
+    revision = setting.revision
+    clock.apply({ offsetMs: setting.offsetMs, frozenAtMs: setting.frozenAtMs })
   }
   const follow = async () => {
-    const stored = await readSetting<StoredClock>(db, SETTING)
-    if (stored) apply(stored)
+    const setting = await readSetting<StoredClock>(db, SETTING)
+    if (setting) apply(setting)
   }
   return { apply, follow }
 }
@@ -93,11 +93,11 @@ export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKe
     async set(input, actor, within) {
       const body = readMembers(input, members)
       const change = async (tx: Tx): Promise<ClockState> => {
-        const stored = await lockStored(tx)
-        apply(stored)
+        const setting = await lockStored(tx)
+        apply(setting)
         const target = targetOf(body, clock.now())
-        const freeze = body.freeze ?? stored.frozenAtMs !== null
-        const next = { ...clock.settingFor(target, freeze), revision: stored.revision + 1 }
+        const freeze = body.freeze ?? setting.frozenAtMs !== null
+        const next = { ...clock.settingFor(target, freeze), revision: setting.revision + 1 }
         await writeSetting(tx, SETTING, next)
         const detail = { now: isoTime(target), frozen: freeze }
         await recordAudit(

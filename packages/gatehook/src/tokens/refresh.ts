@@ -69,7 +69,9 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
     const hash = hashToken(token)
     const successor = createRefreshToken(tagKeys.current, random, id)
     const isGraceEnabled = lifetimes.graceMs > 0
-    const encrypted = isGraceEnabled ? encryptSuccessor(token, id, successor, random) : null
+    const encryptedSuccessor = isGraceEnabled
+      ? encryptSuccessor(token, id, successor, random)
+      : null
     const key = await keys.findCurrentKey()
     const now = clock.now()
 
@@ -78,16 +80,17 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
       return draftAccessToken(deps, key, grant, now, { id, endsAt: session.ends_at })
     }
     const next = await db.write(async (tx): Promise<NextTokens | undefined> => {
-      const rotated = await store.rotateSession(tx, {
+      const rotatedSession = await store.rotateSession(tx, {
         id,
         presentedHash: hash,
         successorHash: hashToken(successor),
-        encryptedSuccessor: encrypted,
+        encryptedSuccessor,
         now,
         expiresAt: now + lifetimes.idleMs,
         accessUntil: now + lifetimes.accessMs,
       })
-      if (rotated) return { access: await draftFor(tx, rotated), refreshToken: successor }
+      if (rotatedSession)
+        return { access: await draftFor(tx, rotatedSession), refreshToken: successor }
 
       const session = await store.lockSession(tx, id)
       if (!session) return undefined

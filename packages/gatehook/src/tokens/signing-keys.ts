@@ -179,7 +179,7 @@ interface CachedKeys {
 }
 
 function createKeyCache({ db, clock, vault }: KeyRingDeps) {
-  let cached: CachedKeys | undefined
+  let cachedKeys: CachedKeys | undefined
   let readAtMs = Number.NEGATIVE_INFINITY
   let pendingRead: Promise<void> | undefined
   const read = async () => {
@@ -193,7 +193,7 @@ function createKeyCache({ db, clock, vault }: KeyRingDeps) {
       ]),
     )
     const keySet = `{"keys":[${rows.map((row) => row.public_jwk).join(',')}]}`
-    cached = { rows, publicKeys, keySet, generation }
+    cachedKeys = { rows, publicKeys, keySet, generation }
     readAtMs = begunMs
   }
   /** Concurrent callers share one read. */
@@ -211,15 +211,17 @@ function createKeyCache({ db, clock, vault }: KeyRingDeps) {
       await readShared()
     },
     get: (): CachedKeys | Promise<CachedKeys> =>
-      cached?.generation === vault.generation ? cached : readShared().then(() => cached!),
+      cachedKeys?.generation === vault.generation
+        ? cachedKeys
+        : readShared().then(() => cachedKeys!),
     findPublicKey(kid: string): ReturnType<KeyRing['findPublicKey']> {
-      const key = cached?.publicKeys.get(kid)
+      const key = cachedKeys?.publicKeys.get(kid)
       if (key || isRecent()) return key
-      return readShared().then(() => cached?.publicKeys.get(kid))
+      return readShared().then(() => cachedKeys?.publicKeys.get(kid))
     },
     async readKeySet(): Promise<string> {
       if (!isRecent()) await readShared()
-      return cached!.keySet
+      return cachedKeys!.keySet
     },
   }
 }

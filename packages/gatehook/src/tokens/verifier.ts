@@ -59,7 +59,7 @@ const NO_PERMISSIONS: ClientPermissions = { scopes: [], firstParty: false }
 export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
   const { clock, keys, revocations, expectedClaims, lookup } = deps
   // By text: a token has one accepted spelling, and a hash would cost as much as all other checks.
-  const verified = new BoundedMap<string, VerifiedToken>(MAX_CACHED)
+  const verifiedTokens = new BoundedMap<string, VerifiedToken>(MAX_CACHED)
   const customers = createFeedCache(revocations, lookup.findCustomer)
   const clients = createFeedCache(revocations, lookup.findClientPermissions)
 
@@ -83,7 +83,7 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
     const principal = createPrincipal(claims, customer, client)
     const expiresAt = claims.exp * 1000
     if (revocations.isFresh()) {
-      verified.set(jwt, { principal, claims, customer, client, expiresAt, generation })
+      verifiedTokens.set(jwt, { principal, claims, customer, client, expiresAt, generation })
     }
     return principal
   }
@@ -103,10 +103,10 @@ export function createVerifier(deps: TokenVerifierDeps): TokenVerifier {
 
   return {
     verifyAccessToken(jwt) {
-      const token = verified.get(jwt)
+      const token = verifiedTokens.get(jwt)
       if (!token || !revocations.isFresh()) return verifyUncached(jwt)
       if (token.expiresAt <= clock.now()) {
-        verified.delete(jwt)
+        verifiedTokens.delete(jwt)
         throw invalidToken(EXPIRED)
       }
       const isCurrent = token.generation === revocations.generation
@@ -134,8 +134,8 @@ function createFeedCache<V>(
   return {
     peek: (id: string) => entries.get(id),
     async find(id: string): Promise<V | undefined> {
-      const cached = revocations.isFresh() ? entries.get(id) : undefined
-      if (cached) return cached
+      const cachedEntry = revocations.isFresh() ? entries.get(id) : undefined
+      if (cachedEntry) return cachedEntry
       const { generation } = revocations
       const value = await load(id)
       // A change during the read may have evicted this value: return it, but do not cache it.

@@ -83,8 +83,8 @@ export async function updateCalendar(
   await db.write(async (tx) => {
     const now = sources.clock.now()
     await insertVersion(tx, version)
-    const stored = await lockCalendar(tx, version)
-    const before = { ...statuses.declaredCalendar(version), ...stored.overrides }
+    const storedCalendar = await lockCalendar(tx, version)
+    const before = { ...statuses.declaredCalendar(version), ...storedCalendar.overrides }
     const changes = changesOf(body, before, now)
     const after: Calendar = { ...before, ...changes }
     const update: CalendarUpdate = { statuses, version, before, after, now }
@@ -94,8 +94,8 @@ export async function updateCalendar(
       const reason = forceReason(before, after, now)
       if (reason !== undefined) throw noticeTooShort(reason, Object.hasOwn(changes, 'sunset_at'))
     }
-    const overrides: CalendarOverrides = { ...stored.overrides, ...changes }
-    const next = { version, overrides, revision: stored.revision + 1 }
+    const overrides: CalendarOverrides = { ...storedCalendar.overrides, ...changes }
+    const next = { version, overrides, revision: storedCalendar.revision + 1 }
     await updateCalendarRow(tx, next)
     const detail = { ...auditDetail(changes), ...(force && { force }) }
     await recordAudit(tx, { actor, action: 'version.update', target: version, detail }, sources)

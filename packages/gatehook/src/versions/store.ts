@@ -108,9 +108,10 @@ export async function claimNotice(
   scope: number,
   now: number,
 ): Promise<boolean> {
-  const inserted = await tx.run(sql`INSERT INTO gh_version_notices (version, notice, scope, sent_at)
+  const insertedCount =
+    await tx.run(sql`INSERT INTO gh_version_notices (version, notice, scope, sent_at)
     VALUES (${version}, ${notice}, ${scope}, ${now}) ON CONFLICT DO NOTHING`)
-  return inserted > 0
+  return insertedCount > 0
 }
 
 /** The requests of one customer to a version, summed over its routes. */

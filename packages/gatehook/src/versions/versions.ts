@@ -131,8 +131,8 @@ export async function openVersions(deps: VersionsDeps): Promise<Versions> {
 
 /** Inserts the rows that lists of versions read. It writes only if one is missing. */
 async function insertMissingVersions(db: Database, versions: readonly string[]): Promise<void> {
-  const stored = new Set((await listCalendars(db)).map(({ version }) => version))
-  const missing = versions.filter((version) => !stored.has(version))
+  const storedNames = new Set((await listCalendars(db)).map(({ version }) => version))
+  const missing = versions.filter((version) => !storedNames.has(version))
   if (missing.length === 0) return
   await db.write(async (tx) => {
     for (const version of missing) await insertVersion(tx, version)

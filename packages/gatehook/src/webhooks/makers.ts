@@ -124,8 +124,8 @@ async function fillScopesOf(deps: MakerDeps, tx: Tx, row: Registration): Promise
   await saveScopes(deps, tx, row, [...types.readScopesOf({ kind: 'person', scopes })])
   if (mayWrite(scopes)) return
   const rows = await store.registrationsOfPerson(tx, row.scope, row.subject)
-  const updated = rows.find(({ no }) => no === row.no)
-  if (updated) await disable(deps, tx, updated)
+  const updatedRow = rows.find(({ no }) => no === row.no)
+  if (updatedRow) await disable(deps, tx, updatedRow)
 }
 
 async function saveScopes(

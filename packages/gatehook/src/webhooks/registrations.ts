@@ -235,14 +235,14 @@ export function changeRegistration(context: WebhookContext, call: Call): Promise
     }
     const now = clock.now()
     const patchedRow = applyPatch(context, row, patch, maker)
-    const updated = await store.updateRegistration(tx, patchedRow, now)
+    const updatedRow = await store.updateRegistration(tx, patchedRow, now)
     if (needsVerification) await store.clearFailures(tx, row.no, now)
-    await saveTopicsOf(tx, updated)
+    await saveTopicsOf(tx, updatedRow)
     const { url: newUrl, ...others } = patch
     const detail = { ...(newUrl !== undefined && { host: hostOf(newUrl) }), ...others }
     await recordOperation(context, tx, call, { action: 'update', id: row.id, detail })
     tx.afterCommit(() => context.wake([row.no]))
-    const text = await registrationText(tx, updated)
+    const text = await registrationText(tx, updatedRow)
     return { status: 200, json: text, headers: { etag: entityTag(text) } }
   }
   return perform(call, apply, verify)
@@ -334,7 +334,7 @@ export function rotateSecret(context: WebhookContext, call: Call): Promise<Answe
     const detail = { overlap_seconds: overlapMs / 1000, force: input.force ?? false }
     await recordOperation(context, tx, call, { action: 'rotate_secret', id: row.id, detail })
     tx.afterCommit(() => context.wake([row.no]))
-    const updated = await store.lockRegistration(tx, row.scope, row.id)
-    return responseWithSecret(tx, 200, updated!, secret)
+    const updatedRow = await store.lockRegistration(tx, row.scope, row.id)
+    return responseWithSecret(tx, 200, updatedRow!, secret)
   })
 }

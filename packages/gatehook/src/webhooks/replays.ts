@@ -71,8 +71,8 @@ export async function startRecovery(context: ReplayContext, call: Call): Promise
 export function stopReplay(context: ReplayContext, call: Call): Promise<Answer> {
   return context.perform(call, async (tx) => {
     const { no, id } = await lockRegistrationAt(context, call, tx)
-    const stopped = await endReplay(tx, no, context.clock.now(), 'stopped')
-    if (stopped > 0) await recordOperation(context, tx, call, { action: 'stop_replay', id })
+    const stoppedCount = await endReplay(tx, no, context.clock.now(), 'stopped')
+    if (stoppedCount > 0) await recordOperation(context, tx, call, { action: 'stop_replay', id })
     return noContent()
   })
 }
@@ -168,8 +168,8 @@ function countEvents({ db }: ReplayContext, { row, types, position, until }: Cou
     const last = events.at(-1)?.id
     if (last === undefined) return { rows: events, count: 0 }
     const pending = await readPendingEventIds(db, row.no, after, last)
-    const replayed = events.filter(({ id, type }) => types.has(type) && !pending.has(id))
-    return { rows: events, count: replayed.length }
+    const replayedEvents = events.filter(({ id, type }) => types.has(type) && !pending.has(id))
+    return { rows: events, count: replayedEvents.length }
   })
 }
 
