@@ -49,10 +49,22 @@ export function receiveBody(
   if (why !== undefined && (length !== undefined || type !== undefined)) {
     throw unsupportedMediaType(why, types)
   }
-  return collect(exchange, length, context.limits).then((bytes) => {
+  return collect(exchange, length, limitsFor(exchange, operation)).then((bytes) => {
     if (why !== undefined && bytes.length > 0) throw unsupportedMediaType(why, types)
     acceptBody(exchange, operation, bytes)
   })
+}
+
+/**
+ * The longest body of an endpoint that authenticates by its body, such as a sign-in: hundreds of
+ * these wait for a password hash at a time.
+ */
+const PROOF_BYTES = 32_768
+
+function limitsFor({ kind, context }: ReceivingCall, { authenticated }: Operation): BodyLimits {
+  const { limits } = context
+  if (kind === 'api' || authenticated !== false) return limits
+  return { ...limits, bodyBytes: Math.min(limits.bodyBytes, PROOF_BYTES) }
 }
 
 function acceptBody(exchange: ReceivingCall, operation: Operation, bytes: Uint8Array): undefined {

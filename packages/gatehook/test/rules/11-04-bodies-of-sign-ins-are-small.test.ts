@@ -1,0 +1,31 @@
+/**
+ * §11.4: bodies wait in memory for the hash of a password, so those of endpoints without a
+ * credential are bounded to 32 KiB.
+ */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+
+const MAX_BYTES = 32_768
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+eachService('an endpoint without a credential reads 32 KiB', async (service) => {
+  const anyone = service.as(undefined)
+  for (const [path, text, headers] of [
+    ['/auth/login', '{"username":"a","password":"b"}', {}],
+    ['/auth/refresh', '{"refresh_token":"a"}', {}],
+    ['/auth/logout', '{"refresh_token":"a"}', {}],
+    ['/console/session', '{"token":"a"}', {}],
+    ['/oauth/token', 'grant_type=client_credentials', FORM],
+    ['/oauth/introspect', 'token=a', FORM],
+    ['/oauth/revoke', 'token=a', FORM],
+    ['/oauth/sign-in', 'ticket=a', FORM],
+    ['/oauth/consent', 'ticket=a', FORM],
+  ] as const) {
+    const fits = await anyone.post(path, text.padEnd(MAX_BYTES), headers)
+    assert.ok(fits.status < 500 && fits.status !== 413, `${path} ${fits.status}`)
+    const more = await anyone.post(path, text.padEnd(MAX_BYTES + 1), headers)
+    assert.equal(more.status, 413, path)
+  }
+  const order = JSON.stringify({ user_id: 1, amount: 1 }).padEnd(MAX_BYTES + 1)
+  assert.equal((await service.post('/api/v2/orders', order)).status, 422)
+})
