@@ -13,7 +13,7 @@ import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
 import { readMembers } from '../kernel/members.ts'
-import type { Vault } from '../kernel/secret.ts'
+import { DecryptionError, type Vault } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import {
@@ -126,14 +126,24 @@ async function requireMatchingTag(call: Call, from: Reader, row: Registration): 
   requireMatch(call, () => text)
 }
 
-/** Reads and decrypts the live secrets of a registration, oldest first. */
+/**
+ * Reads and decrypts the live secrets of a registration, oldest first. Throws 409 `invalid_state`
+ * if one cannot be decrypted: its row was changed, or this node lacks its master secret.
+ */
 export async function readLiveSecrets(
   { clock, vault }: Pick<WebhookContext, 'clock' | 'vault'>,
   from: Reader,
   webhookNo: number,
 ): Promise<SigningSecret[]> {
   const rows = await store.liveSecrets(from, webhookNo, clock.now())
-  return rows.map(({ no, sealed }) => decryptSigningSecret(vault, no, sealed))
+  try {
+    return rows.map(({ no, sealed }) => decryptSigningSecret(vault, no, sealed))
+  } catch (error) {
+    if (!(error instanceof DecryptionError)) throw error
+    const reason = 'A signing secret of this registration cannot be decrypted.'
+    const remedy = 'Rotate the secret with {"overlap_seconds": 0}.'
+    throw new Failure('invalid_state', `${reason} ${remedy}`, { detail: error.message })
+  }
 }
 
 const saveTopicsOf = (tx: Tx, row: Registration) => {

@@ -12,8 +12,8 @@ import { readLiveSecrets, registrationAt, type WebhookContext } from './registra
 
 /**
  * Sends a test delivery from `{event_type}` and returns its outcome. It does not affect the circuit
- * breaker and is not retried. Throws 403 for a type that the caller may not read, 429 beyond the
- * limit.
+ * breaker and is not retried. Throws 403 for a type that the caller may not read, 409
+ * `invalid_state` for a secret that cannot be decrypted, 429 beyond the limit.
  */
 export function sendTestDelivery(
   context: WebhookContext,
@@ -27,9 +27,9 @@ export function sendTestDelivery(
   let attempt: DirectAttempt | undefined
   const send = async () => {
     registration = await registrationAt(context, call)
-    await limits.countTest(call.principal!, registration.id)
     const { no, tag, scope, url, api_version: version } = registration
     const secrets = await readLiveSecrets(context, db, no)
+    await limits.countTest(call.principal!, registration.id)
     const collection = types.collections.get(type)
     const object = render(collection, types.sample(type), newest, effective(version))
     attempt = await postEvent(context, { scope, url, tag, secrets }, { type, object })
