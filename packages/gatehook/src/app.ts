@@ -213,8 +213,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
   const wake = late.wakeDeliveries
   const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
   const clients = createClientCache({ db, clock })
-  const { findPerson } = late
-  const issuer = assembleTokens(foundation, { record, list, clients, findPerson })
+  const issuer = assembleTokens(foundation, { record, list, clients, findPerson: late.findPerson })
   const tokens = withMakerReview(issuer, makers)
   const signIn = { administration, record, perform, list, tokens, catalog }
   const { people, consoleSessions, hasher, devices } = assemblePeople(foundation, signIn)
@@ -238,6 +237,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
     list,
     perform,
     service: service.name,
+    lifetimes: { idleS: config.refreshTokenTtlS, absoluteS: config.refreshTokenMaxS },
     issuer: publicUrl,
   })
   const deliveries = assembleDeliveries(foundation, { newest: catalog.newest, types })

@@ -21,6 +21,7 @@ import { findClient } from './client-store.ts'
 import { consentRoutes } from './consent-routes.ts'
 import { createFormTickets } from './form-ticket.ts'
 import { metadataRoutes } from './metadata.ts'
+import type { AuthorizationLifetimes } from './pages.ts'
 import { createSecretThrottle } from './secret-throttle.ts'
 import { createSignInSessions, purgeSignInSessions } from './sign-in-session.ts'
 import { tokenRoutes } from './token-routes.ts'
@@ -38,6 +39,7 @@ interface OauthDeps {
   readonly perform: Perform
   /** The display name of the API. */
   readonly service: string
+  readonly lifetimes: AuthorizationLifetimes
   /** Returns the configured public URL. */
   readonly issuer: () => string
 }
@@ -51,7 +53,7 @@ export interface Oauth {
 
 export function createOauth(deps: OauthDeps): Oauth {
   const { clients, tokens, devices, people, identify, vault, list, perform } = deps
-  const { service, issuer } = deps
+  const { service, lifetimes, issuer } = deps
   const { db, clock, random, trail } = deps.administration
   const audit = { clock, random, trail }
   const throttle = createSecretThrottle(clock)
@@ -72,6 +74,7 @@ export function createOauth(deps: OauthDeps): Oauth {
         people,
         devices,
         service,
+        lifetimes,
         issuer,
       }),
       ...tokenRoutes({ ...audit, db, tokens, people, authenticateClient, identify, issuer }),

@@ -29,6 +29,7 @@ import type { FormTicket, FormTickets } from './form-ticket.ts'
 import { PAGE_HEADERS } from './html.ts'
 import { OauthError, type OauthErrorCode } from './oauth-error.ts'
 import {
+  type AuthorizationLifetimes,
   CONSENT_PATH,
   renderConsentPage,
   renderErrorPage,
@@ -52,6 +53,7 @@ interface AuthorizeDeps extends AuditContext {
   readonly devices: Devices
   /** The display name of the API. */
   readonly service: string
+  readonly lifetimes: AuthorizationLifetimes
   readonly issuer: () => string
 }
 
@@ -149,6 +151,7 @@ async function authorizePerson(deps: AuthorizeDeps, visit: Visit, person: Person
     username: person.username,
     customer: customer?.name ?? client.customer,
     scopes,
+    lifetimes: deps.lifetimes,
     ticket: deps.tickets.encrypt(cookie.value, { page: 'consent', search, consent }),
     cookie: cookie.line,
   })

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../kernel/failure.ts'
-import { describeScope, renderConsentPage, renderFailurePage, renderSignInPage } from './pages.ts'
+import {
+  describeScope,
+  formatDuration,
+  renderConsentPage,
+  renderFailurePage,
+  renderSignInPage,
+} from './pages.ts'
 
 const view = {
   service: 'A & B <script>',
@@ -16,7 +22,13 @@ const view = {
 test('each page escapes text of others', () => {
   const pages = [
     renderSignInPage({ ...view, username: '" autofocus onfocus="alert(1)', notice: '<b>no</b>' }),
-    renderConsentPage({ ...view, username: '</main>', customer: '<b>', scopes: ['<i>:read'] }),
+    renderConsentPage({
+      ...view,
+      username: '</main>',
+      customer: '<b>',
+      scopes: ['<i>:read'],
+      lifetimes: { idleS: 1, absoluteS: 2 },
+    }),
     renderFailurePage(new Failure('invalid_request', '<script>alert(1)</script>'), {
       requestId: 'r',
       accept: undefined,
@@ -66,4 +78,19 @@ test('an unusual scope name is quoted or spelled out', () => {
     assert.equal(describeScope(scope, 'Acme'), `Use “${scope}”`)
   }
   assert.equal(describeScope('constructor:constructor', 'Acme'), 'Constructor your constructor')
+})
+
+test('a duration has the largest unit that it fills, rounded up', () => {
+  const seconds = [1, 59, 60, 3599, 3600, 86_399, 86_400, 86_401, 30 * 86_400]
+  assert.deepEqual(seconds.map(formatDuration), [
+    '1 second',
+    '59 seconds',
+    '1 minute',
+    '60 minutes',
+    '1 hour',
+    '24 hours',
+    '1 day',
+    '2 days',
+    '30 days',
+  ])
 })

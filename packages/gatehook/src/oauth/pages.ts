@@ -82,11 +82,41 @@ interface ConsentView extends FormView {
   /** The name of the customer that client and person belong to. */
   readonly customer: string
   readonly scopes: readonly string[]
+  readonly lifetimes: AuthorizationLifetimes
+}
+
+/** How long the tokens of an authorization last, in seconds. */
+export interface AuthorizationLifetimes {
+  /** Until a refresh token that the client does not use expires. */
+  readonly idleS: number
+  /** Until the session ends, regardless of refreshes. */
+  readonly absoluteS: number
+}
+
+const TIME_UNITS = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+/** Returns a duration in the largest unit that it fills, rounded up: `30 days`, `1 hour`. */
+export function formatDuration(seconds: number): string {
+  const [name, unitS] = TIME_UNITS.find(([, unitS]) => seconds >= unitS) ?? ['second', 1]
+  const count = Math.ceil(seconds / unitS)
+  return `${count} ${name}${count === 1 ? '' : 's'}`
+}
+
+function describeLifetimes({ idleS, absoluteS }: AuthorizationLifetimes): string {
+  const end = `The access lasts ${formatDuration(absoluteS)} at most`
+  return idleS < absoluteS
+    ? `${end} and ends after ${formatDuration(idleS)} without use.`
+    : `${end}.`
 }
 
 /** No button has the focus: a second Enter from the sign-in page must not grant consent. */
 export function renderConsentPage(view: ConsentView): Answer {
   const { service, client, username, customer, scopes, ticket, redirectUri } = view
+  const lifetimes = describeLifetimes(view.lifetimes)
   const list = scopes.map((scope) => html`<li>${describeScope(scope, customer)}</li>\n`)
   return renderPage({
     title: `Allow ${client}? · ${service}`,
@@ -105,6 +135,7 @@ ${list}</ul>`
 }
 <p class="soft">You will return to <strong>${displayHost(redirectUri)}</strong>. Allow only what you
 trust; you can take it back at any time.</p>
+<p class="soft">${lifetimes}</p>
 <form method="post" action="${CONSENT_PATH}">
 ${hiddenTicket(ticket)}
 <button type="submit" name="action" value="allow">Allow</button>

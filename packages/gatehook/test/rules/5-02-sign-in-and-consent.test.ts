@@ -45,6 +45,14 @@ test('the consent page names the client, its host, and the scopes in plain words
   assert.equal(cookie?.[0], 'gatehook')
 })
 
+for (const kind of ['sqlite', 'postgres'] as const) {
+  test(`the consent page gives the lifetime of the access [${kind}]`, async (t) => {
+    const { consentPage } = await openConsentPage(await openOauthFixture(t, kind))
+    const sentence = 'The access lasts 30 days at most and ends after 14 days without use.'
+    assert.ok(consentPage.text.includes(sentence), consentPage.text)
+  })
+}
+
 test('the cookie is HttpOnly and Lax, and changes with each sign-in', async (t) => {
   const { app, client, person } = await openOauthFixture(t, 'sqlite')
   const browser = openBrowser(app)
