@@ -27,21 +27,32 @@ const scripts = {
 const membersOf = (value: unknown): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 
+/** The script `test` that `npm init` writes. */
+const PLACEHOLDER = 'echo "Error: no test specified" && exit 1'
+
+/** Returns the scripts of a `package.json`, without the placeholder of `npm init`. */
+const ownScripts = (existing: JsonObject | undefined): JsonObject => {
+  const { test, ...others } = membersOf(existing?.scripts)
+  return test === undefined || test === PLACEHOLDER ? others : { ...others, test }
+}
+
 /**
  * Returns the project's `package.json`. Existing members win, except `type` and the engine. Node is
- * an optional dependency, so that an image with its own Node can omit it.
+ * an optional dependency, so that an image with its own Node can omit it; the range of an existing
+ * dependency on it moves there.
  */
 export function packageJson({ name, engine, node }: Project, existing?: JsonObject): JsonObject {
-  const merged = (member: string, defaults: JsonObject, forced: JsonObject = {}) => ({
-    [member]: { ...defaults, ...membersOf(existing?.[member]), ...forced },
+  const { node: nodeDependency = '^26', ...dependencies } = membersOf(existing?.dependencies)
+  const merged = (member: string, defaults: JsonObject) => ({
+    [member]: { ...defaults, ...membersOf(existing?.[member]) },
   })
   return {
     ...(existing ?? { name, version: '0.1.0', private: true }),
     type: 'module',
     ...merged('engines', { node }),
-    ...merged('scripts', scripts),
-    ...merged('dependencies', {}, { gatehook: engine }),
-    ...merged('optionalDependencies', { node: '^26' }),
+    scripts: { ...scripts, ...ownScripts(existing) },
+    dependencies: { ...dependencies, gatehook: engine },
+    ...merged('optionalDependencies', { node: nodeDependency }),
     ...merged('devDependencies', { '@types/node': '^26', typescript: '^7' }),
     ...merged('allowScripts', { node: true }),
   }
@@ -49,7 +60,7 @@ export function packageJson({ name, engine, node }: Project, existing?: JsonObje
 
 /** Names the scripts that an existing `package.json` defines otherwise. */
 export const scriptsThatDiffer = (existing: JsonObject): string[] => {
-  const own = membersOf(existing.scripts)
+  const own = ownScripts(existing)
   return Object.entries(scripts)
     .filter(([name, text]) => own[name] !== undefined && own[name] !== text)
     .map(([name]) => name)
@@ -63,7 +74,6 @@ const tsconfig = json({
     strict: true,
     noUncheckedIndexedAccess: true,
     exactOptionalPropertyTypes: true,
-    noPropertyAccessFromIndexSignature: true,
     erasableSyntaxOnly: true,
     verbatimModuleSyntax: true,
     allowImportingTsExtensions: true,

@@ -102,6 +102,21 @@ test('init adds to a folder with a package.json and changes no other file', asyn
   assert.match(again.stderr, /already has .*service\.ts; nothing was written/)
 })
 
+test('the folder of npm init and npm install node has one Node and a test', async (t) => {
+  const cwd = emptyFolder(t)
+  const existing = {
+    scripts: { test: 'echo "Error: no test specified" && exit 1' },
+    dependencies: { node: '^26.1.0' },
+  }
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify(existing))
+  const { stdout } = await gatehook({ cwd }, 'init', '--no-pack')
+  assert.doesNotMatch(stdout, /Left unchanged/)
+  const merged = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8'))
+  assert.match(merged.scripts.test, /^gatehook check && /)
+  assert.deepEqual(Object.keys(merged.dependencies), ['gatehook'])
+  assert.deepEqual(merged.optionalDependencies, { node: '^26.1.0' })
+})
+
 test('an unreadable package.json is a usage error, and no file is written', async (t) => {
   for (const text of ['{', '[]', 'null']) {
     const cwd = emptyFolder(t)
