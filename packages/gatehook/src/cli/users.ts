@@ -33,7 +33,10 @@ async function personId(api: Api, text: string, mode: string | undefined): Promi
   if (isId && mode === undefined) return Number(text)
   const filter = isId ? { id: text } : { 'username[in]': `${text},${foldName(text)}` }
   const [account] = await api.list(`/admin/users?${new URLSearchParams(filter)}`, 1)
-  if (!account) throw new CommandError(`No person signs in as ${text}.`)
+  if (!account) {
+    const advice = isId ? '' : ' Name a row without a password by its id.'
+    throw new CommandError(`No person signs in as ${text}.${advice}`)
+  }
   if (mode === undefined || account.mode === mode) return account.id
   throw new CommandError(`${text} signs in to ${account.mode} data, not to ${mode}.`)
 }
@@ -74,7 +77,7 @@ const modeOption = ['--mode <MODE>', 'only of live or test (default: either)'] a
 const roleOption = ['--role <ROLE>', 'the role in their tokens'] as const
 const scopesOption = [
   '--scopes <SCOPES...>',
-  'their scopes (default: all except those on rows of others)',
+  'their scopes (default: those of .signsIn(), else own rows and owned rows)',
 ] as const
 
 /** A command that sends `PATCH /admin/users/{id}`. */
