@@ -24,8 +24,8 @@ before(() => {
 async function checkPage(t: TestContext, path: string, folder: string, scopes: readonly string[]) {
   const steps = stepsOf(read(path))
   assert(steps.length > 0, `${path} has no curl command`)
-  const { url, key } = await startService(t, folder, scopes)
-  const responses = await runSteps(t, steps, { URL: url, KEY: key })
+  const { url, key, admin } = await startService(t, folder, scopes)
+  const responses = await runSteps(t, steps, { URL: url, KEY: key, ADMIN: admin })
   for (const [at, step] of steps.entries()) checkStep(step, responses[at]!)
 }
 
@@ -49,6 +49,10 @@ test('README.md: the declaration is valid', async (t) => {
 
 test('docs/guides/lists.md: the curl commands return the responses of the page', async (t) => {
   await checkPage(t, 'docs/guides/lists.md', referenceService, referenceScopes)
+})
+
+test('docs/guides/people.md: the curl commands return the responses of the page', async (t) => {
+  await checkPage(t, 'docs/guides/people.md', referenceService, referenceScopes)
 })
 
 test('docs/guides/first-api.md: its project returns the responses of the page', async (t) => {
