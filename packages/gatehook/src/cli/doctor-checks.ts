@@ -7,7 +7,7 @@ import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { checkMasterSecret } from '../assembly/secrets.ts'
 import { type Config, databaseAddress, withoutPassword } from '../config/config.ts'
-import { dataFolder as dataFolderOf, secretFile as secretFileOf } from '../config/environment.ts'
+import { dataFolder, secretFile } from '../config/environment.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -34,7 +34,7 @@ const MIN_NODE = [24, 7] as const
 const RECOMMENDED_NODE = 26
 
 /** Checks the Node version against the minimum and the recommended one. */
-export function nodeVersion(version: string): CheckResult {
+export function checkNodeVersion(version: string): CheckResult {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const [minMajor, minMinor] = MIN_NODE
   const hint = `npm install node@${RECOMMENDED_NODE} adds it to this project.`
@@ -53,8 +53,8 @@ function existingAncestor(folder: string): string {
 }
 
 /** Checks that the data folder can be created and written. */
-export function dataFolder(config: Config): CheckResult {
-  const folder = dataFolderOf(config)
+export function checkDataFolder(config: Config): CheckResult {
+  const folder = dataFolder(config)
   if (folder === undefined) return ok('not needed on PostgreSQL')
   const ancestor = existingAncestor(folder)
   const hint = 'Give this user access, or name another folder in GATEHOOK_DATABASE_URL.'
@@ -70,8 +70,8 @@ export function dataFolder(config: Config): CheckResult {
 const OTHER_USERS = 0o077
 
 /** Checks that no other user can read `secret.key`. */
-export function secretFile(config: Config): CheckResult {
-  const file = secretFileOf(config)
+export function checkSecretFile(config: Config): CheckResult {
+  const file = secretFile(config)
   if (file === undefined) return ok('from GATEHOOK_SECRET_KEY')
   if (!existsSync(file)) return ok('none yet')
   const mode = statSync(file).mode & 0o777
@@ -87,7 +87,7 @@ export function databaseExists(config: Config): boolean {
 }
 
 /** Checks that the master secret decrypts this database. Generates none. */
-export async function masterSecret(config: Config, db: Database): Promise<CheckResult> {
+export async function checkStoredSecret(config: Config, db: Database): Promise<CheckResult> {
   await checkMasterSecret(db, config)
   return ok('fits the database')
 }
@@ -95,7 +95,10 @@ export async function masterSecret(config: Config, db: Database): Promise<CheckR
 export const printableDatabaseUrl = (config: Config): string => withoutPassword(config.databaseUrl)
 
 /** Checks for pending migrations, and for changes that need a reviewed one. */
-export async function migrations(db: Database, service: Service | undefined): Promise<CheckResult> {
+export async function checkMigrations(
+  db: Database,
+  service: Service | undefined,
+): Promise<CheckResult> {
   const engine = (await pendingMigrations(db)).map(({ number, name }) => `${number} ${name}`)
   const tables = service ? await planMigration(db, service.definition) : []
   const rejected = tables.flatMap(({ plan }) => plan.rejected)
@@ -118,7 +121,7 @@ export function portError({ host, port }: Config): Promise<NodeJS.ErrnoException
 }
 
 /** Checks that the service can listen on its port. */
-export async function port(config: Config): Promise<CheckResult> {
+export async function checkPort(config: Config): Promise<CheckResult> {
   const { host, port: number } = config
   const error = await portError(config)
   if (!error) return ok(number === 0 ? 'any free one' : `${number} is free`)
@@ -135,7 +138,7 @@ const EARLIEST_MS = Date.UTC(2026, 0, 1)
 const TOLERANCE_MS = 60_000
 
 /** Compares the machine's clock with the newest audit row. A test clock may be ahead of it. */
-export async function clock(
+export async function checkClock(
   machineClock: Clock,
   config: Config,
   db: Database | undefined,

@@ -51,7 +51,7 @@ const unchanged = (result: CheckResult) => result
 
 async function runChecks({ flags, options }: Input): Promise<CheckResults> {
   const results: CheckResults = []
-  results.push({ check: 'node', ...checks.nodeVersion(process.versions.node) })
+  results.push({ check: 'node', ...checks.checkNodeVersion(process.versions.node) })
   const serviceFile = findService(String(options.dir ?? '.'))
   const service = await runCheck(
     results,
@@ -78,9 +78,9 @@ async function runChecks({ flags, options }: Input): Promise<CheckResults> {
   if (!config) return results
   const add = (check: string, inspect: () => Promise<CheckResult> | CheckResult, hint: string) =>
     runCheck(results, check, inspect, unchanged, hint)
-  await add('data folder', () => checks.dataFolder(config), 'Check GATEHOOK_DATABASE_URL.')
-  await add('secret key', () => checks.secretFile(config), 'Check the file secret.key.')
-  await add('port', () => checks.port(config), 'Check GATEHOOK_HOST and GATEHOOK_PORT.')
+  await add('data folder', () => checks.checkDataFolder(config), 'Check GATEHOOK_DATABASE_URL.')
+  await add('secret key', () => checks.checkSecretFile(config), 'Check the file secret.key.')
+  await add('port', () => checks.checkPort(config), 'Check GATEHOOK_HOST and GATEHOOK_PORT.')
   const db = await openDatabaseCheck(results, config)
   try {
     await checkDatabase(results, config, db, service)
@@ -119,13 +119,19 @@ async function checkDatabase(
     await runCheck(
       results,
       'master secret',
-      () => checks.masterSecret(config, db),
+      () => checks.checkStoredSecret(config, db),
       unchanged,
       'See docs/guides/master-secret.md',
     )
-    await runCheck(results, 'migrations', () => checks.migrations(db, service), unchanged, hint)
+    await runCheck(
+      results,
+      'migrations',
+      () => checks.checkMigrations(db, service),
+      unchanged,
+      hint,
+    )
   }
-  await runCheck(results, 'clock', () => checks.clock(wallClock, config, db), unchanged, hint)
+  await runCheck(results, 'clock', () => checks.checkClock(wallClock, config, db), unchanged, hint)
 }
 
 function printResults(results: CheckResults, out: Output): void {

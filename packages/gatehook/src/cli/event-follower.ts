@@ -1,6 +1,6 @@
 /**
  * Follows the events of a running node without a gap: after a lost connection, it reopens the
- * stream behind the last handled event.
+ * stream after the last handled event.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { CommandError } from './errors.ts'

@@ -112,7 +112,7 @@ test('a rotation that is interrupted at any moment can be completed', (t) => {
   assert.notEqual(replaced[0], old)
   assert.deepEqual(readMasterSecrets(config), replaced)
   for (const path of [file, `${file}.previous`]) assert.equal(statSync(path).mode & 0o777, 0o600)
-  // After a crash behind the rename, the replacement is complete.
+  // After a crash that follows the rename, the replacement is complete.
   assert.deepEqual(replaceSecretFile(file, keyIdOf(old), random), replaced)
   removePreviousSecret(file)
   assert.deepEqual(readMasterSecrets(config), [replaced[0]])

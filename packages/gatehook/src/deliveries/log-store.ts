@@ -57,7 +57,7 @@ export async function readPendingEventIds(
   afterEventId: string,
   lastEventId: string,
 ): Promise<ReadonlySet<string>> {
-  // `~` sorts behind every tag.
+  // `~` sorts after every tag.
   const range = [deliveryIdOf(afterEventId, ''), deliveryIdOf(lastEventId, '~')]
   const rows = await from.arrays(pendingEvents([webhookNo, ...range]))
   return new Set(rows.map(([id]) => id as string))

@@ -19,7 +19,7 @@ const TAG_LENGTH = 8
 /** Generates a tag, unique among the registrations of a scope: part of its deliveries' ids. */
 export const newTag = (random: Random): string => randomBase62(random, TAG_LENGTH)
 
-/** The id of a delivery: the event's id with the registration's tag behind it. */
+/** The id of a delivery: the event's id, followed by the registration's tag. */
 export const deliveryIdOf = (eventId: string, tag: string): string =>
   `dlv_${eventId.slice(4)}${tag}`
 

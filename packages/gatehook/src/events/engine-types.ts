@@ -1,5 +1,5 @@
 /**
- * Events that the engine emits, beside those of resources (§3.8, §3.10, §4.2, §8.10, §9.7), each
+ * Events that the engine emits, besides those of resources (§3.8, §3.10, §4.2, §8.10, §9.7), each
  * with a sample of its object. Registrations can name only declared types. Pure.
  */
 import type { NewEvent } from './event.ts'

@@ -23,10 +23,10 @@ interface FeedBatch {
 }
 
 export interface Feed {
-  /** Returns the cursor behind every event that exists now. */
+  /** Returns the cursor after every event that exists now. */
   end(): Promise<FeedCursor>
   /**
-   * Returns the cursor behind an event; for a purged event, behind the one before it. Undefined
+   * Returns the cursor after an event; for a purged event, after the one before it. Undefined
    * when the text is not an event id.
    */
   cursorOf(scope: Scope, id: string): Promise<FeedCursor | undefined>
@@ -73,7 +73,7 @@ const cursorAt = ([txid, position]: FeedRow): FeedCursor => ({ txid, position })
 
 interface FeedPage {
   readonly rows: readonly FeedRow[]
-  /** The cursor behind all rows. */
+  /** The cursor after all rows. */
   readonly end: FeedCursor
   readonly hasMore: boolean
 }
@@ -142,7 +142,7 @@ function transactionOrder(db: Database): FeedOrder {
   }
 }
 
-/** Reads along the key of the table: an index by scope for this alone would cost every write. */
+/** Reads in the order of the primary key: an index by scope would slow every write. */
 function positionOrder(db: Database): FeedOrder {
   const newest = prepareStatement('SELECT coalesce(max(position), 0) AS position FROM gh_events')
   const page = prepareStatement(

@@ -1,5 +1,5 @@
 /**
- * `GET /events/stream` (§9.11): new events as server-sent events. `Last-Event-ID` resumes behind
+ * `GET /events/stream` (§9.11): new events as server-sent events. `Last-Event-ID` resumes after
  * the event with that id, without a gap. `feed.ts` reads the events and defines their order.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -161,7 +161,7 @@ function readPatterns({ query }: Call): readonly string[] | undefined {
   return query.get('types')?.split(',')
 }
 
-/** Returns where the stream begins: behind `Last-Event-ID`, or at the end of the feed. */
+/** Returns where the stream begins: after `Last-Event-ID`, or at the end of the feed. */
 async function startCursor(feed: Feed, call: Call): Promise<FeedCursor> {
   const lastId = call.headers['last-event-id']
   if (lastId === undefined || lastId === '') return feed.end()
