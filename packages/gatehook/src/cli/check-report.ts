@@ -121,7 +121,8 @@ function callerLines(callers: CheckReport['callers']): string[] {
     all.map(({ customer, name, count, last_at }) => {
       const caller = name ? `${name} (${customer})` : customer
       const last = new Date(Number(last_at)).toISOString().slice(0, 10)
-      return `  ${version}  ${caller}: ${count} requests, the last on ${last}`
+      const requests = `${count} ${count === 1 ? 'request' : 'requests'}`
+      return `  ${version}  ${caller}: ${requests}, the last on ${last}`
     }),
   )
   return [
