@@ -71,8 +71,14 @@ test('its test passes when the engine is installed', async (t) => {
   mkdirSync(join(cwd, 'node_modules'))
   symlinkSync(ENGINE, join(cwd, 'node_modules', 'gatehook'))
   const env = { PATH: process.env.PATH }
-  const { stdout } = await promisify(execFile)(process.execPath, ['--test'], { cwd, env })
-  assert.match(stdout, /pass 2\n/)
+  const runTests = () => promisify(execFile)(process.execPath, ['--test'], { cwd, env })
+  assert.match((await runTests()).stdout, /pass 2\n/)
+  const file = join(cwd, 'resources', 'orders.ts')
+  const declaration = readFileSync(file, 'utf8')
+  const withoutSample = declaration.replace(/\n {2}\.sample\(.*?\}\)\)/s, '')
+  assert.notEqual(withoutSample, declaration)
+  writeFileSync(file, withoutSample)
+  assert.match((await runTests()).stdout, /pass 2\n/, 'also for a resource without samples')
 })
 
 test('init adds to a folder with a package.json and changes no other file', async (t) => {
