@@ -59,7 +59,7 @@ export function receiveBody(
  * The longest body of an endpoint that authenticates by its body, such as a sign-in: hundreds of
  * these wait for a password hash at a time.
  */
-const PROOF_BYTES = 32_768
+const PROOF_BYTES = 131_072
 
 function limitsFor({ kind, context }: ReceivingCall, { authenticated }: Operation): BodyLimits {
   const { limits } = context
