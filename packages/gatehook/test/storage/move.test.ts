@@ -76,6 +76,12 @@ for (const [from, to] of directions) {
   test(`cursors, events, replays and ids continue after a move [${from} to ${to}]`, async (t) => {
     const service = await openSource(t, from)
     const key = await service.key()
+    const admin = await service.key({ scopes: ['admin'], mode: 'live' })
+    const person = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery' }
+    const signedUp = await service.as(admin).post('/admin/users', { ...person, mode: 'test' })
+    assert.equal(signedUp.status, 201, signedUp.text)
+    const login = { username: person.email, password: person.password }
+    const session = (await service.as(undefined).post('/auth/login', login)).body
     const headers = { 'idempotency-key': 'order-1' }
     const order = { user_id: 1, amount: 77, currency: 'EUR' }
     const first = await service.as(key).post('/api/v2/orders', order, headers)
@@ -98,6 +104,10 @@ for (const [from, to] of directions) {
     assert.match(totals.text, /"total":31\b/)
     const created = await caller.post('/api/v2/orders', order)
     assert.equal(created.body.id, first.body.id + 1, 'ids continue')
+    const bearer = { authorization: `Bearer ${session.access_token}` }
+    assert.equal((await after.as(undefined).get('/api/v2/orders', bearer)).status, 200)
+    const { refresh_token } = session
+    assert.equal((await after.as(undefined).post('/auth/refresh', { refresh_token })).status, 200)
     const { scope } = (await after.app.db.get(sql`SELECT scope FROM orders LIMIT 1`))!
     const feed = createFeed(after.app.db)
     const resumed = events.body.data.at(-1).id
