@@ -46,20 +46,22 @@ export interface ChainEnd {
 
 export type EndName = 'head' | 'anchor'
 
+/** Returns the values of the content, in the order in which they are stored and signed. */
+export const contentValues = (row: AuditContent): readonly (string | number | null)[] => [
+  row.id,
+  row.at,
+  row.actor_kind,
+  row.actor_id,
+  row.actor_name,
+  row.address,
+  row.request_id,
+  row.action,
+  row.target,
+  row.detail,
+]
+
 /** Returns the content as a JSON array: the same text on both databases. */
-const canonical = (row: AuditContent): string =>
-  JSON.stringify([
-    row.id,
-    row.at,
-    row.actor_kind,
-    row.actor_id,
-    row.actor_name,
-    row.address,
-    row.request_id,
-    row.action,
-    row.target,
-    row.detail,
-  ])
+const canonical = (row: AuditContent): string => JSON.stringify(contentValues(row))
 
 export interface ChainKey {
   /** Returns the writer's tag of a row. */

@@ -9,7 +9,7 @@ import type { Principal } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Tx } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
-import type { AuditContent } from './chain.ts'
+import { type AuditContent, contentValues } from './chain.ts'
 
 /** The principal of an audit row: a credential's, an operator, the command line or the engine. */
 interface AuditPrincipal {
@@ -95,21 +95,7 @@ export async function recordAudit(
     target: entry.target,
     detail: JSON.stringify(entry.detail ?? {}),
   }
-  await tx.run(
-    insert([
-      row.id,
-      row.at,
-      row.actor_kind,
-      row.actor_id,
-      row.actor_name,
-      row.address,
-      row.request_id,
-      row.action,
-      row.target,
-      row.detail,
-      trail.tag(row),
-    ]),
-  )
+  await tx.run(insert([...contentValues(row), trail.tag(row)]))
   tx.afterCommit(trail.onCommit)
   return row.id
 }

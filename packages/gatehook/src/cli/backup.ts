@@ -17,17 +17,15 @@ import {
 import type { CommandSpec, Input } from './command.ts'
 import { databaseExists } from './doctor-checks.ts'
 import { CommandError } from './errors.ts'
-import { bold, yellow } from './output.ts'
+import { bold, formatCount, yellow } from './output.ts'
 import { packageVersion } from './own-package.ts'
 import { pgDumpAdvice } from './postgres-tools.ts'
 import { createProgress } from './progress.ts'
 
-const number = (count: number): string => count.toLocaleString('en')
-
 const secretPlace = (config: Config): string => secretFile(config) ?? 'GATEHOOK_SECRET_KEY'
 
 const contents = (manifest: BackupManifest): string =>
-  `${number(totalRows(manifest))} rows in ${Object.keys(manifest.tables).length} tables`
+  `${formatCount(totalRows(manifest))} rows in ${Object.keys(manifest.tables).length} tables`
 
 /** Reports a `StorageError` as a failed command: the configuration is not at fault. */
 export async function asCommandError<T>(work: () => Promise<T>): Promise<T> {

@@ -14,11 +14,9 @@ import type { CommandSpec, Input } from './command.ts'
 import { databaseExists } from './doctor-checks.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { installationOptions } from './installation.ts'
-import { bold } from './output.ts'
+import { bold, formatCount } from './output.ts'
 import { createProgress } from './progress.ts'
 import { serviceOf } from './service-file.ts'
-
-const number = (count: number): string => count.toLocaleString('en')
 
 const isAddress = (url: string) => /^(sqlite:|postgres(ql)?:\/\/)/.test(url)
 
@@ -83,7 +81,8 @@ function report({ out }: Input, config: Config, to: string, result: MoveResult):
   const value = { target, rows, tables, resumed, read_only_ms: readOnlyMs, verified: true }
   out.result(value, () =>
     [
-      `${bold(target)} holds the installation: ${number(rows)} rows in ${tables} tables, verified.`,
+      `${bold(target)} holds the installation: ` +
+        `${formatCount(rows)} rows in ${tables} tables, verified.`,
       `The source refused writes for ${(readOnlyMs / 1000).toFixed(1)} s and stays read-only.`,
       `Start the nodes with GATEHOOK_DATABASE_URL=${target}`,
       secret,

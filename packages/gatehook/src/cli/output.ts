@@ -66,3 +66,6 @@ export function table(titles: readonly string[], rows: readonly (readonly string
       .trimEnd()
   return [dim(line(titles)), ...rows.map(line)].join('\n')
 }
+
+/** Returns a count with separators: `1,200,000`. */
+export const formatCount = (count: number): string => count.toLocaleString('en')

@@ -1,6 +1,6 @@
 /** Progress of long operations: one line each second, with rows, rate and time left. */
 import type { Clock } from '../kernel/clock.ts'
-import type { Output } from './output.ts'
+import { formatCount, type Output } from './output.ts'
 
 const EVERY_MS = 1_000
 
@@ -39,11 +39,10 @@ export function createProgress(
 /** `copy: 1,200,000 of 2,400,000 rows (50 %), 600,000 rows/s, 2 s left` */
 export function progressLine({ step, fraction, rows }: ProgressReport, elapsedS: number): string {
   const done = Math.round(rows * fraction)
-  const share = `${step}: ${number(done)} of ${number(rows)} rows (${Math.floor(fraction * 100)} %)`
+  const percent = Math.floor(fraction * 100)
+  const share = `${step}: ${formatCount(done)} of ${formatCount(rows)} rows (${percent} %)`
   if (elapsedS === 0 || done === 0) return share
   const rate = done / elapsedS
   const left = fraction < 1 ? `, ${Math.ceil((rows - done) / rate)} s left` : ''
-  return `${share}, ${number(Math.round(rate))} rows/s${left}`
+  return `${share}, ${formatCount(Math.round(rate))} rows/s${left}`
 }
-
-const number = (count: number): string => count.toLocaleString('en')

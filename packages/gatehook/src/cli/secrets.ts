@@ -5,12 +5,10 @@ import { SYNC_INTERVAL_MS } from '../secrets/vault-sync.ts'
 import type { CommandFamily } from './command.ts'
 import { EXIT } from './errors.ts'
 import { cliActor, installation } from './installation.ts'
-import { bold, dim, table, yellow } from './output.ts'
+import { bold, dim, formatCount, table, yellow } from './output.ts'
 
 /** Nodes poll the key id every `SYNC_INTERVAL_MS`; allows for two late polls. */
 const PROPAGATION_MS = 3 * SYNC_INTERVAL_MS
-
-const number = (count: number): string => count.toLocaleString('en')
 
 export const secrets: CommandFamily = {
   name: 'secrets',
@@ -46,7 +44,7 @@ export const secrets: CommandFamily = {
             onProgress(done) {
               if (done - reportedCount < 1_000) return
               reportedCount = done
-              out.progress(`${number(done)} values encrypted`)
+              out.progress(`${formatCount(done)} values encrypted`)
             },
           })
         }
@@ -57,9 +55,13 @@ export const secrets: CommandFamily = {
             ? `Key ${bold(key_id)} encrypts this database already; unset ` +
               'GATEHOOK_SECRET_KEY_PREVIOUS.'
             : `${resumed ? 'Finished the rotation' : 'Rotated'} from key ${previous_key_id} to ` +
-              `${bold(key_id)}: ${number(values)} values encrypted.`,
+              `${bold(key_id)}: ${formatCount(values)} values encrypted.`,
           ...(unreadable > 0
-            ? [yellow(`${number(unreadable)} values could not be decrypted and were left alone.`)]
+            ? [
+                yellow(
+                  `${formatCount(unreadable)} values could not be decrypted and were left alone.`,
+                ),
+              ]
             : []),
         ].join('\n'),
       exit: ({ unreadable }) => (unreadable > 0 ? EXIT.failed : EXIT.ok),
@@ -85,7 +87,7 @@ export const secrets: CommandFamily = {
               row.table,
               row.column,
               row.key_id ?? dim('none (an earlier release)'),
-              number(row.count),
+              formatCount(row.count),
             ]),
           ),
         ].join('\n'),

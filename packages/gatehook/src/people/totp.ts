@@ -45,7 +45,10 @@ export function findCodeStep(
   return step > lastStep ? step : undefined
 }
 
-/** Returns codes for an operator who has lost the device: eight groups as in `abcd-efgh-…`. */
+/**
+ * Generates recovery codes, which replace TOTP codes when the operator has lost the device. Each
+ * has eight groups of four characters: `abcd-efgh-…`.
+ */
 export const generateRecoveryCodes = (random: Random): string[] =>
   Array.from({ length: RECOVERY_CODES }, () => {
     const buffer = new Uint8Array(random.bytes(RECOVERY_BYTES)).buffer

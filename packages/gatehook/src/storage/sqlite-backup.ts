@@ -14,6 +14,7 @@ import { makeFolder } from '../kernel/files.ts'
 import { StorageError } from './database.ts'
 import { sql } from './sql.ts'
 import { Connection } from './sqlite-connection.ts'
+import { syncFolder } from './sqlite-file.ts'
 
 const FORMAT = 'gatehook-backup/1'
 const MANIFEST_MAX_BYTES = 65_536
@@ -271,12 +272,6 @@ async function hashOf(file: string): Promise<string> {
 
 async function syncFile(file: string): Promise<void> {
   const handle = await open(file, 'r+')
-  await handle.sync().finally(() => handle.close())
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return // Windows cannot sync a folder
-  const handle = await open(folder, 'r')
   await handle.sync().finally(() => handle.close())
 }
 

@@ -86,6 +86,13 @@ export async function closeFile({
   }
 }
 
+/** Makes the names of new files in a folder durable. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return // Windows cannot sync a folder
+  const handle = await open(folder, 'r')
+  await handle.sync().finally(() => handle.close())
+}
+
 /** Creates the file with `wx`: closing a handle of an open database would drop its POSIX locks. */
 async function createFile(file: string): Promise<void> {
   makeFolder(dirname(file))
@@ -95,9 +102,7 @@ async function createFile(file: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
     throw error
   }
-  if (process.platform === 'win32') return // Windows cannot sync a folder
-  const folder = await open(dirname(file), 'r')
-  await folder.sync().finally(() => folder.close())
+  await syncFolder(dirname(file))
 }
 
 /** Limits the page cache of a reader, in KiB, and maps the file into memory. */

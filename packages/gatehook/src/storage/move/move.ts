@@ -24,6 +24,7 @@ import {
   stopWrites,
 } from './changes.ts'
 import {
+  countAllRows,
   countRows,
   describeTables,
   fingerprint,
@@ -125,9 +126,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
 
 async function sizeOf(target: Database): Promise<Pick<MoveResult, 'rows' | 'tables'>> {
   const tables = await describeTables(target)
-  let rows = 0
-  for (const table of tables) rows += await countRows(target, table)
-  return { rows, tables: tables.length }
+  return { rows: await countAllRows(target, tables), tables: tables.length }
 }
 
 /** Completes a move that was interrupted in its last step. Throws for a move to another target. */
@@ -214,8 +213,7 @@ async function copyTables(
   { source, target, onProgress = () => {} }: MoveOptions,
   tables: readonly MovedTable[],
 ): Promise<void> {
-  let rows = 0
-  for (const table of tables) rows += await countRows(source, table)
+  const rows = await countAllRows(source, tables)
   let copied = 0
   const report = () =>
     onProgress({ step: 'copy', fraction: rows === 0 ? 1 : Math.min(1, copied / rows), rows })
@@ -315,8 +313,7 @@ async function verify(
   { source, target, onProgress = () => {} }: MoveOptions,
   tables: readonly MovedTable[],
 ): Promise<void> {
-  let rows = 0
-  for (const table of tables) rows += await countRows(source, table)
+  const rows = await countAllRows(source, tables)
   let verified = 0
   const onRows = (count: number) => {
     verified += count

@@ -81,6 +81,13 @@ export async function requireSameTables(
   }
 }
 
+/** Returns the number of rows of all tables. */
+export async function countAllRows(reader: Reader, tables: readonly MovedTable[]): Promise<number> {
+  let rows = 0
+  for (const table of tables) rows += await countRows(reader, table)
+  return rows
+}
+
 export async function countRows(reader: Reader, { name }: MovedTable): Promise<number> {
   const row = await reader.get(prepareStatement(`SELECT count(*) AS rows FROM ${quoted(name)}`)([]))
   return Number(row!.rows)
