@@ -66,16 +66,20 @@ export interface GatehookOptions {
   readonly own?: string
   /** A folder of `contenders/` that declares another service. */
   readonly service?: string
+  /** `GATEHOOK_REQUEST_LOG`; default `all`. */
+  readonly requestLog?: 'off'
 }
 
 export const GATEHOOK_DATABASE = 'gatehook.db'
 
 /** `gatehook start` with default settings, except for the request limit. */
-export function gatehook({ users, tied = false, own, service }: GatehookOptions): Contender {
-  const parts = [users, tied ? 'tied' : '', own ?? '', service ?? ''].filter((part) => part !== '')
+export function gatehook(options: GatehookOptions): Contender {
+  const { users, tied = false, own, service, requestLog } = options
+  const words = [users, tied ? 'tied' : '', own ?? '', service ?? '', requestLog ?? '']
+  const parts = words.filter((part) => part !== '')
   const data = `gatehook-${parts.join('-')}`
   const command = (folder: string) =>
-    gatehookCommand(`sqlite:${join(folder, GATEHOOK_DATABASE)}`, service)
+    gatehookCommand(`sqlite:${join(folder, GATEHOOK_DATABASE)}`, service, requestLog)
   return {
     key: data,
     folder: data,
@@ -99,7 +103,11 @@ export async function startOnce(command: Command, folder: string): Promise<void>
 
 const CLI = file('../packages/gatehook/bin/gatehook.cjs')
 
-export function gatehookCommand(databaseUrl: string, service?: string): Command {
+export function gatehookCommand(
+  databaseUrl: string,
+  service?: string,
+  requestLog = 'all',
+): Command {
   if (!existsSync(CLI)) throw new Error('packages/gatehook/bin/gatehook.cjs is not there')
   return {
     args: [CLI, 'start', ...(service ? [file(`contenders/${service}`)] : [])],
@@ -109,6 +117,7 @@ export function gatehookCommand(databaseUrl: string, service?: string): Command 
       GATEHOOK_BOOTSTRAP_KEY: BENCH_KEY,
       GATEHOOK_RATE_LIMIT: '0',
       GATEHOOK_LOG_LEVEL: 'info',
+      GATEHOOK_REQUEST_LOG: requestLog,
     },
   }
 }

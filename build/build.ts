@@ -27,6 +27,9 @@ const PROJECTS = [
 
 /** Compiles a package. A package without a build project is published unchanged. */
 export function buildPackage(unit: Package): void {
+  if (unit.manifest.files?.includes('pages')) {
+    execFileSync(process.execPath, [join(import.meta.dirname, 'pages.ts')], { stdio: 'inherit' })
+  }
   const projects = PROJECTS.filter(({ config }) => existsSync(join(unit.folder, config)))
   if (projects.length === 0) return
   const dist = join(unit.folder, 'dist')

@@ -70,6 +70,7 @@ interface LockedPackage {
   readonly link?: boolean
   readonly inBundle?: boolean
   readonly integrity?: string
+  readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
 interface LockFile {
@@ -82,3 +83,15 @@ export const withoutIntegrity = ({ packages }: LockFile): string[] =>
     .filter(([path, { link, inBundle }]) => path.includes('node_modules/') && !link && !inBundle)
     .filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))
     .map(([path]) => path)
+
+/**
+ * Lists optional dependencies without an entry, usually of another platform: npm drops those that
+ * the registry lacks, and `npm ci` rejects the file.
+ */
+export const withoutEntry = ({ packages }: LockFile): string[] =>
+  Object.entries(packages).flatMap(([path, { optionalDependencies }]) =>
+    Object.keys(optionalDependencies ?? {}).filter(
+      (name) =>
+        !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+    ),
+  )

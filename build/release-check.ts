@@ -7,7 +7,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { kilobytes, packAll } from './pack.ts'
-import { publishedManifest, publishedPackages, root, withoutIntegrity } from './packages.ts'
+import {
+  publishedManifest,
+  publishedPackages,
+  root,
+  withoutEntry,
+  withoutIntegrity,
+} from './packages.ts'
 
 const OUT = join(root, 'tarballs')
 const NPM = process.platform === 'win32' ? 'npm.cmd' : 'npm'
@@ -46,6 +52,8 @@ function checkLockFile(): string {
   const lock = JSON.parse(read('package-lock.json'))
   const missing = withoutIntegrity(lock)
   if (missing.length > 0) throw new Error(`without integrity: ${missing.join(', ')}`)
+  const unlisted = withoutEntry(lock)
+  if (unlisted.length > 0) throw new Error(`without an entry: ${unlisted.join(', ')}`)
   return `${Object.keys(lock.packages).length} entries, each with its integrity`
 }
 

@@ -62,7 +62,7 @@ const STRING = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
 const COMMENT_OR_STRING = new RegExp(`${COMMENT.source}|${STRING.source}`, 'gm')
 
 const isPlain = (path: string) => !NOT_PLAIN.some((prefix) => path.startsWith(prefix))
-const isSource = (path: string) => path.endsWith('.ts') && !path.includes('/fixtures/')
+const isSource = (path: string) => /\.tsx?$/.test(path) && !path.includes('/fixtures/')
 const isEngine = (path: string) =>
   /^packages\/[\w-]+\/(src|service)\//.test(path) && !path.endsWith('.test.ts')
 
@@ -94,7 +94,7 @@ function proseOf(path: string): string[] {
   return [...comments, ...titles.map((match) => match[1]!), ...sentences]
 }
 
-const CHECKED = /\.(ts|md)$/
+const CHECKED = /\.(tsx?|md)$/
 const prosePaths = files.filter((path) => CHECKED.test(path) && isPlain(path))
 
 test('prose uses the terms of the field', () => {

@@ -11,10 +11,10 @@ const file = (path: string) => new URL(path, import.meta.url).pathname
 
 const PRODUCTION = { NODE_ENV: 'production', STRAPI_TELEMETRY_DISABLED: '1' }
 
-/** Returns a peer. `needs` is a folder that exists when it is installed. */
+/** Returns a peer. `dependency` is the npm package of its server. */
 function peer(
   name: string,
-  needs: string,
+  dependency: string,
   program: string,
   prepare: (file: string, command: Command, folder: string) => Promise<void>,
 ): Contender {
@@ -26,38 +26,31 @@ function peer(
   return {
     key: name,
     folder: name,
-    absent: () => (existsSync(file(needs)) ? undefined : 'not installed; run npm run bench:peers'),
+    absent: () =>
+      existsSync(file(`node_modules/${dependency}`))
+        ? undefined
+        : 'not installed; run npm run bench:peers',
     prepare: (folder) => prepare(database(folder), command(folder), folder),
     command,
   }
 }
 
 export const nest = (users: number) =>
-  peer(`nest-${users}`, 'node_modules/@nestjs', 'nest.js', async (file) => fillPeer(file, users))
+  peer(`nest-${users}`, '@nestjs/core', 'nest.js', async (file) => fillPeer(file, users))
 
 export const platformatic = (users: number) =>
-  peer(`platformatic-${users}`, 'node_modules/@platformatic', 'platformatic.js', async (file) =>
+  peer(`platformatic-${users}`, '@platformatic/db', 'platformatic.js', async (file) =>
     fillPeer(file, users),
   )
 
 export const strapi = (users: number) =>
-  peer(
-    `strapi-${users}`,
-    'strapi/node_modules/@strapi',
-    'strapi/start.js',
-    async (file, command, folder) => {
-      await startOnce({ ...command, args: [...command.args, '--key', BENCH_KEY] }, folder)
-      fillStrapi(file, users)
-    },
-  )
+  peer(`strapi-${users}`, '@strapi/strapi', 'strapi/start.js', async (file, command, folder) => {
+    await startOnce({ ...command, args: [...command.args, '--key', BENCH_KEY] }, folder)
+    fillStrapi(file, users)
+  })
 
 export const directus = (users: number) =>
-  peer(
-    `directus-${users}`,
-    'directus/node_modules/directus',
-    'directus/start.js',
-    async (file, { args }) => {
-      execFileSync(process.execPath, [...args, '--bootstrap'], { stdio: 'ignore' })
-      fillDirectus(file, users)
-    },
-  )
+  peer(`directus-${users}`, 'directus', 'directus.js', async (file, { args }) => {
+    execFileSync(process.execPath, [...args, '--bootstrap'], { stdio: 'ignore' })
+    fillDirectus(file, users)
+  })

@@ -15,7 +15,7 @@ import type { LoadRow } from '../row.ts'
 const users = 100_000
 const IDS = 20_000
 
-async function randomUsers(url: string) {
+export async function randomUsers(url: string) {
   const first = await firstUserId(url)
   const random = seeded(5)
   return Array.from({ length: IDS }, () => {

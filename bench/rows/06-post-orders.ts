@@ -11,7 +11,7 @@ const users = 10_000
 const BODIES = 10_000
 const CURRENCIES = ['EUR', 'USD', 'GBP', 'SEK']
 
-async function orders(url: string): Promise<BenchRequest[]> {
+export async function orders(url: string): Promise<BenchRequest[]> {
   const first = await firstUserId(url)
   const random = seeded(6)
   return Array.from({ length: BODIES }, (_, n) => {
@@ -25,7 +25,7 @@ async function orders(url: string): Promise<BenchRequest[]> {
   })
 }
 
-function checkOrder({ expected }: BenchRequest, { body }: Sample): string | undefined {
+export function checkOrder({ expected }: BenchRequest, { body }: Sample): string | undefined {
   const order = JSON.parse(body) as Record<string, unknown>
   const members = { ...(expected as Record<string, unknown>), status: 'pending' }
   for (const [field, value] of Object.entries(members)) {

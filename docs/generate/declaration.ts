@@ -19,12 +19,12 @@ const blocks: readonly Block[] = [
   {
     title: '`f`: kinds of fields',
     lead: 'A client that creates a row sends each field without a default, except read-only ones.',
-    file: 'resources/fields.ts',
+    file: 'fields/fields.ts',
     opens: 'export const f = {',
   },
   {
     title: 'Modifiers of a field',
-    file: 'resources/fields.ts',
+    file: 'fields/fields.ts',
     opens: 'export class Field<',
   },
   {
@@ -42,6 +42,12 @@ const blocks: readonly Block[] = [
     title: '`.action(name, {…})`',
     file: 'resources/resource.ts',
     opens: 'export interface ActionOptions<',
+  },
+  {
+    title: 'Arguments of `.rule(operation, rule)`',
+    lead: 'See the guide [own code](../guides/own-code.md).',
+    file: 'resources/rule.ts',
+    opens: 'interface RuleArguments<',
   },
   {
     title: '`.before(version, {…})`',
@@ -76,7 +82,7 @@ const blocks: readonly Block[] = [
   },
   {
     title: 'Inside `write`',
-    file: 'resources/route.ts',
+    file: 'resources/service-access.ts',
     opens: 'export interface ServiceTx ',
   },
 ]
@@ -112,7 +118,15 @@ function membersOf(source: string, opens: string): { name: string; description: 
       name: `${name}${mark}`,
       description: oneLine(comment),
     }))
+    .filter(isDocumentedOverload)
 }
+
+/** The implementation of documented overloads has no comment. */
+const isDocumentedOverload = (
+  { name, description }: { name: string; description: string },
+  index: number,
+  members: readonly { name: string }[],
+): boolean => description !== '' || !members.slice(0, index).some((other) => other.name === name)
 
 /** Members of the two classes that declarations do not use. */
 const INNER = ['constructor', 'definition', 'spec']

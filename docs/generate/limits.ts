@@ -7,10 +7,10 @@ import { MEDIA_RANGES_MAX } from '../../packages/gatehook/src/http/media-type.ts
 import {
   COUNTED_ROWS_MAX,
   EXAMINED_ROWS_MAX,
+  MAX_WALK_ROWS,
   OWN_ROWS_MAX,
 } from '../../packages/gatehook/src/lists/bounds.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../packages/gatehook/src/lists/grammar.ts'
-import { MAX_WALK_ROWS } from '../../packages/gatehook/src/lists/walk.ts'
 
 const KIB = 1024
 const MIB = 1_048_576

@@ -1,10 +1,11 @@
-/** Lists the generated pages of `docs/reference/` with their present text. */
+/** Lists the generated pages of `docs/reference/`, and the types of the API, with their text. */
 import { existsSync, readFileSync } from 'node:fs'
 import { configurationPage } from '../../packages/gatehook/src/config/describe.ts'
 import { auditPage } from './audit.ts'
 import { declarationPage } from './declaration.ts'
 import { errorsPage } from './errors.ts'
 import { limitsTable } from './limits.ts'
+import { typesModules, typesOf } from './page-types.ts'
 import { permissionsPage } from './permissions.ts'
 import { rulesPage } from './rules-page.ts'
 
@@ -25,6 +26,7 @@ export function pages(): Page[] {
     { file: reference('errors.md'), text: errorsPage() },
     { file: reference('permissions.md'), text: permissionsPage() },
     { file: reference('rules.md'), text: rulesPage() },
+    ...typesModules.map((module) => ({ file: module.file, text: typesOf(module) })),
     { file: http, text: withBlock(readFileSync(http, 'utf8'), 'limits', limitsTable()) },
   ]
 }

@@ -125,6 +125,15 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Only `admin` renames or deletes a person that holds an account scope; it is audited.',
       ],
       ['6.10', "`access: {read: 'public'}` serves anonymous callers."],
+      [
+        '6.11',
+        'Days, durations, decimals and UUIDs are exact; lists sort and filter them by value.',
+      ],
+      [
+        '6.12',
+        'Objects, arrays, metadata and JSON are validated to any depth; a patch merges objects.',
+      ],
+      ['6.13', 'A client sets a `.writeOnce()` field when it creates the row, and never again.'],
     ],
   ],
   [
@@ -212,12 +221,12 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
     '12. User interfaces and tools',
     [
       ['12.1', 'OpenAPI, probes, metrics, `/`.', part('`/docs`')],
-      ['12.2', 'Console and portal.', part('the pages; operators and their sessions are built')],
+      ['12.2', 'Console and portal.'],
       ['12.3', 'The command line; `--json` everywhere; exit codes.', part('`conform`')],
       ['12.4', 'The typed client.'],
       ['12.5', '`gatehook conform`.', LATER],
       ['12.6', 'The test clock.'],
-      ['12.7', 'JSON logs, redacted; an audit trail.', part('OpenTelemetry')],
+      ['12.7', 'JSON logs, redacted; traces by OpenTelemetry; an audit trail.'],
     ],
   ],
   [

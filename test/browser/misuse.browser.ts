@@ -1,7 +1,12 @@
 /** Misuse of the pages: framing, foreign form targets, double clicks, going back (§5.2). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { next, openStage, press, signIn } from './stage.ts'
+
+/** Resolves when the browser has reported a violation of the policy. */
+const violation = (page: Page) =>
+  page.waitForEvent('console', (message) => /content security policy/i.test(message.text()))
 
 const stage = await openStage()
 const { application, link } = stage
@@ -12,12 +17,14 @@ test('a page in a frame of another origin is blocked', async (t) => {
   const response = page.waitForEvent('response', (candidate) =>
     candidate.url().startsWith(stage.url),
   )
+  const reported = violation(page)
   await page.goto(`${application.origin}/frame?of=${encodeURIComponent(pathname + search)}`)
   assert.equal((await response).status(), 200, 'the frame requests the page')
   const frames = page.frames().slice(1)
   assert.equal(frames.length, 1)
   assert.equal(frames[0]!.url(), 'chrome-error://chromewebdata/')
   assert.doesNotMatch(await frames[0]!.content(), /Ledger|password/)
+  await reported
 })
 
 test('a form redirects to its application, and to no further origin', async (t) => {
@@ -27,11 +34,13 @@ test('a form redirects to its application, and to no further origin', async (t) 
   await page.goto(link(client, { redirect_uri: onward }))
   await signIn(page, await stage.makePerson())
   const stopped = page.waitForEvent('requestfailed')
+  const reported = violation(page)
   await page.getByRole('button', { name: 'Allow' }).click()
   assert(
     (await stopped).url().startsWith(`${onward}?code=`),
     'the browser blocks the second redirect',
   )
+  await reported
   assert.equal(new URL(page.url()).origin, stage.url)
 })
 

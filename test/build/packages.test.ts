@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { publishedManifest, publishedPackages, withoutIntegrity } from '../../build/packages.ts'
+import {
+  publishedManifest,
+  publishedPackages,
+  withoutEntry,
+  withoutIntegrity,
+} from '../../build/packages.ts'
 
 test('a published manifest exports compiled files, types first, and has no scripts', () => {
   const units = publishedPackages()
@@ -31,9 +36,25 @@ test('only npm publish marks a manifest as published', () => {
   assert.equal('publishedBy' in publishedManifest(unit, true), true)
 })
 
+const lockFile = () =>
+  JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'))
+
 test('every package of the lock file has an integrity hash', () => {
-  const text = readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')
-  assert.deepEqual(withoutIntegrity(JSON.parse(text)), [])
+  assert.deepEqual(withoutIntegrity(lockFile()), [])
+})
+
+test('npm ci finds the packages of every platform in the lock file', () => {
+  assert.deepEqual(withoutEntry(lockFile()), [])
+})
+
+test('optional dependencies without an entry are listed', () => {
+  const optionalDependencies = { here: '1', nested: '1', absent: '1' }
+  const packages = {
+    'node_modules/tool': { optionalDependencies },
+    'node_modules/here': {},
+    'node_modules/tool/node_modules/nested': {},
+  }
+  assert.deepEqual(withoutEntry({ packages }), ['absent'])
 })
 
 test('packages without a SHA-512 are listed', () => {

@@ -105,7 +105,8 @@ async function eventIds(node: Node, key: string): Promise<Set<string>> {
   }
 }
 
-type Relocate = (load: ReturnType<typeof postEvents>, node: Node) => Promise<ReadonlySet<string>>
+type Load = ReturnType<typeof postEvents>
+type Relocate = (load: Load, node: Node) => Promise<ReadonlySet<string>>
 
 /** Runs the load on the source, relocates, and counts on the target. */
 async function relocate(
@@ -115,14 +116,20 @@ async function relocate(
 ): Promise<RelocationResult> {
   const { source, target, key, registrations, seed } = options
   const receiver = await openReceiver(seeded(seed))
-  const first = await startNode({ databaseUrl: source, key })
-  const urls = Array.from({ length: registrations }, (_, n) => `${receiver.url}/${n}`)
-  await register(first, key, urls)
-  const load = postEvents(first, key)
-  const expected = await run(load, first)
-  const second = await startNode({ databaseUrl: target, key })
+  const nodes: Node[] = []
+  const start = async (databaseUrl: string) => {
+    const node = await startNode({ databaseUrl, key })
+    nodes.push(node)
+    return node
+  }
+  let load: Load | undefined
   try {
-    const stored = await eventIds(second, key)
+    const first = await start(source)
+    const urls = Array.from({ length: registrations }, (_, n) => `${receiver.url}/${n}`)
+    await register(first, key, urls)
+    load = postEvents(first, key)
+    const expected = await run(load, first)
+    const stored = await eventIds(await start(target), key)
     const missing = [...expected].filter((id) => !stored.has(id)).length
     const arrived = () => [...expected].filter((id) => receiver.delivered.get(id)).length
     const untilMs = performance.now() + 60_000
@@ -137,8 +144,9 @@ async function relocate(
       kills: kills(),
     }
   } finally {
-    second.child.kill('SIGTERM')
-    await ended(second.child)
+    await load?.stop()
+    for (const { child } of nodes) child.kill('SIGTERM')
+    await Promise.all(nodes.map(({ child }) => ended(child)))
     receiver.close()
   }
 }

@@ -26,9 +26,15 @@ export const cleanEnv = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOOK_')))
 
 /** Runs `gatehook …` to its end and returns its output. */
-export async function gatehook(...args: string[]): Promise<string> {
+export const gatehook = (...args: string[]): Promise<string> => gatehookWith({}, ...args)
+
+/** Runs `gatehook …` with options in the environment. */
+export async function gatehookWith(
+  environment: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...args], {
-    env: cleanEnv(),
+    env: { ...cleanEnv(), ...environment },
   })
   return stdout
 }
@@ -39,6 +45,8 @@ export interface RunningService {
   readonly key: string
   /** A key with the scope `admin`. */
   readonly admin: string
+  /** `GATEHOOK_DATABASE_URL`, for commands beside the service. */
+  readonly database: string
 }
 
 /** Starts the service of a folder with sample data, and stops it after the test. */
@@ -49,17 +57,21 @@ export async function startService(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
   const admin = generateApiKey(systemRandom(), 'live')
-  const data = await freshFolder(t)
+  const database = `sqlite:${join(await freshFolder(t), 'gatehook.db')}`
   const child = spawn(process.execPath, [MAIN, 'start', folder, '--port', '0'], {
     env: {
       ...cleanEnv(),
-      GATEHOOK_DATABASE_URL: `sqlite:${join(data, 'gatehook.db')}`,
+      GATEHOOK_DATABASE_URL: database,
       GATEHOOK_BOOTSTRAP_KEY: admin,
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  // A file that fails before its first test runs no hooks.
+  const kill = () => void child.kill('SIGKILL')
+  process.once('exit', kill)
   t.after(async () => {
+    process.off('exit', kill)
     if (child.exitCode !== null) return
     child.kill('SIGTERM')
     await once(child, 'exit')
@@ -72,7 +84,7 @@ export async function startService(
   })
   const { key } = (await response.json()) as { key: string }
   if (response.status !== 201) throw new Error(`no key: ${response.status}`)
-  return { url, key, admin }
+  return { url, key, admin, database }
 }
 
 async function waitUntilListening(child: ChildProcess): Promise<string> {

@@ -28,7 +28,7 @@ export function failAt(db: Database, nth: number): Fault {
     counting.afterCommit = (action) => tx.afterCommit(action)
     return counting
   }
-  db.write = (change) => write.call(db, (tx: Tx) => change(wrapped(tx))) as never
+  db.write = (change, options) => write.call(db, (tx: Tx) => change(wrapped(tx)), options) as never
   return {
     statementCount: () => statementCount,
     restore: () => {

@@ -24,7 +24,7 @@ export function eachFrozen(
     name,
     async (service, t) => {
       const at = async (now: string) => {
-        await service.app.clock!.set({ now, freeze: true }, actor)
+        await service.app.clock!.set({ now: Date.parse(now), freeze: true }, actor)
       }
       await at('2026-12-01T00:00:00Z')
       const key = await service.key({ scopes: ['admin'], mode: 'live' })

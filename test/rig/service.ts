@@ -1,12 +1,15 @@
 /** A whole app on a fresh database. Tests send requests without a socket. */
 import { type TestContext, test } from 'node:test'
 import { api } from '../../packages/gatehook/service/service.ts'
-import { createKey } from '../../packages/gatehook/src/access/keys.ts'
+import { createKey, keyCreation } from '../../packages/gatehook/src/access/keys.ts'
 import { type App, openApp } from '../../packages/gatehook/src/app.ts'
 import { loadConfig } from '../../packages/gatehook/src/config/config.ts'
+import { readMembers } from '../../packages/gatehook/src/fields/body.ts'
 import type { Clock } from '../../packages/gatehook/src/kernel/clock.ts'
+import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import type { Service } from '../../packages/gatehook/src/resources/service.ts'
 import { freshUrl, type Kind, quietLog } from './databases.ts'
+import { createResponseCheck } from './response-check.ts'
 
 export interface Reply {
   readonly status: number
@@ -53,6 +56,8 @@ export interface TestAppOptions {
   readonly url?: string
   /** The clock of the app. The delivery engine has its own thread and clock. */
   readonly clock?: Clock
+  /** Receives the lines of the app. Default: discards them. */
+  readonly log?: Log
 }
 
 /** Opens an app. Its requests have a test key with every scope except `admin`. */
@@ -72,18 +77,37 @@ export async function openService(
   const service = options.service ?? api
   const clock = options.clock && { clock: options.clock }
   const seed = options.seed ?? false
-  const app = await openApp({ config, service, log: quietLog, seed, ...clock })
+  const log = options.log ?? quietLog
+  const app = checked(await openApp({ config, service, log, seed, ...clock }))
   t.after(() => app.close())
   // Keys of tests record no events, so that lists contain the events of the test only.
   const { record: _, ...silent } = app.administration
   const all = [...app.administration.scopes].filter((scope) => scope !== 'admin')
   const key: TestApp['key'] = async (members = {}) => {
-    const input = { name: 'test', scopes: all, mode: 'test', ...members }
+    const body = { name: 'test', scopes: all, mode: 'test', ...members }
+    const input = readMembers(body, keyCreation(silent))
     const caller = { actor: { kind: 'test', id: 'test' } as never, customer: 'default' }
     return (await createKey(silent, input, caller)).key
   }
   const as = (secret: string | undefined): Caller => callerOf(app, secret)
   return { app, url, as, key, ...as(await key()) }
+}
+
+/** Returns the app with a check of its JSON responses by the OpenAPI documents. */
+function checked(app: App): App {
+  const check = createResponseCheck(app)
+  return {
+    ...app,
+    async inject(options) {
+      const reply = await app.inject(options)
+      const { method = 'GET', url } = (
+        typeof options === 'string' ? { url: options } : options
+      ) as { method?: string; url: string }
+      const type = String(reply.headers['content-type'] ?? '')
+      check(method, url, { status: reply.statusCode, type, text: reply.body })
+      return reply
+    },
+  }
 }
 
 function callerOf(app: App, key: string | undefined): Caller {

@@ -5,6 +5,7 @@ import { users } from './resources/users.ts'
 
 export const api = service({
   name: 'Gatehook reference service',
+  license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
   versions: {
     v1: { released: '2025-06-01' },
     v2: { released: '2026-06-01' },

@@ -3,7 +3,7 @@
  * it. `assembly/` maps the configuration to the arguments of modules that need more than a line.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Administration } from './access/administration.ts'
+import { actingRecorder, createActing } from './access/acting.ts'
 import {
   authenticate,
   authorize,
@@ -14,23 +14,29 @@ import {
   verifyCredential,
 } from './access/authenticate.ts'
 import { crossSite } from './access/cross-site.ts'
-import type { FirstRunResult } from './access/first-run.ts'
-import { customerRoutes, keyRoutes, protectedRoute } from './access/routes.ts'
+import { accessRoutes, protectedRoute } from './access/routes.ts'
+import type { AppParts } from './assembly/app-interface.ts'
 import { createBackgroundWork } from './assembly/background-work.ts'
+import { assembleConsoleApi } from './assembly/console-api.ts'
 import { assembleDeliveries } from './assembly/deliveries.ts'
+import { assembleDocumentation, errorsUrl } from './assembly/documentation.ts'
 import { assembleEventRoutes, assembleEvents } from './assembly/events.ts'
 import type { AppOptions, Component, Foundation } from './assembly/foundation.ts'
 import { createLateCalls } from './assembly/late-calls.ts'
 import { assembleMetrics, isServedByEveryNode } from './assembly/metrics.ts'
+import { assembleMonitoring } from './assembly/monitoring.ts'
+import { assemblePages } from './assembly/pages.ts'
 import { assemblePeople, type SignInModules } from './assembly/people.ts'
+import { assemblePortal } from './assembly/portal.ts'
 import { type PreparedDatabase, prepareDatabase } from './assembly/prepare-database.ts'
-import { assembleSecrets, openVault, type SecretsComponent } from './assembly/secrets.ts'
+import { assembleSecrets, openVault } from './assembly/secrets.ts'
 import { assembleSystem } from './assembly/system.ts'
 import { assembleTokens } from './assembly/tokens.ts'
+import { openTracing, requestTracing } from './assembly/tracing.ts'
 import { assembleMakers, assembleWebhooks, withMakerReview } from './assembly/webhooks.ts'
-import type { AuditTrail } from './audit/trail.ts'
-import { type Config, databaseAddress, publicUrlOf } from './config/config.ts'
+import { drainDelayMs, publicUrlOf, tlsFilesOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
+import { openApiDocuments, secretFieldNames } from './documents.ts'
 import type { After, Endpoint, Step } from './http/call.ts'
 import { addEntityTag } from './http/conditional.ts'
 import { requireAcceptable } from './http/content-negotiation.ts'
@@ -45,65 +51,27 @@ import { createPerform } from './idempotency/perform.ts'
 import { SettableClock, wallClock } from './kernel/clock.ts'
 import { systemRandom } from './kernel/random.ts'
 import { createLister } from './lists/list.ts'
-import { createOauth, type Oauth } from './oauth/api.ts'
+import type { Monitoring } from './monitoring/monitoring.ts'
+import { createOauth } from './oauth/api.ts'
 import { createClientCache } from './oauth/client-cache.ts'
 import { renderFailurePage } from './oauth/pages.ts'
-import { createPipeline } from './pipeline.ts'
+import { openApiRoute } from './openapi/routes.ts'
+import { readBuiltPages } from './pages/assets.ts'
+import { createPipeline, headStepNames } from './pipeline.ts'
 import { createQuota } from './quota/steps.ts'
 import { customEndpoints } from './resources/custom-routes.ts'
-import { openApiDocument, openApiRoutes } from './resources/openapi.ts'
 import { resourceEndpoints } from './resources/routes.ts'
-import type { SeedCounts } from './resources/seed.ts'
-import type { ServiceDefinition } from './resources/service.ts'
-import { bindRoutes, type Permission, permissionsOf } from './route-table.ts'
-import type { Database } from './storage/database.ts'
+import { bindActing, bindRoutes, type Permission, permissionsOf } from './route-table.ts'
 import { openDatabase } from './storage/open.ts'
 import { checkServer } from './storage/server-check.ts'
-import type { ClockKeeper } from './system/clock.ts'
 import type { Tokens } from './tokens/api.ts'
-import { listVersionChanges } from './versions/declaration.ts'
-import { openVersions, type Versions } from './versions/versions.ts'
+import { openVersions } from './versions/versions.ts'
 
 export type { AppOptions } from './assembly/foundation.ts'
 
-export interface App {
-  readonly db: Database
-  readonly service: ServiceDefinition
-  /** Majors, oldest first. */
-  readonly versions: readonly string[]
-  /** The rows of the first start; `testKey` only if the options request it. */
-  readonly firstRun: FirstRunResult
-  readonly seeded: SeedCounts
-  /** The first argument of the operations of `access/`: `createKey(app.administration, …)`. */
-  readonly administration: Administration
-  /** Operations on people. */
-  readonly people: SignInModules['people']
-  readonly hasher: SignInModules['hasher']
-  /** The first argument of operations on clients: `createClient(app.oauth.administration, …)`. */
-  readonly oauth: Pick<Oauth, 'administration'>
-  /** Undefined without `GATEHOOK_TEST_CLOCK`. */
-  readonly clock: ClockKeeper | undefined
-  /** Calendars, usage and the operations of §13 on versions. */
-  readonly versioning: Versions
-  readonly tokens: Tokens
-  readonly audit: AuditTrail
-  /** The status and the rotation of the master secret. */
-  readonly secrets: Pick<SecretsComponent, 'rotate' | 'status' | 'follow'>
+export interface App extends AppParts {
   /** The callers and scopes of each endpoint, those of declared resources included. */
   readonly permissions: readonly Permission[]
-  openapi(version: string): unknown
-  /** Starts background work without opening a port (§2.5). */
-  work(): Promise<void>
-  /** Starts background work and the server. */
-  listen(): Promise<{ url: string; port: number }>
-  /** Sends a request without a socket. */
-  readonly inject: HttpServer['inject']
-  /**
-   * Makes the node unready; it serves until load balancers have noticed (§2.4). `close` follows.
-   */
-  drain(): Promise<void>
-  /** Waits for requests in flight (§2.4), then closes everything. */
-  close(): Promise<void>
 }
 
 const DRAIN_LIMIT_MS = 10_000
@@ -115,43 +83,62 @@ export async function openApp(options: AppOptions): Promise<App> {
   const base = options.clock ?? wallClock
   const clock = config.testClock ? new SettableClock(base) : base
   makeDataFolder(config)
-  const db = await openDatabase(config.databaseUrl, { log, clock: base })
+  const database = await openDatabase(config.databaseUrl, { log, clock: base })
   const address = { publicUrl: publicUrlOf(config, config.port) }
   const publicUrl = () => address.publicUrl
   try {
-    if (!options.clock) await checkServer(db, wallClock, log)
+    if (!options.clock) await checkServer(database, wallClock, log)
+    const { db, tracing } = await openTracing(config, options.release, database)
     const vault = await openVault(db, config, random)
-    return await compose({ ...options, random, clock, vault, db, publicUrl }, address)
+    return await compose({ ...options, random, clock, vault, db, tracing, publicUrl }, address)
   } catch (error) {
-    await db.close()
+    await database.close()
     throw error
   }
 }
 
-async function compose(
-  base: Omit<Foundation, 'trail'>,
-  address: { publicUrl: string },
-): Promise<App> {
+type Address = { publicUrl: string }
+
+async function compose(base: Omit<Foundation, 'trail'>, address: Address): Promise<App> {
   const prepared = await prepareDatabase(base)
   const foundation: Foundation = { ...base, trail: prepared.trail }
   const { config, log, db } = foundation
   const lifecycle = { isDraining: false }
   const secrets = await assembleSecrets(foundation)
-  const modules = await composeModules(foundation, prepared)
-  const system = assembleSystem(foundation, prepared, {
-    list: modules.list,
-    perform: modules.perform,
-    collections: [...modules.catalog.entries.keys()],
-    isDraining: () => lifecycle.isDraining,
-    secrets,
+  const scopes = new Map<string, string | undefined>()
+  const monitoring = assembleMonitoring(foundation, {
+    headStepNames: headStepNames(),
+    requiredScope: (method, route) => scopes.get(`${method === 'HEAD' ? 'GET' : method} ${route}`),
+    secretFields: secretFieldNames(prepared),
   })
-  const components = [system, ...componentsOf(foundation, modules), secrets]
-  const metrics = assembleMetrics(foundation, components, modules.identify)
+  const modules = await composeModules(foundation, prepared, monitoring)
+  const isDraining = () => lifecycle.isDraining
+  const { list, perform, versioning, identify } = modules
+  const consoleApi = assembleConsoleApi(foundation, { ...modules, monitoring, isDraining })
+  const system = assembleSystem(foundation, prepared, {
+    list,
+    perform,
+    collections: [...modules.catalog.entries.keys()],
+    isDraining,
+    secrets,
+    figures: consoleApi.figures,
+  })
+  const portal = assemblePortal(foundation, modules, monitoring)
+  const modulesInOrder = componentsOf(foundation, modules)
+  const components: Component[] = [system, ...modulesInOrder, secrets, consoleApi, portal]
+  const metrics = assembleMetrics(foundation, components, identify)
   const routes = [...components, metrics].flatMap(({ routes = [] }) => routes)
   const declared = components.flatMap(({ endpoints = [] }) => endpoints)
-  const endpoints = [...bindRoutes(routes), ...declared]
-  const server = composeServer(foundation, prepared, modules, endpoints, metrics.observe)
-  const work = createBackgroundWork(log, foundation.clock, components)
+  const publicEndpoints = [...bindRoutes(routes), ...declared]
+  const act = createActing(prepared.administration, versioning.steps.actingVersion)
+  const endpoints = [...publicEndpoints, ...bindActing(publicEndpoints, act)]
+  const permissions = permissionsOf(endpoints)
+  for (const { method, path, scope } of permissions) scopes.set(`${method} ${path}`, scope)
+  const server = composeServer(foundation, prepared, modules, endpoints, {
+    observe: metrics.observe,
+    ...requestTracing(foundation.tracing, monitoring.observe),
+  })
+  const work = createBackgroundWork(log, foundation.clock, components, consoleApi.jobs)
   return {
     db,
     service: prepared.service,
@@ -167,7 +154,7 @@ async function compose(
     tokens: modules.tokens,
     audit: prepared.trail,
     secrets,
-    permissions: permissionsOf(endpoints),
+    permissions,
     openapi: (version) => modules.documents.get(version),
     inject: server.inject,
     work: work.start,
@@ -192,23 +179,38 @@ async function compose(
   }
 }
 
-/** On PostgreSQL a load balancer must notice that the node leaves; on SQLite there is one node. */
-const drainDelayMs = ({ drainDelayS, databaseUrl }: Config): number =>
-  1000 * (drainDelayS ?? (databaseAddress(databaseUrl).kind === 'postgres' ? 5 : 0))
+function composeVerifiers(
+  { processKeys }: Foundation,
+  { keys }: PreparedDatabase,
+  { verifyAccessToken }: Pick<Tokens, 'verifyAccessToken'>,
+  { verifyBasic, verifyCachedBasic }: SignInModules['people'],
+): Readonly<Record<'verifiers' | 'cheapVerifiers', CredentialVerifiers>> {
+  const verifiers: CredentialVerifiers = {
+    apikey: ({ value }, call) => processKeys?.get(value) ?? keys.verify(value, call.address),
+    bearer: ({ value }) => verifyAccessToken(value),
+    basic: verifyBasic,
+  }
+  // These hash no password: Basic credentials pass only if they were verified a short while ago.
+  return { verifiers, cheapVerifiers: { ...verifiers, basic: verifyCachedBasic } }
+}
 
 type Modules = Awaited<ReturnType<typeof composeModules>>
 
 /** Creates the modules, lower ones first. Calls from a lower to a higher one go through `late`. */
-async function composeModules(foundation: Foundation, prepared: PreparedDatabase) {
+async function composeModules(
+  foundation: Foundation,
+  prepared: PreparedDatabase,
+  { onAttempts, readKeyRefusals }: Monitoring,
+) {
   const { config, clock, random, log, trail, vault, db, publicUrl } = foundation
-  const { service, versions } = prepared
+  const { service } = prepared
   const late = createLateCalls()
   const { eventSignal, record, catalog, types } = assembleEvents(foundation, prepared, late)
-  const documents = new Map(versions.map((version) => [version, openApiDocument(catalog, version)]))
+  const documents = openApiDocuments(catalog)
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
-  const perform = createPerform({ db, clock, vault })
   const administration = { ...prepared.administration, record }
+  const perform = createPerform({ db, clock, vault, recordChange: actingRecorder(administration) })
 
   const wake = late.wakeDeliveries
   const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
@@ -216,16 +218,9 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
   const issuer = assembleTokens(foundation, { record, list, clients, findPerson: late.findPerson })
   const tokens = withMakerReview(issuer, makers)
   const signIn = { administration, record, perform, list, tokens, catalog }
-  const { people, consoleSessions, hasher, devices } = assemblePeople(foundation, signIn)
-  const verifiers: CredentialVerifiers = {
-    apikey: ({ value }, call) =>
-      foundation.processKeys?.get(value) ?? prepared.keys.verify(value, call.address),
-    bearer: ({ value }) => tokens.verifyAccessToken(value),
-    basic: people.verifyBasic,
-  }
-  // These hash no password: Basic credentials pass only if they were verified a short while ago.
-  const cheapVerifiers: CredentialVerifiers = { ...verifiers, basic: people.verifyCachedBasic }
-  const identifyCaller = identify(cheapVerifiers)
+  const { people, sessions, hasher, devices } = assemblePeople(foundation, signIn)
+  const { verifiers, cheapVerifiers } = composeVerifiers(foundation, prepared, tokens, people)
+  const identifyCaller = sessions.identifyOr(identify(cheapVerifiers))
   const oauth = createOauth({
     administration,
     clients,
@@ -240,7 +235,8 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
     lifetimes: { idleS: config.refreshTokenTtlS, absoluteS: config.refreshTokenMaxS },
     issuer: publicUrl,
   })
-  const deliveries = assembleDeliveries(foundation, { newest: catalog.newest, types })
+  const { newest } = catalog
+  const deliveries = assembleDeliveries(foundation, { newest, types, onAttempts })
   const versioning = await openVersions({
     db,
     clock,
@@ -249,7 +245,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
     log,
     list,
     definitions: service.versions,
-    changes: listVersionChanges(service.resources),
+    resources: service.resources,
     vendor: service.vendor,
     strict: config.strictVersion,
     publicUrl,
@@ -271,7 +267,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
     eventSignal,
     catalog,
     cheapVerifiers,
-    consoleSessions,
+    sessions,
     currentScopes,
     deliveries,
     documents,
@@ -279,6 +275,7 @@ async function composeModules(foundation: Foundation, prepared: PreparedDatabase
     identify: identifyCaller,
     list,
     makers,
+    readKeyRefusals,
     oauth,
     people,
     perform,
@@ -295,8 +292,12 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
   const { db, publicUrl } = foundation
   const { administration, eventSignal, catalog, identify, list, perform, record, types } = modules
   const livingVersion = modules.versioning.servedSuccessor
+  const readRefusals = modules.readKeyRefusals
+  const pages = readBuiltPages()
   return [
-    { routes: openApiRoutes(modules.documents, publicUrl) },
+    { routes: [openApiRoute(modules.documents, publicUrl)] },
+    assemblePages(foundation, catalog.service.name, pages),
+    assembleDocumentation({ ...modules, publicUrl, pages }),
     { routes: [protectedRoute], endpoints: resourceEndpoints(catalog, { db, list, perform }) },
     { endpoints: customEndpoints(catalog, { db, perform, record }) },
     assembleEventRoutes(foundation, {
@@ -320,11 +321,10 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
       currentScopes: modules.currentScopes,
     }),
     modules.deliveries,
-    { routes: customerRoutes(administration, { list, perform }) },
-    { routes: keyRoutes(administration, { list, perform }) },
+    { routes: accessRoutes(administration, { list, perform, readRefusals }) },
     modules.tokens,
     modules.people,
-    modules.consoleSessions,
+    modules.sessions,
     modules.oauth,
     modules.versioning,
   ]
@@ -335,7 +335,7 @@ function composeServer(
   prepared: PreparedDatabase,
   modules: Modules,
   all: readonly Endpoint[],
-  observe: After,
+  { observe, ...observers }: { observe: After } & ReturnType<typeof requestTracing>,
 ): HttpServer {
   const { config, log, clock, random } = foundation
   const egress = createEgress(clock)
@@ -351,16 +351,18 @@ function composeServer(
     // First segments under `/api` that are paths; any other first segment is a version.
     roots: new Set(endpoints.flatMap(({ path }) => /^\/api\/([^/]+)/.exec(path)?.[1] ?? [])),
     egress,
-    tls: tlsOf(config),
+    tls: tlsFilesOf(config),
+    documentation: errorsUrl(foundation.publicUrl, modules.catalog),
     vendor: prepared.service.vendor,
     errorFormats: { oauth: formatOauthError, page: renderFailurePage },
+    ...observers,
   })
 }
 
 function composePipeline(
   { config, clock, db, publicUrl }: Foundation,
   { service, keys }: PreparedDatabase,
-  { verifiers, cheapVerifiers, consoleSessions, identify, versioning }: Modules,
+  { verifiers, cheapVerifiers, sessions, identify, versioning }: Modules,
   { observe, shed }: { readonly observe: After; readonly shed: Step },
 ): Pipeline {
   const cors = createCors(config.corsOrigins === '*' ? '*' : config.corsOrigins.join(','))
@@ -372,7 +374,7 @@ function composePipeline(
     requireServedHost: requireServedHost({ publicUrl: publicUrl(), host: config.host }),
     preflight: cors.preflight,
     recognize: recognize(
-      consoleSessions.guard(verifyCredential({ verifiers: cheapVerifiers, publicUrl })),
+      sessions.guard(verifyCredential({ verifiers: cheapVerifiers, publicUrl })),
       identify,
     ),
     limit: quota.limit,
@@ -395,6 +397,3 @@ function composePipeline(
     observe,
   })
 }
-
-const tlsOf = ({ tlsCert, tlsKey }: Config) =>
-  tlsCert && tlsKey ? { certFile: tlsCert, keyFile: tlsKey } : undefined

@@ -3,18 +3,19 @@
  * `gatehook start` runs a service, and so does `openApp` of `gatehook/app`.
  */
 
-export { Failure, type FailureCode } from './kernel/failure.ts'
-export type { Principal } from './kernel/principal.ts'
 export {
   type CreateOf,
-  DeclarationError,
   type Field,
   type Fields,
   f,
   type PatchOf,
   type RowOf,
-} from './resources/fields.ts'
+} from './fields/fields.ts'
+export { Failure, type FailureCode } from './kernel/failure.ts'
+export type { Principal } from './kernel/principal.ts'
+export { DeclarationError } from './resources/field-check.ts'
 export { type Resource, resource } from './resources/resource.ts'
-export type { RouteContext, RouteResult, ServiceReader, ServiceTx } from './resources/route.ts'
+export type { RouteContext, RouteResult } from './resources/route.ts'
 export { type Service, type ServiceOptions, service } from './resources/service.ts'
+export type { ServiceReader, ServiceTx } from './resources/service-access.ts'
 export { sql } from './storage/sql.ts'

@@ -6,7 +6,7 @@ import type { After, Kind, Step } from './http/call.ts'
 import type { Pipeline, PipelineSteps } from './http/exchange.ts'
 
 type Cell = 'x' | '.'
-type Columns = `${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell}`
+type Columns = `${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell} ${Cell}`
 
 /** The order of the columns below. */
 const KINDS: readonly Kind[] = [
@@ -15,6 +15,7 @@ const KINDS: readonly Kind[] = [
   'api',
   'root',
   'admin',
+  'portal',
   'oauth',
   'page',
   'unknown',
@@ -45,58 +46,62 @@ export interface StepsByName {
   readonly observe: After
 }
 
+type Phase = keyof PipelineSteps
+
+/** Each row is a step: its phase, the kinds of path that run it, its name in `StepsByName`. */
+const table: readonly (readonly [phase: Phase, columns: Columns, step: keyof StepsByName])[] = [
+  // before the server reads the body
+  //       p p a r a p o p u
+  //       r u p o d o a a n
+  //       o b i o m r u g k
+  ['head', 'x x x x x x x x x', 'requireHttps'],
+  ['head', '. x x x x x x x x', 'requireServedHost'],
+  ['head', '. x x x x . x . x', 'preflight'],
+  // the request limit precedes other work; a request without a credential counts for its address
+  ['head', '. . x x x x . . x', 'recognize'],
+  ['head', '. x x x x x x x x', 'limit'],
+  ['head', '. . x x x x x . .', 'crossSite'],
+  ['head', '. . x . . . . . x', 'explicitVersion'],
+  ['head', '. . x x x x . . .', 'acceptable'],
+  ['head', '. . x x x x . . .', 'authenticate'],
+  ['head', '. . x x x x . . .', 'limitVerified'],
+  ['head', '. x x x x x x x .', 'shed'],
+  ['head', '. . x . . . . . .', 'settledVersion'],
+  ['head', '. . x x x x . . .', 'authorize'],
+  // before the server rejects a malformed request
+  ['refused', '. . x x x x . . x', 'recognize'],
+  ['refused', '. x x x x x x x x', 'limit'],
+  ['refused', '. . x . . . . . x', 'explicitVersion'],
+  // before every response is sent
+  ['out', '. . x . . . . . x', 'versionSignals'],
+  ['out', '. . x . . . . . x', 'versionUsage'],
+  ['out', '. . x x x x . . .', 'conditional'],
+  ['out', '. . x x x x . . .', 'warnings'],
+  ['out', '. . x x x x x . x', 'addCacheHeaders'],
+  ['out', 'x x x x x x x x x', 'urlCredential'],
+  ['out', '. x x x x . x . x', 'corsHeaders'],
+  ['out', 'x x x x x x x x x', 'addStrictTransport'],
+  ['out', 'x x x x x x x x x', 'observe'],
+]
+
+const namesOf = (phase: Phase, kind: Kind): (keyof StepsByName)[] => {
+  const at = KINDS.indexOf(kind)
+  return table
+    .filter(([rowPhase, columns]) => rowPhase === phase && columns[at * 2] === 'x')
+    .map(([, , step]) => step)
+}
+
+/** Returns the names of the steps before the body for each kind, in their order. */
+export const headStepNames = (): Readonly<Record<Kind, readonly string[]>> =>
+  Object.fromEntries(KINDS.map((kind) => [kind, namesOf('head', kind)])) as never
+
 export function createPipeline(steps: StepsByName): Pipeline {
-  const table: readonly (readonly [
-    phase: keyof PipelineSteps,
-    columns: Columns,
-    step: Step | After,
-  ])[] = [
-    // before the server reads the body
-    //       p p a r a o p u
-    //       r u p o d a a n
-    //       o b i o m u g k
-    ['head', 'x x x x x x x x', steps.requireHttps],
-    ['head', '. x x x x x x x', steps.requireServedHost],
-    ['head', '. x x x x x . x', steps.preflight],
-    // the request limit precedes other work; a request without a credential counts for its address
-    ['head', '. . x x x . . x', steps.recognize],
-    ['head', '. x x x x x x x', steps.limit],
-    ['head', '. . x x x x . .', steps.crossSite],
-    ['head', '. . x . . . . x', steps.explicitVersion],
-    ['head', '. . x x x . . .', steps.acceptable],
-    ['head', '. . x x x . . .', steps.authenticate],
-    ['head', '. . x x x . . .', steps.limitVerified],
-    ['head', '. x x x x x x .', steps.shed],
-    ['head', '. . x . . . . .', steps.settledVersion],
-    ['head', '. . x x x . . .', steps.authorize],
-    // before the server rejects a malformed request
-    ['refused', '. . x x x . . x', steps.recognize],
-    ['refused', '. x x x x x x x', steps.limit],
-    ['refused', '. . x . . . . x', steps.explicitVersion],
-    // before every response is sent
-    ['out', '. . x . . . . x', steps.versionSignals],
-    ['out', '. . x . . . . x', steps.versionUsage],
-    ['out', '. . x x x . . .', steps.conditional],
-    ['out', '. . x x x . . .', steps.warnings],
-    ['out', '. . x x x x . x', steps.addCacheHeaders],
-    ['out', 'x x x x x x x x', steps.urlCredential],
-    ['out', '. x x x x x . x', steps.corsHeaders],
-    ['out', 'x x x x x x x x', steps.addStrictTransport],
-    ['out', 'x x x x x x x x', steps.observe],
-  ]
-  const stepsOfColumn = (at: number): PipelineSteps => {
-    const steps = {
-      head: [] as Step[],
-      body: [] as Step[],
-      refused: [] as Step[],
-      out: [] as After[],
-    }
-    for (const [phase, columns, step] of table) {
-      if (columns[at * 2] === 'x') (steps[phase] as (Step | After)[]).push(step)
-    }
-    return steps
-  }
-  return Object.fromEntries(
-    KINDS.map((kind, at) => [kind, stepsOfColumn(at)]),
-  ) as unknown as Pipeline
+  const stepsOf = (phase: Phase, kind: Kind) => namesOf(phase, kind).map((name) => steps[name])
+  const stepsOfKind = (kind: Kind): PipelineSteps => ({
+    head: stepsOf('head', kind) as Step[],
+    body: stepsOf('body', kind) as Step[],
+    refused: stepsOf('refused', kind) as Step[],
+    out: stepsOf('out', kind) as After[],
+  })
+  return Object.fromEntries(KINDS.map((kind) => [kind, stepsOfKind(kind)])) as unknown as Pipeline
 }

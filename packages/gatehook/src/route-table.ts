@@ -1,11 +1,13 @@
 /**
- * The one list of the engine's routes: methods, path, kind, the callers that each accepts and the
- * scope they need (§3.6, §4.5, §13). Modules implement the handlers; the router and the pipeline,
- * the page on permissions and the test that sends every route as every kind of caller follow from
- * this table. Declared resources and routes have no row: their declaration names the scopes (§6.1).
+ * The one list of the engine's routes: methods, path, kind, the callers that each accepts, the
+ * scope they need, and the role of an operator (§3.6, §4.5, §12.2, §13). Modules implement the
+ * handlers; the router and the pipeline, the page on permissions and the test that sends every
+ * route as every kind of caller follow from this table. Declared resources and routes have no row:
+ * their declaration names the scopes (§6.1).
  */
 import type { Endpoint, Kind, Method, Route } from './http/call.ts'
-import type { CallerKind } from './kernel/principal.ts'
+import { type Mount, mountEndpoints } from './http/mount.ts'
+import type { CallerKind, Role } from './kernel/principal.ts'
 
 /** The callers that each value of the column names. */
 export const CALLERS = {
@@ -33,10 +35,18 @@ export const CALLERS = {
     means: 'a credential with the scope, or an operator signed in to the console',
   },
   console: { kinds: ['operator'], means: 'an operator signed in to the console' },
+  portal: { kinds: ['portal'], means: 'a session of the portal: of a one-time link or a person' },
 } as const satisfies Record<
   string,
   { readonly kinds: readonly CallerKind[] | undefined; readonly means: string }
 >
+
+/** The permissions that each role of an operator adds to those of the role before it. */
+export const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
+  viewer: 'reads everything, and changes nothing',
+  support: 'changes keys without the scope `admin`, webhooks and deliveries',
+  administrator: 'changes everything',
+}
 
 type Callers = keyof typeof CALLERS
 
@@ -46,10 +56,22 @@ export interface Permission {
   readonly path: string
   readonly callers: Callers
   readonly scope: string | undefined
+  /** The least role of an operator; undefined for callers that are no operators. */
+  readonly role: Role | undefined
 }
 
-/** `HEAD` follows `GET`; `OPTIONS` requires no credential on any path. */
-type RouteRow = readonly [methods: string, path: string, Endpoint['kind'], Callers, scope?: string]
+/**
+ * `HEAD` follows `GET`; `OPTIONS` requires no credential on any path. `role`: the role that an
+ * operator needs for a change, by default administrator; reads need viewer.
+ */
+type RouteRow = readonly [
+  methods: string,
+  path: string,
+  Endpoint['kind'],
+  Callers,
+  scope?: string,
+  role?: Role,
+]
 
 const rows: readonly RouteRow[] = [
   ['GET', '/', 'public', 'anyone'],
@@ -57,6 +79,18 @@ const rows: readonly RouteRow[] = [
   ['GET', '/readyz', 'probe', 'anyone'],
   ['GET', '/metrics', 'root', 'operators', 'admin'],
   ['GET', '/openapi/:document', 'public', 'anyone'],
+  ['GET', '/console', 'page', 'anyone'],
+  ['GET', '/console/*', 'page', 'anyone'],
+  ['GET', '/portal', 'page', 'anyone'],
+  ['GET', '/portal/*', 'page', 'anyone'],
+  ['GET', '/portal/logo', 'page', 'anyone'],
+  ['GET', '/assets/*', 'page', 'anyone'],
+  ['GET', '/docs', 'public', 'anyone'],
+  ['GET', '/docs/assets/:name', 'public', 'anyone'],
+  ['GET', '/docs/:version', 'public', 'anyone'],
+  ['GET', '/docs/:version/:page', 'public', 'anyone'],
+  ['GET', '/llms.txt', 'public', 'anyone'],
+  ['GET', '/.well-known/api-catalog', 'public', 'anyone'],
   ['GET', '/.well-known/jwks.json', 'public', 'anyone'],
   ['GET', '/.well-known/oauth-authorization-server', 'public', 'anyone'],
   ['GET', '/.well-known/openid-configuration', 'public', 'anyone'],
@@ -103,26 +137,67 @@ const rows: readonly RouteRow[] = [
   ['POST', '/console/session/operator', 'admin', 'console'],
   ['POST PUT', '/console/session/second-factor', 'admin', 'console'],
 
+  ['POST DELETE', '/portal/session', 'portal', 'proof'],
+  ['GET', '/portal/session', 'portal', 'portal'],
+  ['GET', '/portal/api/*', 'portal', 'portal'],
+  ['GET', '/portal/api/health', 'portal', 'portal'],
+  ['GET', '/portal/api/errors', 'portal', 'portal'],
+  ['GET', '/portal/api/requests/:id', 'portal', 'portal'],
+  ['GET', '/portal/api/consents', 'portal', 'portal'],
+  ['DELETE', '/portal/api/consents/:id', 'portal', 'portal'],
+  ['GET', '/portal/api/keys', 'portal', 'portal', 'keys:read'],
+  ['POST', '/portal/api/keys', 'portal', 'portal', 'keys:write'],
+  ['DELETE', '/portal/api/keys/:id', 'portal', 'portal', 'keys:write'],
+  ['POST', '/portal/api/keys/:id/roll', 'portal', 'portal', 'keys:write'],
+
   ['GET POST', '/admin/customers', 'admin', 'administration', 'admin'],
   ['GET PATCH', '/admin/customers/:id', 'admin', 'administration', 'admin'],
-  ['GET POST', '/admin/keys', 'admin', 'administration', 'admin'],
-  ['GET DELETE', '/admin/keys/:id', 'admin', 'administration', 'admin'],
-  ['PATCH', '/admin/keys/:id', 'admin', 'administration', 'keys:write'],
-  ['POST', '/admin/keys/:id/roll', 'admin', 'administration', 'admin'],
+  ['GET POST', '/admin/keys', 'admin', 'administration', 'admin', 'support'],
+  ['GET DELETE', '/admin/keys/:id', 'admin', 'administration', 'admin', 'support'],
+  ['PATCH', '/admin/keys/:id', 'admin', 'administration', 'keys:write', 'support'],
+  ['GET', '/admin/keys/:id/usage', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/scopes', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/resources', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/search', 'admin', 'administration', 'admin'],
+  ['POST', '/admin/keys/:id/roll', 'admin', 'administration', 'admin', 'support'],
   ['GET POST', '/admin/clients', 'admin', 'administration', 'admin'],
   ['GET PATCH DELETE', '/admin/clients/:client_id', 'admin', 'administration', 'admin'],
   ['POST', '/admin/clients/:client_id/rotate-secret', 'admin', 'administration', 'admin'],
   ['GET POST', '/admin/users', 'admin', 'administration', 'admin'],
   ['GET PATCH', '/admin/users/:id', 'admin', 'administration', 'admin'],
   ['PUT', '/admin/users/:id/password', 'admin', 'administration', 'admin'],
+  ['POST', '/admin/portal-links', 'admin', 'administration', 'admin', 'support'],
+  ['DELETE', '/admin/portal-links/:id', 'admin', 'administration', 'admin', 'support'],
+  ['GET', '/admin/webhooks', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/webhooks/:id', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/webhooks/:id/health', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/events', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/events/:id', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/events/:id/payload', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/deliveries', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/deliveries/:id', 'admin', 'administration', 'admin'],
+  ['GET POST', '/admin/operators', 'admin', 'administration', 'admin'],
+  ['PATCH', '/admin/operators/:id', 'admin', 'administration', 'admin'],
+  ['POST', '/admin/operators/:id/link', 'admin', 'administration', 'admin'],
+  ['DELETE', '/admin/operators/:id/second-factor', 'admin', 'administration', 'admin'],
   ['GET', '/admin/operator-sessions', 'admin', 'administration', 'admin'],
   ['DELETE', '/admin/operator-sessions/:id', 'admin', 'administration', 'admin'],
   ['GET', '/admin/versions', 'admin', 'administration', 'admin'],
   ['GET PUT', '/admin/versions/:version', 'admin', 'administration', 'admin'],
   ['GET', '/admin/versions/:version/usage', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/versions/:version/callers', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/versions/:version/traffic', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/versions/:version/changelog', 'admin', 'administration', 'admin'],
   ['GET POST', '/admin/clock', 'admin', 'administration', 'admin'],
   ['GET', '/admin/audit', 'admin', 'administration', 'admin'],
   ['GET', '/admin/system', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/series', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/attention', 'admin', 'administration', 'admin'],
+  ['PUT', '/admin/attention/:id', 'admin', 'administration', 'admin', 'support'],
+  ['GET', '/admin/stream', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/errors', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/requests', 'admin', 'administration', 'admin'],
+  ['GET', '/admin/requests/:id', 'admin', 'administration', 'admin'],
 ]
 
 interface EngineRoute extends Permission {
@@ -131,47 +206,135 @@ interface EngineRoute extends Permission {
 
 /** The table with one method in each row. */
 export const engineRoutes: readonly EngineRoute[] = rows.flatMap(
-  ([methods, path, kind, callers, scope]) =>
-    methods
-      .split(' ')
-      .map((method) => ({ method: method as Permission['method'], path, kind, callers, scope })),
+  ([methods, path, kind, callers, scope, role = 'administrator']) =>
+    methods.split(' ').map((name) => {
+      const method = name as Permission['method']
+      const leastRole = method === 'GET' ? 'viewer' : role
+      const isForRoles = callers === 'administration'
+      return { method, path, kind, callers, scope, role: isForRoles ? leastRole : undefined }
+    }),
 )
 
-/** The OpenAPI documents share one row, whatever versions a service has. */
-const templateOf = (path: string): string =>
-  path.replace(/^\/openapi\/[^/]+$/, '/openapi/:document')
+/** The path under which an operator acts for a customer; public paths follow it. */
+export const ACTING_PATH = '/admin/as/:customer/:mode'
+
+/** The public paths of a customer. An event stream would outlast the operator's session. */
+const CUSTOMER_PATHS = /^\/(api|events|webhooks|deliveries)(\/|$)(?!stream$)/
+
+/** Changes that need the role support only; others need an administrator. */
+const SUPPORT_PATHS = /^\/(webhooks|deliveries)(\/|$)/
+
+/** Returns the permission of a public operation under `ACTING_PATH`. */
+function actingPermissionOf(method: string, path: string): Permission {
+  const changeRole = SUPPORT_PATHS.test(path) ? 'support' : 'administrator'
+  return {
+    method: method as Permission['method'],
+    path: ACTING_PATH + path,
+    callers: 'administration',
+    scope: 'admin',
+    role: method === 'GET' ? 'viewer' : changeRole,
+  }
+}
+
+/** Returns whether operators reach a public path under `ACTING_PATH`. */
+const isCustomerPath = (path: string): boolean => CUSTOMER_PATHS.test(path)
+
+/** The engine's routes under `ACTING_PATH`; declared ones follow them. */
+export const actingRoutes: readonly Permission[] = engineRoutes
+  .filter(({ path, callers }) => callers === 'credential' && isCustomerPath(path))
+  .map(({ method, path }) => actingPermissionOf(method, path))
+
+/** The path under which a session of the portal uses public paths of its customer. */
+const PORTAL_PATH = '/portal/api'
+
+const PORTAL_PATHS = /^\/(events|webhooks|deliveries)(\/|$)/
+
+const isPortalPath = (path: string): boolean => PORTAL_PATHS.test(path)
+
+/** The engine's routes under `PORTAL_PATH`. */
+export const portalRoutes: readonly Permission[] = engineRoutes
+  .filter(({ path }) => isPortalPath(path))
+  .map((row) => ({ ...row, path: PORTAL_PATH + row.path, callers: 'portal' }))
 
 const rowsByRoute = new Map(engineRoutes.map((row) => [`${row.method} ${row.path}`, row]))
 
 /** Throws for a route without a row: a mistake in the program, found at start. */
 function rowOf(method: string, path: string): EngineRoute {
-  const row = rowsByRoute.get(`${method} ${templateOf(path)}`)
+  const row = rowsByRoute.get(`${method} ${path}`)
   if (!row) throw new Error(`route-table.ts has no row for ${method} ${path}`)
   return row
 }
 
-/** Joins the handlers of the engine's routes with the kind, callers and scope of their rows. */
-export const bindRoutes = (routes: readonly Route[]): Endpoint[] =>
-  routes.map(({ path, methods }) => {
-    const operations = Object.entries(methods).map(([method, handler]) => {
-      const { callers, scope } = rowOf(method, path)
-      const { kinds } = CALLERS[callers]
-      const access = kinds ? { callers: kinds, scope } : { authenticated: false }
-      return [method, { ...handler, ...access }] as const
-    })
-    const { kind } = rowOf(operations[0]![0], path)
-    return { kind, path, methods: Object.fromEntries(operations) }
+/**
+ * Joins the handlers of the engine's routes with the kind, callers and scope of their rows, and
+ * adds the endpoints under `PORTAL_PATH`.
+ */
+export function bindRoutes(routes: readonly Route[]): Endpoint[] {
+  const endpoints = mergePaths(routes).map(bindRoute)
+  const mounted = mountEndpoints(
+    endpoints.filter(({ path }) => isPortalPath(path)),
+    {
+      prefix: PORTAL_PATH,
+      kind: 'portal',
+      access: ({ scope }) => ({ callers: CALLERS.portal.kinds, scope }),
+    },
+  )
+  return [...endpoints, ...mounted]
+}
+
+/** Joins the routes of a path, which have a method each. */
+function mergePaths(routes: readonly Route[]): Route[] {
+  const merged = new Map<string, Route>()
+  for (const { path, methods } of routes) {
+    merged.set(path, { path, methods: { ...merged.get(path)?.methods, ...methods } })
+  }
+  return [...merged.values()]
+}
+
+function bindRoute({ path, methods }: Route): Endpoint {
+  const operations = Object.entries(methods).map(([method, handler]) => {
+    const { callers, scope, role } = rowOf(method, path)
+    const { kinds } = CALLERS[callers]
+    const access = kinds ? { callers: kinds, scope, role } : { authenticated: false }
+    return [method, { ...handler, ...access }] as const
   })
+  const { kind } = rowOf(operations[0]![0], path)
+  return { kind, path, methods: Object.fromEntries(operations) }
+}
+
+/** Returns the endpoints of customers under `ACTING_PATH`. */
+export const bindActing = (
+  endpoints: readonly Endpoint[],
+  enter: NonNullable<Mount['enter']>,
+): Endpoint[] =>
+  mountEndpoints(
+    endpoints.filter(({ path }) => isCustomerPath(path)),
+    {
+      prefix: ACTING_PATH,
+      kind: 'admin',
+      enter,
+      access(_, method, path) {
+        const { callers, scope, role } = actingPermissionOf(method, path)
+        return { callers: CALLERS[callers].kinds, scope, role, authenticated: true }
+      },
+    },
+  )
 
 /** Returns each method of the endpoints with its callers and scope, declared ones included. */
 export const permissionsOf = (endpoints: readonly Endpoint[]): Permission[] =>
   endpoints.flatMap(({ path, methods }) =>
     Object.entries(methods).map(([method, { authenticated, scope }]) => {
-      const row = rowsByRoute.get(`${method} ${templateOf(path)}`)
+      const row = rowsByRoute.get(`${method} ${path}`)
+      if (path.startsWith(`${ACTING_PATH}/`)) {
+        return actingPermissionOf(method, path.slice(ACTING_PATH.length))
+      }
+      const isMounted = !row && path.startsWith(`${PORTAL_PATH}/`)
+      const declared = authenticated === false ? 'anyone' : 'credential'
       return {
         method: method as Permission['method'],
         path,
-        callers: row?.callers ?? (authenticated === false ? 'anyone' : 'credential'),
+        role: row?.role,
+        callers: isMounted ? 'portal' : (row?.callers ?? declared),
         scope: scope ?? row?.scope,
       }
     }),

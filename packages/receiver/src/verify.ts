@@ -171,7 +171,7 @@ function parseSignature(headers: HeadersLike, schemes: readonly Scheme[]): Signa
 
 function parseA(value: string): SignatureClaim {
   const match = /^sha256=([0-9a-fA-F]+)$/.exec(value.trim())
-  if (!match) throw malformed(HEADER.A)
+  if (!match) throw malformedHeader(HEADER.A)
   return { scheme: 'A', prefix: '', macs: decodeMacs(HEADER.A, [match[1]!], fromHex) }
 }
 
@@ -180,14 +180,14 @@ function parseB(value: string): SignatureClaim {
   const signatures: string[] = []
   for (const part of value.split(',')) {
     const at = part.indexOf('=')
-    if (at < 0) throw malformed(HEADER.B)
+    if (at < 0) throw malformedHeader(HEADER.B)
     const name = part.slice(0, at).trim()
     if (name === 't') times.push(part.slice(at + 1).trim())
     // Unknown names belong to future schemes.
     else if (name === 'v1') signatures.push(part.slice(at + 1).trim())
   }
   const [time] = times
-  if (times.length !== 1 || !UNIX_SECONDS.test(time!)) throw malformed(HEADER.B)
+  if (times.length !== 1 || !UNIX_SECONDS.test(time!)) throw malformedHeader(HEADER.B)
   const macs = decodeMacs(HEADER.B, signatures, fromHex)
   return { scheme: 'B', prefix: `${time}.`, macs, timestamp: Number(time) }
 }
@@ -195,8 +195,8 @@ function parseB(value: string): SignatureClaim {
 function parseStandard(value: string, headers: HeadersLike): SignatureClaim {
   const id = findHeader(headers, HEADER.standardId)?.trim() ?? ''
   const time = findHeader(headers, HEADER.standardTimestamp)?.trim() ?? ''
-  if (!/^[\x21-\x7e]{1,255}$/.test(id)) throw malformed(HEADER.standardId)
-  if (!UNIX_SECONDS.test(time)) throw malformed(HEADER.standardTimestamp)
+  if (!/^[\x21-\x7e]{1,255}$/.test(id)) throw malformedHeader(HEADER.standardId)
+  if (!UNIX_SECONDS.test(time)) throw malformedHeader(HEADER.standardTimestamp)
   const signatures = value
     .split(' ')
     .filter((part) => part.startsWith('v1,'))
@@ -211,11 +211,11 @@ function decodeMacs(
   texts: readonly string[],
   decode: (text: string) => Uint8Array<ArrayBuffer> | undefined,
 ): Uint8Array<ArrayBuffer>[] {
-  if (texts.length === 0 || texts.length > MAX_SIGNATURES) throw malformed(name)
+  if (texts.length === 0 || texts.length > MAX_SIGNATURES) throw malformedHeader(name)
   return texts.map(decode).filter((bytes) => bytes !== undefined)
 }
 
-const malformed = (name: string) =>
+const malformedHeader = (name: string) =>
   new WebhookVerificationError('malformed_signature', `The header ${name} is malformed.`)
 
 function unixSeconds(now: VerifyRules['now']): number {

@@ -3,10 +3,14 @@
  * themselves, and the paths, are in the modules that use this.
  */
 import { actorOf } from '../audit/store.ts'
-import { type Answer, type Call, type Handling, json } from '../http/call.ts'
+import type { AnyMember, JsonOf, Members, ValuesOf } from '../fields/members.ts'
+import type { Answer, Call, Route } from '../http/call.ts'
 import { requireMatch } from '../http/conditional.ts'
+import { implement, respond } from '../http/operation.ts'
+import type { OperationData, OperationOf } from '../http/operation-data.ts'
 import { Query } from '../http/query.ts'
 import type { Perform } from '../idempotency/perform.ts'
+import type { Principal } from '../kernel/principal.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { AdminTable } from './admin-table.ts'
@@ -16,16 +20,6 @@ export interface AdminDeps {
   readonly list: Lister
   readonly perform: Perform
 }
-
-/** Returns a response that contains a secret, with `Cache-Control: no-store`. */
-export const secretResponse = (
-  status: number,
-  value: unknown,
-  headers?: Record<string, string>,
-): Answer => ({
-  ...json(status, value, { 'cache-control': 'no-store', ...headers }),
-  secret: true,
-})
 
 /** Returns the JSON form of the row that a path names. Throws 404. */
 type FindRow = (from: Reader, call: Call) => Promise<unknown>
@@ -42,56 +36,68 @@ async function requireRowMatch(find: FindRow, tx: Tx, call: Call): Promise<void>
   requireMatch(call, () => text)
 }
 
-/** Creates builders of handlers. The scope of each path is in `route-table.ts`. */
-export function adminOperations<A extends Administration>(admin: A, { list, perform }: AdminDeps) {
+/** A request of an administrative change, with its valid body. */
+interface AdminRequest<A extends Administration, I extends Members> {
+  /** Its `write` is the transaction that also stores the response. */
+  readonly admin: A
+  readonly input: ValuesOf<I>
+  readonly params: Call['params']
+  readonly principal: Principal
+  readonly caller: AdminCaller
+  readonly call: Call
+}
+
+/** Creates the routes of declared operations. Callers and scope are in `route-table.ts`. */
+export function adminHandlers<A extends Administration>(admin: A, { list, perform }: AdminDeps) {
   /**
    * The change and its response are one transaction, so that an idempotent replay returns the
    * stored response (§11.1). A change that fails before it writes stores nothing.
    */
   const changeOf =
     (find?: FindRow) =>
-    <T>(
-      body: 'required' | 'optional' | 'none',
-      change: (admin: A, call: Call, caller: AdminCaller) => Promise<T>,
-      respond: (result: T) => Answer = (result) => json(200, result),
-    ): Handling => ({
-      body: body === 'none' ? undefined : body,
-      async handle(call) {
+    <I extends Members, Q extends Members, O extends AnyMember>(
+      operation: OperationOf<I, Q, O>,
+      change: (request: AdminRequest<A, I>) => Promise<JsonOf<O>>,
+    ): Route =>
+      implement(operation, async (call, input) => {
         let answer: Answer | undefined
         const write: Administration['write'] = async (work) => {
           let result: unknown
           answer = await perform(call, async (tx) => {
             if (find) await requireRowMatch(find, tx, call)
-            return respond((result = await work(tx)) as T)
+            result = await work(tx)
+            return respond(operation, result as JsonOf<O>)
           })
           return result as Awaited<ReturnType<typeof work>>
         }
-        const caller = { actor: actorOf(call), customer: call.principal!.customer }
-        await change({ ...admin, write }, call, caller)
+        const { params } = call
+        const principal = call.principal!
+        const { customer, role } = principal
+        const caller = { actor: actorOf(call), customer, role }
+        await change({ admin: { ...admin, write }, input, params, principal, caller, call })
         return answer!
-      },
-    })
+      })
   return {
     /** Lists a table. */
-    list: ({ collection, view }: Pick<AdminTable<unknown>, 'collection' | 'view'>): Handling => ({
-      handle: (call) => list(withCustomerIds(call), collection, view),
-    }),
+    list: (
+      operation: OperationData,
+      { collection, view }: Pick<AdminTable<unknown>, 'collection' | 'view'>,
+    ): Route => implement(operation, (call) => list(withCustomerIds(call), collection, view)),
 
     /** Performs a change that ignores `If-Match`, such as a creation. */
     change: changeOf(),
 
     /** Reads and changes the row that `find` returns; a change honours `If-Match`. */
     row: (find: FindRow) => ({
-      read: {
-        handle: async (call: Call) => json(200, await find(admin.db, call)),
-      },
+      read: (operation: OperationData): Route =>
+        implement(operation, async (call) => respond(operation, await find(admin.db, call))),
       change: changeOf(find),
     }),
   }
 }
 
 /** Replaces the word `default` by the id of the default customer in filters by customer. */
-function withCustomerIds(call: Call): Call {
+export function withCustomerIds(call: Call): Call {
   if (!call.query.entries.some(([name]) => name.startsWith('customer'))) return call
   const entries = call.query.entries.map(([name, value]) =>
     /^customer(\[|$)/.test(name)

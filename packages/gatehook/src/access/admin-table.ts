@@ -2,8 +2,10 @@
  * Tables of the administration: one description of a table yields its list, its single rows and the
  * rows of the command line, all in the same JSON form. Each module describes its own tables.
  */
+import type { Member } from '../fields/members.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Collection, View } from '../lists/collection.ts'
+import { columnsOf } from '../lists/columns.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Reader, Row } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
@@ -22,16 +24,18 @@ export interface AdminTable<T> {
 const PAGE_ROWS = 500
 
 /** Rows of the installation: no customer's scope, no stored totals. */
-type AdminTableDescription = Omit<Collection, 'integerId' | 'scoped' | 'hasStoredTotal'>
+type AdminTableDescription = Omit<Collection, 'columns' | 'integerId' | 'scoped' | 'hasStoredTotal'>
 
-/** Creates a table whose rows are served at `path`/`id`. */
+/** Creates a table whose rows are served at `path`/`id`; its columns are the members of `row`. */
 export function createAdminTable<T>(
+  row: Member<unknown, T>,
   description: AdminTableDescription,
   path: string,
 ): AdminTable<T> {
-  const { table, columns, where = '1 = 1' } = description
+  const { table, where = '1 = 1' } = description
+  const columns = columnsOf(row)
   const integerId = columns[0]!.type === 'int'
-  const collection = { ...description, integerId, scoped: false, hasStoredTotal: false }
+  const collection = { ...description, columns, integerId, scoped: false }
   const names = columns.map(({ name }) => name)
   const [id] = names as [string, ...string[]]
   const view = cellView(columns, (row) => `{"self":${JSON.stringify(`${path}/${row[0]}`)}}`)

@@ -4,6 +4,7 @@
  */
 import type { Actor, AuditContext } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
+import type { Role } from '../kernel/principal.ts'
 import type { Database } from '../storage/database.ts'
 
 /** The customer of every installation. The fixed id keeps two first starts from creating two. */
@@ -30,6 +31,8 @@ export interface Administration extends AuditContext {
 export interface AdminCaller {
   readonly actor: Actor
   readonly customer: string
+  /** The role of an operator; undefined for other callers. */
+  readonly role?: Role | undefined
 }
 
 /** Returns the id of a customer; the word `default` names the default customer. */

@@ -4,9 +4,9 @@
  */
 import type { After, Call, Step } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
-import { callerKind, type Principal } from '../kernel/principal.ts'
+import { callerKind, hasRole, type Principal } from '../kernel/principal.ts'
 import { type Credential, parseCredential, type Scheme } from './credential.ts'
-import { holdsScope, missingScope } from './scopes.ts'
+import { holdsScope, missingRole, missingScope } from './scopes.ts'
 
 /** Verifies a credential, or throws a `Failure` with its challenge. */
 export type CredentialVerifier = (
@@ -153,17 +153,19 @@ export const urlCredential: After = (call, answer) => {
 
 /**
  * Rejects a principal of a kind that the operation does not accept, with 403 `first_party_required`
- * (§4.5) or `forbidden`, and one that lacks its scope, with 403 `insufficient_scope`.
+ * (§4.5) or `forbidden`; one that lacks its scope, with 403 `insufficient_scope`; an operator of a
+ * lesser role, with 403 `insufficient_role`.
  */
 export const authorize: Step = (call) => {
   if (!call.operation) return
-  const { callers, scope } = call.operation
+  const { callers, scope, role } = call.operation
   if (callers && call.principal && !callers.includes(callerKind(call.principal))) {
     // A first-party session can replace the token of a client, but not a key.
     throw call.principal.clientId === undefined
       ? new Failure('forbidden', 'This endpoint does not accept this kind of credential.')
       : new Failure('first_party_required')
   }
+  if (role && call.principal && !hasRole(call.principal, role)) throw missingRole(role)
   if (scope === undefined) return
   if (!call.principal) throw new Error(`${call.route} requires a scope but no credential`)
   if (!holdsScope(call.principal, scope)) throw missingScope(scope)

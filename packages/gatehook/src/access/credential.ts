@@ -26,17 +26,18 @@ const SCHEMES: ReadonlySet<string> = new Set<Scheme>(['apikey', 'bearer', 'basic
  */
 export function parseCredential(call: Pick<Call, 'rawHeaders' | 'query'>): Credential | undefined {
   const authorizations = headerLines(call.rawHeaders, 'authorization')
-  // A proxy may have joined two lines with a comma (RFC 9110 §5.3); no key contains one.
-  const keys = headerLines(call.rawHeaders, 'x-api-key').flatMap((line) => line.split(',', 2))
-  const urlKeys: string[] = []
+  const keys = headerLines(call.rawHeaders, 'x-api-key')
+  let urlKey: string | undefined
+  let count = authorizations.length + keys.length
   for (const [name, value] of call.query.entries) {
     if (name === 'access_token') throw new Failure('token_in_url')
-    if (name === 'api_key') urlKeys.push(value)
+    if (name !== 'api_key') continue
+    urlKey = value
+    count++
   }
-  if (authorizations.length + keys.length + urlKeys.length > 1) {
-    throw new Failure('ambiguous_credentials')
-  }
-  if (urlKeys[0] !== undefined) return { scheme: 'apikey', value: urlKeys[0], inUrl: true }
+  // A proxy may have joined two lines with a comma (RFC 9110 §5.3); no key contains one.
+  if (count > 1 || keys[0]?.includes(',')) throw new Failure('ambiguous_credentials')
+  if (urlKey !== undefined) return { scheme: 'apikey', value: urlKey, inUrl: true }
   if (keys[0] !== undefined) return { scheme: 'apikey', value: trimValue(keys[0]), inUrl: false }
   if (authorizations[0] === undefined) return undefined
   const { scheme, value } = parseAuthorization(authorizations[0])

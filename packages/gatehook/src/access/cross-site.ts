@@ -37,9 +37,10 @@ export function crossSite({ publicUrl, allows }: CrossSiteOptions): Step {
   }
 }
 
-/** Returns whether the browser may have attached the credential: Basic, or the console's cookie. */
+/** Returns whether the browser may have attached the credential: Basic, or a session's cookie. */
 function hasAmbientCredential(call: Call): boolean {
   const { authorization, cookie } = call.headers
   if (authorization !== undefined) return parseAuthorization(authorization).scheme === 'basic'
-  return call.kind === 'admin' && cookie !== undefined && call.headers['x-api-key'] === undefined
+  const hasSession = call.kind === 'admin' || call.kind === 'portal'
+  return hasSession && cookie !== undefined && call.headers['x-api-key'] === undefined
 }

@@ -3,81 +3,61 @@
  * audit row.
  */
 import { type Actor, recordAudit } from '../audit/store.ts'
+import { invalidMembers } from '../fields/body.ts'
+import { emailAddress } from '../fields/email-address.ts'
+import { b, type ValuesOf } from '../fields/members.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
-import {
-  bool,
-  integer,
-  invalidMembers,
-  line,
-  object,
-  optional,
-  orNull,
-  readMembers,
-  required,
-  type ValuesOf,
-} from '../kernel/members.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { publishCustomerChange } from '../tokens/revocation-feed.ts'
 import { type Administration, customerId, DEFAULT_CUSTOMER } from './administration.ts'
-import { type CustomerJson, customerTable } from './collections.ts'
+import { type CustomerJson, customerLimits, customerTable } from './collections.ts'
 import * as store from './store.ts'
 
 const NAME_MAX = 200
-const MAX_PER_WINDOW = 1_000_000
-const MAX_WINDOW_S = 86_400
 
-/** A number of requests or deliveries per window, in seconds. */
-const rate = object({
-  limit: required(integer(1, MAX_PER_WINDOW)),
-  window_s: required(integer(1, MAX_WINDOW_S)),
-})
+const contactEmail = emailAddress
+  .nullable()
+  .optional()
+  .describe('The address for news about the API.')
 
-/** A customer's own limits; the installation's apply if one is absent. */
-const limits = object({
-  /** Requests per credential (§11.3). */
-  rate_limit: optional(orNull(rate)),
-  /** Requests of all credentials together; default 10 × the limit of one (§11.3). */
-  total_rate_limit: optional(orNull(rate)),
-  /** Webhook deliveries (§9.8). */
-  delivery_rate: optional(orNull(rate)),
-})
-
-const creationMembers = { name: required(line(NAME_MAX)) }
-const updateMembers = {
-  name: optional(line(NAME_MAX)),
-  suspended: optional(bool),
-  limits: optional(orNull(limits)),
+export const customerCreation = {
+  name: b.line(NAME_MAX).example('Acme GmbH'),
+  contact_email: contactEmail,
+}
+export const customerPatch = {
+  name: b.line(NAME_MAX).optional().example('Acme GmbH'),
+  contact_email: contactEmail,
+  suspended: b.bool().optional(),
+  limits: customerLimits.nullable().optional(),
 }
 
-/** Creates a customer from `{name}`. Throws 422 `validation_failed`. */
 export async function createCustomer(
   admin: Administration,
-  input: unknown,
+  { name, contact_email = null }: ValuesOf<typeof customerCreation>,
   actor: Actor,
 ): Promise<CustomerJson> {
-  const { name } = readMembers(input, creationMembers)
   const now = admin.clock.now()
   const id = createTimeOrderedId('cus_', now, admin.random)
   return admin.write(async (tx) => {
-    await store.insertCustomer(tx, { id, name, created_at: now })
+    const row = { id, name, contact_email, created_at: now }
+    await store.insertCustomer(tx, row)
     await recordAudit(tx, { actor, action: 'customer.create', target: id, detail: { name } }, admin)
-    return customerTable.toJson({ id, name, suspended: 0, limits: '{}', created_at: now })
+    return customerTable.toJson({ ...row, suspended: 0, limits: '{}' })
   })
 }
 
 /**
- * Updates `{name?, suspended?, limits?}`. Limits are merged, and `null` removes a limit. The
+ * Updates a customer. Limits are merged, and `null` removes a limit. The
  * default customer cannot be suspended: only its own keys could resume it. Throws 404, 422.
  */
 export async function updateCustomer(
   admin: Administration,
   customer: string,
-  input: unknown,
+  patch: ValuesOf<typeof customerPatch>,
   actor: Actor,
 ): Promise<CustomerJson> {
   const id = customerId(customer)
-  const patch = readMembers(input, updateMembers)
   if (patch.suspended && id === DEFAULT_CUSTOMER) {
     const message = 'must stay false: the default customer holds the keys of the operator'
     throw invalidMembers([{ pointer: '/suspended', code: 'invalid_value', message }])
@@ -88,6 +68,7 @@ export async function updateCustomer(
     const updatedRow = {
       ...row,
       name: patch.name ?? row.name,
+      contact_email: patch.contact_email === undefined ? row.contact_email : patch.contact_email,
       suspended: patch.suspended === undefined ? row.suspended : Number(patch.suspended),
       limits: mergeLimits(row.limits, patch.limits),
     }
@@ -106,7 +87,7 @@ function mergeLimits(stored: string, patch: object | null | undefined): string {
   return JSON.stringify(merged, (_, value) => value ?? undefined)
 }
 
-type StoredLimits = NonNullable<ValuesOf<typeof updateMembers>['limits']>
+type StoredLimits = NonNullable<ValuesOf<typeof customerPatch>['limits']>
 type RequestRate = NonNullable<StoredLimits['rate_limit']>
 
 /** Returns the request limits of a customer's `limits` column, if it has its own. */

@@ -66,7 +66,7 @@ async function createDefaultCustomer(tx: Tx, admin: Administration): Promise<boo
   // A start writes nothing to a database in use: one that was moved is read-only (§2.8).
   if (await store.findCustomer(tx, DEFAULT_CUSTOMER)) return false
   const name = 'default'
-  const row = { id: DEFAULT_CUSTOMER, name, created_at: admin.clock.now() }
+  const row = { id: DEFAULT_CUSTOMER, name, contact_email: null, created_at: admin.clock.now() }
   const isCreated = await store.insertCustomer(tx, row)
   const entry = { actor, action: 'customer.create', target: DEFAULT_CUSTOMER, detail: { name } }
   if (isCreated) await recordAudit(tx, entry, admin)

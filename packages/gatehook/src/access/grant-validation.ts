@@ -1,6 +1,7 @@
 /** Validates the scopes and the customer that a key, a client or a person is granted (§13). */
+import { invalidMembers } from '../fields/body.ts'
+import { b, type Member } from '../fields/members.ts'
 import type { FieldError } from '../kernel/failure.ts'
-import { invalidMembers, type Read, setOf } from '../kernel/members.ts'
 import { type Mode, type Scope, scopeOf } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from './administration.ts'
@@ -9,14 +10,12 @@ import { customerById } from './store.ts'
 const MAX_SCOPES = 100
 
 /** Reads one of a set of names; other values are reported as not being a known `noun`. */
-export const nameIn =
-  (names: ReadonlySet<string>, noun: string): Read<string> =>
-  (value, wrong) =>
-    names.has(value as string) ? (value as string) : wrong(`is not a known ${noun}`)
+export const nameIn = (names: ReadonlySet<string>, noun: string): Member<string> =>
+  b.text().refine((name, reject) => (names.has(name) ? name : reject(`is not a known ${noun}`)))
 
 /** Reads at most a hundred scopes of the installation. */
 export const scopeSet = ({ scopes }: Pick<Administration, 'scopes'>) =>
-  setOf(nameIn(scopes, 'scope'), MAX_SCOPES)
+  b.set(nameIn(scopes, 'scope'), { max: MAX_SCOPES })
 
 /**
  * Returns the error of `admin` granted outside of the default customer's live mode (§13); undefined

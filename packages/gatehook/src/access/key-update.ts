@@ -3,24 +3,17 @@
  * mode; only an operator widens a key. `isWider` decides which updates widen.
  */
 import { recordAudit } from '../audit/store.ts'
+import { invalidMembers } from '../fields/body.ts'
+import { b, type ValuesOf } from '../fields/members.ts'
 import { createRangeMatcher, parseAddressRange } from '../kernel/address.ts'
 import { Failure } from '../kernel/failure.ts'
-import {
-  instant,
-  invalidMembers,
-  type Members,
-  optional,
-  orNull,
-  readMembers,
-  setOf,
-} from '../kernel/members.ts'
 import type { Mode, Principal } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
 import { ADMIN_SCOPE, type AdminCaller, type Administration } from './administration.ts'
 import { type ApiKeyJson, keyTable } from './collections.ts'
 import { scopeSet } from './grant-validation.ts'
-import { addressRange, findKeyErrors, MAX_CIDRS } from './keys.ts'
-import { missingScope } from './scopes.ts'
+import { addressRange, findKeyErrors, MAX_CIDRS, NAME_MAX, pinnedVersion } from './keys.ts'
+import { missingScope, requireAdministratorFor } from './scopes.ts'
 import * as store from './store.ts'
 
 /** The keys that a principal may update: its customer's in its mode, or all with `admin`. */
@@ -34,14 +27,16 @@ export const isKeyInReach = (
   key: { readonly customer: string; readonly mode: string },
 ): boolean => reach === 'all' || (key.customer === reach.customer && key.mode === reach.mode)
 
-const members = (admin: Administration) =>
-  ({
-    scopes: optional(scopeSet(admin)),
-    cidrs: optional(setOf(addressRange, MAX_CIDRS)),
-    expires_at: optional(orNull(instant)),
-  }) satisfies Members
+export const keyPatch = (admin: Pick<Administration, 'scopes' | 'versions'>) => ({
+  name: b.line(NAME_MAX).optional(),
+  scopes: scopeSet(admin).optional(),
+  cidrs: b.set(addressRange, { max: MAX_CIDRS }).optional(),
+  expires_at: b.instant().nullable().optional().example('2099-06-01T09:30:00.000Z'),
+  api_version: pinnedVersion(admin),
+})
 
-/** The restrictions of a key. */
+type KeyPatch = ValuesOf<ReturnType<typeof keyPatch>>
+
 interface KeyRestrictions {
   readonly scopes: readonly string[]
   /** Empty: every address. */
@@ -78,17 +73,16 @@ function isWider(before: KeyRestrictions, after: KeyRestrictions): boolean {
 }
 
 /**
- * Updates `{scopes?, cidrs?, expires_at?}` of a key in reach; every node applies it within 2 s.
+ * Updates members of a key in reach; every node applies it within 2 s.
  * Without `reach` `all`, widening a key, and updating one that holds `admin`, is 403
  * `insufficient_scope`. Throws 404, 422, 409 `invalid_state` for an expired key.
  */
 export async function updateKey(
   admin: Administration,
   id: string,
-  input: unknown,
-  { actor, reach }: Pick<AdminCaller, 'actor'> & { readonly reach: KeyReach },
+  patch: KeyPatch,
+  { actor, role, reach }: Pick<AdminCaller, 'actor' | 'role'> & { readonly reach: KeyReach },
 ): Promise<ApiKeyJson> {
-  const patch = readMembers(input, members(admin))
   const now = admin.clock.now()
   return admin.write(async (tx) => {
     const row = await store.lockKey(tx, id)
@@ -109,6 +103,7 @@ export async function updateKey(
     const widened = isWider(before, after)
     const requiresAdmin = widened || before.scopes.includes(ADMIN_SCOPE)
     if (reach !== 'all' && requiresAdmin) throw missingScope(ADMIN_SCOPE)
+    requireAdministratorFor([...before.scopes, ...after.scopes], { role })
     const { customer, mode } = row
     const expiryMessage = 'must lie in the future; revoke the key to end it now'
     const { scopes } = after
@@ -123,6 +118,8 @@ export async function updateKey(
       scopes: JSON.stringify(scopes),
       cidrs: JSON.stringify(after.cidrs),
       expires_at: after.expiresAt,
+      name: patch.name ?? row.name,
+      api_version: patch.api_version === undefined ? row.api_version : patch.api_version,
     }
     await store.updateKey(tx, updatedRow)
     const { expires_at, ...sets } = patch

@@ -48,7 +48,6 @@ interface KeyVerifierDeps {
 
 const invalidKey = () => new Failure('invalid_api_key')
 
-/** Creates the verifier of API keys. */
 export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerifier {
   const background = createBackgroundTasks(log)
   const lookUp = async (

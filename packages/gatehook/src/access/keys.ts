@@ -3,33 +3,22 @@
  * records its audit row. Updates are in `key-update.ts`.
  */
 import { recordAudit } from '../audit/store.ts'
+import { invalidMembers } from '../fields/body.ts'
+import { b, type Member, type ValuesOf } from '../fields/members.ts'
 import { parseAddressRange } from '../kernel/address.ts'
 import { generateApiKey } from '../kernel/api-key-format.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
-import {
-  instant,
-  invalidMembers,
-  line,
-  type Members,
-  oneOf,
-  optional,
-  orNull,
-  type Read,
-  readMembers,
-  required,
-  setOf,
-  type ValuesOf,
-} from '../kernel/members.ts'
 import type { Mode, Scope } from '../kernel/principal.ts'
 import type { Tx } from '../storage/database.ts'
 import { type AdminCaller, type Administration, customerId } from './administration.ts'
-import { type ApiKeyJson, keyTable } from './collections.ts'
+import { keyTable, mode, type NewApiKey } from './collections.ts'
 import { findMisplacedAdmin, holdCustomerScope, nameIn, scopeSet } from './grant-validation.ts'
-import { createSecretStore, readOverlapMs } from './secret-store.ts'
+import { requireAdministratorFor } from './scopes.ts'
+import { createSecretStore, overlapMs, type RotationOverlap } from './secret-store.ts'
 import * as store from './store.ts'
 
-const NAME_MAX = 200
+export const NAME_MAX = 200
 export const MAX_CIDRS = 50
 const MAX_KEYS_PER_CUSTOMER_AND_MODE = 10_000
 const MAX_SECRETS = 5
@@ -43,38 +32,50 @@ const secrets = createSecretStore({
     'Roll with a shorter overlap.',
 })
 
-/** A key in the only response that contains its text. */
-export type NewApiKey = ApiKeyJson & { readonly key: string }
+/** An address or a CIDR range (RFC 4632 §3.1). */
+export const addressRange: Member<string> = b
+  .text()
+  .example('203.0.113.0/24')
+  .refine((text, reject) =>
+    parseAddressRange(text) === undefined
+      ? reject('must be an address or a range, for example 203.0.113.0/24')
+      : text,
+  )
 
-/** Reads an address or a CIDR range (RFC 4632 §3.1). */
-export const addressRange: Read<string> = (value, wrong) =>
-  typeof value === 'string' && parseAddressRange(value) !== undefined
-    ? value
-    : wrong('must be an address or a range, for example 203.0.113.0/24')
+export const pinnedVersion = ({ versions }: Pick<Administration, 'versions'>) =>
+  nameIn(new Set(versions), 'version')
+    .nullable()
+    .optional()
+    .describe('Pins the key to a version; default: none.')
 
-const members = (admin: Administration) =>
-  ({
-    name: required(line(NAME_MAX)),
-    scopes: required(scopeSet(admin)),
-    customer: optional(line(NAME_MAX)),
-    mode: optional(oneOf('live', 'test')),
-    expires_at: optional(orNull(instant)),
-    cidrs: optional(setOf(addressRange, MAX_CIDRS)),
-    api_version: optional(orNull(nameIn(new Set(admin.versions), 'version'))),
-  }) satisfies Members
+export const keyCreation = (admin: Pick<Administration, 'scopes' | 'versions'>) => ({
+  name: b.line(NAME_MAX).example('Shop backend'),
+  scopes: scopeSet(admin).example(['webhooks:read']),
+  customer: b
+    .line(NAME_MAX)
+    .optional()
+    .describe('The id of a customer, or `default`; default: the customer of the caller.'),
+  mode: mode.optional().describe('Default `live`.'),
+  expires_at: b.instant().nullable().optional().example('2099-06-01T09:30:00.000Z'),
+  cidrs: b
+    .set(addressRange, { max: MAX_CIDRS })
+    .optional()
+    .describe('The addresses that may use the key; empty: every address.'),
+  api_version: pinnedVersion(admin),
+})
 
-type KeyInput = ValuesOf<ReturnType<typeof members>>
+type KeyInput = ValuesOf<ReturnType<typeof keyCreation>>
 
 /**
- * Creates a key from `{name, scopes[], customer?, mode?, expires_at?, cidrs?[], api_version?}`.
- * Throws 422 `validation_failed`, 409 `limit_reached`.
+ * Creates a key. Throws 422 `validation_failed` for values that do not fit together, 409
+ * `limit_reached`, 403 for an operator that lacks a role.
  */
 export async function createKey(
   admin: Administration,
-  input: unknown,
+  values: KeyInput,
   caller: AdminCaller,
 ): Promise<NewApiKey> {
-  const values = readMembers(input, members(admin))
+  requireAdministratorFor(values.scopes, caller)
   const customer = customerId(values.customer ?? caller.customer)
   const newKey = { ...values, customer, mode: values.mode ?? 'live' }
   const errors = findKeyErrors(newKey, admin.clock.now(), 'must lie in the future')
@@ -91,7 +92,7 @@ export function findKeyErrors(
     readonly scopes: readonly string[]
     readonly customer: string
     readonly mode: Mode
-    readonly expires_at: number | null | undefined
+    readonly expires_at?: number | null | undefined
   },
   nowMs: number,
   expiryMessage: string,
@@ -156,15 +157,22 @@ async function recordKeyEvent(
   await admin.record?.(tx, row.scope as Scope, event)
 }
 
+/** The actor of a change of one key; `check` throws for a key that the actor must not change. */
+interface KeyChange extends Pick<AdminCaller, 'actor' | 'role'> {
+  readonly check?: (row: store.KeyRow) => void
+}
+
 /** Revokes a key with all its secrets at once. Throws 404, also for a revoked key. */
 export async function revokeKey(
   admin: Administration,
   id: string,
-  { actor }: Pick<AdminCaller, 'actor'>,
+  { actor, role, check }: KeyChange,
 ): Promise<void> {
   await admin.write(async (tx) => {
     const row = await store.lockKey(tx, id)
     if (!row) throw new Failure('not_found')
+    requireAdministratorFor(JSON.parse(row.scopes), { role })
+    check?.(row)
     await store.markRevoked(tx, id, admin.clock.now())
     await secrets.deleteAll(tx, id)
     await recordAudit(tx, { actor, action: 'key.revoke', target: id }, admin)
@@ -174,29 +182,30 @@ export async function revokeKey(
 }
 
 /**
- * Generates a new secret for a key, from `{overlap_seconds?}` (default 24 h, at most 7 days). Older
- * secrets expire after the overlap, at once for 0. Throws 404, 422, 409 `invalid_state` for an
- * expired key, 409 `limit_reached` while too many older secrets are still valid.
+ * Generates a new secret for a key. Older secrets expire after the overlap, at once for 0. Throws
+ * 404, 409 `invalid_state` for an expired key, 409 `limit_reached` while too many older secrets are
+ * still valid.
  */
 export async function rollKey(
   admin: Administration,
   id: string,
-  input: unknown,
-  { actor }: Pick<AdminCaller, 'actor'>,
+  overlap: RotationOverlap,
+  { actor, role, check }: KeyChange,
 ): Promise<NewApiKey> {
-  const overlapMs = readOverlapMs(input)
   return admin.write(async (tx) => {
     const now = admin.clock.now()
     const row = await store.lockKey(tx, id)
     if (!row) throw new Failure('not_found')
+    requireAdministratorFor(JSON.parse(row.scopes), { role })
+    check?.(row)
     if (row.expires_at !== null && row.expires_at <= now) {
       throw new Failure('invalid_state', 'The key has expired. Create a new one.')
     }
     const key = generateApiKey(admin.random, row.mode)
     const hint = hintOf(key)
-    await secrets.replace(tx, id, key, now, overlapMs)
+    await secrets.replace(tx, id, key, now, overlapMs(overlap))
     await store.setHint(tx, id, hint)
-    const detail = { overlap_seconds: overlapMs / 1000 }
+    const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
     await recordAudit(tx, { actor, action: 'key.roll', target: id, detail }, admin)
     tx.afterCommit(admin.onChange)
     return { ...keyTable.toJson({ ...row, hint }), key }

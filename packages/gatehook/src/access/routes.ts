@@ -1,36 +1,44 @@
 /** `/admin/customers`, `/admin/keys` (§13) and `/api/{v}/protected` (§3.7). */
-import { json, noContent, type Route, route } from '../http/call.ts'
+import type { Route } from '../http/call.ts'
+import { implement, respond } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
-import { type AdminDeps, adminOperations, secretResponse } from './admin-operations.ts'
+import { type AdminDeps, adminHandlers } from './admin-operations.ts'
 import { type Administration, customerId } from './administration.ts'
 import { customerTable, keyTable } from './collections.ts'
 import { createCustomer, updateCustomer } from './customers.ts'
 import { isKeyInReach, keyReachOf, updateKey } from './key-update.ts'
 import { createKey, revokeKey, rollKey } from './keys.ts'
+import { listKeys, type ReadRefusals } from './listed-keys.ts'
+import {
+  customerOperations,
+  keyOperations,
+  protectedOperation,
+  scopeOperations,
+} from './operations.ts'
+import { classifyScope, describeGrant } from './scope-words.ts'
 
-export function customerRoutes(admin: Administration, deps: AdminDeps): Route[] {
-  const { list, change, row } = adminOperations(admin, deps)
+function customerRoutes(admin: Administration, deps: AdminDeps): Route[] {
+  const { list, change, row } = adminHandlers(admin, deps)
   const customer = row((from, { params }) => customerTable.read(from, customerId(params.id!)))
   return [
-    route('/admin/customers', {
-      GET: list(customerTable),
-      POST: change(
-        'required',
-        (admin, { body }, { actor }) => createCustomer(admin, body, actor),
-        (created) => json(201, created, { location: `/admin/customers/${created.id}` }),
-      ),
-    }),
-    route('/admin/customers/:id', {
-      GET: customer.read,
-      PATCH: customer.change('required', (admin, { params, body }, { actor }) =>
-        updateCustomer(admin, params.id!, body, actor),
-      ),
-    }),
+    list(customerOperations.list, customerTable),
+    change(customerOperations.create, ({ admin, input, caller }) =>
+      createCustomer(admin, input, caller.actor),
+    ),
+    customer.read(customerOperations.read),
+    customer.change(customerOperations.update, ({ admin, params, input, caller }) =>
+      updateCustomer(admin, params.id!, input, caller.actor),
+    ),
   ]
 }
 
-export function keyRoutes(admin: Administration, deps: AdminDeps): Route[] {
-  const { list, change, row } = adminOperations(admin, deps)
+interface KeyRouteDeps extends AdminDeps {
+  readonly readRefusals: ReadRefusals
+}
+
+function keyRoutes(admin: Administration, deps: KeyRouteDeps): Route[] {
+  const { change, row } = adminHandlers(admin, deps)
+  const operations = keyOperations(admin)
   const key = row((from, { params }) => keyTable.read(from, params.id!))
   // A key out of reach is 404 also before `If-Match` is compared.
   const keyInReach = row(async (from, { params, principal }) => {
@@ -39,36 +47,41 @@ export function keyRoutes(admin: Administration, deps: AdminDeps): Route[] {
     return key
   })
   return [
-    route('/admin/keys', {
-      GET: list(keyTable),
-      POST: change(
-        'required',
-        (admin, { body }, caller) => createKey(admin, body, caller),
-        (created) => secretResponse(201, created, { location: `/admin/keys/${created.id}` }),
-      ),
-    }),
-    route('/admin/keys/:id', {
-      GET: key.read,
-      PATCH: keyInReach.change('required', (admin, { params, body, principal }, { actor }) =>
-        updateKey(admin, params.id!, body, { actor, reach: keyReachOf(principal!) }),
-      ),
-      DELETE: key.change(
-        'none',
-        (admin, { params }, caller) => revokeKey(admin, params.id!, caller),
-        noContent,
-      ),
-    }),
-    route('/admin/keys/:id/roll', {
-      POST: key.change(
-        'optional',
-        (admin, { params, body }, caller) => rollKey(admin, params.id!, body, caller),
-        (rolled) => secretResponse(200, rolled),
-      ),
-    }),
+    implement(operations.list, (call, _, { scope }) => listKeys(admin, call, scope, deps)),
+    change(operations.create, ({ admin, input, caller }) => createKey(admin, input, caller)),
+    key.read(operations.read),
+    keyInReach.change(operations.update, ({ admin, params, input, caller, principal }) =>
+      updateKey(admin, params.id!, input, { ...caller, reach: keyReachOf(principal) }),
+    ),
+    key.change(operations.revoke, ({ admin, params, caller }) =>
+      revokeKey(admin, params.id!, caller),
+    ),
+    key.change(operations.roll, ({ admin, params, input, caller }) =>
+      rollKey(admin, params.id!, input, caller),
+    ),
   ]
 }
 
+/** Lists the scopes that a key can hold. */
+const scopeRoute = ({ scopes }: Pick<Administration, 'scopes'>): Route =>
+  implement(scopeOperations.list, () =>
+    respond(scopeOperations.list, {
+      data: [...scopes].sort().map((name) => ({
+        name,
+        words: describeGrant(name),
+        ...classifyScope(name),
+      })),
+    }),
+  )
+
+/** Returns the routes of customers, keys and scopes. */
+export const accessRoutes = (admin: Administration, deps: KeyRouteDeps): Route[] => [
+  ...customerRoutes(admin, deps),
+  ...keyRoutes(admin, deps),
+  scopeRoute(admin),
+]
+
 /** Returns the subject of the caller, for every scheme. */
-export const protectedRoute: Route = route('/api/protected', {
-  GET: { handle: ({ principal }) => json(200, { status: 'ok', user: principal!.subject }) },
-})
+export const protectedRoute: Route = implement(protectedOperation, ({ principal }) =>
+  respond(protectedOperation, { status: 'ok', user: principal!.subject }),
+)

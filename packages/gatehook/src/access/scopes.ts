@@ -3,7 +3,7 @@
  * scope. Resource scopes follow from a service's declaration. Pure.
  */
 import { Failure } from '../kernel/failure.ts'
-import type { Principal } from '../kernel/principal.ts'
+import { hasRole, type Principal, type Role } from '../kernel/principal.ts'
 import { ADMIN_SCOPE } from './administration.ts'
 
 /**
@@ -33,6 +33,22 @@ export const isScopeName = (text: string): boolean => SCOPE_NAME.test(text)
 /** Returns whether a principal holds `scope`; `admin` implies every scope (§13). */
 export const holdsScope = ({ scopes }: Pick<Principal, 'scopes'>, scope: string): boolean =>
   scopes.has(scope) || scopes.has(ADMIN_SCOPE)
+
+/** Returns the 403 `insufficient_role` that names the role. */
+export const missingRole = (role: Role): Failure =>
+  new Failure('insufficient_role', `This needs an operator with the role ${role}.`)
+
+/**
+ * Throws 403 `insufficient_role` if an operator creates or changes a key with the scope `admin` and
+ * is no administrator.
+ */
+export function requireAdministratorFor(
+  scopes: readonly string[],
+  { role }: { readonly role?: Role | undefined },
+): void {
+  if (role === undefined || hasRole({ role }, 'administrator')) return
+  if (scopes.includes(ADMIN_SCOPE)) throw missingRole('administrator')
+}
 
 /** Returns the 403 `insufficient_scope` that names the scope. */
 export const missingScope = (scope: string): Failure =>

@@ -2,24 +2,31 @@
  * Stores the secrets of keys and of clients as SHA-256 hashes (§3.2, §5.5). After a rotation the
  * older secrets stay valid for the overlap; their number is bounded.
  */
+import { b } from '../fields/members.ts'
 import { Failure } from '../kernel/failure.ts'
-import { integer, optional, readMembers } from '../kernel/members.ts'
 import { sha256 } from '../kernel/secret.ts'
 import type { Tx } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
 
 /** The overlap of a rotation without `overlap_seconds` (§3.2, §9.4). */
-export const DEFAULT_OVERLAP_S = 86_400
+const DEFAULT_OVERLAP_S = 86_400
 const MAX_OVERLAP_S = 7 * 86_400
 
-/** The member `overlap_seconds` of a rotation: at most seven days. */
-export const overlapSeconds = optional(integer(0, MAX_OVERLAP_S))
-
-/** Returns the overlap of `{overlap_seconds?}` in milliseconds; default 24 h. Throws 422. */
-export function readOverlapMs(input: unknown): number {
-  const { overlap_seconds } = readMembers(input ?? {}, { overlap_seconds: overlapSeconds })
-  return (overlap_seconds ?? DEFAULT_OVERLAP_S) * 1000
+/** The body of a rotation: at most seven days. */
+export const rotationInput = {
+  overlap_seconds: b
+    .int(0, MAX_OVERLAP_S)
+    .optional()
+    .describe('How long the older secrets stay valid; default 24 h.'),
 }
+
+/** The overlap of a rotation, as its body has it. */
+export interface RotationOverlap {
+  readonly overlap_seconds?: number | undefined
+}
+
+export const overlapMs = ({ overlap_seconds = DEFAULT_OVERLAP_S }: RotationOverlap): number =>
+  overlap_seconds * 1000
 
 interface SecretStore {
   add(tx: Tx, owner: string, secret: string, nowMs: number): Promise<number>
@@ -28,7 +35,6 @@ interface SecretStore {
    * while too many of them are still valid.
    */
   replace(tx: Tx, owner: string, secret: string, nowMs: number, overlapMs: number): Promise<void>
-  /** Deletes all secrets of an owner. */
   deleteAll(tx: Tx, owner: string): Promise<number>
 }
 
@@ -42,7 +48,6 @@ interface SecretStoreOptions {
   readonly limitMessage: string
 }
 
-/** Creates the store of one table of secrets. */
 export function createSecretStore(options: SecretStoreOptions): SecretStore {
   const { table, ownerColumn, maxSecrets, limitMessage } = options
   const insert = prepareStatement(

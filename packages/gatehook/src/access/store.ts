@@ -6,6 +6,7 @@ interface CustomerRow extends Row {
   readonly no: number
   readonly id: string
   readonly name: string
+  readonly contact_email: string | null
   readonly suspended: number
   readonly limits: string
   readonly created_at: number
@@ -27,7 +28,8 @@ export interface KeyRow extends Row {
 }
 
 export const customerById = (id: string) =>
-  sql`SELECT no, id, name, suspended, limits, created_at FROM gh_customers WHERE id = ${id}`
+  sql`SELECT no, id, name, contact_email, suspended, limits, created_at FROM gh_customers
+    WHERE id = ${id}`
 
 export const findCustomer = (from: Reader, id: string) => from.get<CustomerRow>(customerById(id))
 export const lockCustomer = (tx: Tx, id: string) => tx.lock<CustomerRow>(customerById(id))
@@ -35,18 +37,20 @@ export const lockCustomer = (tx: Tx, id: string) => tx.lock<CustomerRow>(custome
 /** Returns false if the id exists already. */
 export async function insertCustomer(
   tx: Tx,
-  row: Pick<CustomerRow, 'id' | 'name' | 'created_at'>,
+  row: Pick<CustomerRow, 'id' | 'name' | 'contact_email' | 'created_at'>,
 ): Promise<boolean> {
-  const count = await tx.run(sql`INSERT INTO gh_customers (id, name, created_at)
-    VALUES (${row.id}, ${row.name}, ${row.created_at}) ON CONFLICT (id) DO NOTHING`)
+  const count = await tx.run(sql`INSERT INTO gh_customers (id, name, contact_email, created_at)
+    VALUES (${row.id}, ${row.name}, ${row.contact_email}, ${row.created_at})
+    ON CONFLICT (id) DO NOTHING`)
   return count === 1
 }
 
 export const updateCustomer = (
   tx: Tx,
-  row: Pick<CustomerRow, 'id' | 'name' | 'suspended' | 'limits'>,
+  row: Pick<CustomerRow, 'id' | 'name' | 'contact_email' | 'suspended' | 'limits'>,
 ) =>
-  tx.run(sql`UPDATE gh_customers SET name = ${row.name}, suspended = ${row.suspended},
+  tx.run(sql`UPDATE gh_customers SET name = ${row.name},
+    contact_email = ${row.contact_email}, suspended = ${row.suspended},
     limits = ${row.limits} WHERE id = ${row.id}`)
 
 export const lockKey = (tx: Tx, id: string) =>
@@ -62,9 +66,10 @@ export const insertKey = (tx: Tx, row: Omit<KeyRow, 'last_used_at'>) =>
 export const setHint = (tx: Tx, id: string, hint: string) =>
   tx.run(sql`UPDATE gh_api_keys SET hint = ${hint} WHERE id = ${id}`)
 
-export const updateKey = (tx: Tx, row: Pick<KeyRow, 'id' | 'scopes' | 'cidrs' | 'expires_at'>) =>
-  tx.run(sql`UPDATE gh_api_keys SET scopes = ${row.scopes}, cidrs = ${row.cidrs},
-    expires_at = ${row.expires_at} WHERE id = ${row.id}`)
+export const updateKey = (tx: Tx, row: Omit<KeyRow, 'hint' | 'last_used_at'>) =>
+  tx.run(sql`UPDATE gh_api_keys SET name = ${row.name}, scopes = ${row.scopes},
+    cidrs = ${row.cidrs}, expires_at = ${row.expires_at}, api_version = ${row.api_version}
+    WHERE id = ${row.id}`)
 
 export const markRevoked = (tx: Tx, id: string, now: number) =>
   tx.run(sql`UPDATE gh_api_keys SET revoked_at = ${now} WHERE id = ${id} AND revoked_at IS NULL`)

@@ -2,6 +2,7 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { startJanitor } from '../system/janitor.ts'
+import type { JobLog } from '../system/job-log.ts'
 import type { Component } from './foundation.ts'
 
 export interface BackgroundWork {
@@ -17,13 +18,14 @@ export function createBackgroundWork(
   log: Log,
   clock: Clock,
   components: readonly Component[],
+  jobs: JobLog,
 ): BackgroundWork {
   let stopJanitor: (() => Promise<void>) | undefined
   return {
     async start() {
       if (stopJanitor) return
       const chores = Object.assign({}, ...components.map((component) => component.chores))
-      stopJanitor = startJanitor(log, chores, clock)
+      stopJanitor = startJanitor({ log, chores, clock, jobs })
       for (const component of components) await component.start?.()
     },
     drain: () => Promise.all(components.map((component) => component.drain?.())),

@@ -1,27 +1,32 @@
 /** Configures the delivery engine. */
 import { readFileSync } from 'node:fs'
 import { readMasterSecrets, secretFile } from '../config/environment.ts'
+import type { AttemptReport } from '../deliveries/attempt-feed.ts'
 import { createDeliveries, type Deliveries } from '../deliveries/deliveries.ts'
 import { webhookMetrics } from '../deliveries/metrics.ts'
 import type { EventAccess } from '../events/event-access.ts'
 import type { Component, Foundation } from './foundation.ts'
+import { tracingSettings } from './tracing.ts'
 
 export interface DeliveryAssembly {
   /** The newest version: the shape of the engine's own events. */
   readonly newest: string
   readonly types: EventAccess
+  /** Receives the attempts of this node. */
+  readonly onAttempts: (report: AttemptReport) => void
 }
 
 /** Throws when the file of `GATEHOOK_WEBHOOK_CA` cannot be read. */
 export function assembleDeliveries(
   { config, db, log, vault, delivers = true, release = '0' }: Foundation,
-  { newest, types }: DeliveryAssembly,
+  { newest, types, onAttempts }: DeliveryAssembly,
 ): Deliveries & Component {
   const { deliveryRate: rate, webhookCa } = config
   const deliveries = createDeliveries({
     db,
     log,
     delivers,
+    onAttempts,
     settings: {
       databaseUrl: config.databaseUrl,
       masterSecrets: readMasterSecrets(config) ?? vault.masterSecrets(),
@@ -35,6 +40,7 @@ export function assembleDeliveries(
         ? { limit: rate.limit, windowMs: rate.windowS * 1000, burst: rate.burst }
         : undefined,
       userAgent: `Gatehook-Webhooks/${release}`,
+      tracing: tracingSettings(config, release),
       shape: newest,
       coverage: coverageOf(types),
     },

@@ -3,15 +3,18 @@ import type { Identify } from '../access/authenticate.ts'
 import { createOutbox } from '../deliveries/outbox.ts'
 import { readableTypes } from '../events/event-access.ts'
 import { createFeed } from '../events/feed.ts'
+import { eventOperations } from '../events/operations.ts'
 import { eventRoutes } from '../events/routes.ts'
-import { createRecorder, type RecordEvent } from '../events/store.ts'
+import { createRecorder, type RecordEvent, type Sink } from '../events/store.ts'
 import { createEventSignal, type EventSignal, streamRoute } from '../events/stream.ts'
+import { traceEvents } from '../events/traced-event.ts'
 import type { Perform } from '../idempotency/perform.ts'
+import { requestOf } from '../idempotency/transaction-request.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Lister } from '../lists/list.ts'
 import { type Catalog, createCatalog, newestVersion } from '../resources/catalog.ts'
 import { createEventTypes, type ServiceEventTypes } from '../resources/event-types.ts'
-import { externalEventTypes } from '../resources/service.ts'
+import { externalEventTypes, listEventTypes } from '../resources/service.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { LateCalls } from './late-calls.ts'
 import { assembleCredentials } from './people.ts'
@@ -30,7 +33,7 @@ export function assembleEvents(
   { service, publicScope }: PreparedDatabase,
   late: LateCalls,
 ): EventModules {
-  const { clock, random, db } = foundation
+  const { clock, random, db, tracing } = foundation
   const eventSignal = createEventSignal()
   const outbox = createOutbox({
     clock,
@@ -39,8 +42,14 @@ export function assembleEvents(
     coveredBy: late.coveredBy,
     wake: late.wakeDeliveries,
   })
-  const sinks = [eventSignal.sink, outbox]
-  const record = createRecorder({ clock, random, shape: newestVersion(service), sinks })
+  const sinks = [eventSignal.sink, outbox, noteRequest]
+  const record = createRecorder({
+    clock,
+    random,
+    shape: newestVersion(service),
+    sinks,
+    trace: tracing && traceEvents(tracing),
+  })
   const catalog = createCatalog(service, {
     clock,
     record,
@@ -49,6 +58,12 @@ export function assembleEvents(
     publicScope,
   })
   return { eventSignal, record, catalog, types: createEventTypes(catalog, clock) }
+}
+
+/** A sink of the recorder: notes the event with the request that caused it. */
+const noteRequest: Sink = async (tx, { id }) => {
+  const call = requestOf(tx)
+  if (call) tx.afterCommit(() => call.eventIds.push(id))
 }
 
 export interface EventRouteAssembly extends EventModules {
@@ -72,9 +87,14 @@ export function assembleEventRoutes(
     livingVersion,
   }: EventRouteAssembly,
 ): Component {
-  const { render } = catalog
+  const { render, service } = catalog
+  const operations = eventOperations({
+    types: listEventTypes(service),
+    external: externalEventTypes(service),
+  })
   const readable = (principal: Principal) => readableTypes(types, principal)
   const stream = streamRoute({
+    operations,
     feed: createFeed(db),
     eventSignal,
     render,
@@ -91,7 +111,7 @@ export function assembleEventRoutes(
     record,
     render,
     readableTypes: readable,
-    external: externalEventTypes(catalog.service),
+    operations,
     effective: livingVersion,
   })
   return { routes: [...lists, stream] }

@@ -7,6 +7,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
+import type { Tracing } from '../kernel/tracing.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import type { Chores } from '../system/janitor.ts'
@@ -42,6 +43,8 @@ export interface Foundation extends AppOptions {
   readonly clock: Clock
   readonly vault: Vault
   readonly db: Database
+  /** Undefined unless traces are exported (`OTEL_EXPORTER_OTLP_ENDPOINT`). */
+  readonly tracing: Tracing | undefined
   /** The audit trail; it needs a migrated database (`prepare-database.ts`). */
   readonly trail: AuditTrail
   /** The base of absolute links. With port 0 it is final once the server listens. */

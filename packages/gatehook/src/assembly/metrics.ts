@@ -1,12 +1,13 @@
 /** Assembles `/metrics` from the figures of all components (§12.1). */
 import type { Identify } from '../access/authenticate.ts'
 import type { After, Endpoint } from '../http/call.ts'
-import { gauge, METRICS, metricsRoute, processMetrics, requestCounter } from '../system/metrics.ts'
+import { gauge, metricsRoute, processMetrics, requestCounter } from '../system/metrics.ts'
+import { probeOperations } from '../system/operations.ts'
 import type { Component, Foundation } from './foundation.ts'
 
 /** Whether a node that does not serve the API serves the endpoint: probes and metrics (§2.5). */
 export const isServedByEveryNode = ({ kind, path }: Endpoint): boolean =>
-  kind === 'probe' || path === METRICS
+  kind === 'probe' || path === probeOperations.metrics.path
 
 export function assembleMetrics(
   { clock, db, release = 'unknown' }: Foundation,

@@ -1,22 +1,25 @@
-/** Assembles the sign-in of people and of the console's operators. */
+/** Assembles the sign-in of people, of the portal and of the console's operators. */
 import type { Administration } from '../access/administration.ts'
+import type { Identify } from '../access/authenticate.ts'
 import type { RecordEvent } from '../events/store.ts'
+import type { Step } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
-import { type ConsoleSessions, createConsoleSessions } from '../people/console-session.ts'
+import { createConsoleSessions } from '../people/console-session.ts'
 import { createCredentialSync } from '../people/credential-sync.ts'
 import { createDevices, type Devices } from '../people/devices.ts'
 import { createHasher, type Hasher } from '../people/password.ts'
 import { createPeople, createSignInVerifier, type People } from '../people/people.ts'
 import { createRecognizedClients } from '../people/recognized-clients.ts'
 import { createSecondFactor } from '../people/second-factor.ts'
+import { createPortal } from '../portal/portal.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { createDirectory, signInResource } from '../resources/directory.ts'
 import type { RowCredentials } from '../resources/rows.ts'
 import { defaultPersonScopes } from '../resources/scopes.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { Tokens } from '../tokens/api.ts'
-import type { Foundation } from './foundation.ts'
+import type { Component, Foundation } from './foundation.ts'
 import type { LateCalls } from './late-calls.ts'
 
 export interface SignInAssembly {
@@ -28,16 +31,24 @@ export interface SignInAssembly {
   readonly catalog: Catalog
 }
 
+/** The sessions of the server's own pages: console and portal. */
+interface PageSessions extends Pick<Component, 'routes' | 'chores'> {
+  /** Wraps the step that authenticates with credentials: a session's cookie takes its place. */
+  guard(next: Step): Step
+  /** Identifies the caller of a request of the own pages by its session, of others by `next`. */
+  identifyOr(next: Identify): Identify
+}
+
 export interface SignInModules {
   readonly people: People
-  readonly consoleSessions: ConsoleSessions
+  readonly sessions: PageSessions
   /** Hashes passwords of people and operators, in one queue. */
   readonly hasher: Hasher
   readonly devices: Devices
 }
 
 export function assemblePeople(
-  { config, random, clock, vault, db, log }: Foundation,
+  { config, random, clock, vault, db, log, publicUrl }: Foundation,
   { administration: admin, record, perform, list, tokens, catalog }: SignInAssembly,
 ): SignInModules {
   const { service } = catalog
@@ -77,8 +88,26 @@ export function assemblePeople(
     secondFactor,
     verifyPassword,
     devices,
+    publicUrl,
   })
-  return { people, consoleSessions, hasher, devices }
+  const entries = [...catalog.entries.values()]
+  const portal = createPortal({
+    admin,
+    list,
+    perform,
+    people,
+    devices,
+    publicUrl,
+    isFramed: config.portalFrameAncestors.length > 0,
+    seesAllRows: (person) => entries.every(({ holdsAll }) => holdsAll(person)),
+  })
+  const sessions: PageSessions = {
+    routes: [...consoleSessions.routes, ...portal.routes],
+    chores: { ...consoleSessions.chores, ...portal.chores },
+    guard: (next) => portal.guard(consoleSessions.guard(next)),
+    identifyOr: (next) => portal.identifyOr(consoleSessions.identifyOr(next)),
+  }
+  return { people, sessions, hasher, devices }
 }
 
 /**

@@ -63,10 +63,16 @@ export async function openVault(db: Database, config: Config, random: Random): P
   return vault
 }
 
-/** Throws the errors of `openVault`; creates nothing. */
-export async function checkMasterSecret(db: Database, config: Config): Promise<void> {
+/**
+ * Returns the vault of an installation; undefined for a new database. Creates nothing. Throws the
+ * errors of `openVault`.
+ */
+export async function openExistingVault(db: Database, config: Config): Promise<Vault | undefined> {
   const secrets = await secretsFor(db, config)
-  if (secrets) await activateFitting(db, config, new Vault(secrets, systemRandom()))
+  if (!secrets) return undefined
+  const vault = new Vault(secrets, systemRandom())
+  await activateFitting(db, config, vault)
+  return vault
 }
 
 async function activateFitting(db: Database, config: Config, vault: Vault): Promise<void> {
@@ -104,8 +110,8 @@ export async function assembleSecrets({
   vault,
   config,
 }: Foundation): Promise<SecretsComponent> {
-  const configured = () => readMasterSecrets(config) ?? vault.masterSecrets()
-  const syncVault = createVaultSync({ db, clock, vault, configured })
+  const readSecrets = () => readMasterSecrets(config) ?? vault.masterSecrets()
+  const syncVault = createVaultSync({ db, clock, vault, readSecrets })
   await syncVault()
   const retiredPurposes = [
     { purpose: TAG_PURPOSE, retentionMs: config.refreshTokenMaxS * 1000 },
@@ -127,7 +133,7 @@ export async function assembleSecrets({
           columns: sealedColumns,
           retiredPurposes,
           secretFile: secretFile(config),
-          configured,
+          readSecrets,
         },
         rotation,
       ),

@@ -4,13 +4,18 @@ import { describeConfig } from '../config/describe.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { purgeRecords } from '../idempotency/store.ts'
 import type { Lister } from '../lists/list.ts'
+import type { InstallationFigures } from '../monitoring/installation-figures.ts'
 import { purgeQuota } from '../quota/store.ts'
 import { followClock } from '../system/clock.ts'
 import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../system/health.ts'
-import { auditRoute, clockRoute, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
+import { auditRoute, clockRoutes, probeRoutes, rootRoute, systemRoute } from '../system/routes.ts'
+import { listSigningKeyStates } from '../tokens/signing-keys.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 import type { SecretsComponent } from './secrets.ts'
+
+/** Pages of every service. */
+const LINKS = { console: '/console', portal: '/portal', docs: '/docs' }
 
 export interface SystemAssembly {
   readonly list: Lister
@@ -18,12 +23,14 @@ export interface SystemAssembly {
   readonly collections: readonly string[]
   readonly isDraining: () => boolean
   readonly secrets: Pick<SecretsComponent, 'check'>
+  /** The figures of `GET /admin/system` that monitoring reads. */
+  readonly figures: InstallationFigures
 }
 
 export function assembleSystem(
   { db, log, clock, config, release = 'unknown' }: Foundation,
   { service, versions, keeper, keys, trail }: PreparedDatabase,
-  { list, perform, collections, isDraining, secrets }: SystemAssembly,
+  { list, perform, collections, isDraining, secrets, figures }: SystemAssembly,
 ): Component {
   const read = {
     database: databaseCheck(db),
@@ -35,9 +42,9 @@ export function assembleSystem(
   return {
     routes: [
       ...probeRoutes({ read, write }, log),
-      rootRoute({ name: service.name, versions, collections }),
+      rootRoute({ name: service.name, versions, collections, links: LINKS }),
       auditRoute(list, trail),
-      ...(keeper ? [clockRoute(keeper, perform)] : []),
+      ...(keeper ? clockRoutes(keeper, perform) : []),
       systemRoute({
         db,
         clock,
@@ -47,7 +54,11 @@ export function assembleSystem(
         node: process.version,
         startedMs: clock.elapsedMs(),
         configuration: describeConfig(config),
-        figures: { keys: () => countKeys(db) },
+        figures: {
+          keys: () => countKeys(db),
+          signing_keys: () => listSigningKeyStates(db, clock.now()),
+          ...figures,
+        },
       }),
     ],
     chores: {

@@ -17,6 +17,7 @@ import type { ServiceEventTypes } from '../resources/event-types.ts'
 import type { Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
 import { createLazyTransport } from '../transport/lazy-transport.ts'
+import { webhookAdministrationRoutes } from '../webhooks/admin-routes.ts'
 import type { CurrentScopes } from '../webhooks/authority.ts'
 import { createMakers, type Makers } from '../webhooks/makers.ts'
 import { createPostLimits } from '../webhooks/post-limits.ts'
@@ -83,11 +84,28 @@ export function assembleWebhooks(
     replayStarted: replays.nudge,
   }
   return {
-    routes: webhookRoutes({
-      context: webhookContext,
-      list,
-      renderer: { render, effective: livingVersion },
-    }),
+    routes: [
+      ...webhookRoutes({
+        context: webhookContext,
+        list,
+        renderer: { render, effective: livingVersion },
+      }),
+      ...webhookAdministrationRoutes({
+        db,
+        clock,
+        vault,
+        list,
+        types,
+        userAgent: webhookContext.userAgent,
+        render,
+        versions,
+        rules: {
+          schedule_s: config.webhookScheduleS,
+          timeout_ms: config.webhookTimeoutMs,
+          rate: rate && { limit: rate.limit, window_s: rate.windowS },
+        },
+      }),
+    ],
     chores: {
       ...retention(db, clock),
       postponed: () => repairPostponed(db, clock, longestWaitMs(config.webhookScheduleS)),

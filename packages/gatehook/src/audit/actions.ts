@@ -12,6 +12,10 @@ interface AuditAction {
 const of = (target: string, sentence: string): AuditAction => ({ target, sentence })
 
 export const auditActions: Readonly<Record<string, AuditAction>> = {
+  'attention.delay': of(
+    'item of `/admin/attention`',
+    'An operator put an item off; `detail.until` is the instant at which it returns.',
+  ),
   'audit.purge': of('`audit`', 'Rows older than the retention period were purged.'),
   'audit.start': of('`audit`', 'The hash chain began; the first row of the chain.'),
   'client.create': of('client', 'A client was registered.'),
@@ -26,7 +30,21 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'consent.grant': of('client', 'A person consented to scopes of a client.'),
   'consent.revoke': of('client', 'A person revoked their consent; its sessions ended.'),
   'customer.create': of('customer', 'A customer was created.'),
+  'customer.request': of(
+    'customer',
+    'A request of an operator under `/admin/as` changed data of a customer; `detail` has method, ' +
+      'path and mode.',
+  ),
   'customer.update': of('customer', 'A customer was changed, suspended or resumed.'),
+  'installation.move': of(
+    '`installation`',
+    'A move to another database began; `detail.target` is its URL without a password.',
+  ),
+  'installation.moved': of(
+    '`installation`',
+    'The move was completed; recorded in the new database.',
+  ),
+  'installation.move_undo': of('`installation`', 'The move was undone: writes are accepted again.'),
   'key.create': of('key', 'An API key was created.'),
   'key.revoke': of('key', 'An API key was revoked.'),
   'key.update': of(
@@ -46,6 +64,7 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'operator.link': of('link', 'A one-time link to the console was created.'),
   'operator.password': of('operator', 'An operator got a new password; the sessions ended.'),
   'operator.recovery_code': of('operator', 'An operator signed in with a recovery code.'),
+  'operator.role': of('operator', 'An operator got another role; `detail` has it.'),
   'operator.second_factor_confirm': of('operator', 'An operator confirmed a second factor.'),
   'operator.second_factor_enrol': of('operator', 'An operator began to enrol a second factor.'),
   'operator.second_factor_reset': of('operator', 'The second factor of an operator was removed.'),
@@ -59,6 +78,10 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'person.remove': of('person', 'A person who could sign in was deleted.'),
   'person.rename': of('person', 'A person was renamed, or got another sign-in name.'),
   'person.update': of('person', 'Role, scopes or state of a person were changed.'),
+  'portal.sign_in': of('link or person', 'A customer’s link or person opened the portal.'),
+  'portal.sign_out': of('session', 'A session of the portal was ended by its browser.'),
+  'portal_link.create': of('link', 'A one-time link to the portal was created.'),
+  'portal_link.revoke': of('link', 'A link to the portal was revoked; its session ended.'),
   'session.create': of('session', 'A client exchanged an authorization code for tokens.'),
   'session.end': of('session', 'A session was ended by its person or its client.'),
   'session.end_all': of('person', 'A person ended all of their sessions.'),

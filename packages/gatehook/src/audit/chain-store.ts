@@ -33,7 +33,7 @@ const COLUMNS = `position, id, at, actor_kind, actor_id, actor_name, address, re
 const endByName = prepareStatement(
   'SELECT seq, hash, untagged_through, mac FROM gh_audit_chain WHERE name = ?',
 )
-const unchained = prepareStatement(
+const unchainedRows = prepareStatement(
   `SELECT ${COLUMNS} FROM gh_audit WHERE seq IS NULL ORDER BY position LIMIT ?`,
 )
 const anyUnchained = prepareStatement('SELECT position FROM gh_audit WHERE seq IS NULL LIMIT 1')
@@ -85,7 +85,7 @@ export async function countRows(from: Reader): Promise<{ rows: number; last: num
   return { rows: Number(row!.total), last: Number(row!.last) }
 }
 
-export const findUnchainedRows = (tx: Tx, limit: number) => tx.all<AuditRow>(unchained([limit]))
+export const findUnchainedRows = (tx: Tx, limit: number) => tx.all<AuditRow>(unchainedRows([limit]))
 
 export const hasUnchainedRows = async (from: Reader): Promise<boolean> =>
   (await from.get(anyUnchained([]))) !== undefined

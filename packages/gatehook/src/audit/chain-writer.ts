@@ -10,9 +10,7 @@ import { hasValidTag, isSameHash } from './chain.ts'
 import * as store from './chain-store.ts'
 import { type AuditContext, recordAudit } from './store.ts'
 
-/** Rows appended in one transaction. */
 const APPEND_BATCH_ROWS = 200
-/** Rows purged in one transaction. */
 const PURGE_BATCH_ROWS = 10_000
 const DAY_MS = 86_400_000
 

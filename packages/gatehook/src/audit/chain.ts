@@ -68,7 +68,6 @@ export interface ChainKey {
   tag(row: AuditContent): string
   /** Returns the row's `hash`, over its content, tag, place and previous hash. */
   link(row: AuditContent & Pick<AuditRow, 'tag'>, seq: number, previousHash: string): string
-  /** Returns the HMAC of an end of the chain. */
   endMac(name: EndName, end: ChainEnd): string
 }
 

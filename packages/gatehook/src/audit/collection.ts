@@ -21,9 +21,7 @@ export const auditCollection: Collection = {
     { name: 'previous_hash', type: 'text', nullable: true },
     { name: 'actor_name', type: 'text', nullable: true },
   ],
-  integerId: false,
   scoped: false,
-  hasStoredTotal: false,
   filter: [
     'id',
     'at',

@@ -54,10 +54,12 @@ export function actorOf(
   return { kind, id, name, address: call.address, requestId: call.id }
 }
 
-const principalOf = (principal: Principal | undefined): AuditPrincipal | undefined =>
-  principal && { kind: principal.kind, id: principal.subject, name: principal.name }
+function principalOf(principal: Principal | undefined): AuditPrincipal | undefined {
+  if (!principal) return undefined
+  const { kind, subject: id, name } = principal.caller ?? principal
+  return { kind, id, name }
+}
 
-/** Signs audit rows. */
 export interface AuditSigner {
   /** Returns the HMAC over a row's content. */
   tag(content: AuditContent): string

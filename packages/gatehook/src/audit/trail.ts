@@ -83,14 +83,28 @@ export async function openAuditTrail(deps: AuditTrailDeps): Promise<AuditTrail> 
   }
 }
 
-async function loadKey({ db, vault, random }: AuditTrailDeps): Promise<ChainKey> {
-  let encryptedKey = await store.readEncryptedKey(db)
-  if (!encryptedKey) {
-    const newKey = vault.encrypt(store.AUDIT_PURPOSE, store.KEY_ID, random.bytes(KEY_BYTES))
-    await db.write((tx) => store.insertEncryptedKey(tx, newKey))
-    encryptedKey = (await store.readEncryptedKey(db))!
-  }
-  return createChainKey(vault.decrypt(store.AUDIT_PURPOSE, store.KEY_ID, encryptedKey))
+type KeySource = Pick<AuditTrailDeps, 'db' | 'vault'>
+
+async function readKey({ db, vault }: KeySource): Promise<ChainKey | undefined> {
+  const encryptedKey = await store.readEncryptedKey(db)
+  return (
+    encryptedKey && createChainKey(vault.decrypt(store.AUDIT_PURPOSE, store.KEY_ID, encryptedKey))
+  )
+}
+
+async function loadKey(deps: AuditTrailDeps): Promise<ChainKey> {
+  const key = await readKey(deps)
+  if (key) return key
+  const { db, vault, random } = deps
+  const newKey = vault.encrypt(store.AUDIT_PURPOSE, store.KEY_ID, random.bytes(KEY_BYTES))
+  await db.write((tx) => store.insertEncryptedKey(tx, newKey))
+  return (await readKey(deps))!
+}
+
+/** Returns a signer for a command without an app; undefined if the database has no trail yet. */
+export async function openSigner(deps: KeySource): Promise<AuditSigner | undefined> {
+  const key = await readKey(deps)
+  return key && createSigner(key)
 }
 
 /**

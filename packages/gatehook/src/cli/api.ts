@@ -4,12 +4,13 @@
  */
 import { userInfo } from 'node:os'
 import { customerId, DEFAULT_CUSTOMER } from '../access/administration.ts'
-import { createKey, revokeKey } from '../access/keys.ts'
+import { createKey, keyCreation, revokeKey } from '../access/keys.ts'
 import { findCustomer } from '../access/store.ts'
 import type { App } from '../app.ts'
 import { publicUrlOf } from '../config/config.ts'
 import { environmentKey, readConfig } from '../config/environment.ts'
 import type { OptionName } from '../config/options.ts'
+import { readMembers } from '../fields/body.ts'
 import { generateApiKey } from '../kernel/api-key-format.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { type Mode, type Principal, scopeOf } from '../kernel/principal.ts'
@@ -32,14 +33,13 @@ import { serviceOf } from './service-file.ts'
 export interface Api {
   readonly service: ServiceDefinition
   /** Resolves with the body of the response. Throws `ApiError`. */
-  request(method: string, path: string, body?: unknown): Promise<JsonBody>
+  request<T = JsonBody>(method: string, path: string, body?: unknown): Promise<T>
   /** Resolves with at most `max` rows of a list, page by page. */
   list(path: string, max?: number): Promise<JsonBody[]>
   /** Resolves with the server's time, test clock included, in milliseconds. */
   now(): Promise<number>
 }
 
-/** The API rejected a request. */
 export class ApiError extends CommandError {
   readonly response: ApiResponse
   constructor(sentences: string | readonly string[], exit: number, response: ApiResponse) {
@@ -129,7 +129,6 @@ async function withLocalApi<T>(
   )
 }
 
-/** Returns the account that runs the command, with all scopes. */
 async function localPrincipal(app: App, customer: string, mode: Mode): Promise<Principal> {
   const row = await findCustomer(app.db, customer)
   if (!row) throw new UsageError(`There is no customer ${customer}.`)
@@ -162,6 +161,7 @@ const nouns: Readonly<Record<string, string>> = {
   '/admin/customers': 'customer',
   '/admin/users': 'person',
   '/admin/versions': 'version',
+  '/admin/requests': 'request in the log',
 }
 
 function notFoundMessage(path: string): string {
@@ -185,7 +185,7 @@ function errorOf(path: string, response: ApiResponse): ApiError {
 const PAGE_SIZE = 100
 
 function apiOf(service: ServiceDefinition, send: SendRequest): Api {
-  const request: Api['request'] = async (method, path, body) => {
+  const request = async (method: string, path: string, body?: unknown) => {
     const response = await send(method, path, body)
     if (response.status >= 400) throw errorOf(path, response)
     return response.body
@@ -245,7 +245,7 @@ export async function borrowKey(
       customer: input.options.customer,
       expires_at: isoTime(sources.clock.now() + LOAN_MS),
     }
-    return createKey(sources, body, cliCaller())
+    return createKey(sources, readMembers(body, keyCreation(sources)), cliCaller())
   })
   return {
     key: newKey.key,

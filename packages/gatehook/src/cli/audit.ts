@@ -23,8 +23,8 @@ function reportText({ valid, rows, last, broken, expected, purged_through }: Cha
     return `${alarm('The chain is broken')} ${place}: ${reason}.\n${sentence}`
   }
   if (!valid && expected === false) {
-    const missing = alarm('The expected hash is not in the chain.')
-    return `${missing} No row is broken. ${sentence}`
+    const missingHash = alarm('The expected hash is not in the chain.')
+    return `${missingHash} No row is broken. ${sentence}`
   }
   return `${green('The chain is valid.')} ${sentence}\nLast row ${last.seq}, hash ${last.hash}`
 }
@@ -43,23 +43,22 @@ export const audit: CommandFamily = {
         countOption,
       ],
       examples: [['gatehook audit list --action key.create', 'who created keys']],
-      rows(input) {
-        const { action, target, principal } = input.options
-        const count = countOf(input)
+      parse: countOf,
+      rows(api, { options: { action, target, principal } }, count) {
         const query = new URLSearchParams({ sort: '-id' })
         const filters = Object.entries({ action, target, actor_id: principal })
         for (const [name, value] of filters) if (value !== undefined) query.set(name, String(value))
-        return (api) => api.list(`/admin/audit?${query}`, count)
+        return api.list(`/admin/audit?${query}`, count)
       },
       empty: 'No such audit rows.',
-      columns: {
-        at: (row) => row.at,
-        principal: ({ principal: { kind, id, name } }) => `${kind} ${name ?? id}`,
-        action: (row) => row.action,
-        target: (row) => row.target,
-        address: (row) => row.address ?? dim('none'),
-        request: (row) => row.request_id ?? dim('none'),
-      },
+      columns: [
+        'at',
+        ['principal', ({ principal: { kind, id, name } }) => `${kind} ${name ?? id}`],
+        'action',
+        'target',
+        ['address', ({ address }) => address ?? dim('none')],
+        ['request', ({ request_id }) => request_id ?? dim('none')],
+      ],
     }),
     installation.action({
       name: 'verify',
@@ -70,14 +69,12 @@ export const audit: CommandFamily = {
         'off at its end, or replaced together with its key, lacks it.',
       options: [['--expect <HASH>', 'also require that a row with this hash is in the chain']],
       examples: [['gatehook audit verify --json', 'for a scheduled check']],
-      act({ options, out }) {
-        const expect = hashOf(options.expect)
-        return ({ audit: trail }) =>
-          trail.verify({
-            expect,
-            onProgress: (rows, all) => out.progress(`${rows} of ${all} rows verified`),
-          })
-      },
+      parse: ({ options }) => hashOf(options.expect),
+      act: ({ audit: trail }, { out }, expect) =>
+        trail.verify({
+          expect,
+          onProgress: (rows, all) => out.progress(`${rows} of ${all} rows verified`),
+        }),
       describe: reportText,
       exit: ({ valid }) => (valid ? EXIT.ok : EXIT.failed),
     }),

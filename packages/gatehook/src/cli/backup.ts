@@ -1,6 +1,6 @@
 /** `gatehook backup` and `gatehook restore`: an installation in one file (§12.3). */
 import { resolve } from 'node:path'
-import { checkMasterSecret } from '../assembly/secrets.ts'
+import { openExistingVault } from '../assembly/secrets.ts'
 import { type Config, ConfigError, databaseAddress } from '../config/config.ts'
 import { readConfig, secretFile } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
@@ -71,7 +71,7 @@ async function secretProblem(config: Config): Promise<string | undefined> {
   const log = createLog({ level: 'silent' })
   const db = await openDatabase(config.databaseUrl, { log, clock: wallClock })
   try {
-    await checkMasterSecret(db, config)
+    await openExistingVault(db, config)
     return undefined
   } catch (error) {
     if (error instanceof ConfigError) return error.message

@@ -31,20 +31,24 @@ interface CheckReport extends Checked {
 }
 
 export function reportOf(report: CheckReport): string {
-  const broken = report.verdicts.filter(({ breaks }) => breaks.length > 0)
-  return (broken.length > 0 ? breakLines(report, broken) : passLines(report)).join('\n')
+  const brokenVersions = report.verdicts.filter(({ breaks }) => breaks.length > 0)
+  return (brokenVersions.length > 0 ? breakLines(report, brokenVersions) : passLines(report)).join(
+    '\n',
+  )
 }
 
 function passLines({ verdicts, unlocked, file, update }: CheckReport): string[] {
   const additions = mergedFindings(verdicts, ({ additions }) => additions)
-  const locked = verdicts.map(({ version }) => version)
+  const lockedVersions = verdicts.map(({ version }) => version)
   const lines =
-    locked.length > 0 ? [`${green('ok')} ${list(locked)}: no change breaks a caller.`] : []
+    lockedVersions.length > 0
+      ? [`${green('ok')} ${list(lockedVersions)}: no change breaks a caller.`]
+      : []
   if (additions.length > 0)
     lines.push('', bold('New, and harmless:'), ...additions.flatMap(findingLines))
   if (update.done) {
-    const promised = list([...locked, ...unlocked])
-    return [...lines, '', `Wrote ${bold(file)}: it now promises ${promised}. Commit it.`]
+    const promisedVersions = list([...lockedVersions, ...unlocked])
+    return [...lines, '', `Wrote ${bold(file)}: it now promises ${promisedVersions}. Commit it.`]
   }
   if (unlocked.length > 0) {
     const [are, they] = unlocked.length > 1 ? ['are', 'they'] : ['is', 'it']
@@ -59,13 +63,16 @@ function passLines({ verdicts, unlocked, file, update }: CheckReport): string[] 
   return lines
 }
 
-function breakLines(report: CheckReport, broken: readonly VersionCompatibility[]): string[] {
+function breakLines(
+  report: CheckReport,
+  brokenVersions: readonly VersionCompatibility[],
+): string[] {
   const { callers, file, update } = report
-  const versions = list(broken.map(({ version }) => version))
+  const versions = list(brokenVersions.map(({ version }) => version))
   return [
     `${alarm('✗')} ${bold(`This change breaks programs that call ${versions}.`)}`,
     '',
-    ...mergedFindings(broken, ({ breaks }) => breaks).flatMap(findingLines),
+    ...mergedFindings(brokenVersions, ({ breaks }) => breaks).flatMap(findingLines),
     '',
     ...callerLines(callers),
     ...remedyLines(report, versions),
@@ -140,7 +147,7 @@ function remedyLines(
   if (!mend || mend.stubs.length === 0) {
     return [
       bold('Remedy'),
-      ...wrapped(
+      ...wrap(
         'No .before() can bridge this change: undo it, or add the new field beside the old one. ' +
           'Never edit the .before() of a released version; add another one above it.',
       ),
@@ -163,23 +170,21 @@ function remedyLines(
     const instruction = 'Existing rows need a migration in service({ migrations: […] }), with'
     steps.push([instruction, '', ...code(sql.join('\n'))])
   }
-  const supported = verdicts.length > 1 && fresh
+  const hasOlderVersions = verdicts.length > 1 && fresh
   const oldest = verdicts[0]!.version
   const retire = `gatehook versions deprecate ${oldest} --sunset DATE`
   return [
     bold('How to keep the promise'),
-    ...wrapped(
+    ...wrap(
       `${versions} ${versions === base ? 'is' : 'are'} released: requests and responses must not ` +
         `change. A new shape is a new version, ${version}; .before() converts rows for callers ` +
         `of ${base}. Write in \`why\` what those callers must know: it is their changelog.`,
     ),
-    ...steps.flatMap((step, n) => ['', `  ${n + 1}. ${step[0]}`, ...step.slice(1).map(indented)]),
+    ...steps.flatMap((step, n) => ['', `  ${n + 1}. ${step[0]}`, ...step.slice(1).map(indent)]),
     '',
-    ...wrapped(`Then rerun ${cyan('gatehook check')}; callers of ${versions} notice no change.`),
-    ...(supported
-      ? wrapped(
-          `Two versions are supported at once: ${cyan(retire)} announces the end of ${oldest}.`,
-        )
+    ...wrap(`Then rerun ${cyan('gatehook check')}; callers of ${versions} notice no change.`),
+    ...(hasOlderVersions
+      ? wrap(`Two versions are supported at once: ${cyan(retire)} announces the end of ${oldest}.`)
       : []),
     ...(left.length > 0
       ? [
@@ -197,14 +202,14 @@ const placeOf = (version: string, fresh: boolean): string =>
     : `behind its .before('${version}', …) if it has one, before those of older versions`
 
 const code = (text: string): string[] => text.split('\n').map((line) => cyan(line))
-const indented = (line: string): string => (line === '' ? '' : `     ${line}`)
+const indent = (line: string): string => (line === '' ? '' : `     ${line}`)
 
 const list = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
 
 const WIDTH = 90
 
-function wrapped(text: string): string[] {
+function wrap(text: string): string[] {
   const lines = ['']
   for (const word of text.split(' ')) {
     const line = `${lines.at(-1)} ${word}`

@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { readConfig } from '../config/environment.ts'
+import { openApiOf } from '../documents.ts'
 import { compareWithLock, type Remedy, remedyFor } from '../gate/compatibility.ts'
 import {
   type Lock,
@@ -17,7 +18,6 @@ import {
 import { type Clock, wallClock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { createLog } from '../kernel/log.ts'
-import { openApiDocument } from '../resources/openapi.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
@@ -40,7 +40,7 @@ export function promisesOf(service: ServiceDefinition): Map<string, VersionPromi
         name,
         shapes.get(version)!.specs,
       ])
-      const document = openApiDocument(catalog, version)
+      const document = openApiOf(version, catalog)
       return [version, { fields: Object.fromEntries(fields), document }]
     }),
   )
@@ -48,11 +48,13 @@ export function promisesOf(service: ServiceDefinition): Map<string, VersionPromi
 
 /** Compares a service with its lock file. Pure. */
 export function check(service: ServiceDefinition, lock: Lock): Checked {
-  const declared = promisesOf(service)
-  const verdicts = compareWithLock(lock, declared)
-  const unlocked = [...declared.keys()].filter((name) => !Object.hasOwn(lock.versions, name))
-  const broken = verdicts.some(({ breaks }) => breaks.length > 0)
-  const mend = broken ? remedyFor(lock, declared) : undefined
+  const declaredPromises = promisesOf(service)
+  const verdicts = compareWithLock(lock, declaredPromises)
+  const unlocked = [...declaredPromises.keys()].filter(
+    (name) => !Object.hasOwn(lock.versions, name),
+  )
+  const isBroken = verdicts.some(({ breaks }) => breaks.length > 0)
+  const mend = isBroken ? remedyFor(lock, declaredPromises) : undefined
   const after = mend ? compareWithLock(lock, promisesOf(withStubs(service, mend))) : []
   const remaining = after.filter(({ breaks }) => breaks.length > 0)
   return { verdicts, mend, remaining, unlocked }
@@ -139,22 +141,24 @@ async function run(input: Input): Promise<number> {
     )
   }
   const checked = check(definition, lock ?? { lock: 1, versions: {} })
-  const broken = checked.verdicts.filter(({ breaks }) => breaks.length > 0)
+  const brokenVersions = checked.verdicts.filter(({ breaks }) => breaks.length > 0)
   const callers =
-    broken.length > 0
+    brokenVersions.length > 0
       ? await readCallers(
           input,
-          broken.map(({ version }) => version),
+          brokenVersions.map(({ version }) => version),
           wallClock,
         )
       : undefined
-  const write = update && broken.length === 0
+  const write = update && brokenVersions.length === 0
   if (write) writeFile(path, serializeLock(lockOf(promisesOf(definition))))
   const today = new Date(wallClock.now()).toISOString().slice(0, 10)
-  out.result({ lock: file, ok: broken.length === 0, updated: write, ...checked, callers }, () =>
-    reportOf({ ...checked, callers, file, today, update: { requested: update, done: write } }),
+  out.result(
+    { lock: file, ok: brokenVersions.length === 0, updated: write, ...checked, callers },
+    () =>
+      reportOf({ ...checked, callers, file, today, update: { requested: update, done: write } }),
   )
-  return broken.length === 0 ? EXIT.ok : EXIT.failed
+  return brokenVersions.length === 0 ? EXIT.ok : EXIT.failed
 }
 
 export const checkCommand: CommandSpec = {

@@ -33,19 +33,16 @@ export const clients: CommandFamily = {
       summary: 'all clients',
       options: filterOptions,
       examples: [['gatehook clients list', 'which applications may request tokens']],
-      rows: (input) => (api) => api.list(`/admin/clients?sort=client_id&${filterOf(input)}`),
+      rows: (api, input) => api.list(`/admin/clients?sort=client_id&${filterOf(input)}`),
       empty:
         'No clients. Create one: ' +
         'gatehook clients create --name "My app" --redirect-uri https://…',
-      columns: {
-        client_id: (client) => client.client_id,
-        name: (client) => client.name,
-        customer: (client) => client.customer,
-        mode: (client) => client.mode,
-        kind: (client) => (client.public ? 'public' : 'secret'),
-        'redirects to': (client) => client.redirect_uris.join(' ') || dim('none'),
-        scopes: (client) => client.scopes.join(' '), // last, because the list may be long
-      },
+      columns: [
+        ...(['client_id', 'name', 'customer', 'mode'] as const),
+        ['kind', (client) => (client.public ? 'public' : 'secret')],
+        ['redirects to', (client) => client.redirect_uris.join(' ') || dim('none')],
+        ['scopes', (client) => client.scopes.join(' ')], // last, because the list may be long
+      ],
     }),
     administration.action({
       name: 'create',
@@ -73,23 +70,23 @@ export const clients: CommandFamily = {
         ],
       ],
       opening: BEFORE_FIRST_START,
-      act({ options: { name, redirectUri, scope, grantType, customer, mode, ...more } }) {
+      parse({ options: { name } }) {
         if (!name) throw new UsageError('Give the client a name: --name "My app"')
+      },
+      act(api, { options: { name, redirectUri, scope, grantType, customer, mode, ...more } }) {
         const scopes = words(scope)
-        return async (api): Promise<ClientWithSecret> => {
-          requireScopes(scopes, declaredScopes(api), 'client', '--scope')
-          return api.request('POST', '/admin/clients', {
-            name,
-            redirect_uris: words(redirectUri),
-            scopes,
-            public: more.public === true,
-            grant_types: grantType === undefined ? undefined : words(grantType),
-            require_client_auth_on_refresh: more.requireClientAuthOnRefresh,
-            first_party: more.firstParty === true,
-            customer,
-            mode,
-          })
-        }
+        requireScopes(scopes, declaredScopes(api), 'client', '--scope')
+        return api.request<ClientWithSecret>('POST', '/admin/clients', {
+          name,
+          redirect_uris: words(redirectUri),
+          scopes,
+          public: more.public === true,
+          grant_types: grantType === undefined ? undefined : words(grantType),
+          require_client_auth_on_refresh: more.requireClientAuthOnRefresh,
+          first_party: more.firstParty === true,
+          customer,
+          mode,
+        })
       },
       describe: (client) => secretText('Created', client),
     }),
@@ -97,12 +94,10 @@ export const clients: CommandFamily = {
       name: 'delete <CLIENT_ID>',
       summary: 'deletes a client and revokes its tokens',
       examples: [['gatehook clients delete client_…', 'rejected on every node within 2 seconds']],
-      act:
-        ({ args: [id = ''] }) =>
-        async (api) => {
-          await api.request('DELETE', pathOf(id))
-          return { client_id: id, deleted: true }
-        },
+      async act(api, { args: [id = ''] }) {
+        await api.request('DELETE', pathOf(id))
+        return { client_id: id, deleted: true }
+      },
       describe: ({ client_id }) =>
         `Deleted ${bold(client_id)}. Every node rejects its tokens within 2 seconds.`,
     }),
@@ -111,11 +106,9 @@ export const clients: CommandFamily = {
       summary: 'a new secret beside the previous one',
       options: [overlapOption],
       examples: [['gatehook clients rotate-secret client_… --overlap 1h', 'both are valid']],
-      act(input) {
-        const body = { overlap_seconds: overlapOf(input) }
-        const path = `${pathOf(input.args[0])}/rotate-secret`
-        return (api): Promise<ClientWithSecret> => api.request('POST', path, body)
-      },
+      parse: (input) => ({ overlap_seconds: overlapOf(input) }),
+      act: (api, { args: [id] }, body) =>
+        api.request<ClientWithSecret>('POST', `${pathOf(id)}/rotate-secret`, body),
       describe: (client) => secretText('Rotated', client),
     }),
   ],

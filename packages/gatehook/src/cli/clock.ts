@@ -42,18 +42,16 @@ export const clock: CommandSpec = administration.action({
     ['gatehook clock advance 30d', 'jumps a month ahead'],
     ['gatehook clock set 2027-01-31T12:00:00Z --freeze', 'jumps there and stops'],
   ],
-  act({ args, options: { freeze } }) {
-    const change = clockChange(args, freeze)
-    return async (api): Promise<ClockState> => {
-      try {
-        return await api.request(change ? 'POST' : 'GET', '/admin/clock', change)
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.response.status !== 404) throw error
-        throw new ConfigError([
-          'GATEHOOK_TEST_CLOCK is not 1, so the clock is the machine’s. Set it to 1 where the ' +
-            'service runs and here.',
-        ])
-      }
+  parse: ({ args, options: { freeze } }) => clockChange(args, freeze),
+  async act(api, _input, change) {
+    try {
+      return await api.request<ClockState>(change ? 'POST' : 'GET', '/admin/clock', change)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.response.status !== 404) throw error
+      throw new ConfigError([
+        'GATEHOOK_TEST_CLOCK is not 1, so the clock is the machine’s. Set it to 1 where the ' +
+          'service runs and here.',
+      ])
     }
   },
   describe: ({ now, frozen }) => `${bold(now)}${frozen ? dim(' (frozen)') : ''}`,

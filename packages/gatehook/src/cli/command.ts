@@ -39,6 +39,8 @@ export interface CommandFamily {
   readonly name: string
   readonly summary: string
   readonly commands: readonly CommandSpec[]
+  /** Whether the first command runs if none is named: `gatehook requests`. */
+  readonly startsWithFirst?: true
 }
 
 function addConfigFlags(command: Command, listedFlags: CommandSpec['config']): void {
@@ -85,7 +87,10 @@ export function addCommand(
   }
   const family = new Command(spec.name).summary(spec.summary).description(spec.summary)
   family.helpCommand(false)
-  for (const member of spec.commands) addCommand(family, member, finish)
+  for (const [at, member] of spec.commands.entries()) {
+    const isDefault = at === 0 && spec.startsWithFirst === true
+    family.addCommand(commanderCommand(member, finish), { isDefault })
+  }
   parent.addCommand(family)
 }
 
@@ -101,23 +106,44 @@ interface OpeningCommand<Opening> extends CommandDescription {
 }
 
 /** A command that performs an action and describes the result. */
-export interface ActionSpec<Target, Opening, T> extends OpeningCommand<Opening> {
-  /** Reads arguments before the target opens (throws `UsageError`) and returns the action. */
-  readonly act: (input: Input) => (target: Target) => Promise<T> | T
+export interface ActionSpec<Target, Opening, T, Parsed> extends OpeningCommand<Opening> {
+  /** Reads options before the target opens. Throws `UsageError`. */
+  readonly parse?: (input: Input) => Parsed
+  readonly act: (target: Target, input: Input, parsed: Parsed) => Promise<T> | T
   /** The result as text for people; `--json` prints the result itself. */
   readonly describe: (result: T, input: Input, target: Target) => Promise<string> | string
   /** Exit code; 0 without it. */
   readonly exit?: (result: T) => number
 }
 
+/** A column: the title, which is also the name of a member, or a title and its cell. */
+type ColumnSpec<Row> =
+  | (keyof Row & string)
+  | readonly [title: string, cell: (keyof Row & string) | ((row: Row) => string)]
+
 /** A command that lists rows: a table for people, `{data}` with `--json`. */
-export interface ListSpec<Target, Opening, Row> extends OpeningCommand<Opening> {
-  /** As `act` of an action. */
-  readonly rows: (input: Input) => (target: Target) => Promise<readonly Row[]> | readonly Row[]
-  /** Column title → cell. */
-  readonly columns: Readonly<Record<string, (row: Row) => string>>
+export interface ListSpec<Target, Opening, Row, Parsed> extends OpeningCommand<Opening> {
+  /** As of an action. */
+  readonly parse?: (input: Input) => Parsed
+  readonly rows: (
+    target: Target,
+    input: Input,
+    parsed: Parsed,
+  ) => Promise<readonly Row[]> | readonly Row[]
+  readonly columns: readonly ColumnSpec<Row>[]
   /** Printed instead of an empty table. */
   readonly empty?: string | ((input: Input) => string)
+}
+
+/** Returns the rows as a table. Members without a function are printed as they are. */
+function tableOf<Row>(columns: readonly ColumnSpec<Row>[], data: readonly Row[]): string {
+  const pairs = columns.map((column) => (typeof column === 'string' ? [column, column] : column))
+  const cellOf = (row: Row, cell: (typeof pairs)[number][1]) =>
+    typeof cell === 'function' ? cell(row) : String(row[cell as keyof Row])
+  return table(
+    pairs.map(([title]) => String(title)),
+    data.map((row) => pairs.map(([, cell]) => cellOf(row, cell))),
+  )
 }
 
 /**
@@ -130,43 +156,35 @@ export function commandsOn<Target, Opening = never>(
   open: OpenTarget<Target, Opening>,
   shared: Required<Pick<CommandSpec, 'options' | 'config'>>,
 ) {
-  const action = <T>(spec: ActionSpec<Target, Opening, T>): CommandSpec => {
-    const { act, describe, exit, opening, options = [], ...description } = spec
+  const action = <T, Parsed = undefined>(
+    spec: ActionSpec<Target, Opening, T, Parsed>,
+  ): CommandSpec => {
+    const { parse, act, describe, exit, opening, options = [], ...description } = spec
     return {
       ...shared,
       ...description,
       options: [...shared.options, ...options],
       async run(input) {
-        const perform = act(input)
-        const { result, text } = await open(
-          input,
-          async (target) => {
-            const result = await perform(target)
-            return { result, text: await describe(result, input, target) }
-          },
-          opening,
-        )
+        const parsed = parse?.(input) as Parsed
+        const use = async (target: Target) => {
+          const result = await act(target, input, parsed)
+          return { result, text: await describe(result, input, target) }
+        }
+        const { result, text } = await open(input, use, opening)
         input.out.result(result, () => text)
         return exit?.(result)
       },
     }
   }
-  const list = <Row>(spec: ListSpec<Target, Opening, Row>): CommandSpec => {
+  const list = <Row, Parsed = undefined>(
+    spec: ListSpec<Target, Opening, Row, Parsed>,
+  ): CommandSpec => {
     const { rows, columns, empty, ...description } = spec
-    const [titles, cells] = [Object.keys(columns), Object.values(columns)]
-    const tableOf = (data: readonly Row[]) =>
-      table(
-        titles,
-        data.map((row) => cells.map((cell) => cell(row))),
-      )
-    return action({
+    return action<{ data: readonly Row[] }, Parsed>({
       ...description,
-      act(input) {
-        const read = rows(input)
-        return async (target) => ({ data: await read(target) })
-      },
+      act: async (target, input, parsed) => ({ data: await rows(target, input, parsed) }),
       describe({ data }, input) {
-        if (data.length > 0 || empty === undefined) return tableOf(data)
+        if (data.length > 0 || empty === undefined) return tableOf(columns, data)
         return typeof empty === 'string' ? empty : empty(input)
       },
     })

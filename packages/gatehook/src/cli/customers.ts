@@ -9,12 +9,15 @@ import { bold, dim, yellow } from './output.ts'
 const suspension = (suspended: boolean, verb: string, description: CommandDescription) =>
   administration.action({
     ...description,
-    act:
-      ({ args: [id = ''] }) =>
-      (api): Promise<CustomerJson> =>
-        api.request('PATCH', `/admin/customers/${encodeURIComponent(id)}`, { suspended }),
+    act: (api, { args: [id = ''] }) =>
+      api.request<CustomerJson>('PATCH', `/admin/customers/${encodeURIComponent(id)}`, {
+        suspended,
+      }),
     describe: ({ id, name }) => `${verb} ${bold(id)} (${name}).`,
   })
+
+const limitsText = (limits: CustomerJson['limits']) =>
+  Object.keys(limits).length === 0 ? dim('as configured') : JSON.stringify(limits)
 
 export const customers: CommandFamily = {
   name: 'customers',
@@ -24,25 +27,23 @@ export const customers: CommandFamily = {
       name: 'list',
       summary: 'all customers',
       examples: [['gatehook customers list --json', 'for programs']],
-      rows: () => (api) => api.list('/admin/customers?sort=id'),
-      columns: {
-        id: (customer) => customer.id,
-        name: (customer) => customer.name,
-        state: (customer) => (customer.suspended ? yellow('suspended') : 'active'),
-        limits: ({ limits }) =>
-          Object.keys(limits).length === 0 ? dim('as configured') : JSON.stringify(limits),
-        created: (customer) => customer.created_at,
-      },
+      rows: (api) => api.list('/admin/customers?sort=id'),
+      columns: [
+        'id',
+        'name',
+        ['state', ({ suspended }) => (suspended ? yellow('suspended') : 'active')],
+        ['limits', ({ limits }) => limitsText(limits)],
+        ['created', 'created_at'],
+      ],
     }),
     administration.action({
       name: 'create <NAME>',
       summary: 'a new customer',
+      options: [['--contact <EMAIL>', 'the address for news about the API']],
       examples: [['gatehook customers create "Acme Ltd"', 'for keys create --customer ID']],
       opening: BEFORE_FIRST_START,
-      act:
-        ({ args: [name] }) =>
-        (api): Promise<CustomerJson> =>
-          api.request('POST', '/admin/customers', { name }),
+      act: (api, { args: [name], options: { contact } }) =>
+        api.request<CustomerJson>('POST', '/admin/customers', { name, contact_email: contact }),
       describe: ({ id, name }) => `Created ${bold(id)} (${name}).`,
     }),
     suspension(true, 'Suspended', {

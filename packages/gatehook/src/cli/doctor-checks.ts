@@ -5,9 +5,9 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname } from 'node:path'
-import { checkMasterSecret } from '../assembly/secrets.ts'
+import { openExistingVault } from '../assembly/secrets.ts'
 import { type Config, databaseAddress, withoutPassword } from '../config/config.ts'
-import { dataFolder, secretFile } from '../config/environment.ts'
+import { dataFolder, monitoringFile, secretFile } from '../config/environment.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
@@ -24,8 +24,8 @@ export interface CheckResult {
   readonly hint?: string
 }
 
-const ok = (detail: string): CheckResult => ({ state: 'ok', detail })
-const warn = (detail: string, hint: string): CheckResult => ({ state: 'warn', detail, hint })
+export const ok = (detail: string): CheckResult => ({ state: 'ok', detail })
+export const warn = (detail: string, hint: string): CheckResult => ({ state: 'warn', detail, hint })
 export const fail = (detail: string, hint: string): CheckResult => ({ state: 'fail', detail, hint })
 
 /** `engines` of the package: the first version with `crypto.argon2`. */
@@ -45,7 +45,6 @@ export function checkNodeVersion(version: string): CheckResult {
   return warn(`${version} works; Node ${RECOMMENDED_NODE} is recommended`, hint)
 }
 
-/** Returns the nearest existing ancestor of a folder. */
 function existingAncestor(folder: string): string {
   let path = folder
   while (!existsSync(path) && dirname(path) !== path) path = dirname(path)
@@ -65,6 +64,20 @@ export function checkDataFolder(config: Config): CheckResult {
   } catch (error) {
     return fail(`${ancestor}: ${describeFileError(error)}`, hint)
   }
+}
+
+/** Reports the size of the monitoring file, and a damaged one that the service has renamed. */
+export function checkMonitoringFile(config: Config): CheckResult {
+  const file = monitoringFile(config)
+  if (file === undefined) return ok('in the database, tables gh_monitoring_…')
+  const damaged = `${file}.damaged`
+  if (existsSync(damaged)) {
+    const hint = `The service has a new file. Check the disk, then delete ${damaged}.`
+    return warn(`${damaged} is a damaged file; its requests are not listed`, hint)
+  }
+  const bytes = statSync(file, { throwIfNoEntry: false })?.size
+  if (bytes === undefined) return ok('none yet')
+  return ok(`${file}, ${Math.ceil(bytes / 1_000_000).toLocaleString('en-US')} MB`)
 }
 
 const OTHER_USERS = 0o077
@@ -88,7 +101,7 @@ export function databaseExists(config: Config): boolean {
 
 /** Checks that the master secret decrypts this database. Generates none. */
 export async function checkStoredSecret(config: Config, db: Database): Promise<CheckResult> {
-  await checkMasterSecret(db, config)
+  await openExistingVault(db, config)
   return ok('fits the database')
 }
 
@@ -101,14 +114,20 @@ export async function checkMigrations(
 ): Promise<CheckResult> {
   const engine = (await pendingMigrations(db)).map(({ number, name }) => `${number} ${name}`)
   const tables = service ? await planMigration(db, service.definition) : []
-  const rejected = tables.flatMap(({ plan }) => plan.rejected)
-  if (rejected.length > 0) {
-    return fail(rejected.join('; '), 'This needs a reviewed migration; a start fails as well.')
+  const rejectedChanges = tables.flatMap(({ plan }) => plan.rejected)
+  if (rejectedChanges.length > 0) {
+    return fail(
+      rejectedChanges.join('; '),
+      'This needs a reviewed migration; a start fails as well.',
+    )
   }
-  const waiting = [...engine, ...tables.flatMap(describePending)]
-  return waiting.length === 0
+  const pendingChanges = [...engine, ...tables.flatMap(describePending)]
+  return pendingChanges.length === 0
     ? ok('none pending')
-    : warn(`pending: ${waiting.join(', ')}`, 'The next start applies them, or: gatehook migrate')
+    : warn(
+        `pending: ${pendingChanges.join(', ')}`,
+        'The next start applies them, or: gatehook migrate',
+      )
 }
 
 /** Returns the error of `listen`; undefined if the port is free. */
@@ -133,7 +152,7 @@ export async function checkPort(config: Config): Promise<CheckResult> {
       )
 }
 
-/** A clock before this instant is wrong: this program did not exist. */
+/** The program did not exist before this instant: an earlier clock is wrong. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1)
 const TOLERANCE_MS = 60_000
 
@@ -147,8 +166,8 @@ export async function checkClock(
   const hint = 'Set the clock of this machine (NTP): keys, tokens and versions expire by it.'
   if (now < EARLIEST_MS) return fail(`it is ${isoTime(now)}`, hint)
   if (config.testClock) return ok(`${isoTime(now)}; GATEHOOK_TEST_CLOCK is on`)
-  const stored = db && (await db.columns('gh_audit')).length > 0
-  const last = stored
+  const hasAuditTable = db && (await db.columns('gh_audit')).length > 0
+  const last = hasAuditTable
     ? await db.get(sql`SELECT at FROM gh_audit ORDER BY position DESC LIMIT 1`)
     : undefined
   if (last && last.at > now + TOLERANCE_MS) {

@@ -22,116 +22,81 @@ const signs: Readonly<Record<CheckResult['state'], string>> = {
 
 type CheckResults = (CheckResult & { readonly check: string })[]
 
-/**
- * Runs a check and adds its result. An error becomes a failed result.
- *
- * @param hint - the remedy if `inspect` throws
- * @returns the value of `inspect`; undefined if it throws
- */
-async function runCheck<T>(
-  results: CheckResults,
+/** One check; undefined skips it. `hint`: the remedy if `inspect` throws. */
+type CheckStep = readonly [
   check: string,
-  inspect: () => Promise<T> | T,
-  resultOf: (value: T) => CheckResult,
   hint: string,
-): Promise<T | undefined> {
-  try {
-    const value = await inspect()
-    results.push({ check, ...resultOf(value) })
-    return value
-  } catch (error) {
-    const report = reportOfError(error)
-    const detail = report ? report.sentences.join(' ') : (error as Error).message
-    results.push({ check, ...checks.fail(detail, hint) })
-    return undefined
-  }
-}
+  inspect: () => Promise<CheckResult | undefined> | CheckResult | undefined,
+]
 
-const unchanged = (result: CheckResult) => result
-
+/** Runs the checks in order. Later checks use the resources that earlier ones have opened. */
 async function runChecks({ flags, options }: Input): Promise<CheckResults> {
-  const results: CheckResults = []
-  results.push({ check: 'node', ...checks.checkNodeVersion(process.versions.node) })
   const serviceFile = findService(String(options.dir ?? '.'))
-  const service = await runCheck(
-    results,
-    'service',
-    () => loadService(serviceFile),
-    ({ definition }) => ({
-      state: 'ok',
-      detail: serviceFile.isDeclared
-        ? `${definition.name}: ${definition.resources.map(({ name }) => name).join(', ')}`
-        : 'none declared here: the reference service',
-    }),
-    'Correct the declaration: the service does not start without it.',
-  )
-  const config = await runCheck(
-    results,
-    'configuration',
-    () => readConfig(flags),
-    ({ warnings }) =>
-      warnings.length === 0
-        ? { state: 'ok', detail: 'every value is valid' }
-        : { state: 'warn', detail: warnings.join(' '), hint: 'Unset it, or correct its name.' },
-    'All options: gatehook config --markdown',
-  )
-  if (!config) return results
-  const add = (check: string, inspect: () => Promise<CheckResult> | CheckResult, hint: string) =>
-    runCheck(results, check, inspect, unchanged, hint)
-  await add('data folder', () => checks.checkDataFolder(config), 'Check GATEHOOK_DATABASE_URL.')
-  await add('secret key', () => checks.checkSecretFile(config), 'Check the file secret.key.')
-  await add('port', () => checks.checkPort(config), 'Check GATEHOOK_HOST and GATEHOOK_PORT.')
-  const db = await openDatabaseCheck(results, config)
-  try {
-    await checkDatabase(results, config, db, service)
-  } finally {
-    await db?.close()
-  }
-  return results
-}
-
-async function openDatabaseCheck(
-  results: CheckResults,
-  config: Config,
-): Promise<Database | undefined> {
-  if (!checks.databaseExists(config)) {
-    const detail = `${checks.printableDatabaseUrl(config)} (the first start creates it)`
-    results.push({ check: 'database', state: 'ok', detail })
-    return undefined
-  }
-  return runCheck(
-    results,
-    'database',
-    () => openDatabase(config.databaseUrl, { log: createLog({ level: 'silent' }) }),
-    () => ({ state: 'ok', detail: checks.printableDatabaseUrl(config) }),
-    'Is it running, and may this user open it?',
-  )
-}
-
-async function checkDatabase(
-  results: CheckResults,
-  config: Config,
-  db: Database | undefined,
-  service: Service | undefined,
-): Promise<void> {
-  const hint = 'Is it the database of this service?'
-  if (db) {
-    await runCheck(
-      results,
+  let service: Service | undefined
+  let config: Config | undefined
+  let db: Database | undefined
+  const databaseHint = 'Is it the database of this service?'
+  const steps: readonly CheckStep[] = [
+    ['node', '', () => checks.checkNodeVersion(process.versions.node)],
+    [
+      'service',
+      'Correct the declaration: the service does not start without it.',
+      async () => {
+        service = await loadService(serviceFile)
+        if (!serviceFile.isDeclared) return checks.ok('none declared here: the reference service')
+        const { name, resources } = service.definition
+        return checks.ok(`${name}: ${resources.map((resource) => resource.name).join(', ')}`)
+      },
+    ],
+    [
+      'configuration',
+      'All options: gatehook config --markdown',
+      () => {
+        config = readConfig(flags)
+        if (config.warnings.length === 0) return checks.ok('every value is valid')
+        return checks.warn(config.warnings.join(' '), 'Unset it, or correct its name.')
+      },
+    ],
+    ['data folder', 'Check GATEHOOK_DATABASE_URL.', () => config && checks.checkDataFolder(config)],
+    ['secret key', 'Check the file secret.key.', () => config && checks.checkSecretFile(config)],
+    [
+      'request log',
+      'Check the folder of the database.',
+      () => config && checks.checkMonitoringFile(config),
+    ],
+    ['port', 'Check GATEHOOK_HOST and GATEHOOK_PORT.', () => config && checks.checkPort(config)],
+    [
+      'database',
+      'Is it running, and may this user open it?',
+      async () => {
+        if (!config) return undefined
+        const url = checks.printableDatabaseUrl(config)
+        if (!checks.databaseExists(config)) return checks.ok(`${url} (the first start creates it)`)
+        db = await openDatabase(config.databaseUrl, { log: createLog({ level: 'silent' }) })
+        return checks.ok(url)
+      },
+    ],
+    [
       'master secret',
-      () => checks.checkStoredSecret(config, db),
-      unchanged,
       'See docs/guides/master-secret.md',
-    )
-    await runCheck(
-      results,
-      'migrations',
-      () => checks.checkMigrations(db, service),
-      unchanged,
-      hint,
-    )
+      () => config && db && checks.checkStoredSecret(config, db),
+    ],
+    ['migrations', databaseHint, () => db && checks.checkMigrations(db, service)],
+    ['clock', databaseHint, () => config && checks.checkClock(wallClock, config, db)],
+  ]
+  const results: CheckResults = []
+  for (const [check, hint, inspect] of steps) {
+    try {
+      const result = await inspect()
+      if (result) results.push({ check, ...result })
+    } catch (error) {
+      const report = reportOfError(error)
+      const detail = report ? report.sentences.join(' ') : (error as Error).message
+      results.push({ check, ...checks.fail(detail, hint) })
+    }
   }
-  await runCheck(results, 'clock', () => checks.checkClock(wallClock, config, db), unchanged, hint)
+  await db?.close()
+  return results
 }
 
 function printResults(results: CheckResults, out: Output): void {

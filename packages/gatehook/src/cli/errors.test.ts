@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError } from '../config/config.ts'
 import { Failure } from '../kernel/failure.ts'
-import { DeclarationError } from '../resources/fields.ts'
+import { DeclarationError } from '../resources/field-check.ts'
 import { StorageError } from '../storage/database.ts'
 import { CommandError, locationOf, reportOfError, ServiceError, UsageError } from './errors.ts'
 
@@ -49,7 +49,7 @@ test('a bug has no report', () => {
 })
 
 test('the location is the innermost line outside the engine', () => {
-  const engine = new URL('../resources/fields.ts', import.meta.url).href
+  const engine = new URL('../resources/field-check.ts', import.meta.url).href
   const error = new Error('no')
   error.stack = `Error: no\n  at f (${engine}:1:60)\n  at file:///srv/my%20api/service.ts:3:24\n`
   assert.equal(locationOf(error), '/srv/my api/service.ts:3')

@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from '../config/config.ts'
 import { Failure } from '../kernel/failure.ts'
-import { DeclarationError } from '../resources/fields.ts'
+import { DeclarationError } from '../resources/field-check.ts'
 import { StorageError } from '../storage/database.ts'
 
 export const EXIT = { ok: 0, failed: 1, usage: 2, configuration: 78 } as const
@@ -15,7 +15,6 @@ export interface ErrorReport {
   readonly exit: number
 }
 
-/** The command line is invalid. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }

@@ -10,18 +10,18 @@ import { eventReader } from './server-sent-events.ts'
 /** An event of the stream: `data` is the body of a delivery, byte for byte. */
 export interface FollowedEvent {
   readonly id: string
+  readonly name: string | undefined
   readonly data: string
 }
 
 export interface FollowOptions {
   readonly url: string
-  /** `thing.*,other.created`; undefined for all. */
-  readonly types: string | undefined
-  /** Id of the event before the first one. */
-  readonly after: string
+  /** Path and query of the stream: `/events/stream?types=thing.*`. */
+  readonly path: string
+  /** Id of the event before the first one; undefined: the stream begins now. */
+  readonly after: string | undefined
   /** Returns a key; with `renew`, another one, because the node rejected the last. */
   key(renew: boolean): Promise<string>
-  /** Called for each connection. */
   connected(): void
   /** Called for each lost connection, with the delay before the next attempt. */
   lost(reason: string, retryMs: number): void
@@ -83,13 +83,12 @@ export async function followEvents(options: FollowOptions): Promise<void> {
 const isTransient = (status: number) => status === 408 || status === 429 || status >= 500
 
 function open(
-  { url, types, signal }: FollowOptions,
+  { url, path, signal }: FollowOptions,
   key: string,
-  lastId: string,
+  lastId: string | undefined,
 ): Promise<OpenedStream> {
-  const query = types === undefined ? '' : `?types=${encodeURIComponent(types)}`
-  const headers = { 'x-api-key': key, 'last-event-id': lastId }
-  return openStream(url, `/events/stream${query}`, headers, signal)
+  const position = lastId === undefined ? {} : { 'last-event-id': lastId }
+  return openStream(url, path, { 'x-api-key': key, ...position }, signal)
 }
 
 /** Resolves when the stream ends, or sends no data for 40 s. */
@@ -104,9 +103,9 @@ async function readEvents(
     for (;;) {
       const chunk = await withinSilence(chunks.next())
       if (chunk === undefined || chunk.done || signal.aborted) return
-      for (const { id, data } of parse(chunk.value)) {
+      for (const { id, name, data } of parse(chunk.value)) {
         if (id === undefined || signal.aborted) continue
-        await handle({ id, data })
+        await handle({ id, name, data })
       }
     }
   } finally {

@@ -16,28 +16,24 @@ export const events: CommandFamily = {
       summary: 'the newest events, newest first',
       options: [['--type <TYPE>', 'only of this type'], countOption],
       examples: [['gatehook events list --count 5', 'the last five of test mode']],
-      rows(input) {
-        const { type } = input.options
-        const count = countOf(input)
+      parse: countOf,
+      rows(api, { options: { type } }, count) {
         const filter = type === undefined ? '' : `&type=${encodeURIComponent(String(type))}`
-        return (api) => api.list(`/events?sort=-id${filter}`, count)
+        return api.list(`/events?sort=-id${filter}`, count)
       },
       empty: 'No events. Create one: gatehook trigger TYPE',
-      columns: {
-        id: ({ id }) => id,
-        type: ({ type }) => cyan(type),
-        created: ({ created }) => isoTime(created * 1000).replace('.000', ''),
-        object: ({ data }) => String(data.object.id ?? ''),
-      },
+      columns: [
+        'id',
+        ['type', ({ type }) => cyan(type)],
+        ['created', ({ created }) => isoTime(created * 1000).replace('.000', '')],
+        ['object', ({ data }) => String(data.object.id ?? '')],
+      ],
     }),
     action({
       name: 'show <ID>',
       summary: 'one event, as receivers get it',
       examples: [['gatehook events show evt_…', 'its body']],
-      act:
-        ({ args: [id] }) =>
-        (api) =>
-          api.request('GET', `/events/${encodeURIComponent(String(id))}`),
+      act: (api, { args: [id] }) => api.request('GET', `/events/${encodeURIComponent(String(id))}`),
       describe: (event) => JSON.stringify(event, null, 2),
     }),
   ],

@@ -4,7 +4,6 @@
  */
 import { CommandError } from './errors.ts'
 
-/** A JSON body of the API. */
 // biome-ignore lint/suspicious/noExplicitAny: each command reads the members of its own endpoint
 export type JsonBody = any
 

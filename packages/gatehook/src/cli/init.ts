@@ -14,10 +14,10 @@ import {
   type Project,
   packageJson,
   scriptsThatDiffer,
-  surroundings,
+  templateFiles,
 } from './project-files.ts'
 
-const TEMPLATE = join(PACKAGE, 'service')
+const SERVICE = join(PACKAGE, 'service')
 const VENDOR = 'vendor'
 
 const npmName = (root: string) =>
@@ -57,7 +57,6 @@ interface WrittenProject {
   readonly root: string
   readonly name: string
   readonly files: readonly string[]
-  /** Existing files, left unchanged. */
   readonly existingFiles: readonly string[]
   /** Existing scripts of `package.json`, left unchanged. */
   readonly existingScripts: readonly string[]
@@ -69,15 +68,15 @@ interface WrittenProject {
  * existing project: its files remain, and only files of the service must not exist.
  */
 function writeProject(root: string, pack: boolean): WrittenProject {
-  const existing = existingPackage(root)
-  const template = readdirSync(TEMPLATE).filter((name) => !/\.test\.ts$/.test(name))
-  const name = typeof existing?.name === 'string' ? existing.name : npmName(root)
+  const manifest = existingPackage(root)
+  const serviceFiles = readdirSync(SERVICE).filter((name) => !/\.test\.ts$/.test(name))
+  const name = typeof manifest?.name === 'string' ? manifest.name : npmName(root)
   const engine = pack ? `file:${VENDOR}/gatehook-${packageVersion}.tgz` : `^${packageVersion}`
   const project: Project = { name, engine, node: nodeRange }
-  const files = Object.entries(surroundings(project))
+  const files = Object.entries(templateFiles(project))
   const isPresent = (path: string) => existsSync(join(root, path))
-  const required = existing ? template : [...template, ...files.map(([path]) => path)]
-  const conflicts = required.filter(isPresent)
+  const paths = manifest ? serviceFiles : [...serviceFiles, ...files.map(([path]) => path)]
+  const conflicts = paths.filter(isPresent)
   if (conflicts.length > 0) {
     throw new UsageError(
       `${root} already has ${conflicts.join(', ')}; nothing was written. Choose an empty folder.`,
@@ -86,19 +85,25 @@ function writeProject(root: string, pack: boolean): WrittenProject {
   const existingFiles = files.map(([path]) => path).filter(isPresent)
   // First, because it may fail.
   if (pack) packOwnPackage(join(root, VENDOR))
-  for (const path of template) cpSync(join(TEMPLATE, path), join(root, path), { recursive: true })
+  for (const path of serviceFiles)
+    cpSync(join(SERVICE, path), join(root, path), { recursive: true })
   nameService(join(root, 'service.ts'), name)
-  const added = files.filter(([path]) => !existingFiles.includes(path))
-  for (const [path, text] of added) writeFileSync(join(root, path), text, { flag: 'wx' })
-  writeFileSync(join(root, 'package.json'), json(packageJson(project, existing)))
+  const addedFiles = files.filter(([path]) => !existingFiles.includes(path))
+  for (const [path, text] of addedFiles) writeFileSync(join(root, path), text, { flag: 'wx' })
+  writeFileSync(join(root, 'package.json'), json(packageJson(project, manifest)))
   const vendor = pack ? [VENDOR] : []
-  const written = [...template, ...added.map(([path]) => path), 'package.json', ...vendor].sort()
+  const writtenPaths = [
+    ...serviceFiles,
+    ...addedFiles.map(([path]) => path),
+    'package.json',
+    ...vendor,
+  ].sort()
   return {
     root,
     name,
-    files: written,
+    files: writtenPaths,
     existingFiles,
-    existingScripts: scriptsThatDiffer(existing ?? {}),
+    existingScripts: scriptsThatDiffer(manifest ?? {}),
     engine,
   }
 }
@@ -109,12 +114,15 @@ function describe(
 ): string {
   const here = relative(process.cwd(), root)
   const install = `${here && `cd ${here} && `}npm install && npm run dev`
-  const unchanged = [...existingFiles, ...existingScripts.map((script) => `the script "${script}"`)]
+  const unchangedParts = [
+    ...existingFiles,
+    ...existingScripts.map((script) => `the script "${script}"`),
+  ]
   return [
     `${bold(name)} is written:`,
     '',
     ...files.map((path) => `  ${dim('·')} ${path}`),
-    ...(unchanged.length > 0 ? ['', `Left unchanged: ${unchanged.join(', ')}.`] : []),
+    ...(unchangedParts.length > 0 ? ['', `Left unchanged: ${unchangedParts.join(', ')}.`] : []),
     ...(pack
       ? [
           '',

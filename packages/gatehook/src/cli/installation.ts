@@ -28,7 +28,6 @@ export const cliActor = () => ({ kind: 'cli', id: userInfo().username }) as cons
 /** The actor, and the customer where none is named. */
 export const cliCaller = () => ({ actor: cliActor(), customer: DEFAULT_CUSTOMER })
 
-/** Options of every command that opens the installation. */
 export const installationOptions: NonNullable<CommandSpec['options']> = [
   ['--dir <DIR>', 'folder of service.ts (default: this folder)'],
 ]
@@ -45,7 +44,7 @@ export interface Opening {
 /** For commands that create a key, a client, a person or an operator before the first start. */
 export const BEFORE_FIRST_START: Opening = { creates: true }
 
-/** Opens the app, runs `use`, and closes the app in any case. Throws what `openApp` throws. */
+/** Opens the app, runs `use`, and closes the app in any case. Throws the errors of `openApp`. */
 export async function withApp<T>(
   input: Input,
   use: (app: App) => Promise<T> | T,
@@ -101,11 +100,11 @@ async function requireOwnTables(config: Config, service: Service, log: Log): Pro
   if (!databaseExists(config)) return
   const db = await openDatabase(config.databaseUrl, { log })
   try {
-    const missing = await missingFrom(db, service)
-    if (missing.length === 0) return
+    const missingParts = await missingFrom(db, service)
+    if (missingParts.length === 0) return
     throw new CommandError(
-      `The database lacks ${missing.join(', ')}. If it belongs to a service in another folder, ` +
-        'name that folder: --dir DIR. If it belongs to this one: gatehook migrate',
+      `The database lacks ${missingParts.join(', ')}. If it belongs to a service in another ` +
+        'folder, name that folder: --dir DIR. If it belongs to this one: gatehook migrate',
     )
   } finally {
     await db.close()

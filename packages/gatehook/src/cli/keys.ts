@@ -1,6 +1,5 @@
 /** `gatehook keys …`: API keys (§3.2, §13), and the keys that sign access tokens. */
-import type { ApiKeyJson } from '../access/collections.ts'
-import type { NewApiKey } from '../access/keys.ts'
+import type { ApiKeyJson, NewApiKey } from '../access/collections.ts'
 import { administration, declaredScopes } from './api.ts'
 import {
   filterOf,
@@ -30,18 +29,15 @@ export const keys: CommandFamily = {
       summary: 'keys that are not revoked',
       options: filterOptions,
       examples: [['gatehook keys list --mode live', 'keys of live data']],
-      rows: (input) => (api) => api.list(`/admin/keys?sort=id&${filterOf(input)}`),
+      rows: (api, input) => api.list(`/admin/keys?sort=id&${filterOf(input)}`),
       empty: 'No keys. Create one: gatehook keys create --name mine --scopes admin',
-      columns: {
-        id: (key) => key.id,
-        name: (key) => key.name,
-        customer: (key) => key.customer,
-        mode: (key) => key.mode,
-        key: (key) => key.hint,
-        expires: (key) => key.expires_at ?? dim('never'),
-        'last used': (key) => key.last_used_at ?? dim('never'),
-        scopes: (key) => key.scopes.join(' '), // last, because the list may be long
-      },
+      columns: [
+        ...(['id', 'name', 'customer', 'mode'] as const),
+        ['key', 'hint'],
+        ['expires', (key) => key.expires_at ?? dim('never')],
+        ['last used', (key) => key.last_used_at ?? dim('never')],
+        ['scopes', (key) => key.scopes.join(' ')], // last, because the list may be long
+      ],
     }),
     administration.action({
       name: 'create',
@@ -63,53 +59,61 @@ export const keys: CommandFamily = {
         ],
       ],
       opening: BEFORE_FIRST_START,
-      act({ options: { name, customer, mode, expires, cidrs, pin, scopes: scopeText } }) {
+      parse({ options: { name } }) {
         if (!name) throw new UsageError('Give the key a name: --name "Billing service"')
-        const scopes = words(scopeText)
-        return async (api): Promise<NewApiKey> => {
-          requireScopes(scopes, declaredScopes(api), 'key', '--scopes')
-          return api.request('POST', '/admin/keys', {
-            name,
-            scopes,
-            customer,
-            mode,
-            expires_at: await instantOf(expires, api.now),
-            cidrs: cidrs === undefined ? undefined : words(cidrs),
-            api_version: pin,
-          })
-        }
+      },
+      async act(api, { options: { name, customer, mode, expires, cidrs, pin, scopes: text } }) {
+        const scopes = words(text)
+        requireScopes(scopes, declaredScopes(api), 'key', '--scopes')
+        return api.request<NewApiKey>('POST', '/admin/keys', {
+          name,
+          scopes,
+          customer,
+          mode,
+          expires_at: await instantOf(expires, api.now),
+          cidrs: cidrs === undefined ? undefined : words(cidrs),
+          api_version: pin,
+        })
       },
       describe: (key) => secretText('Created', key),
     }),
     administration.action({
       name: 'update <ID>',
-      summary: 'changes scopes, addresses or expiry, at once',
+      summary: 'changes name, scopes, addresses, expiry or version, at once',
       options: [
+        ['--name <NAME>', 'its new purpose'],
         ['--scopes <SCOPES...>', 'its new scopes'],
         ['--cidrs <RANGES...>', 'accepted only from these addresses'],
         ['--any-address', 'accepted from every address'],
         ['--expires <WHEN>', 'an instant, or a span from now: 90d; never'],
+        ['--pin <VERSION>', 'the API version of requests that name none; none'],
       ],
       examples: [
         ['gatehook keys update key_… --scopes events:read', 'leaves it the scope events:read'],
         ['gatehook keys update key_… --expires 1d', 'it expires tomorrow'],
       ],
-      act({ args: [id], options: { scopes: scopeText, cidrs, anyAddress, expires } }) {
+      parse({ options: { name, scopes, cidrs, anyAddress, expires, pin } }) {
         if (cidrs !== undefined && anyAddress === true) {
           throw new UsageError('Give --cidrs or --any-address, not both.')
         }
-        if ([scopeText, cidrs, anyAddress, expires].every((value) => value === undefined)) {
-          throw new UsageError('Name what changes: --scopes, --cidrs, --any-address, --expires.')
+        const all = [name, scopes, cidrs, anyAddress, expires, pin]
+        if (all.every((value) => value === undefined)) {
+          throw new UsageError(
+            'Name what changes: --name, --scopes, --cidrs, --any-address, --expires, --pin.',
+          )
         }
-        const scopes = scopeText === undefined ? undefined : words(scopeText)
-        return async (api): Promise<ApiKeyJson> => {
-          if (scopes) requireScopes(scopes, declaredScopes(api), 'key', '--scopes')
-          return api.request('PATCH', pathOf(id), {
-            scopes,
-            cidrs: anyAddress === true ? [] : cidrs === undefined ? undefined : words(cidrs),
-            expires_at: expires === 'never' ? null : await instantOf(expires, api.now),
-          })
-        }
+      },
+      async act(api, { args: [id], options }) {
+        const { name, scopes: text, cidrs, anyAddress, expires, pin } = options
+        const scopes = text === undefined ? undefined : words(text)
+        if (scopes) requireScopes(scopes, declaredScopes(api), 'key', '--scopes')
+        return api.request<ApiKeyJson>('PATCH', pathOf(id), {
+          name,
+          api_version: pin === 'none' ? null : pin,
+          scopes,
+          cidrs: anyAddress === true ? [] : cidrs === undefined ? undefined : words(cidrs),
+          expires_at: expires === 'never' ? null : await instantOf(expires, api.now),
+        })
       },
       describe: ({ id, scopes, cidrs, expires_at }) =>
         `Updated ${bold(id)}: scopes ${scopes.join(' ') || 'none'}; ` +
@@ -119,12 +123,10 @@ export const keys: CommandFamily = {
       name: 'revoke <ID>',
       summary: 'revokes a key at once',
       examples: [['gatehook keys revoke key_…', 'rejected on every node within 2 seconds']],
-      act:
-        ({ args: [id = ''] }) =>
-        async (api) => {
-          await api.request('DELETE', pathOf(id))
-          return { id, revoked: true }
-        },
+      async act(api, { args: [id = ''] }) {
+        await api.request('DELETE', pathOf(id))
+        return { id, revoked: true }
+      },
       describe: ({ id }) => `Revoked ${bold(id)}. Every node rejects it within 2 seconds.`,
     }),
     administration.action({
@@ -132,21 +134,16 @@ export const keys: CommandFamily = {
       summary: 'a new secret under the same id',
       options: [overlapOption],
       examples: [['gatehook keys roll key_… --overlap 1h', 'both secrets work for an hour']],
-      act(input) {
-        const body = { overlap_seconds: overlapOf(input) }
-        const path = `${pathOf(input.args[0])}/roll`
-        return (api): Promise<NewApiKey> => api.request('POST', path, body)
-      },
+      parse: (input) => ({ overlap_seconds: overlapOf(input) }),
+      act: (api, { args: [id] }, body) =>
+        api.request<NewApiKey>('POST', `${pathOf(id)}/roll`, body),
       describe: (key) => secretText('Rolled', key),
     }),
     installation.action({
       name: 'rotate-signing',
       summary: 'a new key that signs access tokens, published some minutes before it signs',
       examples: [['gatehook keys rotate-signing', 'the engine does so every 90 days']],
-      act:
-        () =>
-        ({ tokens }) =>
-          tokens.rotateSigningKey(cliActor()),
+      act: ({ tokens }) => tokens.rotateSigningKey(cliActor()),
       describe: ({ kid, signs_from }) =>
         `Published the signing key ${bold(kid)}. It signs from ${signs_from}; ` +
         'tokens of the previous key stay valid until they expire.',

@@ -142,6 +142,11 @@ async function newestEventId(url: string, key: string): Promise<string> {
   return body.data[0]?.id ?? SMALLEST_ID
 }
 
+const streamPath = (types: unknown): string =>
+  types === undefined
+    ? '/events/stream'
+    : `/events/stream?types=${encodeURIComponent(String(types))}`
+
 async function run(input: Input): Promise<undefined> {
   const { out, options } = input
   const to = forwardTarget(options.forwardTo)
@@ -157,7 +162,7 @@ async function run(input: Input): Promise<undefined> {
   })
   const secret = { value: localSecret(localSecretFile(config), random) }
   const forwarder: Forwarder = { to, secret, send: transport.send, out }
-  let borrowed = await borrowKey(input, listEventScopes)
+  let borrowedKey = await borrowKey(input, listEventScopes)
   let last: ForwardedEvent | undefined
   let queue = Promise.resolve()
   /** Forwards one event at a time, those that a key resends included. */
@@ -168,15 +173,15 @@ async function run(input: Input): Promise<undefined> {
   const stop = new AbortController()
   const release = onKeys(stop, { r: () => last && to && enqueue(last) })
   try {
-    const after = options.after ?? (await newestEventId(url, borrowed.key))
+    const after = options.after ?? (await newestEventId(url, borrowedKey.key))
     printIntroduction(input, url, forwarder)
     await followEvents({
       url,
-      types: options.events === undefined ? undefined : String(options.events),
+      path: streamPath(options.events),
       after: String(after),
       async key(renew) {
-        if (renew) borrowed = await borrowKey(input, listEventScopes)
-        return borrowed.key
+        if (renew) borrowedKey = await borrowKey(input, listEventScopes)
+        return borrowedKey.key
       },
       connected: () => out.progress(dim('connected')),
       lost: (reason, retryMs) =>
@@ -191,7 +196,7 @@ async function run(input: Input): Promise<undefined> {
   } finally {
     release()
     transport.close()
-    await borrowed.giveBack().catch(() => undefined) // it expires in any case
+    await borrowedKey.giveBack().catch(() => undefined) // it expires in any case
   }
 }
 

@@ -2,17 +2,17 @@
  * The secret with which `listen` signs. It is generated once and stored, so that a receiver under
  * development is configured once. No registration uses it.
  */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { dataFolder } from '../config/environment.ts'
-import { makeFolder } from '../kernel/files.ts'
+import { newSigningSecret } from '../deliveries/signing-secret.ts'
+import { createPrivateFile, makeFolder } from '../kernel/files.ts'
 import type { Random } from '../kernel/random.ts'
 import { CommandError } from './errors.ts'
 
 const FILE = 'listen.secret'
-const SECRET_BYTES = 32
 const FORMAT = /^whsec_[A-Za-z0-9+/]{43}=$/
 
 /** Returns its path: in the data folder on SQLite, otherwise in `~/.gatehook`. */
@@ -26,23 +26,11 @@ export const localSecretFile = (config: Config): string =>
 export function localSecret(file: string, random: Random): string {
   try {
     makeFolder(dirname(file))
-    createFile(file, random)
+    createPrivateFile(file, `${newSigningSecret(random)}\n`)
     const text = readFileSync(file, 'utf8').trim()
     if (FORMAT.test(text)) return text
   } catch (error) {
     throw new CommandError(`${file} cannot be used: ${(error as Error).message}.`)
   }
   throw new CommandError(`${file} holds no secret. Delete it; the next run generates another one.`)
-}
-
-function createFile(file: string, random: Random): void {
-  let fd: number
-  try {
-    fd = openSync(file, 'wx', 0o600) // of several commands that start at once, one creates it
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
-    throw error
-  }
-  writeSync(fd, `whsec_${random.bytes(SECRET_BYTES).toString('base64')}\n`)
-  closeSync(fd)
 }

@@ -35,9 +35,7 @@ export const seed: CommandSpec = installation.action({
   description: 'Fills empty collections of the default customer, test mode, with declared samples.',
   examples: [['gatehook seed', 'after a start with --no-seed']],
   opening: { migrates: true, seed: true },
-  act:
-    () =>
-    ({ seeded }) => ({ rows: seeded }),
+  act: ({ seeded }) => ({ rows: seeded }),
   describe({ rows }) {
     const total = Object.values(rows).reduce((sum, count) => sum + count, 0)
     return total === 0

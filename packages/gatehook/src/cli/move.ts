@@ -1,11 +1,14 @@
 /** `gatehook move`: moves an installation to another database, while its service runs (§2.8). */
+import { openExistingVault } from '../assembly/secrets.ts'
+import { recordAudit } from '../audit/store.ts'
+import { openSigner } from '../audit/trail.ts'
 import { type Config, databaseAddress, withoutPassword } from '../config/config.ts'
-import { readConfig, secretFile } from '../config/environment.ts'
+import { environmentMoveTarget, readConfig, secretFile } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
 import { copyAdditions, migrateService } from '../resources/migrate.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Tx } from '../storage/database.ts'
 import { migrateEngine } from '../storage/migrate.ts'
 import { type MoveResult, moveInstallation, undoMove } from '../storage/move/move.ts'
 import { openDatabase } from '../storage/open.ts'
@@ -13,7 +16,7 @@ import { asCommandError } from './backup.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { databaseExists } from './doctor-checks.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { installationOptions } from './installation.ts'
+import { cliActor, installationOptions } from './installation.ts'
 import { bold, formatCount } from './output.ts'
 import { createProgress } from './progress.ts'
 import { serviceOf } from './service-file.ts'
@@ -27,29 +30,48 @@ async function openSource(config: Config): Promise<Database> {
   return openDatabase(config.databaseUrl, { log: createLog({ level: 'silent' }) })
 }
 
+/** Returns the function that records the steps of a move in the audit trail of `db`. */
+async function createAuditor(db: Database, config: Config) {
+  const vault = await openExistingVault(db, config)
+  const trail = vault && (await openSigner({ db, vault }))
+  return async (tx: Tx, action: string, detail = {}): Promise<void> => {
+    if (!trail) return // the service was never started
+    const entry = { actor: cliActor(), action, target: 'installation', detail }
+    await recordAudit(tx, entry, { clock: wallClock, random: systemRandom(), trail })
+  }
+}
+
 async function runMove(input: Input): Promise<undefined> {
   const { options, flags, out } = input
   const config = readConfig(flags)
   if (options.undo === true) return undo(input, config)
-  const to = options.to === undefined ? undefined : String(options.to)
-  if (to === undefined || !isAddress(to)) {
-    throw new UsageError('Name the new database: --to postgres://… or --to sqlite:FILE.')
+  const to = String(options.to ?? environmentMoveTarget() ?? '')
+  if (!isAddress(to)) {
+    throw new UsageError(
+      'Name the new database, postgres://… or sqlite:FILE, in GATEHOOK_MOVE_TO or with --to.',
+    )
   }
   if (to === config.databaseUrl) throw new UsageError('Source and target are the same database.')
   const { definition } = await serviceOf(input)
   const log = createLog({ level: 'silent' })
   const source = await openSource(config)
   try {
+    const audit = await createAuditor(source, config)
     const target = await openDatabase(to, { log, checksReferences: false })
     try {
+      const targetName = withoutPassword(to)
       const result = await asCommandError(() =>
         moveInstallation({
           source,
           target,
-          targetName: withoutPassword(to),
+          targetName,
           random: systemRandom(),
           elapsedMs: wallClock.elapsedMs,
           onProgress: createProgress(out, wallClock),
+          audit: (tx, step) =>
+            audit(tx, step === 'begin' ? 'installation.move' : 'installation.moved', {
+              target: targetName,
+            }),
           async prepareTarget() {
             await migrateEngine(target, { clock: wallClock })
             await migrateService(target, definition)
@@ -94,7 +116,8 @@ function report({ out }: Input, config: Config, to: string, result: MoveResult):
 async function undo({ out }: Input, config: Config): Promise<undefined> {
   const source = await openSource(config)
   try {
-    const undone = await undoMove(source)
+    const audit = await createAuditor(source, config)
+    const undone = await undoMove(source, (tx) => audit(tx, 'installation.move_undo'))
     if (!undone) throw new CommandError('No move of this installation has begun.')
     out.result({ undone }, () => 'The installation accepts writes again.')
   } finally {
@@ -109,15 +132,17 @@ export const move: CommandSpec = {
   description:
     'Copies every row with its id, verifies counts and checksums, and makes the source ' +
     'read-only: writes there are 503 until the nodes are started on the new database. When it is ' +
-    'interrupted, run it again: it continues. The target must be empty.',
+    'interrupted, run it again: it continues. The target must be empty. Every user of the ' +
+    'machine can read arguments: give a URL with a password in GATEHOOK_MOVE_TO.',
   options: [
     ...installationOptions,
-    ['--to <URL>', 'the new database: postgres://… or sqlite:FILE'],
+    ['--to <URL>', 'postgres://… or sqlite:FILE (default: GATEHOOK_MOVE_TO)'],
     ['--undo', 'use the source again: drop the mark that makes it read-only'],
   ],
   config: ['databaseUrl'],
   examples: [
-    ['gatehook move --to postgres://gatehook@db/gatehook', 'from SQLite, while the service runs'],
+    ['gatehook move --to sqlite:./data/moved.db', 'while the service runs'],
+    ['GATEHOOK_MOVE_TO=postgres://… gatehook move', 'to PostgreSQL, with a password'],
     ['gatehook move --undo', 'before the nodes were started on the new database'],
   ],
   run: runMove,

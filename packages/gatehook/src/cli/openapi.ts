@@ -1,10 +1,11 @@
-/** `gatehook openapi`: generates the OpenAPI document of a version from the declaration alone. */
+/** `gatehook openapi`: generates an OpenAPI document from the declaration alone. */
 import { writeFileSync } from 'node:fs'
 import { readConfig } from '../config/environment.ts'
+import { DOCUMENTS, openApiDocuments } from '../documents.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
+import { withServer } from '../openapi/routes.ts'
 import { type Catalog, createCatalog } from '../resources/catalog.ts'
-import { openApiDocument } from '../resources/openapi.ts'
 import type { Service, ServiceDefinition } from '../resources/service.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -20,7 +21,6 @@ export const catalogOf = (definition: ServiceDefinition): Catalog =>
     counterSlots: 1,
   })
 
-/** Writes a file. Throws `CommandError` if that fails. */
 export function writeFile(file: string, text: string): void {
   try {
     writeFileSync(file, text)
@@ -29,23 +29,24 @@ export function writeFile(file: string, text: string): void {
   }
 }
 
-function documentOf({ definition }: Service, requestedVersion: unknown) {
+function documentOf({ definition }: Service, { version, document }: Input['options']) {
   const catalog = catalogOf(definition)
-  const version = String(requestedVersion ?? catalog.newest)
-  if (!catalog.versions.includes(version)) {
-    throw new UsageError(
-      `There is no version ${version}; there are ${catalog.versions.join(', ')}.`,
-    )
+  if (version !== undefined && document !== undefined) {
+    throw new UsageError('--document and --version exclude each other.')
   }
-  return openApiDocument(catalog, version)
+  const name = String(document ?? version ?? catalog.newest)
+  const names: readonly string[] = document === undefined ? catalog.versions : DOCUMENTS
+  if (names.includes(name)) return openApiDocuments(catalog).get(name)!
+  const kind = document === undefined ? 'version' : 'document'
+  throw new UsageError(`There is no ${kind} ${name}; there are ${names.join(', ')}.`)
 }
 
 async function run(input: Input): Promise<undefined> {
   const { options, out, flags } = input
   const service = await serviceOf(input)
   const { publicUrl } = readConfig(flags)
-  const document = documentOf(service, options.version)
-  if (publicUrl) Object.assign(document, { servers: [{ url: publicUrl }] })
+  const general = documentOf(service, options)
+  const document = publicUrl ? withServer(general, publicUrl) : general
   const text = `${JSON.stringify(document, null, 2)}\n`
   if (options.out === undefined) {
     process.stdout.write(text)
@@ -58,11 +59,12 @@ async function run(input: Input): Promise<undefined> {
 
 export const openapi: CommandSpec = {
   name: 'openapi',
-  summary: 'the OpenAPI document of a version',
+  summary: 'the OpenAPI document of a version, or of the engine',
   description: 'Prints the document that the service serves. Uses no database and no port.',
   options: [
     ...installationOptions,
     ['--version <VERSION>', 'which version (default: the newest)'],
+    ['--document <NAME>', `a document of the engine: ${DOCUMENTS.join(', ')}`],
     ['--out <FILE>', 'write the document to this file'],
   ],
   config: ['publicUrl'],

@@ -1,32 +1,47 @@
-/** `gatehook operators …`: operators of the console (§12.2), which no endpoint manages. */
+/** `gatehook operators …`: operators of the console (§12.2), without a running node. */
+import type { App } from '../app.ts'
+import type { Actor } from '../audit/store.ts'
 import { publicUrlOf } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
+import { readMembers } from '../fields/body.ts'
+import { ROLES } from '../kernel/principal.ts'
 import { operatorTable } from '../people/collection.ts'
 import { endOperatorSession, operatorSessionTable } from '../people/operator-sessions.ts'
 import {
   createConsoleLink,
   createOperator,
+  operatorCreation,
+  operatorPassword,
+  operatorRole,
   setOperatorDisabled,
   setOperatorPassword,
+  setOperatorRole,
 } from '../people/operators.ts'
 import { resetSecondFactor } from '../people/second-factor.ts'
-import type { CommandDescription, CommandFamily } from './command.ts'
+import type { CommandDescription, CommandFamily, Input } from './command.ts'
 import { BEFORE_FIRST_START, cliActor, installation, requireFound } from './installation.ts'
 import { bold, yellow } from './output.ts'
 import { PASSWORD_SOURCE, readPassword } from './password-input.ts'
 
-/** A command that disables or enables an operator. */
-const disabling = (disabled: boolean, verb: string, description: CommandDescription) =>
+/** A command that changes the operator whose e-mail address is its first argument. */
+const change = <T>(
+  perform: (app: App, email: string, actor: Actor, args: Input['args']) => Promise<T>,
+  describe: (result: T, email: string) => string,
+  description: CommandDescription,
+) =>
   installation.action({
     ...description,
-    act:
-      ({ args: [email = ''] }) =>
-      ({ administration }) => {
-        const change = setOperatorDisabled(administration, email, disabled, cliActor())
-        return requireFound('operator', email, change)
-      },
-    describe: ({ email }) => `${verb} ${bold(email)}.`,
+    act: (app, { args: [email = '', ...args] }) =>
+      requireFound('operator', email, perform(app, email, cliActor(), args)),
+    describe: (result, { args: [email = ''] }) => describe(result, bold(email)),
   })
+
+const disableCommand = (disabled: boolean, verb: string, description: CommandDescription) =>
+  change(
+    (app, email, actor) => setOperatorDisabled(app.administration, email, disabled, actor),
+    (_, email) => `${verb} ${email}.`,
+    description,
+  )
 
 export const operators: CommandFamily = {
   name: 'operators',
@@ -36,90 +51,96 @@ export const operators: CommandFamily = {
       name: 'list',
       summary: 'all operators',
       examples: [['gatehook operators list --json', 'for programs']],
-      rows:
-        () =>
-        ({ db }) =>
-          operatorTable.readAll(db),
+      rows: ({ db }) => operatorTable.readAll(db),
       empty: 'There are no operators. Create one: gatehook operators create you@example.com',
-      columns: {
-        id: (operator) => operator.id,
-        email: (operator) => operator.email,
-        state: (operator) => (operator.disabled ? yellow('disabled') : 'active'),
-        created: (operator) => operator.created_at,
-      },
+      columns: [
+        'id',
+        'email',
+        'role',
+        ['state', ({ disabled }) => (disabled ? yellow('disabled') : 'active')],
+        ['created', 'created_at'],
+      ],
     }),
     installation.action({
       name: 'create <EMAIL>',
       summary: `a new operator; ${PASSWORD_SOURCE}`,
-      examples: [['gatehook operators create you@example.com', 'prompts for the password']],
+      options: [['--role <ROLE>', `${ROLES.join(', ')} (default)`]],
+      examples: [
+        ['gatehook operators create you@example.com', 'prompts for the password'],
+        ['gatehook operators create ann@example.com --role support', 'deliveries and keys only'],
+      ],
       opening: BEFORE_FIRST_START,
-      act:
-        ({ args: [email = ''] }) =>
-        async ({ administration, hasher }) => {
-          const body = { email, password: await readPassword(email) }
-          return createOperator(administration, hasher, body, cliActor())
-        },
-      describe: ({ email }) => `Created the operator ${bold(email)}.`,
+      async act({ administration, hasher }, { args: [email = ''], options: { role } }) {
+        const members = { email, role, password: await readPassword(email) }
+        const body = readMembers(members, operatorCreation)
+        return createOperator(administration, hasher, body, cliActor())
+      },
+      describe: ({ email, role }) => `Created the operator ${bold(email)}, ${role}.`,
     }),
-    installation.action({
-      name: 'password <EMAIL>',
-      summary: `a new password, which ends sessions; ${PASSWORD_SOURCE}`,
-      examples: [['gatehook operators password you@example.com < secret', 'without a prompt']],
-      act:
-        ({ args: [email = ''] }) =>
-        async ({ administration, hasher }) => {
-          const body = { password: await readPassword(email) }
-          const change = setOperatorPassword(administration, hasher, email, body, cliActor())
-          return requireFound('operator', email, change)
-        },
-      describe: (_, { args: [email = ''] }) =>
-        `Changed. The sessions of ${bold(email)} have ended.`,
-    }),
-    disabling(true, 'Disabled', {
+    change(
+      (app, email, actor, [role]) =>
+        setOperatorRole(app.administration, email, readMembers({ role }, operatorRole), actor),
+      ({ role }, email) => `${email} has the role ${role}.`,
+      {
+        name: 'role <EMAIL> <ROLE>',
+        summary: `another role: ${ROLES.join(', ')}; open sessions have it at once`,
+        examples: [
+          ['gatehook operators role ann@example.com viewer', 'from now on, she only reads'],
+        ],
+      },
+    ),
+    change(
+      async ({ administration, hasher }, email, actor) => {
+        const members = { password: await readPassword(email) }
+        const body = readMembers(members, operatorPassword)
+        return setOperatorPassword(administration, hasher, email, body, actor)
+      },
+      (_, email) => `Changed. The sessions of ${email} have ended.`,
+      {
+        name: 'password <EMAIL>',
+        summary: `a new password, which ends sessions; ${PASSWORD_SOURCE}`,
+        examples: [['gatehook operators password you@example.com < secret', 'without a prompt']],
+      },
+    ),
+    disableCommand(true, 'Disabled', {
       name: 'disable <EMAIL>',
       summary: 'ends the sessions; the operator cannot sign in',
       examples: [['gatehook operators disable you@example.com', 'at once, on every node']],
     }),
-    disabling(false, 'Enabled', {
+    disableCommand(false, 'Enabled', {
       name: 'enable <EMAIL>',
       summary: 'the operator can sign in',
       examples: [['gatehook operators enable you@example.com', 'with the same password']],
     }),
-    installation.action({
-      name: 'reset-second-factor <EMAIL>',
-      summary: 'for a lost device: the next sign-in enrols another one; sessions end',
-      examples: [['gatehook operators reset-second-factor you@example.com', 'then send a link']],
-      act:
-        ({ args: [email = ''] }) =>
-        ({ administration }) =>
-          requireFound('operator', email, resetSecondFactor(administration, email, cliActor())),
-      describe: ({ email }) => `Removed the second factor of ${bold(email)}.`,
-    }),
+    change(
+      (app, email, actor) => resetSecondFactor(app.administration, email, actor),
+      (_, email) => `Removed the second factor of ${email}.`,
+      {
+        name: 'reset-second-factor <EMAIL>',
+        summary: 'for a lost device: the next sign-in enrols another one; sessions end',
+        examples: [['gatehook operators reset-second-factor you@example.com', 'then send a link']],
+      },
+    ),
     installation.list({
       name: 'sessions',
       summary: 'sessions of the console',
       examples: [['gatehook operators sessions --json', 'for programs']],
-      rows:
-        () =>
-        ({ db }) =>
-          operatorSessionTable.readAll(db),
+      rows: ({ db }) => operatorSessionTable.readAll(db),
       empty: 'No operator is signed in.',
-      columns: {
-        id: (session) => session.id,
-        operator: (session) => session.operator ?? 'by link',
-        address: (session) => session.address,
-        used: (session) => session.last_used_at,
-        expires: (session) => session.expires_at,
-      },
+      columns: [
+        'id',
+        ['operator', ({ operator }) => operator ?? 'by link'],
+        'address',
+        ['used', 'last_used_at'],
+        ['expires', 'expires_at'],
+      ],
     }),
     installation.action({
       name: 'end-session <ID>',
       summary: 'ends a session of the console at once',
       examples: [['gatehook operators end-session ses_01k9', 'an id of `operators sessions`']],
-      act:
-        ({ args: [id = ''] }) =>
-        ({ administration }) =>
-          requireFound('session', id, endOperatorSession(administration, id, cliActor())),
+      act: ({ administration }, { args: [id = ''] }) =>
+        requireFound('session', id, endOperatorSession(administration, id, cliActor())),
       describe: ({ id }) => `Ended ${id}.`,
     }),
     installation.action({
@@ -127,13 +148,11 @@ export const operators: CommandFamily = {
       summary: 'a link that opens the console once, within 30 minutes',
       config: ['databaseUrl', 'publicUrl', 'host', 'port'],
       examples: [['gatehook operators link you@example.com', 'for a lost password']],
-      act({ args: [email], flags }) {
+      async act({ administration }, { args: [email], flags }) {
+        const link = createConsoleLink(administration, email, cliActor())
+        const { path, expires_at } = await requireFound('operator', email ?? '', link)
         const config = readConfig(flags)
-        return async ({ administration }) => {
-          const link = createConsoleLink(administration, email, cliActor())
-          const { path, expires_at } = await requireFound('operator', email ?? '', link)
-          return { url: `${publicUrlOf(config, config.port)}${path}`, expires_at }
-        }
+        return { url: `${publicUrlOf(config, config.port)}${path}`, expires_at }
       },
       describe: ({ url, expires_at }) =>
         `Opens the console once, until ${expires_at}:\n\n  ${url}\n`,

@@ -32,7 +32,6 @@ async function serverMajor(databaseUrl: string): Promise<number> {
   }
 }
 
-/** Returns whether the client fits the server, in a sentence. */
 export function clientSentence(tool: string, client: number | undefined, server: number): string {
   if (client === undefined) {
     return `${tool} is not installed here; install the client of PostgreSQL ${server} or newer.`

@@ -1,16 +1,10 @@
 /** Runs a command line and sets the exit code of the process. */
 import { Command, CommanderError } from 'commander'
 import { addCommand, type CommandFamily, type CommandSpec } from './command.ts'
+import { type CommandList, loadCommands } from './commands.ts'
 import { EXIT, reportOfError } from './errors.ts'
 import { processOutput } from './output.ts'
 import { packageVersion } from './own-package.ts'
-import { start } from './start.ts'
-
-type CommandList = readonly (CommandSpec | CommandFamily)[]
-
-/** `start` loads no other command: a running service would hold 6 MB of unused code. */
-const commandsFor = async (word: string | undefined): Promise<CommandList> =>
-  word === 'start' ? [start] : (await import('./commands.ts')).commands
 
 function createProgram(specs: CommandList): Command {
   const root = new Command('gatehook')
@@ -88,7 +82,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     if (error.code === 'EPIPE') process.exit(EXIT.ok)
     throw error
   })
-  const specs = await commandsFor(argv[0])
+  const specs = await loadCommands(argv[0])
   try {
     await createProgram(specs).parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' })
   } catch (error) {

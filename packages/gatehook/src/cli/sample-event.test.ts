@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { f } from '../resources/fields.ts'
+import { f } from '../fields/fields.ts'
 import { resource } from '../resources/resource.ts'
 import { service } from '../resources/service.ts'
 import { changeOf, type EventPlan, planFor, triggerable } from './sample-event.ts'

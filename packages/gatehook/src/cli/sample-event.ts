@@ -47,19 +47,19 @@ function shortestPath(
   isTarget: (action: ActionDefinition) => boolean,
 ): ActionDefinition[] | undefined {
   const start = fields[STATE_FIELD]?.default as string | undefined
-  const visited = new Set([start])
+  const visitedStates = new Set([start])
   let paths: { state: string | undefined; path: ActionDefinition[] }[] = [
     { state: start, path: [] },
   ]
   while (paths.length > 0) {
     const longer: typeof paths = []
     for (const { state, path } of paths) {
-      const allowed = actions.filter(({ from }) => !from || from.includes(state!))
-      const last = allowed.find(isTarget)
+      const allowedActions = actions.filter(({ from }) => !from || from.includes(state!))
+      const last = allowedActions.find(isTarget)
       if (last) return [...path, last]
-      for (const action of allowed) {
-        if (action.to === undefined || visited.has(action.to)) continue
-        visited.add(action.to)
+      for (const action of allowedActions) {
+        if (action.to === undefined || visitedStates.has(action.to)) continue
+        visitedStates.add(action.to)
         longer.push({ state: action.to, path: [...path, action] })
       }
     }
@@ -68,7 +68,6 @@ function shortestPath(
   return undefined
 }
 
-/** Returns the default values of an action's input. */
 export const inputOf = ({ input }: ActionDefinition): AnyRow =>
   Object.fromEntries(
     Object.entries(input).flatMap(([name, { default: value }]) =>

@@ -30,24 +30,22 @@ export const secrets: CommandFamily = {
           'PostgreSQL: after every node started with both',
         ],
       ],
-      act({ out }) {
-        return (app) => {
-          const actor = cliActor()
-          let reportedCount = 0
-          return app.secrets.rotate({
-            audit: (tx, action, target, detail) =>
-              recordAudit(tx, { actor, action, target, detail }, app.administration),
-            waitForNodes: async () => {
-              out.progress('The new secret encrypts; waiting for nodes to use it.')
-              await delay(PROPAGATION_MS)
-            },
-            onProgress(done) {
-              if (done - reportedCount < 1_000) return
-              reportedCount = done
-              out.progress(`${formatCount(done)} values encrypted`)
-            },
-          })
-        }
+      act(app, { out }) {
+        const actor = cliActor()
+        let reportedCount = 0
+        return app.secrets.rotate({
+          audit: (tx, action, target, detail) =>
+            recordAudit(tx, { actor, action, target, detail }, app.administration),
+          waitForNodes: async () => {
+            out.progress('The new secret encrypts; waiting for nodes to use it.')
+            await delay(PROPAGATION_MS)
+          },
+          onProgress(done) {
+            if (done - reportedCount < 1_000) return
+            reportedCount = done
+            out.progress(`${formatCount(done)} values encrypted`)
+          },
+        })
       },
       describe: ({ key_id, previous_key_id, resumed, values, unreadable }) =>
         [
@@ -70,10 +68,7 @@ export const secrets: CommandFamily = {
       name: 'status',
       summary: 'how many values are encrypted under which key',
       examples: [['gatehook secrets status', 'the progress of a rotation']],
-      act:
-        () =>
-        ({ secrets }) =>
-          secrets.status(),
+      act: ({ secrets }) => secrets.status(),
       describe: ({ key_id, rotation, values }) =>
         [
           rotation

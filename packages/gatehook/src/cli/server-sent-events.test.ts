@@ -9,10 +9,12 @@ const stream =
 
 test('lines end in LF, CRLF or CR; comments and retries are not events', () => {
   assert.deepEqual(eventReader()(stream), [
-    { id: 'evt_1', data: '{"a":1}' },
-    { id: 'evt_2', data: 'x\ny' },
-    { id: 'evt_2', data: 'last' },
+    { id: 'evt_1', name: undefined, data: '{"a":1}' },
+    { id: 'evt_2', name: undefined, data: 'x\ny' },
+    { id: 'evt_2', name: undefined, data: 'last' },
   ])
+  const [first, second] = eventReader()('event: requests\ndata: 1\n\ndata: 2\n\n')
+  assert.deepEqual([first?.name, second?.name], ['requests', undefined])
 })
 
 test('chunks may be cut anywhere', () => {

@@ -2,6 +2,8 @@
 
 export interface ServerSentEvent {
   readonly id: string | undefined
+  /** The field `event`; undefined for an event without a name. */
+  readonly name: string | undefined
   readonly data: string
 }
 
@@ -12,6 +14,7 @@ const MAX_CHARACTERS = 1_048_576
 export function eventReader(): (text: string) => ServerSentEvent[] {
   let rest = ''
   let id: string | undefined
+  let eventName: string | undefined
   let data: string[] = []
   return (text) => {
     const events: ServerSentEvent[] = []
@@ -22,14 +25,16 @@ export function eventReader(): (text: string) => ServerSentEvent[] {
     if (rest.length > MAX_CHARACTERS) throw new Error('an event without an end')
     for (const line of lines) {
       if (line === '') {
-        if (data.length > 0) events.push({ id, data: data.join('\n') })
+        if (data.length > 0) events.push({ id, name: eventName, data: data.join('\n') })
         data = []
+        eventName = undefined
         continue
       }
       const colon = line.indexOf(':')
       const name = colon < 0 ? line : line.slice(0, colon)
       const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '')
       if (name === 'id' && !value.includes('\0')) id = value
+      else if (name === 'event') eventName = value
       else if (name === 'data') data.push(value)
     }
     return events

@@ -4,6 +4,7 @@ import { type Config, withoutPassword } from '../config/config.ts'
 import { readConfig } from '../config/environment.ts'
 import { wallClock } from '../kernel/clock.ts'
 import { createLog, type Log } from '../kernel/log.ts'
+import { createFirstLink } from '../people/operators.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { portError } from './doctor-checks.ts'
 import { UsageError } from './errors.ts'
@@ -53,8 +54,13 @@ interface RunningService {
   readonly url: string
 }
 
-function printWelcome({ app, config, serviceFile, url }: RunningService, columns: number): void {
+async function printWelcome(
+  { app, config, serviceFile, url }: RunningService,
+  columns: number,
+): Promise<void> {
+  const link = await createFirstLink(app.administration)
   const text = welcomeText({
+    consolePath: link?.path,
     version: packageVersion,
     url,
     database: withoutPassword(config.databaseUrl),
@@ -108,7 +114,8 @@ async function run({ args, options, flags, out }: Input): Promise<undefined> {
     if (listens) {
       const { url, port } = await app.listen()
       log.info({ url, port, pid: process.pid, version: packageVersion }, 'listening')
-      if (isInteractive && serves) printWelcome({ app, config, serviceFile, url }, out.columns)
+      if (isInteractive && serves)
+        await printWelcome({ app, config, serviceFile, url }, out.columns)
     }
     if (!listens) await app.work()
     if (!serves) log.info({ pid: process.pid, version: packageVersion }, 'working')

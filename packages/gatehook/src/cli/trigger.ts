@@ -107,13 +107,11 @@ export const triggerCommand: CommandSpec = customerCommands().action({
     ['gatehook trigger order.paid', 'creates one and pays it, in test mode'],
     ['gatehook trigger order.created --data \'{"amount": 4900}\'', 'with a field of your choice'],
   ],
-  act({ args: [type = ''], options }) {
-    const data = dataOf(options.data)
+  parse: ({ options }) => dataOf(options.data),
+  act(api, { args: [type = ''] }, data) {
     const sampleNo = systemRandom().bytes(4).readUInt32BE()
-    return (api) => {
-      const version = api.service.versions.at(-1)!.name
-      return causeEvent({ api, version, sampleNo }, type, data)
-    }
+    const version = api.service.versions.at(-1)!.name
+    return causeEvent({ api, version, sampleNo }, type, data)
   },
   describe: ({ type, id, data }) => `${bold(type)}  ${id}  ${dim(`id ${data.object.id}`)}`,
 })

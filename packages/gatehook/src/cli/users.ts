@@ -1,4 +1,5 @@
 /** `gatehook users …`: the people who sign in (§13). */
+import type { FieldKind } from '../fields/spec.ts'
 import type { AccountJson } from '../people/collection.ts'
 import { foldName } from '../people/username.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
@@ -41,14 +42,27 @@ async function personId(api: Api, text: string, mode: string | undefined): Promi
   throw new CommandError(`${text} signs in to ${account.mode} data, not to ${mode}.`)
 }
 
+/** The kinds of fields whose JSON is not a string. */
+const JSON_KINDS: ReadonlySet<FieldKind> = new Set([
+  'id',
+  'ref',
+  'int',
+  'number',
+  'bool',
+  'object',
+  'list',
+  'metadata',
+  'json',
+])
+
 /** Parses `name=value` pairs: JSON where the field is not text. */
 function rowOf({ fields }: ResourceDefinition, pairs: readonly string[]): Record<string, unknown> {
   const entries = pairs.map((pair) => {
     const at = pair.indexOf('=')
     if (at < 1) throw new UsageError(`"${pair}" is no field; write name=value.`)
     const [name, text] = [pair.slice(0, at), pair.slice(at + 1)]
-    const isText = /^(string|email|url|currency|oneOf|time)$/.test(fields[name]?.kind ?? 'string')
-    return [name, isText ? text : jsonOrText(text)]
+    const isJson = JSON_KINDS.has(fields[name]?.kind ?? 'string')
+    return [name, isJson ? jsonOrText(text) : text]
   })
   return Object.fromEntries(entries)
 }
@@ -89,12 +103,9 @@ const change = (
   administration.action({
     ...description,
     options: [modeOption, ...options],
-    act(input) {
-      const [person = ''] = input.args
-      const mode = modeOf(input)
-      const body = changeOf(input)
-      return async (api) => api.request('PATCH', pathOf(await personId(api, person, mode)), body)
-    },
+    parse: (input) => ({ mode: modeOf(input), body: changeOf(input) }),
+    act: async (api, { args: [person = ''] }, { mode, body }) =>
+      api.request('PATCH', pathOf(await personId(api, person, mode)), body),
     describe: ({ id }) => `${verb} ${bold(String(id))}.`,
   })
 
@@ -102,28 +113,26 @@ export const people: CommandFamily = {
   name: 'users',
   summary: 'people who sign in: list, create, password, update, disable, enable',
   commands: [
-    administration.list<AccountJson>({
+    administration.list({
       name: 'list',
       summary: 'people who can sign in',
       options: [modeOption],
       examples: [['gatehook users list --json', 'for programs']],
-      rows(input) {
-        const mode = modeOf(input)
-        return async (api) => {
-          signInResource(api)
-          return api.list(`/admin/users?sort=id${mode === undefined ? '' : `&mode=${mode}`}`)
-        }
+      parse: modeOf,
+      rows(api, _input, mode): Promise<AccountJson[]> {
+        signInResource(api)
+        return api.list(`/admin/users?sort=id${mode === undefined ? '' : `&mode=${mode}`}`)
       },
       empty: 'No person can sign in yet. Create one: gatehook users create --help',
-      columns: {
-        id: (account) => String(account.id),
-        'signs in as': (account) => account.username,
-        customer: (account) => account.customer,
-        mode: (account) => account.mode,
-        state: (account) => (account.disabled ? yellow('disabled') : 'active'),
-        role: (account) => account.role ?? dim('none'),
-        scopes: (account) => account.scopes.join(' '), // last, because the list may be long
-      },
+      columns: [
+        'id',
+        ['signs in as', 'username'],
+        'customer',
+        'mode',
+        ['state', ({ disabled }) => (disabled ? yellow('disabled') : 'active')],
+        ['role', ({ role }) => role ?? dim('none')],
+        ['scopes', ({ scopes }) => scopes.join(' ')], // last, because the list may be long
+      ],
     }),
     administration.action({
       name: 'create <FIELDS...>',
@@ -142,21 +151,19 @@ export const people: CommandFamily = {
         ],
       ],
       opening: BEFORE_FIRST_START,
-      act:
-        ({ args: [pairs], options: { role, customer, mode, scopes } }) =>
-        async (api) => {
-          const resource = signInResource(api)
-          const row = rowOf(resource, [pairs ?? []].flat())
-          const name = String(row[resource.signsIn!.username] ?? 'the new account')
-          return api.request('POST', '/admin/users', {
-            ...row,
-            role,
-            customer,
-            mode,
-            scopes: scopes === undefined ? undefined : words(scopes),
-            password: await readPassword(name),
-          })
-        },
+      async act(api, { args: [pairs], options: { role, customer, mode, scopes } }) {
+        const resource = signInResource(api)
+        const row = rowOf(resource, [pairs ?? []].flat())
+        const name = String(row[resource.signsIn!.username] ?? 'the new account')
+        return api.request('POST', '/admin/users', {
+          ...row,
+          role,
+          customer,
+          mode,
+          scopes: scopes === undefined ? undefined : words(scopes),
+          password: await readPassword(name),
+        })
+      },
       describe: ({ id }) => `Created ${bold(String(id))}, who can sign in now.`,
     }),
     administration.action({
@@ -164,15 +171,12 @@ export const people: CommandFamily = {
       summary: `a new password by id or sign-in name, which ends sessions; ${PASSWORD_SOURCE}`,
       options: [modeOption],
       examples: [['gatehook users password ada@example.com', 'signed out within 2 seconds']],
-      act(input) {
-        const [person = ''] = input.args
-        const mode = modeOf(input)
-        return async (api) => {
-          const id = await personId(api, person, mode)
-          const password = await readPassword(person)
-          await api.request('PUT', pathOf(id, '/password'), { password })
-          return { id }
-        }
+      parse: modeOf,
+      async act(api, { args: [person = ''] }, mode) {
+        const id = await personId(api, person, mode)
+        const password = await readPassword(person)
+        await api.request('PUT', pathOf(id, '/password'), { password })
+        return { id }
       },
       describe: (_, { args: [person = ''] }) =>
         `Changed. The sessions of ${bold(person)} have ended.`,

@@ -2,7 +2,7 @@
 import { isoTime } from '../kernel/time.ts'
 import type { VersionRepresentation } from '../versions/calendar-update.ts'
 import { changelogMarkdown, changelogOf } from '../versions/changelog.ts'
-import type { UsageRepresentation } from '../versions/routes.ts'
+import type { UsageRepresentation } from '../versions/operations.ts'
 import { type Api, ApiError, administration } from './api.ts'
 import { instantOf, parseDuration } from './arguments.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
@@ -47,21 +47,19 @@ interface Announcement extends CommandDescription {
 const announcement = ({ body, describe, ...description }: Announcement) =>
   administration.action({
     ...description,
-    act:
-      (input) =>
-      async (api): Promise<VersionRepresentation> => {
-        const path = pathOf(api, input.args[0])
-        const force = input.options.force === true
-        const change = await body(input, api, await api.request('GET', path))
-        try {
-          return await api.request('PUT', path, { ...change, force })
-        } catch (error) {
-          if (!(error instanceof ApiError)) throw error
-          const { error: code, message, errors } = error.response.body ?? {}
-          if (code !== 'notice_too_short') throw error
-          throw new CommandError(`${errors?.[0]?.message ?? message} To do it anyway: --force`)
-        }
-      },
+    async act(api, input) {
+      const path = pathOf(api, input.args[0])
+      const force = input.options.force === true
+      const change = await body(input, api, await api.request('GET', path))
+      try {
+        return await api.request<VersionRepresentation>('PUT', path, { ...change, force })
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        const { error: code, message, errors } = error.response.body ?? {}
+        if (code !== 'notice_too_short') throw error
+        throw new CommandError(`${errors?.[0]?.message ?? message} To do it anyway: --force`)
+      }
+    },
     describe: (version, _, api) => describe(version, api),
   })
 
@@ -173,34 +171,31 @@ export const versions: CommandFamily = {
       name: 'list',
       summary: 'every version and its calendar',
       examples: [['gatehook versions list --json', 'for programs']],
-      rows: () => allVersions,
-      columns: {
-        version: ({ version }) => bold(version),
-        state: stateText,
-        released: ({ released }) => released,
-        deprecated: ({ deprecated_at }) => day(deprecated_at),
-        sunset: ({ sunset_at }) => day(sunset_at),
-        successor: ({ successor }) => successor ?? dim('-'),
-        guide: ({ migration_guide }) => migration_guide ?? dim('-'),
-      },
+      rows: allVersions,
+      columns: [
+        ['version', ({ version }) => bold(version)],
+        ['state', stateText],
+        'released',
+        ['deprecated', ({ deprecated_at }) => day(deprecated_at)],
+        ['sunset', ({ sunset_at }) => day(sunset_at)],
+        ['successor', ({ successor }) => successor ?? dim('-')],
+        ['guide', ({ migration_guide }) => migration_guide ?? dim('-')],
+      ],
     }),
     administration.list<UsageRepresentation>({
       name: 'usage <VERSION>',
       summary: 'callers of a version, by route',
       description: 'Running nodes store their counts every three seconds.',
       examples: [['gatehook versions usage v1', 'the latest request first']],
-      rows:
-        ({ args: [version] }) =>
-        async (api) =>
-          api.list(`${pathOf(api, version)}/usage?sort=-last_at`),
+      rows: (api, { args: [version] }) => api.list(`${pathOf(api, version)}/usage?sort=-last_at`),
       empty: ({ args: [version] }) => `There are no requests to ${version}.`,
-      columns: {
-        customer: ({ customer }) => customer,
-        'key or client': ({ key_id, client_id }) => key_id ?? client_id ?? dim('-'),
-        requests: ({ count }) => String(count),
-        'last request': ({ last_at }) => last_at,
-        route: ({ method, route }) => `${method} ${route}`,
-      },
+      columns: [
+        'customer',
+        ['key or client', ({ key_id, client_id }) => key_id ?? client_id ?? dim('-')],
+        ['requests', 'count'],
+        ['last request', 'last_at'],
+        ['route', ({ method, route }) => `${method} ${route}`],
+      ],
     }),
     deprecate,
     brownout,

@@ -52,15 +52,13 @@ const resendSince = (
     ...description,
     name: `${operation} <ID>`,
     options: [['--since <WHEN>', 'a span back from now (2h), or an instant'], ...options],
-    act({ args: [id], options: { since, events } }) {
-      const body = {
-        since: sinceOf(since),
-        ...(events !== undefined && { event_types: words(events) }),
-      }
-      return async (api) => {
-        const { count } = await api.request('POST', pathOf(id, `/${operation}`), body)
-        return { count }
-      }
+    parse: ({ options: { since, events } }) => ({
+      since: sinceOf(since),
+      ...(events !== undefined && { event_types: words(events) }),
+    }),
+    async act(api, { args: [id] }, body) {
+      const { count } = await api.request('POST', pathOf(id, `/${operation}`), body)
+      return { count }
     },
     describe: ({ count }) => `${bold(String(count))} deliveries are queued.`,
   })
@@ -75,15 +73,15 @@ export const webhooks: CommandFamily = {
       name: 'list',
       summary: 'all registrations',
       examples: [['gatehook webhooks list --mode live', 'of live data']],
-      rows: () => (api) => api.list('/webhooks', MAX_REGISTRATIONS),
+      rows: (api) => api.list('/webhooks', MAX_REGISTRATIONS),
       empty: `No registrations. Create one: ${createExample}`,
-      columns: {
-        id: (row) => row.id,
-        state: (row) => (row.active ? green('active') : alarm(row.disabled_reason ?? 'off')),
-        version: (row) => row.api_version ?? '',
-        events: (row) => row.events.join(' '),
-        url: (row) => row.url,
-      },
+      columns: [
+        'id',
+        ['state', (row) => (row.active ? green('active') : alarm(row.disabled_reason ?? 'off'))],
+        ['version', (row) => row.api_version ?? ''],
+        ['events', (row) => row.events.join(' ')],
+        'url',
+      ],
     }),
     action({
       name: 'create <URL>',
@@ -94,38 +92,28 @@ export const webhooks: CommandFamily = {
         ['--pin <VERSION>', 'the API version of its events (default: the newest)'],
       ],
       examples: [[createExample, 'all events']],
-      act({ args: [url], options: { events, description, pin } }) {
+      parse({ args: [url], options: { events, description, pin } }) {
         if (events === undefined) throw new UsageError('Name its events: --events "*", or types.')
-        const body = {
-          url,
-          events: words(events),
-          ...(description !== undefined && { description }),
-          ...(pin !== undefined && { api_version: pin }),
-        }
-        return (api) => api.request('POST', '/webhooks', body)
+        return { url, events: words(events), description, api_version: pin }
       },
+      act: (api, _input, body) => api.request('POST', '/webhooks', body),
       describe: (row) => secretText('Created', row),
     }),
     action({
       name: 'delete <ID>',
       summary: 'deletes a registration; its pending deliveries fail',
       examples: [['gatehook webhooks delete wh_…', 'its log remains for 30 days']],
-      act:
-        ({ args: [id] }) =>
-        async (api) => {
-          await api.request('DELETE', pathOf(id))
-          return { id, deleted: true }
-        },
+      async act(api, { args: [id] }) {
+        await api.request('DELETE', pathOf(id))
+        return { id, deleted: true }
+      },
       describe: ({ id }) => `Deleted ${bold(String(id))}.`,
     }),
     action({
       name: 'activate <ID>',
       summary: 'enables a disabled registration',
       examples: [['gatehook webhooks activate wh_…', 'verifies the receiver first']],
-      act:
-        ({ args: [id] }) =>
-        (api) =>
-          api.request('PATCH', pathOf(id), { active: true }),
+      act: (api, { args: [id] }) => api.request('PATCH', pathOf(id), { active: true }),
       describe: (row) => `${bold(row.id)} is active; held deliveries are sent.`,
     }),
     action({
@@ -133,12 +121,10 @@ export const webhooks: CommandFamily = {
       summary: 'one attempt with a sample event, now',
       options: [['--type <TYPE>', 'the type of the event (default: a subscribed one)']],
       examples: [['gatehook webhooks test wh_…', 'exit 1 if it is not delivered']],
-      act:
-        ({ args: [id], options: { type } }) =>
-        async (api) => {
-          const event_type = type ?? (await sampleType(api, id))
-          return api.request('POST', pathOf(id, '/test'), { event_type })
-        },
+      async act(api, { args: [id], options: { type } }) {
+        const event_type = type ?? (await sampleType(api, id))
+        return api.request('POST', pathOf(id, '/test'), { event_type })
+      },
       describe: ({ delivered, response_status: status, duration_ms: ms, error }) =>
         delivered
           ? `${green('delivered')}: ${status} in ${ms} ms`
@@ -151,14 +137,8 @@ export const webhooks: CommandFamily = {
       summary: 'a new secret, displayed once; both sign until the overlap ends',
       options: [overlapOption, ['--force', 'drop the oldest of two valid previous secrets']],
       examples: [['gatehook webhooks rotate wh_… --overlap 1h', 'both sign for an hour']],
-      act(input) {
-        const overlapS = overlapOf(input)
-        const body = {
-          ...(overlapS !== undefined && { overlap_seconds: overlapS }),
-          ...(input.options.force === true && { force: true }),
-        }
-        return (api) => api.request('POST', pathOf(input.args[0], '/rotate-secret'), body)
-      },
+      parse: (input) => ({ overlap_seconds: overlapOf(input), force: input.options.force }),
+      act: (api, { args: [id] }, body) => api.request('POST', pathOf(id, '/rotate-secret'), body),
       describe: (row) => secretText('Rotated the secret of', row),
     }),
     list({
@@ -166,29 +146,27 @@ export const webhooks: CommandFamily = {
       summary: 'the deliveries of a registration, newest first',
       options: [['--state <STATE>', 'pending, delivered, failed, exhausted, paused']],
       examples: [['gatehook webhooks deliveries wh_… --state failed', 'only failed ones']],
-      rows({ args: [id], options: { state } }) {
+      rows(api, { args: [id], options: { state } }) {
         const path = pathOf(id, `/deliveries?sort=-id${state ? `&state=${state}` : ''}`)
-        return (api) => api.list(path, MAX_DELIVERIES)
+        return api.list(path, MAX_DELIVERIES)
       },
       empty: 'No deliveries.',
-      columns: {
-        id: (row) => row.id,
-        state: (row) => stateText(row.state),
-        event: (row) => row.event_type,
-        attempts: (row) => String(row.attempts.length),
-        last: lastAttempt,
-        next: (row) => row.next_attempt_at ?? dim('-'),
-        created: (row) => row.created_at,
-      },
+      columns: [
+        'id',
+        ['state', (row) => stateText(row.state)],
+        ['event', 'event_type'],
+        ['attempts', (row) => String(row.attempts.length)],
+        ['last', lastAttempt],
+        ['next', (row) => row.next_attempt_at ?? dim('-')],
+        ['created', 'created_at'],
+      ],
     }),
     action({
       name: 'resend <DELIVERY>',
       summary: 'resends one delivery',
       examples: [['gatehook webhooks resend dlv_…', 'in any state']],
-      act:
-        ({ args: [id] }) =>
-        (api) =>
-          api.request('POST', `/deliveries/${encodeURIComponent(String(id))}/resend`),
+      act: (api, { args: [id] }) =>
+        api.request('POST', `/deliveries/${encodeURIComponent(String(id))}/resend`),
       describe: (row) => `${bold(row.id)} is queued.`,
     }),
     resendSince('recover', {

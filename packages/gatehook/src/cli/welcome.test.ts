@@ -13,6 +13,7 @@ const first: Welcome = {
   startedMs: 120,
   isReference: true,
   testKey: `gk_test_${'x'.repeat(38)}`,
+  consolePath: '/console#token=abc',
   columns: 80,
 }
 
@@ -20,7 +21,14 @@ const plain = (at: Welcome) => welcomeText(at).replace(/\x1b\[[0-9;]*m/g, '')
 
 test('the first start prints links, the test key and a request with it', () => {
   const text = plain(first)
-  for (const link of ['/', '/openapi/v2.json', '/openapi/v1.json', '/healthz']) {
+  for (const link of [
+    '/',
+    '/docs',
+    '/console#token=abc',
+    '/openapi/v2.json',
+    '/openapi/v1.json',
+    '/healthz',
+  ]) {
     assert.ok(text.includes(`${first.url}${link}\n`), link)
   }
   assert.match(text, /displayed only once:\n\n {4}gk_test_x{38}\n/)
@@ -36,8 +44,10 @@ test('the curl line fits a narrow terminal, broken where the shell allows it', (
 })
 
 test('a later start prints no key, a declared service no advice to declare one', () => {
-  const text = plain({ ...first, testKey: undefined, isReference: false })
-  assert.doesNotMatch(text, /gk_test_|curl|init|reference/)
+  const later = { testKey: undefined, consolePath: undefined, isReference: false }
+  const text = plain({ ...first, ...later })
+  assert.ok(text.includes(`${first.url}/console\n`))
+  assert.doesNotMatch(text, /gk_test_|curl|init|reference|token/)
 })
 
 test('at a terminal a log line is short; other lines are unchanged', () => {

@@ -13,6 +13,8 @@ export interface Welcome {
   readonly startedMs: number
   /** Whether the reference service runs, because the folder declares none. */
   readonly isReference: boolean
+  /** The one-time link of the first operator; undefined once an operator exists. */
+  readonly consolePath: string | undefined
   /** Of a first start. */
   readonly testKey: string | undefined
   readonly columns: number
@@ -62,7 +64,9 @@ function nextSteps(at: Welcome): string[] {
 export function welcomeText(at: Welcome): string {
   const newest = at.versions[0] ?? 'v1'
   const links: [string, string][] = [
+    ['Console', `${at.url}${at.consolePath ?? '/console'}`],
     ['API', `${at.url}/`],
+    ['Docs', `${at.url}/docs`],
     ...at.versions.map((version): [string, string] => [
       at.versions.length > 1 ? `OpenAPI ${version}` : 'OpenAPI',
       `${at.url}/openapi/${version}.json`,
@@ -76,6 +80,7 @@ export function welcomeText(at: Welcome): string {
     ...(at.isReference ? [dim('    the reference service: this folder has no service.ts')] : []),
     '',
     ...tree(links),
+    ...(at.consolePath ? ['', dim('  The console link works once, within 30 minutes.')] : []),
     ...(at.testKey ? firstSteps(at, at.testKey, newest) : []),
     ...nextSteps(at),
     '',

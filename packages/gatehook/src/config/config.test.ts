@@ -22,7 +22,7 @@ const TLS = { GATEHOOK_TLS_CERT: 'c.pem', GATEHOOK_TLS_KEY: 'k.pem' }
 test('variable, property and flag of an option have the same name', () => {
   for (const [name, option] of optionList) {
     const camel = option.env
-      .slice('GATEHOOK_'.length)
+      .replace(/^GATEHOOK_/, '')
       .toLowerCase()
       .replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
     assert.equal(name, camel)

@@ -3,6 +3,7 @@
  * together. Pure; `environment.ts` reads the process environment and files.
  */
 import { isLoopback } from '../kernel/address.ts'
+import { accentContrast, CONTRAST_MIN } from './accent.ts'
 import { findClosest } from './closest.ts'
 import {
   commandVariables,
@@ -24,7 +25,6 @@ type Settings = { readonly [Name in OptionName]: ValueOf<(typeof options)[Name]>
 export type ValueSource = 'default' | 'environment' | 'flag'
 
 export interface Config extends Settings {
-  /** The source of each value. */
   readonly sources: Readonly<Record<OptionName, ValueSource>>
   /** Sentences for the log at start. */
   readonly warnings: readonly string[]
@@ -139,7 +139,6 @@ function checkNames(env: Environment, mistakes: string[], warnings: string[]): v
   }
 }
 
-/** A parsed database URL. */
 type DatabaseAddress =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string }
@@ -217,6 +216,17 @@ const rules: readonly OptionRule[] = [
       'GATEHOOK_SECRET_KEY_PREVIOUS is set, GATEHOOK_SECRET_KEY is not; without it, the secrets ' +
         'are the files secret.key and secret.key.previous beside the database.',
   },
+  {
+    about: ['portalAccent'],
+    check(s) {
+      const contrast = s.portalAccent === null ? CONTRAST_MIN : accentContrast(s.portalAccent)
+      return (
+        contrast < CONTRAST_MIN &&
+        `GATEHOOK_PORTAL_ACCENT is ${s.portalAccent}; as text on the page it has a contrast of ` +
+          `${contrast.toFixed(1)}, less than ${CONTRAST_MIN}. Choose a darker colour.`
+      )
+    },
+  },
   loopbackOnly('testClock', 'a change of the clock expires credentials'),
   loopbackOnly('webhookAllowPrivate', 'receivers could then reach into your network'),
 ]
@@ -225,7 +235,7 @@ function fileMistakes(
   s: Settings,
   findFileProblem: (file: string) => string | undefined,
 ): string[] {
-  return (['tlsCert', 'tlsKey', 'webhookCa'] as const).flatMap((name) => {
+  return (['tlsCert', 'tlsKey', 'webhookCa', 'portalLogo'] as const).flatMap((name) => {
     const file = s[name]
     const problem = file === null ? undefined : findFileProblem(file)
     return problem
@@ -233,3 +243,11 @@ function fileMistakes(
       : []
   })
 }
+
+/** On PostgreSQL a load balancer must notice that the node leaves; on SQLite there is one node. */
+export const drainDelayMs = ({ drainDelayS, databaseUrl }: Config): number =>
+  1000 * (drainDelayS ?? (databaseAddress(databaseUrl).kind === 'postgres' ? 5 : 0))
+
+/** Returns the files of the certificate and its key; undefined without TLS. */
+export const tlsFilesOf = ({ tlsCert, tlsKey }: Config) =>
+  tlsCert && tlsKey ? { certFile: tlsCert, keyFile: tlsKey } : undefined

@@ -16,6 +16,10 @@ export const readConfig = (flags: Flags = {}): Config =>
 /** Returns the API key that commands send to a running node; the service ignores it. */
 export const environmentKey = (): string | undefined => process.env.GATEHOOK_API_KEY || undefined
 
+/** Returns the URL of the database to which `gatehook move` moves. */
+export const environmentMoveTarget = (): string | undefined =>
+  process.env.GATEHOOK_MOVE_TO || undefined
+
 function findFileProblem(file: string): string | undefined {
   try {
     accessSync(file, constants.R_OK)
@@ -32,6 +36,12 @@ export function dataFolder(config: Config): string | undefined {
 }
 
 const SECRET_FILE = 'secret.key'
+
+/** Returns the file of the request log and of series; undefined on PostgreSQL. */
+export function monitoringFile(config: Config): string | undefined {
+  const address = databaseAddress(config.databaseUrl)
+  return address.kind === 'sqlite' ? `${resolve(address.file)}.monitoring.db` : undefined
+}
 
 /** Returns the file of the master secret on SQLite, if GATEHOOK_SECRET_KEY is not set. */
 export function secretFile(config: Config): string | undefined {

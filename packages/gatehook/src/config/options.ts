@@ -186,6 +186,31 @@ export const options = {
     fallback: '',
     sentence: 'Origins whose pages may call the API from a browser.',
   }),
+  portalFrameAncestors: option({
+    env: 'GATEHOOK_PORTAL_FRAME_ANCESTORS',
+    kind: kind.origins,
+    fallback: '',
+    sentence: 'Origins whose pages may frame the portal; empty: none.',
+  }),
+  portalName: option({
+    env: 'GATEHOOK_PORTAL_NAME',
+    kind: kind.title,
+    fallback: null,
+    otherwise: 'the name of the service',
+    sentence: 'The name of the API on the pages of the portal.',
+  }),
+  portalLogo: option({
+    env: 'GATEHOOK_PORTAL_LOGO',
+    kind: kind.filePath,
+    fallback: null,
+    sentence: 'A logo on the pages of the portal: PNG, JPEG, WebP or SVG of at most 128 KiB.',
+  }),
+  portalAccent: option({
+    env: 'GATEHOOK_PORTAL_ACCENT',
+    kind: kind.colour,
+    fallback: null,
+    sentence: 'The colour of links on the pages of the portal; a contrast of at least 4.5.',
+  }),
   deliveryRate: option({
     env: 'GATEHOOK_DELIVERY_RATE',
     kind: kind.burstRate,
@@ -198,6 +223,32 @@ export const options = {
     fallback: '0',
     sentence: 'Age at which audit rows are purged; 0 retains them forever.',
   }),
+  requestLog: option({
+    env: 'GATEHOOK_REQUEST_LOG',
+    kind: kind.oneOf(['off', 'errors', 'all']),
+    fallback: 'all',
+    sentence: 'The requests that the request log of the console stores.',
+  }),
+  requestLogDays: option({
+    env: 'GATEHOOK_REQUEST_LOG_DAYS',
+    kind: kind.days(1, 365),
+    fallback: '7',
+    sentence: 'Age at which logged requests are deleted.',
+  }),
+  requestLogMaxRows: option({
+    env: 'GATEHOOK_REQUEST_LOG_MAX_ROWS',
+    kind: kind.rows(1000, 1_000_000_000),
+    fallback: '5000000',
+    sentence: 'Logged requests beyond this number are deleted, the oldest first.',
+  }),
+  requestLogBodies: option({
+    env: 'GATEHOOK_REQUEST_LOG_BODIES',
+    kind: kind.oneOf(['off', 'errors']),
+    fallback: 'errors',
+    sentence:
+      'Whether the log stores headers and bodies of failed requests, without secrets and up to ' +
+      '4 KiB each; never those of /auth, /oauth and /console.',
+  }),
   drainDelayS: option({
     env: 'GATEHOOK_DRAIN_DELAY_S',
     kind: kind.seconds(0, 300),
@@ -206,6 +257,19 @@ export const options = {
     sentence:
       'Time after SIGTERM in which /readyz returns 503 and requests are still accepted; longer ' +
       'than a load balancer takes to detect it.',
+  }),
+  otelExporterOtlpEndpoint: option({
+    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    kind: kind.webUrl,
+    fallback: null,
+    sentence:
+      'Base URL of an OpenTelemetry receiver (OTLP over HTTP), which gets traces; none: no traces.',
+  }),
+  otelTracesSamplerArg: option({
+    env: 'OTEL_TRACES_SAMPLER_ARG',
+    kind: kind.share,
+    fallback: '1',
+    sentence: 'The share of traces that are recorded, unless `traceparent` of a request decides.',
   }),
   logLevel: option({
     env: 'GATEHOOK_LOG_LEVEL',
@@ -221,6 +285,7 @@ export const commandVariables: readonly (readonly [name: string, sentence: strin
     'GATEHOOK_API_KEY',
     'The key of commands with `--url`. `webhooks`, `events`, `trigger`, `listen` always use it.',
   ],
+  ['GATEHOOK_MOVE_TO', 'The database to which `gatehook move` moves, without `--to`.'],
 ]
 
 export type OptionName = keyof typeof options
@@ -229,7 +294,10 @@ export type OptionName = keyof typeof options
 export const flagOf = (row: Option): string | undefined =>
   row.secret
     ? undefined
-    : `--${row.env.slice('GATEHOOK_'.length).toLowerCase().replaceAll('_', '-')}`
+    : `--${row.env
+        .replace(/^GATEHOOK_/, '')
+        .toLowerCase()
+        .replaceAll('_', '-')}`
 
 /** The rows of the table, in order. */
 export const optionList = Object.entries(options) as [OptionName, Option][]

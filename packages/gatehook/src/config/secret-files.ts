@@ -1,22 +1,11 @@
 /**
  * The files of the master secret beside a SQLite database: `secret.key`, and `secret.key.previous`
- * during a rotation. After a crash at any moment, they contain every secret that is needed. The
- * database stores which secret encrypts (`secrets/`).
+ * during a rotation. After a crash at any moment, they contain every secret that is needed: no row
+ * outlives the secret that encrypted it. The database stores which secret encrypts (`secrets/`).
  */
-import {
-  chownSync,
-  closeSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { chownSync, linkSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { describeFileError } from '../kernel/files.ts'
+import { createPrivateFile, describeFileError, syncFolder } from '../kernel/files.ts'
 import type { Random } from '../kernel/random.ts'
 import { keyIdOf } from '../kernel/secret.ts'
 import { ConfigError } from './config.ts'
@@ -76,13 +65,7 @@ export function createSecretFile(file: string, random: Random): readonly string[
 
 function writeDraft(draft: string, random: Random): string {
   const secret = random.bytes(SECRET_BYTES).toString('base64url')
-  const fd = openSync(draft, 'wx', 0o600)
-  try {
-    writeSync(fd, `${secret}\n`)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
+  createPrivateFile(draft, `${secret}\n`)
   return secret
 }
 
@@ -123,19 +106,4 @@ function copyOwner(file: string, draft: string): void {
 export function removePreviousSecret(file: string): void {
   rmSync(previousFile(file), { force: true })
   syncFolder(dirname(file))
-}
-
-/** Makes new names durable, so that no row outlives the secret that encrypted it. */
-function syncFolder(folder: string): void {
-  let fd: number
-  try {
-    fd = openSync(folder, 'r')
-  } catch {
-    return // On Windows, folders cannot be opened, and names are durable.
-  }
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
 }

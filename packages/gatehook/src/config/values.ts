@@ -2,6 +2,7 @@
 import { isIP } from 'node:net'
 import { parseAddressRange } from '../kernel/address.ts'
 import { parseApiKey } from '../kernel/api-key-format.ts'
+import { parseColour } from '../kernel/colour.ts'
 
 export interface ValueKind<T> {
   /** For the reference: `port`, `seconds`, … */
@@ -78,6 +79,26 @@ export const publicUrl: ValueKind<string> = {
   parse: parseOrigin,
 }
 
+export const webUrl: ValueKind<string> = {
+  name: 'url',
+  expects: 'an http:// or https:// URL without credentials, query or fragment',
+  parse(text) {
+    const url = URL.parse(text)
+    if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
+    if (url.username !== '' || url.password !== '' || url.search !== '') return undefined
+    return url.hash === '' ? text : undefined
+  },
+}
+
+export const share: ValueKind<number> = {
+  name: 'share',
+  expects: 'a number from 0 to 1',
+  parse(text) {
+    const value = /^\d(\.\d{1,6})?$/.test(text) ? Number(text) : Number.NaN
+    return value >= 0 && value <= 1 ? value : undefined
+  },
+}
+
 export const databaseUrl: ValueKind<string> = {
   name: 'database url',
   expects: 'sqlite:FILE, or postgres://USER:PASSWORD@HOST/DATABASE',
@@ -102,6 +123,7 @@ function integer(name: string, unit: string, min: number, max: number): ValueKin
 export const seconds = (min: number, max: number) => integer('seconds', 'seconds', min, max)
 
 export const days = (min: number, max: number) => integer('days', 'days', min, max)
+export const rows = (min: number, max: number) => integer('rows', 'rows', min, max)
 export const milliseconds = (min: number, max: number) =>
   integer('milliseconds', 'milliseconds', min, max)
 
@@ -195,6 +217,21 @@ export const text: ValueKind<string> = {
   name: 'text',
   expects: 'up to 255 visible ASCII characters',
   parse: (value) => (/^[\x21-\x7e]{1,255}$/.test(value) ? value : undefined),
+}
+
+const TITLE_MAX = 60
+
+export const title: ValueKind<string> = {
+  name: 'title',
+  expects: `one line of at most ${TITLE_MAX} characters`,
+  parse: (value) =>
+    value.length <= TITLE_MAX && value.isWellFormed() && !/\p{C}/u.test(value) ? value : undefined,
+}
+
+export const colour: ValueKind<string> = {
+  name: 'colour',
+  expects: 'a colour such as #0b5cad',
+  parse: parseColour,
 }
 
 export const liveKey: ValueKind<string> = {

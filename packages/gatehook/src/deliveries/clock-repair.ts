@@ -11,7 +11,7 @@ import { WITH_ENDPOINTS } from './engine-store.ts'
 /** Rows of one transaction. */
 const SLICE = 500
 
-const postponed = prepareStatement(`${WITH_ENDPOINTS}
+const postponedEndpoints = prepareStatement(`${WITH_ENDPOINTS}
   SELECT e.no FROM e WHERE (SELECT MAX(next_attempt_at) FROM gh_deliveries d
     WHERE d.state = 'pending' AND d.webhook_no = e.no) > ?`)
 
@@ -31,7 +31,7 @@ export async function repairPostponed(
 ): Promise<number> {
   const now = clock.now()
   let repairedCount = 0
-  for (const [no] of await db.arrays(postponed([now + longestMs]))) {
+  for (const [no] of await db.arrays(postponedEndpoints([now + longestMs]))) {
     for (let count = SLICE; count === SLICE; repairedCount += count) {
       count = await db.write((tx) => tx.run(makeDue([now, no, now + longestMs])))
     }

@@ -6,7 +6,7 @@ import type { CustomerState, EndpointState } from './endpoint.ts'
 
 /** Quick attempts at a time. */
 const QUICK_MAX = 48
-/** The same including attempts of customers that have none in flight. */
+/** Quick attempts at a time, including those of customers that have no other in flight. */
 const QUICK_MAX_WITH_FIRST = 80
 /**
  * An attempt is slow after this time. While even quick receivers take long, because this thread or
@@ -82,7 +82,6 @@ const GUARANTEED_SLOTS = 20
 const CUSTOMER_BYTES_MAX = 8_388_608
 const BYTES_MAX = 33_554_432
 
-/** The concurrency slots of all customers. */
 export class ConcurrencySlots {
   readonly #quick = new QuickAttempts()
   #inFlight = 0

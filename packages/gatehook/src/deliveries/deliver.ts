@@ -7,12 +7,14 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { isDelivered, type Outcome } from '../transport/attempt.ts'
+import type { AttemptFeed } from './attempt-feed.ts'
 import { ConcurrencySlots } from './concurrency.ts'
 import { attemptCounts, encodeAttempt } from './delivery.ts'
 import type { EndpointState } from './endpoint.ts'
 import { healthAfterAttempt } from './endpoint-health.ts'
 import { FairQueue } from './fair-queue.ts'
 import { AttemptCounter } from './metrics.ts'
+import { markOf } from './outcome-summary.ts'
 import {
   type DueDelivery,
   type EngineRegistration,
@@ -23,6 +25,7 @@ import {
 } from './ports.ts'
 import type { ResultWriter } from './result-writer.ts'
 import { decideRetry, isExpired } from './retry-schedule.ts'
+import type { OnDeliveryEnd } from './traced-post.ts'
 
 interface DelivererDeps {
   readonly store: Pick<EngineStore, 'readLargeBody'>
@@ -33,8 +36,11 @@ interface DelivererDeps {
   readonly log: Log
   readonly scheduleS: readonly number[]
   readonly results: ResultWriter
-  /** Called when there is a result to write. */
+  /** Receives each attempt that ended, for the app. */
+  readonly feed: AttemptFeed
   readonly onResult: () => void
+  /** Called when a delivery has its final state, if traces are exported. */
+  readonly onEnd: OnDeliveryEnd | undefined
   /** Called when the last attempt in flight has ended. */
   readonly onQuiet: () => void
 }
@@ -159,21 +165,31 @@ export class Deliverer {
   #record(endpoint: EndpointState, due: DueDelivery, attempt: EndedAttempt, now: number): void {
     const { chance, scheduleS, results } = this.#deps
     const { outcome, url } = attempt
-    const delivered = isDelivered(outcome)
+    const isSuccess = isDelivered(outcome)
     const { inRound } = attemptCounts(due.attempt + 1)
     const verdict = decideRetry(outcome, {
       n: inRound,
       now,
       scheduleS,
-      chance: delivered ? 0 : chance(),
+      chance: isSuccess ? 0 : chance(),
     })
     const { state, nextAt, holdUntil = 0 } = verdict
+    const { registration } = endpoint
+    if (registration) {
+      this.#deps.feed.add({ ...attempt, registration, due, state, nextAt })
+      if (state !== 'pending') this.#deps.onEnd?.(due, registration, state)
+    }
     const record = encodeAttempt(attempt.n, attempt.startedAt, outcome)
     results.addResult(endpoint, { no: due.no, state, attempt: due.attempt + 1, nextAt, record })
+    if (endpoint.summary) {
+      endpoint.summary.add(markOf(isSuccess, inRound, outcome.durationMs), now)
+      if (due.id > endpoint.newestId) endpoint.newestId = due.id
+      results.addSummary(endpoint)
+    }
     // After a change of the URL, the result says nothing about the new receiver.
     if (endpoint.registration?.url !== url) return
-    endpoint.breaker.recordResult(delivered, now)
-    const health = healthAfterAttempt(endpoint.health, delivered, now)
+    endpoint.breaker.recordResult(isSuccess, now)
+    const health = healthAfterAttempt(endpoint.health, isSuccess, now)
     if (health !== endpoint.health || holdUntil > endpoint.holdUntil) {
       endpoint.health = health
       endpoint.holdUntil = Math.max(holdUntil, endpoint.holdUntil)

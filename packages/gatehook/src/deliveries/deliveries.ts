@@ -7,6 +7,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Log } from '../kernel/log.ts'
 import type { Database } from '../storage/database.ts'
+import type { AttemptReport } from './attempt-feed.ts'
 import { CHANNEL, type EngineSettings, encodeNos } from './host.ts'
 import { type DeliveryFigures, NO_FIGURES } from './metrics.ts'
 
@@ -16,6 +17,8 @@ interface DeliveriesDeps {
   /** Whether this node sends. */
   readonly delivers: boolean
   readonly settings: EngineSettings
+  /** Receives the attempts of this node, each second. */
+  readonly onAttempts?: (report: AttemptReport) => void
 }
 
 export interface Deliveries {
@@ -56,7 +59,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     },
     figures: () => thread?.figures() ?? NO_FIGURES,
     async start() {
-      if (deps.delivers) thread = await startEngineThread(settings, log)
+      if (deps.delivers) thread = await startEngineThread(settings, log, deps.onAttempts)
     },
     async stop() {
       await thread?.stop(DRAIN_LIMIT_MS)
@@ -70,6 +73,7 @@ export type FromWorker =
   | { readonly ready: true }
   | { readonly log: string }
   | { readonly figures: DeliveryFigures }
+  | { readonly attempts: AttemptReport }
 
 interface EngineThread {
   wake(nos: readonly number[]): void
@@ -84,7 +88,11 @@ const RESTART_MAX_MS = 30_000
  * Starts the engine on its thread, and restarts it after a crash. Resolves when the engine runs;
  * throws when the first start fails.
  */
-export async function startEngineThread(settings: EngineSettings, log: Log): Promise<EngineThread> {
+export async function startEngineThread(
+  settings: EngineSettings,
+  log: Log,
+  onAttempts: (report: AttemptReport) => void = () => {},
+): Promise<EngineThread> {
   let figures = NO_FIGURES
   let worker: Worker | undefined
   let timer: NodeJS.Timeout | undefined
@@ -99,6 +107,7 @@ export async function startEngineThread(settings: EngineSettings, log: Log): Pro
       worker = thread
       thread.on('message', (message: FromWorker) => {
         if ('log' in message) return relayLog(log, message.log)
+        if ('attempts' in message) return onAttempts(message.attempts)
         if ('figures' in message) figures = message.figures
         else resolve()
       })

@@ -6,6 +6,9 @@ import { isoTime } from '../kernel/time.ts'
 import { isDelivered, type Outcome } from '../transport/attempt.ts'
 
 /** As stored; `paused` is computed, so that a change of `active` updates one row. */
+/** The states of a delivery for the API: a pending one of an inactive registration is paused. */
+export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'exhausted', 'paused'] as const
+
 export type StoredState = 'pending' | 'delivered' | 'failed' | 'exhausted'
 /** As returned by the API (§9.10). */
 type DeliveryState = StoredState | 'paused'

@@ -29,7 +29,6 @@ export class CircuitBreaker {
     return !this.#isWaiting(now) && !this.#isProbing && inFlight === 0
   }
 
-  /** Records the start of an attempt. */
   recordStart(): void {
     if (this.#openMs > 0) this.#isProbing = true
   }
@@ -39,7 +38,6 @@ export class CircuitBreaker {
     this.#isProbing = false
   }
 
-  /** Records the result of an attempt. */
   recordResult(ok: boolean, now: number): void {
     if (this.#openMs > 0) {
       // Only the probe decides: other attempts were in flight when the breaker opened.
@@ -91,8 +89,8 @@ export class CircuitBreaker {
   /** Clears the slices that left the window; returns the index of the current slice. */
   #advanceSlice(now: number): number {
     const slice = Math.floor(now / SLICE_MS)
-    const expired = Math.min(Math.max(slice - this.#slice, 0), SLICES)
-    for (let n = 0; n < expired; n++) {
+    const expiredSlices = Math.min(Math.max(slice - this.#slice, 0), SLICES)
+    for (let n = 0; n < expiredSlices; n++) {
       const index = (slice - n) % SLICES
       this.#total[index] = 0
       this.#failed[index] = 0

@@ -6,6 +6,7 @@
 import { type DeliveryRate, TokenBucket } from './delivery-rate.ts'
 import { CircuitBreaker, type EndpointHealth } from './endpoint-health.ts'
 import type { Queued } from './fair-queue.ts'
+import type { HealthState, OutcomeSummary } from './outcome-summary.ts'
 import type { DueDelivery, EngineRegistration } from './ports.ts'
 import { RETRY_AFTER_MAX_MS } from './retry-schedule.ts'
 
@@ -40,6 +41,12 @@ export class EndpointState implements Queued {
   hasChanged = false
   /** Average characters of its bodies. */
   bodyCharacters = 1024
+  /** Undefined until it is read: before the first window of this node. */
+  summary: OutcomeSummary | undefined
+  /** The health that this node has stored; undefined: unknown. */
+  storedHealth: HealthState | undefined
+  /** The greatest id of a delivery with an attempt. */
+  newestId = ''
   health: EndpointHealth = { firstFailureAt: null, lastFailureAt: null, lastSuccessAt: null }
   #window: readonly DueDelivery[] = []
   #next = 0
@@ -76,7 +83,6 @@ export class EndpointState implements Queued {
     return this.#window[this.#next]?.largeBytes ?? 0
   }
 
-  /** Appends rows to the window. */
   appendRows(rows: readonly DueDelivery[]): void {
     if (rows.length === 0) return
     this.#window = this.windowSize === 0 ? rows : [...this.#window.slice(this.#next), ...rows]
@@ -196,7 +202,6 @@ export class CustomerState {
   }
 }
 
-/** The endpoints and customers in memory, by number. */
 export class EndpointTable {
   readonly #endpoints = new Map<number, EndpointState>()
   readonly #customers = new Map<number, CustomerState>()

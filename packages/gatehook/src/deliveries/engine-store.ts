@@ -11,10 +11,12 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { DecryptionError, type Vault } from '../kernel/secret.ts'
-import type { Database, Tx, Value } from '../storage/database.ts'
+import type { Database, Row, Tx, Value } from '../storage/database.ts'
 import { prepareStatement, type Sql, sql } from '../storage/sql.ts'
 import { parseDeliveryRate } from './delivery-rate.ts'
 import { FAILING_MS, FAILURES_APART_MS } from './endpoint-health.ts'
+import { readBody } from './log-store.ts'
+import { healthRank, type StoredSummary } from './outcome-summary.ts'
 import type {
   DeliveryResult,
   DisabledReason,
@@ -25,6 +27,7 @@ import type {
   HealthUpdate,
   LiveSecret,
   PendingEndpoint,
+  SummaryUpdate,
 } from './ports.ts'
 import { decryptSigningSecret } from './signing-secret.ts'
 
@@ -59,7 +62,7 @@ const pendingEndpoints = prepareStatement(`${WITH_ENDPOINTS}
 const registrationByNo =
   prepareStatement(`SELECT w.id, w.scope, w.url, w.active, w.deleted_at, w.revision,
     w.first_failure_at, w.last_failure_at, w.last_success_at, w.parked_until, w.scopes,
-    c.suspended, c.limits
+    c.suspended, c.limits, c.id AS customer_id
   FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2 WHERE w.no = ?`)
 
 const secretsOf = prepareStatement(`SELECT no, sealed, expires_at FROM gh_webhook_secrets
@@ -79,7 +82,7 @@ const dueRows =
     d.scope, e.created, octet_length(COALESCE(b.body, e.object)),
     CASE WHEN octet_length(COALESCE(b.body, e.object)) <= ${SMALL_BYTES}
       THEN COALESCE(b.body, e.object) END,
-    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END
+    CASE WHEN b.body IS NULL THEN 0 ELSE 1 END, e.trace
   FROM gh_deliveries d
   LEFT JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
   LEFT JOIN gh_event_bodies b
@@ -88,16 +91,8 @@ const dueRows =
     AND d.no IN (${Array.from({ length: ROWS }, () => '?').join(', ')})
   ORDER BY d.next_attempt_at, d.no`)
 
-const bodyByNo =
-  prepareStatement(`SELECT d.event_id, d.event_type, d.scope, e.created, e.object, b.body
-  FROM gh_deliveries d
-  JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
-  LEFT JOIN gh_event_bodies b
-    ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version
-  WHERE d.no = ?`)
-
 /** Results written by one statement; unused parameters name row 0. */
-const RESULTS = 20
+const RESULTS_AT_ONCE = 20
 const RESULT = ['BIGINT', 'TEXT', 'BIGINT', 'BIGINT', 'TEXT'].map((type) => `CAST(? AS ${type})`)
 const NO_RESULT = [0, 'pending', 0, null, '']
 /** An empty record means that there was no attempt (§9.12, expiry). */
@@ -105,11 +100,32 @@ const updateResults = prepareStatement(`UPDATE gh_deliveries SET state = result.
     attempt = result.column3, next_attempt_at = result.column4,
     attempts = CASE result.column5 WHEN '' THEN attempts
       ELSE COALESCE(attempts || ',', '') || result.column5 END
-  FROM (VALUES ${Array.from({ length: RESULTS }, () => `(${RESULT})`)}) AS result
+  FROM (VALUES ${Array.from({ length: RESULTS_AT_ONCE }, () => `(${RESULT})`)}) AS result
   WHERE no = result.column1 AND gh_deliveries.state = 'pending'`)
 const updateHealth =
   prepareStatement(`UPDATE gh_webhooks SET first_failure_at = ?, last_failure_at = ?,
     last_success_at = ?, parked_until = ? WHERE no = ? AND url = ?`)
+
+const summaryOf = prepareStatement(
+  'SELECT marks, hours FROM gh_webhook_outcomes WHERE webhook_no = ?',
+)
+/** Summaries written by one statement; the rest are written one by one. */
+const SUMMARIES_AT_ONCE = 20
+const upsertSummaries = (count: number) =>
+  prepareStatement(`INSERT INTO gh_webhook_outcomes (webhook_no, marks, hours, breaker,
+    breaker_until, in_flight, newest_id, updated_at)
+  VALUES ${Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}
+  ON CONFLICT (webhook_no) DO UPDATE SET marks = excluded.marks, hours = excluded.hours,
+    breaker = excluded.breaker, breaker_until = excluded.breaker_until,
+    in_flight = excluded.in_flight, updated_at = excluded.updated_at,
+    newest_id = CASE WHEN excluded.newest_id > gh_webhook_outcomes.newest_id
+      THEN excluded.newest_id ELSE gh_webhook_outcomes.newest_id END`)
+const upsertSummary = upsertSummaries(1)
+const upsertManySummaries = upsertSummaries(SUMMARIES_AT_ONCE)
+/** An endpoint that was disabled meanwhile stays off. */
+const updateState = prepareStatement(
+  'UPDATE gh_webhooks SET health = ? WHERE no = ? AND active = 1',
+)
 
 const failingNos = prepareStatement(`SELECT no FROM gh_webhooks
   WHERE first_failure_at IS NOT NULL AND active = 1 AND first_failure_at <= ?
@@ -125,17 +141,14 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
     readRegistration: createRegistrationReader(deps),
     readDueDeliveries: (no, now, loadedNos, limit) =>
       readDueDeliveries(db, { no, now, loadedNos, limit }),
-    async readLargeBody(no) {
-      const row = await db.get(bodyByNo([no]))
-      if (!row) return undefined
-      const { event_id: id, event_type: type, created, scope, object, body } = row
-      return body ?? envelope({ id, type, created, scope }, object)
-    },
-    async writeResults(results, health) {
+    readLargeBody: (no) => readBody(db, no),
+    readSummary: (no) => db.get<Row & StoredSummary>(summaryOf([no])),
+    async writeResults(results, health, summaries) {
       await db.write(async (tx) => {
         await Promise.all([
           ...valuesOf(results).map((values) => tx.run(updateResults(values))),
           ...health.map((update) => writeHealth(tx, update)),
+          ...writeSummaries(tx, summaries),
         ])
       })
     },
@@ -153,9 +166,9 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
 /** Returns the parameters of each statement that writes results. */
 function valuesOf(results: readonly DeliveryResult[]): Value[][] {
   const statements: Value[][] = []
-  for (let from = 0; from < results.length; from += RESULTS) {
+  for (let from = 0; from < results.length; from += RESULTS_AT_ONCE) {
     const values: Value[] = []
-    for (let index = from; index < from + RESULTS; index++) {
+    for (let index = from; index < from + RESULTS_AT_ONCE; index++) {
       const result = results[index]
       if (!result) values.push(...NO_RESULT)
       else values.push(result.no, result.state, result.attempt, result.nextAt, result.record)
@@ -163,6 +176,27 @@ function valuesOf(results: readonly DeliveryResult[]): Value[][] {
     statements.push(values)
   }
   return statements
+}
+
+function writeSummaries(tx: Tx, summaries: readonly SummaryUpdate[]): Promise<number>[] {
+  const statements: Promise<number>[] = []
+  for (const { no, health } of summaries) {
+    if (health !== undefined) statements.push(tx.run(updateState([healthRank(health), no])))
+  }
+  const many = summaries.length - (summaries.length % SUMMARIES_AT_ONCE)
+  for (let from = 0; from < many; from += SUMMARIES_AT_ONCE) {
+    const values = summaries.slice(from, from + SUMMARIES_AT_ONCE).flatMap(summaryValues)
+    statements.push(tx.run(upsertManySummaries(values)))
+  }
+  for (const update of summaries.slice(many)) {
+    statements.push(tx.run(upsertSummary(summaryValues(update))))
+  }
+  return statements
+}
+
+const summaryValues = (update: SummaryUpdate): Value[] => {
+  const { no, marks, hours, breaker, breakerUntil, inFlight, newestId, updatedAt } = update
+  return [no, marks, hours, breaker, breakerUntil, inFlight, newestId, updatedAt]
 }
 
 function writeHealth(tx: Tx, { no, url, holdUntil, ...health }: HealthUpdate): Promise<number> {
@@ -206,8 +240,8 @@ async function readDueDeliveries(
 
 function dueDeliveryOf(row: readonly Value[]): DueDelivery {
   const [no, id, eventId, eventType, attempt, createdAt, scope] = row as unknown as DeliveryCells
-  const [created, bytes, text, isWhole] = row.slice(7) as unknown as BodyCells
-  const due = { no, id, eventId, eventType, attempt, createdAt }
+  const [created, bytes, text, isWhole, trace] = row.slice(7) as unknown as BodyCells
+  const due = { no, id, eventId, eventType, attempt, createdAt, trace: trace ?? undefined }
   if (created === null || bytes === null) return { ...due, body: undefined }
   if (text === null) return { ...due, body: undefined, largeBytes: bytes }
   if (isWhole === 1) return { ...due, body: text }
@@ -229,6 +263,7 @@ type BodyCells = readonly [
   bytes: number | null,
   text: string | null,
   isWhole: number,
+  trace: string | null,
 ]
 
 /** Registrations whose decrypted secrets are cached. */
@@ -282,6 +317,7 @@ function createRegistrationReader({
       id: row.id,
       scope: row.scope,
       customer: Math.floor(row.scope / 2),
+      customerId: row.customer_id,
       url: row.url,
       sends,
       revision: row.revision,
@@ -303,7 +339,8 @@ async function disableRegistration(
   reason: DisabledReason,
   { clock, record }: EngineStoreDeps,
 ): Promise<void> {
-  const row = await tx.get(sql`UPDATE gh_webhooks SET active = 0, disabled_reason = ${reason},
+  const row =
+    await tx.get(sql`UPDATE gh_webhooks SET active = 0, health = 0, disabled_reason = ${reason},
     updated_at = ${clock.now()}, revision = revision + 1
     WHERE ${where} AND active = 1 AND deleted_at IS NULL RETURNING id, scope, url`)
   if (!row) return

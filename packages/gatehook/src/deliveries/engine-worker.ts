@@ -15,6 +15,10 @@ const { settings, level } = workerData as { settings: EngineSettings; level: str
 const log = createLog({ level, destination: { write: (line) => post({ log: line }) } })
 const host = await openEngineHost(settings, log)
 
+const postAttempts = () => {
+  const attempts = host.takeAttempts()
+  if (attempts) post({ attempts })
+}
 let postedFigures = JSON.stringify(NO_FIGURES)
 const stopFigures = startInterval({
   intervalMs: FIGURES_MS,
@@ -23,6 +27,7 @@ const stopFigures = startInterval({
     const text = JSON.stringify(figures)
     if (text !== postedFigures) post({ figures })
     postedFigures = text
+    postAttempts()
   },
   log,
   failure: 'the figures of the engine could not be reported',
@@ -33,6 +38,7 @@ port.on('message', async (message: ToWorker) => {
   await stopFigures()
   await host.stop(message.stop)
   post({ figures: host.figures() })
+  postAttempts()
   port.close()
 })
 post({ ready: true })

@@ -8,12 +8,14 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
+import { AttemptFeed, type AttemptReport } from './attempt-feed.ts'
 import { Deliverer } from './deliver.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
 import { type EndpointState, EndpointTable } from './endpoint.ts'
 import type { DeliveryFigures } from './metrics.ts'
 import type { EngineStore, Leases, PostDelivery } from './ports.ts'
 import { ResultWriter } from './result-writer.ts'
+import type { OnDeliveryEnd } from './traced-post.ts'
 import { WindowFiller } from './window-filler.ts'
 
 export interface EngineDeps {
@@ -29,12 +31,15 @@ export interface EngineDeps {
   readonly rate: DeliveryRate | undefined
   /** Called when there is a result to write or a window to fill. */
   readonly nudge?: () => void
+  /** Called when a delivery has its final state; absent unless traces are exported. */
+  readonly onEnd?: OnDeliveryEnd | undefined
 }
 
 export class DeliveryEngine {
   readonly #deps: EngineDeps
   readonly #table = new EndpointTable()
   readonly #results: ResultWriter
+  readonly #feed = new AttemptFeed()
   readonly #windows: WindowFiller
   readonly #deliverer: Deliverer
   /** Rows in windows, as of the last sweep. */
@@ -44,7 +49,7 @@ export class DeliveryEngine {
 
   constructor(deps: EngineDeps) {
     this.#deps = deps
-    this.#results = new ResultWriter(deps.store)
+    this.#results = new ResultWriter(deps.store, deps.clock)
     const { store, leases, clock, rate, post, chance, log, scheduleS } = deps
     const results = this.#results
     this.#windows = new WindowFiller({ store, leases, clock, rate, table: this.#table, results })
@@ -56,14 +61,16 @@ export class DeliveryEngine {
       log,
       scheduleS,
       results,
+      feed: this.#feed,
       onResult: () => deps.nudge?.(),
+      onEnd: deps.onEnd,
       onQuiet: () => this.#onQuiet?.(),
     })
   }
 
-  /** Whether there are results to write or registrations to disable. */
+  /** Whether there are results or summaries to write, or registrations to disable. */
   get hasResults(): boolean {
-    return !this.#results.isEmpty
+    return !this.#results.isEmpty || this.#results.hasDueSummaries
   }
 
   /** Results that are not written. */
@@ -191,7 +198,13 @@ export class DeliveryEngine {
         this.#onQuiet = resolve
       })
     }
+    this.#results.expediteSummaries()
     await this.writeResults()
+  }
+
+  /** Returns the attempts that ended since the last call; undefined if there are none. */
+  takeAttempts(): AttemptReport | undefined {
+    return this.#feed.take()
   }
 
   figures(): DeliveryFigures {

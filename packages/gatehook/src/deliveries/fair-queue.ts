@@ -91,7 +91,6 @@ export class FairQueue<E extends Queued> {
     if (endpoints?.size === 0) this.removeCustomer(endpoint.customer)
   }
 
-  /** Removes all endpoints of a customer. */
   removeCustomer(customer: number): void {
     this.#endpoints.delete(customer)
     this.#customers.remove(customer)
@@ -103,7 +102,6 @@ export class FairQueue<E extends Queued> {
     return customer === undefined ? undefined : this.#nextOf(customer)
   }
 
-  /** Charges an endpoint and its customer for a delivery. */
   charge(endpoint: E, cost: number): void {
     this.#customers.charge(endpoint.customer, cost)
     this.#endpoints.get(endpoint.customer)?.charge(endpoint, cost)

@@ -12,7 +12,9 @@ import { Vault } from '../kernel/secret.ts'
 import { createVaultSync, startVaultSync } from '../secrets/vault-sync.ts'
 import { openDatabase } from '../storage/open.ts'
 import { clockFollower, followClock } from '../system/clock.ts'
+import { startTracing, type TracingSettings } from '../telemetry/open-telemetry.ts'
 import { createLazyTransport } from '../transport/lazy-transport.ts'
+import type { AttemptReport } from './attempt-feed.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
 import { DeliveryEngine } from './engine.ts'
 import { engineStore } from './engine-store.ts'
@@ -21,6 +23,7 @@ import { runEngine } from './loop.ts'
 import type { DeliveryFigures } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { signedPost } from './signature.ts'
+import { traceDeliveries, tracePost } from './traced-post.ts'
 
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
@@ -39,7 +42,9 @@ export interface EngineSettings {
   readonly userAgent: string
   /** The newest version: the shape of the engine's own events. */
   readonly shape: string
-  /** By event type, scopes each of which lets a registration receive it (§9.14). */
+  /** Undefined: traces are not exported. */
+  readonly tracing?: TracingSettings | undefined
+  /** The scopes by event type; each of them permits a registration to receive the type (§9.14). */
   readonly coverage: Readonly<Record<string, readonly string[]>>
 }
 
@@ -47,13 +52,14 @@ export interface EngineHost {
   /** Notes that these registrations, by number, have new deliveries or changed. */
   wake(nos: readonly number[]): void
   figures(): DeliveryFigures
+  /** Returns the attempts that ended since the last call; undefined if there are none. */
+  takeAttempts(): AttemptReport | undefined
   stop(limitMs: number): Promise<void>
 }
 
 /**
- * The engine reads few pages twice. After SQLite splits a page, by way of a page number far beyond
- * the last, the commit searches the whole cache: with 32 MiB that took two thirds of a small
- * commit.
+ * The engine reads few pages twice. A commit after a page split searches the whole page cache of
+ * SQLite: with 32 MiB, the search took two thirds of a small commit.
  */
 const CACHE_KIB = 1_024
 /**
@@ -80,9 +86,9 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   const testClock = clock instanceof SettableClock ? clockFollower({ db, clock }) : undefined
   await testClock?.follow()
   const stopClock = testClock ? followClock(testClock, log) : async () => {}
-  const configured = () =>
+  const readSecrets = () =>
     (settings.secretFile && readSecretFiles(settings.secretFile)) || settings.masterSecrets
-  const syncVault = createVaultSync({ db, clock, vault, configured })
+  const syncVault = createVaultSync({ db, clock, vault, readSecrets })
   await syncVault()
   const stopSecrets = startVaultSync(syncVault, log)
   const transport = createLazyTransport({ ...settings, clock })
@@ -101,10 +107,13 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   })
   const record = createRecorder({ clock, random, shape: settings.shape, sinks: [outbox] })
   const leases = nodeLeases({ db, clock, log, node: random.bytes(16).toString('hex') })
+  const post = signedPost(transport.send, settings.userAgent)
+  const tracing = settings.tracing && (await startTracing(settings.tracing))
   const engine = new DeliveryEngine({
     store: engineStore({ db, clock, vault, record, coveredBy, log }),
     leases,
-    post: signedPost(transport.send, settings.userAgent),
+    post: tracing ? tracePost(tracing, post) : post,
+    onEnd: tracing && traceDeliveries(tracing),
     clock,
     chance: () => random.bytes(4).readUInt32BE() / 2 ** 32,
     log,
@@ -123,6 +132,7 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   return {
     wake,
     figures: () => engine.figures(),
+    takeAttempts: () => engine.takeAttempts(),
     async stop(limitMs) {
       await stopListening()
       const timer = setTimeout(transport.close, limitMs) // aborts the attempts still in flight
@@ -132,6 +142,7 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
       await stopSecrets()
       transport.close()
       await db.close()
+      await tracing?.stop()
     },
   }
 }

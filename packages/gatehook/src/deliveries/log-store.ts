@@ -3,6 +3,7 @@
  * for resend, recover and replay. `engine-store.ts` has the SQL of attempts, `outbox.ts` that of
  * new events.
  */
+import { envelope } from '../events/event.ts'
 import type { EventHead } from '../events/store.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
@@ -29,6 +30,22 @@ const byId =
 
 export const findDelivery = (from: Reader, scope: Scope, id: string) =>
   from.get<DeliveryRow>(byId([scope, id]))
+
+const bodyByNo =
+  prepareStatement(`SELECT d.event_id, d.event_type, d.scope, e.created, e.object, b.body
+  FROM gh_deliveries d
+  JOIN gh_events e ON e.scope = d.scope AND e.id = d.event_id
+  LEFT JOIN gh_event_bodies b
+    ON b.scope = d.scope AND b.event_id = d.event_id AND b.version = d.version
+  WHERE d.no = ?`)
+
+/** Returns the body of a delivery as it is sent; undefined if its event was purged. */
+export async function readBody(from: Reader, no: number): Promise<string | undefined> {
+  const row = await from.get(bodyByNo([no]))
+  if (!row) return undefined
+  const { event_id: id, event_type: type, created, scope, object, body } = row
+  return body ?? envelope({ id, type, created, scope }, object)
+}
 
 const newestId = prepareStatement('SELECT max(id) AS id FROM gh_deliveries WHERE webhook_no = ?')
 
@@ -84,12 +101,11 @@ const withStoredEvent = prepareStatement(
 
 /** Makes one delivery due now. Returns false when its event is not stored. */
 export async function requeueDelivery(tx: Tx, no: number, now: number): Promise<boolean> {
-  const changed = (await tx.run(reset([now, no]))) + (await tx.run(advance([now, no, now])))
+  const changedCount = (await tx.run(reset([now, no]))) + (await tx.run(advance([now, no, now])))
   // Another request may have resent it between the read and the write.
-  return changed > 0 || (await tx.get(withStoredEvent([no]))) !== undefined
+  return changedCount > 0 || (await tx.get(withStoredEvent([no]))) !== undefined
 }
 
-/** The registration that deliveries are queued for. */
 interface QueueTarget {
   readonly no: number
   readonly scope: Scope

@@ -55,7 +55,7 @@ export async function runEngine(
     if (engine.hasResults) results.set()
     if (engine.isWaitingForResults) blockedSignal.set()
   }
-  const guarded = async (failure: string, body: () => Promise<void>) => {
+  const runGuarded = async (failure: string, body: () => Promise<void>) => {
     try {
       await body()
     } catch (error) {
@@ -68,7 +68,7 @@ export async function runEngine(
     while (isRunning) {
       await windows.wait()
       while (isRunning && engine.hasWindowsToFill) {
-        await guarded('due deliveries could not be read', () => engine.fillWindows())
+        await runGuarded('due deliveries could not be read', () => engine.fillWindows())
         engine.startAttempts()
         await nextTurn() // on SQLite, statements resolve without a turn: sockets need one
       }
@@ -80,7 +80,7 @@ export async function runEngine(
       const isBlocked = await blockedSignal.wait(WRITE_PAUSE_MS)
       if (isBlocked) await untilNoMoreResults(engine)
       else if (engine.unwritten > BUSY_RESULTS) await blockedSignal.wait(WRITE_PAUSE_MORE_MS)
-      await guarded('results of deliveries could not be written', () => engine.writeResults())
+      await runGuarded('results of deliveries could not be written', () => engine.writeResults())
       reuseSlots()
     }
   }
@@ -91,7 +91,7 @@ export async function runEngine(
       nudge()
     },
   )
-  const renew = () => guarded('the heartbeat of this node failed', () => leases.heartbeat())
+  const renew = () => runGuarded('the heartbeat of this node failed', () => leases.heartbeat())
   // A read-only database does not end the process; the engine sends once the lease is renewed.
   await renew()
   const heartbeats = repeat(() => HEARTBEAT_MS, renew)

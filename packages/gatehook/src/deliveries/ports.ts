@@ -7,6 +7,7 @@ import type { Outcome } from '../transport/attempt.ts'
 import type { StoredState } from './delivery.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
 import type { EndpointHealth } from './endpoint-health.ts'
+import type { HealthState, StoredSummary } from './outcome-summary.ts'
 
 export interface LiveSecret {
   readonly value: string
@@ -20,6 +21,8 @@ export interface EngineRegistration extends EndpointHealth {
   readonly scope: Scope
   /** The customer's number: nodes share the work by customer. */
   readonly customer: number
+  /** `cus_…`. */
+  readonly customerId: string
   readonly url: string
   /** False while it is inactive or deleted, or its customer is suspended. */
   readonly sends: boolean
@@ -46,9 +49,10 @@ export interface DueDelivery {
   readonly body: string | undefined
   /** Bytes of a large body, which the engine reads when it sends. */
   readonly largeBytes?: number
+  /** The `traceparent` of the event, if it was recorded in a trace. */
+  readonly trace?: string | undefined
 }
 
-/** A due delivery with its body in memory. */
 type LoadedDelivery = DueDelivery & { readonly body: string }
 
 export const hasBody = (due: DueDelivery): due is LoadedDelivery => due.body !== undefined
@@ -63,7 +67,6 @@ export interface DueBatch {
   readonly nextDueAt: number | undefined
 }
 
-/** An endpoint with pending deliveries. */
 export interface PendingEndpoint {
   readonly no: number
   readonly customer: number
@@ -81,12 +84,25 @@ export interface DeliveryResult {
   readonly record: string
 }
 
-/** The health of an endpoint, to be stored. */
 export interface HealthUpdate extends EndpointHealth {
   readonly no: number
   /** The receiver that it describes: the update skips a registration that changed its URL. */
   readonly url: string
   readonly holdUntil: number | null
+}
+
+/** The summary of an endpoint's attempts, to be stored. */
+export interface SummaryUpdate extends StoredSummary {
+  readonly no: number
+  /** Undefined if the stored one is the same. */
+  readonly health: HealthState | undefined
+  readonly breaker: string
+  /** When an open breaker admits the next probe. */
+  readonly breakerUntil: number | null
+  readonly inFlight: number
+  /** The greatest id of a delivery with an attempt. */
+  readonly newestId: string
+  readonly updatedAt: number
 }
 
 export type DisabledReason = 'gone' | 'failing' | 'creator_removed'
@@ -103,10 +119,16 @@ export interface EngineStore {
     loadedNos: ReadonlySet<number>,
     limit: number,
   ): Promise<DueBatch>
-  /** The body of a delivery with a large one; undefined when its event was purged. */
+  /** The stored summary of an endpoint; undefined before its first attempt. */
+  readSummary(no: number): Promise<StoredSummary | undefined>
+  /** The body of a delivery that has a large body; undefined when its event was purged. */
   readLargeBody(no: number): Promise<string | undefined>
   /** Writes everything in one transaction. Skips deliveries that are no longer pending. */
-  writeResults(results: readonly DeliveryResult[], health: readonly HealthUpdate[]): Promise<void>
+  writeResults(
+    results: readonly DeliveryResult[],
+    health: readonly HealthUpdate[],
+    summaries: readonly SummaryUpdate[],
+  ): Promise<void>
   /**
    * Disables an active registration and records its event (§9.7). With `url`, it does so only if
    * the registration still has this URL.
@@ -129,5 +151,10 @@ export interface Leases {
 export type PostDelivery = (
   registration: EngineRegistration,
   due: LoadedDelivery,
-  attempt: { readonly n: number; readonly now: number },
+  attempt: {
+    readonly n: number
+    readonly now: number
+    /** Further headers, which are not signed. */
+    readonly headers?: Readonly<Record<string, string>>
+  },
 ) => Promise<Outcome>

@@ -2,11 +2,21 @@
  * The results that are not on disk yet: outcomes of attempts, health of endpoints, registrations to
  * disable. Writes them in batches and retains them until a write succeeds.
  */
+import type { Clock } from '../kernel/clock.ts'
 import type { EndpointState } from './endpoint.ts'
-import type { DeliveryResult, DisabledReason, EngineStore, HealthUpdate } from './ports.ts'
+import type {
+  DeliveryResult,
+  DisabledReason,
+  EngineStore,
+  HealthUpdate,
+  SummaryUpdate,
+} from './ports.ts'
 
 /** Results in one transaction. */
 const BATCH_MAX = 512
+/** Summaries in one transaction, and the time between two of the same endpoint. */
+const SUMMARIES_MAX = 512
+const SUMMARY_INTERVAL_MS = 1_000
 
 interface PendingResult {
   readonly endpoint: EndpointState
@@ -28,13 +38,17 @@ interface WriteListener {
 
 export class ResultWriter {
   readonly #store: Pick<EngineStore, 'writeResults' | 'disableRegistration'>
+  readonly #clock: Clock
   readonly #changedHealth = new Set<EndpointState>()
+  readonly #changedSummaries = new Set<EndpointState>()
+  #summariesAtMs = Number.NEGATIVE_INFINITY
   #results: PendingResult[] = []
   #disablings: Disabling[] = []
   #lastWrite: Promise<void> = Promise.resolve()
 
-  constructor(store: Pick<EngineStore, 'writeResults' | 'disableRegistration'>) {
+  constructor(store: Pick<EngineStore, 'writeResults' | 'disableRegistration'>, clock: Clock) {
     this.#store = store
+    this.#clock = clock
   }
 
   /** Results that are not written. */
@@ -44,6 +58,26 @@ export class ResultWriter {
 
   get isEmpty(): boolean {
     return this.#results.length + this.#changedHealth.size + this.#disablings.length === 0
+  }
+
+  /** Whether summaries of endpoints are due to be written. */
+  get hasDueSummaries(): boolean {
+    const isDue = this.#clock.elapsedMs() - this.#summariesAtMs >= SUMMARY_INTERVAL_MS
+    return isDue && this.#changedSummaries.size > 0
+  }
+
+  /** Makes all summaries due, because the engine stops. */
+  expediteSummaries(): void {
+    this.#summariesAtMs = Number.NEGATIVE_INFINITY
+  }
+
+  /** Schedules the summary of an endpoint to be stored. */
+  addSummary(endpoint: EndpointState): void {
+    this.#changedSummaries.add(endpoint)
+  }
+
+  hasSummary(endpoint: EndpointState): boolean {
+    return this.#changedSummaries.has(endpoint)
   }
 
   addResult(endpoint: EndpointState, result: DeliveryResult): void {
@@ -60,7 +94,6 @@ export class ResultWriter {
     return this.#changedHealth.has(endpoint)
   }
 
-  /** Discards the health of an endpoint that changed its receiver. */
   discardHealth(endpoint: EndpointState): void {
     this.#changedHealth.delete(endpoint)
   }
@@ -93,16 +126,36 @@ export class ResultWriter {
     return write
   }
 
+  /** Removes the summaries of one transaction; the rest of them stays due. */
+  #takeSummaries(): EndpointState[] {
+    if (!this.hasDueSummaries) return []
+    const endpoints = [...this.#changedSummaries].slice(0, SUMMARIES_MAX)
+    for (const endpoint of endpoints) this.#changedSummaries.delete(endpoint)
+    if (this.#changedSummaries.size === 0) this.#summariesAtMs = this.#clock.elapsedMs()
+    return endpoints
+  }
+
   /** Writes one transaction; returns the endpoint of each result in it. */
   async #writeBatch(): Promise<EndpointState[]> {
     const batch = this.#results.slice(0, BATCH_MAX)
     const endpoints = [...this.#changedHealth]
-    if (batch.length + endpoints.length === 0) return []
+    const summarized = this.#takeSummaries()
+    if (batch.length + endpoints.length + summarized.length === 0) return []
     const updates = endpoints.map(healthUpdateOf)
-    await this.#store.writeResults(
-      batch.map(({ result }) => result),
-      updates,
-    )
+    const summaries = summarized.map((endpoint) => summaryUpdateOf(endpoint, this.#clock.now()))
+    try {
+      await this.#store.writeResults(
+        batch.map(({ result }) => result),
+        updates,
+        summaries,
+      )
+    } catch (error) {
+      for (const endpoint of summarized) this.#changedSummaries.add(endpoint)
+      throw error
+    }
+    summarized.forEach((endpoint, index) => {
+      endpoint.storedHealth = summaries[index]!.health ?? endpoint.storedHealth
+    })
     this.#results = this.#results.slice(batch.length)
     for (const { endpoint, result } of batch) {
       endpoint.loadedNos.delete(result.no)
@@ -124,6 +177,21 @@ const healthUpdateOf = ({ no, registration, health, holdUntil }: EndpointState):
   lastSuccessAt: health.lastSuccessAt,
   holdUntil: holdUntil || null,
 })
+
+function summaryUpdateOf(endpoint: EndpointState, now: number): SummaryUpdate {
+  const { no, breaker, inFlight, unwrittenResults, newestId, storedHealth } = endpoint
+  const summary = endpoint.summary!
+  return {
+    no,
+    ...summary.stored,
+    health: summary.state === storedHealth ? undefined : summary.state,
+    breaker: breaker.state,
+    breakerUntil: breaker.opensAt(now) ?? null,
+    inFlight: inFlight - unwrittenResults,
+    newestId,
+    updatedAt: now,
+  }
+}
 
 const isSame = (a: HealthUpdate, b: HealthUpdate): boolean =>
   a.firstFailureAt === b.firstFailureAt &&

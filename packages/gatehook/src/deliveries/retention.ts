@@ -18,7 +18,7 @@ const oldDeliveries = prepareStatement(`SELECT no, state, created_at FROM gh_del
 const exhaust =
   prepareStatement(`UPDATE gh_deliveries SET state = 'exhausted', next_attempt_at = NULL
   WHERE no > ? AND no <= ? AND state = 'pending' AND created_at <= ?`)
-/** An exhausted delivery stays in the log for a second period: on day 31 it shows its outcome. */
+/** An exhausted delivery stays in the log for a second period: day 31 has its outcome. */
 const dropDeliveries = prepareStatement(`DELETE FROM gh_deliveries
   WHERE no > ? AND no <= ? AND (state <> 'pending' AND state <> 'exhausted' OR created_at <= ?)
   AND created_at <= ?`)
@@ -36,6 +36,8 @@ const failPending =
   prepareStatement(`UPDATE gh_deliveries SET state = 'failed', next_attempt_at = NULL
   WHERE no IN (SELECT no FROM gh_deliveries WHERE webhook_no = ? AND state = 'pending'
                LIMIT ${SLICE})`)
+const dropOutcomes = prepareStatement(`DELETE FROM gh_webhook_outcomes WHERE webhook_no = ?
+  AND NOT EXISTS (SELECT 1 FROM gh_webhooks w WHERE w.no = gh_webhook_outcomes.webhook_no)`)
 const dropRegistration = prepareStatement(`DELETE FROM gh_webhooks WHERE no = ? AND deleted_at <= ?
   AND NOT EXISTS (SELECT 1 FROM gh_deliveries d WHERE d.webhook_no = gh_webhooks.no)`)
 
@@ -87,14 +89,18 @@ async function purgeEvents(db: Database, now: number): Promise<number> {
   return purgedCount
 }
 
-/** Ends the pending deliveries of deleted registrations as failed; purges those without any. */
+/** Fails the pending deliveries of deleted registrations; purges registrations without any. */
 async function purgeRegistrations(db: Database, now: number): Promise<number> {
   let purgedCount = 0
   for (const [no] of await db.arrays(deletedRegistrations([]))) {
-    for (let ended = 0; ended < RUN_MAX; ended += SLICE) {
+    for (let endedCount = 0; endedCount < RUN_MAX; endedCount += SLICE) {
       if ((await db.write((tx) => tx.run(failPending([no])))) < SLICE) break
     }
-    purgedCount += await db.write((tx) => tx.run(dropRegistration([no, now - RETENTION_MS])))
+    purgedCount += await db.write(async (tx) => {
+      const count = await tx.run(dropRegistration([no, now - RETENTION_MS]))
+      if (count > 0) await tx.run(dropOutcomes([no]))
+      return count
+    })
   }
   return purgedCount
 }

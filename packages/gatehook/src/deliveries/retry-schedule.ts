@@ -53,8 +53,8 @@ export function decideRetry(
   const hold = holdMs ? { holdUntil: now + holdMs } : {}
   const delayS = scheduleS[n - 1]
   if (delayS === undefined) return { state: 'exhausted', nextAt: null, ...hold }
-  const jittered = delayS * 1000 * (1 - JITTER + 2 * JITTER * chance)
-  return { state: 'pending', nextAt: now + Math.round(Math.max(jittered, holdMs ?? 0)), ...hold }
+  const jitteredMs = delayS * 1000 * (1 - JITTER + 2 * JITTER * chance)
+  return { state: 'pending', nextAt: now + Math.round(Math.max(jitteredMs, holdMs ?? 0)), ...hold }
 }
 
 /** Returns the longest time, in milliseconds, that a correct clock can postpone an attempt. */

@@ -100,17 +100,24 @@ export function signatureStandard(
   return signatures.length === 0 ? undefined : signatures.join(' ')
 }
 
+/** Returns the headers of one POST that need no secret. */
+export const plainHeaders = (
+  delivery: Omit<SignedDelivery, 'secrets' | 'body'>,
+): Record<string, string> => ({
+  'Content-Type': 'application/json',
+  'User-Agent': delivery.userAgent,
+  'Gatehook-Event': delivery.type,
+  'Gatehook-Delivery': delivery.deliveryId,
+  'Gatehook-Attempt': String(delivery.attempt),
+})
+
 /** Returns all headers of one POST. Throws without a secret. */
 export function signatureHeaders(delivery: SignedDelivery): Record<string, string> {
   const { secrets, id, atS, body } = delivery
   const [oldest] = secrets
   if (!oldest) throw new Error('a delivery needs a signing secret')
   const headers: Record<string, string> = {
-    'Content-Type': 'application/json',
-    'User-Agent': delivery.userAgent,
-    'Gatehook-Event': delivery.type,
-    'Gatehook-Delivery': delivery.deliveryId,
-    'Gatehook-Attempt': String(delivery.attempt),
+    ...plainHeaders(delivery),
     'X-Hub-Signature-256': signatureA(oldest, body),
     'Gatehook-Signature': signatureB(secrets, atS, body),
   }
@@ -125,7 +132,7 @@ export function signatureHeaders(delivery: SignedDelivery): Record<string, strin
 
 /** Returns the function that signs a delivery with the live secrets and POSTs it. */
 export function signedPost(send: Send, userAgent: string): PostDelivery {
-  return (registration, due, { n, now }) => {
+  return (registration, due, { n, now, headers: more }) => {
     const body = Buffer.from(due.body)
     const headers = signatureHeaders({
       secrets: liveAt(registration.secrets, now),
@@ -137,7 +144,7 @@ export function signedPost(send: Send, userAgent: string): PostDelivery {
       body,
       userAgent,
     })
-    return send({ url: registration.url, body, headers })
+    return send({ url: registration.url, body, headers: { ...headers, ...more } })
   }
 }
 

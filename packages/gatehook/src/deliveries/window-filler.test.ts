@@ -8,6 +8,7 @@ import { ResultWriter } from './result-writer.ts'
 import { WindowFiller } from './window-filler.ts'
 
 const registration: EngineRegistration = {
+  customerId: 'cus_1',
   no: 2,
   id: 'wh_2',
   scope: scopeOf(1, 'live'),
@@ -34,18 +35,20 @@ test('a failed read of one endpoint leaves the reads of others to complete', asy
       return registration
     },
     readDueDeliveries: () => rows.promise,
+    readSummary: async () => undefined,
     readLargeBody: async () => undefined,
     writeResults: async () => {},
     disableRegistration: async () => {},
   }
   const table = new EndpointTable()
+  const clock = { now: () => 1, elapsedMs: () => 1 }
   const filler = new WindowFiller({
     store,
     leases: { isAlive: true, holds: () => true, take: async () => {} },
-    clock: { now: () => 1, elapsedMs: () => 1 },
+    clock,
     rate: undefined,
     table,
-    results: new ResultWriter(store),
+    results: new ResultWriter(store, clock),
   })
   const fill = filler.fill()
   fill.catch(() => undefined)

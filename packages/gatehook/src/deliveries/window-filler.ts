@@ -6,6 +6,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { DeliveryRate } from './delivery-rate.ts'
 import type { EndpointState, EndpointTable } from './endpoint.ts'
 import { CircuitBreaker } from './endpoint-health.ts'
+import { OutcomeSummary } from './outcome-summary.ts'
 import type { EngineRegistration, EngineStore, Leases } from './ports.ts'
 import type { ResultWriter } from './result-writer.ts'
 
@@ -98,6 +99,7 @@ export class WindowFiller {
     try {
       const registration = await store.readRegistration(endpoint.no)
       if (!this.#applyRegistration(endpoint, registration, now)) return
+      endpoint.summary ??= new OutcomeSummary(await store.readSummary(endpoint.no))
       const limit = this.#windowLimitOf(endpoint) - endpoint.windowSize
       if (limit <= 0) return expectedAt === undefined ? undefined : endpoint.expectDueAt(expectedAt)
       const { no, loadedNos } = endpoint
@@ -122,10 +124,13 @@ export class WindowFiller {
     if (!registration?.sends || !leases.holds(endpoint.customer)) {
       endpoint.clearWindow(now)
       endpoint.nextDueAt = undefined // a scan finds the endpoint again once it may send
+      // Another node may continue it.
+      if (!results.hasSummary(endpoint)) endpoint.summary = undefined
       return false
     }
     if (registration.revision !== before?.revision) {
       endpoint.clearWindow(now)
+      endpoint.storedHealth = undefined
       // The server verified the receiver when the URL changed or the registration became active.
       const hasMoved = before !== undefined && before.url !== registration.url
       if (hasMoved) results.discardHealth(endpoint)
@@ -164,17 +169,22 @@ export class WindowFiller {
     this.#scannedAtMs = clock.elapsedMs()
     const now = clock.now()
     for (const no of await store.listFailing(now)) await store.disableRegistration(no, 'failing')
-    const pending = await store.listPendingEndpoints()
-    const free = pending.filter(({ customer, dueAt }) => dueAt <= now && !leases.holds(customer))
+    const pendingEndpoints = await store.listPendingEndpoints()
+    const free = pendingEndpoints.filter(
+      ({ customer, dueAt }) => dueAt <= now && !leases.holds(customer),
+    )
     if (free.length > 0) await leases.take([...new Set(free.map(({ customer }) => customer))])
-    for (const { no, customer, dueAt } of pending) {
+    for (const { no, customer, dueAt } of pendingEndpoints) {
       if (!leases.holds(customer)) continue
       const endpoint = table.findOrCreate(no, customer)
       endpoint.expectDueAt(dueAt)
       this.consider(endpoint, now)
     }
     const isInUse = (endpoint: EndpointState) =>
-      endpoint.isFilling || this.#queue.has(endpoint) || results.hasHealth(endpoint)
+      endpoint.isFilling ||
+      this.#queue.has(endpoint) ||
+      results.hasHealth(endpoint) ||
+      results.hasSummary(endpoint)
     table.evictIdle(now, clock.elapsedMs(), isInUse)
   }
 }

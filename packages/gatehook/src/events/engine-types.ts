@@ -48,7 +48,6 @@ const familyScopes: Readonly<Record<string, string>> = {
   api_version: 'webhooks:read',
 }
 
-/** Returns the scope that reads an engine event. */
 export const engineEventScope = (type: string): string =>
   familyScopes[type.slice(0, type.indexOf('.'))] ?? 'keys:read'
 

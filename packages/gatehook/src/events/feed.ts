@@ -128,10 +128,10 @@ function transactionOrder(db: Database): FeedOrder {
      WHERE scope = ? AND (txid, position) > (?, ?) AND txid < ${horizon}
      ORDER BY txid, position LIMIT ${BATCH}`,
   )
-  const oldestOpen = prepareStatement(`SELECT ${horizon} AS txid`)
+  const oldestOpenTransaction = prepareStatement(`SELECT ${horizon} AS txid`)
   return {
     async end() {
-      const row = (await db.get(oldestOpen([])))!
+      const row = (await db.get(oldestOpenTransaction([])))!
       return { txid: Number(row.txid) - 1, position: Number.MAX_SAFE_INTEGER }
     },
     async readPage(scope, cursor) {

@@ -1,12 +1,13 @@
 /** `GET /events`, `GET /events/{id}` and `POST /events` (§9.11). The stream is in `stream.ts`. */
-import type { Call, Handling, Route } from '../http/call.ts'
+import type { Call, Route } from '../http/call.ts'
+import { implement } from '../http/operation.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
-import { type Read, readMembers, required } from '../kernel/members.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
 import { envelope, type RenderObject } from './event.ts'
+import type { EventOperations } from './operations.ts'
 import type { RecordEvent } from './store.ts'
 import {
   EVENT_COLUMNS,
@@ -25,8 +26,7 @@ interface EventDeps {
   readonly record: RecordEvent
   readonly render: RenderObject
   readonly readableTypes: ReadableTypes
-  /** Types that the service declares as external; clients can post no others. */
-  readonly external: readonly string[]
+  readonly operations: EventOperations
   /** Returns the version that serves callers pinned to `version`: its successor after sunset. */
   readonly effective?: (version: string) => string
 }
@@ -41,59 +41,14 @@ export const servedVersion = (
 }
 
 export function eventRoutes(deps: EventDeps): Route[] {
-  const { db, list, render, readableTypes, effective } = deps
+  const { db, list, perform, record, render, readableTypes, effective, operations } = deps
   const view = (call: Call) => eventView(servedVersion(call, effective), render)
   return [
-    {
-      path: '/events',
-      methods: {
-        GET: {
-          handle: (call) => list(call, eventListOf(readableTypes(call.principal!)), view(call)),
-        },
-        POST: postHandling(deps),
-      },
-    },
-    {
-      path: '/events/:id',
-      methods: {
-        GET: {
-          async handle(call) {
-            const [row] = await db.arrays(byId([call.principal!.scope, call.params.id]))
-            const [, type] = (row ?? []) as unknown as EventCells
-            if (!row || readableTypes(call.principal!)?.includes(type) === false) {
-              throw new Failure('not_found')
-            }
-            return { status: 200, json: view(call).item(row, {}) }
-          },
-        },
-      },
-    },
-  ]
-}
-
-const plainObject: Read<object> = (value, wrong) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? value
-    : wrong('must be an object')
-
-/**
- * Records an event of an existing backend from `{type, object}`; returns 201 with the event. Throws
- * 422 for a type that is not external, 413 for an object beyond 256 KiB.
- */
-function postHandling({ perform, record, external }: EventDeps): Handling {
-  const type: Read<string> = (value, wrong) =>
-    external.includes(value as string)
-      ? (value as string)
-      : wrong(
-          external.length > 0
-            ? `must be one of ${external.join(', ')}, the types declared as external`
-            : 'must be a type that the service declares as external, and it declares none',
-        )
-  const members = { type: required(type), object: required(plainObject) }
-  return {
-    body: 'required',
-    handle(call) {
-      const input = readMembers(call.body, members)
+    implement(operations.list, (call) =>
+      list(call, eventListOf(readableTypes(call.principal!)), view(call)),
+    ),
+    // Records an event of an existing backend. Throws 413 for an object beyond 256 KiB.
+    implement(operations.post, (call, input) => {
       const object = JSON.stringify(input.object)
       return perform(call, async (tx) => {
         const event = { type: input.type, collection: undefined, objectId: undefined, object }
@@ -101,6 +56,14 @@ function postHandling({ perform, record, external }: EventDeps): Handling {
         const location = `/events/${storedEvent.id}`
         return { status: 201, json: envelope(storedEvent, object), headers: { location } }
       })
-    },
-  }
+    }),
+    implement(operations.read, async (call) => {
+      const [row] = await db.arrays(byId([call.principal!.scope, call.params.id]))
+      const [, type] = (row ?? []) as unknown as EventCells
+      if (!row || readableTypes(call.principal!)?.includes(type) === false) {
+        throw new Failure('not_found')
+      }
+      return { status: 200, json: view(call).item(row, {}) }
+    }),
+  ]
 }

@@ -1,4 +1,5 @@
 /** SQL of events. The change that an event describes and the event commit together (§6.5). */
+import { requestOf } from '../idempotency/transaction-request.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createIdSequence } from '../kernel/id.ts'
@@ -14,9 +15,13 @@ export type Sink = (tx: Tx, event: StoredEvent) => Promise<void>
 export type RecordEvent = (tx: Tx, scope: Scope, event: NewEvent) => Promise<StoredEvent>
 
 const insert = prepareStatement(
-  `INSERT INTO gh_events (scope, id, type, collection, object_id, shape, object, created)
-   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  `INSERT INTO gh_events
+     (scope, id, type, collection, object_id, shape, object, created, request_id, trace)
+   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 )
+
+/** Returns the `traceparent` of an event's span; undefined outside of a trace. */
+export type TraceEvent = (tx: Tx, event: StoredEvent) => string | undefined
 
 interface RecorderOptions {
   readonly clock: Clock
@@ -24,15 +29,22 @@ interface RecorderOptions {
   /** The newest version: the shape of recorded objects. */
   readonly shape: string
   readonly sinks: readonly Sink[]
+  readonly trace?: TraceEvent | undefined
 }
 
 /** Creates the recorder. It throws `payload_too_large` for an object beyond 256 KiB (§9.12). */
-export function createRecorder({ clock, random, shape, sinks }: RecorderOptions): RecordEvent {
+export function createRecorder({
+  clock,
+  random,
+  shape,
+  sinks,
+  trace,
+}: RecorderOptions): RecordEvent {
   const nextId = createIdSequence('evt_', random)
   return async (tx, scope, event) => {
     // UTF-8 takes at most three bytes per UTF-16 unit: most objects need no count.
-    const large = event.object.length * 3 > EVENT_MAX_BYTES
-    if (large && Buffer.byteLength(event.object) > EVENT_MAX_BYTES) {
+    const isLarge = event.object.length * 3 > EVENT_MAX_BYTES
+    if (isLarge && Buffer.byteLength(event.object) > EVENT_MAX_BYTES) {
       throw new Failure('payload_too_large', 'The event of this change would exceed 256 KiB.')
     }
     const now = clock.now()
@@ -53,6 +65,8 @@ export function createRecorder({ clock, random, shape, sinks }: RecorderOptions)
         shape,
         event.object,
         stored.created,
+        requestOf(tx)?.id ?? null,
+        trace?.(tx, stored) ?? null,
       ]),
     )
     for (const sink of sinks) await sink(tx, stored)

@@ -4,7 +4,8 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Answer, Call, Route, Stream } from '../http/call.ts'
-import { parameterFailure } from '../http/query.ts'
+import { createEventStreams } from '../http/event-stream.ts'
+import { implement } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import { customerNoOf, type Principal } from '../kernel/principal.ts'
@@ -12,15 +13,12 @@ import { createTurns, type TakeTurn } from '../kernel/turns.ts'
 import type { RenderObject } from './event.ts'
 import { matchesAny } from './event-pattern.ts'
 import type { Feed, FeedCursor } from './feed.ts'
+import type { EventOperations } from './operations.ts'
 import { servedVersion } from './routes.ts'
 import type { Sink } from './store.ts'
 import { type EventCells, eventView, type ReadableTypes } from './view.ts'
 
 const SCOPE = 'events:read'
-/** Open streams of one credential, of one customer and on this node (§11.5). */
-const PER_CREDENTIAL = 5
-const PER_CUSTOMER = 20
-const PER_NODE = 200
 /** How often a stream reads the feed for events of other nodes. */
 const POLL_MS = 500
 /** How often a stream verifies its credential: a revoked one ends the stream (§3.10). */
@@ -64,6 +62,7 @@ export function createEventSignal(): EventSignal {
 }
 
 export interface StreamDeps {
+  readonly operations: Pick<EventOperations, 'stream'>
   readonly feed: Feed
   readonly eventSignal: EventSignal
   readonly render: RenderObject
@@ -78,87 +77,16 @@ export interface StreamDeps {
 }
 
 export function streamRoute(deps: StreamDeps): Route {
-  const limits = createStreamLimits()
+  const streams = createEventStreams({ log: deps.log, failed: 'an event stream failed' })
   const takeTurn = createTurns(CONCURRENT_READS)
-  return {
-    path: '/events/stream',
-    methods: {
-      GET: {
-        produces: ['text/event-stream'],
-        async handle(call): Promise<Answer> {
-          const patterns = readPatterns(call)
-          const principal = call.principal!
-          const problem = limits.problemFor(principal)
-          if (problem !== undefined) throw tooManyStreams(problem)
-          const cursor = await startCursor(deps.feed, call)
-          return {
-            status: 200,
-            headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
-            stream(out) {
-              if (limits.problemFor(principal)) return out.end() // several requests opened at once
-              const leave = limits.enter(principal)
-              sendEvents(deps, { call, out, cursor, patterns, takeTurn })
-                .catch((err: unknown) => {
-                  // The client reconnects with the last id that it received.
-                  deps.log.warn({ err, request_id: call.id }, 'an event stream failed')
-                })
-                .finally(() => {
-                  leave()
-                  out.end()
-                })
-            },
-          }
-        },
-      },
-    },
-  }
-}
-
-/** Counts the open streams and compares the counts with their limits. */
-function createStreamLimits() {
-  const open = new Map<string, number>()
-  const limitsOf = ({ scope, kind, subject, customer }: Principal) => [
-    { key: 'node', most: PER_NODE, label: 'this node' },
-    { key: `customer ${customer}`, most: PER_CUSTOMER, label: 'a customer' },
-    { key: `${scope} ${kind} ${subject}`, most: PER_CREDENTIAL, label: 'a credential' },
-  ]
-  const add = (key: string, change: 1 | -1) => {
-    const count = (open.get(key) ?? 0) + change
-    if (count > 0) open.set(key, count)
-    else open.delete(key)
-  }
-  return {
-    /** Returns a sentence when no further stream may open; otherwise undefined. */
-    problemFor(principal: Principal): string | undefined {
-      const limit = limitsOf(principal).find(({ key, most }) => (open.get(key) ?? 0) >= most)
-      return limit && `At most ${limit.most} streams of ${limit.label} are open at a time.`
-    },
-    /** Counts a stream; returns the function that ends the count. */
-    enter(principal: Principal): () => void {
-      const keys = limitsOf(principal).map(({ key }) => key)
-      for (const key of keys) add(key, 1)
-      return () => {
-        for (const key of keys) add(key, -1)
-      }
-    },
-  }
-}
-
-const tooManyStreams = (problem: string) =>
-  new Failure('rate_limited', problem, { headers: { 'retry-after': '5' } })
-
-/** Parameters that other steps of the pipeline read. */
-const OTHER_PARAMETERS = ['api_key', 'version', 'v', 'api-version']
-
-/** Reads `types=order.*,user.created`; undefined: every type. */
-function readPatterns({ query }: Call): readonly string[] | undefined {
-  const [repeated] = query.repeated()
-  if (repeated !== undefined) throw parameterFailure('invalid_parameter', repeated, 'is repeated')
-  for (const [name] of query.entries) {
-    if (name === 'types' || OTHER_PARAMETERS.includes(name)) continue
-    throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
-  }
-  return query.get('types')?.split(',')
+  return implement(deps.operations.stream, async (call, _, { types }): Promise<Answer> => {
+    const patterns = types?.split(',')
+    streams.admit(call)
+    const cursor = await startCursor(deps.feed, call)
+    return streams.respond(call, (out) =>
+      sendEvents(deps, { call, out, cursor, patterns, takeTurn }),
+    )
+  })
 }
 
 /** Returns where the stream begins: after `Last-Event-ID`, or at the end of the feed. */
@@ -187,8 +115,6 @@ async function sendEvents(
   let principal = call.principal!
   let verifiedAtMs = elapsedMs()
   let writtenAtMs = elapsedMs()
-  // The first bytes show proxies and the client that the stream is open.
-  out.write('retry: 1000\n\n')
   while (!out.closed.aborted) {
     if (elapsedMs() - verifiedAtMs >= VERIFY_MS) {
       const current = await identify(call)

@@ -4,7 +4,7 @@ import type { Collection, View } from '../lists/collection.ts'
 import type { Value } from '../storage/database.ts'
 import { envelope, type RenderObject } from './event.ts'
 
-const eventList: Collection = {
+export const eventList: Collection = {
   name: 'events',
   table: 'gh_events',
   columns: [
@@ -16,9 +16,7 @@ const eventList: Collection = {
     { name: 'shape', type: 'text' },
     { name: 'object', type: 'json' },
   ],
-  integerId: false,
   scoped: true,
-  hasStoredTotal: false,
   filter: ['id', 'type', 'created'],
   sort: ['id'],
   indexes: [['id'], ['type', 'id']],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { copyOfService } from '../../test/gate/service-copy.ts'
 import { check, promisesOf } from '../cli/check.ts'
-import { type AnyField, f } from '../resources/fields.ts'
+import { type AnyField, f } from '../fields/fields.ts'
 import { resource } from '../resources/resource.ts'
 import { service } from '../resources/service.ts'
 import { lockOf } from './lock.ts'
@@ -25,6 +25,16 @@ const kinds: Readonly<Record<string, AnyField>> = {
   share: f.number(),
   flag: f.bool().default(false),
   at: f.time(),
+  day: f.date(),
+  token: f.uuid(),
+  lasts: f.duration(),
+  code: f.pattern(/^[a-z]+(-[a-z]+)*$/),
+  price: f.decimal(12, 2).min(0),
+  rate: f.decimal(8, 4),
+  place: f.object({ city: f.string(), point: f.object({ lat: f.number() }).nullable() }),
+  tags: f.array(f.string().max(20), { max: 5 }),
+  metadata: f.metadata(),
+  any: f.json(),
 }
 
 const resourceOf = (name: string, fields: Record<string, AnyField>) =>

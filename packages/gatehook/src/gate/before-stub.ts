@@ -51,8 +51,10 @@ export function beforeStub(
 
 /** Returns the members of a field that callers can observe. */
 const observableMembers = (field: LockedField) => {
-  const { kind, nullable, min, max, values, write, default: fallback } = field
-  return { kind, nullable, min, max, write, default: fallback, values: values?.toSorted() }
+  const { kind, nullable, min, max, precision, scale, pattern, values, write, members, items } =
+    field
+  const size = { min, max, precision, scale, pattern, members, items }
+  return { kind, nullable, ...size, write, default: field.default, values: values?.toSorted() }
 }
 
 /** A field that is no longer required breaks no caller. */
@@ -67,23 +69,23 @@ const breaksCallers = (old: LockedField, now: LockedField): boolean => {
 
 /** Pairs a removed field with the new field that most likely replaces it. */
 function pairFields(promised: LockedFields, current: LockedFields): FieldPair[] {
-  const changed = Object.keys(promised).filter(
+  const changedNames = Object.keys(promised).filter(
     (name) => Object.hasOwn(current, name) && breaksCallers(promised[name]!, current[name]!),
   )
-  const removed = Object.keys(promised).filter((name) => !Object.hasOwn(current, name))
-  const added = Object.keys(current).filter((name) => !Object.hasOwn(promised, name))
-  const pairs: FieldPair[] = changed.map((name) => ({ old: name, now: name }))
-  for (const old of removed) {
+  const removedNames = Object.keys(promised).filter((name) => !Object.hasOwn(current, name))
+  const addedNames = Object.keys(current).filter((name) => !Object.hasOwn(promised, name))
+  const pairs: FieldPair[] = changedNames.map((name) => ({ old: name, now: name }))
+  for (const old of removedNames) {
     const now =
-      added.find((name) => !breaksCallers(promised[old]!, current[name]!)) ??
-      added.find((name) => promised[old]!.kind === current[name]!.kind) ??
-      (removed.length === 1 && added.length === 1 ? added[0] : undefined)
-    if (now !== undefined) added.splice(added.indexOf(now), 1)
+      addedNames.find((name) => !breaksCallers(promised[old]!, current[name]!)) ??
+      addedNames.find((name) => promised[old]!.kind === current[name]!.kind) ??
+      (removedNames.length === 1 && addedNames.length === 1 ? addedNames[0] : undefined)
+    if (now !== undefined) addedNames.splice(addedNames.indexOf(now), 1)
     pairs.push({ old, now })
   }
   // A new field that is optional breaks no caller.
-  const required = added.filter((name) => current[name]!.write === 'required')
-  return [...pairs, ...required.map((now) => ({ old: undefined, now }))]
+  const requiredNames = addedNames.filter((name) => current[name]!.write === 'required')
+  return [...pairs, ...requiredNames.map((now) => ({ old: undefined, now }))]
 }
 
 function stubCode(

@@ -7,8 +7,8 @@ import type { Edit } from '../../test/gate/mutation.ts'
 import { operationMutations } from '../../test/gate/operation-mutations.ts'
 import { schemaMutations } from '../../test/gate/schema-mutations.ts'
 import { promisesOf } from '../cli/check.ts'
-import { escapePointer } from '../kernel/members.ts'
-import { f } from '../resources/fields.ts'
+import { f } from '../fields/fields.ts'
+import { escapePointer } from '../fields/reader.ts'
 import { resource } from '../resources/resource.ts'
 import { service } from '../resources/service.ts'
 import { diffDocuments } from './document-diff.ts'
@@ -123,14 +123,14 @@ const everything = service({
   summary: 'Writes a report',
   query: { size: f.int().default(3) },
   input: { text: f.string() },
-  handle: () => ({}),
+  output: { count: f.int().max(9), lines: [f.string()] },
+  handle: () => ({ body: { count: 1, lines: [] } }),
 }).definition
 
 /** A different value for each keyword; undefined where it cannot change by itself. */
 const changedValue: Readonly<Record<string, (value: never) => unknown>> = {
   $ref: () => '#/components/schemas/Different',
   additionalProperties: (value: unknown) => value === false,
-  const: () => 'different',
   default: () => 'different',
   enum: (value: unknown[]) => value.slice(1),
   format: () => 'different',
@@ -142,7 +142,10 @@ const changedValue: Readonly<Record<string, (value: never) => unknown>> = {
   minLength: (value: number) => value + 1,
   minimum: (value: number) => value + 1,
   oneOf: (value: unknown[]) => value.slice(1),
-  properties: (value: Json) => Object.fromEntries(Object.entries(value).slice(1)),
+  properties: (value: Json) => {
+    const entries = Object.entries(value)
+    return entries.length > 0 ? Object.fromEntries(entries.slice(1)) : undefined
+  },
   required: (value: unknown[]) => (value.length > 0 ? value.slice(1) : undefined),
   title: () => 'different',
   type: () => 'different',
@@ -216,7 +219,7 @@ const comparedMembers: Readonly<Record<string, readonly string[]>> = {
   operation: ['parameters', 'requestBody', 'responses', 'security', 'x-scope'],
   parameter: ['explode', 'in', 'name', 'required', 'schema', 'style'],
   requestBody: ['content', 'required'],
-  response: ['content'],
+  response: ['content', 'headers'],
   mediaType: ['schema'],
   securityScheme: ['in', 'name', 'scheme', 'type'],
 }

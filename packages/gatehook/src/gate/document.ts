@@ -1,5 +1,5 @@
 /** Reads an OpenAPI 3.1 document as `resources/openapi.ts` generates it. Pure. */
-import { escapePointer } from '../kernel/members.ts'
+import { escapePointer } from '../fields/reader.ts'
 
 export type Node = Readonly<Record<string, unknown>>
 

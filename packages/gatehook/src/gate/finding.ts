@@ -32,7 +32,6 @@ export function subjectOf({ name, path }: SchemaLocation): string {
   return path === '[]' ? `a value of ${name}` : `"${path}" of ${name}`
 }
 
-/** Returns the location of a part of a schema. */
 export const locationInside = (
   location: SchemaLocation,
   path: string,
@@ -70,19 +69,19 @@ export function valueFinding(location: SchemaLocation, { kind, values }: ValueCh
   return {
     breaking: (direction === 'request') === (kind === 'lost'),
     where,
-    sentence: capitalized(sentence),
+    sentence: capitalize(sentence),
   }
 }
 
 export const breakFinding = (where: string, sentence: string): Finding => ({
   breaking: true,
   where,
-  sentence: capitalized(sentence),
+  sentence: capitalize(sentence),
 })
 export const additionFinding = (where: string, sentence: string): Finding => ({
   breaking: false,
   where,
-  sentence: capitalized(sentence),
+  sentence: capitalize(sentence),
 })
 
-const capitalized = (sentence: string): string => sentence[0]!.toUpperCase() + sentence.slice(1)
+const capitalize = (sentence: string): string => sentence[0]!.toUpperCase() + sentence.slice(1)

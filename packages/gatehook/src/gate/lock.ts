@@ -10,12 +10,18 @@ export interface LockedField {
   readonly kind: string
   readonly write: 'required' | 'optional' | 'never'
   readonly nullable: boolean
-  readonly default?: string | number | boolean | null
+  readonly default?: unknown
+  readonly members?: LockedFields
+  readonly items?: LockedField
   readonly min?: number
   readonly max?: number
+  readonly pattern?: string
+  readonly precision?: number
+  readonly scale?: number
   readonly values?: readonly string[]
   readonly target?: string
   readonly stamp?: string
+  readonly isWriteOnce?: boolean
   readonly description?: string
 }
 
@@ -132,6 +138,9 @@ const annotations = new Set([
   'servers',
   'info',
   'bearerFormat',
+  'example',
+  'examples',
+  'x-errors',
 ])
 
 /** The members of these objects are names, not keywords. */
@@ -141,11 +150,12 @@ const namedMaps = new Set([
   'schemas',
   'parameters',
   'responses',
+  'headers',
   'content',
   'securitySchemes',
 ])
 /** Values that are copied as they are. */
-const verbatim = new Set(['default', 'const', 'enum', 'required', 'type', 'security'])
+const verbatim = new Set(['default', 'enum', 'required', 'type', 'security'])
 
 /** Returns the promised part of a document, with members in alphabetical order. */
 const promisedDocument = (document: Node): Node => promisedPart(document, false) as Node
@@ -155,11 +165,11 @@ function promisedPart(value: unknown, isNamedMap: boolean): unknown {
   if (typeof value !== 'object' || value === null) return value
   const node = value as Node
   const isOpenSet = node['x-open-set'] === true
-  const promised = Object.entries(node).filter(
+  const promisedMembers = Object.entries(node).filter(
     ([name]) => isNamedMap || !(annotations.has(name) || (isOpenSet && name === 'enum')),
   )
   return Object.fromEntries(
-    promised
+    promisedMembers
       .sort(([left], [right]) => (left < right ? -1 : 1))
       .map(([name, member]) => [
         name,

@@ -1,5 +1,5 @@
 /** Compares the parameters, bodies and responses of one operation. Pure. */
-import { escapePointer } from '../kernel/members.ts'
+import { escapePointer } from '../fields/reader.ts'
 import { type DocumentOperation, isEqual, type Node, nodeOf, resolveRef } from './document.ts'
 import {
   additionFinding,
@@ -121,10 +121,43 @@ export function responseFindings(
       const location: SchemaLocation = { direction: 'response', name, path: '', where }
       const earlier = resolveRef(old.document, before[status])
       const later = resolveRef(now.document, after[status])
-      findings.push(...mediaTypeFindings(compareSchemas, earlier, later, location))
+      findings.push(
+        ...mediaTypeFindings(compareSchemas, earlier, later, location),
+        ...headerFindings(
+          compareSchemas,
+          headersOf(old.document, earlier),
+          headersOf(now.document, later),
+          location,
+        ),
+      )
     }
   }
   return findings
+}
+
+const headersOf = (document: Node, response: Node): ReadonlyMap<string, Node> =>
+  new Map(
+    Object.entries(nodeOf(response.headers)).map(([name, header]) => [
+      name,
+      resolveRef(document, header),
+    ]),
+  )
+
+function headerFindings(
+  compareSchemas: CompareSchemas,
+  before: ReadonlyMap<string, Node>,
+  after: ReadonlyMap<string, Node>,
+  { name, direction, where: response }: SchemaLocation,
+): Finding[] {
+  return [...new Map([...before, ...after]).keys()].flatMap((header) => {
+    const where = `${response}/headers/${escapePointer(header)}`
+    const subject = `the header ${header} of ${name}`
+    const [earlier, later] = [before.get(header), after.get(header)]
+    if (!later) return [breakFinding(where, `${subject} is removed: callers that read it fail.`)]
+    if (!earlier) return [additionFinding(where, `${subject} is new.`)]
+    const location = { direction, name: subject, path: '', where }
+    return compareSchemas(earlier.schema, later.schema, location)
+  })
 }
 
 /** The server returns 304 to conditional requests only. */

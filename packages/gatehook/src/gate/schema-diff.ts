@@ -3,7 +3,7 @@
  * is compared once for each direction, however many operations use it. `value-diff.ts` compares
  * types, enumerations and bounds. Pure.
  */
-import { escapePointer } from '../kernel/members.ts'
+import { escapePointer } from '../fields/reader.ts'
 import { componentName, isEqual, listOf, type Node, nodeOf, resolveRef } from './document.ts'
 import {
   additionFinding,
@@ -162,9 +162,9 @@ function defaultFindings(before: Node, after: Node, location: SchemaLocation): F
 /** The keywords that the functions above compare, and annotations. */
 const COMPARED_KEYWORDS: ReadonlySet<string> = new Set(
   [
-    'type enum const format minimum maximum minLength maxLength minItems maxItems',
+    'type enum format minimum maximum minLength maxLength minItems maxItems',
     'properties required additionalProperties items oneOf default',
-    '$ref title description readOnly x-open-set',
+    '$ref title description examples readOnly x-open-set',
   ].flatMap((words) => words.split(' ')),
 )
 

@@ -37,15 +37,15 @@ const schemesOf = (security: unknown): string[] =>
 const nameOf = (scheme: string): string => scheme || 'no credential'
 
 function acceptedSchemeFindings(before: readonly string[], after: readonly string[]): Finding[] {
-  const removed = before.filter((name) => !after.includes(name) && !after.includes(''))
-  const added = after.filter((name) => !before.includes(name))
+  const removedSchemes = before.filter((name) => !after.includes(name) && !after.includes(''))
+  const addedSchemes = after.filter((name) => !before.includes(name))
   const accepted = after.map(nameOf).join(' or ')
   return [
-    ...removed.map((name) => {
+    ...removedSchemes.map((name) => {
       const sentence = `Requests with ${nameOf(name)} are rejected now; they need ${accepted}.`
       return breakFinding('#/security', sentence)
     }),
-    ...added.map((name) =>
+    ...addedSchemes.map((name) =>
       additionFinding('#/security', `Requests with ${nameOf(name)} are accepted too.`),
     ),
   ]

@@ -2,31 +2,61 @@
  * Generates TypeScript for a stub: the declaration of a field, and the expression that converts a
  * value of one field to another. The code compiles; the team decides whether it is right. Pure.
  */
-import type { LockedField } from './lock.ts'
+import { shortestMatch } from '../fields/pattern.ts'
+import type { LockedField, LockedFields } from './lock.ts'
 
 const literal = (value: unknown): string =>
   typeof value === 'string'
     ? `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
-    : String(value)
+    : JSON.stringify(value)
 
 const tupleOf = (values: readonly string[] = []): string => `[${values.map(literal).join(', ')}]`
 
 /** The bounds that a field has by default. */
-const defaultMax: Readonly<Record<string, number>> = { string: 255, email: 254, url: 2048 }
-const defaultMin: Readonly<Record<string, number>> = { ref: 1, id: 1 }
+const defaultMax: Readonly<Record<string, number>> = {
+  json: 16_384,
+  string: 255,
+  pattern: 255,
+  email: 254,
+  url: 2048,
+}
+const defaultMin: Readonly<Record<string, number>> = { ref: 1, id: 1, duration: 0 }
+
+const membersCode = (
+  members: LockedFields | undefined,
+  code: (spec: LockedField) => string,
+): string =>
+  `{ ${Object.entries(members ?? {})
+    .map(([name, spec]) => `${name}: ${code(spec)}`)
+    .join(', ')} }`
+
+const sizeCode = ({ min, max }: LockedField): string =>
+  `{ ${min === undefined ? '' : `min: ${min}, `}max: ${max} }`
 
 /** Returns the declaration of a field: `f.string().min(1).max(200)`. */
 export function fieldCode(spec: LockedField): string {
   const { kind, min, max, nullable, write } = spec
   if (spec.stamp) return spec.stamp === 'created' ? 'f.createdAt()' : 'f.updatedAt()'
-  const argument = { ref: literal(spec.target), oneOf: tupleOf(spec.values) }[kind] ?? ''
+  const argument =
+    {
+      ref: literal(spec.target),
+      oneOf: tupleOf(spec.values),
+      decimal: `${spec.precision}, ${spec.scale}`,
+      pattern: `/${spec.pattern}/`,
+      object: membersCode(spec.members, fieldCode),
+      list: spec.items && `${fieldCode(spec.items)}, ${sizeCode(spec)}`,
+    }[kind] ?? ''
+  const hasBounds = kind !== 'list' && kind !== 'metadata'
   const methods = [
-    `f.${kind}(${argument})`,
-    ...(min !== undefined && min !== defaultMin[kind] ? [`min(${min})`] : []),
-    ...(max !== undefined && max !== defaultMax[kind] ? [`max(${max})`] : []),
+    `f.${kind === 'list' ? 'array' : kind}(${argument})`,
+    ...(hasBounds && min !== undefined && min !== defaultMin[kind] ? [`min(${min})`] : []),
+    ...(hasBounds && max !== undefined && max !== defaultMax[kind] ? [`max(${max})`] : []),
     ...(nullable ? ['nullable()'] : []),
-    ...(spec.default === undefined ? [] : [`default(${literal(spec.default)})`]),
+    ...(spec.default === undefined || kind === 'metadata'
+      ? []
+      : [`default(${literal(spec.default)})`]),
     ...(write === 'never' ? ['readonly()'] : []),
+    ...(spec.isWriteOnce ? ['writeOnce()'] : []),
   ]
   return methods.join('.')
 }
@@ -41,6 +71,14 @@ export function placeholderCode({ kind, min, nullable, values, ...spec }: Locked
     url: literal('https://example.com/'),
     currency: literal('EUR'),
     bool: 'false',
+    object: membersCode(spec.members, placeholderCode),
+    list: '[]',
+    metadata: '{}',
+    json: '{}',
+    date: literal('2000-01-01'),
+    pattern: literal(shortestMatch(spec.pattern ?? '^$')),
+    uuid: literal('00000000-0000-0000-0000-000000000000'),
+    decimal: literal((min ?? 0).toFixed(spec.scale ?? 0)),
     string: literal('-'.repeat(min ?? 0)),
   }
   return placeholders[kind] ?? String(min ?? 0)
@@ -52,12 +90,16 @@ interface Conversion {
   readonly decide: string | undefined
 }
 
-type ValueGroup = 'text' | 'set' | 'number' | 'bool'
+type ValueGroup = 'text' | 'set' | 'number' | 'bool' | 'json'
 const valueGroups: Readonly<Record<string, ValueGroup>> = {
   string: 'text',
   email: 'text',
   url: 'text',
   currency: 'text',
+  date: 'text',
+  pattern: 'text',
+  uuid: 'text',
+  decimal: 'text',
   oneOf: 'set',
   bool: 'bool',
   int: 'number',
@@ -65,6 +107,11 @@ const valueGroups: Readonly<Record<string, ValueGroup>> = {
   time: 'number',
   ref: 'number',
   id: 'number',
+  duration: 'number',
+  object: 'json',
+  list: 'json',
+  metadata: 'json',
+  json: 'json',
 }
 
 /** Converts the value of `from` in the expression `source` (`old.name`) to a value of `to`. */
@@ -90,6 +137,9 @@ function nonNullConversion(from: LockedField, to: LockedField, source: string): 
   if (groups === 'number number') return numberConversion(from, to, source) ?? unchanged
   if (groups === 'text text') return textConversion(from, to, source) ?? unchanged
   if (groups === 'set set') return setConversion(from, to, source) ?? unchanged
+  if (groups === 'json json' && from.kind === to.kind) {
+    return { code: source, decide: 'does every value fit?' }
+  }
   if (groups === 'set text' || groups === 'bool bool') return unchanged
   const code = conversionsAcrossGroups[groups]?.(from, to, source) ?? placeholderCode(to)
   return { code, decide: 'is this the value you mean?' }
@@ -107,11 +157,17 @@ function numberConversion(
   return code === source ? undefined : { code, decide: 'is the nearest value what you mean?' }
 }
 
+const NUMBERS = 'is every value a number?'
+
 function textConversion(
   from: LockedField,
-  { kind, min, max }: LockedField,
+  { kind, min, max, scale }: LockedField,
   source: string,
 ): Conversion | undefined {
+  if (kind === 'decimal' && scale !== from.scale) {
+    const decide = from.kind === kind ? 'is the nearest value what you mean?' : NUMBERS
+    return { code: `Number(${source}).toFixed(${scale})`, decide }
+  }
   let code = source
   if (max !== undefined && max < (from.max ?? Infinity)) code = `${code}.slice(0, ${max})`
   if (min !== undefined && min > (from.min ?? 0)) code = `${code}.padEnd(${min}, '-')`
@@ -134,8 +190,10 @@ function setConversion(from: LockedField, to: LockedField, source: string): Conv
 type ConversionCode = (from: LockedField, to: LockedField, source: string) => string
 
 const conversionsAcrossGroups: Readonly<Record<string, ConversionCode>> = {
-  'number text': ({ kind }, _to, source) =>
-    kind === 'time' ? `new Date(${source}).toISOString()` : `String(${source})`,
+  'number text': ({ kind }, to, source) => {
+    if (to.kind === 'decimal') return `${source}.toFixed(${to.scale})`
+    return kind === 'time' ? `new Date(${source}).toISOString()` : `String(${source})`
+  },
   'text number': (_from, { kind }, source) => {
     if (kind === 'time') return `Date.parse(${source})`
     return kind === 'number' ? `Number(${source})` : `Math.round(Number(${source}))`
@@ -154,7 +212,7 @@ const conversionsAcrossGroups: Readonly<Record<string, ConversionCode>> = {
 
 /** Returns whether both fields store a value in the same form, so that filters still work. */
 export const hasSameStorage = (from: LockedField, to: LockedField): boolean =>
-  from.kind === to.kind || (isStoredAsText(from) && isStoredAsText(to))
+  (from.kind === to.kind && from.scale === to.scale) || (isStoredAsText(from) && isStoredAsText(to))
 
 const isStoredAsText = ({ kind }: LockedField): boolean =>
-  valueGroups[kind] === 'text' || valueGroups[kind] === 'set'
+  kind !== 'decimal' && (valueGroups[kind] === 'text' || valueGroups[kind] === 'set')

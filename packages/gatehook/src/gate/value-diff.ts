@@ -16,7 +16,6 @@ const typeWords: Readonly<Record<string, string>> = {
 }
 const ALL_TYPES = ['string', 'number', 'boolean', 'object', 'array', 'null']
 
-/** Returns the types that a schema allows. */
 export const typesOf = (schema: Node): readonly string[] =>
   schema.type === undefined ? ALL_TYPES : ([schema.type].flat() as string[])
 
@@ -51,7 +50,6 @@ function typeChange(
 /** Returns undefined for sets that may change without notice (ISO 4217, event types). */
 function enumOf(schema: Node): readonly unknown[] | undefined {
   if (schema['x-open-set'] === true) return undefined
-  if (schema.const !== undefined) return [schema.const]
   // `type` says whether null is allowed.
   return (schema.enum as readonly unknown[] | undefined)?.filter((value) => value !== null)
 }

@@ -16,7 +16,6 @@ interface BasicPair {
   readonly password: string
 }
 
-/** Parses one header line. */
 export function parseAuthorization(line: string): Authorization {
   const text = trimValue(line)
   let end = 0

@@ -35,11 +35,10 @@ export function queueResponse(queued: QueuedResponse): void {
   queue.push(queued)
 }
 
-/** Writes all queued responses now. */
 export function flushResponses(): void {
   const responses = queue
   queue = []
-  for (const queued of responses) end(queued)
+  for (const response of responses) end(response)
 }
 
 function end(queued: QueuedResponse): void {

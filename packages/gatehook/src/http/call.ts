@@ -1,13 +1,23 @@
 /** The interface between the HTTP server and its handlers: a request, its response, endpoints. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Failure } from '../kernel/failure.ts'
-import type { CallerKind, Principal } from '../kernel/principal.ts'
+import type { CallerKind, Principal, Role } from '../kernel/principal.ts'
+import type { OperationData } from './operation-data.ts'
 import type { Query } from './query.ts'
 
 export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
 /** The columns of the pipeline table (`pipeline.ts`): each kind has steps of its own. */
-export type Kind = 'probe' | 'public' | 'api' | 'root' | 'admin' | 'oauth' | 'page' | 'unknown'
+export type Kind =
+  | 'probe'
+  | 'public'
+  | 'api'
+  | 'root'
+  | 'admin'
+  | 'portal'
+  | 'oauth'
+  | 'page'
+  | 'unknown'
 
 /** The response of a handler. `json` is text, so that a row is serialized once. */
 export interface Answer {
@@ -19,8 +29,8 @@ export interface Answer {
   headers?: Record<string, string> | undefined
   /** `Set-Cookie` lines. */
   cookies?: readonly string[] | undefined
-  /** Writes the body of a stream: called after the head was sent. */
-  stream?: ((out: Stream) => void) | undefined
+  /** Writes the body of a stream: called after the head was sent. An error cuts the connection. */
+  stream?: ((out: Stream) => void | Promise<void>) | undefined
   /** The body contains a secret: `no-store`, and a short retention for replays (§11.1). */
   secret?: boolean | undefined
 }
@@ -78,6 +88,8 @@ export interface Call {
   refusal?: Failure | undefined
   /** The major version of the response; undefined outside `/api`. */
   version: string | undefined
+  /** Ids of the events that the request caused, once they are committed. */
+  eventIds: string[]
   /** Warnings for `_warnings` in object bodies (§3.3, §8.6). */
   warnings: Warning[]
   /**
@@ -118,6 +130,8 @@ export interface Handling {
   readonly accepts?: readonly string[]
   /** Media types of the response; default JSON. */
   readonly produces?: readonly string[]
+  /** The summary, input and output of the method (`operation.ts`). */
+  readonly declaration?: OperationData
   readonly handle: (call: Call) => Promise<Answer> | Answer
 }
 
@@ -127,6 +141,8 @@ export interface Operation extends Handling {
   readonly scope?: string | undefined
   /** The kinds of caller that it accepts (`route-table.ts`); undefined: all. */
   readonly callers?: readonly CallerKind[] | undefined
+  /** The least role of an operator that it accepts; undefined: every role. */
+  readonly role?: Role | undefined
   /**
    * False if no credential is required (`public`, `probe`). `optional`: unauthenticated requests
    * are served as well, and a credential is verified if one is sent (§6.10). Default true.

@@ -27,6 +27,12 @@ function includesTag(list: string, tag: string, isWeak: boolean): boolean {
   return false
 }
 
+/** Returns whether `If-None-Match` contains the tag: the response is then 304. */
+export function matchesNoneMatch(call: Call, tag: string): boolean {
+  const ifNoneMatch = call.headers['if-none-match']
+  return ifNoneMatch !== undefined && includesTag(ifNoneMatch, tag, true)
+}
+
 /**
  * Adds `ETag` to the response of a GET; 412 if `If-Match` differs, 304 if `If-None-Match` matches.
  */
@@ -40,8 +46,7 @@ export const addEntityTag: After = (call, answer) => {
   if (ifMatch !== undefined && !includesTag(ifMatch, tag, false)) {
     throw new Failure('precondition_failed')
   }
-  const ifNoneMatch = call.headers['if-none-match']
-  if (ifNoneMatch === undefined || !includesTag(ifNoneMatch, tag, true)) return
+  if (!matchesNoneMatch(call, tag)) return
   answer.status = 304
   answer.json = undefined
 }

@@ -32,6 +32,17 @@ function sortByPreference(
   return new Negotiator({ headers: { accept } }).mediaTypes([...types])
 }
 
+/** Returns the first of `codings` that a caller accepts; undefined for none (RFC 9110 §12.5.3). */
+export function findCoding<C extends string>(
+  header: string | string[] | undefined,
+  codings: readonly C[],
+): C | undefined {
+  if (header === undefined) return undefined
+  const headers = { 'accept-encoding': String(header) }
+  const accepted = new Negotiator({ headers }).encodings([...codings])
+  return codings.find((coding) => accepted.includes(coding))
+}
+
 /** Returns the distinct vendor types among the ranges. */
 const vendorTypes = (ranges: readonly MediaType[], pattern: RegExp): readonly string[] => [
   ...new Set(ranges.map(({ type }) => type).filter((type) => pattern.test(type))),

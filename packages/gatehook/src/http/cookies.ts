@@ -8,13 +8,14 @@ type CookieRequest = Pick<Call, 'headers' | 'secure'>
 interface NewCookie {
   readonly name: string
   readonly value: string
-  readonly sameSite: 'lax' | 'strict'
+  /** `none`: also in a frame of another site, in a partition of that site (CHIPS). */
+  readonly sameSite: 'lax' | 'strict' | 'none'
   /** Lifetime in seconds; without it, the cookie ends with the browser session. */
   readonly maxAgeS?: number
 }
 
 /** On HTTPS, the prefix binds a cookie to this host (RFC 6265bis §4.1.3.2). */
-const prefixed = ({ secure }: CookieRequest, name: string): string =>
+const prefixName = ({ secure }: CookieRequest, name: string): string =>
   secure ? `__Host-${name}` : name
 
 /** Returns the value as sent: cookies of this server need no percent-decoding. */
@@ -29,7 +30,7 @@ const verbatim = { decode: (value: string) => value }
 export function readCookie(request: CookieRequest, name: string): string | undefined {
   const { cookie } = request.headers
   if (cookie === undefined) return undefined
-  const key = prefixed(request, name)
+  const key = prefixName(request, name)
   // One pair at a time: of a repeated name, `parseCookie` returns the first value only.
   const values = cookie.split(';').flatMap((pair) => parseCookie(pair, verbatim)[key] ?? [])
   return values.length === 1 && values[0] !== '' ? values[0] : undefined
@@ -38,11 +39,12 @@ export function readCookie(request: CookieRequest, name: string): string | undef
 /** Returns a `Set-Cookie` line for the whole host, out of reach of scripts. */
 export const setCookie = (request: CookieRequest, cookie: NewCookie): string =>
   stringifySetCookie({
-    name: prefixed(request, cookie.name),
+    name: prefixName(request, cookie.name),
     value: cookie.value,
     path: '/',
     httpOnly: true,
     secure: request.secure,
     sameSite: cookie.sameSite,
+    ...(cookie.sameSite === 'none' && { partitioned: true }),
     ...(cookie.maxAgeS !== undefined && { maxAge: cookie.maxAgeS }),
   })

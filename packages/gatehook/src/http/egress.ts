@@ -19,7 +19,7 @@ export interface EgressBounds {
   readonly processBytes: number
   /** A response without progress for this time is cut. */
   readonly unreadMs: number
-  /** The same while the process is at its bound. */
+  /** The shorter time while the unread bytes of the process reach `processBytes`. */
   readonly idleMs: number
 }
 
@@ -55,7 +55,6 @@ export interface Egress {
   makeSpace(owner: string, bytes: number): boolean
   /** Counts a response. */
   hold(response: UnreadResponse): Hold
-  /** Returns the bytes of all unread responses. */
   unreadBytes(): number
   /** Cuts responses without progress; a timer calls it while any response is unread. */
   sweep(): void
@@ -81,10 +80,10 @@ export const ownerOf = ({ principal, address }: Call): string =>
 export const shed =
   (egress: Egress): Step =>
   (call) => {
-    if (call.method === 'GET' && egress.isFull(call)) throw overloaded()
+    if (call.method === 'GET' && egress.isFull(call)) throw overloadFailure()
   }
 
-export function overloaded(): Failure {
+export function overloadFailure(): Failure {
   return new Failure('overloaded', 'Earlier responses are unread. Read them, then retry.', {
     headers: { 'retry-after': String(RETRY_AFTER_S) },
   })

@@ -4,9 +4,11 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Principal } from '../kernel/principal.ts'
+import type { TraceSpan } from '../kernel/tracing.ts'
 
 import type {
   After,
+  Answer,
   Call,
   Endpoint,
   IdentifiedPrincipal,
@@ -16,13 +18,14 @@ import type {
   Step,
   Warning,
 } from './call.ts'
-import { type Egress, type Hold, overloaded, ownerOf } from './egress.ts'
+import { type Egress, type Hold, overloadFailure, ownerOf } from './egress.ts'
 import type { Ingress } from './ingress.ts'
 import type { formatProblem } from './problem.ts'
 import type { ResolveOrigin } from './proxy-trust.ts'
 import type { Query } from './query.ts'
 import { ABORTED } from './receive-body.ts'
 import type { RequestHead } from './request-head.ts'
+import { commonHeaders } from './response-steps.ts'
 
 /** A column of the pipeline table: the steps of a kind of request, in order. */
 export interface PipelineSteps {
@@ -70,15 +73,15 @@ export const defaultLimits: HttpLimits = {
 /** The state that all exchanges of a server share. */
 export interface ServerContext {
   readonly log: Log
-  /** The log of requests. Its lines have fixed fields, so it needs no redaction. */
-  readonly requestLog: Log
+  /** Writes the log line of a request, after its response. */
+  readonly logExchange: ObserveExchange
   readonly clock: Clock
   readonly resolveOrigin: ResolveOrigin
   readonly limits: HttpLimits
   /** Matches vendor media types, which count as JSON. */
   readonly vendor: RegExp
-  /** `{publicUrl}/docs/errors`. */
-  readonly documentation: string | undefined
+  /** `{publicUrl}/docs/v2/errors`. */
+  readonly documentation: (() => string) | undefined
   readonly errorFormats: ErrorFormats
   /** The bounds of unread responses (§11.5). */
   readonly egress: Egress
@@ -88,6 +91,8 @@ export interface ServerContext {
   isLeaving: boolean
   /** Aborted when the server drains: streams end. */
   readonly drain: AbortController
+  /** Called once for each request, after its response. */
+  readonly observeExchange: ObserveExchange
 }
 
 /** Formats of failures for kinds of request that do not use the usual envelope (§10.1). */
@@ -101,6 +106,15 @@ export interface PreparedPath {
   readonly allow: string
   readonly steps: PipelineSteps
 }
+
+/**
+ * The stages of a request outside the head steps. While a head step runs, the stage is its index,
+ * which is 0 or more.
+ */
+export const STAGES = { parse: -1, route: -2, body: -3, handler: -4 } as const
+
+/** Receives every response that was sent; `answer` is undefined if the connection ended. */
+export type ObserveExchange = (exchange: Exchange, answer: Answer | undefined, ms: number) => void
 
 /** A class, so that all instances have the same fields in the same order. */
 export class Exchange implements Call {
@@ -126,7 +140,7 @@ export class Exchange implements Call {
   readonly host: string
   readonly versionSegment: string | undefined
   readonly startedMs: number
-  readonly out: Record<string, string> = {}
+  out: Record<string, string>
   bytes: Uint8Array = NO_BYTES
   body: unknown = undefined
   principal: Principal | undefined = undefined
@@ -134,15 +148,20 @@ export class Exchange implements Call {
   recognized: Principal | undefined = undefined
   refusal: Failure | undefined = undefined
   version: string | undefined = undefined
+  eventIds: string[] = []
   warnings: Warning[] = []
   /** Whether the connection ends after this response. */
   closing = false
   /** The hold of a large response, which is counted before it is sent. */
   hold: Hold | undefined = undefined
+  /** The stage that the request has reached; a failure concerns it. */
+  stage: number = STAGES.parse
   /** The code of the failure in the response, for the log. */
   failure: Failure['code'] | undefined = undefined
   /** Details of a failure for the log. */
   detail: unknown = undefined
+  /** The span of the request, if traces are exported. */
+  span: TraceSpan | undefined = undefined
 
   constructor(
     context: ServerContext,
@@ -178,13 +197,14 @@ export class Exchange implements Call {
     this.host = origin.host
     this.versionSegment = head.segment
     this.startedMs = head.startedMs
+    this.out = commonHeaders(head.id)
   }
 
   async beginLarge(): Promise<number> {
     const { egress } = this.context
     await egress.large.begin(this.response, ownerOf(this))
     if (this.response.destroyed) throw ABORTED
-    if (egress.isFull(this)) throw overloaded()
+    if (egress.isFull(this)) throw overloadFailure()
     return egress.freeBytes(ownerOf(this))
   }
 }

@@ -28,9 +28,19 @@ export function trimValue(text: string): string {
 export function headerLines(rawHeaders: readonly string[], name: string): readonly string[] {
   const lines: string[] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const sentName = rawHeaders[at]!
-    if (sentName.length !== name.length || sentName.toLowerCase() !== name) continue
-    lines.push(rawHeaders[at + 1]!)
+    if (isNamed(rawHeaders[at]!, name)) lines.push(rawHeaders[at + 1]!)
   }
   return lines
 }
+
+/** Returns whether a header has more than one line. The parameters are those of `headerLines`. */
+export function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+  let count = 0
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    if (isNamed(rawHeaders[at]!, name)) count++
+  }
+  return count > 1
+}
+
+const isNamed = (sentName: string, name: string): boolean =>
+  sentName.length === name.length && (sentName === name || sentName.toLowerCase() === name)

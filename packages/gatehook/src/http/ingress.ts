@@ -33,7 +33,6 @@ interface ArrivingBody {
 export interface Ingress {
   /** Counts an arriving body, which has no bytes yet. */
   hold(body: ArrivingBody): BodyHold
-  /** Returns the bytes of all arriving bodies. */
   arrivingBytes(): number
 }
 

@@ -1,16 +1,17 @@
 /**
- * Responds to requests that node's parser rejects: writes the error envelope to the socket and
+ * Responds to requests that Node's parser rejects: writes the error envelope to the socket and
  * closes the connection.
  */
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Failure } from '../kernel/failure.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
+import { JSON_TYPE } from './content-negotiation.ts'
 import { formatProblem } from './problem.ts'
 import { requestIdOf } from './request-head.ts'
-import { LOAD_NOTHING, NO_SNIFF, STRICT_TRANSPORT } from './response-steps.ts'
+import { commonHeaders, STRICT_TRANSPORT } from './response-steps.ts'
 
 interface ParserError extends Error {
   readonly code?: string
@@ -18,10 +19,11 @@ interface ParserError extends Error {
   readonly rawPacket?: Buffer
 }
 
+const { STATUS_CODES } = process.getBuiltinModule('node:http') // see `server.ts`
+
 const LINGER_MS = 1000
 const NEWLINE = 10
 
-/** Maps a parser error to a failure. */
 function failureOf(error: ParserError, urlBytes: number): Failure {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -49,8 +51,10 @@ function requestLineBytes(packet: Buffer | undefined): number {
 export interface ParserErrorOptions {
   readonly log: Log
   readonly random: Random
+  /** Returns epoch milliseconds. */
+  readonly now: () => number
   readonly urlBytes: number
-  readonly documentation: string | undefined
+  readonly documentation: (() => string) | undefined
   /** Returns the response to the latest request of a connection, finished or not. */
   readonly latestResponse: (socket: Socket) => ServerResponse | undefined
 }
@@ -100,23 +104,22 @@ export const createConnectListener =
 function sendRefusal(error: ParserError, socket: Socket, options: ParserErrorOptions): void {
   if (!socket.writable) return
   const failure = failureOf(error, options.urlBytes)
-  const id = requestIdOf(undefined, options.random)
+  const id = requestIdOf(undefined, options.random, options.now())
   const { status, json = '' } = formatProblem(failure, {
     requestId: id,
     accept: undefined,
-    documentation: options.documentation,
+    documentation: options.documentation?.(),
   })
-  const strictTransport =
-    'encrypted' in socket && socket.encrypted === true
-      ? `strict-transport-security: ${STRICT_TRANSPORT}\r\n`
-      : ''
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\n` +
-      `content-length: ${Buffer.byteLength(json)}\r\nx-request-id: ${id}\r\n` +
-      `x-content-type-options: ${NO_SNIFF}\r\n` +
-      `content-security-policy: ${LOAD_NOTHING}\r\n${strictTransport}` +
-      `connection: close\r\n\r\n${json}`,
-  )
+  const isEncrypted = 'encrypted' in socket && socket.encrypted === true
+  const headers = {
+    ...commonHeaders(id),
+    ...(isEncrypted && { 'strict-transport-security': STRICT_TRANSPORT }),
+    'content-type': JSON_TYPE,
+    'content-length': Buffer.byteLength(json),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${json}`)
   closeGracefully(socket)
   options.log.info(
     { request_id: id, status, address: socket.remoteAddress, reason: error.code },

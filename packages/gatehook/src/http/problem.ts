@@ -12,7 +12,7 @@ export interface ProblemContext {
   readonly accept: string | undefined
   /** Path of the request without its query, for `instance`. */
   readonly path?: string | undefined
-  /** The page that documents the codes, `{publicUrl}/docs/errors`; each code is an anchor. */
+  /** The page that documents the codes, `{publicUrl}/docs/v2/errors`; each code is an anchor. */
   readonly documentation?: string | undefined
 }
 

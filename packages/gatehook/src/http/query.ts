@@ -56,7 +56,6 @@ export class Query {
     return this.get(name) !== undefined
   }
 
-  /** Returns the names of repeated parameters. */
   repeated(): string[] {
     const names = new Set<string>()
     const repeatedNames = new Set<string>()

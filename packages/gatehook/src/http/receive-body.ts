@@ -111,7 +111,7 @@ function collect(
 }
 
 /**
- * The chunks of a body: each one costs a turn through node's parser. A body of 1 MiB has 16 in the
+ * The chunks of a body: each one costs a turn through Node's parser. A body of 1 MiB has 16 in the
  * usual size of 64 KiB, and 4,096 in chunks of 256 bytes.
  */
 const MAX_CHUNKS = 16_384

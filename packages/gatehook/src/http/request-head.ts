@@ -3,14 +3,14 @@
  * rejects malformed heads. Pure.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { randomBase62 } from '../kernel/base62.ts'
 import { Failure } from '../kernel/failure.ts'
+import { createShortId } from '../kernel/id.ts'
 import type { Random } from '../kernel/random.ts'
-import { headerLines } from './header.ts'
+import { isRepeated } from './header.ts'
 import { Query } from './query.ts'
 import { splitVersionSegment } from './version-segment.ts'
 
-/** The part of node's request that is parsed. */
+/** The part of Node's request that the server parses. */
 interface RawRequest {
   readonly method?: string | undefined
   readonly url?: string | undefined
@@ -39,18 +39,19 @@ export interface HeadRules {
   readonly urlBytes: number
   readonly roots: ReadonlySet<string>
   readonly random: Random
+  /** Returns epoch milliseconds. */
+  readonly now: () => number
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
-const ID_LENGTH = 16
 const SLASH = 47
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i
 
 /** Returns the caller's request id if it is valid (§10.3), otherwise a new one. */
-export const requestIdOf = (sentId: unknown, random: Random): string =>
+export const requestIdOf = (sentId: unknown, random: Random, nowMs: number): string =>
   typeof sentId === 'string' && REQUEST_ID.test(sentId)
     ? sentId
-    : `req_${randomBase62(random, ID_LENGTH)}`
+    : createShortId('req_', nowMs, random)
 
 /** Parses a head that arrived at `startedMs`. A malformed head has a `refusal`. */
 export function parseRequestHead(
@@ -90,7 +91,7 @@ export function parseRequestHead(
     segment,
     query,
     host: host ?? '',
-    id: requestIdOf(request.headers['x-request-id'], rules.random),
+    id: requestIdOf(request.headers['x-request-id'], rules.random, rules.now()),
     startedMs,
     refusal,
   }
@@ -118,7 +119,7 @@ function findRefusal(
   if (host === undefined && request.httpVersionMinor > 0) {
     return new Failure('invalid_request', 'The Host header is missing.')
   }
-  const { expect, 'transfer-encoding': coding } = request.headers
+  const { expect, 'transfer-encoding': coding, 'content-type': type } = request.headers
   // Node accepts any list that ends in chunked, and decodes only that.
   if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
     return new Failure('invalid_request', 'The only supported transfer coding is chunked.')
@@ -127,10 +128,10 @@ function findRefusal(
     return new Failure('invalid_request', 'The only supported expectation is 100-continue.')
   }
   // Of a repeated header, node passes on the first line only.
-  if (headerLines(request.rawHeaders, 'host').length > 1) {
+  if (isRepeated(request.rawHeaders, 'host')) {
     return new Failure('invalid_request', 'The Host header is sent twice.')
   }
-  if (headerLines(request.rawHeaders, 'content-type').length > 1) {
+  if (type !== undefined && isRepeated(request.rawHeaders, 'content-type')) {
     return new Failure('invalid_request', 'The Content-Type header is sent twice.')
   }
   return undefined

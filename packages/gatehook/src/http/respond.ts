@@ -1,18 +1,16 @@
 /**
  * Sends a response: formats failures, merges headers, writes head and body, logs the request
- * (§12.7). With `batched-write.ts`, the only file that writes to node's response.
+ * (§12.7). With `batched-write.ts`, the only file that writes to Node's response.
  */
 import type { ServerResponse } from 'node:http'
 import { Failure } from '../kernel/failure.ts'
-import { redactUrl } from '../kernel/log.ts'
-import type { Principal } from '../kernel/principal.ts'
 import { flushResponses, queueResponse, writeStream } from './batched-write.ts'
 import type { Answer } from './call.ts'
 import { JSON_TYPE } from './content-negotiation.ts'
-import { type Hold, LARGE_BYTES, overloaded, ownerOf } from './egress.ts'
+import { type Hold, LARGE_BYTES, overloadFailure, ownerOf } from './egress.ts'
 import type { Exchange } from './exchange.ts'
 import { formatProblem } from './problem.ts'
-import { LOAD_NOTHING, NO_SNIFF } from './response-steps.ts'
+import { commonHeaders } from './response-steps.ts'
 
 /**
  * Formats a `Failure`. Any other error is a bug: it is logged, and the response has only the id.
@@ -34,39 +32,42 @@ export function answerFailure(exchange: Exchange, error: unknown): Answer {
     requestId: id,
     accept: exchange.headers.accept,
     path: exchange.path,
-    documentation: context.documentation,
+    documentation: context.documentation?.(),
   })
 }
 
-/** Sends and logs a response; `undefined` if the connection ended, and only the log remains. */
+/**
+ * Sends a response, and logs the request with it; `undefined` if the connection ended, and only the
+ * log remains. Every request passes here once, with its final status.
+ */
 export function respond(exchange: Exchange, answer: Answer | undefined): void {
+  const { context, response } = exchange
   try {
-    sendAndLog(exchange, answer)
+    const sent = answer && !response.destroyed ? sendOnce(exchange, answer) : undefined
+    const ms = Math.round((context.clock.elapsedMs() - exchange.startedMs) * 100) / 100
+    context.logExchange(exchange, sent, ms)
+    context.observeExchange(exchange, sent, ms)
   } finally {
-    exchange.context.egress.large.end(exchange.response)
+    context.egress.large.end(response)
   }
 }
 
-function sendAndLog(exchange: Exchange, answer: Answer | undefined): void {
-  if (!answer || exchange.response.destroyed) {
-    logRequest(exchange, undefined)
-    return
-  }
+/** Sends the response, or a bare 500 if that is impossible; returns the response that was sent. */
+function sendOnce(exchange: Exchange, answer: Answer): Answer {
   try {
-    answer = admit(exchange, answer)
-    send(exchange, answer)
+    const admitted = admit(exchange, answer)
+    send(exchange, admitted)
+    return admitted
   } catch (error) {
     // For example, node rejects a header. The retry has no headers from before.
     const bare = answerFailure(exchange, error)
     if (exchange.response.headersSent) exchange.response.destroy()
     else {
-      for (const name of Object.keys(exchange.out)) delete exchange.out[name]
-      for (const name of exchange.response.getHeaderNames()) exchange.response.removeHeader(name)
+      exchange.out = commonHeaders(exchange.id)
       send(exchange, bare)
     }
-    answer = bare
+    return bare
   }
-  logRequest(exchange, answer)
 }
 
 /**
@@ -88,7 +89,7 @@ function admit(exchange: Exchange, answer: Answer): Answer {
   }
   if (!egress.makeSpace(owner, bytes)) {
     flushResponses()
-    if (!egress.makeSpace(owner, bytes)) return reject(overloaded())
+    if (!egress.makeSpace(owner, bytes)) return reject(overloadFailure())
   }
   const { response } = exchange
   exchange.hold = egress.hold({ owner, bytes, cut: () => response.destroy() })
@@ -100,12 +101,7 @@ function send(exchange: Exchange, answer: Answer): void {
   const { response, method } = exchange
   const { status } = answer
   const body = answer.json ?? answer.raw
-  const headers: Record<string, string | number | string[]> = {
-    'x-request-id': exchange.id,
-    'x-content-type-options': NO_SNIFF,
-    'content-security-policy': LOAD_NOTHING,
-  }
-  mergeHeaders(headers, exchange.out)
+  const headers: Record<string, string | number | string[]> = exchange.out
   if (answer.headers) mergeHeaders(headers, answer.headers)
   // A connection that pipelines beyond its limit ends. One response at a time has the socket.
   if (status === 429 && response.socket === null) exchange.closing = true
@@ -160,21 +156,26 @@ function sendStream(
   })
   const owner = ownerOf(exchange)
   const cut = () => response.destroy()
-  write({
+  const writing = write({
     write(text) {
       if (closing.signal.aborted) return false
       const isFree = writeStream(response, text, () => hold?.progress())
       if (!isFree) hold ??= context.egress.hold({ owner, bytes: response.writableLength, cut })
       return isFree
     },
-    drained: () => drained(response, closing.signal),
+    drained: () => awaitDrain(response, closing.signal),
     end: () => void response.end(),
     closed: closing.signal,
+  })
+  writing?.catch((error: unknown) => {
+    const err = error instanceof Error ? error : new Error(`thrown: ${String(error)}`)
+    context.log.error({ err, request_id: exchange.id, route: exchange.route }, 'bug')
+    response.destroy()
   })
 }
 
 /** Resolves when the socket has taken all written bytes, or the connection has ended. */
-const drained = (response: ServerResponse, closed: AbortSignal): Promise<void> =>
+const awaitDrain = (response: ServerResponse, closed: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (closed.aborted || !response.writableNeedDrain) return resolve()
     const done = () => {
@@ -198,35 +199,4 @@ function mergeHeaders(
     target[name] =
       current !== undefined && (name === 'link' || name === 'vary') ? `${current}, ${value}` : value
   }
-}
-
-function logRequest(exchange: Exchange, answer: Answer | undefined): void {
-  const { context, principal, recognized, identified } = exchange
-  const caller: Partial<Principal> | undefined = principal ?? recognized ?? identified
-  const status = answer?.status
-  const level = status !== undefined && status >= 500 ? 'error' : 'info'
-  if (exchange.detail !== undefined) {
-    context.log[level]({ request_id: exchange.id, detail: exchange.detail }, 'detail')
-  }
-  context.requestLog[level](
-    {
-      request_id: exchange.id,
-      method: exchange.method,
-      url: redactUrl(exchange.head.url),
-      route: exchange.route,
-      status,
-      error: exchange.failure,
-      ms: Math.round((context.clock.elapsedMs() - exchange.startedMs) * 100) / 100,
-      address: exchange.address,
-      principal_kind: caller?.kind,
-      principal_id: caller?.subject,
-      customer: caller?.customer,
-      mode: caller?.mode,
-      key_id: caller?.keyId,
-      client_id: caller?.clientId,
-      session_id: caller?.sessionId,
-      version: exchange.version,
-    },
-    answer ? 'request' : 'request aborted',
-  )
 }

@@ -4,14 +4,18 @@ import type { After } from './call.ts'
 /** `Strict-Transport-Security` of every HTTPS response (§2.3, RFC 6797). */
 export const STRICT_TRANSPORT = 'max-age=31536000; includeSubDomains'
 
-/** `X-Content-Type-Options` of every response: `Content-Type` states its type (§10.6). */
-export const NO_SNIFF = 'nosniff'
+/** A browser runs and loads nothing, and no page can frame the response. */
+const LOAD_NOTHING = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
- * `Content-Security-Policy` of a response without a policy of its own: a browser runs and loads
- * nothing, and no page can frame the response.
+ * Returns the headers of every response (§10.3, §10.6), those of the parser included. A page
+ * replaces the policy by its own.
  */
-export const LOAD_NOTHING = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+export const commonHeaders = (requestId: string): Record<string, string> => ({
+  'x-request-id': requestId,
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': LOAD_NOTHING,
+})
 
 export const addStrictTransport: After = (call) => {
   if (call.secure) call.out['strict-transport-security'] = STRICT_TRANSPORT
@@ -19,7 +23,7 @@ export const addStrictTransport: After = (call) => {
 
 const PRIVATE = 'private, no-cache'
 const NO_STORE = 'no-store'
-/** The headers that contain credentials; under `/admin`, a cookie may as well. */
+/** The headers that contain credentials; under `/admin` and `/portal`, a cookie may as well. */
 const VARY = 'Authorization, X-API-Key'
 const VARY_COOKIE = `${VARY}, Cookie`
 
@@ -35,7 +39,8 @@ export const addCacheHeaders: After = (call, answer) => {
   // Anonymous reads of a public resource are shared, but a credential changes the response.
   const isPublic = call.principal === undefined && call.operation?.authenticated === 'optional'
   if (!answer.secret && !isPublic) call.out['cache-control'] = PRIVATE
-  const vary = call.kind === 'admin' ? VARY_COOKIE : VARY
+  const hasSession = call.kind === 'admin' || call.kind === 'portal'
+  const vary = hasSession ? VARY_COOKIE : VARY
   call.out.vary = call.out.vary ? `${call.out.vary}, ${vary}` : vary
 }
 

@@ -4,7 +4,7 @@
  */
 import { Failure } from '../kernel/failure.ts'
 import type { Answer, Call, Operation, Step } from './call.ts'
-import type { Exchange } from './exchange.ts'
+import { type Exchange, STAGES } from './exchange.ts'
 import { ABORTED, receiveBody } from './receive-body.ts'
 import { answerFailure, respond } from './respond.ts'
 
@@ -34,9 +34,26 @@ async function completeLater(exchange: Exchange, pending: Promise<Answer>): Prom
 function handle(exchange: Exchange): Answer | Promise<Answer> {
   const { refusal } = exchange.head
   if (refusal) return reject(exchange, refusal)
-  const early = runSteps(exchange.prepared.steps.head, 0, exchange)
+  const early = runHeadSteps(exchange.prepared.steps.head, 0, exchange)
   if (early instanceof Promise) return early.then((answer) => answer ?? handleBody(exchange))
   return early ?? handleBody(exchange)
+}
+
+/** Runs the head steps from `at` on, and notes the step that runs as the request's stage. */
+function runHeadSteps(
+  steps: readonly Step[],
+  at: number,
+  exchange: Exchange,
+): Answer | undefined | Promise<Answer | undefined> {
+  for (let i = at; i < steps.length; i++) {
+    exchange.stage = i
+    const result = steps[i]!(exchange)
+    if (result instanceof Promise) {
+      return result.then((answer) => answer ?? runHeadSteps(steps, i + 1, exchange))
+    }
+    if (result) return result
+  }
+  return undefined
 }
 
 /** Rejects a malformed request. A retired version takes precedence (§8.7). */
@@ -50,18 +67,21 @@ function reject(exchange: Exchange, refusal: Failure): Answer | Promise<Answer> 
 }
 
 function handleBody(exchange: Exchange): Answer | Promise<Answer> {
+  exchange.stage = STAGES.route
   // For pipelines without this step.
   const early = requireKnownMethod(exchange) as Answer | undefined
   if (early) return early
   const { operation } = exchange
   if (!operation) throw new Failure('not_found')
   if (operation.body === undefined) return runOperation(exchange, operation)
+  exchange.stage = STAGES.body
   const received = receiveBody(exchange, operation)
   if (received) return received.then(() => runOperation(exchange, operation))
   return runOperation(exchange, operation)
 }
 
 function runOperation(exchange: Exchange, operation: Operation): Answer | Promise<Answer> {
+  exchange.stage = STAGES.handler
   const early = runSteps(exchange.prepared.steps.body, 0, exchange)
   if (early instanceof Promise) return early.then((answer) => answer ?? operation.handle(exchange))
   return early ?? operation.handle(exchange)

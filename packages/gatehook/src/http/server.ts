@@ -1,9 +1,9 @@
 /**
- * The HTTP server: node's server, Fastify's router, and `inject` for requests without a socket.
+ * The HTTP server: Node's server, Fastify's router, and `inject` for requests without a socket.
  * `serve.ts` runs a request through the pipeline.
  */
 import { once } from 'node:events'
-import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createHttps, Server as HttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate as immediate } from 'node:timers/promises'
@@ -22,6 +22,7 @@ import {
   type ErrorFormats,
   Exchange,
   type HttpLimits,
+  type ObserveExchange,
   type Pipeline,
   type PreparedPath,
   type ServerContext,
@@ -34,6 +35,7 @@ import {
 } from './parser-errors.ts'
 import type { ResolveOrigin } from './proxy-trust.ts'
 import { type HeadRules, parseRequestHead } from './request-head.ts'
+import { createRequestLog } from './request-log.ts'
 import { serve } from './serve.ts'
 import { readTls, type TlsFiles, watchTls } from './tls.ts'
 
@@ -55,9 +57,13 @@ export interface ServerOptions {
   readonly tls?: TlsFiles | undefined
   /** The vendor in `application/vnd.<vendor>.api.v2+json`. Default: `gatehook`. */
   readonly vendor?: string | undefined
-  /** The page that documents the error codes: `{publicUrl}/docs/errors`. */
-  readonly documentation?: string | undefined
+  /** The page that documents the error codes: `{publicUrl}/docs/v2/errors`. */
+  readonly documentation?: (() => string) | undefined
   readonly errorFormats?: ErrorFormats
+  /** Called once for each request, after its response (`monitoring/`). */
+  readonly observeExchange?: ObserveExchange | undefined
+  /** Serves a request inside its span; absent unless traces are exported. */
+  readonly serveTraced?: ((exchange: Exchange, serve: () => void) => void) | undefined
 }
 
 export interface HttpServer {
@@ -70,7 +76,6 @@ export interface HttpServer {
    * node. New connections are still accepted.
    */
   leave(): void
-  /** Whether the server accepts connections. */
   readonly isListening: boolean
   /**
    * Stops accepting connections, waits at most `limitMs` for requests that have arrived, and closes
@@ -80,6 +85,12 @@ export interface HttpServer {
   /** Closes the server and all connections at once. */
   close(): Promise<void>
 }
+
+/**
+ * Importing node:http by name loads its lazy exports as well, a web client among them. That takes
+ * an eighth of the time of a start.
+ */
+const { createServer: createHttp } = process.getBuiltinModule('node:http')
 
 /** The latest response on a connection, for `parser-errors.ts`. */
 const LATEST = Symbol('latest')
@@ -107,10 +118,10 @@ type NodeServer = ReturnType<typeof createNodeServer>
 
 export function createServer(options: ServerOptions): HttpServer {
   const limits: HttpLimits = { ...defaultLimits, ...options.limits }
-  const { log, clock, random, documentation } = options
+  const { log, clock, random, documentation, serveTraced } = options
   const context: ServerContext = {
     log,
-    requestLog: log.child({}, { redact: [] }), // redaction costs more than the line
+    logExchange: createRequestLog(log),
     clock,
     resolveOrigin: options.resolveOrigin,
     limits,
@@ -121,19 +132,24 @@ export function createServer(options: ServerOptions): HttpServer {
     ingress: options.ingress ?? createIngress(clock),
     isLeaving: false,
     drain: new AbortController(),
+    observeExchange: options.observeExchange ?? (() => {}),
   }
-  const rules: HeadRules = { urlBytes: limits.urlBytes, roots: options.roots, random }
+  const now = () => clock.now()
+  const rules: HeadRules = { urlBytes: limits.urlBytes, roots: options.roots, random, now }
   const findPath = createPathFinder(options.endpoints, options.pipeline, limits)
   const listener: Listener = (request, response) => {
     let head = parseRequestHead(request, clock.elapsedMs(), rules)
     const { prepared, params, refusal } = findPath(head.routedPath)
     if (refusal && !head.refusal) head = { ...head, refusal }
-    serve(new Exchange(context, prepared, head, request, response, params))
+    const exchange = new Exchange(context, prepared, head, request, response, params)
+    if (!serveTraced) serve(exchange)
+    else serveTraced(exchange, () => serve(exchange))
   }
   const server = createNodeServer(options.tls, limits)
   const errorOptions: ParserErrorOptions = {
     log,
     random,
+    now,
     urlBytes: limits.urlBytes,
     documentation,
     latestResponse: (socket) => (socket as TrackedSocket)[LATEST],
@@ -163,14 +179,14 @@ function createPathFinder(
     steps: pipeline.unknown,
   }
   const noMatch: PathMatch = { prepared: unknown, params: NO_PARAMS }
-  const unused = () => {}
+  const ignoreMatch = () => {}
   const router = createRouter({
     maxParamLength: limits.urlBytes,
     querystringParser: () => NO_QUERY,
-    onBadUrl: unused,
+    onBadUrl: ignoreMatch,
   })
   for (const endpoint of endpoints) {
-    router.on('GET', endpoint.path, unused, preparePath(endpoint, pipeline))
+    router.on('GET', endpoint.path, ignoreMatch, preparePath(endpoint, pipeline))
   }
   return (path) => {
     const match = router.find('GET', path)
@@ -208,6 +224,7 @@ function createNodeServer(tls: TlsFiles | undefined, limits: HttpLimits) {
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECKS_MS, limits.headersTimeoutMs / 2),
     requireHostHeader: false, // `request-head.ts` requires it, with the usual error envelope
     noDelay: true,
+    optimizeEmptyRequests: true, // a request without a body emits no stream events
   }
   if (!tls) return createHttp(node)
   const handshakeTimeout = TLS_HANDSHAKE_MS

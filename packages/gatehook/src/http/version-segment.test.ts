@@ -36,6 +36,13 @@ test('the whole segment is split off, also without a further path', () => {
   })
 })
 
+test('the version of a path of a customer is split off', () => {
+  assert.deepEqual(splitVersionSegment('/admin/as/cus_1/live/api/v1/orders/5', roots), {
+    path: '/admin/as/cus_1/live/api/orders/5',
+    segment: 'v1',
+  })
+})
+
 test('other paths stay as they are', () => {
   const paths = [
     '/api/orders',
@@ -50,6 +57,11 @@ test('other paths stay as they are', () => {
     '/api/%761/orders',
     '/%61pi/v1/orders',
     '/events/v1',
+    '/admin/as/cus_1/live/api/orders',
+    '/admin/as/cus_1/live/events/v1',
+    '/admin/as/cus_1/api/v1/orders',
+    '/admin/as//live/api/v1/orders',
+    '/admin/api/v1/orders',
     '/',
     '*',
   ]

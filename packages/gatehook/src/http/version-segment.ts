@@ -4,6 +4,9 @@
  */
 
 const PREFIX = '/api/'
+/** Operators reach a customer's paths below this prefix: `/admin/as/cus_1/live/api/v2/orders`. */
+const ACTING = '/admin/as/'
+const ACTING_PREFIX = /^\/admin\/as\/[^/]+\/[^/]+(?=\/api\/)/
 
 /** A segment that is meant as a version: `v1`, `V1`, `v01`, `v1.2.3`, `2`, a date, `latest`. */
 const VERSION_LIKE = /^(?:v[\d.]|\d|latest$|stable$)/i
@@ -24,6 +27,12 @@ interface SplitPath {
  * @param roots The first segments of the paths declared under `/api`, which are never versions.
  */
 export function splitVersionSegment(path: string, roots: ReadonlySet<string>): SplitPath {
+  if (path.startsWith(ACTING)) {
+    const prefix = ACTING_PREFIX.exec(path)?.[0]
+    if (prefix === undefined) return { path, segment: undefined }
+    const split = splitVersionSegment(path.slice(prefix.length), roots)
+    return { path: prefix + split.path, segment: split.segment }
+  }
   if (!path.startsWith(PREFIX)) return { path, segment: undefined }
   const slash = path.indexOf('/', PREFIX.length)
   const first = path.slice(PREFIX.length, slash < 0 ? undefined : slash)

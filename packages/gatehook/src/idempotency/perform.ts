@@ -8,7 +8,7 @@ import type { Answer, Call } from '../http/call.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure, type FailureCode, type FailureOptions } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
-import type { Database, Tx } from '../storage/database.ts'
+import type { Database, Tx, WriteOptions } from '../storage/database.ts'
 import { deriveRecordId, fingerprintBody, readIdempotencyKey } from './key.ts'
 import {
   claimRecord,
@@ -18,13 +18,19 @@ import {
   responseRow,
   storeResponse,
 } from './store.ts'
+import { setRequestOf } from './transaction-request.ts'
+
+interface PerformOptions extends WriteOptions {
+  /**
+   * Work that must happen outside the transaction, such as a network request. It runs first, except
+   * for a replay. An error that it throws is never stored.
+   */
+  readonly prepare?: () => Promise<void>
+}
 
 /**
  * Runs `change` in one transaction and returns its response. `Database.write` may run `change` more
  * than once.
- *
- * `prepare` is for work that must happen outside the transaction, such as a network request. It
- * runs first, except for a replay. An error that it throws is never stored.
  *
  * @example
  * return perform(call, async (tx) => json(201, await insertThing(tx, call.body)))
@@ -32,13 +38,15 @@ import {
 export type Perform = (
   call: Call,
   change: (tx: Tx) => Promise<Answer>,
-  prepare?: () => Promise<void>,
+  options?: PerformOptions,
 ) => Promise<Answer>
 
 interface PerformDeps {
   readonly db: Database
   readonly clock: Clock
   readonly vault: Vault
+  /** Runs after each change, in its transaction. */
+  readonly recordChange?: (tx: Tx, call: Call) => Promise<void>
 }
 
 /** How long a response is stored. */
@@ -54,7 +62,7 @@ type RequestOutcome =
 
 type ClaimResult = { readonly outcome: RequestOutcome } | { readonly record: IdempotencyRecord }
 
-export function createPerform({ db, clock, vault }: PerformDeps): Perform {
+export function createPerform({ db, clock, vault, recordChange }: PerformDeps): Perform {
   const running = new Set<string>()
   const fingerprintKeys = vault.macKeys(FINGERPRINT_PURPOSE)
 
@@ -73,10 +81,16 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
     throw new Failure(outcome.code, outcome.message, { ...outcome.options, headers })
   }
 
-  const claimAndRun = (call: Call, id: Buffer, change: (tx: Tx) => Promise<Answer>) => {
+  const claimAndRun = (
+    call: Call,
+    id: Buffer,
+    change: (tx: Tx) => Promise<Answer>,
+    options: PerformOptions,
+  ) => {
     const { scope } = call.principal!
     const fingerprint = fingerprintBody(fingerprintKeys.current, call.body)
     return db.write(async (tx): Promise<ClaimResult> => {
+      setRequestOf(tx, call)
       const now = clock.now()
       if (!(await claimRecord(tx, scope, id, fingerprint, now + RETENTION_MS, now))) {
         return { record: (await findRecord(tx, scope, id))! }
@@ -88,15 +102,24 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
       const response = vault.encrypt(RESPONSE_PURPOSE, row, JSON.stringify(outcome))
       await storeResponse(tx, scope, id, response, expiresAt)
       return { outcome }
-    })
+    }, options)
   }
 
-  return async (call, change, prepare) => {
+  return async (call, requestedChange, options = {}) => {
+    const { prepare } = options
+    const change = async (tx: Tx): Promise<Answer> => {
+      const answer = await requestedChange(tx)
+      await recordChange?.(tx, call)
+      return answer
+    }
     const acceptsKey = call.method === 'POST' || call.method === 'PATCH'
     const key = acceptsKey ? readIdempotencyKey(call) : undefined
     if (key === undefined) {
       await prepare?.()
-      return db.write(change)
+      return db.write((tx) => {
+        setRequestOf(tx, call)
+        return change(tx)
+      }, options)
     }
     const id = deriveRecordId(call, key)
     const name = `${call.principal!.scope} ${id.toString('latin1')}`
@@ -108,7 +131,7 @@ export function createPerform({ db, clock, vault }: PerformDeps): Perform {
         if (record && record.expires_at > clock.now()) return replay(call, id, record)
         await prepare()
       }
-      const result = await claimAndRun(call, id, change)
+      const result = await claimAndRun(call, id, change, options)
       if ('record' in result) return replay(call, id, result.record)
       if ('answer' in result.outcome) return result.outcome.answer
       throw new Failure(result.outcome.code, result.outcome.message, result.outcome.options)

@@ -20,9 +20,10 @@ export function encodeBase62(number: number, length: number): string {
 export function randomBase62(random: Random, length: number): string {
   let text = ''
   while (text.length < length) {
-    for (const byte of random.bytes(length - text.length + 8)) {
+    const bytes = random.bytes(length - text.length + 8)
+    for (let at = 0; at < bytes.length && text.length < length; at++) {
       // Larger bytes are skipped: they would favor the first digits.
-      if (byte < UNBIASED_BELOW && text.length < length) text += DIGITS[byte % 62]
+      if (bytes[at]! < UNBIASED_BELOW) text += DIGITS[bytes[at]! % 62]
     }
   }
   return text

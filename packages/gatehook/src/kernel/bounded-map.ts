@@ -1,6 +1,6 @@
 /**
  * A `Map` with a maximum number of entries, for keys that come from requests. A full map evicts the
- * entry that was set longest ago. Reading costs what it costs in a `Map`.
+ * entry that was set longest ago. A read costs as much as one of a `Map`.
  */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #maxEntries: number
@@ -18,7 +18,7 @@ export class BoundedMap<K, V> extends Map<K, V> {
     return this
   }
 
-  /** Returns the value of `key`; without one, sets what `create` returns. */
+  /** Returns the value of `key`; without one, sets the result of `create`. */
   getOrCreate(key: K, create: () => V): V {
     const existing = this.get(key)
     if (existing !== undefined || this.has(key)) return existing as V

@@ -30,6 +30,7 @@ export const failures = {
   invalid_credentials: [401, 'The user name or password is wrong.'],
   invalid_api_key: [403, 'The API key is not valid.'],
   insufficient_scope: [403, 'The credential lacks a scope.'],
+  insufficient_role: [403, 'The operator lacks a role.'],
   first_party_required: [403, 'Use a session of the person: sign in, or use a first-party client.'],
   customer_suspended: [403, 'This account is suspended.'],
   https_required: [403, 'Use HTTPS.'],

@@ -1,5 +1,5 @@
-/** Folders of this user, and messages for errors of the file system. */
-import { existsSync, mkdirSync } from 'node:fs'
+/** Folders and files of this user, and messages for errors of the file system. */
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
@@ -19,6 +19,28 @@ export function makeFolder(path: string): void {
   } catch (error) {
     // Another process may have created it first.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
+
+/** Creates a durable file with mode 0600. Returns false if another process has created it. */
+export function createPrivateFile(path: string, text: string): boolean {
+  try {
+    writeFileSync(path, text, { flag: 'wx', mode: 0o600, flush: true })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Makes the names of new files in a folder durable. */
+export function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return // Windows cannot sync a folder
+  const fd = openSync(folder, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
   }
 }
 

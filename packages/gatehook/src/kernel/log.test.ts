@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLog, redactUrl } from './log.ts'
+import { createLineLog, createLog, redactUrl } from './log.ts'
 
 test('the values of secret parameters are removed, in any spelling of their names', () => {
   const cases: [string, string][] = [
@@ -51,4 +51,17 @@ test('a cause is logged with its message and those below it, without the values 
   )
   assert.ok(!lines[0]!.includes('ada@example.com'))
   assert.equal(second.detail, 'a sentence')
+})
+
+test('formatted lines join those of the log, from its level on', () => {
+  const lines: string[] = []
+  const write = (line: string) => void lines.push(line)
+  const format = () => '"request_id":"r1","ms":0.5'
+  createLineLog(createLog({ level: 'info', destination: { write } })).write('info', format)
+  const { time, ...line } = JSON.parse(lines[0]!)
+  assert.deepEqual(line, { level: 'info', request_id: 'r1', ms: 0.5 })
+  assert.match(time, /^\d{4}-.*Z$/)
+  const formatNothing = () => assert.fail('a disabled level formats no line')
+  createLineLog(createLog({ level: 'warn', destination: { write } })).write('info', formatNothing)
+  assert.equal(lines.length, 1)
 })

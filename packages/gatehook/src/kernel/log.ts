@@ -2,7 +2,7 @@
  * The log: JSON lines, written by pino. Callers do not log secrets; redaction is a second defense.
  * URLs are logged without the values of secret parameters.
  */
-import { pino } from 'pino'
+import { pino, symbols } from 'pino'
 import { wallClock } from './clock.ts'
 import { isoTime } from './time.ts'
 
@@ -32,7 +32,7 @@ export function createLog(options: LogOptions): Log {
     {
       level: options.level,
       base: null,
-      timestamp: (): string => `,"time":"${isoTime(wallClock.now())}"`,
+      timestamp: timeMember,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { detail: describeCause },
       redact: {
@@ -43,6 +43,28 @@ export function createLog(options: LogOptions): Log {
     options.destination ?? standardOutput(),
   )
 }
+
+/** A log of lines whose members the caller formats as JSON, without secrets. */
+export interface LineLog {
+  /** `format` returns the members: `"name":value,…`. */
+  write(level: 'info' | 'error', format: () => string): void
+}
+
+/**
+ * Returns a log that adds lines to those of `log`. Formatting the members of one kind of line takes
+ * a tenth of the time of pino, which loops over the members of any object and redacts them.
+ */
+export function createLineLog(log: Log): LineLog {
+  const output = (log as unknown as Record<symbol, pino.DestinationStream>)[symbols.streamSym]!
+  return {
+    write(level, format) {
+      if (!log.isLevelEnabled(level)) return
+      output.write(`{"level":"${level}"${timeMember()},${format()}}\n`)
+    },
+  }
+}
+
+const timeMember = (): string => `,"time":"${isoTime(wallClock.now())}"`
 
 const CAUSES_MAX = 3
 
@@ -100,7 +122,7 @@ function batchLines(output: ReturnType<typeof pino.destination>) {
 }
 
 /** Includes members of bodies: some clients send them in the URL by mistake. */
-const SECRET_PARAMETERS = [
+const SECRET_PARAMETERS: ReadonlySet<string> = new Set([
   'api_key',
   'cursor',
   'access_token',
@@ -113,9 +135,7 @@ const SECRET_PARAMETERS = [
   'password',
   'secret',
   'ticket',
-]
-const SECRET_NAMES = new Set(SECRET_PARAMETERS)
-const SECRET_VALUES = new RegExp(`((?:^|&)(?:${SECRET_PARAMETERS.join('|')})=)[^&]*`, 'gi')
+])
 
 /** A key, token or secret that this server issued, or a part of one. */
 const ISSUED_SECRET = /(gk_live_|gk_test_|gs_|grt_|whsec_)[\w+/=%-]+/g
@@ -136,14 +156,11 @@ export const redactUrl = (url: string): string => {
 function withoutSecretValues(url: string): string {
   const mark = url.indexOf('?')
   if (mark < 0 || !url.includes('=', mark)) return url
-  const query = url.slice(mark + 1)
-  const redacted = query.includes('%')
-    ? query.split('&').map(redactParameter).join('&')
-    : query.replace(SECRET_VALUES, `$1${REDACTED_TEXT}`)
-  return `${url.slice(0, mark)}?${redacted}`
+  const parts = url.slice(mark + 1).split('&')
+  return `${url.slice(0, mark)}?${parts.map(withoutSecretValue).join('&')}`
 }
 
-function redactParameter(part: string): string {
+function withoutSecretValue(part: string): string {
   const at = part.indexOf('=')
   if (at < 0) return part
   const name = part.slice(0, at)
@@ -152,8 +169,9 @@ function redactParameter(part: string): string {
 
 /** Decodes the name first: `%61pi_key` is `api_key`. A malformed name counts as secret. */
 function isSecret(name: string): boolean {
+  if (!name.includes('%')) return SECRET_PARAMETERS.has(name.toLowerCase())
   try {
-    return SECRET_NAMES.has(decodeURIComponent(name).toLowerCase())
+    return SECRET_PARAMETERS.has(decodeURIComponent(name).toLowerCase())
   } catch {
     return true
   }

@@ -3,21 +3,35 @@
 /** Live data or test data; each credential belongs to one mode. */
 export type Mode = 'live' | 'test'
 
+/** The roles of operators. Each has the permissions of the roles before it. */
+export const ROLES = ['viewer', 'support', 'administrator'] as const
+
+export type Role = (typeof ROLES)[number]
+
 export interface Principal {
   /** Customer id, `cus_…`. */
   readonly customer: string
   readonly mode: Mode
   /** Customer and mode as one integer, the first column of every row and index. */
   readonly scope: Scope
-  /** `cli`: the command line, in its own process. */
-  readonly kind: 'key' | 'client' | 'person' | 'operator' | 'cli'
+  /** `portal`: a session that a one-time link opened; `cli`: the command line, in its process. */
+  readonly kind: 'key' | 'client' | 'person' | 'operator' | 'portal' | 'cli'
   /** Set for a person's token that a third-party client holds (§4.5). */
   readonly thirdParty?: true
+  /**
+   * Set for a session of the portal, also for that of a person (§12.2): whether it concerns all
+   * rows of the customer, or those of the person.
+   */
+  readonly inPortal?: 'all' | 'own'
   /** The id of a key or client, or the row id of a person, as a string (§3.7). */
   readonly subject: string
   /** The name of the key or person, or an operator's e-mail address, if it costs no lookup. */
   readonly name?: string
   readonly scopes: ReadonlySet<string>
+  /** The role of an operator; other principals have the permissions of their scopes alone. */
+  readonly role?: Role
+  /** The caller that acts for a customer (`/admin/as`). */
+  readonly caller?: Principal
   readonly keyId?: string
   readonly clientId?: string
   readonly sessionId?: string
@@ -32,9 +46,18 @@ export interface Principal {
 /** The kinds of caller that `route-table.ts` distinguishes. */
 export type CallerKind = Principal['kind'] | 'application'
 
-/** Returns the kind of a caller; `application` is a third-party client acting for a person. */
-export const callerKind = (principal: Principal): CallerKind =>
-  principal.thirdParty ? 'application' : principal.kind
+/**
+ * Returns the kind of a caller. `application` is a third-party client acting for a person; `portal`
+ * is any session of the portal.
+ */
+export function callerKind({ thirdParty, inPortal, kind }: Principal): CallerKind {
+  if (inPortal) return 'portal'
+  return thirdParty ? 'application' : kind
+}
+
+/** Returns whether a principal has the permissions of a role. */
+export const hasRole = (principal: Pick<Principal, 'role'>, role: Role): boolean =>
+  principal.role === undefined || ROLES.indexOf(principal.role) >= ROLES.indexOf(role)
 
 /**
  * Customer and mode in one integer: `2 * customer number + (live ? 1 : 0)`. It is the first column

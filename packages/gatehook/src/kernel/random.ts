@@ -19,7 +19,8 @@ export function systemRandom(): Random {
         randomFillSync(pool)
         used = 0
       }
-      const bytes = Buffer.from(pool.subarray(used, used + length))
+      const bytes = Buffer.allocUnsafe(length)
+      pool.copy(bytes, 0, used, used + length)
       pool.fill(0, used, used + length) // no copy of a secret stays in the pool
       used += length
       return bytes

@@ -69,7 +69,6 @@ class MasterSecret {
 export const headOf = (keyId: string): Buffer =>
   Buffer.concat([Buffer.from([FORMAT]), Buffer.from(keyId, 'hex')])
 
-/** Returns the id of a master secret. */
 export const keyIdOf = (master: string): string => new MasterSecret(master).id
 
 /**
@@ -97,7 +96,6 @@ export class Vault {
     this.#random = random
   }
 
-  /** The id of the active master secret. */
   get keyId(): string {
     return this.#masters[0]!.id
   }

@@ -2,12 +2,12 @@
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
-const padded = (count: number, length: number, text: (digits: string) => string) =>
+const padNumbers = (count: number, length: number, text: (digits: string) => string) =>
   Array.from({ length: count }, (_, n) => text(String(n).padStart(length, '0')))
-const hours = padded(24, 2, (digits) => digits)
-const minutes = hours.flatMap((hour) => padded(60, 2, (digits) => `${hour}:${digits}:`))
-const seconds = padded(60, 2, (digits) => `${digits}.`)
-const millis = padded(1000, 3, (digits) => `${digits}Z`)
+const hours = padNumbers(24, 2, (digits) => digits)
+const minutes = hours.flatMap((hour) => padNumbers(60, 2, (digits) => `${hour}:${digits}:`))
+const seconds = padNumbers(60, 2, (digits) => `${digits}.`)
+const millis = padNumbers(1000, 3, (digits) => `${digits}Z`)
 /** A cache of formatted dates, by the number of the day modulo its size. */
 const CACHED_DAYS = 64
 const cachedDays = new Float64Array(CACHED_DAYS).fill(Number.NaN)

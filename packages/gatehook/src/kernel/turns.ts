@@ -36,7 +36,7 @@ interface WaitingBody {
   readonly refuse: (reason: Failure) => void
 }
 
-const overloaded = (afterMs: number): Failure =>
+const overloadFailure = (afterMs: number): Failure =>
   new Failure('overloaded', 'Too many expensive requests of this caller wait.', {
     headers: { 'retry-after': String(Math.max(1, Math.ceil(afterMs / 1000))) },
   })
@@ -93,7 +93,7 @@ export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn 
   const wake = (key: TurnKey, state: KeyState) => {
     const { waiting } = state
     while (waiting.length > 0 && now() - waiting[0]!.sinceMs > WAIT_MAX_MS) {
-      waiting.shift()!.refuse(overloaded(0))
+      waiting.shift()!.refuse(overloadFailure(0))
     }
     state.isReady = waiting.length > 0
     if (state.isReady) ready.push(key)
@@ -109,7 +109,7 @@ export function createTurns(slots: number, options: TurnOptions = {}): TakeTurn 
   const refuseIfFull = (key: TurnKey) => {
     const restMs = rests?.restMs(key) ?? 0
     const isFull = states.get(key)?.waiting.length === waitingPerKey
-    if (isFull || restMs > WAIT_MAX_MS) throw overloaded(restMs)
+    if (isFull || restMs > WAIT_MAX_MS) throw overloadFailure(restMs)
   }
 
   const take = async <T>(key: TurnKey, body: () => Promise<T>): Promise<T> => {

@@ -1,16 +1,28 @@
 /**
  * The description of a listable table. Each module describes its tables, and one implementation
- * answers all list paths (§7.1). Pure data, from which `plan.ts` builds SQL.
+ * answers all list paths (§7.1). Pure data, from which `page-query.ts` builds SQL.
  */
+import type { DecimalSize } from '../fields/decimal.ts'
 import type { Value } from '../storage/database.ts'
 import { raw, type Sql, sql } from '../storage/sql.ts'
 
 /**
  * The type of a column, which determines how filter values are parsed and cells are encoded.
  * `time`: epoch milliseconds, encoded as ISO 8601. `email`: text that compares without case (§6.8).
- * `json`: text that contains JSON.
+ * `json`: text that contains JSON. `decimal`: units of its last digit, `duration`: milliseconds.
  */
-export type CellType = 'int' | 'real' | 'text' | 'email' | 'time' | 'bool' | 'json'
+export type CellType =
+  | 'int'
+  | 'real'
+  | 'text'
+  | 'email'
+  | 'time'
+  | 'bool'
+  | 'json'
+  | 'date'
+  | 'duration'
+  | 'decimal'
+  | 'uuid'
 
 export interface ListColumn {
   /** The snake_case name on the wire and in the table. */
@@ -19,6 +31,10 @@ export interface ListColumn {
   readonly nullable?: boolean
   /** For `text`: the allowed values; a filter by another value gives `invalid_parameter`. */
   readonly oneOf?: readonly string[]
+  /** For `json`: an object with texts by key, which `name[key]=` filters. */
+  readonly isMap?: boolean
+  /** For `decimal`: the digits, and those after the point. */
+  readonly decimal?: DecimalSize
 }
 
 export interface Collection {
@@ -27,17 +43,19 @@ export interface Collection {
   readonly table: string
   /** The selected columns in order; the id is the first. */
   readonly columns: readonly ListColumn[]
-  /** Whether ids are integers, which the keyset style requires (§7.1). */
-  readonly integerId: boolean
+  /** Whether ids are integers, which the keyset style requires (§7.1). Default false. */
+  readonly integerId?: boolean
   /** Whether rows belong to a scope. False for lists of the installation (`/admin/…`). */
   readonly scoped: boolean
   /** The column with the id of a row's person, or of a row of `ownerThrough[0]` (§6.7). */
   readonly owner?: string
   /** The tables between a row and its person, nearest first. Default: none. */
   readonly ownerThrough?: OwnerPath['through']
-  /** Whether `gh_counters` stores the exact unfiltered total. */
-  readonly hasStoredTotal: boolean
+  /** Whether `gh_counters` stores the exact unfiltered total. Default false. */
+  readonly hasStoredTotal?: boolean
   readonly filter: readonly string[]
+  /** Parameters that the handler reads; links repeat them. */
+  readonly parameters?: readonly string[]
   readonly sort: readonly string[]
   /**
    * The columns of each index after the scope, including the id: `['status', 'id']`. A column that

@@ -28,7 +28,6 @@ export async function addToTotal(
   await tx.run(change([scope, collection, spread % slots, difference]))
 }
 
-/** Returns the total of a collection in a scope. */
 export async function readTotal(
   reader: Reader,
   scope: number,

@@ -1,6 +1,8 @@
 /**
  * Encodes a row, which is an array, as JSON text in one step, without an intermediate object. Pure.
  */
+import { formatDecimal } from '../fields/decimal.ts'
+import { formatDuration } from '../fields/duration.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Value } from '../storage/database.ts'
 import type { CellType, ListColumn, View } from './collection.ts'
@@ -10,7 +12,7 @@ type Encode = (value: Value) => string
 const text: Encode = (value) => JSON.stringify(value)
 const plain: Encode = (value) => String(value)
 
-const encoders: Readonly<Record<CellType, Encode>> = {
+const encoders: Readonly<Record<Exclude<CellType, 'decimal'>, Encode>> = {
   int: plain,
   real: plain,
   text,
@@ -18,15 +20,22 @@ const encoders: Readonly<Record<CellType, Encode>> = {
   time: (value) => `"${isoTime(value as number)}"`,
   bool: (value) => (value ? 'true' : 'false'),
   json: plain,
+  date: text,
+  uuid: text,
+  duration: (value) => `"${formatDuration(value as number)}"`,
 }
 
-/** Encodes one cell as JSON. */
-export const encodeCell = (type: CellType, value: Value): string =>
-  value === null ? 'null' : encoders[type](value)
+/** Returns the encoder of a column's cells that are not null. */
+function filledEncoder({ type, decimal }: EncodedColumn): Encode {
+  if (type !== 'decimal') return encoders[type]
+  const { scale } = decimal!
+  return (value) => `"${formatDecimal(value as number, scale)}"`
+}
 
-/** Returns an encoder for cells of one type. */
-export function cellEncoder(type: CellType): Encode {
-  const encode = encoders[type]
+type EncodedColumn = Pick<ListColumn, 'type' | 'decimal'>
+
+export function cellEncoder(column: EncodedColumn): Encode {
+  const encode = filledEncoder(column)
   return (value) => (value === null ? 'null' : encode(value))
 }
 
@@ -41,7 +50,7 @@ export function cellView(
   const cells = columns.map((column, at) => ({
     name: column.name,
     lead: `${at === 0 ? '' : ','}"${column.name}":`,
-    encode: encoders[column.type],
+    encode: filledEncoder(column),
   }))
   const encodeAll = (row: readonly Value[]): string => {
     let json = ''
@@ -56,8 +65,9 @@ export function cellView(
     const parts: string[] = []
     for (let at = 0; at < cells.length; at++) {
       const cell = cells[at]!
-      if (fields.has(cell.name))
-        parts.push(`"${cell.name}":${encodeCell(columns[at]!.type, row[at]!)}`)
+      if (!fields.has(cell.name)) continue
+      const value = row[at]!
+      parts.push(`"${cell.name}":${value === null ? 'null' : cell.encode(value)}`)
     }
     return parts.join(',')
   }

@@ -1,7 +1,11 @@
 /**
- * Filters: `status=paid`, `amount[gte]=100`, `currency[in]=EUR,USD` over declared columns (§7.7).
+ * Filters: `status=paid`, `amount[gte]=100`, `currency[in]=EUR,USD`, `note[null]=true` and
+ * `metadata[key]=value` over declared columns (§7.7).
  * Pure.
  */
+import { parseDecimal } from '../fields/decimal.ts'
+import { parseDuration } from '../fields/duration.ts'
+import { isDate, isUuid } from '../fields/reader.ts'
 import { parameterFailure } from '../http/query.ts'
 import { parseTime } from '../kernel/time.ts'
 import type { Collection, ListColumn, View } from './collection.ts'
@@ -15,9 +19,11 @@ export const OPERATORS = {
   lt: '<',
   lte: '<=',
   in: 'IN',
+  null: 'IS NULL',
 } as const
 
-type Operator = keyof typeof OPERATORS
+/** `filled` is `[null]=false`; `holds` is a key of metadata with a value. */
+type Operator = keyof typeof OPERATORS | 'filled' | 'holds'
 
 export interface Filter {
   readonly column: string
@@ -35,6 +41,8 @@ export function readFilter(
   collection: Collection,
   view: View,
 ): Filter {
+  const entry = readEntryFilter(parameter, text, collection, view)
+  if (entry) return entry
   const match = /^([a-z0-9_]+)(?:\[([a-z]+)\])?$/.exec(parameter)
   const column = match ? columnNamed(match[1]!, view) : undefined
   if (!match || column === undefined || !collection.filter.includes(column)) {
@@ -45,6 +53,9 @@ export function readFilter(
     throw parameterFailure('invalid_parameter', parameter, 'has an unknown operator')
   }
   const listColumn = collection.columns.find(({ name }) => name === column)!
+  if (listColumn.isMap)
+    throw parameterFailure('invalid_parameter', parameter, 'names no key: write metadata[key]')
+  if (operator === 'null') return readNullFilter(parameter, text, listColumn)
   const parts = operator === 'in' ? text.split(',') : [text]
   if (parts.length > MAX_IN_VALUES) {
     throw parameterFailure('invalid_parameter', parameter, `takes at most ${MAX_IN_VALUES} values`)
@@ -52,6 +63,40 @@ export function readFilter(
   const values = parts.map((part) => readValue(parameter, part, listColumn))
   if (operator === 'in') return { column, operator, values: [...new Set(values)].sort() }
   return { column, operator: operator as Operator, values }
+}
+
+function readNullFilter(parameter: string, text: string, { name, nullable }: ListColumn): Filter {
+  if (!nullable)
+    throw parameterFailure('invalid_parameter', parameter, 'names a field without null')
+  if (text !== 'true' && text !== 'false') {
+    throw parameterFailure('invalid_parameter', parameter, 'must be true or false')
+  }
+  return { column: name, operator: text === 'true' ? 'null' : 'filled', values: [] }
+}
+
+const ENTRY = /^([a-z0-9_]{1,63})\[([A-Za-z0-9_.-]{1,40})\]$/
+
+/** Parses `metadata[key]=value`. Returns undefined for a filter of another column. */
+function readEntryFilter(
+  parameter: string,
+  text: string,
+  collection: Collection,
+  view: View,
+): Filter | undefined {
+  const [, name = '', key = ''] = ENTRY.exec(parameter) ?? []
+  const column = columnNamed(name, view)
+  const isMap = collection.columns.some((listed) => listed.name === column && listed.isMap)
+  if (column === undefined || !isMap || !collection.filter.includes(column)) return undefined
+  // Keys contain no quote, so that this text is in the cell exactly if the entry is.
+  return { column, operator: 'holds', values: [`"${key}":${JSON.stringify(text)}`] }
+}
+
+/** Returns the parameter of a filter, as requests have it. */
+export function parameterOf({ column, operator, values }: Filter): string {
+  if (operator === 'eq') return column
+  if (operator === 'filled') return `${column}[null]`
+  if (operator !== 'holds') return `${column}[${operator}]`
+  return `${column}[${/^"([^"]*)"/.exec(String(values[0]))![1]}]`
 }
 
 /** Returns the current name of a column that `name` denotes in the caller's version (§8.8). */
@@ -78,6 +123,22 @@ function readValue(parameter: string, text: string, column: ListColumn): string 
       const value = parseTime(text)
       if (value === undefined)
         throw invalid('an ISO 8601 instant, for example 2026-01-31T12:00:00Z')
+      return value
+    }
+    case 'date':
+      if (!isDate(text)) throw invalid('a day that exists, for example 2026-01-31')
+      return text
+    case 'uuid':
+      if (!isUuid(text)) throw invalid('a UUID')
+      return text.toLowerCase()
+    case 'duration': {
+      const value = parseDuration(text)
+      if (value === undefined) throw invalid('an ISO 8601 duration, for example PT1H30M')
+      return value
+    }
+    case 'decimal': {
+      const value = parseDecimal(text, column.decimal!)
+      if (value === undefined) throw invalid(`a decimal with ${column.decimal!.scale} decimals`)
       return value
     }
     case 'bool':

@@ -18,7 +18,6 @@ export interface ListRequest {
   readonly style: Style
   /** Whether the request contains `pagination`. */
   readonly isStyleExplicit: boolean
-  /** Rows on a page. */
   readonly limit: number
   /** Rows before the page: offset, page and hypermedia styles. */
   readonly offset: number
@@ -96,6 +95,7 @@ export function parseListQuery(
     if (PAGING_PARAMETERS.has(name) || name === 'api_key') continue
     linkParameters.push([name, value])
     if (SHAPING_PARAMETERS.has(name) || OTHER_PARAMETERS.has(name)) continue
+    if (collection.parameters?.includes(name)) continue
     filters.push(readFilter(name, value, collection, view))
   }
   return {

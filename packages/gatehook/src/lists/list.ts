@@ -1,6 +1,6 @@
 /**
  * Answers a list request in the requested style (§7.1, §7.2, §7.8). Creates envelopes and headers;
- * `walk.ts` reads the rows.
+ * `page.ts` reads the rows.
  */
 import type { Answer, Call } from '../http/call.ts'
 import { ownerOf } from '../http/egress.ts'
@@ -11,20 +11,20 @@ import type { TurnKey } from '../kernel/turns.ts'
 import type { Database, Value } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
 import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
+import type { Filter } from './filter.ts'
 import { type ListRequest, parseListQuery, type Style } from './grammar.ts'
 import { linkHeader, type Position, pagePaths } from './links.ts'
-import { createPageCache } from './page-cache.ts'
 import {
   type ListTask,
   type RowScope,
   readCursorPage,
   readKeysetPage,
   readNumberedPage,
-} from './walk.ts'
+} from './page.ts'
+import { createPageCache } from './page-cache.ts'
 
 export interface ListerOptions {
   readonly db: Database
-  /** The keys that sign cursors. */
   readonly cursorKeys: MacKeys
   /** Base of absolute links, without a trailing slash; available once the service listens. */
   readonly publicUrl: () => string
@@ -34,8 +34,8 @@ export interface ListerOptions {
 
 /**
  * Answers one list request. `owner`: the person whose rows are listed; default all rows. `scope`:
- * the scope of the rows; default the caller's. `cacheable`: the page depends on stored rows only,
- * so it can be cached until the next commit.
+ * the scope of the rows; default the caller's. `filters`: filters besides those of the request.
+ * `cacheable`: the page depends on stored rows only, so it can be cached until the next commit.
  */
 export type Lister = (
   call: Call,
@@ -44,6 +44,7 @@ export type Lister = (
   options?: {
     readonly owner?: number | undefined
     readonly scope?: number
+    readonly filters?: readonly Filter[]
     readonly cacheable?: boolean
   },
 ) => Answer | Promise<Answer>
@@ -57,10 +58,11 @@ export function createLister(options: ListerOptions): Lister {
     const rowScope: RowScope = { scope, owner: own?.owner }
     const customer = ownerOf(call)
     const cursor = query.get('cursor')
-    const parse = (): ParsedQuery => ({
-      request: parseListQuery(query, collection, view, options.defaultStyle),
-      bindings: new Map(),
-    })
+    const parse = (): ParsedQuery => {
+      const request = parseListQuery(query, collection, view, options.defaultStyle)
+      const filters = [...request.filters, ...(own?.filters ?? [])]
+      return { request: { ...request, filters }, bindings: new Map() }
+    }
     const beginLarge = () => call.beginLarge()
     const readPage = (parsed: ParsedQuery) =>
       respond({

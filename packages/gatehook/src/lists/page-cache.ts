@@ -6,7 +6,7 @@ import type { Answer } from '../http/call.ts'
 import { entityTag } from '../http/conditional.ts'
 import type { Database } from '../storage/database.ts'
 import type { View } from './collection.ts'
-import type { RowScope } from './walk.ts'
+import type { RowScope } from './page.ts'
 
 const PAGES_MAX = 512
 /** Larger pages are rare, and take more memory than a second read is worth. */

@@ -1,313 +1,53 @@
 /**
- * Reads the rows of one page and the positions of its neighbours. `plan.ts` builds the SQL of lists
- * that one index serves; `bounded.ts` reads the others. `list.ts` renders the page.
+ * A walk through a list: which rows a page reads, in which order and direction, and from which
+ * position. Pure data; `page.ts` creates it from a request.
  */
-import { overloaded } from '../http/egress.ts'
-import { Failure } from '../kernel/failure.ts'
-import type { TurnKey } from '../kernel/turns.ts'
-import type { Database, Reader, Value } from '../storage/database.ts'
-import { countBounded, readBoundedKeys, readRowsOfIds } from './bounded.ts'
-import {
-  BoundsExceeded,
-  CONCURRENT_BOUNDS,
-  createPageTooLarge,
-  createTooExpensive,
-  PAGE_BYTES_MAX,
-  type ReadBounds,
-  WALK_BOUNDS,
-} from './bounds.ts'
-import type { Collection } from './collection.ts'
-import { readTotal } from './counters.ts'
-import type { Cursor, CursorStep, Key } from './cursor.ts'
-import type { ListRequest } from './grammar.ts'
-import { idOf, isExact } from './paths.ts'
-import { pageStatement, type Walk } from './plan.ts'
+import type { Collection, ListColumn } from './collection.ts'
+import type { Key } from './cursor.ts'
+import type { Filter } from './filter.ts'
+import type { SortKey } from './grammar.ts'
 
-export type Rows = readonly (readonly Value[])[]
-
-/** The scope of the listed rows, and their person if only that person's rows are listed (§6.7). */
-export interface RowScope {
-  readonly scope: number
-  readonly owner: number | undefined
-}
-
-/** One list request. */
-export interface ListTask {
-  readonly db: Database
-  /** The customer, or the anonymous address, whose walks take turns with those of others. */
-  readonly customer: TurnKey
+export interface Walk {
   readonly collection: Collection
-  readonly rowScope: RowScope
-  readonly request: ListRequest
-  /** Returns the JSON text of a row. */
-  readonly encode: (row: readonly Value[]) => string
-  /** Bounds of the attempt beside other requests and of the walk. Default: those of §7.10. */
-  readonly bounds?: { readonly concurrent: ReadBounds; readonly walk: ReadBounds }
-  /** Bytes that the caller can receive now (§11.5); larger pages give 503. Default: no limit. */
-  readonly mostBytes?: number | undefined
+  readonly scope: number
+  /** The person whose rows are read; undefined: all rows (§6.7). */
+  readonly owner: number | undefined
+  readonly filters: readonly Filter[]
+  /** The sort keys; the id is the last. */
+  readonly sort: readonly SortKey[]
+  /** Whether the walk runs towards the beginning of the order. */
+  readonly backward: boolean
+  readonly anchor: readonly Key[] | undefined
+  /** Whether the page includes the anchor's row. */
+  readonly inclusive: boolean
+  readonly limit: number
+  /** Rows that precede the first returned row. */
+  readonly skip: number
+  /** The selected columns; default: all columns of the collection. */
+  readonly columns?: readonly string[]
+  /** Instead of an anchor: the first value of the first sort key, including ties. */
+  readonly from?: Key
 }
 
-/** Rows of a page, and the JSON text of each. */
-interface PageContent {
-  readonly rows: Rows
-  readonly items: readonly string[]
-}
+export const idOf = (collection: Collection): string => collection.columns[0]!.name
 
-export interface CursorPage extends PageContent {
-  readonly next: Cursor | null
-  readonly prev: Cursor | null
-}
+export const columnOf = (walk: Walk, name: string): ListColumn =>
+  walk.collection.columns.find((column) => column.name === name)!
 
-export interface NumberedPage extends PageContent {
-  readonly total: number
-}
+export const isDescending = (walk: Walk, key: SortKey): boolean => key.descending !== walk.backward
 
-/** Largest distance of a numbered page from the nearer end, in rows (§7.4). */
-export const MAX_WALK_ROWS = 100_000
-
-/** Rows of the first read when few rows can fill a page (§11.5). */
-const WIDE_BATCH_ROWS = 8
-/** Assumed size of a row before the first one is read. */
-const WIDE_ROW_BYTES = 256 * 1024
-/** Approximate size of later reads of a wide page; other requests run between them. */
-const WIDE_BATCH_BYTES = 1024 * 1024
-
-function createWalk({ collection, rowScope, request }: ListTask): Walk {
-  const isSelf = rowScope.owner !== undefined && collection.owner === idOf(collection)
-  const self = { column: idOf(collection), operator: 'eq', values: [rowScope.owner!] } as const
-  return {
-    collection,
-    scope: rowScope.scope,
-    owner: isSelf ? undefined : rowScope.owner,
-    filters: isSelf ? [...request.filters, self] : request.filters,
-    sort: request.sort,
-    backward: false,
-    anchor: undefined,
-    inclusive: false,
-    limit: request.limit,
-    skip: 0,
-  }
-}
-
-/** Whether a cursor points towards the beginning. */
-const isBackward = (cursor: Cursor | undefined): boolean =>
-  cursor?.step === 'before' || cursor?.step === 'upto'
-
-/** Reads at most `limit` further rows of a walk. */
-type NextRows = (limit: number) => Promise<Rows>
-
-function readAlongIndex(reader: Pick<Reader, 'arrays'>, walk: Walk): NextRows {
-  const keys = keysOf(walk)
-  let at = walk
-  return async (limit) => {
-    const rows = await reader.arrays(pageStatement({ ...at, limit }))
-    const last = rows.at(-1)
-    if (last) at = { ...walk, anchor: keys(last), inclusive: false, skip: 0 }
-    return rows
-  }
-}
-
-function readBounded(reader: Reader, walk: Walk, bounds: ReadBounds): NextRows {
-  let ids: Key[] | undefined
-  return async (limit) => {
-    ids ??= (await readBoundedKeys(reader, walk, bounds)).map((keys) => keys.at(-1)!)
-    return readRowsOfIds(reader, walk, ids.splice(0, limit))
-  }
-}
-
-interface FilledPage extends PageContent {
-  /** Whether rows follow: the limit or the size of the response ended the page. */
-  readonly more: boolean
-  /** Whether the size of the response ended the page. */
-  readonly isCut: boolean
-}
-
-/** Reads until the page has its rows or its bytes. `ahead`: 1 to detect whether rows follow. */
-async function fillPage(
-  task: ListTask,
-  next: NextRows,
-  limit: number,
-  ahead: 0 | 1,
-): Promise<FilledPage> {
-  const rows: (readonly Value[])[] = []
-  const items: string[] = []
-  let bytes = 0
-  const { mostBytes = PAGE_BYTES_MAX } = task
-  const fittingRows = Math.max(1, Math.floor(mostBytes / WIDE_ROW_BYTES))
-  let batch = task.collection.wide ? Math.min(WIDE_BATCH_ROWS, fittingRows) : limit + ahead
-  for (;;) {
-    const most = Math.min(batch, limit + ahead - rows.length)
-    if (most === 0) return { rows, items, more: false, isCut: false }
-    const nextRows = await next(most)
-    for (const row of nextRows) {
-      if (rows.length === limit) return { rows, items, more: true, isCut: false }
-      const item = task.encode(row)
-      bytes += sizeOf(item)
-      if (bytes > PAGE_BYTES_MAX && rows.length > 0) return { rows, items, more: true, isCut: true }
-      if (bytes > mostBytes) throw overloaded()
-      rows.push(row)
-      items.push(item)
-    }
-    if (nextRows.length < most) return { rows, items, more: false, isCut: false }
-    const free = Math.min(PAGE_BYTES_MAX, mostBytes, bytes + WIDE_BATCH_BYTES) - bytes
-    batch = Math.max(1, Math.floor(free / Math.ceil(bytes / rows.length)))
-  }
-}
-
-const SHORT_LENGTH = 4096
-/** Returns the bytes of an item with its comma; an upper bound if the item is short. */
-const sizeOf = (item: string): number =>
-  item.length <= SHORT_LENGTH ? 3 * item.length + 1 : Buffer.byteLength(item) + 1
+/** Whether a column of the table has the id of a row's person: an index then finds the rows. */
+export const hasOwnerColumn = ({ collection }: Walk): boolean =>
+  (collection.ownerThrough ?? []).length === 0
 
 /**
- * Runs `read` in a snapshot beside other requests, and in a separate walk when it exceeds its
- * bounds there (§7.10). Unless one index serves the list, the number of the customer's snapshots is
- * bounded as well. Throws `query_too_expensive`.
+ * Returns the SQL that filters compare: e-mail addresses without case (§6.8). The owner's column
+ * may be absent from the listed columns.
  */
-async function readWithinBounds<T>(
-  task: ListTask,
-  read: (reader: Reader, bounds: ReadBounds) => Promise<T>,
-  options = { ordered: true },
-): Promise<T> {
-  const { db, customer, collection, rowScope, request } = task
-  const { concurrent, walk } = task.bounds ?? { concurrent: CONCURRENT_BOUNDS, walk: WALK_BOUNDS }
-  try {
-    const snapshotOptions = options.ordered ? { ...options, customer } : options
-    return await db.snapshot((reader) => read(reader, concurrent), snapshotOptions)
-  } catch (error) {
-    if (!(error instanceof BoundsExceeded)) throw error
-  }
-  try {
-    return await db.walk(customer, (reader) => read(reader, walk))
-  } catch (error) {
-    const isTimeout = error instanceof Failure && error.code === 'query_too_expensive'
-    if (!(error instanceof BoundsExceeded) && !isTimeout) throw error
-    const reason = error instanceof BoundsExceeded ? error.reason : 'examined'
-    throw createTooExpensive(collection, request, rowScope.owner, reason)
-  }
-}
+export const comparedColumn = (walk: Walk, column: string): string =>
+  walk.collection.columns.find(({ name }) => name === column)?.type === 'email'
+    ? `lower(${column})`
+    : column
 
-/** Reads a page of the cursor style, and one row more to detect a next page. */
-export async function readCursorPage(
-  task: ListTask,
-  cursor: Cursor | undefined,
-): Promise<CursorPage> {
-  const { db, request } = task
-  const walk: Walk = {
-    ...createWalk(task),
-    backward: isBackward(cursor),
-    anchor: cursor?.keys,
-    inclusive: cursor?.step === 'from' || cursor?.step === 'upto',
-    limit: request.limit + 1,
-  }
-  if (!isExact(walk)) {
-    return readWithinBounds(task, (reader, bounds) =>
-      readPageAtCursor(task, walk, cursor, (part) => readBounded(reader, part, bounds)),
-    )
-  }
-  // A backward page takes two reads, of the page and of the row after it, on one snapshot.
-  return walk.backward
-    ? db.snapshot((reader) =>
-        readPageAtCursor(task, walk, cursor, (part) => readAlongIndex(reader, part)),
-      )
-    : readPageAtCursor(task, walk, cursor, (part) => readAlongIndex(db, part))
-}
-
-async function readPageAtCursor(
-  task: ListTask,
-  walk: Walk,
-  cursor: Cursor | undefined,
-  read: (walk: Walk) => NextRows,
-): Promise<CursorPage> {
-  const { rows, items, more } = await fillPage(task, read(walk), task.request.limit, 1)
-  const keys = keysOf(walk)
-  if (!walk.backward) {
-    const next = more ? ({ step: 'after', keys: keys(rows.at(-1)!) } as const) : null
-    return { rows, items, next, prev: cursor ? cursorAt(rows[0], 'before', 'upto') : null }
-  }
-  const ordered = [...rows].reverse()
-  const next = cursorAt(ordered.at(-1), 'after', 'from')
-  // The rows after this page may be deleted by now; has_more is true only if one exists.
-  const inclusive = next.step === 'from'
-  const followingRow = { ...walk, backward: false, anchor: next.keys, inclusive, limit: 1 }
-  const [hasFollowing] = await read(followingRow)(1)
-  return {
-    rows: ordered,
-    items: [...items].reverse(),
-    next: hasFollowing ? next : null,
-    prev: more ? { step: 'before', keys: keys(ordered[0]!) } : null,
-  }
-
-  /** Returns the cursor at the page's edge; for an empty page, at its former position (§7.6). */
-  function cursorAt(
-    edge: readonly Value[] | undefined,
-    from: CursorStep,
-    emptyStep: CursorStep,
-  ): Cursor {
-    return edge ? { step: from, keys: keys(edge) } : { step: emptyStep, keys: cursor!.keys }
-  }
-}
-
-function keysOf({ collection, sort }: Walk) {
-  const at = sort.map((key) => collection.columns.findIndex((column) => column.name === key.column))
-  return (row: readonly Value[]): Key[] => at.map((index) => row[index] as Key)
-}
-
-/** Reads a page of the keyset style: ids above `after_id`, ascending. */
-export async function readKeysetPage(task: ListTask): Promise<PageContent & { more: boolean }> {
-  const { afterId, limit } = task.request
-  const anchor = afterId === undefined ? undefined : [afterId]
-  const walk: Walk = { ...createWalk(task), anchor, limit: limit + 1 }
-  if (isExact(walk)) return fillPage(task, readAlongIndex(task.db, walk), limit, 1)
-  return readWithinBounds(task, (reader, bounds) =>
-    fillPage(task, readBounded(reader, walk, bounds), limit, 1),
-  )
-}
-
-/** Reads a page by number from the nearer end, with the total of the same snapshot. */
-export async function readNumberedPage(task: ListTask): Promise<NumberedPage> {
-  const ordered = !hasCounter(task) || !isExact(createWalk(task))
-  return readWithinBounds(task, (reader, bounds) => readPageAtOffset(task, reader, bounds), {
-    ordered,
-  })
-}
-
-/** Whether a counter stores the total (§7.9). */
-const hasCounter = ({ collection, rowScope, request }: ListTask): boolean =>
-  collection.hasStoredTotal && rowScope.owner === undefined && request.filters.length === 0
-
-async function readPageAtOffset(
-  task: ListTask,
-  reader: Reader,
-  bounds: ReadBounds,
-): Promise<NumberedPage> {
-  const { collection, rowScope, request } = task
-  const walk = createWalk(task)
-  const total = hasCounter(task)
-    ? await readTotal(reader, rowScope.scope, collection.name)
-    : await countBounded(reader, walk, bounds)
-  const { offset } = request
-  if (offset >= total) return { rows: [], items: [], total }
-  const length = Math.min(request.limit, total - offset)
-  const fromEnd = total - offset - length
-  const skip = Math.min(offset, fromEnd)
-  if (skip > MAX_WALK_ROWS) throw createTooDeep(request)
-  if (skip > bounds.skippedRows) throw new BoundsExceeded('examined')
-  const backward = fromEnd < offset
-  const page: Walk = { ...walk, backward, limit: length, skip }
-  const source = isExact(walk) ? readAlongIndex(reader, page) : readBounded(reader, page, bounds)
-  const { rows, items, isCut } = await fillPage(task, source, length, 0)
-  if (isCut) throw createPageTooLarge(request, rows.length)
-  if (!backward) return { rows, items, total }
-  return { rows: [...rows].reverse(), items: [...items].reverse(), total }
-}
-
-function createTooDeep(request: ListRequest): Failure {
-  const parameter = request.style === 'offset' ? 'offset' : 'page'
-  const message =
-    `The page is more than ${MAX_WALK_ROWS} rows from both ends. ` +
-    'Use the cursor style (pagination=cursor), where every page costs the same.'
-  return new Failure('offset_too_large', message, {
-    errors: [{ parameter, code: 'offset_too_large', message }],
-  })
-}
+export const isEqual = ({ operator, values }: Filter): boolean =>
+  operator === 'eq' || (operator === 'in' && values.length === 1)

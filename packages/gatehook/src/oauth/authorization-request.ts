@@ -28,7 +28,7 @@ export interface AuthorizationRequest extends RedirectTarget {
   readonly prompt: ReadonlySet<string>
 }
 
-const untrusted = (message: string) =>
+const untrustedRequest = (message: string) =>
   new Failure('invalid_request', `${message} Nothing was sent to the application.`)
 
 /**
@@ -43,11 +43,14 @@ export async function findRedirectTarget(
 ): Promise<RedirectTarget> {
   const id = parameters.get('client_id')
   const client = id === undefined ? undefined : await clients.find(id)
-  if (!client) throw untrusted('The application that sent you here is not registered.')
+  if (!client) throw untrustedRequest('The application that sent you here is not registered.')
   const redirectUri = parameters.get('redirect_uri')
-  if (redirectUri === undefined) throw untrusted('The application named no address to return to.')
+  if (redirectUri === undefined)
+    throw untrustedRequest('The application named no address to return to.')
   if (!matchesRedirectUri(redirectUri, client.redirectUris)) {
-    throw untrusted('The application named an address to return to that is not registered for it.')
+    throw untrustedRequest(
+      'The application named an address to return to that is not registered for it.',
+    )
   }
   return { client, redirectUri, state: parameters.get('state') }
 }

@@ -9,6 +9,7 @@
 import { findCustomer } from '../access/store.ts'
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { type Answer, type Call, type Route, route } from '../http/call.ts'
+import { implement } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Devices } from '../people/devices.ts'
 import type { SignInApi } from '../people/login.ts'
@@ -28,6 +29,7 @@ import { findConsent, upsertConsent } from './consent-store.ts'
 import type { FormTicket, FormTickets } from './form-ticket.ts'
 import { PAGE_HEADERS } from './html.ts'
 import { OauthError, type OauthErrorCode } from './oauth-error.ts'
+import { oauthOperations } from './operations.ts'
 import {
   type AuthorizationLifetimes,
   CONSENT_PATH,
@@ -69,7 +71,7 @@ interface Visit {
 export function authorizeRoutes(deps: AuthorizeDeps): Route[] {
   const form = { body: 'optional', accepts: FORM_TYPES } as const
   return [
-    route(AUTHORIZE_PATH, { GET: { handle: (call) => withErrorPage(authorize(deps, call)) } }),
+    implement(oauthOperations.authorize, (call) => withErrorPage(authorize(deps, call))),
     route(SIGN_IN_PATH, {
       POST: { ...form, handle: (call) => withErrorPage(submitSignIn(deps, call)) },
     }),

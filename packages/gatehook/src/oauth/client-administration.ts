@@ -4,28 +4,19 @@
  */
 import { createAdminTable } from '../access/admin-table.ts'
 import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
+import { mode } from '../access/collections.ts'
 import { findMisplacedAdmin, holdCustomerScope, scopeSet } from '../access/grant-validation.ts'
-import { createSecretStore, readOverlapMs } from '../access/secret-store.ts'
+import { createSecretStore, overlapMs, type RotationOverlap } from '../access/secret-store.ts'
 import { recordAudit } from '../audit/store.ts'
+import { invalidMembers } from '../fields/body.ts'
+import { b, type JsonOf, type ValuesOf } from '../fields/members.ts'
 import { randomBase62 } from '../kernel/base62.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
-import {
-  bool,
-  invalidMembers,
-  line,
-  type Members,
-  oneOf,
-  optional,
-  type Read,
-  readMembers,
-  required,
-  setOf,
-} from '../kernel/members.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Tokens } from '../tokens/api.ts'
-import { GRANT_TYPES, type GrantType, PUBLIC_GRANT_TYPES } from './client.ts'
+import { GRANT_TYPES, PUBLIC_GRANT_TYPES } from './client.ts'
 import * as store from './client-store.ts'
 import { deleteConsentsAtClient } from './consent-store.ts'
 import { findRegistrationFault } from './redirect-uri.ts'
@@ -37,41 +28,43 @@ const MAX_SECRETS = 2
 /** 256 bits in base62. */
 const SECRET_CHARACTERS = 43
 
-/** A client as the administration returns it. */
-interface ClientJson {
-  readonly client_id: string
-  readonly name: string
-  readonly redirect_uris: readonly string[]
-  readonly scopes: readonly string[]
-  readonly grant_types: readonly GrantType[]
-  readonly public: boolean
-  readonly require_client_auth_on_refresh: boolean
-  readonly first_party: boolean
-  readonly customer: string
-  readonly mode: 'live' | 'test'
-  readonly created_at: string
+const clientMembers = {
+  client_id: b.text().example('client_01jdq8w9vgk7'),
+  name: b.text().example('Shop'),
+  redirect_uris: b.list(b.text()).example(['https://shop.example.com/callback']),
+  scopes: b.list(b.text()).example(['webhooks:read']),
+  grant_types: b.list(b.oneOf(GRANT_TYPES)),
+  public: b.bool().describe('The client has no secret (RFC 6749 §2.1).').example(false),
+  require_client_auth_on_refresh: b.bool(),
+  first_party: b.bool().describe('Persons need not consent.').example(false),
+  customer: b.text().example('cus_01jdq8w9vgk7'),
+  mode,
+  created_at: b.time(),
 }
 
-/** A client in the only response that contains its new secret; a public client has none. */
-export type ClientWithSecret = ClientJson & { readonly client_secret?: string }
+/** A client as the administration returns it. */
+export const oauthClient = b.object(clientMembers).named('Client')
 
-export const clientTable = createAdminTable<ClientJson>(
+/** A client in the only response that contains its new secret; a public client has none. */
+export const clientWithSecret = b
+  .object({
+    ...clientMembers,
+    client_secret: b
+      .text()
+      .optional()
+      .describe('The secret; absent for a public client. Only this response contains it.')
+      .example('gs_6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2xYz01AB'),
+  })
+  .named('ClientWithSecret')
+
+type ClientJson = JsonOf<typeof oauthClient>
+export type ClientWithSecret = JsonOf<typeof clientWithSecret>
+
+export const clientTable = createAdminTable(
+  oauthClient,
   {
     name: 'clients',
     table: 'gh_clients',
-    columns: [
-      { name: 'client_id', type: 'text' },
-      { name: 'name', type: 'text' },
-      { name: 'redirect_uris', type: 'json' },
-      { name: 'scopes', type: 'json' },
-      { name: 'grant_types', type: 'json' },
-      { name: 'public', type: 'bool' },
-      { name: 'require_client_auth_on_refresh', type: 'bool' },
-      { name: 'first_party', type: 'bool' },
-      { name: 'customer', type: 'text' },
-      { name: 'mode', type: 'text', oneOf: ['live', 'test'] },
-      { name: 'created_at', type: 'time' },
-    ],
     filter: ['client_id', 'name', 'public', 'customer', 'mode', 'created_at'],
     sort: ['client_id', 'name', 'created_at'],
     indexes: [
@@ -101,45 +94,41 @@ export interface ClientAdministration extends Administration {
   readonly evict: (clientId: string) => void
 }
 
-const redirectUri: Read<string> = (value, wrong) => {
-  if (typeof value !== 'string') return wrong('must be a string')
-  const fault = findRegistrationFault(value)
-  return fault === undefined ? value : wrong(fault)
-}
+const redirectUri = b
+  .text()
+  .example('https://shop.example.com/callback')
+  .refine((uri, reject) => {
+    const fault = findRegistrationFault(uri)
+    return fault === undefined ? uri : reject(fault)
+  })
 
-const membersOf = (admin: Administration) =>
-  ({
-    name: optional(line(NAME_MAX)),
-    redirect_uris: optional(setOf(redirectUri, MAX_REDIRECT_URIS)),
-    scopes: optional(scopeSet(admin)),
-    grant_types: optional(setOf(oneOf(...GRANT_TYPES), GRANT_TYPES.length)),
-    require_client_auth_on_refresh: optional(bool),
-    first_party: optional(bool),
-  }) satisfies Members
+export const clientPatch = (admin: Pick<Administration, 'scopes'>) => ({
+  name: b.line(NAME_MAX).optional().example('Shop'),
+  redirect_uris: b.set(redirectUri, { max: MAX_REDIRECT_URIS }).optional(),
+  scopes: scopeSet(admin).optional(),
+  grant_types: b.set(b.oneOf(GRANT_TYPES), { max: GRANT_TYPES.length }).optional(),
+  require_client_auth_on_refresh: b.bool().optional(),
+  first_party: b.bool().optional().describe('Persons need not consent.'),
+})
 
-const creationMembersOf = (admin: Administration) => {
-  const members = membersOf(admin)
-  return {
-    ...members,
-    name: required(members.name.read),
-    scopes: required(members.scopes.read),
-    public: optional(bool),
-    customer: optional(line(NAME_MAX)),
-    mode: optional(oneOf('live', 'test')),
-  } satisfies Members
-}
+export const clientCreation = (admin: Pick<Administration, 'scopes'>) => ({
+  ...clientPatch(admin),
+  name: b.line(NAME_MAX).example('Shop'),
+  scopes: scopeSet(admin).example(['webhooks:read']),
+  public: b.bool().optional().describe('The client has no secret (RFC 6749 §2.1).'),
+  customer: b.line(NAME_MAX).optional(),
+  mode: mode.optional(),
+})
 
 /**
- * Creates a client from `{name, scopes[], redirect_uris?[], public?, grant_types?[],
- * require_client_auth_on_refresh?, first_party?, customer?, mode?}`. By default, a confidential
- * client must authenticate to refresh (§5.4). Throws 422 `validation_failed`, 409 `limit_reached`.
+ * Creates a client. By default, a confidential client must authenticate to refresh (§5.4). Throws
+ * 422 `validation_failed` for values that do not fit together, 409 `limit_reached`.
  */
 export async function createClient(
   admin: ClientAdministration,
-  input: unknown,
+  values: ValuesOf<ReturnType<typeof clientCreation>>,
   caller: AdminCaller,
 ): Promise<ClientWithSecret> {
-  const values = readMembers(input, creationMembersOf(admin))
   const customer = customerId(values.customer ?? caller.customer)
   const isPublic = values.public ?? false
   const now = admin.clock.now()
@@ -177,17 +166,15 @@ export async function createClient(
 }
 
 /**
- * Updates `{name?, redirect_uris?, scopes?, grant_types?, require_client_auth_on_refresh?,
- * first_party?}`. The change applies to later requests and to access tokens issued before, on each
- * node within 2 s. Throws 404 `not_found`, 422 `validation_failed`.
+ * Updates a client. The change applies to later requests and to access tokens issued before, on
+ * each node within 2 s. Throws 404 `not_found`, 422 `validation_failed`.
  */
 export async function updateClient(
   admin: ClientAdministration,
   id: string,
-  input: unknown,
+  patch: ValuesOf<ReturnType<typeof clientPatch>>,
   { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<ClientJson> {
-  const patch = readMembers(input, membersOf(admin))
   return admin.write(async (tx) => {
     const row = await store.lockClient(tx, id)
     if (!row) throw new Failure('not_found')
@@ -234,25 +221,23 @@ export async function deleteClient(
 }
 
 /**
- * Adds a secret, from `{overlap_seconds?}`: how long the old secret stays valid (default 24 h, at
- * most 7 days). Throws 404 `not_found`, 422 `validation_failed`, 409 `invalid_state` for a public
- * client, 409 `limit_reached` while two secrets are valid.
+ * Adds a secret; the old one stays valid for the overlap. Throws 404 `not_found`, 409
+ * `invalid_state` for a public client, 409 `limit_reached` while two secrets are valid.
  */
 export async function rotateSecret(
   admin: ClientAdministration,
   id: string,
-  input: unknown,
+  overlap: RotationOverlap,
   { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<ClientWithSecret> {
-  const overlapMs = readOverlapMs(input)
   return admin.write(async (tx) => {
     const now = admin.clock.now()
     const row = await store.lockClient(tx, id)
     if (!row) throw new Failure('not_found')
     if (row.public) throw new Failure('invalid_state', 'A public client has no secret.')
     const secret = createSecret(admin.random)
-    await secrets.replace(tx, id, secret, now, overlapMs)
-    const detail = { overlap_seconds: overlapMs / 1000 }
+    await secrets.replace(tx, id, secret, now, overlapMs(overlap))
+    const detail = { overlap_seconds: overlapMs(overlap) / 1000 }
     await recordAudit(tx, { actor, action: 'client.rotate_secret', target: id, detail }, admin)
     tx.afterCommit(() => admin.evict(id))
     return { ...clientTable.toJson(row), client_secret: secret }

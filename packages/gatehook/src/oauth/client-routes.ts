@@ -1,6 +1,6 @@
 /** `/admin/clients` (§13): the operations of `client-administration.ts` over HTTP. */
-import { type AdminDeps, adminOperations, secretResponse } from '../access/admin-operations.ts'
-import { noContent, type Route, route } from '../http/call.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import type { Route } from '../http/call.ts'
 import {
   type ClientAdministration,
   clientTable,
@@ -9,37 +9,24 @@ import {
   rotateSecret,
   updateClient,
 } from './client-administration.ts'
+import { clientOperations } from './client-operations.ts'
 
 export function clientRoutes(administration: ClientAdministration, deps: AdminDeps): Route[] {
-  const { list, change, row } = adminOperations(administration, deps)
+  const { list, change, row } = adminHandlers(administration, deps)
+  const operations = clientOperations(administration)
   const client = row((from, { params }) => clientTable.read(from, params.client_id!))
   return [
-    route('/admin/clients', {
-      GET: list(clientTable),
-      POST: change(
-        'required',
-        (admin, { body }, caller) => createClient(admin, body, caller),
-        (created) =>
-          secretResponse(201, created, { location: `/admin/clients/${created.client_id}` }),
-      ),
-    }),
-    route('/admin/clients/:client_id', {
-      GET: client.read,
-      PATCH: client.change('required', (admin, { params, body }, caller) =>
-        updateClient(admin, params.client_id!, body, caller),
-      ),
-      DELETE: client.change(
-        'none',
-        (admin, { params }, caller) => deleteClient(admin, params.client_id!, caller),
-        noContent,
-      ),
-    }),
-    route('/admin/clients/:client_id/rotate-secret', {
-      POST: client.change(
-        'optional',
-        (admin, { params, body }, caller) => rotateSecret(admin, params.client_id!, body, caller),
-        (client) => secretResponse(200, client),
-      ),
-    }),
+    list(operations.list, clientTable),
+    change(operations.create, ({ admin, input, caller }) => createClient(admin, input, caller)),
+    client.read(operations.read),
+    client.change(operations.update, ({ admin, params, input, caller }) =>
+      updateClient(admin, params.client_id!, input, caller),
+    ),
+    client.change(operations.remove, ({ admin, params, caller }) =>
+      deleteClient(admin, params.client_id!, caller),
+    ),
+    client.change(operations.rotateSecret, ({ admin, params, input, caller }) =>
+      rotateSecret(admin, params.client_id!, input, caller),
+    ),
   ]
 }

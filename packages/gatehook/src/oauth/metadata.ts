@@ -2,9 +2,11 @@
  * The metadata documents: authorization server (RFC 8414, also at the path of OpenID Connect
  * Discovery) and protected resource (RFC 9728). All URLs derive from the configured issuer (§5.5).
  */
-import { json, type Route, route } from '../http/call.ts'
+import type { Route } from '../http/call.ts'
+import { implement, respond } from '../http/operation.ts'
 import { GRANT_TYPES } from './client.ts'
 import { AUTHENTICATION_METHODS } from './client-authentication.ts'
+import { metadataOperations } from './operations.ts'
 
 interface MetadataDeps {
   readonly issuer: () => string
@@ -48,13 +50,14 @@ export function metadataRoutes({ issuer, service, scopes }: MetadataDeps): Route
     bearer_methods_supported: ['header'],
   })
   return [
-    document('/.well-known/oauth-authorization-server', server),
-    document('/.well-known/openid-configuration', server),
-    document('/.well-known/oauth-protected-resource', resource),
+    implement(metadataOperations.server, () =>
+      respond(metadataOperations.server, server(), HEADERS),
+    ),
+    implement(metadataOperations.openid, () =>
+      respond(metadataOperations.openid, server(), HEADERS),
+    ),
+    implement(metadataOperations.resource, () =>
+      respond(metadataOperations.resource, resource(), HEADERS),
+    ),
   ]
 }
-
-const document = (path: string, create: () => unknown): Route =>
-  route(path, {
-    GET: { handle: () => json(200, create(), HEADERS) },
-  })

@@ -2,13 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure } from '../kernel/failure.ts'
-import {
-  describeScope,
-  formatDuration,
-  renderConsentPage,
-  renderFailurePage,
-  renderSignInPage,
-} from './pages.ts'
+import { formatDuration, renderConsentPage, renderFailurePage, renderSignInPage } from './pages.ts'
 
 const view = {
   service: 'A & B <script>',
@@ -57,27 +51,6 @@ test('the headers exclude scripts, frames, referrers, caches and other form targ
     accept: undefined,
   })
   assert.match(errorPage.headers!['content-security-policy']!, /form-action 'self';/)
-})
-
-test('each kind of scope has a description', () => {
-  assert.equal(describeScope('things:read', 'Acme'), 'See your things')
-  assert.equal(
-    describeScope('big_things:write', 'Acme'),
-    'Create, change and delete your big things',
-  )
-  assert.match(describeScope('things:all', 'Acme'), /everybody/)
-  assert.equal(describeScope('things:ship', 'Acme'), 'Ship your things')
-  assert.equal(
-    describeScope('webhooks:write', 'Acme'),
-    'Create, change and delete the webhooks of Acme',
-  )
-})
-
-test('an unusual scope name is quoted or spelled out', () => {
-  for (const scope of ['odd', 'a:b:c', ':', 'x:', ':y', '<b>']) {
-    assert.equal(describeScope(scope, 'Acme'), `Use “${scope}”`)
-  }
-  assert.equal(describeScope('constructor:constructor', 'Acme'), 'Constructor your constructor')
 })
 
 test('a duration has the largest unit that it fills, rounded up', () => {

@@ -2,11 +2,12 @@
  * The pages of an authorization (§5.2): sign-in, consent and errors. They work without JavaScript.
  * Pure; `authorize.ts` decides which page a person sees.
  */
-import { accountScopes, isAccountScope } from '../access/scopes.ts'
+import { describeScope } from '../access/scope-words.ts'
 import type { Answer } from '../http/call.ts'
+import { type Html, html } from '../http/html.ts'
 import type { ProblemContext } from '../http/problem.ts'
 import type { Failure } from '../kernel/failure.ts'
-import { createPageRenderer, type Html, type HtmlPage, html } from './html.ts'
+import { createPageRenderer, type HtmlPage } from './html.ts'
 import { displayHost, formActionSource } from './redirect-uri.ts'
 import { style } from './style.ts'
 
@@ -176,23 +177,3 @@ export const renderFailurePage = (failure: Failure, { requestId }: ProblemContex
     requestId,
     headers: failure.headers ?? {},
   })
-
-const VERBS: Readonly<Record<string, (resource: string) => string>> = {
-  read: (resource) => `See your ${resource}`,
-  write: (resource) => `Create, change and delete your ${resource}`,
-  all: (resource) => `Reach the ${resource} of everybody in this account, not only yours`,
-}
-
-/**
- * Describes a scope for a person, without a full stop. An account scope names the customer (§3.6);
- * a resource scope derives from its name, such as `invoices:read`.
- */
-export function describeScope(scope: string, customer: string): string {
-  if (isAccountScope(scope)) return accountScopes[scope]!(customer)
-  const [resource = '', verb = '', ...more] = scope.split(':')
-  if (more.length > 0 || resource === '' || verb === '') return `Use “${scope}”`
-  const words = resource.replaceAll('_', ' ')
-  if (Object.hasOwn(VERBS, verb)) return VERBS[verb]!(words)
-  const action = verb.replaceAll('_', ' ')
-  return `${action[0]!.toUpperCase()}${action.slice(1)} your ${words}`
-}

@@ -18,7 +18,6 @@ const COOKIE_FORMAT = /^[\w-]{43}$/
 const SESSION_LIFETIME_MS = 10 * 60_000
 const PURGE_ROWS = 1000
 
-/** The cookie of a browser. */
 export interface BrowserCookie {
   readonly value: string
   /** The `Set-Cookie` line of a new cookie; undefined if the browser sent it. */

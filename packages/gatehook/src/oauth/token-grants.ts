@@ -22,7 +22,6 @@ export interface TokenGrantDeps extends AuditContext {
   readonly people: Pick<SignInApi, 'confirm'>
 }
 
-/** A token request by an authenticated client. */
 interface TokenRequest {
   readonly client: OauthClient
   readonly parameters: OauthParameters

@@ -1,35 +1,38 @@
 /** `POST /oauth/token`, `/oauth/revoke` and `/oauth/introspect` (§5.3, §5.4): form in, JSON out. */
 import { actorOf } from '../audit/store.ts'
-import { type Answer, type Call, json, type Route, route } from '../http/call.ts'
+import type { Answer, Call, Route } from '../http/call.ts'
+import { implement, respond } from '../http/operation.ts'
 import { type IntrospectionDeps, introspect, revoke } from './introspection.ts'
 import { NO_STORE, respondWithErrors } from './oauth-error.ts'
-import { FORM_TYPES, type OauthParameters, parseForm } from './parameters.ts'
+import { oauthOperations } from './operations.ts'
+import { type OauthParameters, parseForm } from './parameters.ts'
 import { issueTokens, readGrantType, type TokenGrantDeps } from './token-grants.ts'
 
-export function tokenRoutes(deps: TokenGrantDeps & IntrospectionDeps): Route[] {
-  return [
-    formRoute('/oauth/token', async (call, parameters) => {
+type FormDeps = TokenGrantDeps & IntrospectionDeps
+
+/** Adds the parameters of the form, and reports errors as RFC 6749 §5.2. */
+const formHandler =
+  (handle: (call: Call, parameters: OauthParameters) => Promise<Answer>) => (call: Call) =>
+    respondWithErrors(async () => handle(call, parseForm(call)))
+
+export const tokenRoutes = (deps: FormDeps): Route[] => [
+  implement(
+    oauthOperations.token,
+    formHandler(async (call, parameters) => {
       readGrantType(parameters)
       const client = await deps.authenticateClient(call, parameters)
       const { id, name } = client
       const actor = actorOf(call, { kind: 'client', id, name })
       const response = await issueTokens(deps, { client, parameters, actor })
-      return json(200, response, { ...NO_STORE })
+      return respond(oauthOperations.token, response, { ...NO_STORE })
     }),
-    formRoute('/oauth/revoke', (call, parameters) => revoke(deps, call, parameters)),
-    formRoute('/oauth/introspect', (call, parameters) => introspect(deps, call, parameters)),
-  ]
-}
-
-const formRoute = (
-  path: string,
-  handle: (call: Call, parameters: OauthParameters) => Promise<Answer>,
-): Route =>
-  route(path, {
-    POST: {
-      // An empty body is a form without parameters, so the error names the missing parameter.
-      body: 'optional',
-      accepts: FORM_TYPES,
-      handle: (call) => respondWithErrors(async () => handle(call, parseForm(call))),
-    },
-  })
+  ),
+  implement(
+    oauthOperations.revoke,
+    formHandler((call, parameters) => revoke(deps, call, parameters)),
+  ),
+  implement(
+    oauthOperations.introspect,
+    formHandler((call, parameters) => introspect(deps, call, parameters)),
+  ),
+]

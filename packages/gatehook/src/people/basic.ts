@@ -52,7 +52,6 @@ interface CachedPair {
 
 const rejection = () => invalidCredentials(BASIC_CHALLENGE)
 
-/** Creates the verifiers of Basic credentials. */
 export function createBasic(deps: BasicDeps): BasicVerifiers {
   const { vault, clock, allowedRanges, accounts, signIn } = deps
   // The key keeps leaked memory from containing a hash to guess passwords against. No client sees

@@ -1,34 +1,37 @@
 /** The tables of people who can sign in, and of operators. */
 import { type AdminTable, createAdminTable } from '../access/admin-table.ts'
+import { mode } from '../access/collections.ts'
+import { b, type JsonOf } from '../fields/members.ts'
+import { ROLES } from '../kernel/principal.ts'
+
+/** The members of a credential that follow the row's own. */
+export const credentialMembers = {
+  role: b.text().nullable().describe('A claim of tokens, for the program of the service.'),
+  scopes: b.list(b.text()).example(['webhooks:read']),
+  disabled: b.bool().example(false),
+  customer: b.text().example('cus_01jdq8w9vgk7'),
+  mode,
+}
 
 /** The credential of a person, without its row. */
-export interface AccountJson {
-  readonly id: number
-  readonly username: string
-  readonly role: string | null
-  readonly scopes: readonly string[]
-  readonly disabled: boolean
-  readonly customer: string
-  readonly mode: 'live' | 'test'
-  readonly created_at: string
-}
+export const account = b
+  .object({
+    id: b.int(1),
+    username: b.email(),
+    ...credentialMembers,
+    created_at: b.time(),
+  })
+  .named('Account')
+
+export type AccountJson = JsonOf<typeof account>
 
 /** Returns the table of people; `resource` is a declared name, never request data. */
 export const accountTable = (resource: string): AdminTable<AccountJson> =>
-  createAdminTable<AccountJson>(
+  createAdminTable(
+    account,
     {
       name: 'people',
       table: 'gh_people',
-      columns: [
-        { name: 'id', type: 'int' },
-        { name: 'username', type: 'email' },
-        { name: 'role', type: 'text', nullable: true },
-        { name: 'scopes', type: 'json' },
-        { name: 'disabled', type: 'bool' },
-        { name: 'customer', type: 'text' },
-        { name: 'mode', type: 'text', oneOf: ['live', 'test'] },
-        { name: 'created_at', type: 'time' },
-      ],
       filter: ['id', 'username', 'role', 'disabled', 'customer', 'mode'],
       sort: ['id'],
       indexes: [['id'], ['lower(username)'], ['customer', 'id']],
@@ -37,26 +40,20 @@ export const accountTable = (resource: string): AdminTable<AccountJson> =>
     '/admin/users',
   )
 
-export interface OperatorJson {
-  readonly id: string
-  readonly email: string
-  readonly disabled: boolean
-  readonly created_at: string
-}
+export const operator = b
+  .object({
+    id: b.text().example('op_01jdq8w9vgk7'),
+    email: b.text().example('ada@example.com'),
+    role: b.oneOf(ROLES),
+    disabled: b.bool().example(false),
+    created_at: b.time(),
+  })
+  .named('Operator')
 
-/** Only the command line lists operators. */
-export const operatorTable = createAdminTable<OperatorJson>(
-  {
-    name: 'operators',
-    table: 'gh_operators',
-    columns: [
-      { name: 'id', type: 'text' },
-      { name: 'email', type: 'text' },
-      { name: 'disabled', type: 'bool' },
-      { name: 'created_at', type: 'time' },
-    ],
-    filter: [],
-    sort: ['id'],
-  },
+export type OperatorJson = JsonOf<typeof operator>
+
+export const operatorTable = createAdminTable(
+  operator,
+  { name: 'operators', table: 'gh_operators', filter: [], sort: ['id'] },
   '/admin/operators',
 )

@@ -5,22 +5,26 @@
  */
 import type { AdminDeps } from '../access/admin-operations.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
+import type { Identify } from '../access/authenticate.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
-import { type Answer, type Call, json, type Route, route, type Step } from '../http/call.ts'
+import type { ValuesOf } from '../fields/members.ts'
+import { type Answer, type Call, json, type Route, type Step } from '../http/call.ts'
 import { readCookie, setCookie } from '../http/cookies.ts'
+import { implement } from '../http/operation.ts'
+import { createOwnPageGuard, hasCredential } from '../http/own-page.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
-import { optional, required } from '../kernel/members.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Tx } from '../storage/database.ts'
-import { anyText, readAuthBody } from './auth-body.ts'
+import { consoleOperations, type signInInput } from './console-operations.ts'
 import type { Devices } from './devices.ts'
 import type { VerifyPassword } from './login.ts'
+import { operatorRoutes } from './operator-administration.ts'
 import { operatorSessionRoutes } from './operator-sessions.ts'
 import * as store from './operator-store.ts'
-import { createOperator } from './operators.ts'
+import { createOperator, type OperatorCreation } from './operators.ts'
 import type { Hasher } from './password.ts'
 import type { SignInClient } from './recognized-clients.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -42,6 +46,8 @@ export interface ConsoleSessions {
   readonly routes: readonly Route[]
   /** Wraps the step that authenticates with credentials: a session's cookie takes its place. */
   guard(next: Step): Step
+  /** Identifies the operator of a request under `/admin` by the session, others by `next`. */
+  identifyOr(next: Identify): Identify
   readonly chores: Readonly<Record<string, () => Promise<number>>>
 }
 
@@ -51,15 +57,10 @@ interface ConsoleDeps extends AdminDeps {
   readonly secondFactor: SecondFactor
   readonly verifyPassword: VerifyPassword
   readonly devices: Devices
+  readonly publicUrl: () => string
 }
 
-const signInMembers = {
-  token: optional(anyText),
-  email: optional(anyText),
-  password: optional(anyText),
-  code: optional(anyText),
-}
-const codeMembers = { code: required(anyText) }
+type SignInInput = ValuesOf<typeof signInInput>
 
 const sessionCookie = (call: Call, value: string, lifeMs: number): string =>
   setCookie(call, {
@@ -69,30 +70,10 @@ const sessionCookie = (call: Call, value: string, lifeMs: number): string =>
     maxAgeS: Math.floor(lifeMs / 1000),
   })
 
-const isSafe = ({ method }: Call): boolean => method === 'GET' || method === 'HEAD'
-
-const foreignRequest = () =>
-  new Failure('forbidden', 'A session of the console is valid in the console’s own pages only.')
-
-/** Throws 403 if the browser reports another origin; a client may report none. */
-function rejectForeignOrigin(call: Call): void {
-  const { origin, 'sec-fetch-site': site } = call.headers
-  const ownOrigin = `${call.secure ? 'https' : 'http'}://${call.host}`.toLowerCase()
-  if (origin !== undefined && origin.toLowerCase() !== ownOrigin) throw foreignRequest()
-  if (site === undefined || site === 'same-origin') return
-  if (site !== 'none' || !isSafe(call)) throw foreignRequest()
-}
-
-/** Throws 403 for cross-site request forgery, also from a sibling subdomain. */
-function requireOwnPage(call: Call): void {
-  rejectForeignOrigin(call)
-  const hasConsoleHeader = call.headers[CONSOLE_HEADER] !== undefined
-  const isReportedRead = isSafe(call) && call.headers['sec-fetch-site'] !== undefined
-  if (!hasConsoleHeader && !isReportedRead) throw foreignRequest()
-}
-
-const hasCredential = ({ headers, query }: Call): boolean =>
-  headers.authorization !== undefined || 'x-api-key' in headers || query.has('api_key')
+const { rejectForeignOrigin, requireOwnPage } = createOwnPageGuard({
+  header: CONSOLE_HEADER,
+  message: 'A session of the console is valid in the console’s own pages only.',
+})
 
 interface ConsoleSignIn {
   readonly operator: string | null
@@ -207,13 +188,13 @@ function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Rou
     return { session, operator: session.operator }
   }
 
-  const create = async (call: Call): Promise<Answer> => {
+  const create = async (call: Call, input: OperatorCreation): Promise<Answer> => {
     const session = await requireSession(call)
     if (session.operator !== null) {
       throw new Failure('invalid_state', 'The session has its operator already.')
     }
     const { cookies, elevate } = elevation(call, session)
-    const operator = await createOperator(admin, hasher, call.body, actorOf(call), elevate)
+    const operator = await createOperator(admin, hasher, input, actorOf(call), elevate)
     return { ...json(201, operator), cookies }
   }
 
@@ -223,8 +204,7 @@ function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Rou
     return { ...json(200, enrolment, { 'cache-control': 'no-store' }), secret: true }
   }
 
-  const confirm = async (call: Call): Promise<Answer> => {
-    const { code } = readAuthBody(call.body, codeMembers)
+  const confirm = async (call: Call, { code }: { readonly code: string }): Promise<Answer> => {
     const { session, operator } = await requireOperator(call)
     const { cookies, elevate } = elevation(call, session)
     const endOtherSessions = async (tx: Tx) => {
@@ -238,13 +218,9 @@ function enrolmentRoutes(deps: ConsoleDeps, requireSession: RequireSession): Rou
   }
 
   return [
-    route('/console/session/operator', {
-      POST: { body: 'required', handle: create },
-    }),
-    route('/console/session/second-factor', {
-      POST: { handle: enrol },
-      PUT: { body: 'required', handle: confirm },
-    }),
+    implement(consoleOperations.createOperator, create),
+    implement(consoleOperations.enrol, enrol),
+    implement(consoleOperations.confirm, confirm),
   ]
 }
 
@@ -264,7 +240,30 @@ const toPrincipal = (row: store.ConsoleSessionRow): Principal => ({
   subject: row.operator ?? row.link!,
   ...(row.email !== null && { name: row.email }),
   scopes: new Set([ADMIN_SCOPE]),
+  // A session without an operator creates the first one.
+  ...(row.role !== null && { role: row.role }),
 })
+
+/** Ends the session of a request, if there is one. */
+async function signOut(admin: Administration, call: Call): Promise<Answer> {
+  const { db } = admin
+  const token = readCookie(call, COOKIE_NAME)
+  if (token !== undefined) {
+    requireOwnPage(call)
+    await db.write(async (tx) => {
+      const row = await store.takeSession(tx, sha256(token))
+      if (!row) return
+      const actor = actorOf(call, { kind: 'operator', id: row.operator ?? row.link! })
+      await recordAudit(tx, { actor, action: 'operator.sign_out', target: row.id }, admin)
+    })
+  }
+  const headers = { 'clear-site-data': CLEARED_DATA }
+  return { status: 204, headers, cookies: [sessionCookie(call, '', 0)] }
+}
+
+/** Returns the cookie of a request under `/admin` that has no other credential. */
+const sessionTokenOf = (call: Call): string | undefined =>
+  call.kind === 'admin' && !hasCredential(call) ? readCookie(call, COOKIE_NAME) : undefined
 
 export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
   const { admin, devices } = deps
@@ -273,9 +272,8 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
   const findSession = (token: string) =>
     store.findSession(db, sha256(token), DEFAULT_CUSTOMER, clock.now())
 
-  const signIn = async (call: Call): Promise<Answer> => {
-    rejectForeignOrigin(call)
-    const { token, email, password, code } = readAuthBody(call.body, signInMembers)
+  const signIn = async (call: Call, input: SignInInput): Promise<Answer> => {
+    const { token, email, password, code } = input
     const hasPassword = email !== undefined && password !== undefined
     if (hasPassword === (token !== undefined)) {
       throw new Failure('invalid_request', 'Send a token, or an email and a password.')
@@ -299,22 +297,8 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
 
   const show = async (call: Call): Promise<Answer> => {
     const row = await requireSession(call)
-    return json(200, { ...toJson(row), email: row.email, ends_at: isoTime(row.ends_at) })
-  }
-
-  const signOut = async (call: Call): Promise<Answer> => {
-    const token = readCookie(call, COOKIE_NAME)
-    if (token !== undefined) {
-      requireOwnPage(call)
-      await db.write(async (tx) => {
-        const row = await store.takeSession(tx, sha256(token))
-        if (!row) return
-        const actor = actorOf(call, { kind: 'operator', id: row.operator ?? row.link! })
-        await recordAudit(tx, { actor, action: 'operator.sign_out', target: row.id }, admin)
-      })
-    }
-    const headers = { 'clear-site-data': CLEARED_DATA }
-    return { status: 204, headers, cookies: [sessionCookie(call, '', 0)] }
+    const { email, role } = row
+    return json(200, { ...toJson(row), email, role, ends_at: isoTime(row.ends_at) })
   }
 
   /** Extends the session by `IDLE_MS`, at most until `ends_at`. */
@@ -327,18 +311,19 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
 
   return {
     routes: [
-      route('/console/session', {
-        POST: { body: 'required', handle: signIn },
-        GET: { handle: show },
-        // Unauthenticated: also for a browser whose session has ended.
-        DELETE: { handle: signOut },
-      }),
+      implement(consoleOperations.open, signIn),
+      implement(consoleOperations.read, show),
+      // Unauthenticated: also for a browser whose session has ended.
+      implement(consoleOperations.close, (call) => signOut(admin, call)),
       ...enrolmentRoutes(deps, requireSession),
       ...operatorSessionRoutes(admin, deps),
+      ...operatorRoutes(admin, deps),
     ],
     guard: (next) => (call) => {
-      const token =
-        call.kind === 'admin' && !hasCredential(call) ? readCookie(call, COOKIE_NAME) : undefined
+      // A session opens and closes here: the server rejects the request before its body.
+      if (call.kind === 'admin' && call.operation?.authenticated === false)
+        rejectForeignOrigin(call)
+      const token = sessionTokenOf(call)
       const needsPrincipal = call.operation && call.operation.authenticated !== false
       if (token === undefined || !needsPrincipal) return next(call)
       requireOwnPage(call)
@@ -351,6 +336,14 @@ export function createConsoleSessions(deps: ConsoleDeps): ConsoleSessions {
         call.principal = toPrincipal(row)
         return undefined
       })
+    },
+    // Does not extend the session: an open stream must not keep an unused console signed in.
+    identifyOr: (next) => (call) => {
+      const token = sessionTokenOf(call)
+      if (token === undefined) return next(call)
+      return findSession(token).then((row) =>
+        row && row.verified !== 0 ? toPrincipal(row) : undefined,
+      )
     },
     chores: { console: () => store.purgeConsole(db, clock.now()) },
   }

@@ -13,21 +13,21 @@ import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Administration } from '../access/administration.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
-import { type Answer, type Call, json } from '../http/call.ts'
+import type { Answer, Call } from '../http/call.ts'
+import { respond } from '../http/operation.ts'
 import { addressBlock } from '../kernel/address.ts'
 import { BoundedMap } from '../kernel/bounded-map.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import { required } from '../kernel/members.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { LOGIN_CLIENT_ID, type Tokens } from '../tokens/api.ts'
-import { anyText, readAuthBody } from './auth-body.ts'
 import type { Devices } from './devices.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, loadPerson, type Person } from './person.ts'
 import type { ClientAccount, RecognizedClients, SignInClient } from './recognized-clients.ts'
+import { type LoginInput, signInOperations } from './sign-in-operations.ts'
 import * as store from './store.ts'
 import { type AttemptIdentity, type Throttle, tooManyFailures } from './throttle.ts'
 import { foldName, invalidCredentials, normalizePassword } from './username.ts'
@@ -39,17 +39,12 @@ export interface LoginDeps {
   readonly tokens: Pick<Tokens, 'openSession'>
 }
 
-const loginMembers = { username: required(anyText), password: required(anyText) }
-
-/** Responses with tokens must not be cached (RFC 6749 §5.1). */
-const noStore = { 'cache-control': 'no-store', pragma: 'no-cache' }
-
 /** Handles `POST /auth/login`. */
 export async function login(
   call: Call,
+  { username, password }: LoginInput,
   { admin, people, devices, tokens }: LoginDeps,
 ): Promise<Answer> {
-  const { username, password } = readAuthBody(call.body, loginMembers)
   const person = await people.signIn(username, password, devices.clientOf(call))
   const session = await tokens.openSession(async (tx, session_id) => {
     const current = await people.confirm(tx, person)
@@ -61,7 +56,7 @@ export async function login(
   })
   const { customer, mode, subject } = person
   call.identified = { kind: 'person', subject, clientId: LOGIN_CLIENT_ID, customer, mode }
-  return { ...json(200, session, noStore), secret: true }
+  return respond(signInOperations.login, session, { pragma: 'no-cache' })
 }
 
 /** The sign-in of people, as login, Basic and OAuth use it. */
@@ -132,7 +127,6 @@ interface AccountSource<A extends StoredAccount> {
   readonly verifySecondFactor?: (account: A) => Promise<void>
 }
 
-/** Returns the accounts of people. */
 export const peopleAccounts = (
   db: Administration['db'],
   resource: string,

@@ -1,38 +1,31 @@
 /** Lists and ends the sessions of operators, for HTTP and the command line (§13). */
-import { type AdminDeps, adminOperations } from '../access/admin-operations.ts'
-import { type AdminTable, createAdminTable } from '../access/admin-table.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import { createAdminTable } from '../access/admin-table.ts'
 import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
-import { noContent, type Route, route } from '../http/call.ts'
+import { b } from '../fields/members.ts'
+import type { Route } from '../http/call.ts'
+import { operation } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import * as store from './operator-store.ts'
 
-interface OperatorSessionJson {
-  readonly id: string
-  /** Null in the session of a link without an operator. */
-  readonly operator: string | null
-  readonly address: string
-  /** Whether a second factor was verified, or a link opened the session. */
-  readonly verified: boolean
-  readonly created_at: string
-  readonly last_used_at: string
-  /** The end of the session unless it is used before. */
-  readonly expires_at: string
-}
+const operatorSession = b
+  .object({
+    id: b.text().example('ses_01jdq8w9vgk7'),
+    operator: b.text().nullable().describe('Null in the session of a link without an operator.'),
+    address: b.text().example('203.0.113.7'),
+    verified: b.bool().describe('Whether a second factor was verified, or a link opened it.'),
+    created_at: b.time(),
+    last_used_at: b.time(),
+    expires_at: b.time().describe('The end of the session unless it is used before.'),
+  })
+  .named('OperatorSession')
 
-export const operatorSessionTable: AdminTable<OperatorSessionJson> = createAdminTable(
+export const operatorSessionTable = createAdminTable(
+  operatorSession,
   {
     name: 'operator_sessions',
     table: 'gh_console_sessions',
-    columns: [
-      { name: 'id', type: 'text' },
-      { name: 'operator', type: 'text', nullable: true },
-      { name: 'address', type: 'text' },
-      { name: 'verified', type: 'bool' },
-      { name: 'created_at', type: 'time' },
-      { name: 'last_used_at', type: 'time' },
-      { name: 'expires_at', type: 'time' },
-    ],
     filter: ['operator'],
     sort: ['id'],
   },
@@ -51,16 +44,25 @@ export const endOperatorSession = (
     return { id }
   })
 
+export const operatorSessionOperations = {
+  list: operation('GET /admin/operator-sessions', {
+    id: 'list_operator_sessions',
+    summary: 'List the sessions of operators',
+    output: b.page(operatorSession),
+  }),
+  end: operation('DELETE /admin/operator-sessions/:id', {
+    id: 'end_operator_session',
+    summary: 'End a session of an operator',
+    headers: ['Idempotency-Key'],
+  }),
+}
+
 export function operatorSessionRoutes(admin: Administration, deps: AdminDeps): Route[] {
-  const { list, change } = adminOperations(admin, deps)
+  const { list, change } = adminHandlers(admin, deps)
   return [
-    route('/admin/operator-sessions', { GET: list(operatorSessionTable) }),
-    route('/admin/operator-sessions/:id', {
-      DELETE: change(
-        'none',
-        (admin, { params }, { actor }) => endOperatorSession(admin, params.id ?? '', actor),
-        noContent,
-      ),
-    }),
+    list(operatorSessionOperations.list, operatorSessionTable),
+    change(operatorSessionOperations.end, ({ admin, params, caller }) =>
+      endOperatorSession(admin, params.id ?? '', caller.actor),
+    ),
   ]
 }

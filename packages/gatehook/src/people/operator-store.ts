@@ -1,4 +1,5 @@
 /** SQL of operators, their one-time links and their sessions. */
+import type { Role } from '../kernel/principal.ts'
 import type { Database, Reader, Row, Tx } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
 import { sql } from '../storage/sql.ts'
@@ -8,6 +9,7 @@ export interface OperatorRow extends Row {
   readonly email: string
   readonly folded: string
   readonly password: string
+  readonly role: Role
   readonly disabled: number
   readonly created_at: number
   /** Encrypted for the row's id; null without a second factor. */
@@ -34,12 +36,12 @@ export const encryptedPendingTotp = encryptedColumn('totp_pending')
 export const EMAIL_INDEX = 'gh_operators_folded'
 
 const byFoldedEmail = (folded: string) =>
-  sql`SELECT id, email, folded, password, disabled, created_at, totp, totp_pending, totp_step
+  sql`SELECT id, email, folded, password, role, disabled, created_at, totp, totp_pending, totp_step
     FROM gh_operators WHERE folded = ${folded}`
 
 export const lockOperatorById = (tx: Tx, id: string) =>
-  tx.lock<OperatorRow>(sql`SELECT id, email, folded, password, disabled, created_at, totp,
-    totp_pending, totp_step FROM gh_operators WHERE id = ${id}`)
+  tx.lock<OperatorRow>(sql`SELECT id, email, folded, password, role, disabled, created_at,
+    totp, totp_pending, totp_step FROM gh_operators WHERE id = ${id}`)
 
 export const findOperator = (from: Reader, folded: string) =>
   from.get<OperatorRow>(byFoldedEmail(folded))
@@ -47,17 +49,21 @@ export const lockOperator = (tx: Tx, folded: string) => tx.lock<OperatorRow>(byF
 
 type NewOperator = Omit<OperatorRow, 'totp' | 'totp_pending' | 'totp_step'>
 
+/** Returns whether an operator exists, disabled ones included. */
+export const hasOperator = async (from: Reader): Promise<boolean> =>
+  (await from.get(sql`SELECT 1 AS operator FROM gh_operators LIMIT 1`)) !== undefined
+
 export const insertOperator = (tx: Tx, row: NewOperator) =>
-  tx.run(sql`INSERT INTO gh_operators (id, email, folded, password, disabled, created_at)
-    VALUES (${row.id}, ${row.email}, ${row.folded}, ${row.password}, ${row.disabled},
+  tx.run(sql`INSERT INTO gh_operators (id, email, folded, password, role, disabled, created_at)
+    VALUES (${row.id}, ${row.email}, ${row.folded}, ${row.password}, ${row.role}, ${row.disabled},
             ${row.created_at})`)
 
 export const updateOperator = (
   tx: Tx,
-  { id, password, disabled }: Pick<OperatorRow, 'id' | 'password' | 'disabled'>,
+  { id, password, role, disabled }: Pick<OperatorRow, 'id' | 'password' | 'role' | 'disabled'>,
 ) =>
-  tx.run(sql`UPDATE gh_operators SET password = ${password}, disabled = ${disabled}
-    WHERE id = ${id}`)
+  tx.run(sql`UPDATE gh_operators SET password = ${password}, role = ${role},
+    disabled = ${disabled} WHERE id = ${id}`)
 
 export const isEnrolled = async (from: Reader, id: string): Promise<boolean> =>
   (await from.get(
@@ -115,6 +121,7 @@ export interface ConsoleSessionRow extends Row {
   /** The link that opened a session without an operator. */
   readonly link: string | null
   readonly email: string | null
+  readonly role: Role | null
   readonly id: string
   /** 0 until the second factor is verified or enrolled. */
   readonly verified: number
@@ -150,7 +157,7 @@ export const refreshSession = (
   tx.run(sql`UPDATE gh_console_sessions SET expires_at = ${expires_at},
     last_used_at = ${last_used_at} WHERE id = ${id}`)
 
-/** Makes a session a verified one of the operator, under a new token. */
+/** Stores that a session is verified and belongs to the operator, under a new token. */
 export const elevateSession = (tx: Tx, id: string, operator: string, hash: Uint8Array) =>
   tx.run(sql`UPDATE gh_console_sessions SET operator = ${operator}, verified = 1, hash = ${hash}
     WHERE id = ${id}`)
@@ -164,7 +171,7 @@ export const deleteSessionById = (tx: Tx, id: string) =>
 
 /** Returns a session that is not expired and whose operator is not disabled. */
 export const findSession = (from: Reader, hash: Uint8Array, customer: string, now: number) =>
-  from.get<ConsoleSessionRow>(sql`SELECT s.id, s.operator, s.link, o.email, s.verified,
+  from.get<ConsoleSessionRow>(sql`SELECT s.id, s.operator, s.link, o.email, o.role, s.verified,
       s.last_used_at, s.expires_at, s.ends_at, c.no AS customer_no
     FROM gh_console_sessions s
     JOIN gh_customers c ON c.id = ${customer}

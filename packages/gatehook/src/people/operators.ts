@@ -4,9 +4,11 @@
  */
 import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
+import { emailAddress } from '../fields/email-address.ts'
+import { b, type ValuesOf } from '../fields/members.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
-import { type Read, readMembers, required } from '../kernel/members.ts'
+import { ROLES, type Role } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import { ConstraintError, type Tx } from '../storage/database.ts'
@@ -17,66 +19,61 @@ import type { Hasher } from './password.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
 import { foldName } from './username.ts'
 
-const EMAIL_MAX = 254
 const TOKEN_BYTES = 32
 const LINK_LIFE_MS = 30 * 60_000
 
-const emailAddress: Read<string> = (value, wrong) =>
-  typeof value === 'string' && value.length <= EMAIL_MAX && /^[^\s@]+@[^\s@]+$/.test(value)
-    ? value
-    : wrong('must be an e-mail address')
+const password = newPassword(MIN_LENGTH.operator)
+const role = b.oneOf(ROLES)
+export const operatorCreation = {
+  email: emailAddress,
+  password,
+  role: role.optional().describe('Default `administrator`.'),
+}
+export type OperatorCreation = ValuesOf<typeof operatorCreation>
+export const operatorRole = { role }
+export const operatorPatch = { role: role.optional(), disabled: b.bool().optional() }
+export const operatorPassword = { password }
 
-const password = required(newPassword(MIN_LENGTH.operator))
-const creationMembers = { email: required(emailAddress), password }
-const passwordMembers = { password }
+/** The role of an operator whose creation names none. */
+const DEFAULT_ROLE: Role = 'administrator'
 
 /**
- * Creates an operator from `{email, password}`; `work` runs in the same transaction. Throws 422,
- * 409 `conflict` for an e-mail address in use.
+ * Creates an operator from `{email, password, role?}`; `work` runs in the same transaction. Throws
+ * 422, 409 `conflict` for an e-mail address in use.
  */
 export async function createOperator(
   admin: Administration,
   hasher: Hasher,
-  input: unknown,
+  body: OperatorCreation,
   actor: Actor,
   work?: (tx: Tx, id: string) => Promise<void>,
 ): Promise<OperatorJson> {
-  const body = readMembers(input, creationMembers)
-  const { email } = body
+  const { email, role = DEFAULT_ROLE } = body
   await rejectCommonPassword(body.password, email, '/password')
   const password = await hasher.hash(body.password, formatAccountKey('operator', email))
   const now = admin.clock.now()
   const id = createTimeOrderedId('op_', now, admin.random)
-  const row = { id, email, folded: foldName(email), password, disabled: 0, created_at: now }
+  const row = { id, email, folded: foldName(email), password, role, disabled: 0, created_at: now }
   try {
-    await admin.write(async (tx) => {
+    return await admin.write(async (tx) => {
       await store.insertOperator(tx, row)
-      const entry = { actor, action: 'operator.create', target: id, detail: { email } }
+      const entry = { actor, action: 'operator.create', target: id, detail: { email, role } }
       await recordAudit(tx, entry, admin)
       await work?.(tx, id)
+      return operatorTable.toJson(row)
     })
   } catch (error) {
     if (!(error instanceof ConstraintError) || error.index !== store.EMAIL_INDEX) throw error
     throw new Failure('conflict', `There is an operator ${email} already.`)
   }
-  return operatorTable.toJson(row)
 }
 
-/** Runs a change of one operator and records it. Throws 404. */
-const changeOperator = (
-  admin: Administration,
-  email: string,
-  action: string,
-  actor: Actor,
-  change: (tx: Tx, row: store.OperatorRow) => Promise<store.OperatorRow>,
-): Promise<OperatorJson> =>
-  admin.write(async (tx) => {
-    const row = await store.lockOperator(tx, foldName(email))
-    if (!row) throw new Failure('not_found')
-    const updatedRow = await change(tx, row)
-    await recordAudit(tx, { actor, action, target: row.id }, admin)
-    return operatorTable.toJson(updatedRow)
-  })
+/** Locks the operator of an e-mail address. Throws 404. */
+async function lockRow(tx: Tx, email: string): Promise<store.OperatorRow> {
+  const row = await store.lockOperator(tx, foldName(email))
+  if (!row) throw new Failure('not_found')
+  return row
+}
 
 /** Ends all sessions of an operator and deletes its links. */
 async function endAccess(tx: Tx, { id }: store.OperatorRow): Promise<void> {
@@ -84,40 +81,74 @@ async function endAccess(tx: Tx, { id }: store.OperatorRow): Promise<void> {
   await store.deleteLinks(tx, id)
 }
 
-/** Disables or enables an operator; the sessions of a disabled one end. Throws 404. */
+/**
+ * Changes the role, also for open sessions, and disables or enables an operator; the sessions of a
+ * disabled one end. Throws 404.
+ */
+export const updateOperator = (
+  admin: Administration,
+  email: string,
+  { role, disabled }: ValuesOf<typeof operatorPatch>,
+  actor: Actor,
+): Promise<OperatorJson> =>
+  admin.write(async (tx) => {
+    const row = await lockRow(tx, email)
+    const updatedRow = {
+      ...row,
+      role: role ?? row.role,
+      disabled: disabled === undefined ? row.disabled : Number(disabled),
+    }
+    await store.updateOperator(tx, updatedRow)
+    const record = (action: string, detail: Readonly<Record<string, unknown>> = {}) =>
+      recordAudit(tx, { actor, action, target: row.id, detail }, admin)
+    if (role !== undefined) await record('operator.role', { role })
+    if (disabled !== undefined) await record(disabled ? 'operator.disable' : 'operator.enable')
+    if (disabled) await endAccess(tx, row)
+    return operatorTable.toJson(updatedRow)
+  })
+
+/** Disables or enables an operator. Throws 404. */
 export const setOperatorDisabled = (
   admin: Administration,
   email: string,
   disabled: boolean,
   actor: Actor,
-): Promise<OperatorJson> => {
-  const action = disabled ? 'operator.disable' : 'operator.enable'
-  return changeOperator(admin, email, action, actor, async (tx, row) => {
-    const updatedRow = { ...row, disabled: Number(disabled) }
-    await store.updateOperator(tx, updatedRow)
-    if (disabled) await endAccess(tx, row)
-    return updatedRow
-  })
-}
+): Promise<OperatorJson> => updateOperator(admin, email, { disabled }, actor)
+
+/** Changes the role from `{role}`. Throws 404. */
+export const setOperatorRole = (
+  admin: Administration,
+  email: string,
+  { role }: ValuesOf<typeof operatorRole>,
+  actor: Actor,
+): Promise<OperatorJson> => updateOperator(admin, email, { role }, actor)
 
 /** Sets a password from `{password}`; the operator's sessions end. Throws 404, 422. */
 export async function setOperatorPassword(
   admin: Administration,
   hasher: Hasher,
   email: string,
-  input: unknown,
+  body: ValuesOf<typeof operatorPassword>,
   actor: Actor,
 ): Promise<OperatorJson> {
-  const body = readMembers(input, passwordMembers)
   await rejectCommonPassword(body.password, email, '/password')
   if (!(await store.findOperator(admin.db, foldName(email)))) throw new Failure('not_found')
   const password = await hasher.hash(body.password, formatAccountKey('operator', email))
-  return changeOperator(admin, email, 'operator.password', actor, async (tx, row) => {
+  return admin.write(async (tx) => {
+    const row = await lockRow(tx, email)
     await store.updateOperator(tx, { ...row, password })
     await endAccess(tx, row)
-    return row
+    const entry = { actor, action: 'operator.password', target: row.id, detail: {} }
+    await recordAudit(tx, entry, admin)
+    return operatorTable.toJson(row)
   })
 }
+
+const firstRun: Actor = { kind: 'system', id: 'first-run' }
+
+/** Creates the link of the first operator; returns undefined once an operator exists. */
+export const createFirstLink = async (admin: Administration): Promise<ConsoleLink | undefined> =>
+  (await store.hasOperator(admin.db)) ? undefined : createConsoleLink(admin, undefined, firstRun)
 
 interface ConsoleLink {
   /** The secret is in the fragment, which browsers do not send to a server. */
@@ -130,7 +161,15 @@ interface ConsoleLink {
  * Without an e-mail address it opens the session that creates the first operators. Throws 404, 409
  * `invalid_state` for a disabled operator.
  */
-export async function createConsoleLink(
+export const createConsoleLink = (
+  admin: Administration,
+  email: string | undefined,
+  actor: Actor,
+): Promise<ConsoleLink> => admin.write((tx) => insertConsoleLink(tx, admin, email, actor))
+
+/** The part of `createConsoleLink` in its transaction. */
+export async function insertConsoleLink(
+  tx: Tx,
   admin: Administration,
   email: string | undefined,
   actor: Actor,
@@ -139,16 +178,11 @@ export async function createConsoleLink(
   const id = createTimeOrderedId('lnk_', now, admin.random)
   const token = admin.random.bytes(TOKEN_BYTES).toString('base64url')
   const expires_at = now + LINK_LIFE_MS
-  await admin.write(async (tx) => {
-    const row = email === undefined ? undefined : await store.lockOperator(tx, foldName(email))
-    if (email !== undefined && !row) throw new Failure('not_found')
-    if (row && row.disabled !== 0) {
-      throw new Failure('invalid_state', 'The operator is disabled.')
-    }
-    const operator = row?.id ?? null
-    await store.insertLink(tx, { hash: sha256(token), id, operator, expires_at })
-    const detail = { operator }
-    await recordAudit(tx, { actor, action: 'operator.link', target: id, detail }, admin)
-  })
+  const row = email === undefined ? undefined : await lockRow(tx, email)
+  if (row && row.disabled !== 0) throw new Failure('invalid_state', 'The operator is disabled.')
+  const operator = row?.id ?? null
+  await store.insertLink(tx, { hash: sha256(token), id, operator, expires_at })
+  const detail = { operator }
+  await recordAudit(tx, { actor, action: 'operator.link', target: id, detail }, admin)
   return { path: `/console#token=${token}`, expires_at: isoTime(expires_at) }
 }

@@ -1,14 +1,14 @@
 /** `POST /auth/password`: a person changes their own password (§4.3). */
 import type { Administration } from '../access/administration.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'
+import { readMembers } from '../fields/body.ts'
 import { type Answer, type Call, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
-import { readMembers, required } from '../kernel/members.ts'
-import { anyText, readAuthBody } from './auth-body.ts'
 import type { Devices } from './devices.ts'
 import { formatAccountKey, peopleAccounts, type VerifyPassword } from './login.ts'
 import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
 import { type PersonContext, replacePassword } from './person-administration.ts'
+import type { OwnPasswordInput } from './sign-in-operations.ts'
 import * as store from './store.ts'
 import { invalidCredentials } from './username.ts'
 
@@ -19,8 +19,7 @@ export interface OwnPasswordDeps {
   readonly context: PersonContext
 }
 
-const bodyMembers = { current: required(anyText), new: required(anyText) }
-const newMembers = { new: required(newPassword(MIN_LENGTH.person)) }
+const newMembers = { new: newPassword(MIN_LENGTH.person) }
 
 /**
  * Handles the request; the other sessions of the person end. `route-table.ts` accepts persons in a
@@ -28,9 +27,9 @@ const newMembers = { new: required(newPassword(MIN_LENGTH.person)) }
  */
 export async function changeOwnPassword(
   call: Call,
+  body: OwnPasswordInput,
   { admin, devices, verifyPassword, context }: OwnPasswordDeps,
 ): Promise<Answer> {
-  const body = readAuthBody(call.body, bodyMembers)
   const { new: password } = readMembers({ new: body.new }, newMembers)
   const { subject, sessionId } = call.principal!
   const id = Number(subject)

@@ -13,7 +13,6 @@ const HINTS_MAX = 50_000
 const KEY_BYTES = 32
 
 interface PasswordHints {
-  /** Stores the hint of a password. */
   learn(account: string, password: string): void
   /** Returns true for the last password learned, and for 1 of 65,536 others. */
   isLikely(account: string, password: string): boolean

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readMembers, required } from '../kernel/members.ts'
+import { readMembers } from '../fields/body.ts'
 import { findPasswordError, MIN_LENGTH, newPassword } from './password-policy.ts'
 
 test('§3.9 passwords have 8 characters (operators 12) to 1024 bytes', () => {
   const reader = (min: number) => (password: unknown) =>
-    readMembers({ p: password }, { p: required(newPassword(min)) }).p
+    readMembers({ p: password }, { p: newPassword(min) }).p
   const read = reader(MIN_LENGTH.person)
   for (const good of ['12345678', '🔑🔑🔑🔑🔑🔑🔑🔑', 'x'.repeat(1024)])
     assert.equal(read(good), good)

@@ -3,8 +3,9 @@
  * Stored passwords stay valid. The list of common passwords is part of
  * `@zxcvbn-ts/language-common` (MIT). It is loaded with the first new password, and takes 1 MB.
  */
+import { invalidMembers } from '../fields/body.ts'
+import { b, type Member } from '../fields/members.ts'
 import type { FieldError } from '../kernel/failure.ts'
-import { invalidMembers, type Read } from '../kernel/members.ts'
 import { foldName, normalizePassword, PASSWORD_MAX_BYTES } from './username.ts'
 
 /** Minimum length in Unicode code points. */
@@ -17,18 +18,20 @@ const LOCAL_PART_MIN = 4
 /** A shorter sign-in name does, too. */
 const NAME_MIN = 3
 
-/** Reads a new password of at least `min` characters, in the form that is hashed. */
-export const newPassword =
-  (min: number): Read<string> =>
-  (value, wrong) => {
-    if (typeof value !== 'string') return wrong('must be a string')
-    const text = normalizePassword(value)
-    if (text === undefined) {
-      const rule = 'must be valid text without control characters'
-      return wrong(`${rule}, at most ${PASSWORD_MAX_BYTES} bytes`)
-    }
-    return [...text].length < min ? wrong(`must have at least ${min} characters`) : text
-  }
+/** A new password of at least `min` characters, in the form that is hashed. */
+export const newPassword = (min: number): Member<string> =>
+  b
+    .text({ format: 'password' })
+    .describe(`At least ${min} characters; not a common password, without the sign-in name.`)
+    .example('correct horse battery staple')
+    .refine((value, reject) => {
+      const text = normalizePassword(value)
+      if (text === undefined) {
+        const rule = 'must be valid text without control characters'
+        return reject(`${rule}, at most ${PASSWORD_MAX_BYTES} bytes`)
+      }
+      return [...text].length < min ? reject(`must have at least ${min} characters`) : text
+    })
 
 let commonPasswords: Promise<ReadonlySet<string>> | undefined
 

@@ -3,6 +3,7 @@
  * transaction that also records its audit row; passwords are hashed before it begins.
  */
 import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
+import { mode } from '../access/collections.ts'
 import {
   findMisplacedAdmin,
   holdCustomerScope,
@@ -11,18 +12,9 @@ import {
 } from '../access/grant-validation.ts'
 import { findCustomer } from '../access/store.ts'
 import { recordAudit } from '../audit/store.ts'
+import { invalidMembers, readMembers } from '../fields/body.ts'
+import { b, type ValuesOf } from '../fields/members.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
-import {
-  bool,
-  invalidMembers,
-  line,
-  type Members,
-  oneOf,
-  optional,
-  orNull,
-  readMembers,
-  required,
-} from '../kernel/members.ts'
 import { modeOf, type Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { Tokens } from '../tokens/api.ts'
@@ -83,24 +75,32 @@ function rejectMisplacedAdmin(scopes: readonly string[], customer: string, mode:
   if (scopeError) throw invalidMembers([scopeError])
 }
 
-const creationMembers = (admin: Administration) =>
-  ({
-    password: required(newPassword(MIN_LENGTH.person)),
-    role: optional(orNull(line(WORD_MAX))),
-    scopes: optional(scopeSet(admin)),
-    customer: optional(line(WORD_MAX)),
-    mode: optional(oneOf('live', 'test')),
-  }) satisfies Members
+const password = newPassword(MIN_LENGTH.person)
+export const passwordInput = { password }
+
+/** The members of a new person's credential; the body also has those of the row. */
+export const credentialCreation = (admin: Pick<Administration, 'scopes'>) => ({
+  password,
+  role: b.line(WORD_MAX).nullable().optional().describe('A claim of tokens.'),
+  scopes: scopeSet(admin)
+    .optional()
+    .describe('Default: every scope of a person that no declaration reserves.'),
+  customer: b
+    .line(WORD_MAX)
+    .optional()
+    .describe('The id of a customer, or `default`; default: the customer of the caller.'),
+  mode: mode.optional().describe('Default `live`.'),
+})
 
 /** Reads the members of the credential and of the row; throws 422 with the errors of both. */
 async function readCreation(admin: Administration, directory: Directory, input: unknown) {
-  const members = creationMembers(admin)
+  const members = credentialCreation(admin)
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidMembers([{ pointer: '', code: 'invalid_value', message: 'must be an object' }])
   }
   const entries = Object.entries(input)
   const isCredentialMember = (name: string) => Object.hasOwn(members, name)
-  const isRowMember = (name: string) => name !== 'password' && directory.fields.includes(name)
+  const isRowMember = (name: string) => name !== 'password' && Object.hasOwn(directory.fields, name)
   const credentialEntries = entries.filter(([name]) => isCredentialMember(name))
   const rowEntries = entries.filter(([name]) => !isCredentialMember(name) || isRowMember(name))
   const errors: FieldError[] = []
@@ -170,24 +170,23 @@ export async function readPerson(
   return toJson(directory, row, credential)
 }
 
-const updateMembers = (admin: Administration) => ({
-  role: optional(orNull(line(WORD_MAX))),
-  scopes: optional(scopeSet(admin)),
-  disabled: optional(bool),
+export const personPatch = (admin: Pick<Administration, 'scopes'>) => ({
+  role: b.line(WORD_MAX).nullable().optional(),
+  scopes: scopeSet(admin).optional(),
+  disabled: b.bool().optional(),
 })
 
 /**
- * Updates `{role?, scopes?, disabled?}`. The sessions of a person who is disabled, gets another
+ * Updates the credential of a person. The sessions of a person who is disabled, gets another
  * role or loses a scope end at once. Throws 404, 422.
  */
 export async function updatePerson(
   admin: Administration,
   context: PersonContext,
   id: number,
-  input: unknown,
+  patch: ValuesOf<ReturnType<typeof personPatch>>,
   { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<PersonJson> {
-  const patch = readMembers(input, updateMembers(admin))
   const { directory, tokens } = context
   return admin.write(async (tx) => {
     const before = await store.lockCredential(tx, directory.resource, id)
@@ -214,10 +213,8 @@ export async function updatePerson(
   })
 }
 
-const passwordMembers = { password: required(newPassword(MIN_LENGTH.person)) }
-
 /**
- * Sets a password from `{password}`; the person's sessions end. A row without a credential gets
+ * Sets a password; the person's sessions end. A row without a credential gets
  * one, with the default scopes. Throws 404, 422, 409 `conflict` if another row signs in with its
  * name.
  */
@@ -225,10 +222,9 @@ export async function setPassword(
   admin: Administration,
   context: PersonContext,
   id: number,
-  input: unknown,
+  body: ValuesOf<typeof passwordInput>,
   { actor }: Pick<AdminCaller, 'actor'>,
 ): Promise<void> {
-  const body = readMembers(input, passwordMembers)
   const { directory, defaultScopes: scopes } = context
   const scope = await directory.scopeOf(admin.db, id)
   const row = scope === undefined ? undefined : await directory.find(admin.db, scope, id)

@@ -3,6 +3,7 @@
  * its rows as a `Directory`. Pure.
  */
 import { parseRequestRates } from '../access/customers.ts'
+import type { FieldSpecs } from '../fields/schema.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { AccountRow, CredentialRow } from './store.ts'
@@ -32,7 +33,7 @@ export interface Directory {
   /** The field that is the sign-in name. */
   readonly username: string
   /** The fields of the resource: a body's member of that name belongs to the row, too. */
-  readonly fields: readonly string[]
+  readonly fields: FieldSpecs
   /** Returns a body's members as the values of a row. Throws `validation_failed`. */
   values(body: DirectoryRow): DirectoryRow
   /** Creates a row as the resource does: with checks, references and events. */

@@ -20,7 +20,6 @@ export const CLIENT_LIFE_MS = 90 * DAY_MS
 /** `used_at` is written at most this often. */
 const REFRESH_MS = DAY_MS
 
-/** The client of a sign-in. */
 export interface SignInClient {
   readonly address: string
   /** The id in the device cookie of a browser (`devices.ts`). */
@@ -33,7 +32,6 @@ export interface ClientAccount {
   readonly password: string
 }
 
-/** The recognition of one client by one account. */
 interface ClientRecognition {
   /** Identifies account and client; undefined for an unrecognized client. */
   readonly clientKey: string | undefined

@@ -1,10 +1,12 @@
 /** `/auth/login`, `/auth/password` (§4.3) and the administration of people (§13). */
-import { type AdminDeps, adminOperations } from '../access/admin-operations.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
 import type { Administration } from '../access/administration.ts'
-import { type Call, json, noContent, type Route, route } from '../http/call.ts'
+import type { Call, Route } from '../http/call.ts'
+import { implement } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import { accountTable } from './collection.ts'
 import { type LoginDeps, login } from './login.ts'
+import { personOperations } from './operations.ts'
 import { changeOwnPassword, type OwnPasswordDeps } from './own-password.ts'
 import {
   createPerson,
@@ -13,18 +15,15 @@ import {
   setPassword,
   updatePerson,
 } from './person-administration.ts'
+import { signInOperations } from './sign-in-operations.ts'
 
 export const signInRoutes = (deps: LoginDeps & OwnPasswordDeps): Route[] => [
-  route('/auth/login', {
-    POST: { body: 'required', handle: (call) => login(call, deps) },
-  }),
-  route('/auth/password', {
-    POST: { body: 'required', handle: (call) => changeOwnPassword(call, deps) },
-  }),
+  implement(signInOperations.login, (call, input) => login(call, input, deps)),
+  implement(signInOperations.changePassword, (call, input) => changeOwnPassword(call, input, deps)),
 ]
 
 /** Returns the id of the path: `1`, `2`, …. Throws 404 for any other text. */
-function idOf({ params }: Call): number {
+function idOf({ params }: Pick<Call, 'params'>): number {
   const id = /^[1-9][0-9]{0,15}$/.test(params.id ?? '') ? Number(params.id) : Number.NaN
   if (!Number.isSafeInteger(id)) throw new Failure('not_found')
   return id
@@ -35,29 +34,20 @@ export function personRoutes(
   context: PersonContext,
   deps: AdminDeps,
 ): Route[] {
-  const { list, change, row } = adminOperations(admin, deps)
+  const { list, change, row } = adminHandlers(admin, deps)
+  const operations = personOperations(admin, context.directory.fields)
   const person = row((from, call) => readPerson(from, context, idOf(call)))
   return [
-    route('/admin/users', {
-      GET: list(accountTable(context.directory.resource)),
-      POST: change(
-        'required',
-        (admin, { body }, caller) => createPerson(admin, context, body, caller),
-        (created) => json(201, created, { location: `/admin/users/${created.id}` }),
-      ),
-    }),
-    route('/admin/users/:id', {
-      GET: person.read,
-      PATCH: person.change('required', (admin, call, caller) =>
-        updatePerson(admin, context, idOf(call), call.body, caller),
-      ),
-    }),
-    route('/admin/users/:id/password', {
-      PUT: change(
-        'required',
-        (admin, call, caller) => setPassword(admin, context, idOf(call), call.body, caller),
-        noContent,
-      ),
-    }),
+    list(operations.list, accountTable(context.directory.resource)),
+    change(operations.create, ({ admin, call, caller }) =>
+      createPerson(admin, context, call.body, caller),
+    ),
+    person.read(operations.read),
+    person.change(operations.update, ({ admin, call, input, caller }) =>
+      updatePerson(admin, context, idOf(call), input, caller),
+    ),
+    change(operations.setPassword, ({ admin, call, input, caller }) =>
+      setPassword(admin, context, idOf(call), input, caller),
+    ),
   ]
 }

@@ -76,6 +76,5 @@ export const rename = (
 export const removeCredential = (tx: Tx, resource: string, id: number) =>
   tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)
 
-/** Returns the id of a customer by its number. */
 export const findCustomerId = async (from: Reader, no: number): Promise<string | undefined> =>
   (await from.get<{ id: string }>(sql`SELECT id FROM gh_customers WHERE no = ${no}`))?.id

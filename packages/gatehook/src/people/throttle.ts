@@ -233,7 +233,6 @@ async function readCounters(
   return { report, isReported, status: { failures, isExhausted } }
 }
 
-/** Creates the throttle of failed passwords. */
 export function createThrottle(deps: ThrottleDeps): Throttle {
   const { db, clock, vault } = deps
   const begin = async (identity: AttemptIdentity): Promise<PasswordAttempt> => {

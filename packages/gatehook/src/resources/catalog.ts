@@ -6,32 +6,15 @@ import type { RenderObject } from '../events/event.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
-import type { Collection } from '../lists/collection.ts'
-import { createReachRule, type ReachRule } from './ownership.ts'
-import type { ResourceDefinition } from './resource.ts'
-import { createRows, type ResourceRows, type RowCredentials } from './rows.ts'
+import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import { createReachRule } from './ownership.ts'
+import { createRows, type RowCredentials } from './rows.ts'
+import { createRuleRunner } from './rule-runner.ts'
 import type { ServiceDefinition } from './service.ts'
-import { convertObject, createShape, type VersionShape } from './shape.ts'
+import { convertObject, createShape } from './shape.ts'
 import { resourceCollection } from './table.ts'
 
-export interface CatalogEntry extends ReachRule {
-  readonly definition: ResourceDefinition
-  readonly collection: Collection
-  /** By version. */
-  readonly shapes: ReadonlyMap<string, VersionShape>
-  readonly rows: ResourceRows
-}
-
-export interface Catalog {
-  readonly service: ServiceDefinition
-  /** Majors, oldest first. */
-  readonly versions: readonly string[]
-  readonly newest: string
-  readonly entries: ReadonlyMap<string, CatalogEntry>
-  /** Returns the rows of a resource by name. */
-  rowsOf(resource: string): ResourceRows
-  readonly render: RenderObject
-}
+export type { Catalog, CatalogEntry }
 
 interface CatalogDeps {
   readonly clock: Clock
@@ -66,6 +49,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
         rowsOf,
         resources,
         credentials: definition.signsIn && deps.credentials,
+        runRules: createRuleRunner(definition, () => catalog, deps.record),
       }),
       ...createReachRule(definition, resources, deps.publicScope),
     })
@@ -77,5 +61,6 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     // Without the collection or a version, the object stays as it was recorded.
     return from && to ? convertObject(from, to, object) : object
   }
-  return { service, versions, newest, entries, rowsOf, render }
+  const catalog: Catalog = { service, versions, newest, entries, rowsOf, render }
+  return catalog
 }

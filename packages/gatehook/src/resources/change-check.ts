@@ -3,11 +3,15 @@
  * declared (§8.8). A converted row must fit the older shape, and the round trip must return the
  * same row. The newest version must accept the values that an older one accepts. Pure.
  */
+
+import { boundUnits, formatDecimal } from '../fields/decimal.ts'
+import { DURATION_MAX_MS } from '../fields/duration.ts'
+import type { FieldSpec } from '../fields/fields.ts'
+import { shortestMatch } from '../fields/pattern.ts'
+import type { FieldSpecs } from '../fields/schema.ts'
 import type { FieldError } from '../kernel/failure.ts'
 import { roundTripMismatch } from '../versions/change.ts'
-import type { FieldSpec } from './fields.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
-import type { FieldSpecs } from './schema.ts'
 import { createShape, type VersionShape } from './shape.ts'
 
 /** Returns a sentence for the developer per mistake. */
@@ -32,7 +36,7 @@ export function findChangeMistakes(
 
 /** Maximum length of a value in a sentence, in characters. */
 const QUOTE_MAX = 40
-const quoted = (value: unknown): string => {
+const quoteValue = (value: unknown): string => {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > QUOTE_MAX ? `${text.slice(0, QUOTE_MAX)}… (${text.length - 2} long)` : text
 }
@@ -52,11 +56,11 @@ function downMistake(
   }
   const missing = Object.keys(specs).find((name) => old[name] === undefined)
   if (missing !== undefined) return `${version} has ${missing}, but down() returns none`
-  const [error] = validators.converted(old)
+  const [error] = validators.converted(old).errors
   if (error) {
     const name = error.pointer?.slice(1) ?? ''
     return (
-      `${version} would show ${name} as ${quoted(old[name])}, but ${reasonOf(error)} there: ` +
+      `${version} would show ${name} as ${quoteValue(old[name])}, but ${reasonOf(error)} there: ` +
       'down() must return a value that fits'
     )
   }
@@ -64,8 +68,8 @@ function downMistake(
   if (mismatch === undefined) return undefined
   const again = chain.down(chain.up(old))
   return (
-    `${version} returns ${mismatch} as ${quoted(old[mismatch])}, and as ` +
-    `${quoted(again[mismatch])} after a client sends it back: ` +
+    `${version} returns ${mismatch} as ${quoteValue(old[mismatch])}, and as ` +
+    `${quoteValue(again[mismatch])} after a client sends it back: ` +
     'down(up(down(row))) must equal down(row)'
   )
 }
@@ -97,13 +101,13 @@ function upMistake(
   const converted = chain.up({ ...chain.down(row), [name]: value })
   const error = newest.validators
     .converted(converted)
-    .find(
+    .errors.find(
       ({ code, pointer }) =>
         RANGE_CODES.includes(code) && chain.oldFieldOf(pointer!.slice(1)) === name,
     )
   return (
     error &&
-    `${version} accepts ${name} ${quoted(value)}, but ${newest.version} does not: ` +
+    `${version} accepts ${name} ${quoteValue(value)}, but ${newest.version} does not: ` +
       `${reasonOf(error)}. up() must return a value that fits`
   )
 }
@@ -128,6 +132,20 @@ const cornerRow = (fields: FieldSpecs, index: number): AnyRow =>
 const LARGE = 1e12
 const YEAR_9999_MS = 253_402_300_799_999
 
+const listOf = ({ items }: FieldSpec, length: number): unknown[] => {
+  const values = boundaryValues(items as FieldSpec)
+  return Array.from({ length }, (_, n) => values[n % values.length])
+}
+
+/** Returns the least and the largest decimal. */
+function decimalBounds({ precision = 0, scale = 0, min, max }: FieldSpec): readonly string[] {
+  const largest = 10 ** precision - 1
+  const [least, most] = [min, max].map((bound) =>
+    bound === undefined ? undefined : boundUnits(bound, scale),
+  )
+  return [least ?? -largest, most ?? largest].map((units) => formatDecimal(units, scale))
+}
+
 /** Returns the values at the bounds of a field, the least first. */
 function boundaryValues(spec: FieldSpec): readonly unknown[] {
   const { kind, min, max, values, nullable } = spec
@@ -144,6 +162,16 @@ function boundaryValues(spec: FieldSpec): readonly unknown[] {
     number: () => [min ?? -LARGE, max ?? LARGE],
     bool: () => [false, true],
     time: () => [0, YEAR_9999_MS],
+    date: () => ['0001-01-01', '9999-12-31'],
+    duration: () => [min ?? 0, max ?? DURATION_MAX_MS],
+    decimal: () => decimalBounds(spec),
+    pattern: () => [shortestMatch(spec.pattern!)],
+    object: () => [0, -1].map((index) => cornerRow(spec.members as FieldSpecs, index)),
+    list: () =>
+      [min ?? 0, Math.max(min ?? 0, Math.min(max ?? 1, 2))].map((length) => listOf(spec, length)),
+    metadata: () => [{}, { key: 'value' }],
+    json: () => [{}, ['text']],
+    uuid: () => ['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'],
   }
   return nullable ? [null, ...valuesByKind[kind]()] : valuesByKind[kind]()
 }

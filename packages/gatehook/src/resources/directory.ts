@@ -20,7 +20,7 @@ export function createDirectory(catalog: Catalog): Directory | undefined {
   return {
     resource: definition.name,
     username: definition.signsIn!.username,
-    fields: Object.keys(definition.fields),
+    fields: definition.fields,
     values: (body) => rows.newest.validators.create(body),
     async create(tx, scope, values) {
       return (await rows.create(tx, wholeScope(scope), values)).row

@@ -7,12 +7,12 @@ import { createEventAccess, type EventAccess, type EventRule } from '../events/e
 import type { Clock } from '../kernel/clock.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
-import { type AnyRow, STATE_FIELD } from './resource.ts'
+import { sampleAfter, sampleRow } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
 import type { ServiceDefinition } from './service.ts'
 
 /** The scope that reads an external event without a scope of its own (§9.14). */
-const EXTERNAL_SCOPE = 'events:read'
+export const EXTERNAL_EVENT_SCOPE = 'events:read'
 
 export interface ServiceEventTypes extends EventAccess {
   /** Returns a sample object in the newest shape, as JSON text. */
@@ -25,7 +25,7 @@ export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTy
   const addRule = (type: string, scope: string) =>
     rules.set(type, { collection: undefined, scope, owned: false })
   for (const type of Object.keys(engineEvents)) addRule(type, engineEventScope(type))
-  for (const { type, scope } of service.externalEvents) addRule(type, scope ?? EXTERNAL_SCOPE)
+  for (const { type, scope } of service.externalEvents) addRule(type, scope ?? EXTERNAL_EVENT_SCOPE)
   for (const definition of service.resources) {
     const { name, events, actions } = definition
     const rule = {
@@ -42,20 +42,27 @@ export function createEventTypes(catalog: Catalog, clock: Clock): ServiceEventTy
     ...access,
     sample(type) {
       const entry = entries.get(access.collections.get(type) ?? '')
-      if (entry) return entry.shapes.get(newest)!.encode(sampleRow(entry, type, clock.now()))
-      // An external event has only a name: `payment.succeeded`.
-      const status = type.slice(type.lastIndexOf('.') + 1)
-      return JSON.stringify(engineEvents[type] ?? { id: 'sample', status })
+      if (entry) {
+        const row = sampleRow(entry.definition, { n: 0, at: clock.now() })
+        return entry.shapes.get(newest)!.encode(sampleAfter(entry.definition, type, row))
+      }
+      return JSON.stringify(engineEvents[type] ?? externalSample(type))
     },
   }
 }
+
+/** Returns the object of an external event, which has only a name: `payment.succeeded`. */
+export const externalSample = (type: string) => ({
+  id: 'sample',
+  status: type.slice(type.lastIndexOf('.') + 1),
+})
 
 /** Returns the scopes of a key that reads every event of the service. */
 export function listEventScopes({ resources, externalEvents }: ServiceDefinition): string[] {
   const engineScopes = Object.keys(engineEvents).map(engineEventScope)
   const externalScopes = externalEvents.flatMap(({ scope }) => scope ?? [])
   const readScopes = resources.flatMap((definition) => readScopeOf(definition) ?? [])
-  return [...new Set([EXTERNAL_SCOPE, ...engineScopes, ...externalScopes, ...readScopes])]
+  return [...new Set([EXTERNAL_EVENT_SCOPE, ...engineScopes, ...externalScopes, ...readScopes])]
 }
 
 /** Returns whether a person without `<collection>:all` reaches only a part of the rows (§6.7). */
@@ -68,16 +75,4 @@ const PERSON: Principal = {
   subject: '0',
   scope: 0 as Scope,
   scopes: new Set<string>(),
-}
-
-/** Returns a row as it is after the event: in the state to which the action leads. */
-function sampleRow({ definition, shapes }: CatalogEntry, type: string, now: number): AnyRow {
-  const row: AnyRow = { ...[...shapes.values()].at(-1)!.defaults, ...definition.sample?.(0) }
-  for (const [name, spec] of Object.entries(definition.fields)) {
-    if (spec.stamp) row[name] = now
-    else if (spec.kind === 'id' || spec.kind === 'ref') row[name] ??= 1
-  }
-  const to = definition.actions.find(({ emits }) => emits === type)?.to
-  if (to !== undefined) row[STATE_FIELD] = to
-  return row
 }

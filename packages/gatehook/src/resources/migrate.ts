@@ -6,7 +6,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
 import { inDialect, migrationChecksum } from '../storage/migrate.ts'
 import { sql } from '../storage/sql.ts'
-import { DeclarationError } from './fields.ts'
+import { DeclarationError } from './field-check.ts'
 import { type MigrationOptions, orderByReference, type ServiceDefinition } from './service.ts'
 import { planTable, type TablePlan } from './table.ts'
 

@@ -5,7 +5,7 @@
 import { holdsScope, missingScope } from '../access/scopes.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import type { OwnerPath } from '../lists/collection.ts'
-import type { RowScope } from '../lists/walk.ts'
+import type { RowScope } from '../lists/page.ts'
 import type { ResourceDefinition } from './resource.ts'
 
 /** The rows that a caller reaches, and the principal that changes them. */

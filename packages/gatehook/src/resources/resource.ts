@@ -3,21 +3,23 @@
  * in the object and functions are in the chain, so that types infer. The result is a
  * `ResourceDefinition`: data and functions without type parameters.
  */
+import type { CreateOf, FieldSpec, Fields, RowOf } from '../fields/fields.ts'
+import type { FieldError } from '../kernel/failure.ts'
 import type { AnyRow, Change } from '../versions/change.ts'
 import {
-  type CreateOf,
-  checkField,
-  DeclarationError,
-  type FieldSpec,
-  type Fields,
-  type RowOf,
-} from './fields.ts'
+  checkAction,
+  checkChange,
+  checkEditable,
+  checkFieldName,
+  checkFunction,
+  specsOf,
+} from './chain-check.ts'
+import { DeclarationError, STATE_FIELD } from './field-check.ts'
+import { createFieldCheck, createNamedCheck } from './row-rules.ts'
+import type { Rule, RuleDefinition, RuleOperation } from './rule.ts'
 import { isSqlWord } from './sql-words.ts'
 
-export type { AnyRow }
-
-/** The field that actions change (`from`, `to`). */
-export const STATE_FIELD = 'status'
+export { type AnyRow, STATE_FIELD }
 
 export interface ActionDefinition {
   readonly name: string
@@ -42,7 +44,10 @@ export interface ResourceDefinition {
   readonly actions: readonly ActionDefinition[]
   readonly changes: readonly Change[]
   readonly links: ((row: AnyRow) => Record<string, string>) | undefined
-  readonly checks: readonly ((row: AnyRow) => Record<string, string> | undefined)[]
+  readonly checks: readonly RowCheck[]
+  readonly rules: readonly RuleDefinition[]
+  /** The fields whose values together occur once. */
+  readonly unique: readonly (readonly string[])[]
   readonly sample: ((n: number) => AnyRow) | undefined
   /** The sign-in name, if the rows of this resource sign in (§6.3). */
   readonly signsIn:
@@ -72,6 +77,9 @@ interface Access {
   readonly persons?: 'read' | 'write'
 }
 
+/** Returns the mistakes of a row. Pure. */
+type RowCheck = (row: AnyRow) => readonly FieldError[]
+
 export interface ResourceOptions<F extends Fields> {
   /** The fields by name; the first is `id: f.id()`. They define columns, JSON members and types. */
   readonly fields: F
@@ -95,6 +103,11 @@ export interface ResourceOptions<F extends Fields> {
   readonly access: Access
   /** `<one>.created`, `.updated`, `.deleted`. Actions declare their own events. */
   readonly events: readonly `${string}.${'created' | 'updated' | 'deleted'}`[]
+  /**
+   * Tuples of fields: rows of one customer and mode cannot have the same values in all of them (409
+   * `conflict`). A row with `null` in one of them equals no other row.
+   */
+  readonly unique?: readonly (readonly [keyof F & string, ...(keyof F & string)[]])[]
 }
 
 type StateOf<F extends Fields> = F extends { readonly status: infer S }
@@ -173,8 +186,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     name: string,
     options: ActionOptions<F, I, E>,
   ): Resource<F, S> {
-    if (!/^[a-z][a-z0-9_-]*$/.test(name))
-      throw new DeclarationError(`action ${name}: names look like ship or mark_as_paid`)
+    checkAction(this.definition, name, options)
     const action: ActionDefinition = {
       name,
       scope: options.scope,
@@ -188,18 +200,45 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   }
 
   /** Adds a rule for the whole row, which returns a sentence per invalid field, or undefined. */
-  check(rule: (row: RowOf<F>) => { [K in keyof F]?: string } | undefined): Resource<F, S> {
-    const check = rule as ResourceDefinition['checks'][number]
+  check(rule: (row: RowOf<F>) => { [K in keyof F]?: string } | undefined): Resource<F, S>
+  /**
+   * With a name, the rule returns whether the row is valid: `.check('days_in_order', (row) =>
+   * row.last >= row.first, 'last is before first')`. Its 422 has the name as code, and a pointer to
+   * each field that the rule reads.
+   */
+  check(name: string, rule: (row: RowOf<F>) => boolean, sentence: string): Resource<F, S>
+  check(
+    first: string | ((row: RowOf<F>) => { [K in keyof F]?: string } | undefined),
+    rule?: (row: RowOf<F>) => boolean,
+    sentence?: string,
+  ): Resource<F, S> {
+    const check =
+      typeof first === 'string'
+        ? createNamedCheck(this.definition, first, rule as (row: AnyRow) => boolean, sentence)
+        : createFieldCheck(this.definition, first as Parameters<typeof createFieldCheck>[1])
     return this.#with({ checks: [...this.definition.checks, check] })
+  }
+
+  /**
+   * Adds a rule of `create`, `update`, `delete` or an action, which runs in the transaction of each
+   * such change, on every path, with the row locked. It throws a `Failure` to reject the change, or
+   * returns values that complete it. The changes of a resource with rules are serializable.
+   */
+  rule<const O extends RuleOperation>(operation: O, rule: Rule<F, O>): Resource<F, S> {
+    checkFunction(this.definition, `.rule(${operation})`, rule)
+    const entry: RuleDefinition = { operation, rule: rule as unknown as RuleDefinition['rule'] }
+    return this.#with({ rules: [...this.definition.rules, entry] })
   }
 
   /** Sets the links of a row by name, relative to the version: `/orders/7`. */
   links(links: (row: RowOf<F>) => { self: string } & Record<string, string>): Resource<F, S> {
+    checkFunction(this.definition, '.links()', links)
     return this.#with({ links: links as ResourceDefinition['links'] })
   }
 
   /** Sets the n-th sample row, for seeds and docs. The engine adds references. */
   sample(createRow: (n: number) => Partial<CreateOf<F>>): Resource<F, S> {
+    checkFunction(this.definition, '.sample()', createRow)
     return this.#with({ sample: createRow as ResourceDefinition['sample'] })
   }
 
@@ -209,11 +248,13 @@ export class Resource<F extends Fields, S = RowOf<F>> {
    * row, and reads and writes its rows of resources with an owner.
    */
   signsIn(signIn: { username: keyof F & string; scopes?: readonly string[] }): Resource<F, S> {
+    checkFieldName(this.definition, '.signsIn()', (signIn as typeof signIn | undefined)?.username)
     return this.#with({ signsIn: signIn })
   }
 
   /** The owner of a row is that of the row to which this field refers (§6.7). */
   ownedBy(field: keyof F & string): Resource<F, S> {
+    checkFieldName(this.definition, '.ownedBy()', field)
     return this.#with({ ownedBy: field })
   }
 
@@ -223,9 +264,10 @@ export class Resource<F extends Fields, S = RowOf<F>> {
    */
   editable(
     fields: readonly (keyof F & string)[],
-    { from }: { from: readonly StateOf<F>[] },
+    options: { from: readonly StateOf<F>[] },
   ): Resource<F, S> {
-    const rule = { fields, from: from as readonly string[] }
+    checkEditable(this.definition, fields, options)
+    const rule = { fields, from: options.from as readonly string[] }
     return this.#with({ editable: [...this.definition.editable, rule] })
   }
 
@@ -234,6 +276,7 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     version: string,
     change: ChangeOptions<S, Had, K, Down>,
   ): Resource<F, Older<S, Had, K>> {
+    checkChange(this.definition, version, change)
     const entry: Change = {
       version,
       why: change.why,
@@ -292,6 +335,8 @@ export function resource<const F extends Fields>(
       changes: [],
       links: undefined,
       checks: [],
+      rules: [],
+      unique: options.unique ?? [],
       sample: undefined,
       signsIn: undefined,
       ownedBy: undefined,
@@ -307,22 +352,16 @@ const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Throws `DeclarationError` for required members that plain JavaScript omitted. */
-function requireMembers({ fields, list, access, events }: Partial<ResourceOptions<Fields>>): void {
+function requireMembers(options: Partial<ResourceOptions<Fields>>): void {
+  const { fields, list, access, events, unique = [] } = options
   const missing = [
     !isObject(fields) && 'fields is required, for example { id: f.id() }',
     !Array.isArray(list?.filter) && 'list.filter is required: an array of field names, or []',
     !Array.isArray(list?.sort) && 'list.sort is required: an array of field names, or []',
     !isObject(access) && 'access is required: a scope or false for read, create, update, delete',
+    !(Array.isArray(unique) && unique.every(Array.isArray)) &&
+      "unique is an array of tuples: [['room_id', 'day']]",
     !Array.isArray(events) && 'events is required: an array of event types, or []',
   ].filter((sentence) => sentence !== false)
   if (missing.length > 0) throw new DeclarationError(missing.join('; '))
-}
-
-function specsOf(fields: Fields): Record<string, FieldSpec> {
-  const specs: Record<string, FieldSpec> = {}
-  for (const [name, field] of Object.entries(fields)) {
-    checkField(name, field.spec)
-    specs[name] = field.spec
-  }
-  return specs
 }

@@ -2,46 +2,58 @@
  * The options of `.route(…)`: an endpoint of the team (§6.8). Its handler receives typed input, and
  * reads and writes rows, events and SQL. The engine's pipeline does the rest.
  */
+
+import type { AnyField, Field, FieldSpec, Fields, RowOf } from '../fields/fields.ts'
+import type { FieldSpecs } from '../fields/schema.ts'
+import type { FailureCode } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
-import type { Reader, Tx } from '../storage/database.ts'
-import type { CreateOf, FieldSpec, Fields, PatchOf, RowOf } from './fields.ts'
-import type { AnyRow, Resource } from './resource.ts'
-import type { FieldSpecs } from './schema.ts'
-
-/** Reads rows within the caller's reach. */
-export interface ServiceReader {
-  /** Returns the row. Throws `not_found`. */
-  get<F extends Fields>(resource: Resource<F, unknown>, id: number): Promise<RowOf<F>>
-  /** Runs the team's SQL. Statements must filter by `principal.scope`. */
-  readonly sql: Reader
-}
-
-/** Changes rows, their events and the team's tables in one transaction. */
-export interface ServiceTx extends ServiceReader {
-  /** Creates a row with its checks, references and event. */
-  create<F extends Fields>(
-    resource: Resource<F, unknown>,
-    values: CreateOf<F> & Partial<RowOf<F>>,
-  ): Promise<RowOf<F>>
-  /** Updates a row. Throws `not_found`. */
-  update<F extends Fields>(
-    resource: Resource<F, unknown>,
-    id: number,
-    patch: PatchOf<F> & Partial<RowOf<F>>,
-  ): Promise<RowOf<F>>
-  /** Deletes a row. Throws 409 `conflict` while other rows refer to it. */
-  remove<F extends Fields>(resource: Resource<F, unknown>, id: number): Promise<void>
-  /** Records an event of a declared type (`externalEvents` or an event of a resource). */
-  emit(type: string, object: Readonly<Record<string, unknown>>): Promise<void>
-  /** Runs the team's SQL in this transaction. Statements must filter by `principal.scope`. */
-  readonly sql: Tx
-}
+import type { AnyResource, AnyRow, Resource } from './resource.ts'
+import type { ServiceReader, ServiceTx } from './service-access.ts'
 
 type ParametersOf<P extends string> = P extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParametersOf<`/${Rest}`>
   : P extends `${string}:${infer Name}`
     ? Name
     : never
+
+/** A response that is not JSON. */
+export interface MediaOutput {
+  readonly media: `${string}/${string}`
+}
+
+/** The members of a JSON response: fields, rows of a resource, and lists of either. */
+export type OutputMembers = Readonly<
+  Record<string, AnyField | AnyResource | readonly [AnyField | AnyResource]>
+>
+
+export type RouteOutput = AnyResource | OutputMembers | MediaOutput
+
+declare const isShown: unique symbol
+
+/** A row as JSON has it, in the caller's version. */
+interface ShownRow {
+  readonly [isShown]: true
+  readonly [name: string]: unknown
+}
+
+type RowBody<F extends Fields> = RowOf<F> | ShownRow
+
+type MemberBody<M> =
+  M extends Field<infer V, infer _>
+    ? V
+    : M extends readonly [infer I]
+      ? readonly MemberBody<I>[]
+      : M extends Resource<infer F, infer _>
+        ? RowBody<F>
+        : never
+
+/** The body that a handler returns, from the declared output. */
+type BodyOf<O> =
+  O extends Resource<infer F, infer _>
+    ? RowBody<F>
+    : O extends MediaOutput
+      ? string | Uint8Array | AsyncIterable<string>
+      : { readonly [K in keyof O]: MemberBody<O[K]> }
 
 export interface RouteContext<Q extends Fields, I extends Fields, P extends string> {
   /** The authenticated caller. */
@@ -56,20 +68,33 @@ export interface RouteContext<Q extends Fields, I extends Fields, P extends stri
   readonly input: RowOf<I>
   /** Reads rows within the caller's reach, `read.get(orders, 7)`, and SQL. */
   readonly read: ServiceReader
+  /** Returns a row as JSON has it, in the caller's version. */
+  show(row: AnyRow): ShownRow
   /**
-   * Runs changes in the transaction of the request. The handler can run twice, for example after a
-   * deadlock, so it must not have side effects outside the database.
+   * Runs changes in the transaction of the request, which is serializable: rows that the handler
+   * has read do not change before the commit. A conflict runs the whole handler again, so it must
+   * not have side effects outside the database.
    */
   write<T>(change: (tx: ServiceTx) => Promise<T>): Promise<T>
 }
 
-export interface RouteResult {
-  /** Default: 200; 204 without a body. */
+/** The result of a handler. `O` is the declared output. */
+export type RouteResult<O> = {
+  /** One of the declared statuses. Default: the first. */
   readonly status?: number
-  readonly body?: unknown
-}
+  /** Values of declared headers. */
+  readonly headers?: Readonly<Record<string, string>>
+} & (O extends RouteOutput ? { readonly body: BodyOf<O> } : { readonly body?: unknown })
 
-export interface RouteOptions<Q extends Fields, I extends Fields, P extends string> {
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler without an output can return nothing
+type HandlerResult<O> = RouteResult<O> | (O extends RouteOutput ? never : void)
+
+export interface RouteOptions<
+  Q extends Fields,
+  I extends Fields,
+  P extends string,
+  O extends RouteOutput | undefined,
+> {
   /** The HTTP method. Other methods of the path are separate routes, or 405. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The path under `/api/{version}`: `/reports/daily`, `/reports/:id`. */
@@ -82,8 +107,27 @@ export interface RouteOptions<Q extends Fields, I extends Fields, P extends stri
   readonly query?: Q
   /** The fields of the body. */
   readonly input?: I
-  /** Returns the status and body of the response. Throws a `Failure` to reject the request. */
-  readonly handle: (context: RouteContext<Q, I, P>) => Promise<RouteResult> | RouteResult
+  /**
+   * The body of the response: a resource for one of its rows, an object of fields, resources and
+   * lists of them `[resource]`, or `{media: 'text/csv'}` for a GET. Rows have the shape of the
+   * caller's version. Default: any JSON, which OpenAPI does not describe.
+   */
+  readonly output?: O
+  /** The status of success, or several. Default: 200; 204 without an output. */
+  readonly status?: number | readonly number[]
+  /** The headers of the response, each with a sentence: `{'x-total': 'The number of rows.'}`. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Codes of failures that the handler throws, for OpenAPI. */
+  readonly failures?: readonly FailureCode[]
+  /** Returns the response, which the server validates. Throws a `Failure` to reject the request. */
+  readonly handle: (context: RouteContext<Q, I, P>) => Promise<HandlerResult<O>> | HandlerResult<O>
+}
+
+/** The result of a handler, without its type parameter. */
+export interface AnyResult {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
 }
 
 /** A route without its type parameters. */
@@ -94,10 +138,31 @@ export interface RouteDefinition {
   readonly summary: string
   readonly query?: RouteFields
   readonly input?: RouteFields
-  readonly handle: (context: AnyRow) => Promise<RouteResult> | RouteResult
+  readonly output?: RouteOutput
+  readonly status?: number | readonly number[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly failures?: readonly FailureCode[]
+  readonly handle: (context: AnyRow) => Promise<AnyResult> | AnyResult
 }
 
 type RouteFields = Readonly<Record<string, { spec: FieldSpec }>>
 
 export const specsOfRoute = (fields: RouteFields = {}): FieldSpecs =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.spec]))
+
+export const isMedia = (output: object): output is MediaOutput =>
+  typeof (output as MediaOutput).media === 'string'
+
+/** Returns the media type of a response that is not JSON. */
+export const mediaOf = ({ output }: RouteDefinition): string | undefined =>
+  output && isMedia(output) ? output.media : undefined
+
+/** Whether a route declares its response; any other returns any JSON. */
+export const declaresResponse = ({ output, status }: RouteDefinition): boolean =>
+  output !== undefined || status !== undefined
+
+/** Returns the statuses of success, the default first. */
+export function statusesOf({ status, output }: RouteDefinition): readonly number[] {
+  if (status === undefined) return [output ? 200 : 204]
+  return typeof status === 'number' ? [status] : status
+}

@@ -1,5 +1,7 @@
 /** The endpoints of a resource (§6.2): list, read, create, update, delete, actions. */
+
 import { actorOf } from '../audit/store.ts'
+import { isSameValue } from '../fields/forms.ts'
 import { type Answer, type Call, type Endpoint, noContent, type Operation } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
 import type { Perform } from '../idempotency/perform.ts'
@@ -17,7 +19,7 @@ import {
 import type { RowTarget, WrittenRow } from './rows.ts'
 import { PUBLIC, readScopeOf } from './scopes.ts'
 import type { VersionShape } from './shape.ts'
-import { createValidators, fieldFailure, validationFailure } from './validate.ts'
+import { createValidators, FIXED, fieldFailure, validationFailure } from './validate.ts'
 
 interface ResourceDeps {
   readonly db: Database
@@ -26,7 +28,29 @@ interface ResourceDeps {
 }
 
 export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoint[] {
-  return [...catalog.entries.values()].flatMap((entry) => endpointsOf(entry, deps))
+  const { resources } = catalog.service
+  return [...catalog.entries.values()].flatMap((entry) => {
+    const options = { serializable: runsRules(entry.definition, resources) }
+    const perform: Perform = (call, change) => deps.perform(call, change, options)
+    return endpointsOf(entry, { ...deps, perform })
+  })
+}
+
+/** Returns whether a change of the resource, or a deletion that cascades from it, runs rules. */
+function runsRules(
+  { name, rules }: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+  visited: ReadonlySet<string> = new Set(),
+): boolean {
+  if (rules.length > 0) return true
+  if (visited.has(name)) return false
+  const seen = new Set([...visited, name])
+  const dependents = resources.filter(({ fields }) =>
+    Object.values(fields).some(
+      ({ target, onDelete = 'restrict' }) => target === name && onDelete !== 'restrict',
+    ),
+  )
+  return dependents.some((dependent) => runsRules(dependent, resources, seen))
 }
 
 function endpointsOf(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
@@ -146,9 +170,11 @@ function updateOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
       const patch = shape.validators.patch(call.body)
       return perform(call, async (tx) => {
         const edit = (row: AnyRow) => {
-          const changed = shape.chain.isEmpty
-            ? patch
-            : convertUp(entry, shape, patchThroughChain(shape.chain, row, patch).changed)
+          const { chain, validators } = shape
+          const merged = validators.merge(chain.down(row), patch)
+          const changed = chain.isEmpty
+            ? merged
+            : convertUp(entry, shape, patchThroughChain(chain, row, merged).changed)
           requireEditable(entry.definition, row, changed)
           return changed
         }
@@ -160,16 +186,23 @@ function updateOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
 }
 
 /** Throws 422 `read_only` for fields that clients cannot change in the current state. */
-function requireEditable({ editable }: ResourceDefinition, row: AnyRow, changed: AnyRow): void {
+function requireEditable(
+  { editable, fields }: ResourceDefinition,
+  row: AnyRow,
+  changed: AnyRow,
+): void {
   const state = row[STATE_FIELD] as string
-  const errors = editable
+  const inState = editable
     .filter(({ from }) => !from.includes(state))
-    .flatMap(({ fields }) => fields)
-    .filter((name) => name in changed && changed[name] !== row[name])
-    .map((name) => {
-      const message = `is fixed while ${STATE_FIELD} is ${state}`
-      return { pointer: `/${name}`, code: 'read_only', message }
-    })
+    .flatMap((rule) => rule.fields)
+    .map((name) => [name, `is fixed while ${STATE_FIELD} is ${state}`] as const)
+  // The body of an older version can change such a field by another name.
+  const once = Object.keys(changed)
+    .filter((name) => fields[name]?.isWriteOnce)
+    .map((name) => [name, FIXED] as const)
+  const errors = [...inState, ...once]
+    .filter(([name]) => name in changed && !isSameValue(changed[name], row[name]))
+    .map(([name, message]) => ({ pointer: `/${name}`, code: 'read_only', message }))
   if (errors.length > 0) throw validationFailure(errors)
 }
 
@@ -213,9 +246,9 @@ function convertUp(entry: CatalogEntry, shape: VersionShape, values: AnyRow): An
   const converted = Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined),
   )
-  const errors = entry.rows.newest.validators.converted(converted)
+  const { values: valid, errors } = entry.rows.newest.validators.converted(converted)
   if (errors.length > 0) throw translateFailure(shape, validationFailure(errors))
-  return converted
+  return valid
 }
 
 /** Runs a change. Pointers of its errors name the fields of the caller's version (§8.8). */
@@ -228,11 +261,15 @@ async function inCallersTerms<T>(shape: VersionShape, change: () => Promise<T>):
   }
 }
 
+/** Returns the pointer with the older name of its field. */
+function pointerIn({ chain }: VersionShape, pointer: string): string {
+  const [field, ...inside] = pointer.slice(1).split('/')
+  return ['', chain.oldFieldOf(field!), ...inside].join('/')
+}
+
 function translateFailure(shape: VersionShape, failure: Failure): Failure {
   const errors = (failure.errors ?? []).map((error) =>
-    error.pointer
-      ? { ...error, pointer: `/${shape.chain.oldFieldOf(error.pointer.slice(1))}` }
-      : error,
+    error.pointer ? { ...error, pointer: pointerIn(shape, error.pointer) } : error,
   )
   // The sentences of these two codes name the field; that of `invalid_state` names states.
   const namesField = failure.code === 'validation_failed' || failure.code === 'conflict'

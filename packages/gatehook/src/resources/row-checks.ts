@@ -7,7 +7,7 @@ import { ConstraintError, type Tx } from '../storage/database.ts'
 import { owningField, type RowReach } from './ownership.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { RowStore } from './store.ts'
-import { uniqueName } from './table.ts'
+import { uniqueName, uniqueTuples } from './table.ts'
 import { fieldFailure, validationFailure } from './validate.ts'
 
 export interface RowChecks {
@@ -27,19 +27,14 @@ export function createRowChecks(
   definition: ResourceDefinition,
   storeOf: (resource: string) => RowStore,
 ): RowChecks {
-  const { name, fields, checks } = definition
-  const references = Object.entries(fields).filter(([, spec]) => spec.kind === 'ref')
+  const { name, checks } = definition
+  const uniques = uniqueTuples(definition)
+  const references = Object.entries(definition.fields).filter(([, spec]) => spec.kind === 'ref')
   const owning = owningField(definition)
   return {
     checkRules(row) {
       for (const check of checks) {
-        const errors = Object.entries(check(row) ?? {}).map(
-          ([field, message]): FieldError => ({
-            pointer: `/${field}`,
-            code: 'invalid_value',
-            message,
-          }),
-        )
+        const errors = check(row)
         if (errors.length > 0) throw validationFailure(errors)
       }
     },
@@ -60,11 +55,17 @@ export function createRowChecks(
         return await change()
       } catch (error) {
         if (!(error instanceof ConstraintError) || error.kind !== 'unique') throw error
-        const field = Object.keys(fields).find((field) => uniqueName(name, field) === error.index)
-        if (field === undefined) throw error
-        const message = 'is taken already'
-        throw fieldFailure('conflict', [{ pointer: `/${field}`, code: 'conflict', message }])
+        const tuple = uniques.find((fields) => uniqueName(name, ...fields) === error.index)
+        if (!tuple) throw error
+        throw fieldFailure('conflict', tuple.map(takenError(tuple)))
       }
     },
   }
 }
+
+const takenError =
+  ({ length }: readonly string[]) =>
+  (field: string): FieldError => {
+    const message = `is taken already${length > 1 ? ' in this combination' : ''}`
+    return { pointer: `/${field}`, code: 'conflict', message }
+  }

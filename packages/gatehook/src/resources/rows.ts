@@ -2,14 +2,17 @@
  * The changes of a row: create, update, act, remove. Each runs in one transaction with its events,
  * counter and checks (§6.5), in the newest shape.
  */
+
 import type { Actor } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
+import { isSameValue } from '../fields/forms.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal, Scope } from '../kernel/principal.ts'
 import { addToTotal } from '../lists/counters.ts'
 import type { Reader, Tx } from '../storage/database.ts'
-import type { RowReach } from './ownership.ts'
+import { readChangedValues } from './own-values.ts'
+import { type RowReach, wholeScope } from './ownership.ts'
 import {
   type ActionDefinition,
   type AnyRow,
@@ -33,6 +36,14 @@ export interface RowTarget {
   readonly guard?: (row: AnyRow) => void
   /** The actor in the audit trail if the change affects a credential. Default: the engine. */
   readonly actor?: Actor | undefined
+  /** The deletion that this change is a part of. */
+  readonly cascade?: CascadeState
+}
+
+/** One deletion: the other rows it has changed, and those it deletes, by resource and id. */
+interface CascadeState {
+  count: number
+  readonly deleted: Set<string>
 }
 
 /** Returns the fields to change of a locked row. */
@@ -44,6 +55,8 @@ export interface ResourceRows {
   readonly store: RowStore
   /** Returns the row. Throws `not_found`, also for a row out of reach. */
   get(reader: Reader, reach: RowReach, id: number): Promise<AnyRow>
+  /** Returns the row, and locks it until the transaction ends. Throws `not_found`. */
+  lock(tx: Tx, target: RowTarget): Promise<AnyRow>
   /** Omitted fields have their defaults. */
   create(tx: Tx, reach: RowReach, values: AnyRow): Promise<WrittenRow>
   update(tx: Tx, target: RowTarget, edit: RowEdit): Promise<WrittenRow>
@@ -79,6 +92,14 @@ export interface RowCredentials {
   remove(tx: Tx, target: CredentialTarget): Promise<void>
 }
 
+/** Runs the rules of an operation. Returns the values that complete the change. */
+export type RunRules = (
+  tx: Tx,
+  target: Pick<RowTarget, 'reach' | 'actor'>,
+  operation: string,
+  rows: { readonly before?: AnyRow; readonly after?: AnyRow },
+) => Promise<AnyRow>
+
 interface RowDeps {
   readonly clock: Clock
   readonly record: RecordEvent
@@ -89,6 +110,7 @@ interface RowDeps {
   readonly resources: readonly ResourceDefinition[]
   /** Defined for the resource whose rows sign in. */
   readonly credentials?: RowCredentials | undefined
+  readonly runRules: RunRules
 }
 
 export function createRows(
@@ -96,13 +118,13 @@ export function createRows(
   newest: VersionShape,
   deps: RowDeps,
 ): ResourceRows {
-  const { clock, record, counterSlots, rowsOf, resources, credentials } = deps
+  const { clock, record, counterSlots, rowsOf, resources, credentials, runRules } = deps
   const { name, events } = definition
   const store = createRowStore(definition, resources)
   const checks = createRowChecks(definition, (resource) => rowsOf(resource).store)
   const decode = rowDecoder(definition)
   const creationStamps = stampFields(definition, ['created', 'updated'])
-  const referrers = referrersOf(name, resources)
+  const releaseReferrers = referrerRelease(definition, deps)
   const eventType = (suffix: string) => events.find((type) => type.endsWith(`.${suffix}`))
 
   const lockRow = async (tx: Tx, { reach, id, guard }: RowTarget): Promise<AnyRow> => {
@@ -112,6 +134,8 @@ export function createRows(
     guard?.(row)
     return row
   }
+  const hasRules = definition.rules.length > 0
+  const complete = changeCompleter(definition, runRules)
   const writeChanges = changeWriter(definition, store, checks, deps)
   const recordEvent = async (
     tx: Tx,
@@ -134,10 +158,12 @@ export function createRows(
       if (!cells) throw new Failure('not_found')
       return decode(cells)
     },
+    lock: lockRow,
     async create(tx, reach, values) {
       const row: AnyRow = { ...newest.defaults, ...values }
       const now = clock.now()
       for (const field of creationStamps) row[field] = now
+      if (hasRules) Object.assign(row, await runRules(tx, { reach }, 'create', { after: row }))
       checks.checkRules(row)
       await checks.checkReferences(tx, reach, row)
       row.id = await checks.checkUnique(() => store.insert(tx, reach.scope, row))
@@ -146,30 +172,27 @@ export function createRows(
     },
     async update(tx, target, edit) {
       const row = await lockRow(tx, target)
-      const after = await writeChanges(tx, target, row, edit(row))
+      const edited = await complete(tx, target, 'update', row, edit(row))
+      const after = await writeChanges(tx, target, row, edited)
       // A patch without a change records no event.
       return recordEvent(tx, target.reach, after && eventType('updated'), after ?? row)
     },
     async act(tx, target, action, input) {
       const row = await lockRow(tx, target)
       requireState(action, row[STATE_FIELD] as string)
-      const edited: AnyRow = { ...action.run?.({ row, input }) }
+      const source = `action ${action.name} of ${name}`
+      const edited = readChangedValues(newest, source, action.run?.({ row, input }) ?? {})
       if (action.to !== undefined) edited[STATE_FIELD] = action.to
-      const after = await writeChanges(tx, target, row, edited)
+      const completed = await complete(tx, target, action.name, row, edited)
+      const after = await writeChanges(tx, target, row, completed)
       return recordEvent(tx, target.reach, action.emits, after ?? row)
     },
     async remove(tx, target) {
       const row = await lockRow(tx, target)
       const { reach, id } = target
       await credentials?.authorize(tx, credentialOf(target))
-      for (const { resource, field } of referrers) {
-        if (await rowsOf(resource).store.hasReferenceTo(tx, reach.scope, field, id)) {
-          throw new Failure(
-            'conflict',
-            `ResourceRows of ${resource} still refer to this row of ${name}.`,
-          )
-        }
-      }
+      if (hasRules) await runRules(tx, target, 'delete', { before: row })
+      await releaseReferrers(tx, target)
       await store.remove(tx, reach.scope, id)
       await credentials?.remove(tx, credentialOf(target))
       await addToTotal(tx, counterSlots, reach.scope, name, id, -1)
@@ -208,7 +231,9 @@ function changeWriter(
   const updateStamps = stampFields(definition, ['updated'])
   const identityFields = identityFieldsOf(definition)
   return async (tx: Tx, target: RowTarget, row: AnyRow, edited: AnyRow) => {
-    const changes = Object.entries(edited).filter(([field, value]) => value !== row[field])
+    const changes = Object.entries(edited).filter(
+      ([field, value]) => !isSameValue(value, row[field]),
+    )
     if (changes.length === 0) return undefined
     const values: AnyRow = Object.fromEntries(changes)
     for (const field of updateStamps) values[field] = clock.now()
@@ -226,12 +251,67 @@ function changeWriter(
   }
 }
 
+/** Returns a function that adds the values of rules to those of a change. */
+function changeCompleter({ rules }: ResourceDefinition, runRules: RunRules) {
+  const hasRules = rules.length > 0
+  return async (
+    tx: Tx,
+    target: RowTarget,
+    operation: string,
+    before: AnyRow,
+    edited: AnyRow,
+  ): Promise<AnyRow> => {
+    if (!hasRules) return edited
+    const after = { ...before, ...edited }
+    return { ...edited, ...(await runRules(tx, target, operation, { before, after })) }
+  }
+}
+
+/** Rows that one deletion deletes or changes besides its own. */
+const CASCADE_MAX = 1_000
+
+/**
+ * Returns a function that deletes or clears the rows that refer to a row, each with its event. It
+ * throws `conflict` if a reference restricts the deletion.
+ */
+function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: RowDeps) {
+  const referrers = referrersOf(name, resources)
+  return async (tx: Tx, target: RowTarget): Promise<void> => {
+    const { reach, id, actor, cascade = { count: 0, deleted: new Set() } } = target
+    cascade.deleted.add(`${name} ${id}`)
+    const all = { ...wholeScope(reach.scope), principal: reach.principal }
+    for (const { resource, field, effect } of referrers) {
+      const { store, remove, update } = rowsOf(resource)
+      for (;;) {
+        const referrer = await store.findReferenceTo(tx, reach.scope, field, id)
+        if (referrer === undefined) break
+        const isCircle = cascade.deleted.has(`${resource} ${referrer}`)
+        if (effect === 'restrict' || (effect === 'cascade' && isCircle)) {
+          const message = `Rows of ${resource} still refer to this row of ${name}.`
+          throw new Failure('conflict', message)
+        }
+        if (++cascade.count > CASCADE_MAX) {
+          const message = `More than ${CASCADE_MAX} rows depend on this row of ${name}.`
+          throw new Failure('conflict', message)
+        }
+        const next = { reach: all, id: referrer, actor, cascade }
+        if (effect === 'cascade') await remove(tx, next)
+        else await update(tx, next, () => ({ [field]: null }))
+      }
+    }
+  }
+}
+
 /** Returns the fields of all resources that refer to a resource. */
 const referrersOf = (target: string, resources: readonly ResourceDefinition[]) =>
   resources.flatMap((resource) =>
     Object.entries(resource.fields)
       .filter(([, spec]) => spec.target === target)
-      .map(([field]) => ({ resource: resource.name, field })),
+      .map(([field, { onDelete: effect = 'restrict' }]) => ({
+        resource: resource.name,
+        field,
+        effect,
+      })),
   )
 
 function requireState(action: ActionDefinition, state: string): void {

@@ -3,21 +3,28 @@
  * It validates the whole declaration, and reports all mistakes in one `DeclarationError`.
  */
 import { engineEvents } from '../events/engine-types.ts'
+import type { Fields } from '../fields/fields.ts'
 import type { ClaimsHook } from '../people/person.ts'
 import type { VersionDefinition } from '../versions/calendar.ts'
 import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
 import { findChangeMistakes } from './change-check.ts'
-import { DeclarationError, type Fields } from './fields.ts'
+import { DeclarationError } from './field-check.ts'
 import { findOwnershipMistakes } from './ownership.ts'
 import type { AnyResource, ResourceDefinition } from './resource.ts'
-import type { RouteDefinition, RouteOptions } from './route.ts'
+import type { RouteDefinition, RouteOptions, RouteOutput } from './route.ts'
+import { findRouteMistakes, RESERVED_SEGMENT } from './route-check.ts'
 import { findScopeMistakes } from './scopes.ts'
+import { createValidators, defaultsOf } from './validate.ts'
 
 export interface ServiceOptions {
   /** The name in docs and pages. */
   readonly name: string
   /** The name in `application/vnd.<vendor>.api.v1+json`. Default: `gatehook`. */
   readonly vendor?: string
+  /** The license of the API, for OpenAPI: `{ name: 'Apache 2.0', identifier: 'Apache-2.0' }`. */
+  readonly license?: ServiceLicense
+  /** The contact for callers, for OpenAPI: `{ name: 'Support', email: 'api@example.com' }`. */
+  readonly contact?: ServiceContact
   /** The majors, oldest first. */
   readonly versions: Readonly<Record<`v${number}`, VersionOptions>>
   /** The results of `resource(…)` and its chain. */
@@ -36,6 +43,19 @@ export interface ServiceOptions {
    * runs at sign-in and at each refresh. Reserved claims are omitted.
    */
   readonly claims?: ClaimsHook
+}
+
+/** A license by its SPDX identifier, or by its address. */
+interface ServiceLicense {
+  readonly name: string
+  readonly identifier?: string
+  readonly url?: string
+}
+
+interface ServiceContact {
+  readonly name: string
+  readonly url?: string
+  readonly email?: string
 }
 
 /** An event type that no resource emits. Without a scope, `events:read` is sufficient. */
@@ -67,6 +87,8 @@ export interface MigrationOptions {
 export interface ServiceDefinition {
   readonly name: string
   readonly vendor: string
+  /** Members of `info` in OpenAPI documents. */
+  readonly info: { readonly license?: ServiceLicense; readonly contact?: ServiceContact }
   readonly versions: readonly VersionDefinition[]
   readonly resources: readonly ResourceDefinition[]
   readonly externalEvents: readonly ExternalEvent[]
@@ -87,7 +109,8 @@ export class Service {
     Q extends Fields = Record<never, never>,
     I extends Fields = Record<never, never>,
     P extends string = string,
-  >(options: RouteOptions<Q, I, P>): Service {
+    const O extends RouteOutput | undefined = undefined,
+  >(options: RouteOptions<Q, I, P, O>): Service {
     const routes = [...this.definition.routes, options as unknown as RouteDefinition]
     return new Service(checkDefinition({ ...this.definition, routes }))
   }
@@ -109,6 +132,10 @@ export function service(options: ServiceOptions): Service {
   const definition = {
     name: options.name,
     vendor: options.vendor ?? 'gatehook',
+    info: {
+      ...(options.license && { license: options.license }),
+      ...(options.contact && { contact: options.contact }),
+    },
     versions,
     resources: options.resources.map(({ definition }) => definition),
     externalEvents: (options.externalEvents ?? []).map((event) =>
@@ -151,10 +178,10 @@ const reservedParameters = new Set(
     'api_key access_token version v'
   ).split(' '),
 )
-/** First segments under `/api` that the engine uses, or that look like a version. */
-const RESERVED_SEGMENT = /^(protected|latest|stable|v\d.*|\d.*)$/
 /** Prefixes of the tables of the engine and the databases. */
 const RESERVED_TABLE = /^(gh|pg|sqlite)_/
+/** Kinds of fields whose values do not compare. */
+const JSON_KINDS: ReadonlySet<string> = new Set(['object', 'list', 'metadata', 'json'])
 const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/
 
 const duplicatesIn = (names: readonly string[]): string[] =>
@@ -168,7 +195,7 @@ function checkDefinition(
   const signIn = resources.filter(({ signsIn }) => signsIn).map(({ name }) => name)
   const mistakes = [
     ...versionMistakes,
-    ...routeMistakes(definition),
+    ...definition.routes.flatMap((route) => findRouteMistakes(route, resources)),
     ...findScopeMistakes(definition),
     ...eventMistakes(definition),
     ...migrations
@@ -215,28 +242,26 @@ function eventMistakes({ resources, externalEvents }: ServiceDefinition): string
   return mistakes
 }
 
-function routeMistakes({ routes, resources }: ServiceDefinition): string[] {
-  return routes.flatMap(({ method, path }) => {
-    const route = `route ${method} ${path}`
-    const [root, first, ...rest] = path.split('/')
-    const segments = [first ?? '', ...rest]
-    if (root !== '' || !segments.every((segment) => /^:?[a-z][a-z0-9_-]*$/.test(segment))) {
-      return [`${route}: paths look like /reports/daily or /reports/:id`]
-    }
-    if (RESERVED_SEGMENT.test(first!)) return [`${route}: /${first} is taken`]
-    if (resources.some(({ name }) => name === first) && rest.length < 2) {
-      return [`${route}: /${first} belongs to the resource of that name`]
-    }
-    return []
-  })
-}
-
 function resourceMistakes(resource: ResourceDefinition, service: ServiceDefinition): string[] {
   const { name, fields, signsIn } = resource
   const mistakes: string[] = []
   if (RESERVED_SEGMENT.test(name) || RESERVED_TABLE.test(name)) mistakes.push('the name is taken')
   for (const field of [...resource.filter, ...resource.sort]) {
     if (!Object.hasOwn(fields, field)) mistakes.push(`list: there is no field ${field}`)
+    const { kind = '' } = fields[field] ?? {}
+    const isEntryFilter = kind === 'metadata' && !resource.sort.includes(field)
+    if (JSON_KINDS.has(kind) && !isEntryFilter) mistakes.push(`list: ${field} has no order`)
+    if (fields[field]?.isSecret) mistakes.push(`list: ${field} is secret, and logs have URLs`)
+  }
+  for (const tuple of resource.unique) {
+    for (const field of tuple) {
+      if (!Object.hasOwn(fields, field)) mistakes.push(`unique: there is no field ${field}`)
+    }
+    for (const field of duplicatesIn(tuple)) mistakes.push(`unique: ${field} occurs twice`)
+  }
+  const operations = ['create', 'update', 'delete', ...resource.actions.map(({ name }) => name)]
+  for (const { operation } of resource.rules) {
+    if (!operations.includes(operation)) mistakes.push(`.rule(): there is no action ${operation}`)
   }
   const username = signsIn?.username
   if (username !== undefined && !/^(string|email)$/.test(fields[username]?.kind ?? '')) {
@@ -254,7 +279,9 @@ function resourceMistakes(resource: ResourceDefinition, service: ServiceDefiniti
     ...findOwnershipMistakes(resource, service.resources),
     ...resource.editable
       .flatMap((rule) => rule.fields)
-      .filter((field) => (fields[field]?.write ?? 'never') === 'never')
+      .filter(
+        (field) => (fields[field]?.write ?? 'never') === 'never' || fields[field]?.isWriteOnce,
+      )
       .map((field) => `.editable(): clients never write ${field}`),
     ...changeMistakes(
       resource,
@@ -268,6 +295,10 @@ function fieldMistakes(
   resources: readonly ResourceDefinition[],
 ): string[] {
   const mistakes: string[] = []
+  for (const { pointer, message } of createValidators(fields).converted(defaultsOf(fields))
+    .errors) {
+    mistakes.push(`${pointer?.slice(1)}: the default ${message}`)
+  }
   for (const [name, spec] of Object.entries(fields)) {
     if (reservedParameters.has(name) && filter.includes(name)) {
       mistakes.push(`${name}: a filter of this name would hide a parameter of every list`)

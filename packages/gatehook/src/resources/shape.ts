@@ -2,13 +2,15 @@
  * A resource in one version: rows to JSON text, bodies to rows. In the newest version the cells of
  * the table become text directly; in an older one the row goes down the changes first. Pure.
  */
+
+import type { FieldSpec } from '../fields/fields.ts'
+import { formOf, toJson } from '../fields/forms.ts'
+import type { FieldSpecs } from '../fields/schema.ts'
 import type { View } from '../lists/collection.ts'
-import { cellEncoder, cellView, encodeCell } from '../lists/encode.ts'
+import { cellEncoder, cellView } from '../lists/encode.ts'
 import type { Value } from '../storage/database.ts'
 import { type ChangeChain, chainChanges, fieldsInVersion } from '../versions/change.ts'
-import type { FieldSpec } from './fields.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
-import type { FieldSpecs } from './schema.ts'
 import { listColumn } from './table.ts'
 import { createValidators, defaultsOf, parseWire, type Validators } from './validate.ts'
 
@@ -55,16 +57,20 @@ export function createShape(
   }
 }
 
+/** Returns the encoder of a row's value, which can differ from the cell. */
+function valueEncoder(name: string, spec: FieldSpec): (value: Value) => string {
+  if (!formOf(spec).cell) return cellEncoder(listColumn(name, spec))
+  return (value) => JSON.stringify(toJson(spec, value))
+}
+
 /** Encodes a row as JSON text, with its members in the declared order. */
 function rowEncoder(specs: FieldSpecs): (row: AnyRow) => string {
   const columns = Object.entries(specs).map(([name, spec]) => ({
     name,
-    type: listColumn(name, spec).type,
+    encode: valueEncoder(name, spec),
   }))
   return (row) => {
-    const members = columns.map(
-      ({ name, type }) => `"${name}":${encodeCell(type, (row[name] ?? null) as Value)}`,
-    )
+    const members = columns.map(({ name, encode }) => `"${name}":${encode(row[name] ?? null)}`)
     return `{${members.join(',')}}`
   }
 }
@@ -90,13 +96,12 @@ function olderView(
 ): View {
   const decode = rowDecoder(definition)
   const newestNames = Object.keys(definition.fields)
-  const members = Object.entries(specs).map(([name, spec], n) => ({
-    name,
-    lead: `${n === 0 ? '' : ','}"${name}":`,
+  const members = Object.entries(specs).map(([name, spec], n) => {
     /** Index of an unchanged cell, else -1. */
-    index: spec === definition.fields[name] ? newestNames.indexOf(name) : -1,
-    encode: cellEncoder(listColumn(name, spec).type),
-  }))
+    const index = spec === definition.fields[name] ? newestNames.indexOf(name) : -1
+    const encode = index < 0 ? valueEncoder(name, spec) : cellEncoder(listColumn(name, spec))
+    return { name, lead: `${n === 0 ? '' : ','}"${name}":`, index, encode }
+  })
   const encodeAll = (row: readonly Value[], old: AnyRow): string => {
     let text = ''
     for (const { name, lead, index, encode } of members) {
@@ -157,23 +162,18 @@ function linkEncoder(
 
 /** Returns a rowDecoder of table cells, in declared order, to rows of the newest shape. */
 export function rowDecoder(definition: ResourceDefinition): (cells: readonly Value[]) => AnyRow {
-  const fields = Object.entries(definition.fields).map(
-    ([name, spec]) => [name, spec.kind === 'bool'] as const,
-  )
+  const names = Object.keys(definition.fields)
+  const converted = Object.entries(definition.fields).flatMap(([name, spec]) => {
+    const { cell } = formOf(spec)
+    return cell ? [[name, cell.from] as const] : []
+  })
   return (cells) => {
     const row: AnyRow = {}
-    for (let index = 0; index < fields.length; index++) {
-      const [name, isBool] = fields[index]!
-      const value = cells[index]!
-      row[name] = isBool && value !== null ? value === 1 : value
-    }
+    for (let index = 0; index < names.length; index++) row[names[index]!] = cells[index]!
+    for (const [name, from] of converted) if (row[name] !== null) row[name] = from(row[name])
     return row
   }
 }
-
-/** Returns the stored form of a value. */
-export const toCell = (value: unknown): Value =>
-  typeof value === 'boolean' ? (value ? 1 : 0) : ((value ?? null) as Value)
 
 /** Converts an event's object from the version that recorded it to another (§9.11). */
 export function convertObject(from: VersionShape, to: VersionShape, objectText: string): string {

@@ -1,11 +1,11 @@
 /** SQL of one resource's rows. Every statement filters by scope, and by owner (§1.1, §6.7). */
 import { ownerCondition } from '../lists/collection.ts'
-import type { RowScope } from '../lists/walk.ts'
+import type { RowScope } from '../lists/page.ts'
 import type { Reader, Tx, Value } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { toCell } from './shape.ts'
+import { cellWriter } from './table.ts'
 
 export interface RowStore {
   /** Returns the cells of a row in declared order. */
@@ -22,8 +22,13 @@ export interface RowStore {
     changed: Readonly<Record<string, unknown>>,
   ): Promise<void>
   remove(tx: Tx, scope: number, id: number): Promise<void>
-  /** Returns whether `field` of a row of this resource refers to `id`. */
-  hasReferenceTo(reader: Reader, scope: number, field: string, id: number): Promise<boolean>
+  /** Returns the first row of this resource whose `field` refers to `id`. */
+  findReferenceTo(
+    reader: Reader,
+    scope: number,
+    field: string,
+    id: number,
+  ): Promise<number | undefined>
 }
 
 /** @param resources the resources through which rows have their owner (§6.7) */
@@ -31,8 +36,9 @@ export function createRowStore(
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[],
 ): RowStore {
-  const { name: table } = definition
-  const names = Object.keys(definition.fields)
+  const { name: table, fields } = definition
+  const names = Object.keys(fields)
+  const cells = Object.fromEntries(names.map((name) => [name, cellWriter(fields[name]!)]))
   const insertedNames = names.filter((name) => name !== 'id')
   const byId = 'WHERE scope = ? AND id = ?'
   const select = statementById(
@@ -42,7 +48,7 @@ export function createRowStore(
   )
   const exists = statementById(`SELECT 1 AS one FROM ${table} ${byId}`, definition, resources)
   const insert = prepareStatement(
-    `INSERT INTO ${table} (scope, ${insertedNames.join(', ')})
+    `INSERT INTO ${table} (${['scope', ...insertedNames].join(', ')})
      VALUES (${['scope', ...insertedNames].map(() => '?').join(', ')})`,
   )
   const remove = prepareStatement(`DELETE FROM ${table} ${byId}`)
@@ -57,7 +63,7 @@ export function createRowStore(
     },
     hold: async (tx, reach, id) => (await tx.hold(exists(reach, id))) !== undefined,
     async insert(tx, scope, row) {
-      const values = insertedNames.map((name) => toCell(row[name]))
+      const values = insertedNames.map((name) => cells[name]!(row[name]))
       return tx.insert(insert([scope, ...values]))
     },
     async update(tx, scope, id, changed) {
@@ -66,18 +72,18 @@ export function createRowStore(
         const sets = columns.map((name) => `${name} = ?`).join(', ')
         return `UPDATE ${table} SET ${sets} ${byId}`
       })
-      await tx.run(statement([...columns.map((name) => toCell(changed[name])), scope, id]))
+      await tx.run(statement([...columns.map((name) => cells[name]!(changed[name])), scope, id]))
     },
     async remove(tx, scope, id) {
       await tx.run(remove([scope, id]))
     },
-    async hasReferenceTo(reader, scope, field, id) {
+    async findReferenceTo(reader, scope, field, id) {
       const statement = getOrPrepare(
         referenceQueries,
         field,
-        () => `SELECT 1 AS one FROM ${table} WHERE scope = ? AND ${field} = ? LIMIT 1`,
+        () => `SELECT id FROM ${table} WHERE scope = ? AND ${field} = ? ORDER BY id LIMIT 1`,
       )
-      return (await reader.get(statement([scope, id]))) !== undefined
+      return (await reader.get<{ id: number }>(statement([scope, id])))?.id
     },
   }
 }

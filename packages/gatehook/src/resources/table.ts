@@ -3,11 +3,14 @@
  * (§6.6). Pure; `migrate.ts` runs the statements.
  */
 import { hash } from 'node:crypto'
+import type { FieldSpec } from '../fields/fields.ts'
+import { formOf } from '../fields/forms.ts'
+import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
 import { PAGE_BYTES_MAX } from '../lists/bounds.ts'
 import type { Collection, ListColumn } from '../lists/collection.ts'
 import { MAX_LIMIT } from '../lists/grammar.ts'
-import type { Column, ColumnType, Dialect } from '../storage/database.ts'
-import { DeclarationError, type FieldSpec } from './fields.ts'
+import type { Column, ColumnType, Dialect, Value } from '../storage/database.ts'
+import { DeclarationError } from './field-check.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 
@@ -23,6 +26,15 @@ const columnTypes: Readonly<Record<FieldSpec['kind'], ColumnType>> = {
   url: 'text',
   currency: 'text',
   oneOf: 'text',
+  date: 'text',
+  duration: 'int',
+  decimal: 'int',
+  uuid: 'text',
+  pattern: 'text',
+  object: 'text',
+  list: 'text',
+  metadata: 'text',
+  json: 'text',
 }
 
 /**
@@ -45,8 +57,16 @@ const shortName = (name: string): string =>
 export const indexName = (table: string, ...columns: readonly string[]): string =>
   shortName(`${table}_by_${columns.join('_')}`)
 
-export const uniqueName = (table: string, field: string): string =>
-  shortName(`${table}_unique_${field}`)
+export const uniqueName = (table: string, ...fields: readonly string[]): string =>
+  shortName(`${table}_unique_${fields.join('_and_')}`)
+
+/** Returns the fields whose values together occur once in a customer and mode. */
+export const uniqueTuples = ({ fields, unique }: ResourceDefinition): (readonly string[])[] => [
+  ...Object.keys(fields)
+    .filter((name) => fields[name]!.unique)
+    .map((name) => [name]),
+  ...unique,
+]
 
 /**
  * Returns the indexes of a table. Every index begins with the scope. Each column and tuple that
@@ -63,6 +83,7 @@ function indexesOf(definition: ResourceDefinition): TableIndex[] {
   const tuples = definition.sortIndexes.filter((columns) => columns.length > 1)
   const single = new Set(definition.sortIndexes.filter((columns) => columns.length === 1).flat())
   for (const name of definition.filter) {
+    if (fields[name]!.kind === 'metadata') continue // reads rows within the bounds of §7.10
     // Filters compare e-mail addresses without case; an index on the column cannot serve them.
     if (fields[name]!.kind !== 'email') single.add(name)
     else if (!fields[name]!.unique)
@@ -70,10 +91,17 @@ function indexesOf(definition: ResourceDefinition): TableIndex[] {
   }
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.kind === 'ref') single.add(name) // the deletion of the referenced row queries it
-    if (spec.unique) {
-      const column = spec.kind === 'email' ? `lower(${name})` : name
-      indexes.push({ name: uniqueName(table, name), columns: ['scope', column], unique: true })
+  }
+  for (const tuple of uniqueTuples(definition)) {
+    if (tuple.length > 1) {
+      for (const name of tuple) requireIndexable(definition, name, INDEXED_TEXT_MAX / tuple.length)
     }
+    const columns = tuple.map((name) => (fields[name]!.kind === 'email' ? `lower(${name})` : name))
+    indexes.push({
+      name: uniqueName(table, ...tuple),
+      columns: ['scope', ...columns],
+      unique: true,
+    })
   }
   single.delete('id')
   for (const name of single) {
@@ -116,15 +144,22 @@ function requireIndexable(
 function columnSql(name: string, spec: FieldSpec, dialect: Dialect): string {
   if (spec.kind === 'id') return `${name} ${dialect.scoped.id}`
   const nullable = spec.nullable ? '' : ' NOT NULL'
-  const fallback = spec.default === undefined ? '' : ` DEFAULT ${literal(spec.default)}`
+  const fallback =
+    spec.default === undefined ? '' : ` DEFAULT ${literal(cellWriter(spec)(spec.default))}`
   return `${name} ${dialect.types[columnTypes[spec.kind]]}${nullable}${fallback}`
 }
 
 /** Returns the SQL literal of a declared default, which is never request data. */
-function literal(value: string | number | boolean | null): string {
+function literal(value: Value): string {
   if (value === null) return 'NULL'
-  if (typeof value === 'boolean') return value ? '1' : '0'
-  return typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`
+  return typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`
+}
+
+/** Returns a function that returns the stored form of a value. */
+export function cellWriter(spec: FieldSpec): (value: unknown) => Value {
+  const { cell } = formOf(spec)
+  if (cell) return (value) => (value === null || value === undefined ? null : cell.to(value))
+  return (value) => (typeof value === 'boolean' ? Number(value) : ((value ?? null) as Value))
 }
 
 function createTable(definition: ResourceDefinition, dialect: Dialect): string {
@@ -142,7 +177,6 @@ function createTable(definition: ResourceDefinition, dialect: Dialect): string {
 const createIndex = (table: string, { name, columns, unique }: TableIndex): string =>
   `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${name} ON ${table} (${columns.join(', ')})`
 
-/** The columns and indexes of a resource in the database. */
 interface StoredTable {
   readonly columns: readonly Column[]
   readonly indexes: readonly string[]
@@ -240,6 +274,14 @@ const cellTypes: Readonly<Partial<Record<FieldSpec['kind'], ListColumn['type']>>
   bool: 'bool',
   time: 'time',
   email: 'email',
+  date: 'date',
+  duration: 'duration',
+  decimal: 'decimal',
+  uuid: 'uuid',
+  object: 'json',
+  list: 'json',
+  metadata: 'json',
+  json: 'json',
 }
 
 export const listColumn = (name: string, spec: FieldSpec): ListColumn => ({
@@ -247,6 +289,8 @@ export const listColumn = (name: string, spec: FieldSpec): ListColumn => ({
   type: cellTypes[spec.kind] ?? (columnTypes[spec.kind] === 'text' ? 'text' : 'int'),
   nullable: spec.nullable,
   ...(spec.values ? { oneOf: spec.values } : {}),
+  ...(spec.kind === 'metadata' && { isMap: true }),
+  ...(spec.kind === 'decimal' && { decimal: { precision: spec.precision!, scale: spec.scale! } }),
 })
 
 /** Maximum bytes of a character in JSON: an escaped control character. */
@@ -254,15 +298,21 @@ const CHARACTER_BYTES_MAX = 6
 /** Bytes of a field's name, number and punctuation. */
 const FIELD_BYTES = 128
 
-/** Returns the bytes of the largest possible row as JSON. */
-const maxRowBytes = ({ fields }: ResourceDefinition): number =>
-  Object.values(fields).reduce(
-    (sum, spec) => sum + FIELD_BYTES + CHARACTER_BYTES_MAX * maxCharactersOf(spec),
-    0,
-  )
+/** Returns the bytes of the largest possible object as JSON. */
+const maxBytesOf = (members: MemberSpecs): number =>
+  Object.values(members).reduce((sum, spec) => sum + FIELD_BYTES + maxValueBytes(spec), 0)
 
-const maxCharactersOf = ({ kind, max }: FieldSpec): number =>
-  columnTypes[kind] === 'text' ? (max ?? FIELD_BYTES) : 0
+function maxValueBytes({ kind, max = FIELD_BYTES, members, items }: MemberSpec): number {
+  if (members) return maxBytesOf(members)
+  if (items) return max * (FIELD_BYTES + maxValueBytes(items))
+  return columnTypes[kind as FieldSpec['kind']] === 'text' ? CHARACTER_BYTES_MAX * max : 0
+}
+
+/** A unique index of several columns does not order the rows with `null`. */
+const listIndexesOf = (definition: ResourceDefinition): (readonly string[])[] =>
+  indexesOf(definition)
+    .filter(({ unique, columns }) => !unique || columns.length === 2)
+    .map(({ columns }) => columns.slice(1))
 
 /**
  * Describes the resource to the list engine.
@@ -283,8 +333,8 @@ export function resourceCollection(
     hasStoredTotal: true,
     filter: definition.filter,
     sort: definition.sort,
-    indexes: [['id'], ...indexesOf(definition).map(({ columns }) => columns.slice(1))],
-    wide: maxRowBytes(definition) * (MAX_LIMIT + 1) > PAGE_BYTES_MAX,
+    indexes: [['id'], ...listIndexesOf(definition)],
+    wide: maxBytesOf(definition.fields) * (MAX_LIMIT + 1) > PAGE_BYTES_MAX,
     ...(owner && { owner: owner.column, ownerThrough: owner.through }),
   }
 }

@@ -2,6 +2,7 @@
 import { HEAD_BYTES, headOf } from '../kernel/secret.ts'
 import type { Reader, Tx, Value } from '../storage/database.ts'
 import type { EncryptedColumn } from '../storage/encrypted-column.ts'
+import { createKeyPages } from '../storage/key-pages.ts'
 import { prepareStatement } from '../storage/sql.ts'
 
 /** The first bytes of an encrypted value, which identify its key, and its size. */
@@ -19,27 +20,13 @@ export async function listHeads(
   after: readonly Value[] | undefined,
   limit: number,
 ): Promise<ValueHead[]> {
-  const select = `SELECT ${key.join(', ')}, substr(${column}, 1, ${HEAD_BYTES}), length(${column})
-    FROM ${table}`
-  const order = `ORDER BY ${key.join(', ')} LIMIT ?`
-  const read = async (where: string, values: readonly Value[], most: number) => {
-    const rows = await from.arrays(
-      prepareStatement(`${select} ${where} ${order}`)([...values, most]),
-    )
-    return rows.map((row) => ({
-      key: row.slice(0, key.length),
-      head: row[key.length] as Uint8Array | null,
-      sizeBytes: Number(row[key.length + 1] ?? 0),
-    }))
-  }
-  if (!after) return read('', [], limit)
-  if (key.length === 1) return read(`WHERE ${key[0]} > ?`, after, limit)
-  // SQLite seeks on the first column of a row comparison only, so this reads two ranges.
-  const [first, second] = key
-  const sameFirst = await read(`WHERE ${first} = ? AND ${second} > ?`, after, limit)
-  if (sameFirst.length === limit) return sameFirst
-  const rest = await read(`WHERE ${first} > ?`, after.slice(0, 1), limit - sameFirst.length)
-  return [...sameFirst, ...rest]
+  const heads = `substr(${column}, 1, ${HEAD_BYTES}), length(${column})`
+  const readPage = createKeyPages(`SELECT ${key.join(', ')}, ${heads} FROM ${table}`, key)
+  return (await readPage(from, after, limit)).map((row) => ({
+    key: row.slice(0, key.length),
+    head: row[key.length] as Uint8Array | null,
+    sizeBytes: Number(row[key.length + 1] ?? 0),
+  }))
 }
 
 const whereKey = ({ key }: EncryptedColumn) => key.map((name) => `${name} = ?`).join(' AND ')

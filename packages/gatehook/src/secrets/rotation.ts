@@ -39,13 +39,12 @@ interface RotateSecretsDeps {
   readonly clock: Clock
   readonly random: Random
   readonly vault: Vault
-  /** All encrypted columns of the database. */
   readonly columns: readonly EncryptedColumn[]
   readonly retiredPurposes: readonly RetiredPurpose[]
   /** The path of `secret.key`; undefined if GATEHOOK_SECRET_KEY is set. */
   readonly secretFile: string | undefined
   /** Returns the secrets configured for this process, newest first. */
-  readonly configured: () => readonly string[]
+  readonly readSecrets: () => readonly string[]
 }
 
 export interface RotationCallbacks {
@@ -76,9 +75,9 @@ export async function rotateSecrets(
   deps: RotateSecretsDeps,
   { audit, waitForNodes, onProgress }: RotationCallbacks,
 ): Promise<RotationResult> {
-  const { db, vault, configured } = deps
+  const { db, vault, readSecrets } = deps
   const { state, resumed } = await db.write((tx) => begin(tx, deps, audit))
-  vault.addMasters(configured())
+  vault.addMasters(readSecrets())
   vault.activate(state.key_id)
   if (state.rotation) await waitForNodes()
   const counts = await reencryptAll(deps, onProgress)
@@ -94,13 +93,13 @@ export async function rotateSecrets(
 
 async function begin(
   tx: Tx,
-  { clock, random, secretFile, configured }: RotateSecretsDeps,
+  { clock, random, secretFile, readSecrets }: RotateSecretsDeps,
   audit: AuditRotation,
 ): Promise<{ readonly state: SecretState; readonly resumed: boolean }> {
   const state = await lockState(tx)
   if (state.rotation) return { state, resumed: true }
   // The lock ensures that one of two concurrent commands replaces the files.
-  const secrets = secretFile ? replaceSecretFile(secretFile, state.key_id, random) : configured()
+  const secrets = secretFile ? replaceSecretFile(secretFile, state.key_id, random) : readSecrets()
   const newest = secrets[0]!
   const keyId = keyIdOf(newest)
   if (keyId === state.key_id) {

@@ -20,16 +20,16 @@ interface VaultSyncDeps {
   readonly clock: Clock
   readonly vault: Vault
   /** Returns the secrets configured for this node now, newest first. */
-  readonly configured: () => readonly string[]
+  readonly readSecrets: () => readonly string[]
 }
 
 /** Reads the state of the master secret and applies it to the vault. */
 type SyncVault = () => Promise<void>
 
-export function createVaultSync({ db, clock, vault, configured }: VaultSyncDeps): SyncVault {
+export function createVaultSync({ db, clock, vault, readSecrets }: VaultSyncDeps): SyncVault {
   let appliedState = ''
   let reloadedMs = Number.NEGATIVE_INFINITY
-  const reload = () => vault.addMasters(configured())
+  const reload = () => vault.addMasters(readSecrets())
   vault.reload = () => {
     if (clock.elapsedMs() - reloadedMs < MIN_RELOAD_INTERVAL_MS) return
     reloadedMs = clock.elapsedMs()
@@ -41,7 +41,7 @@ export function createVaultSync({ db, clock, vault, configured }: VaultSyncDeps)
     vault.activate(state.key_id)
     if (vault.missingKeyId !== undefined) return false
     // Before a rotation begins, the newest configured secret is not the active one.
-    const isNewest = keyIdOf(configured()[0]!) === state.key_id
+    const isNewest = keyIdOf(readSecrets()[0]!) === state.key_id
     if (!state.rotation && isNewest) {
       await acceptRetiredKeys(db, vault, clock.now())
       vault.dropInactive()

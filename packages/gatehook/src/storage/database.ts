@@ -34,7 +34,6 @@ export interface Tx extends Reader {
   lock<R extends Row = Row>(statement: Statement): Promise<R | undefined>
   /** Like `get`, and locks the row against deletion until this transaction ends (FOR KEY SHARE). */
   hold<R extends Row = Row>(statement: Statement): Promise<R | undefined>
-  /** Returns the number of changed rows. */
   run(statement: Statement): Promise<number>
   /** Inserts one row and returns its generated `id`. The statement has no RETURNING clause. */
   insert(statement: Statement): Promise<number>
@@ -89,6 +88,14 @@ export interface Dialect {
   readonly shared: boolean
 }
 
+export interface WriteOptions {
+  /**
+   * The transaction sees and leaves the rows as if it ran alone among all serializable ones, on all
+   * nodes. It costs repeated runs where transactions change rows that others have read.
+   */
+  readonly serializable?: boolean
+}
+
 export interface Database extends Reader {
   /** The name that `doctor` and the log report. */
   readonly name: 'sqlite' | 'postgres'
@@ -124,7 +131,7 @@ export interface Database extends Reader {
    * when the connection broke during the commit and the outcome is uncertain; `Failure`
    * `invalid_request` for text that a database cannot hold.
    */
-  write<T>(change: (tx: Tx) => Promise<T>): Promise<T>
+  write<T>(change: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>
   /** Returns the number of transactions of this process that wait or run. */
   queued(): number
   /**

@@ -50,14 +50,14 @@ export async function migrateEngine(db: Database, deps: MigrateDeps): Promise<Mi
       await ddl(`ALTER TABLE gh_migrations ADD COLUMN checksum ${text}`)
       await ddl(`ALTER TABLE gh_migrations ADD COLUMN additive ${int}`)
     }
-    const recorded = await readApplied(tx)
-    applied = missingOf(available, recorded)
+    const recordedMigrations = await readApplied(tx)
+    applied = missingOf(available, recordedMigrations)
     for (const migration of applied) {
       deps.onProgress?.(migration)
       await ddl(inDialect(linesFor(db.name, migration.sql), db.dialect))
       await record(tx, migration, deps.clock.now())
     }
-    await addChecksums(tx, available, recorded)
+    await addChecksums(tx, available, recordedMigrations)
     if (db.name === 'postgres' && isComplete(available)) await alignTransactionEpoch(tx, ddl)
   })
   return { applied, version: available.at(-1)?.number ?? 0 }
@@ -104,9 +104,9 @@ const record = (tx: Tx, { number, name, sql: text, additive }: Migration, now: n
 async function addChecksums(
   tx: Tx,
   available: readonly Migration[],
-  recorded: readonly AppliedMigration[],
+  recordedMigrations: readonly AppliedMigration[],
 ): Promise<void> {
-  for (const { number } of recorded.filter(({ checksum }) => checksum === null)) {
+  for (const { number } of recordedMigrations.filter(({ checksum }) => checksum === null)) {
     const migration = available.find((candidate) => candidate.number === number)
     if (!migration) continue
     await tx.run(sql`UPDATE gh_migrations SET checksum = ${migrationChecksum(migration.sql)},
@@ -116,11 +116,13 @@ async function addChecksums(
 
 function missingOf(
   available: readonly Migration[],
-  recorded: readonly AppliedMigration[],
+  recordedMigrations: readonly AppliedMigration[],
 ): Migration[] {
   const newest = Math.max(0, ...available.map(({ number }) => number))
-  const byNumber = new Map(recorded.map((row) => [row.number, row]))
-  const unusable = recorded.find(({ number, additive }) => number > newest && additive !== 1)
+  const byNumber = new Map(recordedMigrations.map((row) => [row.number, row]))
+  const unusable = recordedMigrations.find(
+    ({ number, additive }) => number > newest && additive !== 1,
+  )
   if (unusable) {
     throw new StorageError(
       `The database has version ${unusable.number} and this program supports ${newest}: a ` +

@@ -16,6 +16,13 @@ import { secrets } from './migrations/0011-secrets.ts'
 import { lists } from './migrations/0013-lists.ts'
 import { firstPartyClients } from './migrations/0014-first-party-clients.ts'
 import { transactionEpoch } from './migrations/0015-transaction-epoch.ts'
+import { operatorRoles } from './migrations/0016-operator-roles.ts'
+import { endpointSummaries } from './migrations/0017-endpoint-summaries.ts'
+import { requestsOfEvents } from './migrations/0018-requests-of-events.ts'
+import { monitoring } from './migrations/0020-monitoring.ts'
+import { attention } from './migrations/0021-attention.ts'
+import { portal } from './migrations/0022-portal.ts'
+import { traceContext } from './migrations/0023-trace-context.ts'
 
 export interface Migration {
   readonly number: number
@@ -43,4 +50,11 @@ export const migrations: readonly Migration[] = [
   { number: 13, name: 'lists', sql: lists },
   { number: 14, name: 'first-party clients', sql: firstPartyClients },
   { number: 15, name: 'transaction epoch', sql: transactionEpoch, additive: true },
+  { number: 16, name: 'operator roles', sql: operatorRoles, additive: true },
+  { number: 17, name: 'endpoint summaries', sql: endpointSummaries, additive: true },
+  { number: 18, name: 'requests of events', sql: requestsOfEvents, additive: true },
+  { number: 20, name: 'monitoring', sql: monitoring, additive: true },
+  { number: 21, name: 'attention', sql: attention, additive: true },
+  { number: 22, name: 'portal', sql: portal, additive: true },
+  { number: 23, name: 'trace context', sql: traceContext, additive: true },
 ]

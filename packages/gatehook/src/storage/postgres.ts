@@ -16,6 +16,7 @@ import {
   translatePostgresError,
 } from './postgres-errors.ts'
 import { openSessions, type ResultShape, type Session, type Sessions } from './postgres-session.ts'
+import { createSerialAdmission } from './serial-admission.ts'
 import {
   checkValues,
   createTransactionGuard,
@@ -27,6 +28,8 @@ import {
 
 /** Runs of a transaction that ends in a deadlock or a serialization failure. */
 const ATTEMPTS_MAX = 5
+/** Other nodes can end a serializable transaction more often: each of them runs one at a time. */
+const SERIALIZABLE_ATTEMPTS_MAX = 12
 const ATTEMPT_PAUSE_MS = 5
 /** Transactions that may wait for a connection; further ones are rejected with 503. */
 const QUEUE_MAX = 20_000
@@ -159,16 +162,23 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
     get: async <R extends Row>(statement: Statement) => (await read(statement))[0] as R | undefined,
     arrays: async (statement) => (await read(statement, { arrays: true })) as Value[][],
   }
-  const begin = <T>(mode: string, change: (tx: Tx) => Promise<T>): Promise<T> => {
-    const running = withRetries(() => runTransaction(sessions, guard, mode, deps.log, change))
+  const track = <T>(running: Promise<T>): Promise<T> => {
     transactions.add(running)
     const onEnd = () => transactions.delete(running)
     running.then(onEnd, onEnd)
     return running
   }
-  const write: Database['write'] = async (change) => {
+  const runOnce = <T>(mode: string, change: (tx: Tx) => Promise<T>) =>
+    runTransaction(sessions, guard, mode, deps.log, change)
+  const begin = <T>(mode: string, change: (tx: Tx) => Promise<T>): Promise<T> =>
+    track(withRetries(ATTEMPTS_MAX, () => runOnce(mode, change)))
+  const admission = createSerialAdmission()
+  const write: Database['write'] = async (change, options) => {
     requireUsable('write')
-    return begin(READ_WRITE, change)
+    if (!options?.serializable) return begin(READ_WRITE, change)
+    const run = () => runOnce(SERIALIZABLE, change)
+    const attempt = (n: number) => (n === 1 ? admission.together(run) : admission.alone(run))
+    return track(withRetries(SERIALIZABLE_ATTEMPTS_MAX, attempt))
   }
   return {
     name: 'postgres',
@@ -216,6 +226,7 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
 }
 
 const READ_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
+const SERIALIZABLE = 'BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE'
 const READ_ONLY = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 /** List snapshots that run at once, for all customers and for one; the others serve writes. */
 const LIST_SNAPSHOTS_MAX = 6
@@ -244,12 +255,15 @@ const ORDERED =
 const WALK = `${ORDERED}; SET LOCAL statement_timeout = ${WALK_STATEMENT_MS}`
 
 /** Repeats a transaction after a deadlock or a serialization failure. */
-async function withRetries<T>(body: () => Promise<T>): Promise<T> {
+async function withRetries<T>(
+  attemptsMax: number,
+  body: (attempt: number) => Promise<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await body()
+      return await body(attempt)
     } catch (error) {
-      if (attempt >= ATTEMPTS_MAX || !isRetryable(error)) throw translatePostgresError(error)
+      if (attempt >= attemptsMax || !isRetryable(error)) throw translatePostgresError(error)
     }
     await delay(attempt * ATTEMPT_PAUSE_MS)
   }

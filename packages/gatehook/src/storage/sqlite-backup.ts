@@ -10,11 +10,10 @@ import { dirname, resolve } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
-import { makeFolder } from '../kernel/files.ts'
+import { makeFolder, syncFolder } from '../kernel/files.ts'
 import { StorageError } from './database.ts'
 import { sql } from './sql.ts'
 import { Connection } from './sqlite-connection.ts'
-import { syncFolder } from './sqlite-file.ts'
 
 const FORMAT = 'gatehook-backup/1'
 const MANIFEST_MAX_BYTES = 65_536
@@ -47,7 +46,6 @@ type OnBackupProgress = (progress: BackupProgress) => void
 export interface BackupOptions {
   /** The file of the database; it may be in use. */
   readonly database: string
-  /** The file to create. */
   readonly file: string
   readonly createdAt: string
   readonly release: string
@@ -85,12 +83,11 @@ export async function backupSqlite(options: BackupOptions): Promise<BackupManife
       tables,
     } as const
     const report = (fraction: number) => onProgress({ step: 'compress', fraction, rows })
-    const out = createWriteStream(part, { flags: 'wx', mode: 0o600 })
+    const out = createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true })
     out.write(`${JSON.stringify(manifest)}\n`)
     await pipeline(createReadStream(copy), meter(bytes, report), createZstdCompress(), out)
-    await syncFile(part)
     await rename(part, file)
-    await syncFolder(dirname(file))
+    syncFolder(dirname(file))
     return manifest
   } finally {
     await removeFiles(copy, part)
@@ -122,22 +119,22 @@ export async function restoreSqlite(options: RestoreOptions): Promise<BackupMani
     const hash = createHash('sha256')
     const report = (fraction: number) => onProgress({ step: 'decompress', fraction, rows })
     const source = createReadStream(file, { start: offset })
-    const target = createWriteStream(part, { flags: 'wx', mode: 0o600 })
+    const target = createWriteStream(part, { flags: 'wx', mode: 0o600, flush: true })
     const bounded = meter(manifest.bytes, report, (chunk) => hash.update(chunk))
     await pipeline(source, createZstdDecompress(), bounded, target).catch((error: Error) => {
-      throw error instanceof StorageError ? error : damaged(file, error.message)
+      throw damageError(file, error.message)
     })
-    if (hash.digest('hex') !== manifest.sha256) throw damaged(file, 'its checksum is wrong')
+    if (hash.digest('hex') !== manifest.sha256) throw damageError(file, 'its checksum is wrong')
     onProgress({ step: 'verify', fraction: 0, rows })
     verifyPages(part, `The database in ${file}`)
     const restoredRows = countRows(part)
-    const differing = Object.keys(manifest.tables).find(
+    const differingTable = Object.keys(manifest.tables).find(
       (table) => restoredRows[table] !== manifest.tables[table],
     )
-    if (differing !== undefined) throw damaged(file, `the rows of ${differing} are not complete`)
-    await syncFile(part)
+    if (differingTable !== undefined)
+      throw damageError(file, `the rows of ${differingTable} are not complete`)
     await rename(part, database)
-    await syncFolder(dirname(database))
+    syncFolder(dirname(database))
     return manifest
   } finally {
     await removeFiles(part)
@@ -193,8 +190,8 @@ const countRows = (file: string) => withConnection(file, countTables)
 /** Throws `StorageError` when a page or an index of the file is damaged. */
 function verifyPages(file: string, name: string): void {
   const rows = withConnection(file, (connection) => connection.arrays(sql`PRAGMA quick_check(1)`))
-  const [[finding] = ['']] = rows
-  if (finding !== 'ok') throw new StorageError(`${name} is damaged: ${String(finding)}.`)
+  const [[problem] = ['']] = rows
+  if (problem !== 'ok') throw new StorageError(`${name} is damaged: ${String(problem)}.`)
 }
 
 async function refuseExisting(database: string): Promise<void> {
@@ -243,22 +240,22 @@ function parseManifest(line: string): BackupManifest | undefined {
   }
 }
 
-const damaged = (file: string, reason: string) =>
+const damageError = (file: string, reason: string) =>
   new StorageError(`The backup ${file} is damaged: ${reason}.`)
 
-/** Reports the fraction of `bytes` that has passed, and refuses more than `bytes`. */
+/** Reports the fraction of `bytes` that has passed, and fails on more than `bytes`. */
 function meter(
   bytes: number,
   report: (fraction: number) => void,
   observe: (chunk: Buffer) => void = () => {},
 ): Transform {
-  let passed = 0
+  let passedBytes = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      passed += chunk.length
-      if (passed > bytes) return done(new StorageError('The backup is longer than it states.'))
+      passedBytes += chunk.length
+      if (passedBytes > bytes) return done(new Error('it is longer than it states'))
       observe(chunk)
-      report(bytes === 0 ? 1 : passed / bytes)
+      report(bytes === 0 ? 1 : passedBytes / bytes)
       done(null, chunk)
     },
   })
@@ -268,11 +265,6 @@ async function hashOf(file: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer)
   return hash.digest('hex')
-}
-
-async function syncFile(file: string): Promise<void> {
-  const handle = await open(file, 'r+')
-  await handle.sync().finally(() => handle.close())
 }
 
 async function removeFiles(...files: string[]): Promise<void> {

@@ -3,19 +3,12 @@
  * applies it. `kernel/clock.ts` has the clock itself.
  */
 import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
+import { invalidMembers } from '../fields/body.ts'
+import { b, type JsonOf, type ValuesOf } from '../fields/members.ts'
 import type { ClockSetting, SettableClock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { startInterval } from '../kernel/interval.ts'
 import type { Log } from '../kernel/log.ts'
-import {
-  bool,
-  instant,
-  integer,
-  invalidMembers,
-  optional,
-  readMembers,
-  type ValuesOf,
-} from '../kernel/members.ts'
 import type { Random } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Database, Tx } from '../storage/database.ts'
@@ -35,10 +28,14 @@ interface StoredClock extends ClockSetting {
 
 const INITIAL_SETTING: StoredClock = { offsetMs: 0, frozenAtMs: null, revision: 0 }
 
-export interface ClockState {
-  readonly now: string
-  readonly frozen: boolean
-}
+export const clockState = b
+  .object({
+    now: b.time().describe('The time of the service.'),
+    frozen: b.bool().describe('Whether the clock is frozen.').example(false),
+  })
+  .named('Clock')
+
+export type ClockState = JsonOf<typeof clockState>
 
 export interface ClockKeeper {
   state(): ClockState
@@ -50,7 +47,7 @@ export interface ClockKeeper {
    *
    * @param within the transaction of the request; default: a new one
    */
-  set(input: unknown, actor: Actor, within?: Tx): Promise<ClockState>
+  set(input: ClockChange, actor: Actor, within?: Tx): Promise<ClockState>
 }
 
 interface ClockKeeperDeps {
@@ -60,11 +57,18 @@ interface ClockKeeperDeps {
   readonly trail: AuditSigner
 }
 
-const members = {
-  now: optional(instant),
-  advance_s: optional(integer(-MAX_ADVANCE_S, MAX_ADVANCE_S)),
-  freeze: optional(bool),
+/** The body of a change: `now` or `advance_s`, `freeze`, or both. */
+export const clockChange = {
+  now: b.instant().optional(),
+  advance_s: b
+    .int(-MAX_ADVANCE_S, MAX_ADVANCE_S)
+    .optional()
+    .describe('Seconds from now.')
+    .example(86_400),
+  freeze: b.bool().optional().describe('Stops the clock, or lets it run.').example(true),
 }
+
+type ClockChange = ValuesOf<typeof clockChange>
 
 /** Creates a follower, which applies the stored setting and never changes it. */
 export function clockFollower({ db, clock }: Pick<ClockKeeperDeps, 'db' | 'clock'>) {
@@ -90,8 +94,7 @@ export function clockKeeper({ db, clock, ...sources }: ClockKeeperDeps): ClockKe
   return {
     state,
     follow,
-    async set(input, actor, within) {
-      const body = readMembers(input, members)
+    async set(body, actor, within) {
       const change = async (tx: Tx): Promise<ClockState> => {
         const setting = await lockStored(tx)
         apply(setting)
@@ -121,7 +124,7 @@ async function lockStored(tx: Tx): Promise<StoredClock> {
   return JSON.parse(row!.value) as StoredClock
 }
 
-function targetOf(body: ValuesOf<typeof members>, now: number): number {
+function targetOf(body: ClockChange, now: number): number {
   const mistake = (pointer: string, message: string) =>
     invalidMembers([{ pointer, code: 'invalid_value', message }])
   if (body.now !== undefined && body.advance_s !== undefined) {

@@ -4,6 +4,7 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { startJanitor } from './janitor.ts'
+import { JobLog } from './job-log.ts'
 
 test('chores run every minute, and at once after a jump of the clock', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
@@ -12,7 +13,13 @@ test('chores run every minute, and at once after a jump of the clock', async (t)
   let ahead = 0
   const clock: Clock = { now: () => elapsed + ahead, elapsedMs: () => elapsed }
   let rounds = 0
-  const stop = startJanitor(log, { chore: async () => ++rounds }, clock)
+  const jobs = new JobLog()
+  const stop = startJanitor({
+    log,
+    chores: { chore: async () => ++rounds },
+    clock,
+    jobs,
+  })
   const pass = async (ms: number) => {
     for (const until = elapsed + ms; elapsed < until; ) {
       elapsed += 250
@@ -31,4 +38,6 @@ test('chores run every minute, and at once after a jump of the clock', async (t)
   await pass(60_000)
   assert.equal(rounds, 3)
   await stop()
+  const [run] = jobs.list()
+  assert.deepEqual([run?.name, run?.ok, run?.rows], ['chore', true, 3])
 })

@@ -6,8 +6,10 @@
 import type { Registry } from 'prom-client'
 import type { Identify } from '../access/authenticate.ts'
 import type { After, Call, Route } from '../http/call.ts'
+import { implement } from '../http/operation.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
+import { probeOperations } from './operations.ts'
 
 export interface Sample {
   readonly value: number
@@ -20,7 +22,6 @@ export interface Metric {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** Reads the current values. */
   read(): readonly Sample[] | Promise<readonly Sample[]>
 }
 
@@ -67,21 +68,25 @@ interface RequestCounts {
   sumS: number
 }
 
+type CountsByRoute = Map<string, Map<string, RequestCounts>>
+
 /** Counts responses. The step runs last in the pipeline, so that it sees the final status. */
 export function requestCounter(clock: Pick<Clock, 'elapsedMs'>): {
   observe: After
   metrics: readonly Metric[]
 } {
-  const counts = new Map<string, RequestCounts>()
-  const countsOf = (call: Call): RequestCounts => {
+  // Nested, because building a joined key for each request costs more than the second lookup.
+  const counts: CountsByRoute = new Map()
+  const countsOf = ({ route, method: sentMethod, operation }: Call): RequestCounts => {
     // An undeclared method is request data, and would make the labels unbounded.
-    const method = call.operation || call.method === 'OPTIONS' ? call.method : 'other'
-    const key = `${method} ${call.route}`
-    let entry = counts.get(key)
+    const method = operation || sentMethod === 'OPTIONS' ? sentMethod : 'other'
+    let methods = counts.get(route)
+    if (!methods) counts.set(route, (methods = new Map()))
+    let entry = methods.get(method)
     if (!entry) {
       const latency = new Array<number>(LATENCY_S.length + 1).fill(0)
-      entry = { method, route: call.route, statuses: new Map(), latency, sumS: 0 }
-      counts.set(key, entry)
+      entry = { method, route, statuses: new Map(), latency, sumS: 0 }
+      methods.set(method, entry)
     }
     return entry
   }
@@ -97,7 +102,8 @@ export function requestCounter(clock: Pick<Clock, 'elapsedMs'>): {
   return { observe, metrics: requestMetrics(counts) }
 }
 
-function requestMetrics(countsByRoute: ReadonlyMap<string, RequestCounts>): readonly Metric[] {
+function requestMetrics(countsByRoute: CountsByRoute): readonly Metric[] {
+  const allCounts = () => [...countsByRoute.values()].flatMap((methods) => [...methods.values()])
   const latency = 'gatehook_http_request_duration_seconds'
   return [
     {
@@ -105,7 +111,7 @@ function requestMetrics(countsByRoute: ReadonlyMap<string, RequestCounts>): read
       help: 'Responses, by route, method and status.',
       type: 'counter',
       read: () =>
-        [...countsByRoute.values()].flatMap(({ method, route, statuses }) =>
+        allCounts().flatMap(({ method, route, statuses }) =>
           [...statuses].map(([status, value]) => ({
             value,
             labels: { method, route, status: String(status) },
@@ -117,7 +123,7 @@ function requestMetrics(countsByRoute: ReadonlyMap<string, RequestCounts>): read
       help: 'Time from the head of a request to its response, by route and method.',
       type: 'histogram',
       read: () =>
-        [...countsByRoute.values()].flatMap(({ method, route, latency: counts, sumS }) =>
+        allCounts().flatMap(({ method, route, latency: counts, sumS }) =>
           histogramSamples(latency, LATENCY_S, counts, sumS, { method, route }),
         ),
     },
@@ -182,8 +188,6 @@ async function createRegistry(metrics: readonly Metric[]): Promise<Registry> {
 /** The headers that a proxy adds. */
 const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
-export const METRICS = '/metrics'
-
 /**
  * Serves metrics to this machine, and elsewhere to callers with the scope `admin`. A request that
  * an untrusted proxy on this machine forwards is recognized by the header that the proxy adds.
@@ -198,19 +202,11 @@ export function metricsRoute(identify: Identify, metrics: readonly Metric[]): Ro
       throw new Failure('insufficient_scope', 'The credential lacks the scope admin.')
     }
   }
-  return {
-    path: METRICS,
-    methods: {
-      GET: {
-        produces: ['text/plain'],
-        async handle(call) {
-          await authorize(call)
-          registry ??= createRegistry(metrics)
-          const { contentType } = await registry
-          const headers = { 'content-type': contentType, 'cache-control': 'no-store' }
-          return { status: 200, raw: await (await registry).metrics(), headers }
-        },
-      },
-    },
-  }
+  return implement(probeOperations.metrics, async (call) => {
+    await authorize(call)
+    registry ??= createRegistry(metrics)
+    const { contentType } = await registry
+    const headers = { 'content-type': contentType, 'cache-control': 'no-store' }
+    return { status: 200, raw: await (await registry).metrics(), headers }
+  })
 }

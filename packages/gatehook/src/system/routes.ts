@@ -4,8 +4,8 @@
 import { auditCollection, auditView } from '../audit/collection.ts'
 import { actorOf } from '../audit/store.ts'
 import type { AuditTrail } from '../audit/trail.ts'
-import { type Call, json, type Route, route } from '../http/call.ts'
-import { parameterFailure } from '../http/query.ts'
+import type { Route } from '../http/call.ts'
+import { implement, respond } from '../http/operation.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
@@ -14,18 +14,16 @@ import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import type { ClockKeeper } from './clock.ts'
 import { type HealthChecks, listUnreadyReasons } from './health.ts'
+import {
+  auditOperations,
+  type ConfigurationReport,
+  clockOperations,
+  probeOperations as operations,
+  type SystemFigures,
+  systemOperations,
+} from './operations.ts'
 
 const NO_STORE = { 'cache-control': 'no-store' }
-
-/** The requests that a load balancer sends to a node: all, or only those without writes. */
-const PURPOSES = ['write', 'read'] as const
-
-function purposeOf({ query }: Call): (typeof PURPOSES)[number] {
-  const text = query.get('for') ?? 'write'
-  const purpose = PURPOSES.find((name) => name === text)
-  if (purpose) return purpose
-  throw parameterFailure('invalid_parameter', 'for', `must be ${PURPOSES.join(' or ')}`)
-}
 
 interface ReadinessChecks {
   /** For a node that serves reads. */
@@ -39,26 +37,13 @@ interface ReadinessChecks {
  * `/readyz?for=read` reports whether it should send reads (§2.7).
  */
 export const probeRoutes = (checks: ReadinessChecks, log: Log): Route[] => [
-  {
-    path: '/healthz',
-    methods: { GET: { handle: () => json(200, { status: 'ok' }, NO_STORE) } },
-  },
-  {
-    path: '/readyz',
-    methods: {
-      GET: {
-        async handle(call) {
-          const reasons = await listUnreadyReasons(checks[purposeOf(call)], log)
-          const ready = reasons.length === 0
-          return json(
-            ready ? 200 : 503,
-            { status: ready ? 'ready' : 'not_ready', reasons },
-            NO_STORE,
-          )
-        },
-      },
-    },
-  },
+  implement(operations.liveness, () => respond(operations.liveness, { status: 'ok' }, NO_STORE)),
+  implement(operations.readiness, async (_call, _, { for: purpose = 'write' }) => {
+    const reasons = await listUnreadyReasons(checks[purpose], log)
+    const status = reasons.length === 0 ? 'ready' : 'not_ready'
+    const answer = respond(operations.readiness, { status, reasons }, NO_STORE)
+    return status === 'ready' ? answer : { ...answer, status: 503 }
+  }),
 ]
 
 interface RootOptions {
@@ -89,37 +74,26 @@ export function rootRoute({ name, versions, collections, links }: RootOptions): 
       ...links,
     },
   }
-  const handle = () => json(200, body)
-  return route('/', { GET: { handle } })
+  return implement(operations.links, () => respond(operations.links, body))
 }
 
 /** Lists the audit trail. It first appends pending rows to the chain. */
-export const auditRoute = (list: Lister, trail: Pick<AuditTrail, 'appendForReader'>): Route => ({
-  path: '/admin/audit',
-  methods: {
-    GET: {
-      async handle(call) {
-        await trail.appendForReader()
-        return list(call, auditCollection, auditView)
-      },
-    },
-  },
-})
+export const auditRoute = (list: Lister, trail: Pick<AuditTrail, 'appendForReader'>): Route =>
+  implement(auditOperations.list, async (call) => {
+    await trail.appendForReader()
+    return list(call, auditCollection, auditView)
+  })
 
 /** Exists only if the test clock is enabled; otherwise the path is 404. */
-export const clockRoute = (keeper: ClockKeeper, perform: Perform): Route => ({
-  path: '/admin/clock',
-  methods: {
-    GET: { handle: () => json(200, keeper.state(), NO_STORE) },
-    POST: {
-      body: 'required',
-      handle: (call) =>
-        perform(call, async (tx) =>
-          json(200, await keeper.set(call.body, actorOf(call), tx), NO_STORE),
-        ),
-    },
-  },
-})
+export const clockRoutes = (keeper: ClockKeeper, perform: Perform): Route[] => [
+  implement(clockOperations.read, () => respond(clockOperations.read, keeper.state(), NO_STORE)),
+  implement(clockOperations.set, (call, change) =>
+    perform(call, async (tx) => {
+      const state = await keeper.set(change, actorOf(call), tx)
+      return respond(clockOperations.set, state, NO_STORE)
+    }),
+  ),
+]
 
 interface SystemOptions {
   readonly db: Pick<Database, 'name'>
@@ -133,38 +107,29 @@ interface SystemOptions {
   /** `clock.elapsedMs()` at the start of the process. */
   readonly startedMs: number
   /** Every option with its source, without secrets (`config/describe.ts`). */
-  readonly configuration: readonly unknown[]
-  /** Counts of the modules by name: `{keys: () => countKeys(db)}`. */
-  readonly figures: Readonly<Record<string, () => unknown>>
+  readonly configuration: ConfigurationReport
+  readonly figures: SystemFigures
 }
 
-export function systemRoute(options: SystemOptions): Route {
-  const { clock, db, release, node, configuration } = options
-  const figures = async () => {
-    const named = Object.entries(options.figures).map(async ([name, read]) => [name, await read()])
-    return Object.fromEntries(await Promise.all(named)) as Record<string, unknown>
-  }
-  return {
-    path: '/admin/system',
-    methods: {
-      GET: {
-        async handle() {
-          const reasons = await listUnreadyReasons(options.checks, options.log)
-          const health = { status: reasons.length === 0 ? 'ready' : 'not_ready', reasons }
-          const uptimeS = Math.floor((clock.elapsedMs() - options.startedMs) / 1000)
-          const body = {
-            health,
-            release,
-            node,
-            now: isoTime(clock.now()),
-            uptime_s: uptimeS,
-            database: db.name,
-            ...(await figures()),
-            configuration,
-          }
-          return json(200, body, NO_STORE)
-        },
-      },
-    },
-  }
-}
+export const systemRoute = (options: SystemOptions): Route =>
+  implement(systemOperations.read, async () => {
+    const { clock, db, release, node, configuration, figures } = options
+    const reasons = await listUnreadyReasons(options.checks, options.log)
+    const report = {
+      health: { status: reasons.length === 0 ? 'ready' : 'not_ready', reasons },
+      release,
+      node,
+      now: isoTime(clock.now()),
+      uptime_s: Math.floor((clock.elapsedMs() - options.startedMs) / 1000),
+      database: db.name,
+      keys: await figures.keys(),
+      nodes: await figures.nodes(),
+      queue: await figures.queue(),
+      storage: await figures.storage(),
+      jobs: await figures.jobs(),
+      request_log: await figures.request_log(),
+      signing_keys: await figures.signing_keys(),
+      configuration,
+    } as const
+    return respond(systemOperations.read, report, NO_STORE)
+  })

@@ -33,7 +33,6 @@ export interface TokenLifetimes {
   readonly graceMs: number
 }
 
-/** A key that signs access tokens. */
 export interface SigningKey {
   readonly kid: string
   /** The encoded JOSE header of its tokens. */

@@ -2,7 +2,9 @@
  * The interface of this module: issued tokens, the operations on them (`Tokens`), and the data that
  * the module looks up elsewhere (`TokenLookup`). `tokens.ts` implements it.
  */
+
 import type { Actor } from '../audit/store.ts'
+import { b, type JsonOf } from '../fields/members.ts'
 import type { Route } from '../http/call.ts'
 import type { Mode, Principal, Scope } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
@@ -29,18 +31,27 @@ export interface Grant {
 }
 
 /** The body of an access token response (RFC 6749 §5.1, §4.3, §4.4, §5.3). */
-export interface TokenResponse {
-  readonly access_token: string
-  readonly token_type: 'Bearer'
-  /** Lifetime in seconds. */
-  readonly expires_in: number
-  /** Scope names, separated by a space. */
-  readonly scope: string
-  readonly refresh_token?: string
+const tokenMembers = {
+  access_token: b.text().example('eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJl'),
+  token_type: b.oneOf(['Bearer']),
+  expires_in: b.int(0).describe('Lifetime in seconds.').example(900),
+  scope: b.text().describe('Scopes, separated by a space.').example('webhooks:read'),
 }
+const refreshToken = b
+  .text()
+  .describe('Valid once: each refresh returns the next one (§4.2).')
+  .example('grt_6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2')
+
+export const tokenResponse = b
+  .object({ ...tokenMembers, refresh_token: refreshToken.optional() })
+  .named('TokenResponse')
+export type TokenResponse = JsonOf<typeof tokenResponse>
 
 /** The response that begins or continues a session: it always has a refresh token. */
-type SessionTokens = TokenResponse & { readonly refresh_token: string }
+export const sessionTokens = b
+  .object({ ...tokenMembers, refresh_token: refreshToken })
+  .named('SessionTokens')
+type SessionTokens = JsonOf<typeof sessionTokens>
 
 /**
  * The claims of an access token (§4.1). Times are in Unix seconds.
@@ -79,7 +90,6 @@ export interface RefreshTokenInfo {
   readonly isActive: boolean
 }
 
-/** The client that presents a refresh token. */
 export interface RefreshingClient {
   readonly clientId: string
   /** Whether it authenticated with its secret. */
@@ -197,7 +207,6 @@ export interface Tokens {
    * 2 s. Returns false if it had ended.
    */
   revokeSession(tx: Tx, sessionId: string): Promise<boolean>
-  /** Revokes one access token. */
   revokeAccessToken(tx: Tx, claims: AccessTokenClaims): Promise<void>
   /**
    * Revokes all sessions of a person except `exceptId`, the session in which the person changed

@@ -5,7 +5,7 @@
  * 2. One UPDATE rotates the token if it is the current one of a session that has not expired.
  * 3. Otherwise the token was rotated before. Within the grace period the server returns its
  *    successor again. It records a race, and on reuse it revokes the token family.
- * 4. In the same transaction the client and the person limit what the next access token grants.
+ * 4. In the same transaction the client and the person limit the grant of the next access token.
  * 5. The access token is signed after the commit.
  *
  * @see RFC 6749 §6, RFC 9700 §4.14.2
@@ -47,7 +47,6 @@ export interface RefreshDeps extends DraftDeps {
   readonly db: Database
   readonly clock: Clock
   readonly trail: AuditSigner
-  /** The keys of the tags of refresh tokens. */
   readonly tagKeys: MacKeys
   readonly keys: Pick<KeyRing, 'findCurrentKey'>
   readonly revocations: Pick<RevocationFeed, 'publish'>

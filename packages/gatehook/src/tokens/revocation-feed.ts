@@ -35,7 +35,6 @@ export interface RevocationFeed {
    * @param keepUntil epoch milliseconds
    */
   publish(tx: Tx, kind: store.FeedEntryKind, value: string, keepUntil: number): Promise<void>
-  /** Reads new entries. */
   poll(): Promise<void>
   /** Deletes entries that affect no valid token. Returns their number. */
   purge(): Promise<number>
@@ -44,7 +43,6 @@ export interface RevocationFeed {
 interface RevocationFeedDeps {
   readonly db: Database
   readonly clock: Clock
-  /** Called for each new entry. */
   readonly onEntry: (kind: store.FeedEntryKind, value: string) => void
   /** Called when the feed was stale, so entries may have been purged before this node read them. */
   readonly onGap: () => void

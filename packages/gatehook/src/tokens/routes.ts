@@ -4,11 +4,13 @@
  */
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { BASIC_CHALLENGE, parseAuthorization, parseClientBasic } from '../http/authorization.ts'
-import { type Answer, type Call, json, noContent, type Route, route } from '../http/call.ts'
+import { type Answer, type Call, noContent, type Route } from '../http/call.ts'
 import { headerLines } from '../http/header.ts'
+import { implement, respond } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Collection } from '../lists/collection.ts'
+import { columnsOf } from '../lists/columns.ts'
 import { cellView } from '../lists/encode.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database, Tx } from '../storage/database.ts'
@@ -20,6 +22,7 @@ import {
   type TokenLookup,
   type Tokens,
 } from './api.ts'
+import { session, tokenOperations } from './operations.ts'
 import { KEY_SET_MAX_AGE_S, type KeyRing } from './signing-keys.ts'
 import * as store from './store.ts'
 
@@ -43,21 +46,17 @@ export interface TokenRouteDeps extends AuditContext {
   >
 }
 
+const columns = columnsOf(session)
+
+/** The member `scope` holds the column `scopes`; the column `scope` is customer and mode. */
 const sessionCollection: Collection = {
   name: 'sessions',
   table: 'gh_sessions',
-  columns: [
-    { name: 'id', type: 'text' },
-    { name: 'client_id', type: 'text' },
-    { name: 'scopes', type: 'text' },
-    { name: 'created_at', type: 'time' },
-    { name: 'last_used_at', type: 'time' },
-    { name: 'expires_at', type: 'time' },
-  ],
-  integerId: false,
+  columns: columns.map((column) =>
+    column.name === 'scope' ? { ...column, name: 'scopes' } : column,
+  ),
   scoped: true,
   owner: 'person',
-  hasStoredTotal: false,
   filter: ['id', 'client_id', 'created_at', 'last_used_at', 'expires_at'],
   sort: ['id', 'created_at'],
   indexes: [
@@ -66,66 +65,40 @@ const sessionCollection: Collection = {
   ],
 }
 
-/** The member `scope` holds the column `scopes`; the column `scope` is customer and mode. */
-const sessionView = cellView(
-  sessionCollection.columns.map((column) =>
-    column.name === 'scopes' ? { ...column, name: 'scope' } : column,
-  ),
-  (row) => `{"self":"/auth/sessions/${row[0]}"}`,
-)
+const sessionView = cellView(columns, (row) => `{"self":"/auth/sessions/${row[0]}"}`)
 
 export function tokenRoutes(deps: TokenRouteDeps): Route[] {
   return [
-    route('/.well-known/jwks.json', {
-      GET: {
-        handle: async () => ({
-          status: 200,
-          json: await deps.keys.readKeySet(),
-          headers: { 'cache-control': `public, max-age=${KEY_SET_MAX_AGE_S}` },
-        }),
-      },
-    }),
-    route('/auth/refresh', { POST: { body: 'optional', handle: (call) => refresh(deps, call) } }),
-    route('/auth/logout', { POST: { body: 'optional', handle: (call) => logout(deps, call) } }),
-    route('/auth/logout-all', {
-      POST: { body: 'optional', handle: (call) => logoutAll(deps, call) },
-    }),
+    implement(tokenOperations.keySet, async () => ({
+      status: 200,
+      json: await deps.keys.readKeySet(),
+      headers: { 'cache-control': `public, max-age=${KEY_SET_MAX_AGE_S}` },
+    })),
+    implement(tokenOperations.refresh, (call, { refresh_token }) =>
+      refresh(deps, call, refresh_token),
+    ),
+    implement(tokenOperations.logout, (call, { refresh_token }) =>
+      logout(deps, call, refresh_token),
+    ),
+    implement(tokenOperations.logoutAll, (call) => logoutAll(deps, call)),
     ...sessionRoutes(deps),
   ]
 }
 
-async function refresh({ tokens, lookup }: TokenRouteDeps, call: Call): Promise<Answer> {
-  const token = readRefreshToken(call.body)
-  if (token === undefined) throw invalidMember()
+async function refresh(
+  { tokens, lookup }: TokenRouteDeps,
+  call: Call,
+  token: string,
+): Promise<Answer> {
   const client = await authenticateClient(lookup, call)
   try {
     const actor = actorOf(call, TOKENS_ACTOR)
     const response = await tokens.refreshSession(token, client, { actor })
-    const headers = { 'cache-control': 'no-store', pragma: 'no-cache' }
-    return { ...json(200, response, headers), secret: true }
+    return respond(tokenOperations.refresh, response, { pragma: 'no-cache' })
   } catch (error) {
     if (error instanceof Failure && error.code === 'invalid_client') throw invalidClient()
     throw error
   }
-}
-
-const invalidMember = (): Failure => {
-  const message = 'refresh_token must be a string.'
-  const errors = [{ pointer: '/refresh_token', code: 'invalid_value', message }]
-  return new Failure('invalid_request', message, { errors })
-}
-
-/** Returns undefined without the member. Throws 400 `invalid_request` if it is not a string. */
-function readRefreshToken(body: unknown): string | undefined {
-  if (body === undefined) return undefined
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw new Failure('invalid_request', 'The body must be a JSON object.')
-  }
-  const token = Object.hasOwn(body, 'refresh_token')
-    ? (body as Record<string, unknown>).refresh_token
-    : undefined
-  if (token !== undefined && typeof token !== 'string') throw invalidMember()
-  return token
 }
 
 const invalidClient = () =>
@@ -156,11 +129,16 @@ async function authenticateClient(
 }
 
 /** Revokes by refresh token, access token or both. Tokens that have ended are no error (§4.5). */
-async function logout(deps: TokenRouteDeps, call: Call): Promise<Answer> {
+async function logout(
+  deps: TokenRouteDeps,
+  call: Call,
+  token: string | undefined,
+): Promise<Answer> {
   const { db, tokens } = deps
-  const token = readRefreshToken(call.body)
   const jwt = readCredential(call, 'bearer')
-  if (token === undefined && jwt === undefined) throw invalidMember()
+  if (token === undefined && jwt === undefined) {
+    throw new Failure('invalid_request', 'Send refresh_token, or an access token as Bearer.')
+  }
   if (token !== undefined && !tokens.isRefreshToken(token)) throw new Failure('invalid_grant')
   const session = token === undefined ? undefined : await tokens.findRefreshToken(token)
   const claims = jwt === undefined ? undefined : await tokens.readAccessToken(jwt)
@@ -239,35 +217,28 @@ function sessionRoutes(deps: TokenRouteDeps): Route[] {
     return cells
   }
   return [
-    route('/auth/sessions', {
-      GET: {
-        async handle(call) {
-          const { scope, subject } = call.principal!
-          const person = Number(subject)
-          const now = clock.now()
-          // The janitor purges once a minute, but the list must contain no expired session.
-          if (await store.findExpiredSession(db, scope, person, now)) {
-            await db.write((tx) => store.deleteExpiredSessions(tx, scope, person, now))
-          }
-          return list(call, sessionCollection, sessionView, { owner: person })
-        },
-      },
+    implement(tokenOperations.sessions, async (call) => {
+      const { scope, subject } = call.principal!
+      const person = Number(subject)
+      const now = clock.now()
+      // The janitor purges once a minute, but the list must contain no expired session.
+      if (await store.findExpiredSession(db, scope, person, now)) {
+        await db.write((tx) => store.deleteExpiredSessions(tx, scope, person, now))
+      }
+      return list(call, sessionCollection, sessionView, { owner: person })
     }),
-    route('/auth/sessions/:id', {
-      GET: {
-        handle: async (call) => ({ status: 200, json: sessionView.item(await findOwn(call), {}) }),
-      },
-      DELETE: {
-        async handle(call) {
-          const [id, clientId] = (await findOwn(call)).map(String) as [string, string]
-          const { subject, name } = call.principal!
-          await db.write(async (tx) => {
-            if (!(await tokens.revokeSession(tx, id))) return
-            await auditSessionEnd(tx, deps, call, { id, subject, clientId, name })
-          })
-          return noContent()
-        },
-      },
+    implement(tokenOperations.readSession, async (call) => ({
+      status: 200,
+      json: sessionView.item(await findOwn(call), {}),
+    })),
+    implement(tokenOperations.endSession, async (call) => {
+      const [id, clientId] = (await findOwn(call)).map(String) as [string, string]
+      const { subject, name } = call.principal!
+      await db.write(async (tx) => {
+        if (!(await tokens.revokeSession(tx, id))) return
+        await auditSessionEnd(tx, deps, call, { id, subject, clientId, name })
+      })
+      return noContent()
     }),
   ]
 }

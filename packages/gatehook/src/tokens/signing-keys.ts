@@ -17,14 +17,15 @@ import { Failure } from '../kernel/failure.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Vault } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
-import type { Database, Tx } from '../storage/database.ts'
+import type { Database, Reader, Tx } from '../storage/database.ts'
 import { encodeHeader, type SigningKey } from './access-token.ts'
 import { TOKENS_ACTOR } from './api.ts'
+import type { SigningKeyState } from './operations.ts'
 import * as store from './signing-key-store.ts'
 
 /** How long clients may cache the key set (`Cache-Control: max-age`). */
 export const KEY_SET_MAX_AGE_S = 300
-/** A client that cached the key set has the new key before it signs. */
+/** A client that cached the key set reads the new key before that key signs. */
 const PUBLISH_AHEAD_MS = 2 * KEY_SET_MAX_AGE_S * 1000
 const DAY_MS = 86_400_000
 const ROTATION_INTERVAL_MS = 90 * DAY_MS
@@ -70,6 +71,22 @@ export async function ensureSigningKey(db: Database, deps: KeyDeps): Promise<str
     if (await store.claimFirstKey(tx, row.kid)) await store.insertSigningKey(tx, row)
   })
   return (await store.listSigningKeys(db)).at(-1)!.kid
+}
+
+/** Returns the keys without their content, in the order in which they sign. */
+export async function listSigningKeyStates(from: Reader, now: number): Promise<SigningKeyState[]> {
+  const rows = await store.listSigningKeys(from)
+  const current = Math.max(
+    0,
+    rows.findLastIndex(({ signs_from }) => signs_from <= now),
+  )
+  return rows.map(({ kid, created_at, signs_from }, at) => ({
+    id: kid,
+    algorithm: 'ES256',
+    created_at: isoTime(created_at),
+    signs_from: isoTime(signs_from),
+    state: at === current ? 'current' : at > current ? 'next' : 'previous',
+  }))
 }
 
 /** The keys, cached by this node. */

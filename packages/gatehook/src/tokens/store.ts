@@ -18,7 +18,7 @@ export interface SessionRow extends Row, RotationState {
   readonly ends_at: number
 }
 
-/** The columns that determine what a session grants. */
+/** The columns that determine the grant of a session. */
 export type SessionGrant = Pick<
   SessionRow,
   'id' | 'scope' | 'customer' | 'person' | 'client_id' | 'scopes' | 'ends_at'
@@ -100,7 +100,7 @@ interface SessionRotation {
 }
 
 /**
- * Replaces the presented token with its successor, and returns what the session grants. Returns
+ * Replaces the presented token with its successor, and returns the grant of the session. Returns
  * undefined and writes nothing unless the token is the current one of a session that is valid.
  */
 export function rotateSession(tx: Tx, rotation: SessionRotation) {

@@ -19,7 +19,6 @@ interface ConnectionPool<C extends PooledConnection> {
   acquire(origin: string): C
   /** Returns a new connection, even if others are idle. */
   open(origin: string): C
-  /** Makes a connection idle. */
   release(connection: C): void
   /** Closes a connection, in use or idle. Further calls have no effect. */
   drop(connection: C): void
@@ -28,7 +27,6 @@ interface ConnectionPool<C extends PooledConnection> {
   /** All connections, in use or idle. */
   readonly size: number
   readonly idle: number
-  /** Closes all connections. */
   close(): void
 }
 

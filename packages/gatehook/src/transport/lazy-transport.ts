@@ -13,27 +13,15 @@ interface LazyTransport extends Pick<Transport, 'close'> {
 
 export function createLazyTransport(options: TransportOptions): LazyTransport {
   let loading: Promise<Transport> | undefined
-  let transport: Transport | undefined
-  let isClosed = false
-  const load = async (): Promise<Transport> => {
-    const { createTransport } = await import('./transport.ts')
-    transport = createTransport(options)
-    if (isClosed) transport.close()
-    return transport
-  }
-  const get = () => {
-    loading ??= load()
+  const load = () => {
+    loading ??= import('./transport.ts').then(({ createTransport }) => createTransport(options))
     return loading
   }
   return {
-    send: (request, signal) =>
-      transport?.send(request, signal) ?? get().then(({ send }) => send(request, signal)),
+    send: async (request, signal) => (await load()).send(request, signal),
     async open() {
-      await get()
+      await load()
     },
-    close() {
-      isClosed = true
-      void loading?.then(({ close }) => close())
-    },
+    close: () => void loading?.then(({ close }) => close()),
   }
 }

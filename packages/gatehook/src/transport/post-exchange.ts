@@ -44,7 +44,10 @@ export type ExchangeResult =
   | { kind: 'answered'; status: number; headers: Record<string, string>; body: string }
   | ({ kind: 'failed' } & Diagnosis)
 
-export const failed = (diagnosis: Diagnosis): ExchangeResult => ({ kind: 'failed', ...diagnosis })
+export const failedExchange = (diagnosis: Diagnosis): ExchangeResult => ({
+  kind: 'failed',
+  ...diagnosis,
+})
 
 /**
  * Receives the end of an exchange. `stale`: the receiver had closed the idle connection before it
@@ -94,12 +97,12 @@ export class PostExchange {
   ): void {
     const { interimResponses, headerCount, loggedHeaderCharacters } = this.#limits
     if (status < 200) {
-      if (++this.#interim > interimResponses) this.#end(failed(describeFailure('protocol')))
+      if (++this.#interim > interimResponses) this.#end(failedExchange(describeFailure('protocol')))
       return
     }
     const count = Array.isArray(rawHeaders) ? rawHeaders.length / 2 : 0
     if (count > headerCount) {
-      this.#end(failed(describeFailure('too_large')))
+      this.#end(failedExchange(describeFailure('too_large')))
       return
     }
     this.#status = status
@@ -127,7 +130,7 @@ export class PostExchange {
     const diagnosis = diagnose(error)
     const isStale =
       diagnosis.reason === 'reset' && this.#isReused && !this.#connection.guard?.hasBegun
-    return isStale ? 'stale' : failed(diagnosis)
+    return isStale ? 'stale' : failedExchange(diagnosis)
   }
 
   #response(): ExchangeResult {

@@ -99,9 +99,9 @@ export function createGuardedLookup(
   const resolveAllowed = async (host: string): Promise<HostAddress[]> => {
     const addresses = await resolve(host).catch(() => [])
     if (addresses.length === 0) throw createCodedError(CODE.dns)
-    const allowed = addresses.filter(({ address }) => isAllowed(address))
-    if (allowed.length === 0) throw createCodedError(CODE.blocked)
-    return allowed.slice(0, MAX_ADDRESSES)
+    const allowedAddresses = addresses.filter(({ address }) => isAllowed(address))
+    if (allowedAddresses.length === 0) throw createCodedError(CODE.blocked)
+    return allowedAddresses.slice(0, MAX_ADDRESSES)
   }
   return (host, { all }, callback) => {
     resolveAllowed(host).then(

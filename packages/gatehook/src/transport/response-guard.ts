@@ -14,7 +14,6 @@ export interface ResponseGuard {
 }
 
 export interface ResponseGuardLimits {
-  /** All bytes of a response. */
   readonly responseBytes: number
   /** The head of an interim response. */
   readonly headerBytes: number

@@ -13,7 +13,7 @@ import { createConnectionPool } from './connection-pool.ts'
 import {
   type ClientConnection,
   type ExchangeResult,
-  failed,
+  failedExchange,
   type OnExchangeEnd,
   PostExchange,
 } from './post-exchange.ts'
@@ -100,7 +100,7 @@ export function createTransport(options: TransportOptions): Transport {
       }
       /** Drops the connection, so that no later request receives the rest of this response. */
       const stop = (reason: 'timeout' | 'aborted') => {
-        finish(failed(describeFailure(reason)))
+        finish(failedExchange(describeFailure(reason)))
         if (connection) pool.drop(connection)
       }
       const abort = () => stop('aborted')
@@ -108,7 +108,7 @@ export function createTransport(options: TransportOptions): Transport {
       signal?.addEventListener('abort', abort)
       if (isClosed || signal?.aborted) return abort()
       const { problem, origin, path } = parseTarget(request.url)
-      if (problem) return finish(failed(describeFailure('blocked')))
+      if (problem) return finish(failedExchange(describeFailure('blocked')))
 
       const sendOn = (acquired: ClientConnection): void => {
         connection = acquired
@@ -118,7 +118,8 @@ export function createTransport(options: TransportOptions): Transport {
         if (isReusable) pool.release(used)
         else pool.drop(used)
         if (result !== 'stale') return finish(result)
-        if (isResent || hasEnded || isClosed) return finish(failed(describeFailure('reset')))
+        if (isResent || hasEnded || isClosed)
+          return finish(failedExchange(describeFailure('reset')))
         isResent = true
         sendOn(pool.open(origin))
       }

@@ -1,34 +1,40 @@
 /** The members of a calendar in JSON and in a declaration. Pure. */
-import {
-  instant,
-  line,
-  object,
-  optional,
-  orNull,
-  type Read,
-  required,
-  setOf,
-} from '../kernel/members.ts'
+import { b } from '../fields/members.ts'
 
 const URL_MAX = 2000
 const BROWNOUTS_MAX = 100
 
-/** Reads an http or https URL. Its serialization cannot end the `<…>` of a `Link` header. */
-const webUrl: Read<string> = (value, reject) => {
-  const text = typeof value === 'string' && value.length <= URL_MAX ? value : ''
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url && /^https?:$/.test(url.protocol)) return url.href
-  return reject('must be an http or https URL')
-}
+/** An http or https URL. Its serialization cannot end the `<…>` of a `Link` header. */
+const webUrl = b
+  .text({ format: 'uri' })
+  .example('https://example.com/versions')
+  .refine((text, reject) => {
+    const url = text.length <= URL_MAX && URL.canParse(text) ? new URL(text) : undefined
+    if (url && /^https?:$/.test(url.protocol)) return url.href
+    return reject('must be an http or https URL')
+  })
 
-const brownout = object({ start: required(instant), end: required(instant) })
+const brownout = b.object({
+  start: b
+    .instant()
+    .describe('The first instant that is not served.')
+    .example('2099-05-01T09:30:00.000Z'),
+  end: b
+    .instant()
+    .describe('The first instant that is served again.')
+    .example('2099-05-01T10:30:00.000Z'),
+})
 
 /** The members of §13. `null` removes an announcement. */
 export const calendarMembers = {
-  deprecated_at: optional(orNull(instant)),
-  sunset_at: optional(orNull(instant)),
-  successor: optional(orNull(line(20))),
-  migration_guide: optional(orNull(webUrl)),
-  sunset_link: optional(orNull(webUrl)),
-  brownouts: optional(orNull(setOf(brownout, BROWNOUTS_MAX))),
+  deprecated_at: b.instant().nullable().optional(),
+  sunset_at: b.instant().nullable().optional().example('2099-06-01T09:30:00.000Z'),
+  successor: b.line(20).nullable().optional(),
+  migration_guide: webUrl.nullable().optional(),
+  sunset_link: webUrl.nullable().optional().describe('A page about the sunset.'),
+  brownouts: b
+    .set(brownout, { max: BROWNOUTS_MAX })
+    .nullable()
+    .optional()
+    .describe('Announced windows in which the version is not served.'),
 }

@@ -3,9 +3,10 @@
  * callers are owed, and stores it with its audit record. HTTP, CLI and console share it.
  */
 import { type Actor, type AuditSigner, recordAudit } from '../audit/store.ts'
+import { invalidMembers } from '../fields/body.ts'
+import { b, type JsonOf, type ValuesOf } from '../fields/members.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import { bool, invalidMembers, optional, readMembers } from '../kernel/members.ts'
 import type { Random } from '../kernel/random.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Database } from '../storage/database.ts'
@@ -16,24 +17,32 @@ import {
   forceReason,
   SUPPORTED_MAX,
   stateAt,
-  type VersionState,
 } from './calendar.ts'
 import { calendarMembers } from './calendar-body.ts'
 import { insertVersion, lockCalendar, updateCalendarRow } from './store.ts'
 import type { VersionStatus, VersionStatuses } from './version-statuses.ts'
 
+const day = b.text().describe('The day of its release.').example('2026-06-01')
+const url = b.text({ format: 'uri' }).nullable().example('https://example.com/versions/v3')
+
 /** A version in the JSON of `/admin/versions`. Instants are ISO 8601. */
-export interface VersionRepresentation {
-  readonly version: string
-  readonly state: VersionState
-  readonly released: string
-  readonly deprecated_at: string | null
-  readonly sunset_at: string | null
-  readonly successor: string | null
-  readonly migration_guide: string | null
-  readonly sunset_link: string | null
-  readonly brownouts: readonly { readonly start: string; readonly end: string }[]
-}
+export const apiVersion = b
+  .object({
+    version: b.text().describe('The name of the version.').example('v2'),
+    state: b.oneOf(['supported', 'deprecated', 'retired']).describe('Its state today.'),
+    released: day,
+    deprecated_at: b.time().nullable().describe('From then on, responses announce its end.'),
+    sunset_at: b.time().nullable().describe('From then on, requests get 410.'),
+    successor: b.text().nullable().describe('The version to move to.').example('v3'),
+    migration_guide: url.describe('The migration guide.'),
+    sunset_link: url.describe('A page about the sunset.'),
+    brownouts: b
+      .list(b.object({ start: b.time().describe('Begins.'), end: b.time().describe('Ends.') }))
+      .describe('Announced windows in which the version is not served.'),
+  })
+  .named('ApiVersion')
+
+export type VersionRepresentation = JsonOf<typeof apiVersion>
 
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
 
@@ -55,7 +64,13 @@ export const representVersion = (status: VersionStatus): VersionRepresentation =
   }
 }
 
-const members = { ...calendarMembers, force: optional(bool) }
+/** The body of a change. `force` shortens the notice that callers are owed. */
+export const calendarUpdate = {
+  ...calendarMembers,
+  force: b.bool().optional().describe('Shortens the notice that callers are owed.').example(false),
+}
+
+type CalendarChange = ValuesOf<typeof calendarUpdate>
 
 export interface CalendarUpdateDeps {
   readonly db: Database
@@ -75,11 +90,10 @@ export interface CalendarUpdateDeps {
 export async function updateCalendar(
   { db, statuses, ...sources }: CalendarUpdateDeps,
   version: string,
-  input: unknown,
+  { force, ...body }: CalendarChange,
   actor: Actor,
 ): Promise<VersionRepresentation> {
   if (!statuses.versions.includes(version)) throw new Failure('not_found')
-  const { force, ...body } = readMembers(input, members)
   await db.write(async (tx) => {
     const now = sources.clock.now()
     await insertVersion(tx, version)

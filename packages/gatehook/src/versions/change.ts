@@ -6,6 +6,7 @@
  * The invariant, which `roundTripMismatch` checks on sample rows: `down(up(down(row)))` equals
  * `down(row)`.
  */
+import { isSameValue } from '../fields/forms.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: rows are untyped below the declaration
 export type AnyRow = Record<string, any>
@@ -142,7 +143,7 @@ export function patchThroughChain(chain: ChangeChain, row: AnyRow, patch: AnyRow
   const after = chain.up({ ...before, ...patch })
   const changed: AnyRow = {}
   for (const [name, value] of Object.entries(after)) {
-    if (value !== unpatched[name]) changed[name] = value
+    if (!isSameValue(value, unpatched[name])) changed[name] = value
   }
   if (!isSameBelow(chain, { ...row, ...changed }, after)) {
     for (const group of chain.fieldGroups) {
@@ -155,7 +156,7 @@ export function patchThroughChain(chain: ChangeChain, row: AnyRow, patch: AnyRow
 
 function isSameBelow(chain: ChangeChain, left: AnyRow, right: AnyRow): boolean {
   const lower = chain.down(left)
-  return Object.entries(chain.down(right)).every(([name, value]) => Object.is(value, lower[name]))
+  return Object.entries(chain.down(right)).every(([name, value]) => isSameValue(value, lower[name]))
 }
 
 /** Returns the first field that violates the invariant, or undefined. */
@@ -163,7 +164,7 @@ export function roundTripMismatch(chain: ChangeChain, row: AnyRow): string | und
   const first = chain.down(row)
   const second = chain.down(chain.up(first))
   const names = new Set([...Object.keys(first), ...Object.keys(second)])
-  return [...names].find((name) => !Object.is(first[name], second[name]))
+  return [...names].find((name) => !isSameValue(first[name], second[name]))
 }
 
 const applyDown = (row: AnyRow, change: Change): AnyRow => ({

@@ -5,7 +5,7 @@
 import type { Change } from './change.ts'
 
 /** The part of a service definition that the changelog reads. */
-interface ChangelogSource {
+export interface ChangelogSource {
   readonly versions: readonly { readonly name: string; readonly released: string }[]
   readonly resources: readonly { readonly name: string; readonly changes: readonly Change[] }[]
 }
@@ -23,7 +23,7 @@ interface ChangelogLine {
   readonly after: readonly string[]
 }
 
-interface ChangelogEntry {
+export interface ChangelogEntry {
   readonly version: string
   /** `YYYY-MM-DD`. */
   readonly released: string
@@ -55,7 +55,7 @@ function changelogLine(resource: string, { why, had, hadNot, renamed }: Change):
 }
 
 /** Returns a summary of the fields: `mail → email; first, last in place of full_name`. */
-function summarizeFields({ renamed, before, after }: ChangelogLine): string {
+export function summarizeFields({ renamed, before, after }: ChangelogLine): string {
   const parts = Object.entries(renamed).map(([old, now]) => `${old} → ${now}`)
   const [removed, added] = [before.join(', '), after.join(', ')]
   if (removed !== '' && removed === added) parts.push(`${removed} changed`)

@@ -1,6 +1,6 @@
 /** Parses the declared versions of a service, and reports mistakes to the developer. Pure. */
+import { readMembers } from '../fields/body.ts'
 import { Failure } from '../kernel/failure.ts'
-import { readMembers } from '../kernel/members.ts'
 import {
   type CalendarOverrides,
   calendarMistakes,
@@ -35,7 +35,6 @@ interface ChangedResource {
   readonly changes: readonly { readonly version: string; readonly why: string }[]
 }
 
-/** Returns the breaking changes of all resources. */
 export const listVersionChanges = (resources: readonly ChangedResource[]): VersionChange[] =>
   resources.flatMap(({ name, changes }) =>
     changes.map(({ version, why }) => ({ resource: name, version, why })),

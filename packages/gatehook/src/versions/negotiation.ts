@@ -27,6 +27,8 @@ const isUnderApi = (path: string): boolean => path.startsWith('/api/') || path =
 interface NegotiationSteps {
   readonly requestedVersion: Step
   readonly defaultVersion: Step
+  /** Both steps in one, for an operator that acts for a customer (`/admin/as`). */
+  readonly actingVersion: Step
 }
 
 export function negotiationSteps(deps: NegotiationDeps): NegotiationSteps {
@@ -43,6 +45,13 @@ export function negotiationSteps(deps: NegotiationDeps): NegotiationSteps {
   }
 
   return {
+    actingVersion(call) {
+      call.out.vary = call.versionSegment === undefined ? VARY_OPEN : VARY_PATH
+      const version = reader.versionOf(call)
+      if (version === undefined && strict) throw new Failure('version_required')
+      return serve(call, version ?? statuses.oldestServed())
+    },
+
     requestedVersion(call) {
       const hasSegment = call.versionSegment !== undefined
       if (!hasSegment && call.kind === 'unknown' && !isUnderApi(call.path)) return undefined

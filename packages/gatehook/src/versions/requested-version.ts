@@ -57,7 +57,7 @@ const failureIn =
   (code, problem) =>
     new Failure(code, `${where} ${problem}.`)
 
-const quoted = (text: string): string => `"${text.slice(0, QUOTE_MAX)}"`
+const quoteText = (text: string): string => `"${text.slice(0, QUOTE_MAX)}"`
 
 /** The names of versions, in the path and elsewhere. */
 function versionParsers(versions: readonly VersionNames[]) {
@@ -70,7 +70,7 @@ function versionParsers(versions: readonly VersionNames[]) {
   return {
     parseSegment(segment: string): string {
       if (majors.has(segment)) return segment
-      const quote = quoted(segment)
+      const quote = quoteText(segment)
       if (MAJOR.test(segment)) throw new Failure('unknown_version', `There is no version ${quote}.`)
       throw new Failure(
         'invalid_version',
@@ -81,9 +81,9 @@ function versionParsers(versions: readonly VersionNames[]) {
       const version = versionByName.get(text)
       if (version !== undefined) return version
       if (isWellFormed(text)) {
-        throw createFailure(unknownCode, `names ${quoted(text)}; the versions are ${majorList}`)
+        throw createFailure(unknownCode, `names ${quoteText(text)}; the versions are ${majorList}`)
       }
-      const problem = `names ${quoted(text)}, which is not a version: use ${majorList}`
+      const problem = `names ${quoteText(text)}, which is not a version: use ${majorList}`
       throw createFailure('invalid_version', problem)
     },
   }

@@ -9,7 +9,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import { isoTime } from '../kernel/time.ts'
-import { upgradeUrl } from './signals.ts'
+import { errorsUrl, upgradeUrl } from './signals.ts'
 import type { VersionStatus } from './version-statuses.ts'
 
 /** The version can return, so intermediaries must not cache the 410. */
@@ -39,7 +39,13 @@ function brownoutResponse(call: Call, status: VersionStatus, now: number): Answe
     { headers: { ...NO_STORE, 'retry-after': String(seconds) } },
   )
   const { accept } = call.headers
-  const answer = formatProblem(failure, { requestId: call.id, accept, path: call.path })
+  const documentation = errorsUrl(status)
+  const answer = formatProblem(failure, {
+    requestId: call.id,
+    accept,
+    path: call.path,
+    documentation,
+  })
   const url = JSON.stringify(upgradeUrl(status))
   return { ...answer, json: `${answer.json!.slice(0, -1)},"upgrade_url":${url}}` }
 }

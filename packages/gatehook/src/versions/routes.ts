@@ -1,24 +1,30 @@
 /** `/admin/versions` (§13): calendars, and the callers of each version. */
 import { actorOf } from '../audit/store.ts'
-import { json, type Route, route } from '../http/call.ts'
+import type { AnyMember } from '../fields/members.ts'
+import type { Route } from '../http/call.ts'
 import { requireMatch } from '../http/conditional.ts'
+import { implement, respond } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Value } from '../storage/database.ts'
 import {
+  apiVersion,
   type CalendarUpdateDeps,
   representVersion,
   updateCalendar,
   type VersionRepresentation,
 } from './calendar-update.ts'
+import type { ChangelogEntry } from './changelog.ts'
+import { type UsageRepresentation, versionOperations } from './operations.ts'
 import type { UsageCounter } from './usage-counter.ts'
 import type { VersionStatuses } from './version-statuses.ts'
 
 interface VersionRouteDeps extends CalendarUpdateDeps {
   readonly list: Lister
   readonly usage: UsageCounter
+  readonly changelog: readonly ChangelogEntry[]
 }
 
 /** Version names are declared, `v` and digits, and never request data. */
@@ -29,9 +35,7 @@ const versionCollection = (versions: readonly string[]): Collection => ({
   name: 'api_versions',
   table: 'gh_versions',
   columns: [{ name: 'version', type: 'text' }],
-  integerId: false,
   scoped: false,
-  hasStoredTotal: false,
   filter: [],
   sort: ['version'],
   where: `version IN (${sqlList(versions)})`,
@@ -39,7 +43,7 @@ const versionCollection = (versions: readonly string[]): Collection => ({
 
 /** Creates a view whose items have the members of `represent(row)`, in their order. */
 function viewOf<T extends object>(
-  fields: readonly (keyof T & string)[],
+  fields: readonly string[],
   represent: (row: readonly Value[]) => T,
   links: (row: readonly Value[]) => Record<string, string>,
 ): View {
@@ -55,21 +59,11 @@ function viewOf<T extends object>(
   }
 }
 
-const versionFields: readonly (keyof VersionRepresentation)[] = [
-  'version',
-  'state',
-  'released',
-  'deprecated_at',
-  'sunset_at',
-  'successor',
-  'migration_guide',
-  'sunset_link',
-  'brownouts',
-]
+const fieldsOf = ({ spec }: AnyMember): readonly string[] => Object.keys(spec.members ?? {})
 
 const versionView = (statuses: VersionStatuses): View =>
   viewOf<VersionRepresentation>(
-    versionFields,
+    fieldsOf(apiVersion),
     ([version]) => representVersion(statuses.statusOf(String(version))!),
     ([version]) => ({
       self: `/admin/versions/${version}`,
@@ -91,23 +85,11 @@ const usageCollection = (version: string): Collection => ({
   ],
   integerId: true,
   scoped: false,
-  hasStoredTotal: false,
   filter: usageColumns,
   sort: usageColumns,
   indexes: [['no'], ['last_at', 'no']],
   where: `version = '${version}'`,
 })
-
-/** The requests of one caller on one route, in `/admin/versions/{v}/usage`. */
-export interface UsageRepresentation {
-  readonly customer: string
-  readonly key_id: string | null
-  readonly client_id: string | null
-  readonly method: string
-  readonly route: string
-  readonly count: number
-  readonly last_at: string
-}
 
 /** Represents a row: its number, then the cells of `usageColumns`. */
 function representUsage([, ...cells]: readonly Value[]): UsageRepresentation {
@@ -126,44 +108,37 @@ function representUsage([, ...cells]: readonly Value[]): UsageRepresentation {
 const usageView: View = viewOf<UsageRepresentation>(usageColumns, representUsage, () => ({}))
 
 export function versionRoutes(deps: VersionRouteDeps): Route[] {
-  const { statuses, list, usage } = deps
+  const { statuses, list, usage, changelog } = deps
   const versions = versionCollection(statuses.versions)
   const usageCollections = new Map(
     statuses.versions.map((version) => [version, usageCollection(version)]),
   )
   const view = versionView(statuses)
   return [
-    route('/admin/versions', {
-      GET: { handle: (call) => list(call, versions, view) },
+    implement(versionOperations.list, (call) => list(call, versions, view)),
+    implement(versionOperations.read, ({ params }) => {
+      const status = statuses.statusOf(params.version!)
+      if (!status) throw new Failure('not_found')
+      return respond(versionOperations.read, representVersion(status))
     }),
-    route('/admin/versions/:version', {
-      GET: {
-        handle({ params }) {
-          const status = statuses.statusOf(params.version!)
-          if (!status) throw new Failure('not_found')
-          return json(200, representVersion(status))
-        },
-      },
-      PUT: {
-        body: 'required',
-        async handle(call) {
-          const { params, body } = call
-          const status = statuses.statusOf(params.version!)
-          if (status) requireMatch(call, () => JSON.stringify(representVersion(status)))
-          return json(200, await updateCalendar(deps, params.version!, body, actorOf(call)))
-        },
-      },
+    implement(versionOperations.update, async (call, update) => {
+      const { params } = call
+      const status = statuses.statusOf(params.version!)
+      if (status) requireMatch(call, () => JSON.stringify(representVersion(status)))
+      const version = await updateCalendar(deps, params.version!, update, actorOf(call))
+      return respond(versionOperations.update, version)
     }),
-    route('/admin/versions/:version/usage', {
-      GET: {
-        async handle(call) {
-          const collection = usageCollections.get(call.params.version!)
-          if (!collection) throw new Failure('not_found')
-          // Includes all counts of this node. Other nodes flush within seconds.
-          await usage.flush()
-          return list(call, collection, usageView)
-        },
-      },
+    implement(versionOperations.changelog, ({ params }) => {
+      const entry = changelog.find(({ version }) => version === params.version)
+      if (!entry) throw new Failure('not_found')
+      return respond(versionOperations.changelog, entry)
+    }),
+    implement(versionOperations.usage, async (call) => {
+      const collection = usageCollections.get(call.params.version!)
+      if (!collection) throw new Failure('not_found')
+      // Includes all counts of this node. Other nodes flush within seconds.
+      await usage.flush()
+      return list(call, collection, usageView)
     }),
   ]
 }

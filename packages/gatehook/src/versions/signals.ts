@@ -23,6 +23,10 @@ const guideUrl = ({ calendar, base }: VersionAnnouncement): string =>
 export const upgradeUrl = ({ calendar, base }: VersionAnnouncement): string =>
   [base, 'api', calendar.successor ?? []].flat().join('/')
 
+/** Returns the page that documents the failures. */
+export const errorsUrl = ({ version, calendar, base }: VersionAnnouncement): string =>
+  [base, 'docs', calendar.successor ?? version, 'errors'].join('/')
+
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 /**

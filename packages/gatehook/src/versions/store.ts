@@ -137,3 +137,33 @@ export const listVersionCallers = (
     FROM gh_version_usage u LEFT JOIN gh_customers c ON c.id = u.customer
     WHERE u.version = ${version} AND u.last_at >= ${sinceMs}
     GROUP BY u.customer, c.name ORDER BY sum(u.count) DESC, u.customer LIMIT ${limit}`)
+
+/** The requests of one key or client of a customer and mode to a version. */
+export interface CallerUsage {
+  readonly version: string
+  /** Empty without a key. */
+  readonly key_id: string
+  /** Empty without a client. */
+  readonly client_id: string
+  readonly count: number
+  /** Epoch milliseconds. */
+  readonly last_at: number
+}
+
+/** Returns the callers of a version in a scope since an instant, the latest first. */
+export const listCallersInScope = (
+  from: Reader,
+  {
+    version,
+    scope,
+    sinceMs,
+    limit,
+  }: Readonly<Record<'scope' | 'sinceMs' | 'limit', number>> & {
+    readonly version: string
+  },
+): Promise<CallerUsage[]> =>
+  from.all<CallerUsage & Record<string, unknown>>(sql`
+    SELECT version, key_id, client_id, sum(count) AS count, max(last_at) AS last_at
+    FROM gh_version_usage
+    WHERE version = ${version} AND scope = ${scope} AND last_at >= ${sinceMs}
+    GROUP BY version, key_id, client_id ORDER BY max(last_at) DESC LIMIT ${limit}`)

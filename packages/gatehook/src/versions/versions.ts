@@ -13,7 +13,9 @@ import type { Random } from '../kernel/random.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import { SUPPORTED_MAX, type VersionDefinition } from './calendar.ts'
-import type { VersionChange } from './change.ts'
+import { representVersion, type VersionRepresentation } from './calendar-update.ts'
+import { type ChangelogSource, changelogOf } from './changelog.ts'
+import { listVersionChanges } from './declaration.ts'
 import { createNoticeSender } from './deprecation-notices.ts'
 import { negotiationSteps } from './negotiation.ts'
 import { createVersionReader, type VersionReader } from './requested-version.ts'
@@ -39,7 +41,7 @@ interface VersionsDeps {
   readonly list: Lister
   /** Majors with their declared calendars, oldest first. */
   readonly definitions: readonly VersionDefinition[]
-  readonly changes: readonly VersionChange[]
+  readonly resources: ChangelogSource['resources']
   /** The name in `application/vnd.<vendor>.api.v1+json`. */
   readonly vendor: string
   readonly strict: boolean
@@ -53,6 +55,7 @@ interface VersionSteps {
   readonly requestedVersion: Step
   /** After it: the pinned version, the oldest, or 400. */
   readonly defaultVersion: Step
+  readonly actingVersion: Step
   /** Adds the headers and warnings of a version to its responses. */
   readonly signals: After
   /** Counts the request as use of its version. */
@@ -62,10 +65,13 @@ interface VersionSteps {
 export interface Versions {
   readonly routes: readonly Route[]
   readonly steps: VersionSteps
-  /** Starts the background work. */
   start(): void
   /** Stops the background work and stores the remaining counts. */
   stop(): Promise<void>
+  /** Returns the status of a version: the same object until it changes. */
+  readonly statusOf: VersionStatuses['statusOf']
+  /** Returns every version with its state and calendar, oldest first. */
+  describe(): readonly VersionRepresentation[]
   /** Returns the version; if it is retired, its first successor that is served (§9.11). */
   servedSuccessor(version: string): string
   /** Applies calendars that other nodes stored. It runs every second. */
@@ -79,7 +85,9 @@ export interface Versions {
 /** Opens the module. It reads the stored calendars, so the first request gets the right status. */
 export async function openVersions(deps: VersionsDeps): Promise<Versions> {
   const { db, log } = deps
-  const statuses = createVersionStatuses(deps)
+  const changes = listVersionChanges(deps.resources)
+  const changelog = changelogOf({ versions: deps.definitions, resources: deps.resources })
+  const statuses = createVersionStatuses({ ...deps, changes })
   const reader = createVersionReader(deps.definitions, deps.vendor)
   const usage = createUsageCounter(deps)
   const refreshCalendars = async () => {
@@ -93,7 +101,7 @@ export async function openVersions(deps: VersionsDeps): Promise<Versions> {
   const sendNotices = createNoticeSender({ ...deps, statuses, usage })
   let stopTimers = async () => {}
   return {
-    routes: versionRoutes({ ...deps, statuses, usage }),
+    routes: versionRoutes({ ...deps, statuses, usage, changelog }),
     steps: versionSteps(deps, statuses, reader, usage),
     start() {
       const refresh = async () => {
@@ -122,6 +130,9 @@ export async function openVersions(deps: VersionsDeps): Promise<Versions> {
         log.warn({ err: error }, 'the last counts of version usage could not be stored')
       })
     },
+    statusOf: statuses.statusOf,
+    describe: () =>
+      statuses.versions.map((version) => representVersion(statuses.statusOf(version)!)),
     servedSuccessor: statuses.servedSuccessor,
     refreshCalendars,
     sendNotices,

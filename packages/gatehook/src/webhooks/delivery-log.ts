@@ -1,5 +1,10 @@
 /** The delivery log as the API returns it (§9.10): lists, single deliveries, visibility. */
-import { type AttemptRecord, decodeAttempts, deliveryState } from '../deliveries/delivery.ts'
+import {
+  type AttemptRecord,
+  DELIVERY_STATES,
+  decodeAttempts,
+  deliveryState,
+} from '../deliveries/delivery.ts'
 import { type DeliveryRow, findDelivery } from '../deliveries/log-store.ts'
 import { readableTypes } from '../events/event-access.ts'
 import type { Call } from '../http/call.ts'
@@ -13,7 +18,7 @@ import { registrationOf } from './registration-store.ts'
 import type { WebhookContext } from './registrations.ts'
 
 /** The log of the registration `owner`. The handler has checked that it is the caller's. */
-const deliveryList: Collection = {
+export const deliveryList: Collection = {
   name: 'deliveries',
   table: 'gh_deliveries',
   columns: [
@@ -23,16 +28,14 @@ const deliveryList: Collection = {
     {
       name: 'state',
       type: 'text',
-      oneOf: ['pending', 'delivered', 'failed', 'exhausted', 'paused'],
+      oneOf: DELIVERY_STATES,
     },
     { name: 'next_attempt_at', type: 'time', nullable: true },
     { name: 'created_at', type: 'time' },
     { name: 'attempts', type: 'json', nullable: true },
   ],
-  integerId: false,
   scoped: false,
   owner: 'webhook_no',
-  hasStoredTotal: false,
   filter: ['id', 'event_id', 'event_type', 'state', 'created_at'],
   sort: ['id'],
   indexes: [['webhook_no', 'id']],
@@ -52,7 +55,7 @@ export function deliveriesFor({ types }: Pick<WebhookContext, 'types'>, call: Ca
   return { ...deliveryList, name: `deliveries ${readable.join(' ')}`, visible }
 }
 
-const FIELDS = [
+export const DELIVERY_FIELDS = [
   'id',
   'event_id',
   'event_type',
@@ -65,30 +68,44 @@ const FIELDS = [
 
 type LoggedCells = Omit<DeliveryRow, 'no' | 'webhook_no'>
 
-function representationOf(
-  registration: Registration,
-  row: LoggedCells,
-  attempts: readonly AttemptRecord[],
+type RegistrationState = Pick<Registration, 'id' | 'active' | 'deleted_at'>
+
+export function stateMembers(
+  registration: RegistrationState | undefined,
+  { state: stored, next_attempt_at: next }: Pick<LoggedCells, 'state' | 'next_attempt_at'>,
 ) {
-  const { id, event_id, event_type, next_attempt_at: next } = row
-  const state = deliveryState(row.state, registration)
+  const state = deliveryState(stored, registration)
+  return {
+    webhook_id: registration?.id ?? null,
+    state,
+    next_attempt_at: state === 'pending' && next !== null ? isoTime(next) : null,
+  }
+}
+
+export function representationOf<A extends AttemptRecord>(
+  registration: RegistrationState | undefined,
+  row: LoggedCells,
+  attempts: readonly A[],
+) {
+  const { id, event_id, event_type } = row
   return {
     id,
     event_id,
     event_type,
-    webhook_id: registration.id,
-    state,
-    next_attempt_at: state === 'pending' && next !== null ? isoTime(next) : null,
+    ...stateMembers(registration, row),
     created_at: isoTime(row.created_at),
     attempts,
   }
 }
 
-const withoutBody = (attempt: AttemptRecord): AttemptRecord => ({ ...attempt, response_body: null })
+export const withoutBody = (attempt: AttemptRecord): AttemptRecord => ({
+  ...attempt,
+  response_body: null,
+})
 
 /** Returns the view of a registration's log. List items carry no response bodies (§11.5). */
 export const deliveryListView = (registration: Registration): View => ({
-  fields: FIELDS,
+  fields: DELIVERY_FIELDS,
   item(cells: readonly Value[], { fields, links }) {
     const row = Object.fromEntries(
       deliveryList.columns.map(({ name }, index) => [name, cells[index]]),

@@ -12,7 +12,6 @@ const TESTS_PER_REGISTRATION = 10
 
 /** Each function throws 429 `rate_limited` with `Retry-After`. */
 export interface PostLimits {
-  /** Counts a ping that verifies a new registration. */
   countRegistration(principal: Principal): Promise<void>
   /** Counts a ping that verifies a changed URL, or a registration that becomes active. */
   countVerification(principal: Principal): Promise<void>

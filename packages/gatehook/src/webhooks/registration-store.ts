@@ -25,7 +25,8 @@ const insert = prepareStatement(
 const update = prepareStatement(
   `UPDATE gh_webhooks SET url = ?, events = ?, description = ?, api_version = ?, active = ?,
      disabled_reason = ?, scopes = ?, subject = ?, client_id = ?, updated_at = ?,
-     revision = revision + 1
+     revision = revision + 1,
+     health = CASE WHEN CAST(? AS BIGINT) = 0 THEN 0 WHEN health = 0 THEN 1 ELSE health END
    WHERE no = ? RETURNING ${COLUMNS}`,
 )
 const clearHealth = prepareStatement(
@@ -89,7 +90,8 @@ export async function updateRegistration(
 ): Promise<Registration> {
   const { url, events, description, api_version, active, disabled_reason, no } = row
   const maker = [row.scopes, row.subject, row.client_id]
-  const values = [url, events, description, api_version, active, disabled_reason, ...maker, now, no]
+  const settings = [url, events, description, api_version, active, disabled_reason]
+  const values = [...settings, ...maker, now, active, no]
   return (await tx.get<Registration>(update(values)))!
 }
 

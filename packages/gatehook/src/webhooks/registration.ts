@@ -2,10 +2,10 @@
  * A webhook registration: its request bodies and its representation (§9.1, §9.2). Pure; the
  * operations are in `registrations.ts`, their SQL in `registration-store.ts`.
  */
-import { overlapSeconds } from '../access/secret-store.ts'
+import { rotationInput } from '../access/secret-store.ts'
 import type { EventAccess } from '../events/event-access.ts'
 import { patternsOfTypes } from '../events/event-pattern.ts'
-import { bool, line, optional, orNull, type Read, required, setOf } from '../kernel/members.ts'
+import { b, type Member } from '../fields/members.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Collection, View } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
@@ -37,7 +37,7 @@ export interface Registration {
 }
 
 /** The event types of the service. */
-interface WebhookEventTypes extends EventAccess {
+export interface WebhookEventTypes extends EventAccess {
   /** A sample object in the newest shape, as JSON text. */
   sample(type: string): string
 }
@@ -63,69 +63,76 @@ const sentences: Readonly<Record<TargetProblem, string>> = {
 const isLocal = (text: string): boolean =>
   findTargetProblem(text.replace(/^http:/i, 'https:'), false) === 'address'
 
-/** Reads a URL. `verifyReceiver` checks its address, with an error code of its own. */
-const readUrl =
-  (allowPrivate: boolean): Read<string> =>
-  (value, wrong) => {
-    const text = line(MAX_URL)(value, wrong)
-    if (text === undefined) return undefined
-    // The URL standard drops white space: the stored text would differ from the requested URL.
-    const problem = /\s/.test(text) ? 'invalid' : findTargetProblem(text, allowPrivate)
-    if (problem === undefined || problem === 'address') return text
-    return wrong(problem === 'not_https' && isLocal(text) ? DEVELOPMENT : sentences[problem])
-  }
+/** A URL of a receiver. `verifyReceiver` checks its address, with an error code of its own. */
+const receiverUrl = (allowPrivate: boolean): Member<string> =>
+  b
+    .text({ format: 'uri', max: MAX_URL })
+    .example('https://shop.example.com/hooks')
+    .refine((text, reject) => {
+      // The URL standard drops white space: the stored text would differ from the requested URL.
+      const isText = text !== '' && !/[\s\x00-\x1f\x7f]/.test(text) && text.isWellFormed()
+      const problem = isText ? findTargetProblem(text, allowPrivate) : 'invalid'
+      if (problem === undefined || problem === 'address') return text
+      return reject(problem === 'not_https' && isLocal(text) ? DEVELOPMENT : sentences[problem])
+    })
 
-/** Reads a pattern that matches at least one declared type. */
-const readPattern = ({ collections }: WebhookEventTypes): Read<string> => {
-  const patterns = patternsOfTypes(collections.keys())
-  return (value, wrong) =>
-    patterns.has(value as string) ? (value as string) : wrong('is not a type of event here')
-}
+const isNoType = 'is not a type of event here'
 
-const readPatterns = (types: WebhookEventTypes): Read<readonly string[]> => {
-  const read = setOf(readPattern(types), MAX_EVENTS)
-  return (value, wrong) =>
-    Array.isArray(value) && value.length === 0
-      ? wrong('must name at least one')
-      : read(value, wrong)
+/** Patterns each of which matches at least one declared type. */
+function eventPatterns(types: Iterable<string>): Member<readonly string[]> {
+  const patterns = patternsOfTypes(types)
+  const pattern = b.text().refine((text, reject) => (patterns.has(text) ? text : reject(isNoType)))
+  return b
+    .set(pattern, { min: 1, max: MAX_EVENTS })
+    .describe('Types, families as `thing.*`, or `*`.')
+    .example(['*'])
 }
 
 export interface RegistrationRules {
-  readonly types: WebhookEventTypes
+  /** The declared types of events. */
+  readonly eventTypes: readonly string[]
   readonly allowPrivate: boolean
   /** Returns the versions that a registration can be pinned to: those not retired. */
   readonly versions: () => readonly string[]
 }
 
-const readVersion =
-  (rules: RegistrationRules): Read<string> =>
-  (value, wrong) =>
-    rules.versions().includes(value as string)
-      ? (value as string)
-      : wrong(`must be one of ${rules.versions().join(', ')}`)
-
 /** Returns the members of each request body. */
-export function membersOf(rules: RegistrationRules) {
-  const events = readPatterns(rules.types)
-  const { collections } = rules.types
-  const type: Read<string> = (value, wrong) =>
-    collections.has(value as string) ? (value as string) : wrong('is not a type of event here')
-  const url = readUrl(rules.allowPrivate)
+export function registrationInputs({ eventTypes, allowPrivate, versions }: RegistrationRules) {
+  const events = eventPatterns(eventTypes)
+  const types = new Set(eventTypes)
+  const type = b.text().refine((text, reject) => (types.has(text) ? text : reject(isNoType)))
+  const url = receiverUrl(allowPrivate)
+  const version = b
+    .text()
+    .describe('The version of payloads; null: the newest.')
+    .refine((text, reject) =>
+      versions().includes(text) ? text : reject(`must be one of ${versions().join(', ')}`),
+    )
   const settings = {
-    description: optional(orNull(line(MAX_DESCRIPTION))),
-    api_version: optional(orNull(readVersion(rules))),
+    description: b.line(MAX_DESCRIPTION).nullable().optional(),
+    api_version: version.nullable().optional(),
   }
   return {
-    creation: { url: required(url), events: required(events), ...settings },
-    patch: { url: optional(url), events: optional(events), active: optional(bool), ...settings },
-    test: { event_type: required(type) },
-    rotation: {
-      overlap_seconds: overlapSeconds,
-      force: optional(bool),
+    creation: { url, events, ...settings },
+    patch: {
+      url: url.optional(),
+      events: events.optional(),
+      active: b.bool().optional(),
+      ...settings,
     },
-    types: events,
+    test: {
+      event_type: type.example(eventTypes[0] ?? 'ping'),
+      api_version: version
+        .optional()
+        .describe('The version of the payload; default: that of the registration.'),
+    },
+    rotation: { ...rotationInput, force: b.bool().optional() },
+    recovery: { since: b.instant() },
+    replay: { since: b.instant(), event_types: events.optional() },
   }
 }
+
+export type RegistrationInputs = ReturnType<typeof registrationInputs>
 
 /** The columns of lists and single reads; secrets are in another table. */
 export const registrationList: Collection = {
@@ -143,9 +150,7 @@ export const registrationList: Collection = {
     { name: 'created_at', type: 'time' },
     { name: 'updated_at', type: 'time' },
   ],
-  integerId: false,
   scoped: true,
-  hasStoredTotal: false,
   filter: ['id', 'url', 'active', 'api_version', 'created_at'],
   sort: ['id', 'url', 'created_at', 'updated_at'],
   where: 'deleted_at IS NULL',

@@ -2,17 +2,17 @@
  * Operations on registrations (§9.1, §9.2, §9.4): create, read, change, delete, rotate the secret.
  * The server verifies receivers before the transaction, never in it.
  */
-import { DEFAULT_OVERLAP_S } from '../access/secret-store.ts'
+import { overlapMs } from '../access/secret-store.ts'
 import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { newTag, saveTopics } from '../deliveries/outbox.ts'
 import type { SigningSecret } from '../deliveries/signature.ts'
 import { decryptSigningSecret, newSigningSecret } from '../deliveries/signing-secret.ts'
+import type { ValuesOf } from '../fields/members.ts'
 import { type Answer, type Call, json, noContent } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
 import { createTimeOrderedId } from '../kernel/id.ts'
-import { readMembers } from '../kernel/members.ts'
 import { DecryptionError, type Vault } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Database, Reader, Tx } from '../storage/database.ts'
@@ -29,17 +29,22 @@ import type { PostLimits } from './post-limits.ts'
 import {
   eventsOf,
   MAX_REGISTRATIONS,
-  membersOf,
   type Registration,
+  type RegistrationInputs,
   type RegistrationRules,
   registrationItem,
+  type WebhookEventTypes,
 } from './registration.ts'
 import * as store from './registration-store.ts'
 import { findReplay } from './replay-store.ts'
 
 /** The dependencies that the operations of this module share. */
-export interface WebhookContext extends DirectPostDeps, RegistrationRules, Authority, AuditContext {
-  readonly types: RegistrationRules['types']
+export interface WebhookContext
+  extends DirectPostDeps,
+    Omit<RegistrationRules, 'eventTypes'>,
+    Authority,
+    AuditContext {
+  readonly types: WebhookEventTypes
   readonly db: Database
   readonly vault: Vault
   readonly perform: Perform
@@ -55,7 +60,6 @@ const OLD_SECRETS_MAX = 2
 
 type AuditDetail = Readonly<Record<string, unknown>>
 
-/** Records an operation on a registration in the audit trail. */
 export function recordOperation(
   context: AuditContext,
   tx: Tx,
@@ -152,13 +156,15 @@ const saveTopicsOf = (tx: Tx, row: Registration) => {
 }
 
 /**
- * Creates a registration from `{url, events, description?, api_version?}`; the response contains
- * its `secret`. Throws 403 for a type that the caller may not read, 409 `limit_reached`, 422 if the
- * receiver cannot be verified, 429.
+ * Creates a registration; the response contains its `secret`. Throws 403 for a type that the
+ * caller may not read, 409 `limit_reached`, 422 if the receiver cannot be verified, 429.
  */
-export function createRegistration(context: WebhookContext, call: Call): Promise<Answer> {
+export function createRegistration(
+  context: WebhookContext,
+  call: Call,
+  input: ValuesOf<RegistrationInputs['creation']>,
+): Promise<Answer> {
   const { clock, random, vault, perform } = context
-  const input = readMembers(call.body, membersOf(context).creation)
   const principal = call.principal!
   requireReadable(context, principal, input.events)
   const { scope } = principal
@@ -194,7 +200,7 @@ export function createRegistration(context: WebhookContext, call: Call): Promise
     const answer = await responseWithSecret(tx, 201, row, secret)
     return { ...answer, headers: { ...answer.headers, location: `/webhooks/${id}` } }
   }
-  return perform(call, create, verify)
+  return perform(call, create, { prepare: verify })
 }
 
 /** Throws 409 `limit_reached` if the customer has the maximum number of registrations. */
@@ -204,18 +210,20 @@ async function requireCapacity(from: Reader, { principal }: Call): Promise<void>
   throw new Failure('limit_reached', `A customer has at most ${most} per mode. Delete some first.`)
 }
 
-type RegistrationPatch = ReturnType<typeof readMembers<ReturnType<typeof membersOf>['patch']>>
+type RegistrationPatch = ValuesOf<RegistrationInputs['patch']>
 
 /**
- * Changes a registration from `{url?, events?, active?, description?, api_version?}`; `null`
- * clears. The server verifies a new URL, and the present one when the registration becomes active.
- * Throws 403 if the change would send events to the caller, or to a receiver of its choice, that
- * the caller may not read.
+ * Changes a registration; `null` clears. The server verifies a new URL, and the present one when
+ * the registration becomes active. Throws 403 if the change would send events to the caller, or
+ * to a receiver of its choice, that the caller may not read.
  */
-export function changeRegistration(context: WebhookContext, call: Call): Promise<Answer> {
+export function changeRegistration(
+  context: WebhookContext,
+  call: Call,
+  patch: RegistrationPatch,
+): Promise<Answer> {
   const { clock, perform } = context
   const principal = call.principal!
-  const patch = readMembers(call.body, membersOf(context).patch)
   if (patch.events) requireReadable(context, principal, patch.events)
   let verifiedUrl: string | undefined
   const verify = async () => {
@@ -255,7 +263,7 @@ export function changeRegistration(context: WebhookContext, call: Call): Promise
     const text = await registrationText(tx, updatedRow)
     return { status: 200, json: text, headers: { etag: entityTag(text) } }
   }
-  return perform(call, apply, verify)
+  return perform(call, apply, { prepare: verify })
 }
 
 /** Activating a registration whose maker was removed makes the caller its maker (§9.14). */
@@ -319,21 +327,23 @@ export function deleteRegistration(context: WebhookContext, call: Call): Promise
 }
 
 /**
- * Rotates the secret from `{overlap_seconds?, force?}` and returns the registration with its new
+ * Rotates the secret and returns the registration with its new
  * `secret`; the older secrets sign too until the overlap ends. Throws 403 if the caller may not
  * read the registration's events, 409 `rotation_in_progress` while two older secrets are live,
  * unless `force` drops the oldest.
  */
-export function rotateSecret(context: WebhookContext, call: Call): Promise<Answer> {
+export function rotateSecret(
+  context: WebhookContext,
+  call: Call,
+  input: ValuesOf<RegistrationInputs['rotation']>,
+): Promise<Answer> {
   const { clock, random, vault, perform } = context
-  const input = readMembers(call.body ?? {}, membersOf(context).rotation)
-  const overlapMs = (input.overlap_seconds ?? DEFAULT_OVERLAP_S) * 1000
   const secret = newSigningSecret(random)
   return perform(call, async (tx) => {
     const now = clock.now()
     const row = await lockRegistrationAt(context, call, tx)
     requireReadableRegistration(context, call.principal!, row)
-    await store.expireSecrets(tx, row.no, now + overlapMs, now)
+    await store.expireSecrets(tx, row.no, now + overlapMs(input), now)
     const [oldest, ...others] = await store.liveSecrets(tx, row.no, now)
     if (oldest && others.length >= OLD_SECRETS_MAX) {
       if (!input.force) throw new Failure('rotation_in_progress')
@@ -341,7 +351,7 @@ export function rotateSecret(context: WebhookContext, call: Call): Promise<Answe
     }
     await store.addSecret(tx, vault, row.no, secret, now)
     await store.markChanged(tx, row.no, now)
-    const detail = { overlap_seconds: overlapMs / 1000, force: input.force ?? false }
+    const detail = { overlap_seconds: overlapMs(input) / 1000, force: input.force ?? false }
     await recordOperation(context, tx, call, { action: 'rotate_secret', id: row.id, detail })
     tx.afterCommit(() => context.wake([row.no]))
     const updatedRow = await store.lockRegistration(tx, row.scope, row.id)

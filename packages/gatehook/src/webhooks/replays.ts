@@ -12,13 +12,14 @@ import { RETENTION_MS } from '../deliveries/retry-schedule.ts'
 import { readableTypes } from '../events/event-access.ts'
 import { matchesAny } from '../events/event-pattern.ts'
 import { findNewestEventId, readEventPage } from '../events/store.ts'
+import { invalidMembers } from '../fields/body.ts'
+import type { ValuesOf } from '../fields/members.ts'
 import { type Answer, type Call, json, noContent } from '../http/call.ts'
 import { Failure } from '../kernel/failure.ts'
 import { lowestIdAt } from '../kernel/id.ts'
-import { instant, invalidMembers, optional, readMembers, required } from '../kernel/members.ts'
 import type { Tx } from '../storage/database.ts'
 import { requireReadable } from './authority.ts'
-import { eventsOf, membersOf, type Registration, scopesOf } from './registration.ts'
+import { eventsOf, type Registration, type RegistrationInputs, scopesOf } from './registration.ts'
 import {
   lockRegistrationAt,
   recordOperation,
@@ -51,19 +52,24 @@ interface ReplayRequest {
 }
 
 /**
- * Starts a replay from `{since, event_types?}`; returns 202 `{count}`. Throws 403 for a type that
+ * Starts a replay; returns 202 `{count}`. Throws 403 for a type that
  * the caller may not read, 409 `replay_in_progress`.
  */
-export function startReplay(context: ReplayContext, call: Call): Promise<Answer> {
-  const members = { since: required(instant), event_types: optional(membersOf(context).types) }
-  const { since, event_types: eventTypes } = readMembers(call.body, members)
+export function startReplay(
+  context: ReplayContext,
+  call: Call,
+  { since, event_types: eventTypes }: ValuesOf<RegistrationInputs['replay']>,
+): Promise<Answer> {
   if (eventTypes) requireReadable(context, call.principal!, eventTypes)
   return start(context, call, { kind: 'replay', since, eventTypes })
 }
 
-/** Starts a recovery from `{since}`; returns 202 `{count}`. Throws 409 `replay_in_progress`. */
-export async function startRecovery(context: ReplayContext, call: Call): Promise<Answer> {
-  const { since } = readMembers(call.body, { since: required(instant) })
+/** Starts a recovery; returns 202 `{count}`. Throws 409 `replay_in_progress`. */
+export function startRecovery(
+  context: ReplayContext,
+  call: Call,
+  { since }: ValuesOf<RegistrationInputs['recovery']>,
+): Promise<Answer> {
   return start(context, call, { kind: 'recover', since, eventTypes: undefined })
 }
 
@@ -100,7 +106,7 @@ function start(context: ReplayContext, call: Call, request: ReplayRequest): Prom
     tx.afterCommit(replayStarted)
     return json(202, { count })
   }
-  return perform(call, record, plan)
+  return perform(call, record, { prepare: plan })
 }
 
 function requireNoneRunning(replay: { readonly ended_at: number | null } | undefined): void {
@@ -167,8 +173,8 @@ function countEvents({ db }: ReplayContext, { row, types, position, until }: Cou
     const events = await readEventPage(db, row.scope, { after, until, limit: PAGE })
     const last = events.at(-1)?.id
     if (last === undefined) return { rows: events, count: 0 }
-    const pending = await readPendingEventIds(db, row.no, after, last)
-    const replayedEvents = events.filter(({ id, type }) => types.has(type) && !pending.has(id))
+    const pendingIds = await readPendingEventIds(db, row.no, after, last)
+    const replayedEvents = events.filter(({ id, type }) => types.has(type) && !pendingIds.has(id))
     return { rows: events, count: replayedEvents.length }
   })
 }

@@ -1,7 +1,7 @@
 /** `/webhooks` and `/deliveries` (§9.1 to §9.4, §9.10, §9.14): paths and handlers. */
 import type { BodyRenderer } from '../deliveries/outbox.ts'
-import { type Answer, type Call, type Handling, type Route, route } from '../http/call.ts'
-import { readMembers } from '../kernel/members.ts'
+import type { Answer, Call, Route } from '../http/call.ts'
+import { implement } from '../http/operation.ts'
 import type { Lister } from '../lists/list.ts'
 import {
   deliveriesFor,
@@ -10,6 +10,7 @@ import {
   deliveryText,
   withStoredState,
 } from './delivery-log.ts'
+import { webhookOperations } from './operations.ts'
 import { registrationList, registrationView } from './registration.ts'
 import {
   changeRegistration,
@@ -31,47 +32,28 @@ interface WebhookRouteDeps {
 }
 
 export function webhookRoutes({ context, list, renderer }: WebhookRouteDeps): Route[] {
-  const post = (body: 'required' | 'optional', handle: Handling['handle']): Handling => ({
-    body,
-    handle,
+  const operations = webhookOperations({
+    eventTypes: [...context.types.collections.keys()],
+    allowPrivate: context.allowPrivate,
+    versions: context.versions,
   })
   return [
-    route('/webhooks', {
-      GET: { handle: (call) => list(call, registrationList, registrationView) },
-      POST: post('required', async (call) => createRegistration(context, call)),
-    }),
-    route('/webhooks/:id', {
-      GET: { handle: (call) => readRegistration(context, call) },
-      PATCH: { body: 'required', handle: async (call) => changeRegistration(context, call) },
-      DELETE: { handle: (call) => deleteRegistration(context, call) },
-    }),
-    route('/webhooks/:id/test', {
-      POST: post('required', async (call) => sendTestDelivery(context, renderer, call)),
-    }),
-    route('/webhooks/:id/rotate-secret', {
-      POST: post('optional', async (call) => rotateSecret(context, call)),
-    }),
-    route('/webhooks/:id/deliveries', {
-      GET: { handle: (call) => listDeliveries(context, list, call) },
-    }),
-    route('/webhooks/:id/recover', {
-      POST: post('required', async (call) => startRecovery(context, call)),
-    }),
-    route('/webhooks/:id/replay', {
-      POST: post('required', async (call) => startReplay(context, call)),
-      DELETE: { handle: (call) => stopReplay(context, call) },
-    }),
-    route('/deliveries/:id', {
-      GET: {
-        handle: async (call) => ({
-          status: 200,
-          json: deliveryText(await deliveryAt(context, call, context.db)),
-        }),
-      },
-    }),
-    route('/deliveries/:id/resend', {
-      POST: post('optional', (call) => resendDelivery(context, call)),
-    }),
+    implement(operations.list, (call) => list(call, registrationList, registrationView)),
+    implement(operations.create, (call, input) => createRegistration(context, call, input)),
+    implement(operations.read, (call) => readRegistration(context, call)),
+    implement(operations.update, (call, input) => changeRegistration(context, call, input)),
+    implement(operations.remove, (call) => deleteRegistration(context, call)),
+    implement(operations.test, (call, input) => sendTestDelivery(context, renderer, call, input)),
+    implement(operations.rotateSecret, (call, input) => rotateSecret(context, call, input)),
+    implement(operations.deliveries, (call) => listDeliveries(context, list, call)),
+    implement(operations.recover, (call, input) => startRecovery(context, call, input)),
+    implement(operations.replay, (call, input) => startReplay(context, call, input)),
+    implement(operations.stopReplay, (call) => stopReplay(context, call)),
+    implement(operations.readDelivery, async (call) => ({
+      status: 200,
+      json: deliveryText(await deliveryAt(context, call, context.db)),
+    })),
+    implement(operations.resend, (call) => resendDelivery(context, call)),
   ]
 }
 
@@ -88,7 +70,6 @@ async function listDeliveries(context: ReplayContext, list: Lister, call: Call):
 }
 
 function resendDelivery(context: ReplayContext, call: Call): Promise<Answer> {
-  readMembers(call.body ?? {}, {})
   return context.perform(call, async (tx) => {
     await resend(context, tx, await deliveryAt(context, call, tx))
     return { status: 202, json: deliveryText(await deliveryAt(context, call, tx)) }

@@ -2,16 +2,16 @@
 import { decodeAttempts, encodeAttempt } from '../deliveries/delivery.ts'
 import { insertTestDelivery } from '../deliveries/log-store.ts'
 import { type BodyRenderer, deliveryIdOf } from '../deliveries/outbox.ts'
+import type { ValuesOf } from '../fields/members.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
-import { readMembers } from '../kernel/members.ts'
 import { isDelivered } from '../transport/attempt.ts'
 import { requireReadable } from './authority.ts'
 import { type DirectAttempt, postEvent } from './direct-post.ts'
-import { membersOf, type Registration } from './registration.ts'
+import type { Registration, RegistrationInputs } from './registration.ts'
 import { readLiveSecrets, registrationAt, type WebhookContext } from './registrations.ts'
 
 /**
- * Sends a test delivery from `{event_type}` and returns its outcome. It does not affect the circuit
+ * Sends a test delivery of a type and returns its outcome. It does not affect the circuit
  * breaker and is not retried. Throws 403 for a type that the caller may not read, 409
  * `invalid_state` for a secret that cannot be decrypted, 429 beyond the limit.
  */
@@ -19,14 +19,15 @@ export function sendTestDelivery(
   context: WebhookContext,
   { render, effective }: BodyRenderer,
   call: Call,
+  { event_type: type, api_version }: ValuesOf<RegistrationInputs['test']>,
 ): Promise<Answer> {
   const { types, db, newest, limits, perform } = context
-  const { event_type: type } = readMembers(call.body, membersOf(context).test)
   requireReadable(context, call.principal!, [type])
   let registration: Registration | undefined
   let attempt: DirectAttempt | undefined
   const send = async () => {
-    registration = await registrationAt(context, call)
+    const stored = await registrationAt(context, call)
+    registration = { ...stored, api_version: api_version ?? stored.api_version }
     const { no, tag, scope, url, api_version: version } = registration
     const secrets = await readLiveSecrets(context, db, no)
     await limits.countTest(call.principal!, registration.id)
@@ -59,6 +60,6 @@ export function sendTestDelivery(
         error,
       })
     },
-    send,
+    { prepare: send },
   )
 }

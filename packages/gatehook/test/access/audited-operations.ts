@@ -9,9 +9,11 @@ import {
   createOperator,
   setOperatorDisabled,
   setOperatorPassword,
+  setOperatorRole,
 } from '../../src/people/operators.ts'
 import { resetSecondFactor } from '../../src/people/second-factor.ts'
 import { type OauthFixture, PASSWORD } from '../oauth/rig.ts'
+import { cookieOf, OWN } from '../portal/rig.ts'
 
 const OPERATOR = 'operator@example.com'
 const OPERATOR_PASSWORD = 'a long one for the console'
@@ -25,6 +27,9 @@ export async function performAdministration({
   app,
 }: OauthFixture): Promise<void> {
   const { body: customer } = await admin.post('/admin/customers', { name: 'Acme' })
+  const acting = `/admin/as/${customer.id}/live/api/v2/users`
+  const person = { name: 'Ann', email: 'acting@example.com' }
+  assert.equal((await admin.post(acting, person)).status, 201)
   await admin.patch(`/admin/customers/${customer.id}`, { suspended: true })
   const { body: key } = await admin.post('/admin/keys', { name: 'k', scopes: ['events:read'] })
   await admin.patch(`/admin/keys/${key.id}`, { scopes: [] })
@@ -42,6 +47,8 @@ export async function performAdministration({
   const calendar = { deprecated_at: new Date().toISOString() }
   const version = await admin.put('/admin/versions/v1', calendar)
   assert.equal(version.status, 200, version.text)
+  const delay = { until: '2100-01-01T00:00:00Z' }
+  assert.equal((await admin.put('/admin/attention/queue_old.node', delay)).status, 200)
   await app.tokens.rotateSigningKey({ kind: 'cli', id: 'test' })
 }
 
@@ -51,7 +58,7 @@ async function changeRow({
   anonymous,
   id,
 }: Pick<OauthFixture, 'app' | 'anonymous'> & { id: number }) {
-  const input = { name: 'rows', scopes: ['users:read', 'users:write'], mode: 'live' }
+  const input = { name: 'rows', scopes: ['users:read', 'users:write'], mode: 'live' } as const
   const caller = { actor: { kind: 'cli', id: 'test' }, customer: 'default' } as const
   const headers = { 'x-api-key': (await createKey(app.administration, input, caller)).key }
   const row = `/api/v2/users/${id}`
@@ -68,12 +75,26 @@ export async function performOperatorChanges({ app, anonymous }: OauthFixture): 
   await createOperator(administration, hasher, input, actor)
   const change = { password: `${OPERATOR_PASSWORD} 2` }
   await setOperatorPassword(administration, hasher, OPERATOR, change, actor)
+  await setOperatorRole(administration, OPERATOR, { role: 'support' }, actor)
   await setOperatorDisabled(administration, OPERATOR, true, actor)
   await setOperatorDisabled(administration, OPERATOR, false, actor)
   await resetSecondFactor(administration, OPERATOR, actor)
   const { path } = await createConsoleLink(administration, OPERATOR, actor)
   const reply = await anonymous.post('/console/session', { token: path.split('#token=')[1] })
   assert.equal(reply.status, 201, reply.text)
+}
+
+/** Creates links to the portal, signs in and out with one, and revokes the other. */
+export async function performPortalChanges({ admin, anonymous }: OauthFixture): Promise<void> {
+  const link = { customer: 'default', mode: 'live', can: ['keys:read'] }
+  const { body: used } = await admin.post('/admin/portal-links', link)
+  const token = used.url.split('#token=')[1]
+  const reply = await anonymous.post('/portal/session', { token })
+  assert.equal(reply.status, 201, reply.text)
+  const headers = { cookie: cookieOf(reply), ...OWN }
+  assert.equal((await anonymous.delete('/portal/session', headers)).status, 204)
+  const { body: unused } = await admin.post('/admin/portal-links', link)
+  assert.equal((await admin.delete(`/admin/portal-links/${unused.id}`)).status, 204)
 }
 
 /** Creates, changes and deletes a registration, with a receiver that accepts its ping. */

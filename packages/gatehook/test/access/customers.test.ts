@@ -10,6 +10,7 @@ eachMigrated('§13 customers are created, listed and updated', async (db, t) => 
   const expected = {
     id,
     name: 'Ærø Labs',
+    contact_email: null,
     suspended: false,
     limits: {},
     created_at: new Date(time.nowMs).toISOString(),
@@ -30,6 +31,22 @@ eachMigrated('§13 customers are created, listed and updated', async (db, t) => 
   assert.deepEqual(removed.body.limits, { delivery_rate: rate })
   assert.deepEqual((await patch({ limits: null })).body.limits, {})
   assert.deepEqual((await send(`GET /admin/customers/${id}`)).body, { ...expected, name: 'B' })
+})
+
+eachMigrated('§13 the contact of a customer is set, changed and removed', async (db, t) => {
+  const { send } = await openTestNode(db, t)
+  const body = { name: 'Acme', contact_email: 'api@acme.example' }
+  const { id, contact_email } = (await send('POST /admin/customers', { body })).body
+  assert.equal(contact_email, 'api@acme.example')
+  const patch = async (change: unknown) =>
+    (await send(`PATCH /admin/customers/${id}`, { body: change })).body.contact_email
+  assert.equal(await patch({ name: 'Acme Ltd' }), 'api@acme.example')
+  assert.equal(await patch({ contact_email: 'b@acme.example' }), 'b@acme.example')
+  assert.equal(await patch({ contact_email: null }), null)
+  for (const invalid of ['no address', '', 'a@b@c', `${'x'.repeat(250)}@a.example`]) {
+    const change = { body: { contact_email: invalid } }
+    assert.equal((await send(`PATCH /admin/customers/${id}`, change)).status, 422, invalid)
+  }
 })
 
 eachMigrated('§13 invalid customers are 422 with pointers', async (db, t) => {

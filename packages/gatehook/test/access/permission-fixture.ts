@@ -6,7 +6,9 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Kind } from '../../../../test/rig/databases.ts'
 import type { Caller, Reply } from '../../../../test/rig/service.ts'
-import type { Permission } from '../../src/route-table.ts'
+import type { Role } from '../../src/kernel/principal.ts'
+import { createConsoleLink, createOperator } from '../../src/people/operators.ts'
+import { ACTING_PATH, type Permission } from '../../src/route-table.ts'
 import {
   basicOf,
   type Client,
@@ -63,6 +65,16 @@ export async function openFixture(t: TestContext, kind: Kind) {
     assert.equal(reply.status, 200, reply.text)
     return sendWith(anonymous, bearer(reply.body.access_token))
   }
+  const operator = async (role: Role): Promise<Send> => {
+    const actor = { kind: 'cli', id: 'test' } as const
+    const email = `${role}@example.com`
+    await createOperator(app.administration, app.hasher, { email, password: PASSWORD, role }, actor)
+    const { path } = await createConsoleLink(app.administration, email, actor)
+    const reply = await anonymous.post('/console/session', { token: path.split('#token=')[1] })
+    assert.equal(reply.status, 201, reply.text)
+    const cookie = String([reply.headers['set-cookie']].flat()[0]).split(';')[0]!
+    return sendWith(anonymous, { cookie, 'x-gatehook-console': '1' })
+  }
   const shop: string = (await create('/admin/customers', { name: 'Shop' })).id
   const other: string = (await create('/admin/customers', { name: 'Other' })).id
   return {
@@ -76,6 +88,7 @@ export async function openFixture(t: TestContext, kind: Kind) {
     clientToken,
     login,
     application,
+    operator,
     createClient,
     createPerson,
     sendWith,
@@ -95,6 +108,8 @@ export async function openFixture(t: TestContext, kind: Kind) {
       const log = await own.send('GET', `/webhooks/${webhook.body.id}/deliveries`)
       const { id: delivery, event_id: event } = log.body.data.at(-1)
       const sessions = await owner('GET', '/auth/sessions')
+      const can = ['orders:read']
+      const link = await create('/admin/portal-links', { customer: shop, mode: 'live', can })
       const ids: Readonly<Record<string, string>> = {
         '/webhooks': webhook.body.id,
         '/deliveries': delivery,
@@ -107,7 +122,10 @@ export async function openFixture(t: TestContext, kind: Kind) {
         '/admin/keys': own.id,
         '/admin/clients': client.client_id,
         '/admin/users': String(person.id),
+        '/admin/portal-links': link.id,
         '/admin/versions': 'v1',
+        '/admin/as': shop,
+        '/admin/attention': 'queue_old.node',
       }
       return { own, person, client, owner, ids }
     },
@@ -123,12 +141,20 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'PATCH /api/users/:id': { name: 'changed' },
   'PATCH /api/orders/:id': { note: 'changed' },
   'PATCH /admin/keys/:id': { scopes: [] },
+  'PUT /admin/attention/:id': { until: '2100-01-01T00:00:00Z' },
 }
 
 export const bodyFor = ({ method, path }: Permission): unknown => BODIES[`${method} ${path}`]
 
 /** Returns the path of a row with an id for its parameter; `ids` are by the path before it. */
-export function pathOf({ path }: Permission, ids: Readonly<Record<string, string>>): string {
+export function pathOf(
+  { path }: Pick<Permission, 'path'>,
+  ids: Readonly<Record<string, string>>,
+): string {
+  if (path.startsWith(`${ACTING_PATH}/`)) {
+    const publicPath = path.slice(ACTING_PATH.length)
+    return `/admin/as/${ids['/admin/as']}/live${pathOf({ path: publicPath }, ids)}`
+  }
   const versioned = (text: string) => text.replace(/^\/api\//, '/api/v2/')
   const [before, after] = path.split(/\/:\w+/) as [string, string?]
   if (after === undefined) return versioned(path)

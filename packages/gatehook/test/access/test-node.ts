@@ -6,7 +6,7 @@ import type { Administration } from '../../src/access/administration.ts'
 import { authenticate, authorize } from '../../src/access/authenticate.ts'
 import { performFirstRun } from '../../src/access/first-run.ts'
 import { createKeyVerifier, type KeyVerifier } from '../../src/access/key-verifier.ts'
-import { customerRoutes, keyRoutes, protectedRoute } from '../../src/access/routes.ts'
+import { accessRoutes, protectedRoute } from '../../src/access/routes.ts'
 import { createChainKey } from '../../src/audit/chain.ts'
 import { createSigner } from '../../src/audit/trail.ts'
 import type { Endpoint } from '../../src/http/call.ts'
@@ -22,7 +22,7 @@ import { createLister } from '../../src/lists/list.ts'
 import { bindRoutes } from '../../src/route-table.ts'
 import type { Database } from '../../src/storage/database.ts'
 import { clockKeeper } from '../../src/system/clock.ts'
-import { auditRoute, clockRoute } from '../../src/system/routes.ts'
+import { auditRoute, clockRoutes } from '../../src/system/routes.ts'
 import { noBasic, noBearer } from './no-verifiers.ts'
 
 export const random = systemRandom()
@@ -157,11 +157,10 @@ function createTestServer(
   return createServer({
     endpoints: [
       ...bindRoutes([
-        ...customerRoutes(admin, { list, perform }),
-        ...keyRoutes(admin, { list, perform }),
+        ...accessRoutes(admin, { list, perform, readRefusals: async () => undefined }),
         protectedRoute,
         auditRoute(list, { appendForReader: async () => undefined }),
-        clockRoute(keeper, perform),
+        ...clockRoutes(keeper, perform),
       ]),
       things,
     ],
@@ -171,6 +170,7 @@ function createTestServer(
       api: steps,
       root: steps,
       admin: steps,
+      portal: steps,
       oauth: steps,
       page: steps,
       unknown: steps,

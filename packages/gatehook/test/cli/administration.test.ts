@@ -18,6 +18,37 @@ test('customers are created, suspended and resumed', async (t) => {
   assert.equal(own.exit, 2)
 })
 
+test('a link to the portal of a customer opens one session', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const acme = await jsonOf(place, 'customers', 'create', 'Acme Ltd')
+  const flags = ['--public-url', 'https://api.example.com', '--mode', 'test']
+  const link = await jsonOf(place, 'portal-link', acme.id, ...flags, '--email', 'ada@example.com')
+  assert.match(link.url, /^https:\/\/api\.example\.com\/portal#token=[\w-]{43}$/)
+  assert.deepEqual([link.customer, link.mode, link.email], [acme.id, 'test', 'ada@example.com'])
+  assert.ok(link.can.includes('webhooks:write'))
+  const narrow = await gatehook(place, 'portal-link', acme.id, '--can', 'events:read')
+  assert.match(narrow.stdout, /once, until .* with events:read:\n\n {2}http:.*\/portal#token=/)
+  const unknown = await gatehook(place, 'portal-link', acme.id, '--can', 'event:read')
+  assert.deepEqual([unknown.exit, /Did you mean events:read/.test(unknown.stderr)], [2, true])
+  const missing = await gatehook(place, 'portal-link', 'cus_none')
+  assert.equal(missing.exit, 2)
+  const admin = await gatehook(place, 'portal-link', acme.id, '--can', 'admin')
+  assert.equal(admin.exit, 2)
+
+  const run = await serving(t, place, '--no-seed')
+  const { hash } = new URL(link.url)
+  const open = () =>
+    fetch(`${run.url}/portal/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token: hash.slice('#token='.length) }),
+    })
+  const opened = await open()
+  assert.equal(opened.status, 201)
+  assert.equal(((await opened.json()) as { customer: { id: string } }).customer.id, acme.id)
+  assert.equal((await open()).status, 401)
+})
+
 const otherService = `import { f, resource, service } from 'gatehook'
 
 const notes = resource('notes', {

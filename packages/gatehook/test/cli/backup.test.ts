@@ -118,7 +118,11 @@ test('a backup that was changed or cut anywhere creates no database', async (t) 
     whole.toString('latin1').replace('"users":5', '"users":6'),
     'latin1',
   )
-  for (const bytes of [...changed, ...cut, otherCounts]) {
+  const longer = Buffer.from(
+    whole.toString('latin1').replace(/"bytes":[0-9]+/, '"bytes":4096'),
+    'latin1',
+  )
+  for (const bytes of [...changed, ...cut, otherCounts, longer]) {
     const damaged = join(folder, 'damaged.gatehook')
     writeFileSync(damaged, bytes)
     await assert.rejects(restoreSqlite({ file: damaged, database: target }), /damaged|not a backup/)

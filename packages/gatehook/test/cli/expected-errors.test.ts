@@ -83,6 +83,16 @@ const declarations: [title: string, text: string, sentence: RegExp][] = [
     /service\.ts:2: service: versions is required, .*; resources is required: an array/,
   ],
   [
+    'a state that does not exist',
+    "import { f, resource } from 'gatehook'\n\n" +
+      "const status = f.oneOf(['open', 'shut']).default('open')\nresource('doors', {\n" +
+      '  fields: { id: f.id(), status }, list: { filter: [], sort: [] }, events: [],\n' +
+      "  access: { read: 'doors:read', create: false, update: false, delete: false },\n})\n" +
+      "  .action('open', { scope: 'doors:write', to: 'open' })\n" +
+      "  .action('lock', { scope: 'doors:write', from: ['shut'], to: 'locked' })\n",
+    /service\.ts:9: resource doors: \.action\(lock\): there is no state locked; the states are /,
+  ],
+  [
     'a contradiction',
     "import { resource, service } from 'gatehook'\n\nexport const a = service({\n" +
       "  name: 'a', versions: { v2: { released: '2026-06-01' }, v1: { released: 'soon' } },\n" +

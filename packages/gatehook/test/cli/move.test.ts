@@ -5,6 +5,31 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyFolder, gatehook } from './process.ts'
 
+test('a move and its undoing are audited; the URL may come from the environment', async (t) => {
+  const cwd = emptyFolder(t)
+  const run = async (env: Record<string, string>, ...args: string[]) => {
+    const { exit, stdout, stderr } = await gatehook({ cwd, env }, ...args, '--json')
+    assert.equal(exit, 0, stderr)
+    return JSON.parse(stdout)
+  }
+  const actionsOf = async (env: Record<string, string>) => {
+    const rows: { action: string; target: string }[] = (await run(env, 'audit', 'list')).data
+    return rows
+      .filter(({ target }) => target === 'installation')
+      .map(({ action }) => action)
+      .reverse()
+  }
+  const target = 'sqlite:./data/moved.db'
+  await run({}, 'migrate')
+  await run({ GATEHOOK_MOVE_TO: target }, 'move')
+  const moved = { GATEHOOK_DATABASE_URL: target }
+  assert.deepEqual(await actionsOf(moved), ['installation.move', 'installation.moved'])
+  assert.equal((await run(moved, 'audit', 'verify')).valid, true)
+  await run({}, 'move', '--undo')
+  assert.deepEqual(await actionsOf({}), ['installation.move', 'installation.move_undo'])
+  assert.equal((await run({}, 'audit', 'verify')).valid, true)
+})
+
 test('after a move a start of the declaration before an addition succeeds', async (t) => {
   const cwd = emptyFolder(t)
   const run = async (env: Record<string, string>, ...args: string[]) => {

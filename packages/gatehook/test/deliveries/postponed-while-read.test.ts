@@ -32,7 +32,7 @@ eachService(
       const rows = await db.arrays(statement)
       const result = { no: due!.no, state: 'pending', attempt: 1, record: '' } as const
       if (loadedNos.size > 0)
-        await store.writeResults([{ ...result, nextAt: clock.now() + 5_000 }], [])
+        await store.writeResults([{ ...result, nextAt: clock.now() + 5_000 }], [], [])
       loadedNos.clear()
       return rows
     }

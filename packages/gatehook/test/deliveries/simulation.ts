@@ -101,6 +101,7 @@ export class World {
 
   register(no: number, customer: number, receiver: Receiver): void {
     const registration: EngineRegistration = {
+      customerId: 'cus_1',
       no,
       customer,
       id: `wh_${no}`,
@@ -257,6 +258,7 @@ export class World {
           nextDueAt: others[rows.length]?.nextAt ?? undefined,
         }
       },
+      readSummary: async () => undefined,
       readLargeBody: async (no) => this.rows.get(no)?.body,
       writeResults: async (results, health) => {
         requireAlive()

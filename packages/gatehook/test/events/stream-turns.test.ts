@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Feed } from '../../src/events/feed.ts'
+import { eventOperations } from '../../src/events/operations.ts'
 import { type StreamDeps, streamRoute } from '../../src/events/stream.ts'
 import type { Call, Stream } from '../../src/http/call.ts'
 import { Query } from '../../src/http/query.ts'
@@ -25,6 +26,7 @@ test('streams of one customer read at most one batch a turn of the event loop', 
   const closed = new AbortController()
   const failures: Promise<void>[] = []
   const deps = {
+    operations: eventOperations({ types: [], external: [] }),
     feed,
     eventSignal: { wait: () => new Promise<void>(() => {}) },
     readableTypes: () => undefined,

@@ -114,6 +114,21 @@ const requests: readonly Mutation[] = [
     [[`${pay}/post/requestBody`, { required: false, content: {} }]],
     'now accepts a body',
   ),
+  breaks(
+    'a header of a response is removed',
+    [['/paths/~1webhooks/post/responses/201/headers/Location']],
+    'header Location of the response 201',
+  ),
+  adds(
+    'a header of a response is new',
+    [['/paths/~1webhooks/post/responses/201/headers/X-New', { schema: { type: 'string' } }]],
+    'header X-New',
+  ),
+  breaks(
+    'a header of a response has another type',
+    [['/components/headers/Location/schema/type', 'integer']],
+    'header Location',
+  ),
   breaks('a body is removed', [[`${users}/post/requestBody`]], 'no longer accepts a body'),
   breaks(
     'a media type is no longer accepted',
@@ -154,7 +169,7 @@ const security: readonly Mutation[] = [
   breaks('a new scope', [[`${pay}/post/x-scope`, 'payments:write']], 'the scope payments:write'),
   adds('no scope', [[`${pay}/post/x-scope`]], 'needs no scope'),
   breaks('a scheme is removed', [['/security/2']], 'Requests with Basic are rejected now'),
-  adds('a scheme is new', [['/security/3', { Mtls: [] }]], 'Requests with Mtls'),
+  adds('a scheme is new', [['/security/4', { Mtls: [] }]], 'Requests with Mtls'),
   breaks(
     'unauthenticated callers are rejected',
     [[`${users}/get/security`]],

@@ -142,6 +142,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
     api: steps,
     root: steps,
     admin: steps,
+    portal: steps,
     oauth: steps,
     page: steps,
     unknown,
@@ -156,7 +157,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
     random: systemRandom(),
     resolveOrigin: createOriginResolver(options.trustProxy),
     roots: new Set(['orders', 'users']),
-    documentation: 'https://api.example/docs/errors',
+    documentation: () => 'https://api.example/docs/errors',
     ...options,
   })
   t.after(() => server.close())

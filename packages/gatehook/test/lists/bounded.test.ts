@@ -11,7 +11,7 @@ import { Failure } from '../../src/kernel/failure.ts'
 import { type ReadBounds, WALK_BOUNDS } from '../../src/lists/bounds.ts'
 import type { Cursor } from '../../src/lists/cursor.ts'
 import { parseListQuery } from '../../src/lists/grammar.ts'
-import { type ListTask, type Rows, readCursorPage, readNumberedPage } from '../../src/lists/walk.ts'
+import { type ListTask, type Rows, readCursorPage, readNumberedPage } from '../../src/lists/page.ts'
 import { resourceCollection } from '../../src/resources/table.ts'
 import { testScope } from './rows.ts'
 import {

@@ -7,10 +7,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openService } from '../../../../test/rig/service.ts'
 import { api } from '../../service/service.ts'
-import { readBoundedKeys } from '../../src/lists/bounded.ts'
 import { CONCURRENT_BOUNDS } from '../../src/lists/bounds.ts'
-import { isExact } from '../../src/lists/paths.ts'
-import { pageStatement, type Walk } from '../../src/lists/plan.ts'
+import { isServedByIndex, readBoundedKeys } from '../../src/lists/page-plan.ts'
+import { pageStatement } from '../../src/lists/page-query.ts'
+import type { Walk } from '../../src/lists/walk.ts'
 import { resourceCollection } from '../../src/resources/table.ts'
 import type { Reader } from '../../src/storage/database.ts'
 import { prepareStatement } from '../../src/storage/sql.ts'
@@ -36,7 +36,7 @@ const fetched = prepareStatement(`SELECT coalesce(sum(idx_tup_fetch + seq_tup_re
 
 async function readPage(reader: Reader, walk: Walk): Promise<number> {
   const before = Number((await reader.get(fetched([])))!.n)
-  if (isExact(walk)) await reader.arrays(pageStatement(walk))
+  if (isServedByIndex(walk)) await reader.arrays(pageStatement(walk))
   else await readBoundedKeys(reader, walk, CONCURRENT_BOUNDS)
   return Number((await reader.get(fetched([])))!.n) - before
 }

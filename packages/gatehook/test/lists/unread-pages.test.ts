@@ -9,7 +9,7 @@ import { Query } from '../../src/http/query.ts'
 import { Failure } from '../../src/kernel/failure.ts'
 import type { View } from '../../src/lists/collection.ts'
 import { parseListQuery } from '../../src/lists/grammar.ts'
-import { type ListTask, readKeysetPage } from '../../src/lists/walk.ts'
+import { type ListTask, readKeysetPage } from '../../src/lists/page.ts'
 import { resourceCollection } from '../../src/resources/table.ts'
 import { fill } from './rows.ts'
 

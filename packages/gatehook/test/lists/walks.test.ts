@@ -8,7 +8,7 @@ import { eachService, type Reply, type TestApp } from '../../../../test/rig/serv
 import { Query } from '../../src/http/query.ts'
 import type { Cursor } from '../../src/lists/cursor.ts'
 import { parseListQuery } from '../../src/lists/grammar.ts'
-import { readCursorPage, readNumberedPage } from '../../src/lists/walk.ts'
+import { readCursorPage, readNumberedPage } from '../../src/lists/page.ts'
 import { resourceCollection } from '../../src/resources/table.ts'
 import { follow, idsOf, links, ok, run, testScope } from './rows.ts'
 import {

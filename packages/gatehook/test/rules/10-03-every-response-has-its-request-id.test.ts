@@ -14,7 +14,9 @@ test('a valid request id is returned, otherwise a new one, on every response', a
   for (const bad of ['x'.repeat(129), 'a b', '', 'a\u00e4', 'a,b']) {
     assert.match(String(await idOf(bad)), /^req_[0-9A-Za-z]{16}$/, bad)
   }
-  assert.notEqual(await idOf(), await idOf())
+  const ids = [await idOf(), await idOf()]
+  for (const id of ids) assert.match(String(id), /^req_[0-9A-Za-z]{16}$/)
+  assert.equal(new Set(ids).size, 2, 'each request has its own')
   const [broken] = await talk(port, 'GARBAGE\r\n\r\n')
   assert.match(broken?.headers['x-request-id'] ?? '', /^req_/)
   assert.equal(JSON.parse(broken?.body ?? '').request_id, broken?.headers['x-request-id'])

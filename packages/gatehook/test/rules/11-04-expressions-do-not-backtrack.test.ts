@@ -11,7 +11,7 @@ import { expressionsIn, isPlainlyLinear } from '../http/expressions.ts'
 const packages = join(import.meta.dirname, '../../..')
 
 /** Input from the operator's machine: arguments, declarations, files. */
-const NOT_OUTSIDE = /src\/(cli|gate|config|storage)\/|\.test\.ts$/
+const NOT_OUTSIDE = /src\/(cli|gate|config|storage)\/|src\/documentation\/(?!routes)|\.test\.ts$/
 
 /**
  * Linear in spite of several repetitions: each begins at `^`, and a repeated class excludes the
@@ -38,10 +38,18 @@ const REVIEWED: readonly string[] = [
   String.raw`/^\/(\w+)\?(.*)$/`,
   String.raw`/^[^\s@\p{Cc}]+@[^\s@.\p{Cc}]+(\.[^\s@.\p{Cc}]+)+$/u`,
   String.raw`/^[^:]*:[\\/]*([^\\/?#]*)/`,
+  // A media type that a declaration names.
+  String.raw`/^[a-z]+\/[a-z0-9][a-z0-9.+-]*$/`,
   // For names of source files, and for a hash that this server computed.
+  String.raw`/^\/admin\/as\/[^/]+\/[^/]+(?=\/api\/)/`,
+  String.raw`/\{(\w+)\}/g`,
+  String.raw`/file-thread(\.\w+)$/`,
+  String.raw`/^(<\?xml[^>]*>\s*)?(<!--[^>]*-->\s*)?<svg[\s>]/`,
+  String.raw`/%(\w+)%/g`,
   String.raw`/deliveries(\.\w+)$/`,
   String.raw`/^ALTER TABLE \w+ ADD COLUMN (\w+)/`,
   String.raw`/hash-threads(\.\w+)$/`,
+  String.raw`/\[\^?(?:\\[dw^$\\.*+?()[\]{}|/-]|[^\\\]])*\]/`,
   '/=+$/',
 ]
 

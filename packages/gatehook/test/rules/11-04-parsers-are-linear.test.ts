@@ -42,7 +42,7 @@ const { parseForm } = await load('oauth/parameters.ts')
 const { readClientCredential } = await load('oauth/client-authentication.ts')
 const { parseTime } = await load('kernel/time.ts')
 const { redactUrl } = await load('kernel/log.ts')
-const { readMembers } = await load('kernel/members.ts')
+const { readMembers } = await load('fields/body.ts')
 const { verify } = await load('../../receiver/src/verify.ts')
 
 const KIB = 1024
@@ -65,7 +65,7 @@ const arrival = (url: string, headers: object = {}) =>
   parseRequestHead(
     { method: 'GET', url, httpVersionMinor: 1, headers: { host: 'h', ...headers }, rawHeaders: [] },
     0,
-    { urlBytes: URL_BOUND, roots: new Set(), random },
+    { urlBytes: URL_BOUND, roots: new Set(), random, now: () => 0 },
   )
 const bytesOf = (text: string) => Buffer.from(text)
 const objectOf = (text: string) =>

@@ -9,6 +9,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { eachService, openService } from '../../../../test/rig/service.ts'
 import { failures } from '../../src/kernel/failure.ts'
 import { club } from '../fixtures/club.ts'
+import { post } from '../fixtures/three-versions.ts'
 
 const rules = {
   'info-license': 'off', // the team chooses it
@@ -39,7 +40,7 @@ test('the linter reports errors', async () => {
   assert.ok((await findings(wrong)).length > 3)
 })
 
-for (const version of ['v1', 'v2']) {
+for (const version of ['v1', 'v2', 'platform', 'admin']) {
   test(`${version} of the reference service is valid and matches the snapshot`, async (t) => {
     const { app } = await openService(t, 'sqlite')
     const document = app.openapi(version)
@@ -81,5 +82,77 @@ eachService('the document lists exactly the operations that exist', async ({ app
       .filter((name) => name !== 'parameters')
       .map((name) => name.toUpperCase())
     assert.deepEqual(documented.sort(), allowed.sort(), path)
+  }
+})
+
+type SchemaNode = Readonly<Record<string, unknown>>
+const nodesOf = (value: unknown): [string, SchemaNode][] =>
+  Object.entries((value ?? {}) as Record<string, SchemaNode>)
+
+/** Lists the members without words or example, as `Order.amount`. */
+function findUndescribed(value: unknown, at: string): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const schema = value as SchemaNode
+  const members = nodesOf(schema.properties).flatMap(([name, member]) => {
+    const { $ref, description, type } = member
+    if ($ref !== undefined) return []
+    const hasExample = ['examples', 'example', 'enum', 'const', 'default', 'properties', 'items']
+    const isStated = hasExample.some((word) => member[word] !== undefined)
+    const isScalar = type !== 'object' && type !== undefined
+    const isMissing = description === undefined || (isScalar && !isStated)
+    return [...(isMissing ? [`${at}.${name}`] : []), ...findUndescribed(member, `${at}.${name}`)]
+  })
+  const forms = Array.isArray(schema.oneOf) ? schema.oneOf : []
+  const inner = [schema.items, ...forms].flatMap((node) => findUndescribed(node, at))
+  return [...members, ...inner]
+}
+
+for (const name of ['v1', 'v2', 'platform', 'admin']) {
+  test(`every operation and member of ${name} has words and an example`, async (t) => {
+    const { app } = await openService(t, 'sqlite')
+    // biome-ignore lint/suspicious/noExplicitAny: a document has many shapes
+    const { paths, components, webhooks = {} } = app.openapi(name) as any
+    const faults = nodesOf(components.schemas).flatMap(([at, node]) => findUndescribed(node, at))
+    const operations = [...nodesOf(paths), ...nodesOf(webhooks)].flatMap(([path, item]) =>
+      nodesOf(item)
+        .filter(([method]) => method !== 'parameters')
+        .map(([method, node]) => [`${method} ${path}`, node] as const),
+    )
+    for (const [at, operation] of operations) {
+      if (!operation.summary || !operation.description) faults.push(at)
+      // biome-ignore lint/suspicious/noExplicitAny: a document has many shapes
+      const { requestBody, responses } = operation as any
+      const media = [requestBody, ...Object.values(responses)].flatMap((part: SchemaNode) =>
+        nodesOf(part?.content),
+      )
+      for (const [type, { schema, example }] of media) {
+        faults.push(...findUndescribed(schema, at))
+        if (/json/.test(type) && example === undefined) faults.push(`${at}: ${type}`)
+      }
+    }
+    assert.deepEqual(faults, [], '.describe() and .example(), or openapi/member-words.ts')
+  })
+}
+
+test('members that share a schema have words of their own', async (t) => {
+  const { app } = await openService(t, 'sqlite')
+  // biome-ignore lint/suspicious/noExplicitAny: a document has many shapes
+  const { components } = app.openapi('v1') as any
+  const { message, request_id: requestId } = components.schemas.Error.properties
+  assert.match(requestId.description, /id of the request/)
+  assert.notEqual(message.description, requestId.description)
+})
+
+test('each event type is a webhook with a payload in the shape of the version', async (t) => {
+  const { app } = await openService(t, 'sqlite', { service: post })
+  for (const [version, member] of [
+    ['v1', 'mail'],
+    ['v3', 'email'],
+  ] as const) {
+    // biome-ignore lint/suspicious/noExplicitAny: a document has many shapes
+    const { webhooks } = app.openapi(version) as any
+    const { example } = webhooks['client.created'].post.requestBody.content['application/json']
+    assert.ok(member in example.data.object, JSON.stringify(example))
+    assert.ok('webhook.disabled' in webhooks)
   }
 })

@@ -110,6 +110,12 @@ eachService('pages, forms and hosts of other origins cannot use the cookie', asy
   const login = { email: EMAIL, password: PASSWORD }
   const forced = await anonymous.post('/console/session', login, { 'sec-fetch-site': 'cross-site' })
   assert.equal(forced.status, 403, 'a foreign page cannot sign a person in')
+  const invalid = await anonymous.post(
+    '/console/session',
+    { a: 1 },
+    { 'sec-fetch-site': 'cross-site' },
+  )
+  assert.equal(invalid.body.error, 'forbidden', 'the origin precedes the body')
   assert.equal((await anonymous.delete('/console/session', { cookie })).status, 403)
   assert.equal((await get(own)).status, 200, 'nor out')
 })

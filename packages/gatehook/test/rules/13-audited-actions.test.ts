@@ -13,6 +13,7 @@ import { sql } from '../../src/storage/sql.ts'
 import {
   performAdministration,
   performOperatorChanges,
+  performPortalChanges,
   performWebhookChanges,
 } from '../access/audited-operations.ts'
 import {
@@ -181,6 +182,9 @@ async function performOauthActions(fixture: OauthFixture): Promise<void> {
 
 /** The test files of actions that need several nodes, the console or a worker. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
+  'installation.move': '../cli/move.test.ts',
+  'installation.moved': '../cli/move.test.ts',
+  'installation.move_undo': '../cli/move.test.ts',
   'master_secret.rotate': '2-06-the-master-secret-rotates.test.ts',
   'master_secret.rotated': '2-06-the-master-secret-rotates.test.ts',
   'operator.recovery_code': '13-operator-sign-in.test.ts',
@@ -214,6 +218,7 @@ for (const { name } of databases) {
     await performOauthActions(fixture)
     await performAdministration(fixture)
     await performOperatorChanges(fixture)
+    await performPortalChanges(fixture)
     await performWebhookChanges(fixture, t)
     const findActions = async () =>
       (await fixture.app.db.all(sql`SELECT DISTINCT action FROM gh_audit`)).map((row) => row.action)

@@ -140,7 +140,9 @@ eachService('invalid values are 422', async (service) => {
   const { admin, createKey } = await openCallers(service)
   const { id } = await createKey()
   for (const change of [
-    { name: 'other' },
+    { hint: 'other' },
+    { name: '' },
+    { api_version: 'v0' },
     { scopes: ['nothing:read'] },
     { cidrs: ['10.0.0.0/33'] },
     { expires_at: inDays(-1) },

@@ -4,7 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { eachService, type Reply } from '../../../../test/rig/service.ts'
-import { createOperator, setOperatorPassword } from '../../src/people/operators.ts'
+import { readMembers } from '../../src/fields/body.ts'
+import {
+  createOperator,
+  operatorCreation,
+  setOperatorPassword,
+} from '../../src/people/operators.ts'
 import { basicOf, emailOf, openPeople, PASSWORD } from '../people/rig.ts'
 
 const actor = { kind: 'system', id: 'test' } as const
@@ -45,8 +50,8 @@ eachService(
   'an operator’s password has 12 characters, is not common and lacks the name',
   async ({ app }) => {
     const { administration: admin, hasher } = app
-    const create = (email: string, password: string) =>
-      createOperator(admin, hasher, { email, password }, actor)
+    const create = async (email: string, password: string) =>
+      createOperator(admin, hasher, readMembers({ email, password }, operatorCreation), actor)
     const pointer = '/password'
     const hasError =
       (code: string) => (error: { errors?: { pointer: string; code: string }[] }) => {

@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { decodeProtectedHeader } from 'jose'
 import { eachMigrated } from '../../../../test/rig/databases.ts'
 import { sql } from '../../src/storage/sql.ts'
+import { listSigningKeyStates } from '../../src/tokens/signing-keys.ts'
 import { signClaims, validClaims } from '../tokens/forge.ts'
 import { countReads, eachNode, login, openTokenNode, type TokenNode } from '../tokens/token-node.ts'
 
@@ -33,11 +34,21 @@ eachMigrated(
     for (const key of body.keys) {
       assert.deepEqual(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
     }
+    const states = async () =>
+      (await listSigningKeyStates(db, time.nowMs)).map(({ id, state }) => [id, state])
     time.pass(aheadMs - 1)
     assert.equal((await issueToken(node)).kid, before.kid)
+    assert.deepEqual(await states(), [
+      [before.kid, 'current'],
+      [kid, 'next'],
+    ])
     time.pass(1)
     const after = await issueToken(node)
     assert.equal(after.kid, kid)
+    assert.deepEqual(await states(), [
+      [before.kid, 'previous'],
+      [kid, 'current'],
+    ])
     assert(await isAccepted(after.access_token))
   },
 )

@@ -7,7 +7,7 @@ eachService(
   'created_at stays, updated_at changes',
   async ({ app, post, patch }) => {
     const set = (now: string) =>
-      app.clock!.set({ now, freeze: true }, { kind: 'test', id: 't' } as never)
+      app.clock!.set({ now: Date.parse(now), freeze: true }, { kind: 'test', id: 't' } as never)
     await set('2030-01-02T03:04:05.006Z')
     const user = await post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
     assert.equal(user.body.created_at, '2030-01-02T03:04:05.006Z')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eachDatabase } from '../../../../test/rig/databases.ts'
-import { f } from '../../src/resources/fields.ts'
+import { f } from '../../src/fields/fields.ts'
 import { resource } from '../../src/resources/resource.ts'
 import { service } from '../../src/resources/service.ts'
 import { isSqlWord } from '../../src/resources/sql-words.ts'

@@ -130,3 +130,18 @@ test('.editable() names fields that clients write', () => {
   )
   declare(definition.editable(['note'], { from: ['new'] }))
 })
+
+test('lists neither filter nor sort by a secret field', () => {
+  const secret = (list: object) =>
+    declare(
+      resource('things', {
+        fields: { id: f.id(), pin: f.string().secret() },
+        list: { filter: [], sort: [], ...list },
+        access: open,
+        events: [],
+      }),
+    )
+  secret({})
+  rejects(/list: pin is secret/, () => secret({ filter: ['pin'] }))
+  rejects(/list: pin is secret/, () => secret({ sort: ['pin'] }))
+})

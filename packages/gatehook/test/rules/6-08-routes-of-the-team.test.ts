@@ -20,6 +20,8 @@ const shop = service({
     scope: 'orders:write',
     summary: 'Buy several things at once',
     input: { amounts: f.string(), note: f.string().nullable().default(null) },
+    output: { orders: [f.int()] },
+    status: 201,
     async handle({ params, input, write }) {
       const rows = await write(async (tx) => {
         const user = await tx.get(users, Number(params.user))
@@ -32,7 +34,7 @@ const shop = service({
         await tx.emit('basket.bought', { user_id: user.id, orders: created.length })
         return created
       })
-      return { status: 201, body: { orders: rows.map((row) => row.id) } }
+      return { body: { orders: rows.map((row) => row.id) } }
     },
   })
   .route({
@@ -44,6 +46,13 @@ const shop = service({
       size: f.int().min(1).max(9).default(3),
       since: f.time().nullable().default(null),
       all: f.bool().default(false),
+    },
+    output: {
+      id: f.string(),
+      size: f.int(),
+      since: f.time().nullable(),
+      all: f.bool(),
+      version: f.string(),
     },
     handle: ({ params, query, version }) => ({ body: { id: params.id, ...query, version } }),
   })
@@ -89,7 +98,7 @@ eachService(
     assert.deepEqual((await get('/api/v1/reports/x?size=4&all=true&since=2026-01-01')).body, {
       id: 'x',
       size: 4,
-      since: Date.UTC(2026, 0, 1),
+      since: '2026-01-01T00:00:00.000Z',
       all: true,
       version: 'v1',
     })

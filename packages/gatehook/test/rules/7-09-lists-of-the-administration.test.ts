@@ -8,7 +8,8 @@ import { openService } from '../../../../test/rig/service.ts'
 import { customerTable, keyTable } from '../../src/access/collections.ts'
 import { auditCollection } from '../../src/audit/collection.ts'
 import type { Key } from '../../src/lists/cursor.ts'
-import { pageStatement, type Walk } from '../../src/lists/plan.ts'
+import { pageStatement } from '../../src/lists/page-query.ts'
+import type { Walk } from '../../src/lists/walk.ts'
 
 const fixed = { scope: 0, owner: undefined, filters: [], inclusive: false, skip: 0, limit: 21 }
 

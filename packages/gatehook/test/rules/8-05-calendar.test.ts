@@ -170,7 +170,7 @@ test('an update supports at most two majors', async (t) => {
   const three = declare({ deprecated_at: '2026-07-01' }, { v3: { released: '2026-07-01' } })
   const env = { GATEHOOK_TEST_CLOCK: '1' }
   const rig = await openService(t, 'sqlite', { service: three, env })
-  await rig.app.clock!.set({ now: '2026-12-01' }, { kind: 'cli', id: 'test' })
+  await rig.app.clock!.set({ now: Date.UTC(2026, 11, 1) }, { kind: 'cli', id: 'test' })
   const operator = rig.as(await rig.key({ scopes: ['admin'], mode: 'live' }))
   const refused = await operator.put('/admin/versions/v1', { deprecated_at: null })
   assert.equal(refused.status, 422)

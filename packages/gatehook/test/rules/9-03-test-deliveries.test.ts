@@ -1,6 +1,7 @@
 /** §9.3: a test delivery is one immediate attempt, and does not affect endpoint health. */
 import assert from 'node:assert/strict'
 import { eachService } from '../../../../test/rig/service.ts'
+import { post as threeVersions } from '../fixtures/three-versions.ts'
 import { LOCAL, openHook, register } from '../webhooks/hook.ts'
 
 eachService(
@@ -78,4 +79,24 @@ eachService(
     assert.equal(hook.calls.length, 2)
   },
   LOCAL,
+)
+
+eachService(
+  'a test in another version leaves the registration in its own',
+  async ({ post, get }, t) => {
+    const hook = await openHook(t)
+    const { id } = (await register({ post }, hook, { api_version: 'v1' })).body
+    const path = `/webhooks/${id}/test`
+    const objectOf = async (body: object) => {
+      assert.equal((await post(path, { event_type: 'client.created', ...body })).status, 200)
+      return hook.calls.at(-1)!.event.data.object
+    }
+    const [older, newest] = [await objectOf({}), await objectOf({ api_version: 'v3' })]
+    assert.deepEqual(['name' in older, 'name' in newest], [true, false])
+    assert.equal((await objectOf({ api_version: 'v1' })).name, older.name)
+    assert.equal((await get(`/webhooks/${id}`)).body.api_version, 'v1')
+    const refused = await post(path, { event_type: 'client.created', api_version: 'v9' })
+    assert.deepEqual([refused.status, refused.body.errors[0].pointer], [422, '/api_version'])
+  },
+  { ...LOCAL, service: threeVersions, seed: false },
 )

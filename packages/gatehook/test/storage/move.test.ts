@@ -11,7 +11,12 @@ import { wallClock } from '../../src/kernel/clock.ts'
 import { systemRandom } from '../../src/kernel/random.ts'
 import { migrateService } from '../../src/resources/migrate.ts'
 import { migrateEngine } from '../../src/storage/migrate.ts'
-import { type MoveProgress, moveInstallation, undoMove } from '../../src/storage/move/move.ts'
+import {
+  type MoveOptions,
+  type MoveProgress,
+  moveInstallation,
+  undoMove,
+} from '../../src/storage/move/move.ts'
 import { openDatabase } from '../../src/storage/open.ts'
 import { sql } from '../../src/storage/sql.ts'
 
@@ -40,11 +45,9 @@ async function openSource(t: TestContext, kind: Kind) {
   return service
 }
 
-interface Options {
-  readonly onProgress?: (progress: MoveProgress) => void
-}
+type Options = Pick<MoveOptions, 'onProgress' | 'audit'>
 
-async function move(from: string, to: string, { onProgress }: Options = {}) {
+async function move(from: string, to: string, options: Options = {}) {
   const source = await openDatabase(from, { log: quietLog })
   const target = await openDatabase(to, { log: quietLog, checksReferences: false })
   const close = () => Promise.all([source.close(), target.close()])
@@ -55,7 +58,7 @@ async function move(from: string, to: string, { onProgress }: Options = {}) {
       targetName: 'the target',
       random: systemRandom(),
       elapsedMs: wallClock.elapsedMs,
-      ...(onProgress && { onProgress }),
+      ...options,
       async prepareTarget() {
         await migrateEngine(target, { clock: wallClock })
         await migrateService(target, api.definition)
@@ -119,6 +122,26 @@ for (const [from, to] of directions) {
     const now = (await caller.get('/events?limit=100')).body.data
     assert.deepEqual(now.slice(0, -1), events.body.data)
     assert.deepEqual(await readOn(), [now.at(-1).id])
+  })
+
+  test(`each step is recorded once, in its transaction [${from} to ${to}]`, async (t) => {
+    const service = await openService(t, from)
+    const url = await freshUrl(t, to)
+    const audit: MoveOptions['audit'] = (tx, step) =>
+      tx.run(sql`INSERT INTO gh_settings (name, value) VALUES (${step}, ${'recorded'})`)
+    let progress = 0
+    const onProgress = () => {
+      if (++progress === 1) throw new Error('killed')
+    }
+    await assert.rejects(move(service.url, url, { audit, onProgress }), /killed/)
+    await move(service.url, url, { audit })
+    const after = await openService(t, to, { url })
+    const stepsOf = async ({ app }: TestApp) =>
+      (
+        await app.db.all(sql`SELECT name FROM gh_settings WHERE value = 'recorded' ORDER BY name`)
+      ).map(({ name }) => name)
+    assert.deepEqual(await stepsOf(service), ['begin'])
+    assert.deepEqual(await stepsOf(after), ['begin', 'complete'])
   })
 
   test(`rows that change during the copy are moved [${from} to ${to}]`, async (t) => {
@@ -205,6 +228,14 @@ test('a moved source serves reads and rejects writes until the move is undone', 
   assert.equal(await undoMove(source), false)
   await source.close()
   assert.equal((await service.post('/api/v2/users', user(99))).status, 201)
+})
+
+test('a move that has finished succeeds again', async (t) => {
+  const service = await openSource(t, 'sqlite')
+  const url = await freshUrl(t, 'postgres')
+  const first = await move(service.url, url)
+  const again = await move(service.url, url)
+  assert.deepEqual([again.resumed, again.rows], [true, first.rows])
 })
 
 test('a move to a database with an installation is rejected', async (t) => {

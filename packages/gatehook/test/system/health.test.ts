@@ -99,7 +99,21 @@ test('/admin/system returns health, counts and configuration', async () => {
     node: 'v26',
     startedMs: 500,
     configuration: [{ name: 'GATEHOOK_PORT', value: '1', source: 'flag', secret: false }],
-    figures: { keys: () => Promise.resolve(3) },
+    figures: {
+      keys: () => Promise.resolve(3),
+      nodes: () => [],
+      queue: () => ({
+        waiting: 0,
+        waiting_is_bound: false,
+        oldest_at: null,
+        in_flight: 0,
+        rate_per_s: 0,
+      }),
+      storage: () => ({ bytes: 0, monitoring_bytes: 0, migrations: 0 }),
+      jobs: () => [],
+      request_log: () => ({ mode: 'all', stored: 0, sampled: 0, dropped: 0 }),
+      signing_keys: () => [],
+    },
   })
   const { body } = await get([endpoint], '/admin/system')
   assert.deepEqual(

@@ -207,6 +207,7 @@ function createTestServer(tokens: Tokens, time: ManualClock, issuer: string) {
       api: guarded,
       root: guarded,
       admin: guarded,
+      portal: guarded,
       oauth: open,
       page: open,
       unknown: guarded,

@@ -48,6 +48,37 @@ orders.action('raise', { scope: 'w', run: () => ({ amount: 'more' }) })
 // @ts-expect-error: there is no field total
 orders.check((row) => (row.total > 5 ? { amount: 'too much' } : undefined))
 
+orders.check('small', (row) => row.amount < 5, 'amount is too high')
+// @ts-expect-error: there is no field total
+orders.check('small', (row) => row.total < 5, 'total is too high')
+// @ts-expect-error: the sentence is required
+orders.check('small', (row) => row.amount < 5)
+resource('orders', { fields, list, access, events: [], unique: [['user_id', 'amount']] })
+// @ts-expect-error: there is no field total
+resource('orders', { fields, list, access, events: [], unique: [['user_id', 'total']] })
+
+f.ref('users').onDelete('cascade')
+// @ts-expect-error: the effects are restrict, cascade, setNull
+f.ref('users').onDelete('ignore')
+
+// Rules: the rows of the operation, and the values that complete it.
+orders.rule('create', async ({ after, before, tx, lock, principal }) => {
+  exactly<typeof before, undefined>(true)
+  const row = await lock(orders, after.user_id)
+  exactly<typeof row.gift, boolean>(true)
+  await tx.update(orders, 1, { amount: after.amount + principal.scope })
+  return { note: 'completed' }
+})
+orders.rule('pay', ({ before, after }) => {
+  if (before.amount > after.amount) throw new Error()
+})
+// @ts-expect-error: a new row has no id
+orders.rule('create', ({ after }) => ({ amount: after.id }))
+// @ts-expect-error: amount is a number
+orders.rule('update', () => ({ amount: 'more' }))
+// @ts-expect-error: nothing is after a deletion
+orders.rule('delete', ({ after }) => ({ amount: after.amount }))
+
 // Owners, persons, editable fields, default scopes.
 orders.ownedBy('user_id').editable(['amount', 'note'], { from: ['pending'] })
 // @ts-expect-error: there is no field owner_id
@@ -153,6 +184,64 @@ exactly<PatchOf<typeof fields>, Patch>(true)
 // @ts-expect-error: the check itself can fail
 exactly<RowOf<typeof fields>, Create>(true)
 
+// Exact values.
+const exact = {
+  id: f.id(),
+  day: f.date(),
+  lasts: f.duration().min(0),
+  price: f.decimal(12, 2).default('0.00'),
+  token: f.uuid().nullable().default(null),
+} as const
+type Exact = {
+  readonly id: number
+  readonly day: string
+  readonly lasts: number
+  readonly price: string
+  readonly token: string | null
+}
+exactly<RowOf<typeof exact>, Exact>(true)
+// @ts-expect-error: a pattern is an expression
+f.pattern('^a$')
+// @ts-expect-error: a decimal is text
+f.decimal(12, 2).default(0)
+// @ts-expect-error: a decimal has a number of decimals
+f.decimal(12)
+// @ts-expect-error: a duration is milliseconds in rows
+f.duration().default('PT1H')
+
+const once = () => f.string().nullable().writeOnce()
+// Values inside values.
+const nested = {
+  id: f.id(),
+  address: f.object({ city: f.string(), since: f.time().nullable().default(null) }),
+  tags: f.array(f.oneOf(['a', 'b']), { max: 5 }).default([]),
+  metadata: f.metadata(),
+  extra: f.json().nullable(),
+} as const
+type Address = { readonly city: string; readonly since: number | null }
+type Nested = {
+  readonly id: number
+  readonly address: Address
+  readonly tags: readonly ('a' | 'b')[]
+  readonly metadata: Readonly<Record<string, string>>
+  readonly extra: unknown
+}
+exactly<RowOf<typeof nested>, Nested>(true)
+exactly<CreateOf<typeof nested>['metadata'], Nested['metadata'] | undefined>(true)
+exactly<RowOf<{ a: ReturnType<typeof once> }>['a'], string | null>(true)
+// @ts-expect-error: an array has a maximum
+f.array(f.string())
+// @ts-expect-error: members are fields
+f.object({ city: 'string' })
+// @ts-expect-error: the default lacks since
+f.object({ city: f.string(), since: f.int() }).default({ city: 'Ulm' })
+// @ts-expect-error: items are a or b
+f.array(f.oneOf(['a', 'b']), { max: 5 }).default(['c'])
+resource('places', { fields: nested, list: { filter: [], sort: [] }, access, events: [] }).check(
+  // @ts-expect-error: an address has no street
+  (row) => (row.address.street === '' ? { address: 'has no street' } : undefined),
+)
+
 // Routes: parameters of the path, query, input, rows.
 service({ name: 's', versions: { v1: { released: '2026-01-01' } }, resources: [orders] })
   .route({
@@ -162,6 +251,7 @@ service({ name: 's', versions: { v1: { released: '2026-01-01' } }, resources: [o
     summary: 'typed',
     query: { deep: f.bool().default(false) },
     input: { count: f.int() },
+    output: orders,
     async handle({ params, query, input, write }) {
       exactly<keyof typeof params, 'shelf' | 'book'>(true)
       exactly<typeof query.deep, boolean>(true)
@@ -176,6 +266,41 @@ service({ name: 's', versions: { v1: { released: '2026-01-01' } }, resources: [o
       await write((tx) => tx.update(orders, 1, { status: 'lost' }))
       return { body: row }
     },
+  })
+  .route({
+    method: 'GET',
+    path: '/summary',
+    scope: 'r',
+    summary: 'typed',
+    output: { total: f.int(), rows: [orders] },
+    async handle({ read, show }) {
+      const row = await read.get(orders, 1)
+      return { body: { total: 1, rows: [row, show(row)] } }
+    },
+  })
+  .route({
+    method: 'GET',
+    path: '/wrong',
+    scope: 'r',
+    summary: 'typed',
+    output: { total: f.int() },
+    // @ts-expect-error: total is a number
+    handle: () => ({ body: { total: 'many' } }),
+  })
+  .route({
+    method: 'GET',
+    path: '/undeclared',
+    scope: 'r',
+    summary: 'typed',
+    handle: () => ({ body: { total: 1 } }),
+  })
+  .route({
+    method: 'GET',
+    path: '/table',
+    scope: 'r',
+    summary: 'typed',
+    output: { media: 'text/csv' },
+    handle: () => ({ body: 'a,b' }),
   })
   // @ts-expect-error: versions are v1, v2, …
   .route({ method: 'FETCH', path: '/x', scope: 'w', summary: '', handle: () => ({}) })

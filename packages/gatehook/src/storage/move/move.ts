@@ -60,6 +60,8 @@ export interface MoveOptions {
   readonly random: Random
   readonly elapsedMs: () => number
   readonly onProgress?: (progress: MoveProgress) => void
+  /** Records the step in the transaction that begins or completes the move. */
+  readonly audit?: (tx: Tx, step: 'begin' | 'complete') => Promise<unknown>
 }
 
 export interface MoveResult {
@@ -85,7 +87,7 @@ interface MoveMark {
  * accepts writes again.
  */
 export async function moveInstallation(options: MoveOptions): Promise<MoveResult> {
-  const { source, target, targetName, random, elapsedMs } = options
+  const { source, target, targetName, random, elapsedMs, audit } = options
   const before = await readMark(source)
   if (before?.state === 'moved') return finishedBefore(options, before)
   const tables = await describeTables(source)
@@ -96,6 +98,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
     await source.migrate(async (tx, ddl) => {
       await createMark(source, tx, ddl, { id, state: 'copying', target: targetName })
       await recordChanges(source, tables, ddl)
+      await audit?.(tx, 'begin')
     })
   }
   let stoppedMs = elapsedMs()
@@ -113,7 +116,7 @@ export async function moveInstallation(options: MoveOptions): Promise<MoveResult
     await copyChanges(options, tables, 0)
     await setSequences(source, target, tables)
     await verify(options, tables)
-    await finishTarget(target, foreignKeys)
+    await finishTarget(options, foreignKeys)
   }
   await source.migrate(async (tx, ddl) => {
     await writeState(tx, 'moved')
@@ -129,25 +132,42 @@ async function sizeOf(target: Database): Promise<Pick<MoveResult, 'rows' | 'tabl
   return { rows: await countAllRows(target, tables), tables: tables.length }
 }
 
-/** Completes a move that was interrupted in its last step. Throws for a move to another target. */
-async function finishedBefore({ target }: MoveOptions, before: MoveMark): Promise<MoveResult> {
-  if ((await readMark(target))?.id !== before.id) {
+/**
+ * Completes a move that was interrupted in its last step, or after it: the process may end between
+ * the last commit and its exit code. Throws for a move to another target.
+ */
+async function finishedBefore(options: MoveOptions, before: MoveMark): Promise<MoveResult> {
+  const { target, targetName } = options
+  const mark = await readMark(target)
+  const isTarget = mark
+    ? mark.id === before.id
+    : targetName === before.target && (await exists(target, 'gh_migrations'))
+  if (!isTarget) {
     throw new StorageError(
       `This installation was moved to ${before.target}. To use it again: gatehook move --undo`,
     )
   }
-  await target.migrate((_tx, ddl) => ddl('DROP TABLE gh_move'))
+  if (mark) await target.migrate((_tx, ddl) => ddl('DROP TABLE gh_move'))
   return { ...(await sizeOf(target)), resumed: true, readOnlyMs: 0 }
 }
 
-/** Accepts writes to a source again, whether its move has finished or not. */
-export async function undoMove(source: Database): Promise<boolean> {
+/**
+ * Accepts writes to a source again, whether its move has finished or not. Returns false if no move
+ * has begun.
+ *
+ * @param audit records the operation in its transaction
+ */
+export async function undoMove(
+  source: Database,
+  audit?: (tx: Tx) => Promise<unknown>,
+): Promise<boolean> {
   if (!(await readMark(source))) return false
   const tables = await describeTables(source)
-  await source.migrate(async (_tx, ddl) => {
+  await source.migrate(async (tx, ddl) => {
     await admitWrites(source, tables, ddl)
     await dropRecording(source, tables, ddl)
     await ddl('DROP TABLE gh_move')
+    await audit?.(tx)
   })
   return true
 }
@@ -182,15 +202,15 @@ async function openTarget(
   if (mark?.state === 'moved' && mark.id === id) return 'moved'
   const isEmptyMove =
     mark && (await target.get(sql`SELECT 1 AS present FROM gh_move_tables`)) === undefined
-  if (mark && mark.id !== id && !isEmptyMove) throw occupied(targetName)
-  if (!mark && (await exists(target, 'gh_migrations'))) throw occupied(targetName)
+  if (mark && mark.id !== id && !isEmptyMove) throw occupiedError(targetName)
+  if (!mark && (await exists(target, 'gh_migrations'))) throw occupiedError(targetName)
   if (mark) await target.write((tx) => tx.run(sql`UPDATE gh_move SET id = ${id}`))
   else await createTargetTables(target, { id, state: 'copying', target: targetName })
   await prepareTarget()
   return 'copying'
 }
 
-const occupied = (targetName: string) =>
+const occupiedError = (targetName: string) =>
   new StorageError(
     `${targetName} holds an installation, or an unfinished move of another one; a move ` +
       'overwrites nothing. Name an empty database.',
@@ -214,14 +234,14 @@ async function copyTables(
   tables: readonly MovedTable[],
 ): Promise<void> {
   const rows = await countAllRows(source, tables)
-  let copied = 0
+  let copiedRows = 0
   const report = () =>
-    onProgress({ step: 'copy', fraction: rows === 0 ? 1 : Math.min(1, copied / rows), rows })
+    onProgress({ step: 'copy', fraction: rows === 0 ? 1 : Math.min(1, copiedRows / rows), rows })
   for (const table of tables) {
     const reader = new TableReader(table)
     const mark = await target.get(sql`SELECT copied FROM gh_move_tables WHERE name = ${table.name}`)
     if (mark?.copied === DONE) {
-      copied += await countRows(target, table)
+      copiedRows += await countRows(target, table)
       continue
     }
     let after = mark ? (JSON.parse(mark.copied) as RowKey) : undefined
@@ -232,13 +252,13 @@ async function copyTables(
       const isLast = page.length < PAGE_ROWS
       const state = isLast ? DONE : JSON.stringify(after)
       await target.write(async (tx) => {
-        for (const statement of insertStatements(table, adapted(target, table, page))) {
+        for (const statement of insertStatements(table, adaptRows(target, table, page))) {
           await tx.run(statement)
         }
         await tx.run(sql`INSERT INTO gh_move_tables (name, copied) VALUES (${table.name}, ${state})
           ON CONFLICT (name) DO UPDATE SET copied = excluded.copied`)
       })
-      copied += page.length
+      copiedRows += page.length
       report()
       if (isLast) break
     }
@@ -246,7 +266,7 @@ async function copyTables(
 }
 
 /** Sets transaction ids to 0 on SQLite, which orders its feed by position. */
-function adapted({ name }: Database, { columns }: MovedTable, rows: readonly Value[][]) {
+function adaptRows({ name }: Database, { columns }: MovedTable, rows: readonly Value[][]) {
   const at = columns.findIndex((column) => column.name === 'txid')
   return name === 'sqlite' && at >= 0 ? rows.map((row) => row.with(at, 0)) : rows
 }
@@ -263,7 +283,7 @@ async function copyChanges(
   const readers = new Map(
     tables.map((table) => [table.name, { table, rows: new TableReader(table) }]),
   )
-  let copied = 0
+  let copiedRows = 0
   let least = Number.POSITIVE_INFINITY
   let roundsWithoutGain = 0
   for (;;) {
@@ -281,15 +301,19 @@ async function copyChanges(
       }
       // Skips a row whose unique value another row still has: a later change copies it.
       for (const { table, current } of changed) {
-        for (const statement of insertStatements(table, adapted(target, table, current))) {
+        for (const statement of insertStatements(table, adaptRows(target, table, current))) {
           await tx.run(statement)
         }
       }
     })
     await source.write((tx) => dropChanges(tx, changes))
-    copied += changes.length
+    copiedRows += changes.length
     const waiting = await countChanges(source)
-    onProgress({ step: 'changes', fraction: copied / (copied + waiting), rows: copied + waiting })
+    onProgress({
+      step: 'changes',
+      fraction: copiedRows / (copiedRows + waiting),
+      rows: copiedRows + waiting,
+    })
     roundsWithoutGain = waiting < least ? 0 : roundsWithoutGain + 1
     least = Math.min(least, waiting)
     if (few > 0 && (waiting < few || roundsWithoutGain === ROUNDS_WITHOUT_GAIN)) return
@@ -314,10 +338,14 @@ async function verify(
   tables: readonly MovedTable[],
 ): Promise<void> {
   const rows = await countAllRows(source, tables)
-  let verified = 0
+  let verifiedRows = 0
   const onRows = (count: number) => {
-    verified += count
-    onProgress({ step: 'verify', fraction: rows === 0 ? 1 : Math.min(1, verified / rows), rows })
+    verifiedRows += count
+    onProgress({
+      step: 'verify',
+      fraction: rows === 0 ? 1 : Math.min(1, verifiedRows / rows),
+      rows,
+    })
   }
   for (const table of tables) {
     const both = [fingerprint(source, table, onRows), fingerprint(target, table)] as const
@@ -335,7 +363,10 @@ async function verify(
 }
 
 /** Creates and checks the foreign keys; drops the tables of the move, except `gh_move`. */
-async function finishTarget(target: Database, foreignKeys: readonly ForeignKey[]): Promise<void> {
+async function finishTarget(
+  { target, audit }: MoveOptions,
+  foreignKeys: readonly ForeignKey[],
+): Promise<void> {
   if (target.name === 'sqlite') {
     const broken = await target.get(sql`SELECT "table" AS name FROM pragma_foreign_key_check`)
     if (broken) throw new StorageError(`A row of ${broken.name} refers to a row that is missing.`)
@@ -347,5 +378,6 @@ async function finishTarget(target: Database, foreignKeys: readonly ForeignKey[]
     await ddl('DROP TABLE gh_move_tables')
     await ddl('DROP TABLE gh_move_keys')
     await writeState(tx, 'moved')
+    await audit?.(tx, 'complete')
   })
 }

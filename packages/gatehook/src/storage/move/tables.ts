@@ -8,7 +8,8 @@ import {
   StorageError,
   type Value,
 } from '../database.ts'
-import { type PreparedStatement, prepareStatement } from '../sql.ts'
+import { createKeyPages, type ReadKeyPage } from '../key-pages.ts'
+import { prepareStatement } from '../sql.ts'
 
 export interface MovedTable {
   readonly name: string
@@ -21,11 +22,14 @@ export interface MovedTable {
 type RowKeyValue = string | number
 export type RowKey = readonly RowKeyValue[]
 
-/** Tables of the move itself, and the records of migrations that each database has applied. */
-const OWN = /^gh_(move|migrations$|service_migrations$|service_additions$)/
+/**
+ * Tables of the move itself, the records of migrations that each database has applied, and the
+ * figures of monitoring, which begin anew.
+ */
+const OWN = /^gh_(move|monitoring_|migrations$|service_migrations$|service_additions$)/
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
-const list = (names: readonly string[]): string => names.map(quoted).join(', ')
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
+const list = (names: readonly string[]): string => names.map(quote).join(', ')
 
 const TABLES = {
   sqlite: "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'",
@@ -40,7 +44,6 @@ const PRIMARY_KEY = {
     WHERE indrelid = to_regclass(?) AND indisprimary ORDER BY place`,
 } as const
 
-/** Returns the names of all tables that a move copies. */
 async function tableNames(db: Database): Promise<string[]> {
   const rows = await db.all<{ name: string }>(prepareStatement(TABLES[db.name])([]))
   return rows
@@ -69,10 +72,11 @@ export async function requireSameTables(
   tables: readonly MovedTable[],
 ): Promise<void> {
   for (const { name, columns } of tables) {
-    const existing = new Set((await target.columns(name)).map((column) => column.name))
-    const missing = columns.find((column) => !existing.has(column.name))
-    if (existing.size === 0 || missing) {
-      const subject = existing.size === 0 ? `table ${name}` : `column ${missing!.name} of ${name}`
+    const existingColumns = new Set((await target.columns(name)).map((column) => column.name))
+    const missingColumn = columns.find((column) => !existingColumns.has(column.name))
+    if (existingColumns.size === 0 || missingColumn) {
+      const subject =
+        existingColumns.size === 0 ? `table ${name}` : `column ${missingColumn!.name} of ${name}`
       throw new StorageError(
         `The source has the ${subject}, which the service does not declare: its rows would be ` +
           'lost. Drop it, or declare it in a migration, and run the move again.',
@@ -81,7 +85,6 @@ export async function requireSameTables(
   }
 }
 
-/** Returns the number of rows of all tables. */
 export async function countAllRows(reader: Reader, tables: readonly MovedTable[]): Promise<number> {
   let rows = 0
   for (const table of tables) rows += await countRows(reader, table)
@@ -89,13 +92,13 @@ export async function countAllRows(reader: Reader, tables: readonly MovedTable[]
 }
 
 export async function countRows(reader: Reader, { name }: MovedTable): Promise<number> {
-  const row = await reader.get(prepareStatement(`SELECT count(*) AS rows FROM ${quoted(name)}`)([]))
+  const row = await reader.get(prepareStatement(`SELECT count(*) AS rows FROM ${quote(name)}`)([]))
   return Number(row!.rows)
 }
 
 /** Reads rows in the order of the key. */
 export class TableReader {
-  readonly #reads: readonly PreparedStatement[]
+  readonly #readPage: ReadKeyPage
   readonly #table: MovedTable
   readonly #keyAt: readonly number[]
 
@@ -104,28 +107,12 @@ export class TableReader {
     this.#table = table
     const names = columns.map((column) => column.name)
     this.#keyAt = key.map((column) => names.indexOf(column))
-    const select = `SELECT ${list(names)} FROM ${quoted(name)}`
-    const order = `ORDER BY ${list(key)} LIMIT ?`
-    // One range of the index each: rows that share all, then fewer, leading columns of the key.
-    const ranges = key.map((_, depth) => {
-      const shared = key.slice(0, key.length - 1 - depth)
-      const beyond = `${quoted(key[key.length - 1 - depth]!)} > ?`
-      const condition = [...shared.map((column) => `${quoted(column)} = ?`), beyond].join(' AND ')
-      return prepareStatement(`${select} WHERE ${condition} ${order}`)
-    })
-    this.#reads = [...ranges, prepareStatement(`${select} ${order}`)]
+    this.#readPage = createKeyPages(`SELECT ${list(names)} FROM ${quote(name)}`, key.map(quote))
   }
 
   /** Returns at most `limit` rows after the key `after`; the first rows if it is undefined. */
-  async page(reader: Reader, after: RowKey | undefined, limit: number): Promise<Value[][]> {
-    if (after === undefined) return reader.arrays(this.#reads.at(-1)!([limit]))
-    const rows: Value[][] = []
-    const values = this.values(after)
-    for (let depth = 0; depth < values.length && rows.length < limit; depth++) {
-      const bounds = values.slice(0, values.length - depth)
-      rows.push(...(await reader.arrays(this.#reads[depth]!([...bounds, limit - rows.length]))))
-    }
-    return rows
+  page(reader: Reader, after: RowKey | undefined, limit: number): Promise<Value[][]> {
+    return this.#readPage(reader, after && this.values(after), limit)
   }
 
   keyOf(row: readonly Value[]): RowKey {
@@ -145,7 +132,7 @@ export class TableReader {
     const rows: Value[][] = []
     for (const part of parts(keys, this.#keyAt.length)) {
       const condition = isOneOf(db.name, this.#table.key, part.length)
-      const text = `${select} FROM ${quoted(this.#table.name)} WHERE ${condition}`
+      const text = `${select} FROM ${quote(this.#table.name)} WHERE ${condition}`
       rows.push(
         ...(await db.arrays(prepareStatement(text)(part.flatMap((key) => this.values(key))))),
       )
@@ -153,11 +140,10 @@ export class TableReader {
     return rows
   }
 
-  /** Returns the statements that delete the rows of the keys. */
   deletions(name: Database['name'], keys: readonly RowKey[]): Statement[] {
     return parts(keys, this.#keyAt.length).map((part) => {
       const condition = isOneOf(name, this.#table.key, part.length)
-      const text = `DELETE FROM ${quoted(this.#table.name)} WHERE ${condition}`
+      const text = `DELETE FROM ${quote(this.#table.name)} WHERE ${condition}`
       return prepareStatement(text)(part.flatMap((key) => this.values(key)))
     })
   }
@@ -180,14 +166,14 @@ const PARAMETERS_MAX = 30_000
 
 /** Divides rows of `width` values into one group per statement. */
 function parts<T>(rows: readonly T[], width: number): T[][] {
-  const divided: T[][] = []
+  const groups: T[][] = []
   for (let at = 0; at < rows.length; ) {
     const left = rows.length - at
     const size = STATEMENT_ROWS.find((n) => n <= left && n * width <= PARAMETERS_MAX) ?? 1
-    divided.push(rows.slice(at, at + size))
+    groups.push(rows.slice(at, at + size))
     at += size
   }
-  return divided
+  return groups
 }
 
 /** Returns the statements that insert the rows; rows that conflict are left out. */
@@ -199,7 +185,7 @@ export function insertStatements(
   const line = `(${names.map(() => '?').join(', ')})`
   return parts(rows, names.length).map((part) => {
     const lines = Array(part.length).fill(line).join(', ')
-    const text = `INSERT INTO ${quoted(table.name)} (${list(names)}) VALUES ${lines}`
+    const text = `INSERT INTO ${quote(table.name)} (${list(names)}) VALUES ${lines}`
     return prepareStatement(`${text} ON CONFLICT DO NOTHING`)(part.flat())
   })
 }
@@ -227,7 +213,7 @@ export async function fingerprint(
   onRows: (count: number) => void = () => {},
 ): Promise<Fingerprint> {
   const reader = new TableReader(table)
-  const compared = table.columns
+  const comparedColumns = table.columns
     .flatMap((column, at) => (isCompared(column) ? [{ name: column.name, at }] : []))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
   const sum = Buffer.alloc(SHA256_BYTES)
@@ -236,7 +222,7 @@ export async function fingerprint(
   for (;;) {
     const page = await reader.page(db, after, PAGE_ROWS)
     for (const row of page) {
-      const line = JSON.stringify(compared.map(({ at }) => jsonValue(row[at]!)))
+      const line = JSON.stringify(comparedColumns.map(({ at }) => jsonValue(row[at]!)))
       const digest = hash('sha256', line, 'buffer')
       for (let at = 0; at < SHA256_BYTES; at++) sum[at]! ^= digest[at]!
     }

@@ -1,0 +1,106 @@
+/**
+ * The list of keys with facts that change without the key: the end of an overlap of secrets, and
+ * the requests that were rejected lately. A single key has none of them, so that its entity tag
+ * is stable.
+ */
+import { b } from '../fields/members.ts'
+import type { Call } from '../http/call.ts'
+import { parameterFailure } from '../http/query.ts'
+import { isoTime } from '../kernel/time.ts'
+import type { Collection, View } from '../lists/collection.ts'
+import type { Lister } from '../lists/list.ts'
+import type { Reader, Row } from '../storage/database.ts'
+import { join, sql } from '../storage/sql.ts'
+import { completePage } from './across-customers.ts'
+import { withCustomerIds } from './admin-operations.ts'
+import type { Administration } from './administration.ts'
+import { keyMembers, keyTable } from './collections.ts'
+
+const ADDED = ['overlap_ends_at', 'refused_24h'] as const
+
+export const listedKey = b
+  .object({
+    ...keyMembers,
+    overlap_ends_at: b
+      .time()
+      .nullable()
+      .describe('The end of an older secret that is still valid; null without one.')
+      .example(null),
+    refused_24h: b
+      .int(0)
+      .nullable()
+      .describe('Responses 401 and 403 of about 24 hours; null if they are not counted.')
+      .example(0),
+  })
+  .named('ListedApiKey')
+
+export const keyQuery = {
+  scope: b.line(200).optional().describe('A scope that the key holds.'),
+}
+
+/** Returns the rejected requests of keys in the last 24 hours, by id; undefined: not counted. */
+export type ReadRefusals = (
+  keyIds: readonly string[],
+) => Promise<ReadonlyMap<string, number> | undefined>
+
+/** The added members contain the id of the key until the page is completed. */
+const view: View = {
+  fields: [...keyTable.view.fields, ...ADDED],
+  item(row, { fields, links }) {
+    const own = fields && new Set([...fields].filter((name) => !isAdded(name)))
+    const text = keyTable.view.item(row, { ...(own && { fields: own }), ...(links && { links }) })
+    const id = JSON.stringify(row[0])
+    const added = ADDED.filter((name) => fields?.has(name) ?? true).map((name) => `"${name}":${id}`)
+    if (added.length === 0) return text
+    return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${added.join(',')}}`
+  },
+}
+
+const isAdded = (name: string): boolean => (ADDED as readonly string[]).includes(name)
+
+const collection: Collection = { ...keyTable.collection, parameters: Object.keys(keyQuery) }
+
+/** Returns the keys that hold a scope. Scopes are declared names, never request data. */
+function keysWith({ scopes }: Pick<Administration, 'scopes'>, scope: string | undefined) {
+  if (scope === undefined) return collection
+  if (!scopes.has(scope)) {
+    throw parameterFailure('invalid_parameter', 'scope', 'is not a known scope')
+  }
+  const visible = { condition: `replace(scopes, '"${scope}"', '') <> scopes`, columns: ['scopes'] }
+  return { ...collection, name: `${collection.name} with ${scope}`, visible }
+}
+
+export function listKeys(
+  admin: Administration,
+  call: Call,
+  scope: string | undefined,
+  { list, readRefusals }: { readonly list: Lister; readonly readRefusals: ReadRefusals },
+) {
+  const now = admin.clock.now()
+  const page = list(withCustomerIds(call), keysWith(admin, scope), view)
+  return completePage(page, async (items) => {
+    const ids = items.flatMap((item) => (item.overlap_ends_at ?? item.refused_24h ?? []) as string)
+    if (ids.length === 0) return
+    const [overlaps, refusals] = await Promise.all([
+      readOverlaps(admin.db, ids, now),
+      readRefusals(ids),
+    ])
+    for (const item of items) {
+      const { overlap_ends_at: overlapOf, refused_24h: refusalsOf } = item
+      if (overlapOf) item.overlap_ends_at = overlaps.get(overlapOf as string) ?? null
+      if (refusalsOf) item.refused_24h = refusals ? (refusals.get(refusalsOf as string) ?? 0) : null
+    }
+  })
+}
+
+async function readOverlaps(
+  from: Reader,
+  ids: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await from.all<Row & { key_id: string; ends_at: number }>(sql`SELECT key_id,
+    MAX(expires_at) AS ends_at FROM gh_api_key_secrets
+    WHERE key_id IN (${join(ids.map((id) => sql`${id}`))}) AND expires_at > ${now}
+    GROUP BY key_id`)
+  return new Map(rows.map((row) => [row.key_id, isoTime(Number(row.ends_at))]))
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { classifyScope, describeGrant, describeScope } from './scope-words.ts'
+
+test('each kind of scope has a description', () => {
+  assert.equal(describeScope('things:read', 'Acme'), 'See your things')
+  assert.equal(
+    describeScope('big_things:write', 'Acme'),
+    'Create, change and delete your big things',
+  )
+  assert.match(describeScope('things:all', 'Acme'), /everybody/)
+  assert.equal(describeScope('things:ship', 'Acme'), 'Ship your things')
+  assert.equal(
+    describeScope('webhooks:write', 'Acme'),
+    'Create, change and delete the webhooks of Acme',
+  )
+})
+
+test('an unusual scope name is quoted or spelled out', () => {
+  for (const scope of ['odd', 'a:b:c', ':', 'x:', ':y', '<b>']) {
+    assert.equal(describeScope(scope, 'Acme'), `Use “${scope}”`)
+  }
+  assert.equal(describeScope('constructor:constructor', 'Acme'), 'Constructor your constructor')
+})
+
+test('an operator reads what a scope grants', () => {
+  assert.equal(describeGrant('big_things:read'), 'Read big things')
+  assert.equal(describeGrant('things:write'), 'Create, change and delete things')
+  assert.equal(describeGrant('things:ship'), 'Ship things')
+  assert.match(describeGrant('admin'), /everything of every customer/)
+  assert.equal(describeGrant('odd'), 'Use “odd”')
+})
+
+test('a scope is of a kind, and of a collection unless it covers the account', () => {
+  assert.deepEqual(classifyScope('webhooks:read'), { kind: 'account', collection: null })
+  assert.deepEqual(classifyScope('things:all'), { kind: 'all', collection: 'things' })
+  assert.deepEqual(classifyScope('things:ship'), { kind: 'action', collection: 'things' })
+  assert.deepEqual(classifyScope('odd'), { kind: 'action', collection: null })
+})

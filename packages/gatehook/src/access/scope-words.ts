@@ -1,0 +1,60 @@
+/** Scopes in words: for a person who consents, and for an operator who grants. Pure. */
+import { accountScopes, isAccountScope } from './scopes.ts'
+
+/** The parts of a resource scope: `invoices:read`. */
+interface ScopeParts {
+  /** The collection in words. */
+  readonly rows: string
+  readonly verb: string
+}
+
+/** Returns undefined for a scope of another form. */
+function partsOf(scope: string): ScopeParts | undefined {
+  const [collection = '', verb = '', ...more] = scope.split(':')
+  if (more.length > 0 || collection === '' || verb === '') return undefined
+  return { rows: collection.replaceAll('_', ' '), verb }
+}
+
+type Words = Readonly<Record<string, (rows: string) => string>>
+
+const OWN: Words = {
+  read: (rows) => `See your ${rows}`,
+  write: (rows) => `Create, change and delete your ${rows}`,
+  all: (rows) => `Reach the ${rows} of everybody in this account, not only yours`,
+}
+const GRANTED: Words = {
+  read: (rows) => `Read ${rows}`,
+  write: (rows) => `Create, change and delete ${rows}`,
+  all: (rows) => `Reach the ${rows} of every person, for credentials of persons`,
+}
+
+function describe(scope: string, words: Words, article: string): string {
+  const parts = partsOf(scope)
+  if (!parts) return `Use “${scope}”`
+  const { rows, verb } = parts
+  if (Object.hasOwn(words, verb)) return words[verb]!(rows)
+  const action = verb.replaceAll('_', ' ')
+  return `${action[0]!.toUpperCase()}${action.slice(1)} ${article}${rows}`
+}
+
+/**
+ * Describes a scope for a person, without a full stop. An account scope names the customer (§3.6);
+ * a resource scope derives from its name, such as `invoices:read`.
+ */
+export const describeScope = (scope: string, customer: string): string =>
+  isAccountScope(scope) ? accountScopes[scope]!(customer) : describe(scope, OWN, 'your ')
+
+/** Describes a scope for an operator. */
+export const describeGrant = (scope: string): string =>
+  isAccountScope(scope) ? accountScopes[scope]!('the customer') : describe(scope, GRANTED, '')
+
+/** Returns whether a scope covers a customer’s data or a declared collection, and which. */
+export function classifyScope(scope: string): {
+  readonly kind: 'account' | 'read' | 'write' | 'all' | 'action'
+  readonly collection: string | null
+} {
+  if (isAccountScope(scope)) return { kind: 'account', collection: null }
+  const [collection = '', verb = ''] = scope.split(':')
+  const isKnown = verb === 'read' || verb === 'write' || verb === 'all'
+  return { kind: isKnown ? verb : 'action', collection: verb === '' ? null : collection }
+}

@@ -1,0 +1,51 @@
+/** A running API as its callers see it: the CLI, the embedding program, tests. Types only. */
+import type { Administration } from '../access/administration.ts'
+import type { FirstRunResult } from '../access/first-run.ts'
+import type { AuditTrail } from '../audit/trail.ts'
+import type { HttpServer } from '../http/server.ts'
+import type { Oauth } from '../oauth/api.ts'
+import type { SeedCounts } from '../resources/seed.ts'
+import type { ServiceDefinition } from '../resources/service.ts'
+import type { Database } from '../storage/database.ts'
+import type { ClockKeeper } from '../system/clock.ts'
+import type { Tokens } from '../tokens/api.ts'
+import type { Versions } from '../versions/versions.ts'
+import type { SignInModules } from './people.ts'
+import type { SecretsComponent } from './secrets.ts'
+
+export interface AppParts {
+  readonly db: Database
+  readonly service: ServiceDefinition
+  /** Majors, oldest first. */
+  readonly versions: readonly string[]
+  /** The rows of the first start; `testKey` only if the options request it. */
+  readonly firstRun: FirstRunResult
+  readonly seeded: SeedCounts
+  /** The first argument of the operations of `access/`: `createKey(app.administration, …)`. */
+  readonly administration: Administration
+  readonly people: SignInModules['people']
+  readonly hasher: SignInModules['hasher']
+  /** The first argument of operations on clients: `createClient(app.oauth.administration, …)`. */
+  readonly oauth: Pick<Oauth, 'administration'>
+  /** Undefined without `GATEHOOK_TEST_CLOCK`. */
+  readonly clock: ClockKeeper | undefined
+  /** Calendars, usage and the operations of §13 on versions. */
+  readonly versioning: Versions
+  readonly tokens: Tokens
+  readonly audit: AuditTrail
+  /** The status and the rotation of the master secret. */
+  readonly secrets: Pick<SecretsComponent, 'rotate' | 'status' | 'follow'>
+  openapi(version: string): unknown
+  /** Starts background work without opening a port (§2.5). */
+  work(): Promise<void>
+  /** Starts background work and the server. */
+  listen(): Promise<{ url: string; port: number }>
+  /** Sends a request without a socket. */
+  readonly inject: HttpServer['inject']
+  /**
+   * Makes the node unready; it serves until load balancers have noticed (§2.4). `close` follows.
+   */
+  drain(): Promise<void>
+  /** Waits for requests in flight (§2.4), then closes everything. */
+  close(): Promise<void>
+}

@@ -1,0 +1,106 @@
+/** Assembles the console's view of the installation: `monitoring/` and the parts it observes. */
+import { statSync } from 'node:fs'
+import { databaseAddress } from '../config/config.ts'
+import type { Deliveries } from '../deliveries/deliveries.ts'
+import type { Call } from '../http/call.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import type { Principal } from '../kernel/principal.ts'
+import { type ConsoleApi, createConsoleApi } from '../monitoring/console-api.ts'
+import {
+  type InstallationFigures,
+  installationFigures,
+} from '../monitoring/installation-figures.ts'
+import type { Monitoring } from '../monitoring/monitoring.ts'
+import type { NodeFacts } from '../monitoring/nodes.ts'
+import type { Catalog } from '../resources/catalog.ts'
+import { resourceOverviewRoute } from '../resources/overview.ts'
+import { searchRoute } from '../search/routes.ts'
+import { sql } from '../storage/sql.ts'
+import { databaseCheck, drainCheck, listUnreadyReasons } from '../system/health.ts'
+import { JobLog } from '../system/job-log.ts'
+import type { Versions } from '../versions/versions.ts'
+import type { Component, Foundation } from './foundation.ts'
+
+export interface ConsoleApiAssembly {
+  readonly monitoring: Monitoring
+  readonly perform: Perform
+  readonly versioning: Pick<Versions, 'statusOf' | 'flush'>
+  readonly catalog: Catalog
+  readonly deliveries: Pick<Deliveries, 'figures'>
+  readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
+  readonly isDraining: () => boolean
+}
+
+export interface ConsoleApiComponent extends Component {
+  /** Figures of `GET /admin/system` by name. */
+  readonly figures: InstallationFigures
+  /** The runs of background jobs, among the figures. */
+  readonly jobs: JobLog
+}
+
+export function assembleConsoleApi(
+  foundation: Foundation,
+  assembly: ConsoleApiAssembly,
+): ConsoleApiComponent {
+  const { config, db, clock, random, trail } = foundation
+  const { monitoring, catalog, versioning } = assembly
+  const jobs = new JobLog()
+  const { store, mode } = monitoring.options
+  const console: ConsoleApi = createConsoleApi(monitoring, {
+    perform: assembly.perform,
+    audit: { clock, random, trail },
+    retentionDays: config.requestLogDays,
+    maxRows: config.requestLogMaxRows,
+    versions: () => catalog.service.versions.flatMap(({ name }) => versioning.statusOf(name) ?? []),
+    flushUsage: versioning.flush,
+    identify: assembly.identify,
+    describeNode: nodeDescriber(foundation, assembly),
+  })
+  const figures = installationFigures({
+    db,
+    store,
+    now: () => clock.now(),
+    nodes: console.nodes.list,
+    databaseBytes: () => databaseBytes(foundation),
+    jobs: () => jobs.list(),
+    requestLog: () => ({ mode, ...monitoring.recorder.figures() }),
+  })
+  const features = { test_clock: config.testClock, request_log: config.requestLog !== 'off' }
+  const overview = resourceOverviewRoute(catalog, { db, features })
+  const search = searchRoute({
+    db,
+    tables: [...catalog.entries].map(([name, { collection }]) => ({
+      collection: name,
+      table: collection.table,
+    })),
+    requests: store,
+  })
+  return { ...console, routes: [...console.routes, overview, search], figures, jobs }
+}
+
+/** Returns the function that describes this node. */
+function nodeDescriber(
+  { db, clock, log, serves = true, delivers = true, release = 'unknown' }: Foundation,
+  { deliveries, isDraining }: ConsoleApiAssembly,
+): () => Promise<NodeFacts> {
+  const since = clock.now()
+  const role = serves && delivers ? 'all' : serves ? 'serve' : 'deliver'
+  const checks = { database: databaseCheck(db), draining: drainCheck(isDraining) }
+  return async () => {
+    const reasons = await listUnreadyReasons(checks, log)
+    const { queueAgeMs, inFlight } = deliveries.figures()
+    return { role, since, release, ready: reasons.length === 0, queueAgeMs, inFlight }
+  }
+}
+
+async function databaseBytes({ config, db }: Foundation): Promise<number> {
+  const address = databaseAddress(config.databaseUrl)
+  if (address.kind === 'postgres') {
+    const row = await db.get(sql`SELECT pg_database_size(current_database()) AS bytes`)
+    return Number(row!.bytes)
+  }
+  return ['', '-wal'].reduce(
+    (sum, suffix) => sum + (statSync(address.file + suffix, { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  )
+}

@@ -1,0 +1,45 @@
+/** Assembles the docs: pages from the declaration and its OpenAPI documents (§12.1). */
+import { ERRORS_PAGE } from '../documentation/errors-page.ts'
+import { documentationRoutes } from '../documentation/routes.ts'
+import type { OpenApiDocument } from '../openapi/document.ts'
+import type { BuiltPages } from '../pages/assets.ts'
+import type { Catalog } from '../resources/catalog.ts'
+import { listEventSamples } from '../resources/event-samples.ts'
+import type { Versions } from '../versions/versions.ts'
+import type { Component } from './foundation.ts'
+
+interface DocumentationAssembly {
+  readonly catalog: Catalog
+  readonly documents: { get(name: string): OpenApiDocument | undefined }
+  readonly versioning: Pick<Versions, 'statusOf'>
+  readonly publicUrl: () => string
+  readonly pages: BuiltPages | undefined
+}
+
+/** Returns the address of the page of all failures, which errors name in `documentation`. */
+export const errorsUrl =
+  (publicUrl: () => string, { newest }: Pick<Catalog, 'newest'>) =>
+  (): string =>
+    `${publicUrl()}/docs/${newest}/${ERRORS_PAGE}`
+
+export function assembleDocumentation(parts: DocumentationAssembly): Component {
+  const { catalog, documents, versioning, publicUrl, pages } = parts
+  const { service, versions } = catalog
+  const routes = documentationRoutes({
+    versions,
+    service: service.name,
+    publicUrl,
+    pages,
+    statusOf: (version) => versioning.statusOf(version)!,
+    sourceOf: (version, base) => ({
+      service,
+      version,
+      versions,
+      base,
+      document: documents.get(version)!,
+      platform: documents.get('platform')!,
+      events: listEventSamples(catalog, version),
+    }),
+  })
+  return { routes }
+}

@@ -1,0 +1,44 @@
+/** Assembles the part of monitoring that records requests, in the file or tables it owns. */
+import { monitoringFile } from '../config/environment.ts'
+import type { Kind } from '../http/call.ts'
+import { createMonitoringFile } from '../monitoring/file.ts'
+import { createMonitoring, type Monitoring } from '../monitoring/monitoring.ts'
+import { createSharedStore } from '../monitoring/shared-store.ts'
+import { openDatabase } from '../storage/open.ts'
+import type { Foundation } from './foundation.ts'
+
+export interface MonitoringAssembly {
+  /** The names of the pipeline's steps before the body, by kind of path. */
+  readonly headStepNames: Readonly<Record<Kind, readonly string[]>>
+  /** Returns the scope that an operation requires, by its route template. */
+  readonly requiredScope: (method: string, route: string) => string | undefined
+  /** Names of fields and members that are declared secret. */
+  readonly secretFields: ReadonlySet<string>
+}
+
+/** Transactions of monitoring; they must not wait for those of requests, nor these for them. */
+const POOL_SIZE = 1
+
+export function assembleMonitoring(
+  { config, db, clock, random, log, vault }: Foundation,
+  { headStepNames, requiredScope, secretFields }: MonitoringAssembly,
+): Monitoring {
+  const file = monitoringFile(config)
+  const store =
+    file !== undefined
+      ? createMonitoringFile({ file, log })
+      : createSharedStore(() => openDatabase(config.databaseUrl, { log, poolSize: POOL_SIZE }))
+  return createMonitoring({
+    store,
+    clock,
+    log,
+    node: random.bytes(8).toString('hex'),
+    mode: config.requestLog,
+    recordsBodies: config.requestLogBodies === 'errors',
+    secretFields,
+    db,
+    cursorKeys: vault.macKeys('cursor'),
+    headStepNames,
+    requiredScope,
+  })
+}

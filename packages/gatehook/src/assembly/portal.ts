@@ -1,0 +1,45 @@
+/** Assembles the endpoints with which customers see their integration in the portal (§12.2). */
+import type { Administration } from '../access/administration.ts'
+import type { Monitoring } from '../monitoring/monitoring.ts'
+import { applicationRoutes } from '../portal/applications.ts'
+import { upcomingChanges } from '../portal/changes.ts'
+import { healthRoute } from '../portal/health.ts'
+import { portalRequestRoutes } from '../portal/requests.ts'
+import type { Catalog } from '../resources/catalog.ts'
+import { signInResource } from '../resources/directory.ts'
+import type { ServiceEventTypes } from '../resources/event-types.ts'
+import type { Tokens } from '../tokens/api.ts'
+import type { Versions } from '../versions/versions.ts'
+import type { Component, Foundation } from './foundation.ts'
+
+interface PortalAssembly {
+  readonly administration: Administration
+  readonly catalog: Catalog
+  readonly types: ServiceEventTypes
+  readonly tokens: Tokens
+  readonly versioning: Versions
+}
+
+export function assemblePortal(
+  { db, clock, config }: Foundation,
+  { administration, catalog, types, tokens, versioning }: PortalAssembly,
+  { requests, readPeak }: Pick<Monitoring, 'requests' | 'readPeak'>,
+): Component {
+  const { rateLimit: rate } = config
+  const people = signInResource(catalog.service.resources)?.name
+  const health = healthRoute({
+    db,
+    clock,
+    versions: versioning.describe,
+    changesAfter: (version) => upcomingChanges(catalog, types, version),
+    readPeak,
+    rate: rate ? { limit: rate.limit, windowMs: rate.windowS * 1000 } : undefined,
+  })
+  return {
+    routes: [
+      health,
+      ...portalRequestRoutes(requests),
+      ...applicationRoutes({ ...administration, tokens, people }),
+    ],
+  }
+}

@@ -1,0 +1,87 @@
+/** `gatehook requests …`: the request log of a running node or of the local database. */
+import { administration } from './api.ts'
+import { countOf, countOption } from './arguments.ts'
+import type { CommandFamily } from './command.ts'
+import type { JsonBody } from './http-client.ts'
+import { alarm, bold, dim, green, yellow } from './output.ts'
+import { filterQuery, requestFilters, statusText } from './request-line.ts'
+
+const callerOf = ({ credential }: JsonBody): string => {
+  if (credential === null) return dim('none')
+  const { kind, name, hint, id } = credential
+  return `${kind} ${name ?? hint ?? id}`
+}
+
+const paintOutcome: Readonly<Record<string, (text: string) => string>> = {
+  passed: green,
+  refused: alarm,
+  not_reached: dim,
+}
+
+/** Returns the gates, those passed and those never reached on one line each. */
+function gateLines(gates: JsonBody[]): string[] {
+  const stepsOf = (outcome: string) =>
+    gates.filter((gate) => gate.outcome === outcome).map(({ step }) => step)
+  const line = (outcome: string, title: string) => {
+    const steps = stepsOf(outcome)
+    const text = `${title.padEnd(12)} ${steps.join(', ')}`
+    return steps.length === 0 ? [] : [paintOutcome[outcome]!(text)]
+  }
+  return [
+    ...line('passed', 'passed'),
+    ...line('refused', 'rejected at'),
+    ...line('not_reached', 'not reached'),
+  ]
+}
+
+function describe(request: JsonBody): string {
+  const { id, at, method, path, status, error, took_ms, ip, version, answer, help } = request
+  const message = answer?.body?.message
+  return [
+    `${bold(`${method} ${path}`)}  ${statusText(status)}${error === null ? '' : ` ${error}`}`,
+    `${id} · ${at} · ${took_ms} ms`,
+    `${callerOf(request)} · ${ip}${version === null ? '' : ` · ${version}`}`,
+    ...(message === undefined ? [] : [yellow(message)]),
+    ...(help === null || help === undefined ? [] : [help.text]),
+    '',
+    ...gateLines(request.gates),
+    ...(request.event_ids.length === 0 ? [] : ['', `events       ${request.event_ids.join(', ')}`]),
+  ].join('\n')
+}
+
+export const requests: CommandFamily = {
+  name: 'requests',
+  summary: 'the request log: list, and why a request has its status',
+  startsWithFirst: true,
+  commands: [
+    administration.list({
+      name: 'list',
+      summary: 'the newest requests, newest first',
+      options: [...requestFilters, countOption],
+      examples: [
+        ['gatehook requests --status 4xx', 'the last rejected requests'],
+        ['gatehook requests --error insufficient_scope --count 5', 'of one cause'],
+      ],
+      parse: countOf,
+      rows: (api, input, count) => api.list(`/admin/requests?${filterQuery(input)}`, count),
+      empty: 'No such requests.',
+      columns: [
+        'at',
+        ['status', ({ status }) => statusText(status)],
+        ['ms', ({ took_ms }) => String(Math.round(took_ms))],
+        ['request', ({ method, path }) => `${method} ${path}`],
+        ['error', ({ error }) => error ?? ''],
+        ['caller', callerOf],
+        'id',
+      ],
+    }),
+    administration.action({
+      name: 'show <ID>',
+      summary: 'one request, and the step that rejected it',
+      examples: [['gatehook requests show req_…', 'why it has its status']],
+      act: (api, { args: [id] }) =>
+        api.request('GET', `/admin/requests/${encodeURIComponent(String(id))}`),
+      describe,
+    }),
+  ],
+}

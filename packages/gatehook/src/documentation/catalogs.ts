@@ -1,0 +1,48 @@
+/** The lists of documents for programs: `/llms.txt`, and the API catalog of RFC 9727. Pure. */
+import type { Page } from './content.ts'
+import { markdownAddress } from './markdown-page.ts'
+
+interface VersionPages {
+  readonly version: string
+  readonly pages: readonly Page[]
+}
+
+/** @see https://llmstxt.org */
+export function llmsText(service: string, base: string, versions: readonly VersionPages[]): string {
+  const sections = versions.map(({ version, pages }, n) => {
+    const lines = pages.map(
+      ({ name, title, summary }) =>
+        `- [${title}](${markdownAddress(base, version, name)}): ${summary}`,
+    )
+    const document = `- [OpenAPI](${base}/openapi/${version}.json): The document of ${version}.`
+    return [`## ${n === 0 ? version : `Optional: ${version}`}`, '', ...lines, document].join('\n')
+  })
+  return [`# ${service}`, `> The reference of the API at ${base}/api.`, ...sections, ''].join(
+    '\n\n',
+  )
+}
+
+const PROFILE = 'https://www.rfc-editor.org/info/rfc9727'
+const OPENAPI_TYPE = 'application/vnd.oai.openapi+json;version=3.1'
+
+/** @see RFC 9727, RFC 9264 */
+export function apiCatalog(base: string, versions: readonly string[]) {
+  const address = `${base}/.well-known/api-catalog`
+  const apis = versions.map((version) => ({
+    anchor: `${base}/api/${version}`,
+    'service-desc': [{ href: `${base}/openapi/${version}.json`, type: OPENAPI_TYPE }],
+    'service-doc': [
+      { href: `${base}/docs/${version}`, type: 'text/html' },
+      { href: `${base}/docs/${version}.md`, type: 'text/markdown' },
+    ],
+    status: [{ href: `${base}/readyz`, type: 'application/json' }],
+  }))
+  const item = versions.map((version) => ({ href: `${base}/api/${version}` }))
+  return {
+    text: JSON.stringify({ linkset: [{ anchor: address, item }, ...apis] }),
+    headers: {
+      'content-type': `application/linkset+json; profile="${PROFILE}"`,
+      link: `<${address}>; rel="api-catalog"`,
+    },
+  }
+}

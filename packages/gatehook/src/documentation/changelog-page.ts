@@ -1,0 +1,35 @@
+/** The changelog of the versions, from the reasons in `.before()` (§8.8). Pure. */
+import type { ServiceDefinition } from '../resources/service.ts'
+import { changelogOf, summarizeFields } from '../versions/changelog.ts'
+import { type ContentBlock, list, type Page, text } from './content.ts'
+import { pageNameOf } from './page-names.ts'
+
+export const changelogPage = (service: ServiceDefinition): Page => ({
+  name: 'changelog',
+  title: 'Changelog',
+  group: 'Basics',
+  summary: 'The breaking changes of every version, with their reasons.',
+  blocks: [
+    text(
+      'Additions appear without a new version. A breaking change appears in a new version only.',
+    ),
+  ],
+  aside: [],
+  sections: changelogOf(service).map(({ version, released, changes }) => ({
+    id: version,
+    title: version,
+    blocks: [
+      text(`Released on ${released}.`),
+      changes.length > 0 ? changeList(changes) : text('It has no breaking changes.'),
+    ],
+    aside: [],
+  })),
+})
+
+function changeList(changes: ReturnType<typeof changelogOf>[number]['changes']): ContentBlock {
+  const items = changes.map((change) => {
+    const { resource, why } = change
+    return `[${resource}](${pageNameOf(resource)}): ${why} (${summarizeFields(change)})`
+  })
+  return list(...items)
+}

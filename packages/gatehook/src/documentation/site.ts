@@ -1,0 +1,42 @@
+/**
+ * The pages of each version, from the declaration and its OpenAPI document. Pure. `routes.ts`
+ * renders a page at its first request.
+ */
+import { changelogPage } from './changelog-page.ts'
+import type { Page } from './content.ts'
+import { errorsPage } from './errors-page.ts'
+import { eventsPage, webhooksPage } from './event-pages.ts'
+import {
+  authenticationPage,
+  limitsPage,
+  listsPage,
+  repeatsPage,
+  versionsPage,
+} from './guide-pages.ts'
+import { readDocument } from './openapi-reader.ts'
+import type { PageSource } from './page-source.ts'
+import { endpointsPage, resourcePage } from './resource-page.ts'
+import { overviewPage, startPage } from './start-pages.ts'
+import { tokensPage } from './tokens-page.ts'
+
+/** Returns the pages in the order of the table of contents. */
+export function pagesOf(source: PageSource): readonly Page[] {
+  const { service } = source
+  const reader = readDocument(source.document)
+  const context = { ...source, reader }
+  const resources = service.resources.map((definition) => resourcePage(context, definition))
+  const guides = [
+    startPage(context),
+    authenticationPage(context),
+    tokensPage(context),
+    listsPage(),
+    repeatsPage(context),
+    versionsPage(context),
+    limitsPage(),
+    errorsPage(),
+  ]
+  const events = [webhooksPage(context), eventsPage(context)]
+  const others = [...endpointsPage(context), changelogPage(service)]
+  const pages = [...guides, ...resources, ...events, ...others]
+  return [overviewPage(context, pages), ...pages]
+}

@@ -1,0 +1,130 @@
+/** The first page of a version, and the page that leads to the first calls. Pure. */
+
+import { codeExamples, type ExampleRequest } from './code-examples.ts'
+import { type ContentBlock, code, list, type Page, softText, table, text } from './content.ts'
+import { anchorOf } from './operation-section.ts'
+import { pageNameOf } from './page-names.ts'
+import type { PageContext } from './page-source.ts'
+import { titleOf } from './resource-page.ts'
+
+export function overviewPage(context: PageContext, pages: readonly Page[]): Page {
+  const { service, version, base } = context
+  const rows = pages.map(({ name, title, summary }) => [`[${title}](${name})`, summary])
+  return {
+    name: '',
+    title: 'Overview',
+    group: 'Basics',
+    summary: 'All pages of this version.',
+    blocks: [
+      text(`This is the reference of ${service.name}, version \`${version}\`.`),
+      text(`The API is at \`${base}/api/${version}\`. Begin with [your first calls](start).`),
+      table('Pages', ['Page', 'Content'], rows),
+      softText(
+        `For programs: [OpenAPI](/openapi/${version}.json), and each page as Markdown: ` +
+          'append `.md` to its address. [/llms.txt](/llms.txt) lists them.',
+      ),
+    ],
+    aside: [
+      {
+        kind: 'examples',
+        title: 'Check a key',
+        variants: codeExamples(base, { ...PLAIN, path: `/api/${version}/protected` }),
+      },
+    ],
+    sections: [],
+  }
+}
+
+const PLAIN: ExampleRequest = {
+  method: 'GET',
+  path: '',
+  query: [],
+  body: undefined,
+  collection: undefined,
+  isRepeatable: false,
+  credential: 'key',
+  hasAnswer: true,
+  isForm: false,
+}
+
+export function startPage(context: PageContext): Page {
+  const { reader, service, version, base } = context
+  const [first] = service.resources
+  const collection = first && `/api/${version}/${first.name}`
+  const listing = reader.operations.find(
+    ({ path, method }) => path === collection && method === 'GET',
+  )
+  const creation = reader.operations.find(
+    ({ path, method }) => path === collection && method === 'POST',
+  )
+  const linkTo = (operation: typeof listing) =>
+    operation && first
+      ? [`[${operation.summary}](${pageNameOf(first.name)}#${anchorOf(operation)})`]
+      : []
+  const steps = [...linkTo(listing), ...linkTo(creation), '[Receive events](webhooks)']
+  return {
+    name: 'start',
+    title: 'Start',
+    group: 'Basics',
+    summary: 'From a key to the first calls.',
+    blocks: [text('A key, a call, a change, a webhook: the four steps of an integration.')],
+    aside: [],
+    sections: [
+      {
+        id: 'key',
+        title: '1. A key',
+        blocks: [
+          text('Obtain a test key, `gk_test_…`. Test data is separate from live data.'),
+          list(
+            'From the operator of this service, or in its portal.',
+            'On your own installation: `npx gatehook keys create --name first --mode test`.',
+          ),
+          text('Store it in the environment. It belongs in no source code and no URL.'),
+        ],
+        aside: [code('Shell', 'export KEY=gk_test_…')],
+      },
+      {
+        id: 'call',
+        title: '2. A call',
+        blocks: [
+          text('This call returns `ok` for every valid credential, and the id of your key.'),
+        ],
+        aside: [
+          {
+            kind: 'examples',
+            title: 'Check a key',
+            variants: codeExamples(base, { ...PLAIN, path: `/api/${version}/protected` }),
+          },
+        ],
+      },
+      ...(listing && first ? [listSection(context, first.name)] : []),
+      {
+        id: 'next',
+        title: 'Next',
+        blocks: [list(...steps), text('A failed call? [Errors](errors) lists every code.')],
+        aside: [],
+      },
+    ],
+  }
+}
+
+function listSection({ version, base }: PageContext, name: string) {
+  const request: ExampleRequest = {
+    ...PLAIN,
+    path: `/api/${version}/${name}`,
+    query: [['limit', '2']],
+    collection: name,
+  }
+  const aside: ContentBlock[] = [
+    { kind: 'examples', title: `List ${name}`, variants: codeExamples(base, request) },
+  ]
+  return {
+    id: 'list',
+    title: `3. ${titleOf(name)}`,
+    blocks: [
+      text('A page has its rows in `data`. `next_cursor` leads to the next page.'),
+      text('[Lists](lists) has the other styles, filters and sorts.'),
+    ],
+    aside,
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * The operations of the engine, and the OpenAPI documents that describe them: `platform` for
+ * clients and people, `admin` for the administration and the console. Pure. The documents of
+ * resources are in `resources/openapi.ts`.
+ */
+import {
+  customerOperations,
+  keyOperations,
+  protectedOperation,
+  scopeOperations,
+} from './access/operations.ts'
+import { describeScope } from './access/scope-words.ts'
+import { eventOperations } from './events/operations.ts'
+import { specsOf } from './fields/members.ts'
+import type { FieldSpecs, JsonSchema } from './fields/schema.ts'
+import { secretNames } from './fields/secret-names.ts'
+import type { OperationData } from './http/operation-data.ts'
+import { keyUsageOperations } from './monitoring/key-usage.ts'
+import { monitoringOperations } from './monitoring/operations.ts'
+import { versionTrafficOperations } from './monitoring/version-operations.ts'
+import { clientOperations } from './oauth/client-operations.ts'
+import { consentOperations, metadataOperations, oauthOperations } from './oauth/operations.ts'
+import { engineDocument, type OpenApiDocument } from './openapi/document.ts'
+import { describeOperations, type OperationPolicy, templateOf } from './openapi/operations.ts'
+import { ref } from './openapi/parts.ts'
+import { publishDocument } from './openapi/publish.ts'
+import { documentOperations } from './openapi/routes.ts'
+import { consoleOperations } from './people/console-operations.ts'
+import { personOperations } from './people/operations.ts'
+import { operatorOperations } from './people/operator-administration.ts'
+import { operatorSessionOperations } from './people/operator-sessions.ts'
+import { signInOperations } from './people/sign-in-operations.ts'
+import { portalDataOperations } from './portal/data-operations.ts'
+import { portalKeyOperations, sessionOperations } from './portal/operations.ts'
+import { linkOperations } from './portal/portal.ts'
+import type { Catalog } from './resources/catalog.ts'
+import { signInResource } from './resources/directory.ts'
+import { listEventSamples } from './resources/event-samples.ts'
+import { openApiDocument } from './resources/openapi.ts'
+import { schemaName } from './resources/openapi-words.ts'
+import { resourceOverviewOperations } from './resources/overview.ts'
+import { specsOfRoute } from './resources/route.ts'
+import { listScopes } from './resources/scopes.ts'
+import { externalEventTypes, listEventTypes } from './resources/service.ts'
+import { engineRoutes, type Permission } from './route-table.ts'
+import { searchOperations } from './search/operations.ts'
+import {
+  auditOperations,
+  clockOperations,
+  probeOperations,
+  systemOperations,
+} from './system/operations.ts'
+import { tokenOperations } from './tokens/operations.ts'
+import { versionOperations } from './versions/operations.ts'
+import { allEventOperations } from './webhooks/event-overview.ts'
+import { webhookOperations } from './webhooks/operations.ts'
+import { overviewOperations } from './webhooks/overview-operations.ts'
+
+export const DOCUMENTS = ['platform', 'admin'] as const
+
+type ServiceInVersions = Pick<Catalog, 'service' | 'versions'>
+
+/** Returns the declared operations of the engine for a service. */
+function engineOperations({ service, versions }: ServiceInVersions): readonly OperationData[] {
+  const scopes = listScopes(service)
+  const admin = { scopes, versions }
+  const person = signInResource(service.resources)
+  return [
+    eventOperations({ types: listEventTypes(service), external: externalEventTypes(service) }),
+    webhookOperations({
+      eventTypes: listEventTypes(service),
+      allowPrivate: false,
+      versions: () => versions,
+    }),
+    customerOperations,
+    keyOperations(admin),
+    scopeOperations,
+    resourceOverviewOperations,
+    searchOperations,
+    keyUsageOperations,
+    monitoringOperations,
+    clientOperations(admin),
+    ...(person ? [signInOperations, personOperations(admin, person.fields)] : []),
+    linkOperations(admin),
+    sessionOperations,
+    portalKeyOperations(admin),
+    portalDataOperations,
+    operatorOperations,
+    operatorSessionOperations,
+    overviewOperations,
+    allEventOperations,
+    versionOperations,
+    versionTrafficOperations,
+    clockOperations,
+    auditOperations,
+    systemOperations,
+    probeOperations,
+    documentOperations,
+    consoleOperations,
+    { protectedOperation },
+    tokenOperations,
+    oauthOperations,
+    metadataOperations,
+    consentOperations,
+  ].flatMap((operations) => Object.values<OperationData>(operations))
+}
+
+/** Returns the names of secret fields of the service, in every version, and of secret inputs. */
+export function secretFieldNames(service: ServiceInVersions): ReadonlySet<string> {
+  const { resources, routes } = service.service
+  const specs = [
+    ...resources.flatMap(({ fields, actions, changes }) => [
+      fields,
+      ...actions.map(({ input }) => input),
+      ...changes.map(({ had }) => had as FieldSpecs),
+    ]),
+    ...routes.map(({ input }) => specsOfRoute(input)),
+    ...engineOperations(service).map(({ input = {} }) => specsOf(input)),
+  ]
+  return new Set(specs.flatMap(secretNames))
+}
+
+/** Returns the document of a path; paths under `/api` are in those of the versions. */
+const documentOf = ({ path }: Pick<OperationData, 'path'>): string | undefined => {
+  if (path.startsWith('/api/')) return undefined
+  return /^\/(admin|console)(\/|$)/.test(path) ? 'admin' : 'platform'
+}
+
+/** The public operations that the document of every version contains. */
+const VERSION_PATHS = /^\/(api|events|webhooks|deliveries)(\/|$)/
+
+/** The security of each value of the column `callers`; undefined: the default of the document. */
+const securityOf: Readonly<Record<Permission['callers'], OperationPolicy['security']>> = {
+  anyone: [],
+  proof: [],
+  operators: [{}, { ApiKey: [] }, { Bearer: [] }],
+  credential: undefined,
+  account: [{ Bearer: [] }, { Basic: [] }],
+  administration: [{ ApiKey: [] }, { Bearer: [] }, { Basic: [] }, { ConsoleSession: [] }],
+  console: [{ ConsoleSession: [] }],
+  portal: [{ PortalSession: [] }],
+}
+
+const rows = new Map(engineRoutes.map((row) => [`${row.method} ${row.path}`, row]))
+
+function policyOf({ method, path }: OperationData): OperationPolicy {
+  const { callers, scope } = rows.get(`${method} ${path}`)!
+  const security = securityOf[callers]
+  return { scope, ...(security && { security }) }
+}
+
+/** Returns the document of a version (`v1`), or of a part of the engine (`platform`, `admin`). */
+export function openApiOf(name: string, catalog: Catalog): OpenApiDocument {
+  const { service, versions } = catalog
+  const operations = engineOperations(catalog)
+  if (versions.includes(name)) {
+    const engine = describeOperations(
+      operations.filter(({ path }) => VERSION_PATHS.test(path)),
+      {
+        policyOf,
+        pathOf: ({ path }) => templateOf(path.replace(/^\/api\//, `/api/${name}/`)),
+        hasClosedInputs: false,
+      },
+    )
+    return openApiDocument(catalog, name, engine)
+  }
+  return engineDocument({
+    title: `${service.name}: ${name}`,
+    operations: operations.filter((operation) => documentOf(operation) === name),
+    scopes: [...listScopes(service)].sort(),
+    policyOf,
+  })
+}
+
+/** The published documents, each generated at its first use. */
+export interface Documents {
+  /** The names under `/openapi/`: the versions, then those of the engine. */
+  readonly names: readonly string[]
+  /** Returns a document; undefined for an unknown name. */
+  get(name: string): OpenApiDocument | undefined
+}
+
+export function openApiDocuments(catalog: Catalog): Documents {
+  const names = [...catalog.versions, ...DOCUMENTS]
+  const published = new Map<string, OpenApiDocument>()
+  return {
+    names,
+    get(name) {
+      if (!names.includes(name)) return undefined
+      const document = published.get(name) ?? publish(name, catalog)
+      published.set(name, document)
+      return document
+    },
+  }
+}
+
+function publish(name: string, catalog: Catalog): OpenApiDocument {
+  const { service, versions } = catalog
+  const scopes = [...listScopes(service)].sort()
+  const events = versions.includes(name) ? listEventSamples(catalog, name) : []
+  return publishDocument(openApiOf(name, catalog), {
+    scopes: Object.fromEntries(scopes.map((scope) => [scope, describeScope(scope, service.name)])),
+    info: service.info,
+    events: events.map(({ type, scope, collection, object }) => ({
+      type,
+      scope,
+      object,
+      schema: objectSchema(catalog, collection),
+    })),
+  })
+}
+
+/** The object of an event is a row of its collection, or any object. */
+function objectSchema({ entries }: Catalog, collection: string | undefined): JsonSchema {
+  const entry = collection === undefined ? undefined : entries.get(collection)
+  return entry
+    ? ref('schemas', schemaName(entry.definition))
+    : { type: 'object', description: 'The object after the change.', additionalProperties: true }
+}

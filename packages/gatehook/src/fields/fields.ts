@@ -1,0 +1,227 @@
+/**
+ * The fields of a declaration: `f.int().min(1)`. A field is data (`FieldSpec`), from which other
+ * files derive SQL columns, JSON Schema and validation. Types infer from the chain. The bodies of
+ * the engine's own operations have more kinds of members (`members.ts`).
+ */
+import type { FieldKind, FieldWrite, MemberSpec } from './spec.ts'
+
+/** A declared field as data, from which its column, schema and validation follow. */
+export interface FieldSpec extends MemberSpec {
+  readonly kind: FieldKind
+  /** The effect of the deletion of the row that a `ref` refers to. Default: `restrict`. */
+  readonly onDelete?: 'restrict' | 'cascade' | 'setNull'
+  /** The resource that a `ref` refers to. */
+  readonly target?: string
+  readonly owner?: boolean
+  readonly unique?: boolean
+  readonly stamp?: 'created' | 'updated'
+  /** Whether clients can set it only in the body that creates the row. */
+  readonly isWriteOnce?: boolean
+}
+
+const DEFAULT_STRING_MAX = 255
+const EMAIL_MAX = 254 // RFC 5321 §4.5.3.1.3, less the angle brackets
+const URL_MAX = 2048
+const METADATA_KEYS_MAX = 50
+const METADATA_VALUE_MAX = 500
+const JSON_MAX = 16_384
+
+declare const valueType: unique symbol
+declare const writeType: unique symbol
+
+/** A field under declaration. It is immutable: every method returns a new field. */
+export class Field<V, W extends FieldWrite> {
+  readonly spec: FieldSpec
+  declare readonly [valueType]: V
+  declare readonly [writeType]: W
+
+  constructor(spec: FieldSpec) {
+    this.spec = spec
+  }
+
+  #with<V2, W2 extends FieldWrite>(more: Partial<FieldSpec>): Field<V2, W2> {
+    return new Field<V2, W2>({ ...this.spec, ...more })
+  }
+
+  /** Also allows `null`. Add `.default(null)` to make the field optional. */
+  nullable(): Field<V | null, W> {
+    return this.#with({ nullable: true })
+  }
+
+  /** The value if a client omits the field, and of existing rows when the column is new. */
+  default(value: V): Field<V, W extends 'never' ? W : 'optional'> {
+    return this.#with({
+      default: value,
+      write: this.spec.write === 'never' ? 'never' : 'optional',
+    })
+  }
+
+  /** Clients can only read it; actions and the team's code write it. */
+  readonly(): Field<V, 'never'> {
+    return this.#with({ write: 'never' })
+  }
+
+  /** The minimum: of a number, a text's characters, an array's items, a duration's milliseconds. */
+  min(bound: number): Field<V, W> {
+    return this.#with({ min: bound })
+  }
+
+  /**
+   * The maximum: of a number, of the characters of a text or of JSON, of an array's items, of a
+   * duration's milliseconds.
+   */
+  max(bound: number): Field<V, W> {
+    return this.#with({ max: bound })
+  }
+
+  /** Rows of one customer and mode cannot have the same value (409 `conflict`). */
+  unique(): Field<V, W> {
+    return this.#with({ unique: true })
+  }
+
+  /** The field refers to the person that owns the row: persons reach their own rows only (§6.7). */
+  owner(): Field<V, W> {
+    return this.#with({ owner: true })
+  }
+
+  /** Clients set it when they create the row, and cannot change it (422 `read_only`). */
+  writeOnce(): Field<V, W> {
+    return this.#with({ isWriteOnce: true })
+  }
+
+  /**
+   * The effect on this row when the row it refers to is deleted. `restrict`, the default, rejects
+   * the deletion (409), `cascade` deletes this row too, `setNull` clears the field. Each change has
+   * its event; one deletion has at most 1,000 of them.
+   */
+  onDelete(effect: 'restrict' | 'cascade' | 'setNull'): Field<V, W> {
+    return this.#with({ onDelete: effect })
+  }
+
+  /** The request log never stores the value. Lists cannot filter or sort by it: logs have URLs. */
+  secret(): Field<V, W> {
+    return this.#with({ isSecret: true })
+  }
+
+  /** Adds a sentence for OpenAPI and the docs. */
+  describe(sentence: string): Field<V, W> {
+    return this.#with({ description: sentence })
+  }
+}
+
+const field = <V>(kind: FieldKind, more: Partial<FieldSpec> = {}): Field<V, 'required'> =>
+  new Field({ kind, write: 'required', nullable: false, ...more })
+
+/** Returns the text of an expression. Flags have no equivalent in JSON Schema. */
+function sourceOf({ source, flags }: RegExp): string {
+  if (flags.replace('u', '') === '') return source
+  throw new TypeError(`f.pattern(/${source}/${flags}): write the pattern without flags`)
+}
+
+export const f = {
+  /** The integer id of the row. The database generates it and never reuses it (§6.8). */
+  id: (): Field<number, 'never'> =>
+    new Field({ kind: 'id', write: 'never', nullable: false, min: 1 }),
+  /** The id of a row of another resource, with the same customer and mode. */
+  ref: (target: string): Field<number, 'required'> => field('ref', { target, min: 1 }),
+  /** Text of at most 255 characters, or `.max()`. */
+  string: (): Field<string, 'required'> => field('string', { max: DEFAULT_STRING_MAX }),
+  /** An e-mail address, compared without case (§6.8). */
+  email: (): Field<string, 'required'> => field('email', { max: EMAIL_MAX }),
+  /** An absolute http or https URL. */
+  url: (): Field<string, 'required'> => field('url', { max: URL_MAX }),
+  /** An ISO 4217 code, for example `EUR`. */
+  currency: (): Field<string, 'required'> => field('currency'),
+  /** A UUID (RFC 9562) in lower case. */
+  uuid: (): Field<string, 'required'> => field('uuid'),
+  /**
+   * Text that matches a regular expression from `^` to `$`. The next character decides how the
+   * match continues, so that no text takes long: `f.pattern(/^[a-z]+(-[a-z]+)*$/)`.
+   */
+  pattern: (pattern: RegExp): Field<string, 'required'> =>
+    field('pattern', { pattern: sourceOf(pattern), max: DEFAULT_STRING_MAX }),
+  /** One of the given texts. */
+  oneOf: <const T extends readonly [string, ...string[]]>(
+    values: T,
+  ): Field<T[number], 'required'> => field('oneOf', { values }),
+  /** An integer between -(2^53-1) and 2^53-1. */
+  int: (): Field<number, 'required'> => field('int'),
+  /**
+   * An exact decimal: `f.decimal(12, 2)` has 12 digits, 2 of them after the point. Text in JSON
+   * and in rows: `"12.50"`. At most 15 digits.
+   */
+  decimal: (precision: number, scale: number): Field<string, 'required'> =>
+    field('decimal', { precision, scale }),
+  /** A floating-point number (IEEE 754 double). Not for money. */
+  number: (): Field<number, 'required'> => field('number'),
+  /** `true` or `false`. */
+  bool: (): Field<boolean, 'required'> => field('bool'),
+  /** An instant: ISO 8601 on the wire, epoch milliseconds in rows and handlers (§6.5). */
+  time: (): Field<number, 'required'> => field('time'),
+  /** A day of the calendar, without a time zone: `2026-01-31`. */
+  date: (): Field<string, 'required'> => field('date'),
+  /**
+   * A duration in weeks, days, hours, minutes and seconds: ISO 8601 on the wire, `PT1H30M`,
+   * milliseconds in rows and handlers.
+   */
+  duration: (): Field<number, 'required'> => field('duration', { min: 0 }),
+  /**
+   * An object with declared members: `f.object({ city: f.string(), zip: f.string().nullable() })`.
+   * A patch changes the members that it has (RFC 7396).
+   */
+  object: <const M extends Fields>(members: M): Field<RowOf<M>, 'required'> =>
+    field('object', {
+      members: Object.fromEntries(Object.entries(members).map(([name, { spec }]) => [name, spec])),
+    }),
+  /** A list of at most `max` values: `f.array(f.string(), { max: 10 })`. A patch replaces it. */
+  array: <V>(
+    item: Field<V, FieldWrite>,
+    size: { readonly max: number; readonly min?: number },
+  ): Field<readonly V[], 'required'> => field('list', { ...size, items: item.spec }),
+  /**
+   * At most 50 texts of the client by key, `{}` by default. A patch adds and changes keys, and
+   * removes those that are null.
+   */
+  metadata: (): Field<Readonly<Record<string, string>>, 'optional'> =>
+    new Field({
+      kind: 'metadata',
+      write: 'optional',
+      nullable: false,
+      default: {},
+      max: METADATA_KEYS_MAX,
+      items: { kind: 'string', write: 'required', nullable: false, max: METADATA_VALUE_MAX },
+    }),
+  /** Any JSON value except null: 16,384 characters, or `.max()`. A patch merges objects. */
+  json: (): Field<unknown, 'required'> => field('json', { max: JSON_MAX }),
+  /** The instant at which the engine created the row. */
+  createdAt: (): Field<number, 'never'> =>
+    new Field({ kind: 'time', write: 'never', nullable: false, stamp: 'created' }),
+  /** The instant of the last change of the row, which the engine sets. */
+  updatedAt: (): Field<number, 'never'> =>
+    new Field({ kind: 'time', write: 'never', nullable: false, stamp: 'updated' }),
+} as const
+
+// biome-ignore lint/suspicious/noExplicitAny: the type of any field
+export type AnyField = Field<any, FieldWrite>
+export type Fields = Readonly<Record<string, AnyField>>
+
+type FieldValue<F> = F extends Field<infer V, FieldWrite> ? V : never
+type NamesWith<F extends Fields, W extends FieldWrite> = {
+  [K in keyof F]: F[K] extends Field<infer _, infer W2> ? (W2 extends W ? K : never) : never
+}[keyof F]
+export type Flat<T> = { [K in keyof T]: T[K] } & {}
+
+/** A row in handlers: stored values, with times in epoch milliseconds. */
+export type RowOf<F extends Fields> = Flat<{ readonly [K in keyof F]: FieldValue<F[K]> }>
+
+/** The body that creates a row. */
+export type CreateOf<F extends Fields> = Flat<
+  { [K in NamesWith<F, 'required'>]: FieldValue<F[K]> } & {
+    [K in NamesWith<F, 'optional'>]?: FieldValue<F[K]>
+  }
+>
+
+/** The body that changes a row. */
+export type PatchOf<F extends Fields> = Flat<{
+  [K in NamesWith<F, 'required' | 'optional'>]?: FieldValue<F[K]>
+}>

@@ -1,0 +1,232 @@
+/** The JSON Schema of fields and members, for OpenAPI and for the gate. Pure. */
+import { boundUnits, decimalPattern, formatDecimal } from './decimal.ts'
+import { formatDuration } from './duration.ts'
+import type { FieldSpec } from './fields.ts'
+import { toJson } from './forms.ts'
+import { patchSpecs } from './merge-patch.ts'
+import { currencies, METADATA_KEY } from './reader.ts'
+import type { MemberSpec, MemberSpecs } from './spec.ts'
+
+export type JsonSchema = Record<string, unknown>
+export type FieldSpecs = Readonly<Record<string, FieldSpec>>
+
+/** How the schemas of a document refer to each other. */
+export interface SchemaContext {
+  /** Whether objects are closed: inputs of a new document, and responses that a test verifies. */
+  readonly isClosed: boolean
+  /** Returns a reference to a named schema, or the schema itself. */
+  reference(name: string, schema: () => JsonSchema): JsonSchema
+  /** Returns the schema of a page of items. */
+  page(items: JsonSchema): JsonSchema
+}
+
+const inline: SchemaContext = {
+  isClosed: false,
+  reference: (_name, schema) => schema(),
+  page: (items) => ({ type: 'array', items }),
+}
+
+/** The types of JSON except null. */
+const JSON_TYPES = ['object', 'array', 'string', 'number', 'boolean']
+
+type SchemaOf = (spec: MemberSpec, context: SchemaContext) => JsonSchema
+
+const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
+  id: () => integerSchema({ min: 1 }),
+  ref: () => integerSchema({ min: 1 }),
+  int: integerSchema,
+  number: (spec) => withBounds({ type: 'number' }, spec, 'minimum', 'maximum'),
+  bool: () => ({ type: 'boolean' }),
+  string: stringSchema,
+  text: stringSchema,
+  line: stringSchema,
+  email: (spec) => stringSchema({ ...spec, format: 'email' }),
+  url: (spec) => stringSchema({ ...spec, format: 'uri' }),
+  // ISO 4217, and Node's copy of it, change without notice: callers must expect new codes (§8.11).
+  currency: () => ({ type: 'string', enum: currencies, 'x-open-set': true }),
+  oneOf: ({ values, isOpen }) => ({
+    type: 'string',
+    enum: values,
+    ...(isOpen && { 'x-open-set': true }),
+  }),
+  time: () => ({ type: 'string', format: 'date-time' }),
+  date: () => ({ type: 'string', format: 'date' }),
+  duration: ({ min, max }) =>
+    withBounds(
+      { type: 'string', format: 'duration' },
+      {
+        ...(min !== undefined && min > 0 && { min: formatDuration(min) }),
+        ...(max !== undefined && { max: formatDuration(max) }),
+      },
+      'x-minimum',
+      'x-maximum',
+    ),
+  uuid: () => ({ type: 'string', format: 'uuid' }),
+  decimal: decimalSchema,
+  pattern: (spec) => ({ ...stringSchema(spec), pattern: spec.pattern }),
+  // Also a date, which the format `date-time` excludes.
+  instant: () => ({ type: 'string' }),
+  list: (spec, context) => ({
+    ...withBounds({ type: 'array' }, spec, 'minItems', 'maxItems'),
+    items: valueSchema(spec.items!, context),
+  }),
+  map: ({ items }, context) => ({
+    type: 'object',
+    additionalProperties: valueSchema(items!, context),
+  }),
+  object: ({ members, isOpen }, context) => {
+    if (!members) return { type: 'object' }
+    const schema = membersSchema(members, context)
+    return isOpen ? { ...schema, additionalProperties: true } : schema
+  },
+  metadata: ({ items, max }, context) => ({
+    type: 'object',
+    additionalProperties: valueSchema(items!, context),
+    propertyNames: { pattern: METADATA_KEY.source },
+    maxProperties: max,
+  }),
+  json: ({ max }) => (max === undefined ? {} : { type: JSON_TYPES, 'x-max-json-length': max }),
+  page: ({ items }, context) => context.page(valueSchema(items!, context)),
+}
+
+/** JSON Schema has no bounds for text that is a number. */
+function decimalSchema({ precision = 0, scale = 0, min, max }: MemberSpec): JsonSchema {
+  const pattern = decimalPattern({ precision, scale })
+  return withBounds(
+    { type: 'string', format: 'decimal', pattern },
+    {
+      ...(min !== undefined && { min: formatDecimal(boundUnits(min, scale), scale) }),
+      ...(max !== undefined && { max: formatDecimal(boundUnits(max, scale), scale) }),
+    },
+    'x-minimum',
+    'x-maximum',
+  )
+}
+
+function stringSchema(spec: Pick<MemberSpec, 'format' | 'min' | 'max'>): JsonSchema {
+  const schema = { type: 'string', ...(spec.format && { format: spec.format }) }
+  return withBounds(schema, spec, 'minLength', 'maxLength')
+}
+
+function membersSchema(
+  members: NonNullable<MemberSpec['members']>,
+  context: SchemaContext,
+): JsonSchema {
+  const entries = Object.entries(members)
+  return {
+    type: 'object',
+    required: entries.filter(([, { write }]) => write === 'required').map(([name]) => name),
+    properties: Object.fromEntries(
+      entries.map(([name, spec]) => [name, withDefault(valueSchema(spec, context), spec)]),
+    ),
+    ...(context.isClosed && { additionalProperties: false }),
+  }
+}
+
+function integerSchema(spec: { min?: number; max?: number }): JsonSchema {
+  return {
+    type: 'integer',
+    minimum: spec.min ?? Number.MIN_SAFE_INTEGER,
+    maximum: spec.max ?? Number.MAX_SAFE_INTEGER,
+  }
+}
+
+function withBounds(
+  schema: JsonSchema,
+  spec: { min?: number | string; max?: number | string },
+  min: string,
+  max: string,
+): JsonSchema {
+  if (spec.min !== undefined) schema[min] = spec.min
+  if (spec.max !== undefined) schema[max] = spec.max
+  return schema
+}
+
+/** Returns the schema of a member's value. A named schema that allows null is not shared. */
+export function valueSchema(spec: MemberSpec, context: SchemaContext = inline): JsonSchema {
+  const { name, nullable, description, example } = spec
+  const create = (): JsonSchema => {
+    const schema = schemaByKind[spec.kind](spec, context)
+    if (nullable && schema.type !== undefined) {
+      schema.type = [schema.type, 'null'].flat()
+      if (schema.enum) schema.enum = [...(schema.enum as unknown[]), null]
+    }
+    if (description) schema.description = description
+    if (example !== undefined) schema.examples = [example]
+    return schema
+  }
+  return name && !nullable ? context.reference(name, create) : create()
+}
+
+const withDefault = (schema: JsonSchema, spec: MemberSpec): JsonSchema =>
+  spec.default !== undefined && spec.write === 'optional'
+    ? { ...schema, default: toJson(spec, spec.default) }
+    : schema
+
+/** Returns the schema of a declared field's value. */
+export function fieldSchema(spec: MemberSpec, context?: SchemaContext): JsonSchema {
+  const schema = withDefault(valueSchema(spec, context), spec)
+  if (spec.write === 'never') schema.readOnly = true
+  return schema
+}
+
+const objectSchema = (
+  specs: MemberSpecs,
+  required: readonly string[],
+  context?: SchemaContext,
+): JsonSchema => ({
+  type: 'object',
+  additionalProperties: false,
+  required,
+  properties: Object.fromEntries(
+    Object.entries(specs).map(([name, spec]) => [name, fieldSchema(spec, context)]),
+  ),
+})
+
+/** The objects of a body have no undeclared members. */
+const closed: SchemaContext = { ...inline, isClosed: true }
+
+/** Returns the field in responses, whose objects have every member. */
+const shownSpec = (spec: MemberSpec): MemberSpec =>
+  spec.members
+    ? {
+        ...spec,
+        members: Object.fromEntries(
+          Object.entries(spec.members).map(([name, { default: _default, ...member }]) => [
+            name,
+            shownSpec({ ...member, write: 'required' }),
+          ]),
+        ),
+      }
+    : spec.items
+      ? { ...spec, items: shownSpec(spec.items) }
+      : spec
+
+const shownSpecs = (specs: FieldSpecs): MemberSpecs =>
+  Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, shownSpec(spec)]))
+
+const writableSpecs = (specs: FieldSpecs): FieldSpecs =>
+  Object.fromEntries(Object.entries(specs).filter(([, spec]) => spec.write !== 'never'))
+
+/** Returns the fields that a patch can change. */
+export const changeableSpecs = (specs: FieldSpecs): FieldSpecs =>
+  Object.fromEntries(Object.entries(specs).filter(([, { isWriteOnce }]) => !isWriteOnce))
+
+/** Returns the schema of a row in responses. */
+export const rowSchema = (specs: FieldSpecs): JsonSchema =>
+  objectSchema(shownSpecs(specs), Object.keys(specs))
+
+/** Returns the schema of a body that creates a row, or of an action's input. */
+export function createSchema(specs: FieldSpecs): JsonSchema {
+  const fields = writableSpecs(specs)
+  const required = Object.keys(fields).filter((name) => fields[name]?.write === 'required')
+  return objectSchema(fields, required, closed)
+}
+
+/**
+ * Returns the schema of a merge patch: any of the writable fields.
+ *
+ * @see RFC 7396
+ */
+export const patchSchema = (specs: FieldSpecs): JsonSchema =>
+  objectSchema(patchSpecs(changeableSpecs(writableSpecs(specs))), [], closed)

@@ -1,0 +1,78 @@
+/**
+ * The data of a field and of a member: the parts from which schema, validation and OpenAPI follow.
+ */
+
+/** The kinds of fields of a declaration. */
+export type FieldKind =
+  | 'id'
+  | 'ref'
+  | 'string'
+  | 'email'
+  | 'url'
+  | 'currency'
+  | 'oneOf'
+  | 'int'
+  | 'number'
+  | 'bool'
+  | 'time'
+  | 'date'
+  | 'duration'
+  | 'decimal'
+  | 'uuid'
+  | 'pattern'
+  | 'object'
+  | 'list'
+  | 'metadata'
+  | 'json'
+
+/** Whether a client must, may or must not send the value. */
+export type FieldWrite = 'required' | 'optional' | 'never'
+
+/** The parts that fields of rows and members of bodies share. */
+interface BaseSpec {
+  readonly write: FieldWrite
+  readonly nullable: boolean
+  /** Bounds: of a number, a text's characters, the number of items, a duration's milliseconds. */
+  readonly min?: number
+  readonly max?: number
+  readonly values?: readonly string[]
+  /** The regular expression of a text. */
+  readonly pattern?: string
+  /** The digits of a decimal, and those after its point. */
+  readonly precision?: number
+  readonly scale?: number
+  readonly description?: string
+  /** The value in rows of an omitted member; undefined without a default. */
+  readonly default?: unknown
+  /** Whether the request log replaces the value. */
+  readonly isSecret?: boolean
+}
+
+/** The kinds of members that only the engine's own bodies have. */
+export type MemberKind = 'line' | 'text' | 'instant' | 'map' | 'page'
+
+/** Reports a mistake in the current value. Returns undefined. */
+export type RejectValue = (message: string) => undefined
+
+/** A member of a body, as data. Every `FieldSpec` is one. */
+export interface MemberSpec extends BaseSpec {
+  readonly kind: FieldKind | MemberKind
+  /** Whether `values` can grow without notice (§8.11), or an object has further members. */
+  readonly isOpen?: boolean
+  /** A published format that validation does not check. */
+  readonly format?: string
+  /** The items of a list or of a page, or the values of a map. */
+  readonly items?: MemberSpec
+  /** Whether duplicates of a list are removed. */
+  readonly isSet?: boolean
+  /** The members of an object; without them any object is valid. */
+  readonly members?: MemberSpecs
+  /** The name of the schema in OpenAPI documents. */
+  readonly name?: string
+  /** A value for examples in OpenAPI documents, as JSON has it. */
+  readonly example?: unknown
+  /** Validates further and converts a valid value. */
+  readonly refine?: (value: never, reject: RejectValue) => unknown
+}
+
+export type MemberSpecs = Readonly<Record<string, MemberSpec>>

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Call, type Endpoint, json, noContent } from './call.ts'
+import { mountEndpoints } from './mount.ts'
+
+const things: Endpoint = {
+  kind: 'root',
+  path: '/things/:id',
+  methods: {
+    GET: { scope: 'things:read', callers: ['key'], handle: noContent },
+    POST: {
+      body: 'required',
+      scope: 'things:write',
+      handle: () => json(201, {}, { location: '/things/7' }),
+    },
+  },
+}
+const prefix = '/admin/as/:customer/:mode'
+const path = '/admin/as/cus_1/live/things'
+const callOf = (members: object) => members as Call
+
+test('a mounted operation differs in path, kind and callers', () => {
+  const [mounted] = mountEndpoints([things], {
+    prefix,
+    kind: 'admin',
+    access: () => ({ callers: ['operator'], scope: 'admin' }),
+  })
+  assert.deepEqual([mounted?.kind, mounted?.path], ['admin', `${prefix}/things/:id`])
+  const { GET, POST } = mounted!.methods
+  assert.deepEqual([GET?.callers, GET?.scope], [['operator'], 'admin'])
+  assert.equal(POST?.body, 'required')
+})
+
+test('without rules of the mount, an operation keeps its own', () => {
+  const [mounted] = mountEndpoints([things], { prefix, kind: 'portal' })
+  assert.deepEqual(mounted?.methods.GET?.callers, ['key'])
+  assert.equal(mounted?.methods.POST?.scope, 'things:write')
+})
+
+test('a mount enters before the handler, and Location has the prefix of the request', async () => {
+  const calls: string[] = []
+  const [mounted] = mountEndpoints([things], {
+    prefix,
+    kind: 'admin',
+    async enter(call) {
+      calls.push(call.path)
+      return undefined
+    },
+  })
+  const answer = await mounted!.methods.POST!.handle(callOf({ path }))
+  assert.deepEqual(calls, [path])
+  assert.equal(answer.headers?.location, `/admin/as/cus_1/live/things/7`)
+  const read = await mounted!.methods.GET!.handle(callOf({ path }))
+  assert.equal(read.headers?.location, undefined)
+})
+
+test('links of items have the prefix; other members stay', async () => {
+  const page = { data: [{ id: 1, url: '/things', _links: { self: '/things/1' } }, { id: 2 }] }
+  const list = { ...things, methods: { GET: { handle: () => json(200, page) } } }
+  const [mounted] = mountEndpoints([list], { prefix, kind: 'admin' })
+  const { json: text } = await mounted!.methods.GET!.handle(callOf({ path }))
+  assert.deepEqual(JSON.parse(text!).data, [
+    { id: 1, url: '/things', _links: { self: '/admin/as/cus_1/live/things/1' } },
+    { id: 2 },
+  ])
+})
+
+test('a response of `enter` ends the request', async () => {
+  const retired = { ...things, methods: { GET: { handle: () => assert.fail('the handler ran') } } }
+  const [mounted] = mountEndpoints([retired], { prefix, kind: 'admin', enter: noContent })
+  assert.equal((await mounted!.methods.GET!.handle(callOf({ path }))).status, 204)
+})
+
+test('a handler does not run if the mount rejects the request', async () => {
+  const [mounted] = mountEndpoints(
+    [{ ...things, methods: { GET: { handle: () => assert.fail('the handler ran') } } }],
+    { prefix, kind: 'admin', enter: () => Promise.reject(new Error('rejected')) },
+  )
+  await assert.rejects(Promise.resolve(mounted!.methods.GET!.handle(callOf({ path }))), /rejected/)
+})

@@ -1,0 +1,74 @@
+/**
+ * Serves endpoints under a second prefix with other callers: the portal and operators use the
+ * public handlers for one customer. Body, conditions, 405 and limits stay those of the handler.
+ * Pure; `route-table.ts` lists the mounts.
+ */
+import type { Answer, Call, Endpoint, Operation } from './call.ts'
+
+export interface Mount {
+  /** The path before the public path, with parameters as `:name`: `/portal/api`. */
+  readonly prefix: string
+  readonly kind: Endpoint['kind']
+  /** Returns the access rules of a mounted operation; default: those it has. */
+  readonly access?: (
+    operation: Operation,
+    method: string,
+    path: string,
+  ) => Pick<Operation, 'callers' | 'scope' | 'role' | 'authenticated'>
+  /** Runs before the handler, for example to replace the principal; a response ends the request. */
+  readonly enter?: (call: Call, path: string) => Answer | undefined | Promise<Answer | undefined>
+}
+
+/** Returns the endpoints as they are served under the prefix of a mount. */
+export const mountEndpoints = (endpoints: readonly Endpoint[], mount: Mount): Endpoint[] =>
+  endpoints.map(({ path, methods }) => ({
+    kind: mount.kind,
+    path: mount.prefix + path,
+    methods: Object.fromEntries(
+      Object.entries(methods).map(([method, operation]) => [
+        method,
+        {
+          ...operation,
+          ...mount.access?.(operation, method, path),
+          handle: enterAnd(operation.handle, mount, path),
+        },
+      ]),
+    ),
+  }))
+
+const enterAnd =
+  (handle: Operation['handle'], { prefix, enter }: Mount, path: string): Operation['handle'] =>
+  async (call) => {
+    const answer = (await enter?.(call, path)) ?? (await handle(call))
+    return withPrefix(answer, prefixOf(call.path, prefix))
+  }
+
+/** Returns the prefix as the caller sent it, with its parameters. */
+const prefixOf = (path: string, prefix: string): string =>
+  path.split('/').slice(0, prefix.split('/').length).join('/')
+
+/** The path of a new object, and the links of items (§7.2), are under the prefix as well. */
+function withPrefix(answer: Answer, prefix: string): Answer {
+  const { json, headers } = answer
+  const location = headers?.location
+  const isLinked = json?.includes('"_links":{') === true
+  return {
+    ...answer,
+    ...(location?.startsWith('/') && { headers: { ...headers, location: prefix + location } }),
+    ...(isLinked && { json: JSON.stringify(withItemLinks(JSON.parse(json), prefix)) }),
+  }
+}
+
+interface LinkedPage {
+  readonly data?: readonly { readonly _links?: Readonly<Record<string, string>> }[]
+}
+
+function withItemLinks(page: LinkedPage, prefix: string): LinkedPage {
+  if (!Array.isArray(page.data)) return page
+  const data = page.data.map((item) => {
+    if (!item?._links) return item
+    const links = Object.entries(item._links as Readonly<Record<string, string>>)
+    return { ...item, _links: Object.fromEntries(links.map(([rel, path]) => [rel, prefix + path])) }
+  })
+  return { ...page, data }
+}

@@ -1,0 +1,51 @@
+/** Reads declared query parameters: numbers, booleans and texts, each at most once. */
+import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Call } from './call.ts'
+import { parameterFailure, versionParameters } from './query.ts'
+
+/** The syntax of §7.3: no `1e2`, no `0x10`, no leading zeros. */
+const NUMBERS: Readonly<Partial<Record<MemberSpec['kind'], RegExp>>> = {
+  id: /^(0|[1-9]\d*)$/,
+  ref: /^(0|[1-9]\d*)$/,
+  int: /^-?(0|[1-9]\d*)$/,
+  number: /^-?(0|[1-9]\d*)(\.\d+)?$/,
+}
+
+/** Converts a parameter to the kind of its member. Other text stays text, which is then invalid. */
+function parseText(kind: MemberSpec['kind'], text: string): unknown {
+  if (NUMBERS[kind]?.test(text)) return Number(text)
+  if (kind === 'bool' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+/**
+ * Creates a reader that rejects undeclared, repeated and invalid parameters with 400. With `isList`
+ * it leaves parameters that are undeclared or repeated to the list (§7.7).
+ */
+export function createQueryReader<T>(
+  specs: MemberSpecs,
+  validate: (values: Record<string, unknown>) => T,
+  isList = false,
+): (call: Pick<Call, 'query'>) => T {
+  return ({ query }) => {
+    const [repeated] = query.repeated()
+    if (repeated !== undefined && !isList)
+      throw parameterFailure('invalid_parameter', repeated, 'is repeated')
+    const values: Record<string, unknown> = {}
+    for (const [name, text] of query.entries) {
+      if (!Object.hasOwn(specs, name)) {
+        if (isList || name === 'api_key' || versionParameters.has(name)) continue
+        throw parameterFailure('unknown_parameter', name, 'is not a parameter here')
+      }
+      values[name] = parseText(specs[name]!.kind, text)
+    }
+    try {
+      return validate(values)
+    } catch (error) {
+      if (!(error instanceof Failure) || !error.errors?.[0]) throw error
+      const [first] = error.errors
+      throw parameterFailure('invalid_parameter', first.pointer?.slice(1) ?? '', first.message)
+    }
+  }
+}

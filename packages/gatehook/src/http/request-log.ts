@@ -1,0 +1,55 @@
+/**
+ * The log line of a request (§12.7). A request has exactly one line; `respond.ts` writes it after
+ * the response.
+ */
+import { createLineLog, type Log, redactUrl } from '../kernel/log.ts'
+import type { Exchange, ObserveExchange } from './exchange.ts'
+
+export function createRequestLog(log: Log): ObserveExchange {
+  const lines = createLineLog(log)
+  return (exchange, answer, ms) => {
+    const status = answer?.status
+    const level = status !== undefined && status >= 500 ? 'error' : 'info'
+    if (exchange.detail !== undefined) {
+      log[level]({ request_id: exchange.id, detail: exchange.detail }, 'detail')
+    }
+    lines.write(level, () => membersOf(exchange, status, ms))
+  }
+}
+
+function membersOf(exchange: Exchange, status: number | undefined, ms: number): string {
+  const { principal, recognized, identified } = exchange
+  const caller = principal ?? recognized ?? identified
+  return (
+    `"request_id":"${exchange.id}"` +
+    text('method', exchange.method) +
+    text('url', redactUrl(exchange.head.url)) +
+    text('route', exchange.route) +
+    (status === undefined ? '' : `,"status":${status}`) +
+    text('error', exchange.failure) +
+    `,"ms":${ms}` +
+    text('address', exchange.address) +
+    (caller ? callerMembers(caller) : '') +
+    text('version', exchange.version) +
+    text('trace_id', exchange.span?.traceId) +
+    `,"msg":"${status === undefined ? 'request aborted' : 'request'}"`
+  )
+}
+
+type Caller = NonNullable<Exchange['principal' | 'identified']>
+
+function callerMembers(caller: Caller): string {
+  const { keyId, sessionId } = caller as Partial<NonNullable<Exchange['principal']>>
+  return (
+    text('principal_kind', caller.kind) +
+    text('principal_id', caller.subject) +
+    text('customer', caller.customer) +
+    text('mode', caller.mode) +
+    text('key_id', keyId) +
+    text('client_id', caller.clientId) +
+    text('session_id', sessionId)
+  )
+}
+
+const text = (name: string, value: string | undefined): string =>
+  value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`

@@ -1,0 +1,36 @@
+/** Limits the open streams of one credential, of one customer and of this node (§11.5). */
+import type { Principal } from '../kernel/principal.ts'
+
+const PER_CREDENTIAL = 5
+const PER_CUSTOMER = 20
+const PER_NODE = 200
+
+/** Counts the open streams and compares the counts with their limits. */
+export function createStreamLimits() {
+  const open = new Map<string, number>()
+  const limitsOf = ({ scope, kind, subject, customer }: Principal) => [
+    { key: 'node', most: PER_NODE, label: 'this node' },
+    { key: `customer ${customer}`, most: PER_CUSTOMER, label: 'a customer' },
+    { key: `${scope} ${kind} ${subject}`, most: PER_CREDENTIAL, label: 'a credential' },
+  ]
+  const add = (key: string, change: 1 | -1) => {
+    const count = (open.get(key) ?? 0) + change
+    if (count > 0) open.set(key, count)
+    else open.delete(key)
+  }
+  return {
+    /** Returns a sentence when no further stream may open; otherwise undefined. */
+    problemFor(principal: Principal): string | undefined {
+      const limit = limitsOf(principal).find(({ key, most }) => (open.get(key) ?? 0) >= most)
+      return limit && `At most ${limit.most} streams of ${limit.label} are open at a time.`
+    },
+    /** Counts a stream; returns the function that ends the count. */
+    enter(principal: Principal): () => void {
+      const keys = limitsOf(principal).map(({ key }) => key)
+      for (const key of keys) add(key, 1)
+      return () => {
+        for (const key of keys) add(key, -1)
+      }
+    },
+  }
+}

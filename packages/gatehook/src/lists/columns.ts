@@ -1,0 +1,26 @@
+/** Derives the columns of a list from the members of its rows. Pure. */
+import type { AnyMember } from '../fields/members.ts'
+import type { MemberSpec } from '../fields/spec.ts'
+import type { CellType, ListColumn } from './collection.ts'
+
+const cellTypes: Readonly<Partial<Record<MemberSpec['kind'], CellType>>> = {
+  id: 'int',
+  int: 'int',
+  number: 'real',
+  bool: 'bool',
+  time: 'time',
+  email: 'email',
+  list: 'json',
+  object: 'json',
+  map: 'json',
+  json: 'json',
+}
+
+/** Returns a column for each member of the row, in their order. */
+export const columnsOf = ({ spec }: AnyMember): ListColumn[] =>
+  Object.entries(spec.members ?? {}).map(([name, { kind, nullable, values, isOpen }]) => ({
+    name,
+    type: cellTypes[kind] ?? 'text',
+    ...(nullable && { nullable }),
+    ...(values && !isOpen && { oneOf: values }),
+  }))

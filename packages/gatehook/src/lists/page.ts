@@ -1,0 +1,308 @@
+/**
+ * Reads the rows of one page and the positions of its neighbours. `page-plan.ts` plans the page;
+ * `page-query.ts` has the SQL of lists that one index serves, `examined-rows.ts` of the others.
+ * `list.ts` renders the page.
+ */
+import { overloadFailure } from '../http/egress.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { TurnKey } from '../kernel/turns.ts'
+import type { Database, Reader, Value } from '../storage/database.ts'
+import {
+  BoundsExceeded,
+  CONCURRENT_BOUNDS,
+  MAX_WALK_ROWS,
+  PAGE_BYTES_MAX,
+  type ReadBounds,
+  WALK_BOUNDS,
+} from './bounds.ts'
+import { createPageTooLarge, createTooDeep, createTooExpensive } from './bounds-failures.ts'
+import type { Collection } from './collection.ts'
+import { readTotal } from './counters.ts'
+import type { Cursor, CursorStep, Key } from './cursor.ts'
+import { readRowsOfIds } from './examined-rows.ts'
+import type { ListRequest } from './grammar.ts'
+import { countBounded, isServedByIndex, readBoundedKeys } from './page-plan.ts'
+import { pageStatement } from './page-query.ts'
+import { idOf, type Walk } from './walk.ts'
+
+export type Rows = readonly (readonly Value[])[]
+
+/** The scope of the listed rows, and their person if only that person's rows are listed (§6.7). */
+export interface RowScope {
+  readonly scope: number
+  readonly owner: number | undefined
+}
+
+/** One list request. */
+export interface ListTask {
+  readonly db: Database
+  /** The customer, or the anonymous address, whose walks take turns with those of others. */
+  readonly customer: TurnKey
+  readonly collection: Collection
+  readonly rowScope: RowScope
+  readonly request: ListRequest
+  /** Returns the JSON text of a row. */
+  readonly encode: (row: readonly Value[]) => string
+  /** Bounds of the attempt beside other requests and of the walk. Default: those of §7.10. */
+  readonly bounds?: { readonly concurrent: ReadBounds; readonly walk: ReadBounds }
+  /** Bytes that the caller can receive now (§11.5); larger pages give 503. Default: no limit. */
+  readonly mostBytes?: number | undefined
+}
+
+/** Rows of a page, and the JSON text of each. */
+interface PageContent {
+  readonly rows: Rows
+  readonly items: readonly string[]
+}
+
+export interface CursorPage extends PageContent {
+  readonly next: Cursor | null
+  readonly prev: Cursor | null
+}
+
+export interface NumberedPage extends PageContent {
+  readonly total: number
+}
+
+/** Rows of the first read when few rows can fill a page (§11.5). */
+const WIDE_BATCH_ROWS = 8
+/** Assumed size of a row before the first one is read. */
+const WIDE_ROW_BYTES = 256 * 1024
+/** Approximate size of later reads of a wide page; other requests run between them. */
+const WIDE_BATCH_BYTES = 1024 * 1024
+
+function createWalk({ collection, rowScope, request }: ListTask): Walk {
+  const isSelf = rowScope.owner !== undefined && collection.owner === idOf(collection)
+  const self = { column: idOf(collection), operator: 'eq', values: [rowScope.owner!] } as const
+  return {
+    collection,
+    scope: rowScope.scope,
+    owner: isSelf ? undefined : rowScope.owner,
+    filters: isSelf ? [...request.filters, self] : request.filters,
+    sort: request.sort,
+    backward: false,
+    anchor: undefined,
+    inclusive: false,
+    limit: request.limit,
+    skip: 0,
+  }
+}
+
+/** Whether a cursor points towards the beginning. */
+const isBackward = (cursor: Cursor | undefined): boolean =>
+  cursor?.step === 'before' || cursor?.step === 'upto'
+
+/** Reads at most `limit` further rows of a walk. */
+type NextRows = (limit: number) => Promise<Rows>
+
+function readAlongIndex(reader: Pick<Reader, 'arrays'>, walk: Walk): NextRows {
+  let last: readonly Value[] | undefined
+  return async (limit) => {
+    const position = last && { anchor: keysOf(walk)(last), inclusive: false, skip: 0 }
+    const rows = await reader.arrays(pageStatement({ ...walk, ...position, limit }))
+    last = rows.at(-1) ?? last
+    return rows
+  }
+}
+
+function readBounded(reader: Reader, walk: Walk, bounds: ReadBounds): NextRows {
+  let ids: Key[] | undefined
+  return async (limit) => {
+    ids ??= (await readBoundedKeys(reader, walk, bounds)).map((keys) => keys.at(-1)!)
+    return readRowsOfIds(reader, walk, ids.splice(0, limit))
+  }
+}
+
+interface FilledPage extends PageContent {
+  /** Whether rows follow: the limit or the size of the response ended the page. */
+  readonly more: boolean
+  /** Whether the size of the response ended the page. */
+  readonly isCut: boolean
+}
+
+/** Reads until the page has its rows or its bytes. `ahead`: 1 to detect whether rows follow. */
+async function fillPage(
+  task: ListTask,
+  next: NextRows,
+  limit: number,
+  ahead: 0 | 1,
+): Promise<FilledPage> {
+  const rows: (readonly Value[])[] = []
+  const items: string[] = []
+  let bytes = 0
+  const { mostBytes = PAGE_BYTES_MAX } = task
+  const fittingRows = Math.max(1, Math.floor(mostBytes / WIDE_ROW_BYTES))
+  let batch = task.collection.wide ? Math.min(WIDE_BATCH_ROWS, fittingRows) : limit + ahead
+  for (;;) {
+    const most = Math.min(batch, limit + ahead - rows.length)
+    if (most === 0) return { rows, items, more: false, isCut: false }
+    const nextRows = await next(most)
+    for (const row of nextRows) {
+      if (rows.length === limit) return { rows, items, more: true, isCut: false }
+      const item = task.encode(row)
+      bytes += sizeOf(item)
+      if (bytes > PAGE_BYTES_MAX && rows.length > 0) return { rows, items, more: true, isCut: true }
+      if (bytes > mostBytes) throw overloadFailure()
+      rows.push(row)
+      items.push(item)
+    }
+    if (nextRows.length < most) return { rows, items, more: false, isCut: false }
+    const free = Math.min(PAGE_BYTES_MAX, mostBytes, bytes + WIDE_BATCH_BYTES) - bytes
+    batch = Math.max(1, Math.floor(free / Math.ceil(bytes / rows.length)))
+  }
+}
+
+const SHORT_LENGTH = 4096
+/** Returns the bytes of an item with its comma; an upper bound if the item is short. */
+const sizeOf = (item: string): number =>
+  item.length <= SHORT_LENGTH ? 3 * item.length + 1 : Buffer.byteLength(item) + 1
+
+/**
+ * Runs `read` in a snapshot beside other requests, and in a separate walk when it exceeds its
+ * bounds there (§7.10). Unless one index serves the list, the number of the customer's snapshots is
+ * bounded as well. Throws `query_too_expensive`.
+ */
+async function readWithinBounds<T>(
+  task: ListTask,
+  read: (reader: Reader, bounds: ReadBounds) => Promise<T>,
+  options = { ordered: true },
+): Promise<T> {
+  const { db, customer, collection, rowScope, request } = task
+  const { concurrent, walk } = task.bounds ?? { concurrent: CONCURRENT_BOUNDS, walk: WALK_BOUNDS }
+  try {
+    const snapshotOptions = options.ordered ? { ...options, customer } : options
+    return await db.snapshot((reader) => read(reader, concurrent), snapshotOptions)
+  } catch (error) {
+    if (!(error instanceof BoundsExceeded)) throw error
+  }
+  try {
+    return await db.walk(customer, (reader) => read(reader, walk))
+  } catch (error) {
+    const isTimeout = error instanceof Failure && error.code === 'query_too_expensive'
+    if (!(error instanceof BoundsExceeded) && !isTimeout) throw error
+    const reason = error instanceof BoundsExceeded ? error.reason : 'examined'
+    throw createTooExpensive(collection, request, rowScope.owner, reason)
+  }
+}
+
+type RowSource = (walk: Walk) => NextRows
+
+/** Reads along the index that serves the walk, or within the bounds of the other lists. */
+function readFrom<T>(
+  task: ListTask,
+  walk: Walk,
+  read: (source: RowSource) => Promise<T>,
+): Promise<T> {
+  if (!isServedByIndex(walk)) {
+    return readWithinBounds(task, (reader, bounds) =>
+      read((part) => readBounded(reader, part, bounds)),
+    )
+  }
+  // A backward page takes two reads, of the page and of the row after it, on one snapshot.
+  return walk.backward
+    ? task.db.snapshot((reader) => read((part) => readAlongIndex(reader, part)))
+    : read((part) => readAlongIndex(task.db, part))
+}
+
+/** Reads a page of the cursor style, and one row more to detect a next page. */
+export async function readCursorPage(
+  task: ListTask,
+  cursor: Cursor | undefined,
+): Promise<CursorPage> {
+  const walk: Walk = {
+    ...createWalk(task),
+    backward: isBackward(cursor),
+    anchor: cursor?.keys,
+    inclusive: cursor?.step === 'from' || cursor?.step === 'upto',
+    limit: task.request.limit + 1,
+  }
+  return readFrom(task, walk, (source) => readPageAtCursor(task, walk, cursor, source))
+}
+
+async function readPageAtCursor(
+  task: ListTask,
+  walk: Walk,
+  cursor: Cursor | undefined,
+  source: RowSource,
+): Promise<CursorPage> {
+  const { rows, items, more } = await fillPage(task, source(walk), task.request.limit, 1)
+  const keys = keysOf(walk)
+  if (!walk.backward) {
+    const next = more ? ({ step: 'after', keys: keys(rows.at(-1)!) } as const) : null
+    return { rows, items, next, prev: cursor ? cursorAt(rows[0], 'before', 'upto') : null }
+  }
+  const ordered = [...rows].reverse()
+  const next = cursorAt(ordered.at(-1), 'after', 'from')
+  // The rows after this page may be deleted by now; has_more is true only if one exists.
+  const inclusive = next.step === 'from'
+  const followingRow = { ...walk, backward: false, anchor: next.keys, inclusive, limit: 1 }
+  const [hasFollowing] = await source(followingRow)(1)
+  return {
+    rows: ordered,
+    items: [...items].reverse(),
+    next: hasFollowing ? next : null,
+    prev: more ? { step: 'before', keys: keys(ordered[0]!) } : null,
+  }
+
+  /** Returns the cursor at the page's edge; for an empty page, at its former position (§7.6). */
+  function cursorAt(
+    edge: readonly Value[] | undefined,
+    from: CursorStep,
+    emptyStep: CursorStep,
+  ): Cursor {
+    return edge ? { step: from, keys: keys(edge) } : { step: emptyStep, keys: cursor!.keys }
+  }
+}
+
+function keysOf({ collection, sort }: Walk) {
+  const at = sort.map((key) => collection.columns.findIndex((column) => column.name === key.column))
+  return (row: readonly Value[]): Key[] => at.map((index) => row[index] as Key)
+}
+
+/** Reads a page of the keyset style: ids above `after_id`, ascending. */
+export async function readKeysetPage(task: ListTask): Promise<PageContent & { more: boolean }> {
+  const { afterId, limit } = task.request
+  const anchor = afterId === undefined ? undefined : [afterId]
+  const walk: Walk = { ...createWalk(task), anchor, limit: limit + 1 }
+  return readFrom(task, walk, (source) => fillPage(task, source(walk), limit, 1))
+}
+
+/** Reads a page by number from the nearer end, with the total of the same snapshot. */
+export async function readNumberedPage(task: ListTask): Promise<NumberedPage> {
+  const ordered = !hasCounter(task) || !isServedByIndex(createWalk(task))
+  return readWithinBounds(task, (reader, bounds) => readPageAtOffset(task, reader, bounds), {
+    ordered,
+  })
+}
+
+/** Whether a counter stores the total (§7.9). */
+const hasCounter = ({ collection, rowScope, request }: ListTask): boolean =>
+  collection.hasStoredTotal === true && rowScope.owner === undefined && request.filters.length === 0
+
+async function readPageAtOffset(
+  task: ListTask,
+  reader: Reader,
+  bounds: ReadBounds,
+): Promise<NumberedPage> {
+  const { collection, rowScope, request } = task
+  const walk = createWalk(task)
+  const total = hasCounter(task)
+    ? await readTotal(reader, rowScope.scope, collection.name)
+    : await countBounded(reader, walk, bounds)
+  const { offset } = request
+  if (offset >= total) return { rows: [], items: [], total }
+  const length = Math.min(request.limit, total - offset)
+  const fromEnd = total - offset - length
+  const skip = Math.min(offset, fromEnd)
+  if (skip > MAX_WALK_ROWS) throw createTooDeep(request)
+  if (skip > bounds.skippedRows) throw new BoundsExceeded('examined')
+  const backward = fromEnd < offset
+  const page: Walk = { ...walk, backward, limit: length, skip }
+  const source = isServedByIndex(walk)
+    ? readAlongIndex(reader, page)
+    : readBounded(reader, page, bounds)
+  const { rows, items, isCut } = await fillPage(task, source, length, 0)
+  if (isCut) throw createPageTooLarge(request, rows.length)
+  if (!backward) return { rows, items, total }
+  return { rows: [...rows].reverse(), items: [...items].reverse(), total }
+}

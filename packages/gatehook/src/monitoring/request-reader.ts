@@ -1,0 +1,109 @@
+/**
+ * Reads the request log as JSON: pages and single requests, of the installation or of one customer
+ * and mode. `console-api.ts` serves it to operators, `portal/` to customers.
+ */
+import { Failure } from '../kernel/failure.ts'
+import type { Mode } from '../kernel/principal.ts'
+import type { MacKeys } from '../kernel/secret.ts'
+import type { Reader } from '../storage/database.ts'
+import { join, sql } from '../storage/sql.ts'
+import type { RecorderFigures, RequestLogMode } from './recorder.ts'
+import {
+  DEFAULT_LIMIT,
+  type RequestFilter,
+  type RequestQuery,
+  type RequestSelection,
+  requestQueryOf,
+} from './request-filters.ts'
+import { findRequest, readRequestPage } from './request-list.ts'
+import { type GateSources, type KeyHints, requestDetail, requestItem } from './request-view.ts'
+import type { MonitoringStore } from './store.ts'
+
+export interface RequestReaderOptions extends GateSources {
+  readonly store: MonitoringStore
+  /** The engine's database, for the hints of keys. */
+  readonly db: Reader
+  readonly cursorKeys: MacKeys
+  readonly mode: RequestLogMode
+  readonly figures: () => RecorderFigures
+  /** Stores the records and counts that this node has in memory. */
+  readonly flush: () => Promise<void>
+}
+
+/** The requests of one customer and mode, without those of its portal. */
+export interface LogOwner {
+  readonly customer: string
+  readonly mode: Mode
+}
+
+export type RequestReader = ReturnType<typeof createRequestReader>
+
+export function createRequestReader(options: RequestReaderOptions) {
+  const { store, db, cursorKeys, flush } = options
+  const requireLog = () => {
+    if (options.mode !== 'off') return
+    throw new Failure('not_found', 'The request log is off. Set GATEHOOK_REQUEST_LOG=all.')
+  }
+  return {
+    /** Returns a page. Throws 404 if the log is off. */
+    async list(
+      { limit = DEFAULT_LIMIT, cursor, ...selection }: RequestSelection,
+      owner?: LogOwner,
+    ) {
+      requireLog()
+      const query = within(requestQueryOf(selection), owner)
+      await flush()
+      const page = await readRequestPage(store, { query, limit, cursor, cursorKeys })
+      const hints = await readKeyHints(
+        db,
+        page.rows.flatMap(({ key_id: id }) => id ?? []),
+      )
+      const { sampled, dropped } = options.figures()
+      return {
+        data: page.rows.map((row) => requestItem(row, hints)),
+        cursors: { next: page.next, prev: page.prev },
+        next_cursor: page.next,
+        has_more: page.next !== null,
+        // Requests since the start of this node that the log does not contain.
+        not_logged: { sampled, dropped },
+      }
+    },
+
+    /** Returns one request. Throws 404. */
+    async find(id: string, owner?: LogOwner) {
+      requireLog()
+      await flush()
+      const record = await findRequest(store, id, conditionsOf(owner))
+      if (!record) throw new Failure('not_found')
+      const hints = await readKeyHints(db, record.key_id === null ? [] : [record.key_id])
+      return requestDetail(record, hints, options)
+    },
+  }
+}
+
+const filtersOf = (owner: LogOwner | undefined): readonly RequestFilter[] =>
+  owner
+    ? [
+        { condition: sql`customer = ${owner.customer}`, isIndexed: true },
+        { condition: sql`mode = ${owner.mode}`, isIndexed: false },
+        { condition: sql`kind <> 'portal'`, isIndexed: false },
+      ]
+    : []
+
+const conditionsOf = (owner: LogOwner | undefined) =>
+  filtersOf(owner).map(({ condition }) => condition)
+
+/** The filters of the owner come first: their index selects the rows. */
+const within = (query: RequestQuery, owner: LogOwner | undefined): RequestQuery => ({
+  ...query,
+  filters: [...filtersOf(owner), ...query.filters],
+})
+
+async function readKeyHints(db: Reader, keyIds: readonly string[]): Promise<KeyHints> {
+  const ids = [...new Set(keyIds)]
+  if (ids.length === 0) return new Map()
+  const rows = await db.all<{ id: string; name: string; hint: string }>(
+    sql`SELECT id, name, hint FROM gh_api_keys WHERE id IN (${join(ids)})`,
+  )
+  return new Map(rows.map(({ id, name, hint }) => [id, { name, hint }]))
+}

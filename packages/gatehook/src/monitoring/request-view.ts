@@ -1,0 +1,98 @@
+/** The JSON of a logged request in lists, on its own and in streams. Pure. */
+import type { Warning } from '../http/call.ts'
+import type { FailureCode } from '../kernel/failure.ts'
+import { failureHelp } from '../kernel/failure-help.ts'
+import { isoTime } from '../kernel/time.ts'
+import { gatesOf, type HeadStepNames, type RequiredScope } from './gates.ts'
+import type { LoggedRequestDetailJson, LoggedRequestJson } from './operations.ts'
+import { instantOf } from './position.ts'
+import type { ListedRequest } from './request-list.ts'
+import type { RequestRecord } from './request-record.ts'
+
+export interface GateSources {
+  readonly headStepNames: HeadStepNames
+  readonly requiredScope: RequiredScope
+}
+
+/** The hint of a key by its id, from the engine's database. */
+export type KeyHints = ReadonlyMap<string, { readonly name: string; readonly hint: string }>
+
+/** For streams, which read no names. */
+export const NO_HINTS: KeyHints = new Map()
+
+const eventIdsOf = ({ event_ids: text }: ListedRequest): string[] =>
+  text === null ? [] : text.split(' ')
+
+function credentialOf(record: ListedRequest, hints: KeyHints) {
+  if (record.caller_kind === null) return null
+  const key = record.key_id === null ? undefined : hints.get(record.key_id)
+  return {
+    kind: record.caller_kind,
+    id: record.key_id ?? record.client_id ?? record.caller_id,
+    name: record.caller_name ?? key?.name ?? null,
+    hint: key?.hint ?? null,
+    subject: record.caller_id ?? record.key_id ?? record.client_id,
+  }
+}
+
+/** Returns a request as lists and streams have it. */
+export const requestItem = (record: ListedRequest, hints: KeyHints): LoggedRequestJson => ({
+  id: record.id,
+  at: isoTime(instantOf(record.position)),
+  method: record.method,
+  path: record.path,
+  route: record.route,
+  status: record.status,
+  error: record.error,
+  took_ms: record.took_ms,
+  customer: record.customer,
+  mode: record.mode,
+  credential: credentialOf(record, hints),
+  version: record.version,
+  ip: record.ip,
+  object: record.object,
+  events: eventIdsOf(record).length,
+  warnings: record.warnings === null ? 0 : countWarnings(record.warnings),
+})
+
+const countWarnings = (text: string): number => parseWarnings(text).length
+
+/** A long list of warnings was cut, and is no JSON. */
+function parseWarnings(text: string): readonly Warning[] {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return [{ type: 'truncated', message: text }]
+  }
+}
+
+/** Returns a request with its gates, headers and bodies. */
+export function requestDetail(
+  record: RequestRecord,
+  hints: KeyHints,
+  { headStepNames, requiredScope }: GateSources,
+): LoggedRequestDetailJson {
+  const { headers, body, body_truncated, body_bytes, answer } =
+    record.exchange === null ? NO_EXCHANGE : JSON.parse(record.exchange)
+  return {
+    ...requestItem(record, hints),
+    user_agent: record.user_agent,
+    trace_id: record.trace_id,
+    event_ids: eventIdsOf(record),
+    warnings: record.warnings === null ? [] : parseWarnings(record.warnings),
+    gates: gatesOf(record, headStepNames, requiredScope),
+    help: record.error === null ? null : helpOf(record.error),
+    /** Null unless the request failed and `GATEHOOK_REQUEST_LOG_BODIES` is `errors`. */
+    headers: headers ?? null,
+    body: body ?? null,
+    body_bytes: body_bytes ?? null,
+    body_truncated: body_truncated ?? false,
+    answer: answer ?? null,
+  }
+}
+
+/** A code of a later release has no help. */
+const helpOf = (code: string): LoggedRequestDetailJson['help'] =>
+  failureHelp[code as FailureCode] ?? null
+
+const NO_EXCHANGE: Readonly<Record<string, undefined>> = {}

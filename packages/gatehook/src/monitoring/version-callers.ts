@@ -1,0 +1,267 @@
+/**
+ * The callers of a version with the trend of each (`GET /admin/versions/{v}/callers`): routes from
+ * the counts of versions, requests by day from the series, and the endpoints that are pinned.
+ */
+import { customerId } from '../access/administration.ts'
+import type { Route } from '../http/call.ts'
+import { implement, respond } from '../http/operation.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { Failure } from '../kernel/failure.ts'
+import { modeOf, type Scope } from '../kernel/principal.ts'
+import { isoTime } from '../kernel/time.ts'
+import type { Reader, Row } from '../storage/database.ts'
+import { join, prepareStatement, type Sql, sql } from '../storage/sql.ts'
+import { SERIES_STEPS, stepStart } from './steps.ts'
+import { CALLERS_MAX, versionTrafficOperations as operations } from './version-operations.ts'
+import { outlookOf } from './version-outlook.ts'
+import { readTraffic } from './version-traffic.ts'
+
+const DAY_S = SERIES_STEPS.at(-1)!.seconds
+const DAYS_DEFAULT = 30
+/** The newest counts of a version that are examined. */
+const COUNTS_MAX = 10_000
+const ROUTES_MAX = 20
+const PINNED_MAX = 100
+
+export interface VersionTrafficDeps {
+  /** The engine's database. */
+  readonly db: Reader
+  /** The tables of monitoring. */
+  readonly store: Reader
+  readonly clock: Clock
+  readonly flush: () => Promise<void>
+  readonly flushUsage: () => Promise<void>
+}
+
+interface CountRow extends Row {
+  readonly scope: number
+  readonly customer: string
+  readonly key_id: string
+  readonly client_id: string
+  readonly method: string
+  readonly route: string
+  readonly count: number
+  readonly last_at: number
+}
+
+interface VersionCallerSum {
+  readonly scope: number
+  /** Null for unauthenticated callers. */
+  readonly customer: string | null
+  readonly kind: string
+  readonly id: string | null
+  readonly routes: { method: string; route: string; count: number }[]
+  count: number
+  lastMs: number
+}
+
+const kindOf = ({ scope, key_id: key, client_id: client }: CountRow): string => {
+  if (key) return 'key'
+  if (client) return 'client'
+  return Number(scope) === 0 ? 'anonymous' : 'person'
+}
+
+/** Sums up the counts of each credential, most requests first. */
+function sumCallers(rows: readonly CountRow[]): VersionCallerSum[] {
+  const sums = new Map<string, VersionCallerSum>()
+  for (const row of rows) {
+    const id = row.key_id || row.client_id || null
+    const name = `${row.scope} ${id}`
+    const sum = sums.get(name) ?? {
+      scope: Number(row.scope),
+      customer: Number(row.scope) === 0 ? null : row.customer,
+      kind: kindOf(row),
+      id,
+      routes: [],
+      count: 0,
+      lastMs: 0,
+    }
+    const count = Number(row.count)
+    sum.routes.push({ method: row.method, route: row.route, count })
+    sum.count += count
+    sum.lastMs = Math.max(sum.lastMs, Number(row.last_at))
+    sums.set(name, sum)
+  }
+  return [...sums.values()].toSorted((a, b) => b.count - a.count)
+}
+
+const sqlTexts = (texts: readonly string[]): Sql => join(texts.map((text) => sql`${text}`))
+
+interface NamedRow extends Row {
+  readonly id: string
+  readonly name: string
+  readonly contact_email: string | null
+}
+
+/** Returns rows by id; reads nothing for no ids. */
+async function readNamed(
+  from: Reader,
+  ids: readonly (string | null)[],
+  statement: (list: Sql) => Sql,
+): Promise<ReadonlyMap<string, NamedRow>> {
+  const texts = [...new Set(ids.flatMap((id) => id ?? []))]
+  if (texts.length === 0) return new Map()
+  const rows = await from.all<NamedRow>(statement(sqlTexts(texts)))
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+const readCustomers = (from: Reader, ids: readonly (string | null)[]) =>
+  readNamed(
+    from,
+    ids,
+    (list) => sql`SELECT id, name, contact_email FROM gh_customers WHERE id IN (${list})`,
+  )
+
+async function readNames(from: Reader, callers: readonly VersionCallerSum[]) {
+  const idsOf = (kind: string) => callers.flatMap((sum) => (sum.kind === kind ? sum.id : []))
+  const keys = await readNamed(
+    from,
+    idsOf('key'),
+    (list) => sql`SELECT id, name FROM gh_api_keys WHERE id IN (${list})`,
+  )
+  const clients = await readNamed(
+    from,
+    idsOf('client'),
+    (list) => sql`SELECT client_id AS id, name FROM gh_clients WHERE client_id IN (${list})`,
+  )
+  return new Map([...keys, ...clients])
+}
+
+const seriesKey = (customer: string | null, mode: string | null, caller: string | null) =>
+  `${customer ?? ''} ${mode ?? ''} ${caller ?? ''}`
+
+const modeOfCaller = ({ scope }: { readonly scope: number }) =>
+  scope === 0 ? null : modeOf(scope as Scope)
+
+/** Returns the requests of callers by day, the oldest day first. */
+async function readDaily(
+  store: Reader,
+  version: string,
+  callers: readonly VersionCallerSum[],
+  { fromS, days }: { readonly fromS: number; readonly days: number },
+): Promise<ReadonlyMap<string, number[]>> {
+  const daily = new Map<string, number[]>()
+  if (callers.length === 0) return daily
+  const list = sqlTexts([...new Set(callers.map(({ id }) => id ?? ''))])
+  const rows = await store.arrays(sql`SELECT customer, mode, caller, at,
+      CAST(sum(s2 + s3 + s4 + s5) AS BIGINT) FROM gh_monitoring_series
+    WHERE step = ${DAY_S} AND at >= ${fromS} AND version = ${version} AND caller IN (${list})
+    GROUP BY customer, mode, caller, at`)
+  for (const [customer, mode, caller, at, count] of rows) {
+    const key = seriesKey(String(customer), String(mode), String(caller))
+    const values = daily.get(key) ?? Array<number>(days).fill(0)
+    const day = (Number(at) - fromS) / DAY_S
+    if (day < days) values[day] = Number(count)
+    daily.set(key, values)
+  }
+  return daily
+}
+
+const countsOf = (version: string, sinceMs: number, customer: string | undefined): Sql => sql`
+  SELECT scope, customer, key_id, client_id, method, route, count, last_at FROM gh_version_usage
+  WHERE version = ${version} AND last_at >= ${sinceMs}
+    ${customer === undefined ? sql`` : sql`AND customer = ${customer}`}
+  ORDER BY last_at DESC, no DESC LIMIT ${COUNTS_MAX}`
+
+interface PinnedRow extends Row {
+  readonly id: string
+  readonly url: string
+  readonly customer: string
+  readonly scope: number
+  readonly last_success_at: number | null
+}
+
+const pinnedTo = (version: string, customer: string | undefined): Sql => sql`
+  SELECT w.id, w.url, w.scope, w.last_success_at, c.id AS customer
+  FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2
+  WHERE w.api_version = ${version} AND w.deleted_at IS NULL AND w.active = 1
+    ${customer === undefined ? sql`` : sql`AND c.id = ${customer}`}
+  ORDER BY w.no LIMIT ${PINNED_MAX}`
+
+interface CallerSelection {
+  readonly version: string
+  readonly days: number
+  readonly customer: string | undefined
+}
+
+async function readCallers(
+  { db, store, clock }: VersionTrafficDeps,
+  { version, days, customer }: CallerSelection,
+) {
+  const todayS = stepStart(Math.floor(clock.now() / 1000), DAY_S)
+  const fromS = todayS - (days - 1) * DAY_S
+  const counts = await db.all<CountRow>(countsOf(version, fromS * 1000, customer))
+  const sums = sumCallers(counts)
+  const callers = sums.slice(0, CALLERS_MAX)
+  const pinned = await db.all<PinnedRow>(pinnedTo(version, customer))
+  const customers = await readCustomers(
+    db,
+    [...callers, ...pinned].map((row) => row.customer),
+  )
+  const names = await readNames(db, callers)
+  const daily = await readDaily(store, version, callers, { fromS, days })
+  const ownerOf = (id: string | null) => ({
+    customer: id,
+    customer_name: (id && customers.get(id)?.name) ?? null,
+    contact: (id && customers.get(id)?.contact_email) ?? null,
+  })
+  const credentials = callers.map((sum) => {
+    const mode = modeOfCaller(sum)
+    const values = daily.get(seriesKey(sum.customer, mode, sum.id)) ?? Array<number>(days).fill(0)
+    const { kind, goneByMs } = outlookOf(values.slice(0, -1), todayS * 1000)
+    return {
+      ...ownerOf(sum.customer),
+      mode,
+      kind: sum.kind,
+      id: sum.id,
+      name: (sum.id && names.get(sum.id)?.name) ?? null,
+      routes: sum.routes.toSorted((a, b) => b.count - a.count).slice(0, ROUTES_MAX),
+      count: sum.count,
+      daily: values,
+      last_at: isoTime(sum.lastMs),
+      outlook: { kind, gone_by: goneByMs === null ? null : isoTime(goneByMs) },
+    }
+  })
+  const endpoints = pinned.map((row) => ({
+    ...ownerOf(row.customer),
+    mode: modeOf(Number(row.scope) as Scope),
+    kind: 'webhook',
+    id: row.id,
+    name: row.url,
+    routes: [],
+    count: 0,
+    daily: [],
+    last_at: row.last_success_at === null ? null : isoTime(Number(row.last_success_at)),
+    outlook: { kind: 'pinned', gone_by: null },
+  }))
+  const has_more =
+    sums.length > CALLERS_MAX || counts.length === COUNTS_MAX || pinned.length === PINNED_MAX
+  return { days, data: [...credentials, ...endpoints], has_more }
+}
+
+const versionByName = prepareStatement('SELECT 1 AS version FROM gh_versions WHERE version = ?')
+
+async function requireVersion(from: Reader, version: string): Promise<void> {
+  if (!(await from.get(versionByName([version])))) throw new Failure('not_found')
+}
+
+export function versionTrafficRoutes(deps: VersionTrafficDeps): Route[] {
+  return [
+    implement(operations.callers, async ({ params }, _, { days = DAYS_DEFAULT, customer }) => {
+      await requireVersion(deps.db, params.version!)
+      await Promise.all([deps.flush(), deps.flushUsage()])
+      const selection = {
+        version: params.version!,
+        days,
+        customer: customer && customerId(customer),
+      }
+      return respond(operations.callers, await readCallers(deps, selection))
+    }),
+    implement(operations.traffic, async ({ params }, _, { weekday, hour }) => {
+      await requireVersion(deps.db, params.version!)
+      await deps.flush()
+      const window = { version: params.version!, weekday, hour }
+      return respond(operations.traffic, await readTraffic(deps, window))
+    }),
+  ]
+}

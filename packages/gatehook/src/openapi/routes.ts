@@ -1,0 +1,56 @@
+/** Serves the OpenAPI documents at `/openapi/{name}.json`, with the public URL of the service. */
+import { b } from '../fields/members.ts'
+import type { Route } from '../http/call.ts'
+import { implement, operation } from '../http/operation.ts'
+import { createResponder, type Responder } from '../http/text-responder.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { OpenApiDocument } from './document.ts'
+
+interface DocumentSource {
+  readonly names: readonly string[]
+  get(name: string): OpenApiDocument | undefined
+}
+
+const HEADERS = { 'content-type': 'application/json', 'cache-control': 'public, max-age=60' }
+
+export const documentOperations = {
+  read: operation('GET /openapi/:document', {
+    id: 'get_openapi_document',
+    tag: 'service',
+    summary: 'Read an OpenAPI document',
+    description: 'Every version has a document; `platform` and `admin` describe the engine.',
+    params: { document: b.text().describe('The name, then `.json`.').example('v2.json') },
+    output: b.openObject({
+      openapi: b.text().describe('The version of OpenAPI.').example('3.1.0'),
+      info: b.anyObject().describe('The title of the document.'),
+      paths: b.anyObject().describe('The operations by path and method.'),
+      components: b.anyObject().describe('Schemas, responses, parameters and security schemes.'),
+    }),
+    returns: 'The document.',
+  }),
+}
+
+/** Each document is generated at its first request, and once more for another public URL. */
+export function openApiRoute(documents: DocumentSource, publicUrl: () => string): Route {
+  const cache = new Map<string, { readonly url: string; readonly responder: Responder }>()
+  const responderOf = (name: string, url: string): Responder => {
+    const cached = cache.get(name)
+    if (cached?.url === url) return cached.responder
+    const text = JSON.stringify(withServer(documents.get(name)!, url))
+    const responder = createResponder(text, HEADERS)
+    cache.set(name, { url, responder })
+    return responder
+  }
+  return implement(documentOperations.read, (call) => {
+    const file = call.params.document!
+    const name = documents.names.find((each) => file === `${each}.json`)
+    if (name === undefined) throw new Failure('not_found')
+    return responderOf(name, publicUrl())(call)
+  })
+}
+
+/** Returns the document with the public URL of the API. */
+export function withServer(document: OpenApiDocument, url: string): OpenApiDocument {
+  const [server] = document.servers as readonly object[]
+  return { ...document, servers: [{ ...server, url }] }
+}

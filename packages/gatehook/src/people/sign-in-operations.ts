@@ -1,0 +1,37 @@
+/** The operations with which people sign in and change their own password (§4.3). */
+import { b, type ValuesOf } from '../fields/members.ts'
+import { operation } from '../http/operation.ts'
+import { sessionTokens } from '../tokens/api.ts'
+import { MIN_LENGTH } from './password-policy.ts'
+
+/** Any text: a malformed password is rejected like a wrong one. */
+const password = b.text({ format: 'password' }).example('correct horse battery staple')
+
+const loginInput = { username: b.text().example('ada@example.com'), password }
+const ownPasswordInput = {
+  current: password,
+  new: password.describe(`At least ${MIN_LENGTH.person} characters.`),
+}
+
+export type LoginInput = ValuesOf<typeof loginInput>
+export type OwnPasswordInput = ValuesOf<typeof ownPasswordInput>
+
+export const signInOperations = {
+  login: operation('POST /auth/login', {
+    id: 'login',
+    summary: 'Sign in with a name and a password',
+    input: loginInput,
+    bodyCode: 'invalid_request',
+    output: sessionTokens,
+    isSecret: true,
+    errors: ['invalid_credentials', 'customer_suspended'],
+  }),
+  changePassword: operation('POST /auth/password', {
+    id: 'change_own_password',
+    summary: 'Change the own password',
+    description: 'The other sessions of the person end.',
+    input: ownPasswordInput,
+    bodyCode: 'invalid_request',
+    errors: ['invalid_credentials', 'validation_failed', 'first_party_required'],
+  }),
+}

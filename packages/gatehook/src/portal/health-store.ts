@@ -1,0 +1,61 @@
+/** SQL of the health of an integration: its endpoints, and the names of its callers. */
+import type { Reader, Row } from '../storage/database.ts'
+import { join, raw, sql } from '../storage/sql.ts'
+
+/** A customer has at most 50 registrations in a mode (§9.1). */
+const ENDPOINTS_MAX = 50
+/** The deliveries of an endpoint among which failed ones are counted, the newest. */
+const EXAMINED_MAX = 1000
+
+export interface EndpointRow extends Row {
+  readonly no: number
+  readonly id: string
+  readonly url: string
+  readonly events: string
+  readonly active: number
+  readonly disabled_reason: string | null
+  readonly api_version: string
+  readonly first_failure_at: number | null
+  /** A position in `HEALTH_STATES`. */
+  readonly health: number
+}
+
+export const listEndpoints = (from: Reader, scope: number) =>
+  from.all<EndpointRow>(sql`SELECT no, id, url, events, active, disabled_reason, api_version,
+    first_failure_at, health FROM gh_webhooks
+    WHERE scope = ${scope} AND deleted_at IS NULL ORDER BY id LIMIT ${ENDPOINTS_MAX}`)
+
+/** Counts failed and exhausted deliveries among the newest of each endpoint. */
+export async function countFailed(
+  from: Reader,
+  endpoints: readonly Pick<EndpointRow, 'no'>[],
+): Promise<ReadonlyMap<number, number>> {
+  if (endpoints.length === 0) return new Map()
+  const nos = join(endpoints.map(({ no }) => sql`${no}`))
+  const rows = await from.all<Row & { no: number; failed: unknown }>(sql`SELECT w.no,
+    (SELECT COUNT(*) FROM (SELECT d.state FROM gh_deliveries d WHERE d.webhook_no = w.no
+       ORDER BY d.id DESC LIMIT ${raw(String(EXAMINED_MAX))}) AS newest
+     WHERE state IN ('failed', 'exhausted')) AS failed
+    FROM gh_webhooks w WHERE w.no IN (${nos})`)
+  return new Map(rows.map(({ no, failed }) => [Number(no), Number(failed)]))
+}
+
+/** Returns the names of keys and clients by id. */
+export async function readCallerNames(
+  from: Reader,
+  callers: readonly { readonly key_id: string; readonly client_id: string }[],
+): Promise<ReadonlyMap<string, string>> {
+  const keys = [...new Set(callers.map(({ key_id }) => key_id).filter(Boolean))]
+  const clients = [...new Set(callers.map(({ client_id }) => client_id).filter(Boolean))]
+  const rows = await Promise.all([
+    keys.length === 0
+      ? []
+      : from.arrays(sql`SELECT id, name FROM gh_api_keys WHERE id IN (${join(keys)})`),
+    clients.length === 0
+      ? []
+      : from.arrays(
+          sql`SELECT client_id, name FROM gh_clients WHERE client_id IN (${join(clients)})`,
+        ),
+  ])
+  return new Map(rows.flat().map(([id, name]) => [String(id), String(name)]))
+}

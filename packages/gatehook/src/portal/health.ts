@@ -1,0 +1,179 @@
+/**
+ * `/portal/api/health`: whether the integration of a customer works, and what it must change by
+ * when. Versions in use come from counted requests and from the pins of webhooks.
+ */
+import { FAILING_MS } from '../deliveries/endpoint-health.ts'
+import { HEALTH_STATES } from '../deliveries/outcome-summary.ts'
+import type { Call, Route } from '../http/call.ts'
+import { implement, respond } from '../http/operation.ts'
+import { BoundedMap } from '../kernel/bounded-map.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Principal } from '../kernel/principal.ts'
+import { isoTime } from '../kernel/time.ts'
+import type { PeakUse } from '../monitoring/peak.ts'
+import type { Database } from '../storage/database.ts'
+import type { VersionRepresentation } from '../versions/calendar-update.ts'
+import { listCallersInScope } from '../versions/store.ts'
+import { readHealth } from '../webhooks/all-registrations.ts'
+import { requireAllRows } from './authority.ts'
+import {
+  type EndpointHealthJson,
+  portalDataOperations as operations,
+  type PortalHealthJson,
+  type UpcomingChangeJson,
+  type UsedVersionJson,
+  type VersionCallerJson,
+} from './data-operations.ts'
+import * as store from './health-store.ts'
+
+const DAY_MS = 86_400_000
+/** A caller counts as long as its last request is not older. */
+const CALLERS_SINCE_MS = 30 * DAY_MS
+const CALLERS_MAX = 50
+const PEAK_CACHE_MS = 60_000
+const PEAKS_MAX = 1000
+
+export interface PortalHealthDeps {
+  readonly db: Database
+  readonly clock: Clock
+  readonly versions: () => readonly VersionRepresentation[]
+  /** Returns the breaking changes after a version, oldest first. */
+  readonly changesAfter: (version: string) => readonly UpcomingChangeJson[]
+  readonly readPeak: (owner: Pick<Principal, 'customer' | 'mode'>) => Promise<PeakUse>
+  /** The limit of a credential without one of its customer; undefined: none. */
+  readonly rate: Principal['rate']
+}
+
+export function healthRoute(deps: PortalHealthDeps): Route {
+  const readPeak = cachedPeaks(deps)
+  return implement(operations.health, async (call) => {
+    const principal = call.principal!
+    requireAllRows(principal)
+    const registrations = await store.listEndpoints(deps.db, principal.scope)
+    const [versions, webhooks, peak] = await Promise.all([
+      readUsedVersions(deps, call, registrations),
+      readEndpoints(deps, principal, registrations),
+      readPeak(principal),
+    ])
+    const ending = versions.filter(({ fix_by }) => fix_by !== null)
+    const oldest = ending[0]?.version
+    return respond(operations.health, {
+      state: stateOf(webhooks, ending),
+      fix_by: ending.map(({ fix_by }) => fix_by!).sort()[0] ?? null,
+      versions,
+      changes: oldest === undefined ? [] : [...deps.changesAfter(oldest)],
+      webhooks,
+      limits: limitsOf(principal.rate ?? deps.rate, peak),
+    })
+  })
+}
+
+function stateOf(
+  webhooks: readonly EndpointHealthJson[],
+  ending: readonly UsedVersionJson[],
+): PortalHealthJson['state'] {
+  const isBroken = ({ state, disabled_reason }: EndpointHealthJson) =>
+    state === 'failing' || disabled_reason !== null
+  if (webhooks.some(isBroken)) return 'broken'
+  return ending.length > 0 ? 'fix_by' : 'well'
+}
+
+function limitsOf(rate: Principal['rate'], { requests, stepS }: PeakUse) {
+  if (!rate) return { requests: null, used_share: null }
+  const most = rate.limit * ((stepS * 1000) / rate.windowMs)
+  return {
+    requests: { limit: rate.limit, window_s: rate.windowMs / 1000 },
+    used_share: Math.round((requests / most) * 1000) / 1000,
+  }
+}
+
+/** Reading a peak examines a day of counts, so a customer's is read at most once a minute. */
+function cachedPeaks({ readPeak, clock }: PortalHealthDeps): PortalHealthDeps['readPeak'] {
+  const cache = new BoundedMap<string, { readonly atMs: number; readonly peak: Promise<PeakUse> }>(
+    PEAKS_MAX,
+  )
+  return ({ customer, mode }) => {
+    const key = `${customer} ${mode}`
+    const cached = cache.get(key)
+    const now = clock.elapsedMs()
+    if (cached && now - cached.atMs < PEAK_CACHE_MS) return cached.peak
+    const peak = readPeak({ customer, mode })
+    cache.set(key, { atMs: now, peak })
+    peak.catch(() => cache.delete(key))
+    return peak
+  }
+}
+
+/** Returns the versions that keys, clients and webhooks of the customer use, oldest first. */
+async function readUsedVersions(
+  { db, clock, versions }: PortalHealthDeps,
+  { principal }: Call,
+  registrations: readonly store.EndpointRow[],
+): Promise<UsedVersionJson[]> {
+  const { scope } = principal!
+  const sinceMs = clock.now() - CALLERS_SINCE_MS
+  const usage = await Promise.all(
+    versions().map(({ version }) =>
+      listCallersInScope(db, { version, scope, sinceMs, limit: CALLERS_MAX }),
+    ),
+  )
+  const names = await store.readCallerNames(db, usage.flat())
+  return versions().flatMap((description, at) => {
+    const { version, state, sunset_at, successor, migration_guide } = description
+    const pinned = registrations.filter(({ api_version }) => api_version === version)
+    const callers: VersionCallerJson[] = [
+      ...usage[at]!.map((row) => callerOf(row, names)),
+      ...pinned.map(({ id, url }) => ({
+        ...{ kind: 'webhook', id, name: new URL(url).host },
+        ...{ count: null, last_at: null },
+      })),
+    ]
+    if (callers.length === 0) return []
+    const fix_by = sunset_at
+    return [{ version, state, fix_by, successor, migration_guide, callers }]
+  })
+}
+
+function callerOf(
+  { key_id, client_id, count, last_at }: Awaited<ReturnType<typeof listCallersInScope>>[number],
+  names: ReadonlyMap<string, string>,
+): VersionCallerJson {
+  const id = key_id || client_id || null
+  const name = id === null ? null : (names.get(id) ?? null)
+  const isUnnamed = id === null || name === null
+  const kind = isUnnamed ? 'other' : key_id !== '' ? 'key' : 'client'
+  return { kind, id, name, count: Number(count), last_at: isoTime(Number(last_at)) }
+}
+
+async function readEndpoints(
+  { db, clock }: PortalHealthDeps,
+  { scopes }: Principal,
+  registrations: readonly store.EndpointRow[],
+): Promise<EndpointHealthJson[]> {
+  if (!scopes.has('webhooks:read')) return []
+  const endpoints = registrations.map(({ no, health }) => ({ no, state: HEALTH_STATES[health]! }))
+  const [healthByNo, failedByNo] = await Promise.all([
+    readHealth(db, endpoints, clock.now()),
+    store.countFailed(db, registrations),
+  ])
+  return registrations.map((row) => {
+    const { state, accepted_24h, waiting, last60 } = healthByNo.get(row.no)!
+    const since = row.first_failure_at
+    const isFailing = row.active === 1 && since !== null
+    return {
+      id: row.id,
+      url: row.url,
+      events: JSON.parse(row.events) as string[],
+      active: row.active === 1,
+      disabled_reason: row.disabled_reason,
+      api_version: row.api_version,
+      state,
+      since: since === null ? null : isoTime(since),
+      off_at: isFailing ? isoTime(since + FAILING_MS) : null,
+      accepted_24h,
+      waiting,
+      failed: failedByNo.get(row.no) ?? 0,
+      last60,
+    }
+  })
+}

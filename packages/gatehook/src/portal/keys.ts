@@ -1,0 +1,75 @@
+/**
+ * `/portal/api/keys` (§12.2): the keys of the session's customer and mode. A key that is created or
+ * rolled here carries only scopes of the session. Keys with `admin` belong to the operators of the
+ * installation: the portal does not list them.
+ */
+import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
+import { keyTable } from '../access/collections.ts'
+import { createKey, revokeKey, rollKey } from '../access/keys.ts'
+import { missingScope } from '../access/scopes.ts'
+import type { KeyRow } from '../access/store.ts'
+import type { Route } from '../http/call.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Principal } from '../kernel/principal.ts'
+import type { Collection } from '../lists/collection.ts'
+import { cellView } from '../lists/encode.ts'
+import { keyScopesOf } from './authority.ts'
+import { portalKeyOperations } from './operations.ts'
+
+const ownKeys: Collection = {
+  ...keyTable.collection,
+  name: 'portal_keys',
+  scoped: true,
+  indexes: [['id']],
+  filter: ['id', 'name', 'expires_at', 'created_at', 'last_used_at'],
+  // Scopes are a JSON array of names without quotes, so the quoted name is exact.
+  where: `revoked_at IS NULL AND scopes NOT LIKE '%"${ADMIN_SCOPE}"%'`,
+}
+
+const ownKeyView = cellView(
+  ownKeys.columns,
+  (row) => `{"self":${JSON.stringify(`/portal/api/keys/${row[0]}`)}}`,
+)
+
+/** Throws 403 for the first scope that the session does not grant. */
+function requireGrantedScopes(principal: Principal, scopes: readonly unknown[]): void {
+  const granted = keyScopesOf(principal)
+  const missing = scopes.find((scope) => !granted.includes(String(scope)))
+  if (missing !== undefined) throw missingScope(String(missing))
+}
+
+const scopesOf = (row: KeyRow): readonly string[] => JSON.parse(row.scopes) as string[]
+
+/** Throws 404 for a key of another customer or mode, or of the operators. */
+function requireOwnKey(principal: Principal, row: KeyRow): void {
+  if (row.scope !== principal.scope || scopesOf(row).includes(ADMIN_SCOPE)) {
+    throw new Failure('not_found')
+  }
+}
+
+export function portalKeyRoutes(admin: Administration, deps: AdminDeps): Route[] {
+  const { list, change } = adminHandlers(admin, deps)
+  const operations = portalKeyOperations(admin)
+  return [
+    list(operations.list, { collection: ownKeys, view: ownKeyView }),
+    change(operations.create, ({ admin, input, principal, caller }) => {
+      requireGrantedScopes(principal, input.scopes)
+      const { customer, mode } = principal
+      return createKey(admin, { ...input, customer, mode }, caller)
+    }),
+    change(operations.revoke, ({ admin, params, principal, caller: { actor } }) =>
+      revokeKey(admin, params.id!, { actor, check: (row) => requireOwnKey(principal, row) }),
+    ),
+    change(operations.roll, ({ admin, params, input, principal, caller: { actor } }) =>
+      rollKey(admin, params.id!, input, {
+        actor,
+        check(row) {
+          requireOwnKey(principal, row)
+          // The new secret carries every scope of the key.
+          requireGrantedScopes(principal, scopesOf(row))
+        },
+      }),
+    ),
+  ]
+}

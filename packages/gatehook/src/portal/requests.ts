@@ -1,0 +1,48 @@
+/**
+ * `/portal/api/errors` and `/portal/api/requests/{id}`: the requests of the customer in the request
+ * log, without the operators' view of the pipeline.
+ */
+import { type Call, json, type Route } from '../http/call.ts'
+import { implement, respond } from '../http/operation.ts'
+import type { LoggedRequestJson } from '../monitoring/operations.ts'
+import { failedRequests } from '../monitoring/request-filters.ts'
+import type { RequestReader } from '../monitoring/request-reader.ts'
+import { requireAllRows } from './authority.ts'
+import { portalDataOperations as operations, type PortalRequestJson } from './data-operations.ts'
+
+type LoggedRequest = Omit<LoggedRequestJson, 'warnings'>
+
+const toJson = (request: LoggedRequest): PortalRequestJson => {
+  const { id, at, method, path, status, error, took_ms, credential, version, ip } = request
+  const { kind, id: credentialId, name, hint } = credential ?? {}
+  return {
+    ...{ id, at, method, path, status, error, took_ms, version, ip },
+    credential:
+      kind === undefined
+        ? null
+        : { kind, id: credentialId ?? null, name: name ?? null, hint: hint ?? null },
+  }
+}
+
+const ownerOf = ({ principal }: Call) => {
+  requireAllRows(principal!)
+  const { customer, mode } = principal!
+  return { customer, mode }
+}
+
+export const portalRequestRoutes = (requests: RequestReader): Route[] => [
+  implement(operations.errors, async (call, _, query) => {
+    const owner = ownerOf(call)
+    const selection = { ...query, status: failedRequests }
+    const { data, next_cursor, has_more } = await requests.list(selection, owner)
+    return respond(operations.errors, { data: data.map(toJson), next_cursor, has_more })
+  }),
+  implement(operations.request, async (call) => {
+    const request = await requests.find(call.params.id!, ownerOf(call))
+    const { user_agent, warnings, event_ids, headers, body, body_truncated, answer } = request
+    return json(200, {
+      ...toJson(request),
+      ...{ user_agent, warnings, event_ids, headers, body, body_truncated, answer },
+    })
+  }),
+]

@@ -1,0 +1,137 @@
+/** Checks a declared field, and names mistakes in a declaration. Pure. */
+import { DECIMAL_DIGITS_MAX, parseDecimal } from '../fields/decimal.ts'
+import type { FieldSpec } from '../fields/fields.ts'
+import { isSameValue, toJson } from '../fields/forms.ts'
+import { judgePattern, PatternError, shortestMatch } from '../fields/pattern.ts'
+import { createObjectReader } from '../fields/reader.ts'
+import { isSqlWord } from './sql-words.ts'
+
+/** The maximum `.max()` of a text, in characters. */
+const STRING_MAX = 65_536
+
+/** The field that actions change (`from`, `to`). */
+export const STATE_FIELD = 'status'
+
+/** A mistake in a declaration. The developer sees it at start; callers never do. */
+export class DeclarationError extends Error {}
+
+/** Validates a field. Throws `DeclarationError`. */
+export function checkField(name: string, spec: FieldSpec, depth = 1): void {
+  const mistake = (why: string) => new DeclarationError(`field ${name}: ${why}`)
+  if (!/^[a-z][a-z0-9_]{0,62}$/.test(name))
+    throw mistake('names are snake_case, at most 63 characters')
+  if (depth === 1 && name === 'scope')
+    throw mistake('"scope" is the engine\'s own column; choose another name')
+  if (depth === 1 && isSqlWord(name))
+    throw mistake('is a reserved word of SQL; choose another name')
+  const isText = ['string', 'email', 'url', 'pattern'].includes(spec.kind)
+  const hasBounds =
+    isText ||
+    ['int', 'number', 'id', 'ref', 'duration', 'decimal', 'list', 'json', 'metadata'].includes(
+      spec.kind,
+    )
+  if (!hasBounds && (spec.min !== undefined || spec.max !== undefined)) {
+    throw mistake(`${spec.kind} takes no min or max`)
+  }
+  if ((isText || spec.kind === 'json') && (spec.max ?? 0) > STRING_MAX)
+    throw mistake(`max is at most ${STRING_MAX}`)
+  if (spec.min !== undefined && spec.max !== undefined && spec.min > spec.max) {
+    throw mistake('min is above max')
+  }
+  checkNested(name, spec, depth)
+  if (spec.pattern !== undefined) checkPattern(spec, mistake)
+  if (spec.kind === 'decimal') checkDecimal(spec, mistake)
+  if (spec.isWriteOnce && spec.write === 'never') throw mistake('clients never write it, not once')
+  if (spec.default === null && !spec.nullable) throw mistake('the default is null; add .nullable()')
+  checkDefault(spec, mistake)
+  if (spec.values && new Set(spec.values).size < spec.values.length) {
+    throw mistake('a value occurs twice')
+  }
+  if (spec.owner && spec.kind !== 'ref') throw mistake('.owner() goes with f.ref(…)')
+  if (spec.onDelete !== undefined) checkDeletion(spec, mistake)
+}
+
+const DELETION_EFFECTS = ['restrict', 'cascade', 'setNull']
+
+function checkDeletion(
+  { kind, nullable, onDelete }: FieldSpec,
+  mistake: (why: string) => DeclarationError,
+): void {
+  if (kind !== 'ref') throw mistake('.onDelete() goes with f.ref(…)')
+  if (!DELETION_EFFECTS.includes(onDelete!)) {
+    throw mistake(`.onDelete() is ${DELETION_EFFECTS.join(', ')}`)
+  }
+  if (onDelete === 'setNull' && !nullable) throw mistake(".onDelete('setNull') needs .nullable()")
+}
+
+/** The levels of objects and arrays in a field. */
+const DEPTH_MAX = 8
+const ITEMS_MAX = 1000
+
+/** Validates the members of an object, and the items of an array. They are values, not columns. */
+function checkNested(name: string, spec: FieldSpec, depth: number): void {
+  const mistake = (why: string) => new DeclarationError(`field ${name}: ${why}`)
+  if (depth > DEPTH_MAX) throw mistake(`is nested deeper than ${DEPTH_MAX} levels`)
+  const isColumn =
+    spec.unique || spec.owner || spec.stamp || spec.isWriteOnce || spec.write === 'never'
+  if (depth > 1 && (isColumn || ['id', 'ref'].includes(spec.kind))) {
+    throw mistake(
+      'a value inside another is no id, reference, owner, unique, write-once or read-only',
+    )
+  }
+  const isNested = spec.members || spec.kind === 'list' || spec.kind === 'json'
+  if ((isNested || spec.kind === 'metadata') && spec.unique) throw mistake('cannot be unique')
+  if (spec.kind === 'list' && !((spec.max ?? Infinity) <= ITEMS_MAX)) {
+    throw mistake(`f.array(item, { max }) has a max of at most ${ITEMS_MAX}`)
+  }
+  const members = { ...spec.members, ...(spec.kind === 'list' && { item: spec.items! }) }
+  for (const [member, of] of Object.entries(members)) {
+    try {
+      checkField(member, of as FieldSpec, depth + 1)
+    } catch (error) {
+      throw error instanceof DeclarationError ? mistake(error.message) : error
+    }
+  }
+}
+
+function checkPattern(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  const { pattern, min, max = Infinity } = spec
+  if (min !== undefined) throw mistake('f.pattern() takes no min; the pattern has the least length')
+  try {
+    judgePattern(pattern!)
+  } catch (error) {
+    throw error instanceof PatternError ? mistake(error.message) : error
+  }
+  if (shortestMatch(pattern!).length > max) throw mistake(`no match has ${max} characters`)
+}
+
+function checkDecimal(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  const { precision, scale } = spec
+  const isSize = Number.isInteger(precision) && Number.isInteger(scale)
+  if (!isSize || precision! < 1 || precision! > DECIMAL_DIGITS_MAX) {
+    throw mistake(`f.decimal(digits, decimals) takes 1 to ${DECIMAL_DIGITS_MAX} digits`)
+  }
+  if (scale! < 0 || scale! > precision!) throw mistake('has more decimals than digits')
+  const size = { precision: precision!, scale: scale! }
+  for (const bound of [spec.min, spec.max]) {
+    if (bound === undefined || parseDecimal(String(bound), size) !== undefined) continue
+    throw mistake(`${bound} has more digits than decimal(${precision}, ${scale})`)
+  }
+}
+
+/** Kinds whose default was never checked: declarations rely on defaults outside the bounds. */
+const UNCHECKED: ReadonlySet<string> = new Set(
+  'id ref string email url currency oneOf int number bool time'.split(' '),
+)
+
+/** Validates the default, which has the form of a value that was read. */
+function checkDefault(spec: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  const { default: value, ...rest } = spec
+  if (value === undefined || UNCHECKED.has(spec.kind)) return
+  const read = createObjectReader({ members: { it: rest } })
+  const { values, errors } = read({ it: toJson(spec, value) })
+  if (errors[0]) throw mistake(`the default ${errors[0].message}`)
+  if (!isSameValue(values.it, value)) {
+    throw mistake(`write the default as ${JSON.stringify(values.it)}`)
+  }
+}

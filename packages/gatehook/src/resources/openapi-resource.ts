@@ -1,0 +1,350 @@
+/** The operations and schemas of one resource in the OpenAPI document of a version (§6.2). Pure. */
+
+import type { FieldSpec } from '../fields/fields.ts'
+import {
+  createSchema,
+  fieldSchema,
+  type JsonSchema,
+  patchSchema,
+  rowSchema,
+} from '../fields/schema.ts'
+import type { FailureCode } from '../kernel/failure.ts'
+import { OPERATORS } from '../lists/filter.ts'
+import {
+  answer,
+  content,
+  credentialSchemes,
+  failing,
+  idParameter,
+  listErrors,
+  listExample,
+  listParameters,
+  listSchema,
+  ref,
+  unchanged,
+  writeErrors,
+} from '../openapi/parts.ts'
+import type { CatalogEntry } from './catalog.ts'
+import {
+  actionTitle,
+  annotateSchema,
+  describeDeletion,
+  describeEditable,
+  describeReach,
+  schemaName,
+  singularWords,
+  withArticle,
+} from './openapi-words.ts'
+import type { RowOperation } from './ownership.ts'
+import { type ActionDefinition, type ResourceDefinition, STATE_FIELD } from './resource.ts'
+import { sampleCreate, sampleInput, samplePatch, sampleWire } from './sample.ts'
+import { readScopeOf } from './scopes.ts'
+import { uniqueTuples } from './table.ts'
+
+/** The parts that the operations of a resource in a version share. */
+interface ResourceContext {
+  readonly entry: CatalogEntry
+  readonly version: string
+  /** `Order`, in the names of schemas. */
+  readonly schema: string
+  /** `an order`, in sentences. */
+  readonly object: string
+  readonly reach: Readonly<Record<RowOperation, string>>
+  /** The effect of a deletion on other rows. */
+  readonly deletion: string
+  /** A row as responses contain it. */
+  readonly row: Readonly<Record<string, unknown>>
+}
+
+function contextOf(
+  entry: CatalogEntry,
+  version: string,
+  resources: readonly ResourceDefinition[],
+): ResourceContext {
+  const { definition, shapes } = entry
+  return {
+    entry,
+    version,
+    schema: schemaName(definition),
+    object: withArticle(singularWords(definition)),
+    reach: describeReach(definition, resources),
+    deletion: describeDeletion(definition, resources),
+    row: sampleWire(definition, shapes.get(version)!),
+  }
+}
+
+const hasInput = (action: ActionDefinition): boolean => Object.keys(action.input).length > 0
+const inputName = (name: string, action: ActionDefinition): string =>
+  `${name}${action.name[0]!.toUpperCase()}${action.name.slice(1)}Input`
+
+export function resourceSchemas(entry: CatalogEntry, version: string): Record<string, JsonSchema> {
+  const { definition, shapes } = entry
+  const { access, actions } = definition
+  const name = schemaName(definition)
+  const shape = shapes.get(version)!
+  const { specs } = shape
+  const row = sampleWire(definition, shape)
+  const object = withArticle(singularWords(definition))
+  const schemas: Record<string, JsonSchema> = {
+    [name]: {
+      description: `${definition.name}: a row.`,
+      ...annotateSchema({ ...rowSchema(specs), additionalProperties: true }, specs, row),
+    },
+    [`${name}List`]: {
+      description: `A page of ${definition.name}, in the style that the request selects.`,
+      ...listSchema(ref('schemas', name)),
+    },
+  }
+  if (access.create) {
+    schemas[`${name}Create`] = {
+      description: `The body that creates ${object}.`,
+      ...annotateSchema(createSchema(specs), specs, row),
+    }
+  }
+  if (access.update) {
+    schemas[`${name}Patch`] = {
+      description: `A merge patch of ${object} (RFC 7396): omitted members do not change.`,
+      ...annotateSchema(patchSchema(specs), specs, row),
+    }
+  }
+  for (const action of actions.filter(hasInput)) {
+    schemas[inputName(name, action)] = {
+      description: `The body of the action \`${action.name}\`.`,
+      ...annotateSchema(createSchema(action.input), action.input, sampleInput(action)!),
+    }
+  }
+  return schemas
+}
+
+export function resourcePaths(
+  entry: CatalogEntry,
+  version: string,
+  resources: readonly ResourceDefinition[],
+): Record<string, JsonSchema> {
+  const context = contextOf(entry, version, resources)
+  const { name, actions } = entry.definition
+  const base = `/api/${version}/${name}`
+  const paths: Record<string, JsonSchema> = {
+    [base]: collectionPath(context),
+    [`${base}/{id}`]: itemPath(context),
+  }
+  for (const action of actions) {
+    paths[`${base}/{id}/${action.name}`] = actionPath(context, action)
+  }
+  return paths
+}
+
+interface OperationParts {
+  readonly id: string
+  /** Undefined: the operation also serves anonymous callers. */
+  readonly scope: string | undefined
+  readonly summary: string
+  readonly description: string
+  /** The failures besides those of every request. */
+  readonly errors: readonly FailureCode[]
+  readonly parts: JsonSchema
+}
+
+const operation = (
+  { entry }: ResourceContext,
+  { id, scope, summary, description, errors, parts }: OperationParts,
+): JsonSchema => ({
+  ...(scope === undefined ? { security: [{}, ...credentialSchemes] } : { 'x-scope': scope }),
+  tags: [entry.definition.name],
+  operationId: id,
+  summary,
+  description,
+  'x-errors': errors,
+  ...parts,
+})
+
+const bodyOf = (schema: string, example: unknown, required: boolean): JsonSchema => ({
+  required,
+  content: content(ref('schemas', schema), example),
+})
+
+function collectionPath(context: ResourceContext): JsonSchema {
+  const { entry, version, schema, object, reach, row } = context
+  const { definition, shapes } = entry
+  const { name, access } = definition
+  const get = operation(context, {
+    id: `list_${name}`,
+    scope: readScopeOf(definition),
+    summary: `List ${name}`,
+    description: reach.read,
+    errors: listErrors,
+    parts: {
+      parameters: [
+        ...Object.keys(listParameters).map((parameter) => ref('parameters', parameter)),
+        ...columnParameters(entry, version),
+        ref('parameters', 'IfNoneMatch'),
+      ],
+      responses: {
+        ...answer(200, 'A page.', ref('schemas', `${schema}List`), listExample(row)),
+        ...unchanged,
+        ...failing(),
+      },
+    },
+  })
+  if (!access.create) return { get }
+  const example = sampleCreate(definition, shapes.get(version)!)
+  const post = operation(context, {
+    id: `create_${schema.toLowerCase()}`,
+    scope: access.create,
+    summary: `Create ${object}`,
+    description: reach.create,
+    errors: [...writeErrors, ...uniqueErrors(definition)],
+    parts: {
+      parameters: [ref('parameters', 'IdempotencyKey')],
+      requestBody: bodyOf(`${schema}Create`, example, true),
+      responses: {
+        ...answer(201, 'The new row.', ref('schemas', schema), row),
+        ...failing(409, 413, 415, 422),
+      },
+    },
+  })
+  return { get, post }
+}
+
+const uniqueErrors = (definition: ResourceDefinition): FailureCode[] =>
+  uniqueTuples(definition).length > 0 ? ['conflict'] : []
+
+function itemPath(context: ResourceContext): JsonSchema {
+  const { entry, schema, object, reach, row } = context
+  const { definition } = entry
+  const { access } = definition
+  const answers = answer(200, 'The row.', ref('schemas', schema), row)
+  const item: JsonSchema = {
+    parameters: [idParameter('integer')],
+    get: operation(context, {
+      id: `get_${schema.toLowerCase()}`,
+      scope: readScopeOf(definition),
+      summary: `Read ${object}`,
+      description: reach.read,
+      errors: ['not_found'],
+      parts: {
+        parameters: [ref('parameters', 'IfNoneMatch')],
+        responses: { ...answers, ...unchanged, ...failing(404) },
+      },
+    }),
+  }
+  if (access.update) item.patch = patchOperation(context, access.update, answers)
+  if (access.delete) {
+    item.delete = operation(context, {
+      id: `delete_${schema.toLowerCase()}`,
+      scope: access.delete,
+      summary: `Delete ${object}`,
+      description: `${reach.change} ${context.deletion}`,
+      errors: ['not_found', 'conflict', 'precondition_failed'],
+      parts: {
+        parameters: [ref('parameters', 'IfMatch')],
+        responses: { ...answer(204, 'Deleted.'), ...failing(404, 409, 412) },
+      },
+    })
+  }
+  return item
+}
+
+function patchOperation(context: ResourceContext, scope: string, answers: object): JsonSchema {
+  const { entry, version, schema, object, reach } = context
+  const { definition, shapes } = entry
+  const patch = content(
+    ref('schemas', `${schema}Patch`),
+    samplePatch(definition, shapes.get(version)!),
+  )['application/json']
+  return operation(context, {
+    id: `update_${schema.toLowerCase()}`,
+    scope,
+    summary: `Change ${object}`,
+    description: `Merge patch. ${reach.change}${describeEditable(definition)}`,
+    errors: ['not_found', ...writeErrors, ...uniqueErrors(definition), 'precondition_failed'],
+    parts: {
+      parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
+      requestBody: {
+        required: true,
+        content: { 'application/json': patch, 'application/merge-patch+json': patch },
+      },
+      responses: { ...answers, ...failing(404, 409, 412, 413, 415, 422) },
+    },
+  })
+}
+
+function actionPath(context: ResourceContext, action: ActionDefinition): JsonSchema {
+  const { entry, schema, reach, row } = context
+  const { from, to, emits } = action
+  const states = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(' or ')
+  const result = to === undefined ? row : { ...row, [STATE_FIELD]: to }
+  const sentences = [
+    from && `Possible while \`${STATE_FIELD}\` is ${states(from)}.`,
+    to && `The new state is \`${to}\`.`,
+    emits && `Records the event \`${emits}\` in the same transaction.`,
+    reach.change,
+  ]
+  const post = operation(context, {
+    id: `${action.name}_${schema.toLowerCase()}`,
+    scope: action.scope,
+    summary: actionTitle(action.name, entry.definition),
+    description: sentences.filter((sentence) => sentence !== undefined).join(' '),
+    errors: [
+      ...(from ? (['invalid_state'] as const) : []),
+      'not_found',
+      ...(hasInput(action) ? writeErrors : []),
+      'precondition_failed',
+    ],
+    parts: {
+      parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
+      ...(hasInput(action) && {
+        requestBody: bodyOf(inputName(schema, action), sampleInput(action), false),
+      }),
+      responses: {
+        ...answer(200, 'The row.', ref('schemas', schema), rowIn(context, result)),
+        ...failing(404, 409, 412, 413, 415, 422),
+      },
+    },
+  })
+  return { parameters: [idParameter('integer')], post }
+}
+
+/** An older version can have other states: then the example is the row before the action. */
+function rowIn({ entry, version, row }: ResourceContext, result: object): object {
+  const values = entry.shapes.get(version)!.specs[STATE_FIELD]?.values
+  const state = (result as Record<string, unknown>)[STATE_FIELD]
+  return values === undefined || values.includes(String(state)) ? result : row
+}
+
+/** Returns the parameters for sort, fields and filters, with the names of the version. */
+function columnParameters(entry: CatalogEntry, version: string): JsonSchema[] {
+  const { specs, chain } = entry.shapes.get(version)!
+  const inVersion = (columns: readonly string[]) =>
+    Object.keys(specs).filter((name) => columns.includes(chain.renamed[name] ?? name))
+  const { filter, sort } = entry.definition
+  const sortValues = inVersion(sort).flatMap((name) => [name, `-${name}`])
+  const csv = (name: string, words: readonly string[], description: string) => ({
+    name,
+    in: 'query',
+    description,
+    style: 'form',
+    explode: false,
+    schema: { type: 'array', items: { type: 'string', enum: words } },
+  })
+  return [
+    csv('sort', sortValues, 'Columns in order, `-` for descending. The id is always the last.'),
+    csv('fields', Object.keys(specs), 'The members to return.'),
+    ...inVersion(filter).map((name) => filterParameter(name, specs[name]!)),
+  ]
+}
+
+function filterParameter(name: string, spec: FieldSpec): JsonSchema {
+  const schema = withoutDefault(fieldSchema(spec))
+  if (spec.kind === 'metadata') {
+    const description = `A value by its key: \`${name}[key]=value\`.`
+    return { name, in: 'query', description, style: 'deepObject', explode: true, schema }
+  }
+  const [, ...operators] = Object.keys(OPERATORS).filter(
+    (operator) => operator !== 'null' || spec.nullable,
+  )
+  const description = `Also as \`${name}[op]\` with ${operators.join(', ')}.`
+  return { name, in: 'query', description, schema }
+}
+
+const withoutDefault = ({ default: _default, readOnly: _readOnly, ...schema }: JsonSchema) => schema

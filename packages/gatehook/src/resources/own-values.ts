@@ -1,0 +1,32 @@
+/**
+ * Validates the values that own code writes by the rules of their fields. A violation is a bug of
+ * that code: the request is 500, its log line names the declaration, and no row changes. Pure.
+ */
+import type { AnyRow } from './resource.ts'
+import type { VersionShape } from './shape.ts'
+
+/** Returns the values of a new row, without those of defaults and stamps. */
+export function readNewValues(shape: VersionShape, source: string, values: AnyRow): AnyRow {
+  const valid = readChangedValues(shape, source, values)
+  if ('id' in valid) throw violation(source, 'id is set by the service')
+  for (const [name, spec] of Object.entries(shape.specs)) {
+    const isSet = name in valid || name in shape.defaults || spec.stamp || spec.kind === 'id'
+    if (!isSet) throw violation(source, `${name} is required`)
+  }
+  return valid
+}
+
+/** Returns the values to change. A value of `undefined` is no change. */
+export function readChangedValues(shape: VersionShape, source: string, changes: AnyRow): AnyRow {
+  if (typeof (changes as { then?: unknown }).then === 'function') {
+    throw violation(source, 'it returns a promise; it must be synchronous')
+  }
+  const defined = Object.entries(changes).filter(([, value]) => value !== undefined)
+  const { values, errors } = shape.validators.converted(Object.fromEntries(defined))
+  const [mistake] = errors
+  if (mistake) throw violation(source, `${mistake.pointer?.slice(1)} ${mistake.message}`)
+  return values
+}
+
+const violation = (source: string, mistake: string): Error =>
+  new Error(`${source} violates the declaration: ${mistake}`)

@@ -1,0 +1,110 @@
+/** Finds mistakes in the declaration of a route, also those of plain JavaScript. Pure. */
+import { Field } from '../fields/fields.ts'
+import { failures } from '../kernel/failure.ts'
+import { type AnyResource, Resource, type ResourceDefinition } from './resource.ts'
+import { mediaOf, type RouteDefinition, statusesOf } from './route.ts'
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+/** First segments under `/api` that the engine uses, or that look like a version. */
+export const RESERVED_SEGMENT = /^(protected|latest|stable|v\d.*|\d.*)$/
+/** Headers that the engine sets, or that change the framing of the response. */
+const RESERVED_HEADERS = new Set(
+  (
+    'content-length content-type content-encoding transfer-encoding connection keep-alive ' +
+    'trailer upgrade set-cookie etag vary link x-request-id x-api-version ' +
+    'strict-transport-security'
+  ).split(' '),
+)
+const HEADER_NAME = /^[A-Za-z][A-Za-z0-9-]*$/
+const MEDIA_TYPE = /^[a-z]+\/[a-z0-9][a-z0-9.+-]*$/
+
+/** Returns a sentence for the developer per mistake. */
+export function findRouteMistakes(
+  route: RouteDefinition,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  return [
+    ...pathMistakes(route, resources),
+    ...memberMistakes(route),
+    ...outputMistakes(route, resources),
+    ...responseMistakes(route),
+  ].map((mistake) => `route ${route.method} ${route.path}: ${mistake}`)
+}
+
+function pathMistakes({ path }: RouteDefinition, resources: readonly ResourceDefinition[]) {
+  const [root, first, ...rest] = String(path).split('/')
+  const segments = [first ?? '', ...rest]
+  if (root !== '' || !segments.every((segment) => /^:?[a-z][a-z0-9_-]*$/.test(segment))) {
+    return ['paths look like /reports/daily or /reports/:id']
+  }
+  if (RESERVED_SEGMENT.test(first!)) return [`/${first} is taken`]
+  if (resources.some(({ name }) => name === first) && rest.length < 2) {
+    return [`/${first} belongs to the resource of that name`]
+  }
+  return []
+}
+
+function memberMistakes(route: RouteDefinition): string[] {
+  const { method, scope, summary, handle, query = {}, input = {} } = route
+  const mistakes: string[] = []
+  if (!METHODS.includes(method)) mistakes.push(`method is one of ${METHODS.join(', ')}`)
+  if (typeof scope !== 'string' || scope === '') mistakes.push('scope is required')
+  if (typeof summary !== 'string') mistakes.push('summary is required')
+  if (typeof handle !== 'function') mistakes.push('handle is a function')
+  for (const [name, field] of Object.entries({ ...query, ...input })) {
+    if (!(field instanceof Field)) mistakes.push(`${name} is not a field, for example f.string()`)
+  }
+  return mistakes
+}
+
+function outputMistakes(
+  { output, ...route }: RouteDefinition,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  if (output === undefined) return []
+  const media = mediaOf({ ...route, output })
+  if (media !== undefined) {
+    const mistakes = route.method === 'GET' ? [] : [`output: only a GET returns ${media}`]
+    if (!MEDIA_TYPE.test(media)) mistakes.push(`output: ${media} is not a media type`)
+    return mistakes
+  }
+  const unknown = ({ definition }: AnyResource) =>
+    resources.includes(definition)
+      ? []
+      : [`output: ${definition.name} is not the resource of that name in this service`]
+  if (output instanceof Resource) return unknown(output)
+  if (typeof output !== 'object' || output === null || Array.isArray(output)) {
+    return ['output is a resource, an object of members, or {media}']
+  }
+  return Object.entries(output).flatMap(([name, member]) => {
+    const items: readonly unknown[] = Array.isArray(member) ? member : [member]
+    const [item] = items
+    if (items.length === 1 && item instanceof Field) return []
+    if (items.length === 1 && item instanceof Resource) return unknown(item)
+    return [`output: ${name} is a field, a resource, or a list of one: [f.string()]`]
+  })
+}
+
+const isReservedHeader = (name: string): boolean =>
+  RESERVED_HEADERS.has(name) || name.startsWith('access-control-')
+
+function responseMistakes(route: RouteDefinition): string[] {
+  const mistakes: string[] = []
+  for (const status of statusesOf(route)) {
+    const isSuccess = Number.isInteger(status) && status >= 200 && status <= 299
+    if (!isSuccess) mistakes.push(`status ${status}: is not from 200 to 299; throw a Failure`)
+    else if (route.output && (status === 204 || status === 205)) {
+      mistakes.push(`status ${status}: has no body, and the route has an output`)
+    }
+  }
+  for (const name of Object.keys(route.headers ?? {})) {
+    if (!HEADER_NAME.test(name)) mistakes.push(`headers: ${name} is not a header`)
+    else if (isReservedHeader(name.toLowerCase())) {
+      mistakes.push(`headers: the engine sets ${name}`)
+    }
+  }
+  for (const code of route.failures ?? []) {
+    if (!Object.hasOwn(failures, code)) mistakes.push(`failures: there is no code ${code}`)
+  }
+  return mistakes
+}

@@ -1,0 +1,94 @@
+/**
+ * The access of own code to rows: reads within the caller's reach, and changes with their events in
+ * one transaction.
+ */
+import type { Actor } from '../audit/store.ts'
+import type { RecordEvent } from '../events/store.ts'
+import type { Principal } from '../kernel/principal.ts'
+import type { Reader, Tx } from '../storage/database.ts'
+import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import { readChangedValues, readNewValues } from './own-values.ts'
+import type { RowOperation, RowReach } from './ownership.ts'
+import type { AnyResource, AnyRow } from './resource.ts'
+import type { RowViews } from './row-views.ts'
+import { listEventTypes } from './service.ts'
+
+const entryOf = (catalog: Catalog, { definition }: AnyResource): CatalogEntry => {
+  const entry = catalog.entries.get(definition.name)
+  if (!entry) throw new Error(`the service has no resource ${definition.name}`)
+  return entry
+}
+
+/** Returns the rows of a resource that the code reaches. */
+export type ReachOf = (entry: CatalogEntry, operation: RowOperation) => RowReach
+
+/** The reach of the caller (§6.7). */
+export const callersReach =
+  (principal: Principal): ReachOf =>
+  (entry, operation) =>
+    entry.reach(principal, operation)
+
+export function createServiceReader(
+  catalog: Catalog,
+  reach: ReachOf,
+  sql: Reader,
+  { register }: Pick<RowViews, 'register'>,
+) {
+  return {
+    sql,
+    async get(resource: AnyResource, id: number): Promise<AnyRow> {
+      const entry = entryOf(catalog, resource)
+      return register(entry, await entry.rows.get(sql, reach(entry, 'read'), id))
+    },
+  }
+}
+
+interface ServiceTxDeps {
+  readonly principal: Principal
+  readonly actor: Actor | undefined
+  readonly reach: ReachOf
+  readonly record: RecordEvent
+  readonly views: Pick<RowViews, 'register'>
+}
+
+/** Creates the `ServiceTx` of a handler: rows, events and SQL in one transaction. */
+export function createServiceTx(
+  catalog: Catalog,
+  { principal, actor, reach, record, views }: ServiceTxDeps,
+  sql: Tx,
+) {
+  const types = listEventTypes(catalog.service)
+  const { register } = views
+  return {
+    ...createServiceReader(catalog, reach, sql, views),
+    sql,
+    async lock(resource: AnyResource, id: number): Promise<AnyRow> {
+      const entry = entryOf(catalog, resource)
+      const target = { reach: reach(entry, 'read'), id }
+      return register(entry, await entry.rows.lock(sql, target))
+    },
+    async create(resource: AnyResource, values: AnyRow): Promise<AnyRow> {
+      const entry = entryOf(catalog, resource)
+      const source = `tx.create(${entry.definition.name})`
+      const row = readNewValues(entry.rows.newest, source, values)
+      return register(entry, (await entry.rows.create(sql, reach(entry, 'create'), row)).row)
+    },
+    async update(resource: AnyResource, id: number, patch: AnyRow): Promise<AnyRow> {
+      const entry = entryOf(catalog, resource)
+      const target = { reach: reach(entry, 'change'), id, actor }
+      const source = `tx.update(${entry.definition.name})`
+      const { id: patchId = id, ...changes } = readChangedValues(entry.rows.newest, source, patch)
+      if (patchId !== id) throw new Error(`${source}: the id of a row never changes`)
+      return register(entry, (await entry.rows.update(sql, target, () => changes)).row)
+    },
+    async remove(resource: AnyResource, id: number): Promise<void> {
+      const entry = entryOf(catalog, resource)
+      return entry.rows.remove(sql, { reach: reach(entry, 'change'), id, actor })
+    },
+    async emit(type: string, object: AnyRow): Promise<void> {
+      if (!types.includes(type)) throw new Error(`event type ${type} is not declared`)
+      const event = { type, collection: undefined, objectId: undefined }
+      await record(sql, principal.scope, { ...event, object: JSON.stringify(object) })
+    },
+  }
+}

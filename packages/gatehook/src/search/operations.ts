@@ -1,0 +1,43 @@
+/** The operation of the console's palette: everything with an id or a name. */
+import { b } from '../fields/members.ts'
+import { operation } from '../http/operation.ts'
+
+export const RESULTS_MAX = 8
+
+const result = b
+  .object({
+    type: b
+      .openSet([
+        'request',
+        'event',
+        'delivery',
+        'webhook',
+        'key',
+        'client',
+        'customer',
+        'operator',
+        'row',
+      ])
+      .describe('The kind of the result.')
+      .example('key'),
+    id: b.text().example('key_01jdq8w9vgk7'),
+    label: b.text().describe('The name, or what a person recognizes.').example('Shop backend'),
+    customer: b.text().nullable().example('cus_01jdq8w9vgk7'),
+    mode: b.oneOf(['live', 'test']).nullable(),
+    href: b.text().describe('The page of the console.').example('/console/keys/key_01jdq8w9vgk7'),
+  })
+  .named('SearchResult')
+
+export const searchOperations = {
+  search: operation('GET /admin/search', {
+    id: 'search',
+    summary: 'Find anything by the beginning of its id or name',
+    description:
+      'An id of the engine (`req_`, `evt_`, `dlv_`, `wh_`, `key_`, `client_`, `cus_`, `op_`), ' +
+      'the id of a row, or the beginning of the name of a customer, key, client or operator. ' +
+      `Returns at most ${RESULTS_MAX} results.`,
+    tag: 'monitoring',
+    query: { q: b.line(100).describe('The beginning of an id or name.').example('Shop') },
+    output: b.object({ data: b.list(result) }).named('SearchResults'),
+  }),
+}

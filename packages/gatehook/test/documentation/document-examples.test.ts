@@ -1,0 +1,95 @@
+/**
+ * Sends the example of every operation in the OpenAPI documents to a service: the response has the
+ * documented status and schema. A new object is the target of each path with an id.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Ajv } from 'ajv'
+import type { Caller } from '../../../../test/rig/service.ts'
+import { bearerOf } from '../people/rig.ts'
+import { CAN, openPortal } from '../portal/rig.ts'
+import { bodyOf, exampleValues, type Json, openTargets, type Targets, targetOf } from './targets.ts'
+
+/** The examples of administration are valid as they are. */
+const NO_VALUES = { access: '', values: [] }
+const FORM = 'application/x-www-form-urlencoded'
+
+/** Operations that no example alone can send. */
+const NOT_SENT: Readonly<Record<string, string>> = {
+  stream_events: 'the response does not end',
+  stream_monitoring: 'the response does not end',
+  get_clock: 'it exists with the test clock only',
+  set_clock: 'it exists with the test clock only',
+  end_operator_session: 'an operator has to sign in first',
+  open_console_session: 'an operator has to sign in first',
+  get_console_session: 'an operator has to sign in first',
+  close_console_session: 'an operator has to sign in first',
+  create_own_operator: 'an operator has to sign in first',
+  enrol_second_factor: 'an operator has to sign in first',
+  confirm_second_factor: 'an operator has to sign in first',
+  authorize: 'it is a page for a browser',
+}
+
+function createValidator(document: Json): (schema: Json, value: unknown) => string | undefined {
+  const ajv = new Ajv({ strict: false, validateFormats: false })
+  return (schema, value) => {
+    const validate = ajv.compile({ ...schema, components: document.components })
+    return validate(value) ? undefined : ajv.errorsText(validate.errors)
+  }
+}
+
+const bearerCaller = (app: Targets['app'], token: string): Pick<Caller, 'send'> => ({
+  send: (method, path, body) => app.as(undefined).send(method, path, body, bearerOf(token)),
+})
+
+/** Returns the caller of an operation: key, administrator, person, or session of the portal. */
+async function callerOf(
+  { app, admin }: Targets,
+  path: string,
+  token: string,
+  security: readonly Json[],
+): Promise<Pick<Caller, 'send'>> {
+  if (path.startsWith('/admin') || path === '/metrics') return admin
+  const isAnonymous = security.length === 0 && /^\/(auth|oauth|portal)\//.test(path)
+  if (isAnonymous) return app.as(undefined)
+  if (path.startsWith('/portal/')) return (await openPortal(app)).session('default', { can: CAN })
+  return path.startsWith('/auth/') ? bearerCaller(app, token) : app
+}
+
+/** Returns the query with the examples of the required parameters. */
+function queryOf({ parameters = [] }: Json): string {
+  const required = parameters.filter((each: Json) => each.in === 'query' && each.required)
+  const examples = required.map(({ name, schema }: Json) => [name, schema.examples[0]])
+  return examples.length === 0 ? '' : `?${new URLSearchParams(examples)}`
+}
+
+for (const name of ['v1', 'v2', 'platform', 'admin']) {
+  test(`the example of every operation of ${name} is valid`, async (t) => {
+    const targets = await openTargets(t)
+    const document = targets.app.app.openapi(name) as Json
+    const findFault = createValidator(document)
+    let sent = 0
+    for (const [path, { parameters: _, ...item }] of Object.entries<Json>(document.paths)) {
+      for (const [method, operation] of Object.entries<Json>(item)) {
+        const { operationId, requestBody, responses, security = document.security } = operation
+        if (NOT_SENT[operationId] !== undefined) continue
+        const url = (await targetOf(targets, path, operationId)) + queryOf(operation)
+        const values = path.startsWith('/admin') ? NO_VALUES : await exampleValues(targets)
+        const [type, media] = Object.entries<Json>(requestBody?.content ?? {})[0] ?? []
+        const example = await bodyOf(targets, media && JSON.stringify(media.example), values)
+        const isForm = type === FORM
+        const body = isForm ? new URLSearchParams(example).toString() : example
+        const caller = await callerOf(targets, path, values.access, security)
+        const headers = isForm ? { 'content-type': FORM } : {}
+        const reply = await caller.send(method.toUpperCase(), url, body, headers)
+        const status = Object.keys(responses).find((key) => key.startsWith('2'))
+        const at = `${method} ${url}: ${reply.text}`
+        assert.equal(String(reply.status), status, at)
+        const schema = responses[status!].content?.['application/json']?.schema
+        if (schema) assert.equal(findFault(schema, reply.body), undefined, at)
+        sent++
+      }
+    }
+    assert.ok(sent > 20, `${sent} operations`)
+  })
+}

@@ -1,0 +1,134 @@
+/** The monitoring file on SQLite: a file that cannot be used affects neither requests nor start. */
+import assert from 'node:assert/strict'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { freshUrl, quietLog } from '../../../../test/rig/databases.ts'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { openService } from '../../../../test/rig/service.ts'
+import { generateApiKey } from '../../src/kernel/api-key-format.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { createMonitoringFile } from '../../src/monitoring/file.ts'
+import { countRequests } from '../../src/monitoring/store.ts'
+import { sql } from '../../src/storage/sql.ts'
+import { emptyFolder, serving } from '../cli/process.ts'
+import { adminOf } from './admin.ts'
+
+const fileOf = (url: string) => `${url.replace('sqlite:', '')}.monitoring.db`
+
+const openFile = (t: TestContext, file: string) => {
+  const opened = createMonitoringFile({ file, log: quietLog })
+  t.after(() => opened.close())
+  return opened
+}
+
+test('the file is private, and is created with the first command', async (t) => {
+  const path = join(emptyFolder(t), 'monitoring.db')
+  const file = openFile(t, path)
+  assert.equal(existsSync(path), false)
+  assert.equal(await countRequests(file), 0)
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+})
+
+test('a damaged file is renamed, and a new one begins', async (t) => {
+  const path = join(emptyFolder(t), 'monitoring.db')
+  writeFileSync(path, 'this is not a database, '.repeat(1000))
+  const file = openFile(t, path)
+  assert.equal(await countRequests(file), 0)
+  assert.equal(existsSync(`${path}.damaged`), true)
+  assert.equal(file.figures().renamed, 1)
+})
+
+test('a file with other tables is renamed', async (t) => {
+  const path = join(emptyFolder(t), 'monitoring.db')
+  const other = new DatabaseSync(path)
+  other.exec('CREATE TABLE gh_monitoring_requests (id TEXT); PRAGMA user_version = 99')
+  other.close()
+  const file = openFile(t, path)
+  assert.equal(await countRequests(file), 0)
+  assert.equal(file.figures().renamed, 1)
+})
+
+test('a failed statement is rejected and rolls its transaction back', async (t) => {
+  const file = openFile(t, join(emptyFolder(t), 'monitoring.db'))
+  const insert = sql`INSERT INTO gh_monitoring_nodes (id, slot, facts, seen_at)
+    VALUES ('n', 0, '', 0)`
+  await assert.rejects(file.write([insert, sql`INSERT INTO nothing VALUES (1)`]))
+  assert.deepEqual(await file.all(sql`SELECT id FROM gh_monitoring_nodes`), [])
+  assert.equal(file.figures().failures.failed, 1)
+})
+
+test('requests are served while another process locks the file', async (t) => {
+  const url = await freshUrl(t, 'sqlite')
+  const service = await openService(t, 'sqlite', { url })
+  const admin = await adminOf(service)
+  await admin.get('/admin/series') // creates the file
+  const other = new DatabaseSync(fileOf(url))
+  t.after(() => other.close())
+  other.exec('BEGIN IMMEDIATE')
+  for (let count = 0; count < 5; count++) {
+    assert.equal((await service.get('/api/v2/orders')).status, 200)
+  }
+  const rejected = await admin.get('/admin/requests')
+  assert.equal(rejected.body.error, 'storage_unavailable')
+  other.exec('COMMIT')
+  const { body } = await admin.get('/admin/requests?route=/api/orders')
+  assert.equal(body.data.length, 5)
+  assert.deepEqual(body.not_logged, { sampled: 0, dropped: 0 })
+})
+
+test('a service starts and serves with a damaged file', async (t) => {
+  const url = await freshUrl(t, 'sqlite')
+  writeFileSync(fileOf(url), 'damaged '.repeat(10_000))
+  const service = await openService(t, 'sqlite', { url })
+  assert.equal((await service.get('/api/v2/orders')).status, 200)
+  const admin = await adminOf(service)
+  assert.equal((await admin.get('/admin/requests')).status, 200)
+})
+
+test('after kill -9 the file is sound and has all but the last records', async (t) => {
+  const cwd = emptyFolder(t)
+  const key = generateApiKey(systemRandom(), 'live')
+  const place = { cwd, env: { GATEHOOK_BOOTSTRAP_KEY: key, GATEHOOK_RATE_LIMIT: '0' } }
+  const run = await serving(t, place, '--no-seed')
+  const path = join(cwd, 'data/gatehook.db.monitoring.db')
+  const send = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        fetch(`${run.url}/api/v2/users`, { headers: { 'x-api-key': key } }).then((reply) =>
+          reply.arrayBuffer(),
+        ),
+      ),
+    )
+  const countRows = () => {
+    if (!existsSync(path)) return 0
+    const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+    try {
+      return Number(db.prepare('SELECT count(*) AS total FROM gh_monitoring_requests').get()!.total)
+    } catch {
+      return 0 // the tables do not exist yet
+    } finally {
+      db.close()
+    }
+  }
+  await send(100)
+  await eventually(
+    async () => countRows(),
+    (count) => count === 100,
+    15_000,
+  )
+  const sending = send(100).catch(() => undefined)
+  run.kill('SIGKILL')
+  await sending
+  const db = new DatabaseSync(path)
+  t.after(() => db.close())
+  assert.deepEqual(
+    db
+      .prepare('PRAGMA integrity_check')
+      .all()
+      .map((row) => row.integrity_check),
+    ['ok'],
+  )
+  assert.ok(countRows() >= 100)
+})

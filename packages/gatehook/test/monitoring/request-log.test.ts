@@ -1,0 +1,253 @@
+/** The request log over a whole app, on both databases. */
+import assert from 'node:assert/strict'
+import { eachService } from '../../../../test/rig/service.ts'
+import { service as declareService, f, resource } from '../../src/gatehook.ts'
+import { adminOf, requestIdOf } from './admin.ts'
+
+eachService('a request is in the list with its caller, object and version', async (service) => {
+  const admin = await adminOf(service)
+  const created = await service.post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+  const list = await admin.get(`/admin/requests?id=${requestIdOf(created)}`)
+  assert.equal(list.status, 200, list.text)
+  const [item] = list.body.data
+  assert.equal(list.body.data.length, 1)
+  assert.equal(item.method, 'POST')
+  assert.equal(item.path, '/api/v2/users')
+  assert.equal(item.route, '/api/users')
+  assert.equal(item.status, 201)
+  assert.equal(item.error, null)
+  assert.equal(item.object, `users/${created.body.id}`)
+  assert.equal(item.version, 'v2')
+  assert.equal(item.mode, 'test')
+  assert.equal(item.credential.kind, 'key')
+  assert.match(item.credential.hint, /^gk_test_…/)
+})
+
+eachService('gates are the pipeline steps, and one refused the request', async (service) => {
+  const admin = await adminOf(service)
+  const reader = service.as(await service.key({ scopes: ['orders:read'] }))
+  const refused = await reader.post('/api/v2/users', { name: 'Eve' })
+  const { body } = await admin.get(`/admin/requests/${requestIdOf(refused)}`)
+  const outcomes = Object.fromEntries(
+    body.gates.map((gate: { step: string; outcome: string }) => [gate.step, gate.outcome]),
+  )
+  assert.equal(outcomes.authenticate, 'passed')
+  assert.equal(outcomes.authorize, 'refused')
+  assert.equal(outcomes.body, 'not_reached')
+  assert.deepEqual(
+    body.gates.filter((gate: { outcome: string }) => gate.outcome === 'refused').length,
+    1,
+  )
+  assert.match(body.answer.body.message, /users:write/)
+})
+
+eachService('a rejected request has help, and the scope that it lacks', async (service) => {
+  const admin = await adminOf(service)
+  const reader = service.as(await service.key({ scopes: ['orders:read'] }))
+  const detailOf = async (reply: { headers: Record<string, string> }) =>
+    (await admin.get(`/admin/requests/${requestIdOf(reply)}`)).body
+  const rejected = await detailOf(await reader.post('/api/v2/users', { name: 'Eve' }))
+  const gate = rejected.gates.find((row: { outcome: string }) => row.outcome === 'refused')
+  assert.equal(gate.facts.scope, 'users:write')
+  assert.equal(rejected.help.actions[0], 'add_scope')
+  assert.match(rejected.help.text, /scope/)
+  assert.equal((await detailOf(await reader.get('/api/v2/orders'))).help, null)
+})
+
+eachService('a body that fails validation is stored without its secrets', async (service) => {
+  const admin = await adminOf(service)
+  const failed = await service.post('/api/v2/users?api_key=gk_test_abc', {
+    name: 7,
+    password: 'correct horse',
+    nested: { client_secret: 'whsec_abcdef', note: 'gk_live_0123456789 was sent' },
+  })
+  assert.ok(failed.status >= 400)
+  const { body, text } = await admin.get(`/admin/requests/${requestIdOf(failed)}`)
+  for (const secret of ['correct horse', 'abcdef', '0123456789', 'gk_test_abc']) {
+    assert.ok(!text.includes(secret), secret)
+  }
+  assert.equal(body.headers['x-api-key'], '[redacted]')
+})
+
+eachService('requests to /auth are stored without headers and bodies', async (service) => {
+  const admin = await adminOf(service)
+  const failed = await service.post('/auth/login', { username: 'ada', password: 'wrong' })
+  const { body } = await admin.get(`/admin/requests/${requestIdOf(failed)}`)
+  assert.equal(body.route, '/auth/login')
+  assert.equal(body.headers, null)
+  assert.equal(body.body, null)
+})
+
+eachService('pages lead from the newest to the oldest request and back', async (service) => {
+  const admin = await adminOf(service)
+  const sent: string[] = []
+  for (let count = 0; count < 7; count++)
+    sent.unshift(requestIdOf(await service.get('/api/v2/orders')))
+  const filter = 'route=/api/orders&limit=3'
+  const idsOf = (reply: { body: { data: { id: string }[] } }) => reply.body.data.map(({ id }) => id)
+  const first = await admin.get(`/admin/requests?${filter}`)
+  const second = await admin.get(`/admin/requests?${filter}&cursor=${first.body.cursors.next}`)
+  const third = await admin.get(`/admin/requests?${filter}&cursor=${second.body.cursors.next}`)
+  assert.deepEqual([...idsOf(first), ...idsOf(second), ...idsOf(third)], sent)
+  assert.equal(third.body.has_more, false)
+  const back = await admin.get(`/admin/requests?${filter}&cursor=${third.body.cursors.prev}`)
+  assert.deepEqual(idsOf(back), idsOf(second))
+  const foreign = await admin.get(`/admin/requests?limit=3&cursor=${first.body.cursors.next}`)
+  assert.equal(foreign.body.error, 'cursor_mismatch')
+})
+
+eachService('filters select requests; unknown filters and values are 400', async (service) => {
+  const admin = await adminOf(service)
+  await service.get('/api/v2/orders')
+  await service.get('/api/v2/orders/999')
+  const count = async (query: string) => {
+    const reply = await admin.get(`/admin/requests?${query}`)
+    assert.equal(reply.status, 200, reply.text)
+    return reply.body.data.length
+  }
+  assert.equal(await count('status=404'), 1)
+  assert.equal(await count('status=4xx&path=/api/v2/orders'), 1)
+  assert.equal(await count('status=2xx,3xx&route=/api/orders'), 1)
+  assert.equal(await count('error=not_found&took_ms[gte]=0'), 1)
+  assert.equal(await count('object=orders/999&method=GET&mode=test'), 1) // it failed
+  assert.equal(await count('ip=192.0.2.1'), 0)
+  assert.equal(await count('to=2001-01-01T00:00:00Z'), 0)
+  for (const query of [
+    'what=1',
+    'status=abc',
+    'took_ms[in]=1',
+    'took_ms=x',
+    'limit=0',
+    'warnings=1',
+  ]) {
+    assert.equal((await admin.get(`/admin/requests?${query}`)).status, 400, query)
+  }
+})
+
+eachService('probes and unknown ids are not in the log', async (service) => {
+  const admin = await adminOf(service)
+  const probe = await service.get('/healthz')
+  assert.equal((await admin.get(`/admin/requests/${requestIdOf(probe)}`)).status, 404)
+})
+
+eachService(
+  'with GATEHOOK_REQUEST_LOG=errors the log contains failures only',
+  async (service) => {
+    const admin = await adminOf(service)
+    await service.get('/api/v2/orders')
+    await service.get('/api/v2/orders/999')
+    const { body } = await admin.get('/admin/requests')
+    assert.deepEqual(
+      body.data.map(({ status }: { status: number }) => status),
+      [404],
+    )
+  },
+  { env: { GATEHOOK_REQUEST_LOG: 'errors' } },
+)
+
+eachService(
+  'with GATEHOOK_REQUEST_LOG=off the log is 404 and names the setting; series remain',
+  async (service) => {
+    const admin = await adminOf(service)
+    const reply = await admin.get('/admin/requests')
+    assert.equal(reply.status, 404)
+    assert.match(reply.body.message, /GATEHOOK_REQUEST_LOG=all/)
+    const series = await admin.get('/admin/series?metric=requests')
+    assert.equal(series.body.totals.requests['4xx'], 1)
+  },
+  { env: { GATEHOOK_REQUEST_LOG: 'off' } },
+)
+
+eachService('a request names the events that it caused', async (service) => {
+  const admin = await adminOf(service)
+  const user = await service.post('/api/v2/users', { name: 'Ada', email: 'ada@example.com' })
+  const order = { user_id: user.body.id, amount: 100, currency: 'EUR' }
+  const created = await service.post('/api/v2/orders', order)
+  assert.equal(created.status, 201, created.text)
+  const { body } = await admin.get(`/admin/requests/${requestIdOf(created)}`)
+  const events = await service.get('/events?type=order.created')
+  assert.deepEqual(
+    body.event_ids,
+    events.body.data.map(({ id }: { id: string }) => id),
+  )
+  assert.equal(body.event_ids.length, 1)
+})
+
+const cards = resource('cards', {
+  fields: { id: f.id(), code: f.string().min(4).secret(), pan: f.string().secret() },
+  list: { filter: [], sort: ['id'] },
+  access: { read: 'cards:read', create: 'cards:write', update: false, delete: false },
+  events: [],
+})
+  .action('charge', { scope: 'cards:write', input: { pin: f.string().secret(), sum: f.int() } })
+  .before('v2', {
+    why: 'The number of a card is a PAN.',
+    had: { number: f.string().secret() },
+    hadNot: ['pan'],
+    up: ({ number }) => ({ pan: number }),
+    down: ({ pan }) => ({ number: pan }),
+  })
+const v1 = { released: '2025-01-01', deprecated_at: '2026-01-01', sunset_at: '2999-01-01' }
+const wallet = declareService({
+  name: 'Wallet',
+  versions: { v1, v2: { released: '2026-01-01' } },
+  resources: [cards],
+})
+
+eachService(
+  'secret fields are not in the log, and the codes of mistakes are',
+  async (service) => {
+    const admin = await adminOf(service)
+    const detailOf = async (path: string, body: unknown) => {
+      const reply = await service.post(path, body)
+      assert.equal(reply.status, 422, reply.text)
+      return (await admin.get(`/admin/requests/${requestIdOf(reply)}`)).body
+    }
+    const created = await service.post('/api/v2/cards', { code: '1234', pan: '4242' })
+    assert.equal(created.status, 201, created.text)
+    const rejected = await detailOf('/api/v2/cards', { code: '9', pan: '4000', other: 'x' })
+    assert.deepEqual(rejected.body, { code: '[redacted]', pan: '[redacted]', other: 'x' })
+    const codes = rejected.answer.body.errors.map(({ code }: { code: string }) => code)
+    assert.deepEqual(codes.sort(), ['too_short', 'unknown_field'])
+    const older = await detailOf('/api/v1/cards', { code: '9', number: '4000' })
+    assert.deepEqual(older.body, { code: '[redacted]', number: '[redacted]' })
+    const action = await detailOf(`/api/v2/cards/${created.body.id}/charge`, { pin: '7', sum: 'x' })
+    assert.deepEqual(action.body, { pin: '[redacted]', sum: 'x' })
+  },
+  { service: wallet, seed: false },
+)
+
+eachService('pages, assets and sessions of console and portal are not in the log', async (app) => {
+  const admin = await adminOf(app)
+  const anyone = app.as(undefined)
+  const replies = [
+    await anyone.get('/portal/logo'),
+    await anyone.get('/assets/none.js'),
+    await anyone.get('/console/session'),
+    await anyone.post('/console/session', { email: 'ada@example.com', password: 'wrong' }),
+    await anyone.get('/portal/session'),
+  ]
+  for (const reply of replies) {
+    assert.equal((await admin.get(`/admin/requests/${requestIdOf(reply)}`)).status, 404)
+  }
+  const denied = await anyone.get('/portal/api/keys')
+  assert.equal((await admin.get(`/admin/requests/${requestIdOf(denied)}`)).status, 200)
+})
+
+eachService(
+  'the filter of warnings selects requests of a deprecated version',
+  async (service) => {
+    const admin = await adminOf(service)
+    const [older, newer] = [
+      await service.get('/api/v1/cards'),
+      await service.get('/api/v2/cards'),
+    ].map(requestIdOf)
+    const idsOf = async (value: string) =>
+      (await admin.get(`/admin/requests?path=/api/&warnings=${value}`)).body.data.map(
+        ({ id }: { id: string }) => id,
+      )
+    assert.deepEqual(await idsOf('true'), [older])
+    assert.deepEqual(await idsOf('false'), [newer])
+  },
+  { service: wallet, seed: false },
+)

@@ -1,0 +1,169 @@
+/**
+ * §12.2: the portal tells a customer what fails, what it must change by when, which of its requests
+ * failed, and what applications may do. Another customer or mode has none of it.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { databases } from '../../../../test/rig/databases.ts'
+import { eachService } from '../../../../test/rig/service.ts'
+import { post } from '../fixtures/three-versions.ts'
+import { authorizePath, grantConsent, openBrowser, openOauthFixture } from '../oauth/rig.ts'
+import { OWN, openPortal } from '../portal/rig.ts'
+import { openHook } from '../webhooks/hook.ts'
+
+const ENV = {
+  env: {
+    GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1',
+    GATEHOOK_TEST_CLOCK: '1',
+    GATEHOOK_RATE_LIMIT: '100/60',
+  },
+}
+const DAY_MS = 86_400_000
+
+eachService('a customer without calls is well', async (service) => {
+  const { customer, session } = await openPortal(service)
+  const portal = await session(await customer('Shop'))
+  const { status, body } = await portal.get('/portal/api/health')
+  assert.equal(status, 200)
+  assert.deepEqual(body, {
+    state: 'well',
+    fix_by: null,
+    versions: [],
+    changes: [],
+    webhooks: [],
+    limits: { requests: null, used_share: null },
+  })
+})
+
+eachService(
+  'callers of a version that ends are named, with its end and its changes',
+  async (service, t) => {
+    const { operator, customer, session } = await openPortal(service)
+    const shop = await customer('Shop')
+    const hook = await openHook(t)
+    const can = ['keys:read', 'keys:write', 'webhooks:read', 'webhooks:write', 'clients:read']
+    const portal = await session(shop, { can })
+    const registration = { url: hook.url, events: ['client.created'], api_version: 'v1' }
+    const create = await portal.post('/portal/api/webhooks', registration)
+    assert.equal(create.status, 201, create.text)
+    const key = await portal.post('/portal/api/keys', { name: 'Old job', scopes: ['clients:read'] })
+    assert.equal((await service.as(key.body.key).get('/api/v1/clients')).status, 200)
+    await service.app.versioning.flush()
+    const sunset_at = new Date(Date.now() + 400 * DAY_MS).toISOString()
+    const deprecated_at = new Date().toISOString()
+    const update = await operator.put('/admin/versions/v1', { deprecated_at, sunset_at })
+    assert.equal(update.status, 200, update.text)
+    const { body } = await portal.get('/portal/api/health')
+    assert.deepEqual([body.state, body.fix_by], ['fix_by', sunset_at])
+    const [v1] = body.versions
+    assert.deepEqual([v1.version, v1.fix_by, v1.successor], ['v1', sunset_at, 'v2'])
+    const callers = v1.callers.map(({ kind, id, name, count }: Record<string, unknown>) => ({
+      ...{ kind, id, name, count },
+    }))
+    assert.deepEqual(callers, [
+      { kind: 'key', id: key.body.id, name: 'Old job', count: 1 },
+      { kind: 'webhook', id: create.body.id, name: new URL(hook.url).host, count: null },
+    ])
+    const [renamed] = body.changes
+    assert.deepEqual([renamed.version, renamed.resource], ['v2', 'clients'])
+    assert.deepEqual(renamed.renamed, { mail: 'email' })
+    const { event_type, from, to } = renamed.example
+    assert.deepEqual([event_type, from.mail], ['client.created', to.email])
+    assert.deepEqual([from.email, to.mail], [undefined, undefined])
+    const share = { requests: { limit: 100, window_s: 60 }, used_share: 0.001 }
+    assert.deepEqual(body.limits, share)
+
+    for (const foreign of [
+      await session(await customer('Other'), { can }),
+      await session(shop, { can, mode: 'test' }),
+    ]) {
+      const other = (await foreign.get('/portal/api/health')).body
+      assert.deepEqual([other.state, other.versions, other.webhooks], ['well', [], []])
+      assert.equal(other.limits.used_share, 0)
+    }
+    const blind = await session(shop, { can: ['clients:read'] })
+    assert.deepEqual((await blind.get('/portal/api/health')).body.webhooks, [])
+  },
+  { ...ENV, service: post },
+)
+
+eachService('failed requests of the customer are listed, and no others', async (service) => {
+  const { operator, customer, session } = await openPortal(service)
+  const [shop, other] = [await customer('Shop'), await customer('Other')]
+  const keyOf = async (members: Record<string, unknown>) => {
+    const body = { name: 'Backend', scopes: ['orders:read', 'orders:write'], ...members }
+    return service.as((await operator.post('/admin/keys', body)).body.key)
+  }
+  const own = await keyOf({ customer: shop, mode: 'live' })
+  const strangers = [
+    await keyOf({ customer: other, mode: 'live' }),
+    await keyOf({ customer: shop, mode: 'test' }),
+  ]
+  const id = { 'x-request-id': 'shared-id' }
+  assert.equal((await own.post('/api/v2/orders', { amount: 'x' }, id)).status, 422)
+  assert.equal((await own.get('/api/v2/orders')).status, 200)
+  for (const stranger of strangers) {
+    assert.equal((await stranger.post('/api/v2/orders', { amount: 1 }, id)).status, 422)
+  }
+  const portal = await session(shop)
+  assert.equal((await portal.get('/portal/api/webhooks/wh_none')).status, 404)
+  const list = await portal.get('/portal/api/errors')
+  assert.equal(list.status, 200, list.text)
+  assert.equal(list.body.data.length, 1, 'neither successes, nor others, nor the portal itself')
+  const [failed] = list.body.data
+  assert.deepEqual(
+    [failed.id, failed.method, failed.path, failed.status, failed.error, failed.version],
+    ['shared-id', 'POST', '/api/v2/orders', 422, 'validation_failed', 'v2'],
+  )
+  assert.deepEqual([failed.credential.kind, failed.credential.name], ['key', 'Backend'])
+  const detail = await portal.get('/portal/api/requests/shared-id')
+  assert.equal(detail.status, 200, detail.text)
+  assert.deepEqual(detail.body.body, { amount: 'x' }, 'not that of another customer')
+  assert.equal(detail.body.gates, undefined, 'the pipeline is for operators')
+  const empty = await session(await customer('Third'))
+  assert.deepEqual((await empty.get('/portal/api/errors')).body.data, [])
+  assert.equal((await empty.get('/portal/api/requests/shared-id')).status, 404)
+  for (const query of ['customer=x', 'status=2xx', 'limit=0', 'limit=101', 'cursor=x', 'from=y']) {
+    const { status, body } = await portal.get(`/portal/api/errors?${query}`)
+    assert.equal(status, 400, `${query}: ${JSON.stringify(body)}`)
+  }
+})
+
+for (const { name } of databases) {
+  test(`applications are those that people of the customer allowed [${name}]`, async (t) => {
+    const fixture = await openOauthFixture(t, name)
+    const { admin, anonymous, client, person } = fixture
+    await grantConsent(openBrowser(fixture.app), authorizePath(client), person)
+    const portal = async (members: Record<string, unknown>) => {
+      const link = {
+        customer: 'default',
+        mode: 'live',
+        can: ['keys:read', 'keys:write'],
+        ...members,
+      }
+      const { body } = await admin.post('/admin/portal-links', link)
+      const token = body.url.split('#token=')[1]
+      const reply = await anonymous.post('/portal/session', { token })
+      assert.equal(reply.status, 201, reply.text)
+      return { ...OWN, cookie: String([reply.headers['set-cookie']].flat()[0]).split(';')[0]! }
+    }
+    const own = await portal({})
+    const list = await anonymous.get('/portal/api/consents', own)
+    assert.equal(list.status, 200, list.text)
+    const [application] = list.body.data
+    assert.deepEqual(
+      [application.client_id, application.name, application.allowed_by],
+      [client.client_id, 'An app', { id: String(person.id), name: person.email }],
+    )
+    assert.ok(application.allows.includes('See your orders'))
+    const path = `/portal/api/consents/${application.id}`
+    const foreign = await portal({ mode: 'test' })
+    assert.deepEqual((await anonymous.get('/portal/api/consents', foreign)).body.data, [])
+    assert.equal((await anonymous.delete(path, foreign)).status, 404)
+    const reader = await portal({ can: ['keys:read'] })
+    assert.equal((await anonymous.delete(path, reader)).body.error, 'insufficient_scope')
+    assert.equal((await anonymous.delete(path, own)).status, 204)
+    assert.equal((await anonymous.delete(path, own)).status, 404)
+    assert.deepEqual((await anonymous.get('/portal/api/consents', own)).body.data, [])
+  })
+}

@@ -1,0 +1,187 @@
+/** The audit trail: administrative operations, newest first. Read only. */
+import { type Query, withQuery } from '../../api.ts'
+import { slowNow } from '../../clock.ts'
+import { instant, listTime, number } from '../../format.ts'
+import type { CursorPage } from '../../list-page.ts'
+import { useLoaded } from '../../loaded.ts'
+import { Button } from '../../parts/button.tsx'
+import { Drawer } from '../../parts/drawer.tsx'
+import { Json } from '../../parts/json.tsx'
+import { Empty, Part } from '../../parts/notices.tsx'
+import { Id } from '../../parts/state.tsx'
+import { type Column, Sub } from '../../parts/table.tsx'
+import { say } from '../../parts/toast.tsx'
+import { href, keepQuery, type PageProps } from '../../router.ts'
+import { saveCsv } from '../csv.ts'
+import { ListScreen } from '../list-screen.tsx'
+import { auditWords, parametersOf, targetHref } from './audit-filters.ts'
+
+/** A row of `GET /admin/audit`. */
+interface AuditRow {
+  readonly id: string
+  readonly at: string
+  readonly principal: {
+    readonly kind: string
+    readonly id: string
+    readonly name: string | null
+  }
+  readonly action: string
+  readonly target: string
+  readonly address: string | null
+  readonly request_id: string | null
+  readonly detail: Readonly<Record<string, unknown>>
+  readonly hash: string | null
+}
+
+const PATH = '/admin/audit'
+/** Rows of a CSV file: 20 pages of 100. */
+const MAX_CSV_PAGES = 20
+
+const nameOf = ({ principal: { kind, id, name } }: AuditRow): string =>
+  name ?? (id === '' || id === kind ? kind : `${kind} ${id}`)
+
+const columns: readonly Column<AuditRow>[] = [
+  {
+    name: 'at',
+    label: 'Time (UTC)',
+    priority: 2,
+    class: 'faint nowrap',
+    cell: ({ at }) => <time dateTime={at}>{listTime(at, slowNow().value)}</time>,
+  },
+  {
+    name: 'operation',
+    label: 'Operation',
+    cell: (row) => (
+      <>
+        <a class="cover mono" href={keepQuery(`/console/audit/${row.id}`)}>
+          {row.action}
+        </a>
+        <Sub>
+          {listTime(row.at, slowNow().value)} · {nameOf(row)} · {row.target}
+        </Sub>
+      </>
+    ),
+  },
+  { name: 'who', label: 'By', priority: 2, class: 'nowrap', cell: nameOf },
+  {
+    name: 'target',
+    label: 'Target',
+    priority: 2,
+    isMain: true,
+    cell: ({ target }) => <code>{target}</code>,
+  },
+  {
+    name: 'address',
+    label: 'From',
+    priority: 4,
+    cell: ({ address }) => <span class="mono soft">{address ?? '–'}</span>,
+  },
+]
+
+export const Page = ({ params }: PageProps) => (
+  <ListScreen<AuditRow>
+    title="Audit"
+    path={PATH}
+    parameters={(filters) => ({ sort: '-at', ...parametersOf(filters) })}
+    noun="operation"
+    subject="the audit trail"
+    intro="Every administrative operation, in a chain that shows changes."
+    actions={(parameters) => <SaveCsv parameters={parameters} />}
+    words={auditWords}
+    placeholder="act:key.create  who:opr_…  target:key_…  since:7d"
+    caption="Administrative operations, newest first"
+    columns={columns}
+    rowKey={({ id }) => id}
+    noMatch="Remove a word of the filter, or select an earlier time."
+    openId={params.id}
+    closePath="/console/audit"
+    drawer={({ id, closeHref }) => <AuditDrawer key={id} id={id} closeHref={closeHref} />}
+  />
+)
+
+function SaveCsv({ parameters }: { readonly parameters: Query }) {
+  const save = async () => {
+    const rows = await saveCsv<AuditRow>({
+      name: 'audit',
+      path: withQuery(PATH, parameters),
+      maxPages: MAX_CSV_PAGES,
+      columns: {
+        at: ({ at }) => at,
+        principal_kind: ({ principal }) => principal.kind,
+        principal: nameOf,
+        action: ({ action }) => action,
+        target: ({ target }) => target,
+        address: ({ address }) => address ?? '',
+        request_id: ({ request_id: id }) => id ?? '',
+        detail: ({ detail }) => JSON.stringify(detail),
+      },
+    })
+    say(`Saved ${number(rows)} rows.`)
+  }
+  return (
+    <Button size="tiny" onClick={save}>
+      Save as CSV
+    </Button>
+  )
+}
+
+function AuditDrawer({ id, closeHref }: { readonly id: string; readonly closeHref: string }) {
+  const path = withQuery(PATH, { id, limit: 1 })
+  const loaded = useLoaded<CursorPage<AuditRow>>(path)
+  const row = loaded.data?.data[0]
+  return (
+    <Drawer title={<span class="mono">{row?.action ?? id}</span>} closeHref={closeHref}>
+      <Part of={loaded} subject="the operation">
+        {() => (row ? <Detail row={row} /> : <Empty title="The audit trail has no such row" />)}
+      </Part>
+    </Drawer>
+  )
+}
+
+function Detail({ row }: { readonly row: AuditRow }) {
+  const target = targetHref(row.target)
+  return (
+    <>
+      <dl class="kv">
+        <dt>Id</dt>
+        <dd>
+          <Id id={row.id} subject="audit id" />
+        </dd>
+        <dt>At</dt>
+        <dd>
+          <time dateTime={row.at}>{instant(row.at)}</time>
+        </dd>
+        <dt>By</dt>
+        <dd>
+          <a href={href('/console/audit', { who: row.principal.id })}>{nameOf(row)}</a>
+          {row.address && `, from ${row.address}`}
+        </dd>
+        <dt>Target</dt>
+        <dd>{target ? <a href={href(target)}>{row.target}</a> : <code>{row.target}</code>}</dd>
+        <dt>Request</dt>
+        <dd>
+          {row.request_id ? (
+            <a class="mono" href={href(`/console/requests/${row.request_id}`)}>
+              {row.request_id}
+            </a>
+          ) : (
+            'none: a command or the engine'
+          )}
+        </dd>
+        <dt>Hash</dt>
+        <dd class="mono small">{row.hash ?? 'not yet in the chain'}</dd>
+      </dl>
+      <section aria-labelledby="detail">
+        <h2 id="detail">Detail</h2>
+        {Object.keys(row.detail).length === 0 ? (
+          <p class="soft small">None.</p>
+        ) : (
+          <Json value={row.detail} />
+        )}
+      </section>
+      <p class="hint">
+        <a href={href('/console/audit', { target: row.target })}>All operations on this target</a>
+      </p>
+    </>
+  )
+}

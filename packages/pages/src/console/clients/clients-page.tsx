@@ -1,0 +1,106 @@
+/** OAuth clients: the list, one client in the drawer, and the sheet that registers one. */
+import { day } from '../../format.ts'
+import { Empty } from '../../parts/notices.tsx'
+import type { FilterWord } from '../../parts/query-box.tsx'
+import { Tag } from '../../parts/state.tsx'
+import { type Column, Sub } from '../../parts/table.tsx'
+import { keepQuery, type PageProps } from '../../router.ts'
+import { customerName } from '../customer-names.ts'
+import { ListScreen } from '../list-screen.tsx'
+import { customer, mode } from '../scope.ts'
+import { mayChange } from '../session.ts'
+import { ClientDrawer } from './client-drawer.tsx'
+import { type ClientRow, redirectHosts } from './client-shapes.ts'
+import { RegisterClient } from './register-client.tsx'
+
+const PATH = '/admin/clients'
+
+const words: readonly FilterWord[] = [
+  { name: 'name', hint: 'the name of a client' },
+  { name: 'id', hint: 'the id of a client' },
+  { name: 'public', hint: 'true: without a secret', values: ['true', 'false'] },
+]
+
+const columns: readonly Column<ClientRow>[] = [
+  {
+    name: 'name',
+    label: 'Client',
+    class: 'nowrap',
+    cell: (row) => (
+      <>
+        <a class="cover" href={keepQuery(`/console/clients/${row.client_id}`)}>
+          {row.name}
+        </a>{' '}
+        {row.public && <Tag>public</Tag>}
+        <Sub>{customerName(row.customer)}</Sub>
+      </>
+    ),
+  },
+  {
+    name: 'customer',
+    label: 'Customer',
+    priority: 2,
+    class: 'nowrap',
+    cell: (row) => customerName(row.customer),
+  },
+  {
+    name: 'redirects',
+    label: 'Redirects to',
+    priority: 3,
+    isMain: true,
+    cell: (row) => <span class="mono soft">{redirectHosts(row).join(', ') || 'none'}</span>,
+  },
+  {
+    name: 'grants',
+    label: 'Grants',
+    priority: 4,
+    cell: ({ grant_types: grants }) => grants.join(', ').replaceAll('_', ' '),
+  },
+  {
+    name: 'created',
+    label: 'Created',
+    priority: 2,
+    class: 'nowrap',
+    cell: ({ created_at: at }) => <time dateTime={at}>{day(at)}</time>,
+  },
+]
+
+export const Page = ({ params }: PageProps) => (
+  <ListScreen<ClientRow>
+    title="Clients"
+    path={PATH}
+    parameters={(filters) => ({
+      mode: mode.value,
+      customer: customer.value,
+      sort: 'name',
+      ...Object.fromEntries(
+        filters.map(({ name, value }) => [name === 'id' ? 'client_id' : name, value]),
+      ),
+    })}
+    noun="client"
+    intro="A client is a program that gets OAuth 2.0 tokens."
+    creation={{
+      label: 'Register a client',
+      isAllowed: mayChange('administrator'),
+      form: (props) => <RegisterClient {...props} />,
+    }}
+    words={words}
+    placeholder="name:…  public:true"
+    caption="Clients by name"
+    columns={columns}
+    rowKey={({ client_id: id }) => id}
+    empty={<NoClients />}
+    openId={params.id}
+    closePath="/console/clients"
+    drawer={(row) => <ClientDrawer key={row.id} {...row} />}
+  />
+)
+
+const NoClients = () => (
+  <Empty
+    title={`No client in ${mode.value} mode yet`}
+    command={`gatehook clients create "My app" --redirect https://app.example.com/callback`}
+  >
+    Register a client here, or in a terminal.
+  </Empty>
+)

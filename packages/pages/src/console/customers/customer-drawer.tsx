@@ -1,0 +1,379 @@
+/** One customer: its facts, the objects that belong to it, and the operations on it. */
+import { useState } from 'preact/hooks'
+import { send } from '../../api.ts'
+import { count, instant } from '../../format.ts'
+import { useLoaded } from '../../loaded.ts'
+import { Button } from '../../parts/button.tsx'
+import { CallLine } from '../../parts/call-line.tsx'
+import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Drawer } from '../../parts/drawer.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Failed, Part } from '../../parts/notices.tsx'
+import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
+import { Secret } from '../../parts/secret.tsx'
+import { Id } from '../../parts/state.tsx'
+import { say } from '../../parts/toast.tsx'
+import { href } from '../../router.ts'
+import { useSend } from '../../use-send.ts'
+import type { Page, SeriesBody } from '../api-shapes.ts'
+import { DEFAULT_CUSTOMER } from '../customer-names.ts'
+import type { ScopeRow } from '../keys/key-shapes.ts'
+import { mode } from '../scope.ts'
+import { mayChange } from '../session.ts'
+import { type CustomerRow, limitWords, type RateLimit } from './customer-shapes.ts'
+import { CustomerState } from './customers-page.tsx'
+
+interface CustomerDrawerProps {
+  readonly id: string
+  readonly closeHref: string
+  readonly onChange: () => void
+}
+
+type Operation = 'contact' | 'limits' | 'suspend' | 'resume' | 'portal'
+
+export function CustomerDrawer({ id, closeHref, onChange }: CustomerDrawerProps) {
+  const path = `/admin/customers/${encodeURIComponent(id)}`
+  const customer = useLoaded<CustomerRow>(path)
+  const [operation, setOperation] = useState<Operation>()
+  const row = customer.data
+  const props = row && {
+    row,
+    onClose: () => setOperation(undefined),
+    onDone: () => {
+      customer.reload()
+      onChange()
+    },
+  }
+  return (
+    <Drawer title={row?.name ?? <span class="mono">{id}</span>} closeHref={closeHref}>
+      <Part of={customer} subject="the customer">
+        {(data) => (
+          <>
+            <Facts row={data} />
+            <Operations row={data} onSelect={setOperation} />
+          </>
+        )}
+      </Part>
+      <CallLine path={path} />
+      {props && operation === 'contact' && <NameAndContact {...props} />}
+      {props && operation === 'limits' && <Limits {...props} />}
+      {props && operation === 'suspend' && <Suspend {...props} />}
+      {props && operation === 'resume' && <Resume {...props} />}
+      {props && operation === 'portal' && <PortalLink {...props} />}
+    </Drawer>
+  )
+}
+
+interface OperationsProps {
+  readonly row: CustomerRow
+  readonly onSelect: (operation: Operation) => void
+}
+
+function Operations({ row, onSelect }: OperationsProps) {
+  const isAdministrator = mayChange('administrator')
+  return (
+    <div class="bar">
+      {mayChange('support') && (
+        <Button size="tiny" onClick={() => onSelect('portal')}>
+          Portal link…
+        </Button>
+      )}
+      {isAdministrator && (
+        <Button size="tiny" onClick={() => onSelect('contact')}>
+          Name and contact…
+        </Button>
+      )}
+      {isAdministrator && (
+        <Button size="tiny" onClick={() => onSelect('limits')}>
+          Limits…
+        </Button>
+      )}
+      {isAdministrator && row.suspended && (
+        <Button size="tiny" onClick={() => onSelect('resume')}>
+          Resume…
+        </Button>
+      )}
+      {isAdministrator && !row.suspended && row.id !== DEFAULT_CUSTOMER && (
+        <Button size="tiny" kind="danger" onClick={() => onSelect('suspend')}>
+          Suspend…
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** The number of rows of a list, at most those of one page. */
+function useCount(path: string): string | undefined {
+  const { data } = useLoaded<Page<unknown>>(path)
+  return data && `${data.data.length}${data.has_more ? ' or more' : ''}`
+}
+
+function Facts({ row }: { readonly row: CustomerRow }) {
+  const words = `customer=${row.id}&mode=${mode.value}`
+  const keys = useCount(`/admin/keys?${words}&limit=100`)
+  const endpoints = useCount(`/admin/webhooks?${words}&limit=100`)
+  const series = useLoaded<SeriesBody>(`/admin/series?metric=requests&${words}`)
+  const scope = { customer: row.id }
+  const requests = series.data?.totals.requests?.count
+  return (
+    <dl class="kv">
+      <dt>State</dt>
+      <dd>
+        <CustomerState row={row} />
+      </dd>
+      <dt>Id</dt>
+      <dd>
+        <Id id={row.id} subject="customer id" />
+      </dd>
+      <dt>Created</dt>
+      <dd>{instant(row.created_at)}</dd>
+      <dt>Credential</dt>
+      <dd>{limitWords(row.limits.rate_limit, 'requests')}</dd>
+      <dt>All together</dt>
+      <dd>{limitWords(row.limits.total_rate_limit, 'requests')}</dd>
+      <dt>Deliveries</dt>
+      <dd>{limitWords(row.limits.delivery_rate, 'deliveries')}</dd>
+      <dt>Keys, {mode.value}</dt>
+      <dd>
+        <a href={href('/console/keys', scope)}>{keys ?? '…'}</a>
+      </dd>
+      <dt>Endpoints</dt>
+      <dd>
+        <a href={href('/console/webhooks', scope)}>{endpoints ?? '…'}</a>
+      </dd>
+      <dt>Rows</dt>
+      <dd>
+        <a href={href('/console/data', scope)}>of each resource</a>
+      </dd>
+      <dt>Last hour</dt>
+      <dd>
+        <a href={href('/console/requests', scope)}>
+          {typeof requests === 'number' ? count(requests, 'request') : '…'}
+        </a>
+      </dd>
+    </dl>
+  )
+}
+
+interface OperationProps {
+  readonly row: CustomerRow
+  readonly onClose: () => void
+  readonly onDone: () => void
+}
+
+const patch = (row: CustomerRow, body: unknown) =>
+  send('PATCH', `/admin/customers/${row.id}`, { body })
+
+const Suspend = ({ row, onClose, onDone }: OperationProps) => (
+  <Confirm
+    title={`Suspend ${row.name}`}
+    verb="Suspend"
+    busyVerb="Suspending…"
+    isDangerous
+    typed={row.name}
+    onClose={onClose}
+    run={async () => {
+      await patch(row, { suspended: true })
+      say(`${row.name} is suspended.`)
+      onDone()
+    }}
+  >
+    <p>
+      Every request with a credential of this customer gets 403 within 2 s. Its deliveries wait.
+      Nothing is deleted, and you can resume the customer.
+    </p>
+  </Confirm>
+)
+
+const Resume = ({ row, onClose, onDone }: OperationProps) => (
+  <Confirm
+    title={`Resume ${row.name}`}
+    verb="Resume"
+    onClose={onClose}
+    run={async () => {
+      await patch(row, { suspended: false })
+      say(`${row.name} is active.`)
+      onDone()
+    }}
+  >
+    <p>Its credentials are valid again, and the deliveries that wait are sent.</p>
+  </Confirm>
+)
+
+const LIMITS = [
+  ['rate_limit', 'Requests of each credential'],
+  ['total_rate_limit', 'Requests of all credentials together'],
+  ['delivery_rate', 'Webhook deliveries'],
+] as const
+
+type LimitName = (typeof LIMITS)[number][0]
+
+const textOf = (limit: RateLimit | null | undefined): string =>
+  limit ? `${limit.limit}/${limit.window_s}` : ''
+
+/** Reads `600/60`; null for an empty text, undefined for another text. */
+function readLimit(text: string): RateLimit | null | undefined {
+  if (text.trim() === '') return null
+  const [, limit, window] = /^\s*(\d{1,7})\s*\/\s*(\d{1,5})\s*$/.exec(text) ?? []
+  return limit && window ? { limit: Number(limit), window_s: Number(window) } : undefined
+}
+
+function NameAndContact({ row, onClose, onDone }: OperationProps) {
+  const [name, setName] = useState(row.name)
+  const [contact, setContact] = useState(row.contact_email ?? '')
+  const { isBusy, failure, messageOf, run } = useSend()
+  const save = () =>
+    run(async () => {
+      await patch(row, { name, contact_email: contact.trim() || null })
+      say(`${name} is changed.`)
+      onDone()
+      onClose()
+    })
+  return (
+    <Dialog
+      title={`Name and contact of ${row.name}`}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="first" busy={isBusy && 'Saving…'} onClick={save}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <Field label="Name" value={name} onInput={setName} error={messageOf('/name')} autofocus />
+      <Field
+        label="Contact, an e-mail address"
+        hint="The address for news, such as the end of a version. Empty: none."
+        value={contact}
+        onInput={setContact}
+        error={messageOf('/contact_email')}
+      />
+      {failure && !messageOf('/name') && !messageOf('/contact_email') && (
+        <Failed failure={failure} />
+      )}
+    </Dialog>
+  )
+}
+
+function Limits({ row, onClose, onDone }: OperationProps) {
+  const [texts, setTexts] = useState<Record<LimitName, string>>({
+    rate_limit: textOf(row.limits.rate_limit),
+    total_rate_limit: textOf(row.limits.total_rate_limit),
+    delivery_rate: textOf(row.limits.delivery_rate),
+  })
+  const { isBusy, failure, messageOf, run } = useSend()
+  const values = LIMITS.map(([name]) => [name, readLimit(texts[name])] as const)
+  const isReady = values.every(([, value]) => value !== undefined)
+  const save = () =>
+    run(async () => {
+      await patch(row, { limits: Object.fromEntries(values) })
+      say(`The limits of ${row.name} are changed.`)
+      onDone()
+      onClose()
+    })
+  const errorOf = (name: LimitName) =>
+    readLimit(texts[name]) === undefined
+      ? 'It must be a number per seconds: 600/60.'
+      : messageOf(`/limits/${name}`)
+  return (
+    <Dialog
+      title={`Limits of ${row.name}`}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="first" disabled={!isReady} busy={isBusy && 'Saving…'} onClick={save}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <p class="soft small">Number per seconds. Empty: the limit of the installation.</p>
+      {LIMITS.map(([name, label]) => (
+        <Field
+          key={name}
+          label={label}
+          value={texts[name]}
+          onInput={(text) => setTexts({ ...texts, [name]: text })}
+          placeholder="600/60"
+          error={errorOf(name)}
+        />
+      ))}
+      {failure && !messageOf('/limits') && <Failed failure={failure} />}
+    </Dialog>
+  )
+}
+
+interface CreatedLink {
+  readonly url: string
+  readonly expires_at: string
+}
+
+const PORTAL_SCOPES = ['keys', 'webhooks', 'events']
+
+/** Creates a one-time link to the portal of this customer. */
+function PortalLink({ row, onClose }: OperationProps) {
+  const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
+  const [selected, setSelected] = useState<ReadonlySet<string>>(
+    new Set(['keys:read', 'webhooks:read', 'webhooks:write', 'events:read']),
+  )
+  const [link, setLink] = useState<CreatedLink>()
+  const { isBusy, failure, run } = useSend()
+  const create = () =>
+    run(async () => {
+      const body = { customer: row.id, mode: mode.value, can: [...selected] }
+      setLink((await send<CreatedLink>('POST', '/admin/portal-links', { body })).body)
+    })
+  return (
+    <Dialog
+      title={`Portal link for ${row.name}, ${mode.value}`}
+      onClose={onClose}
+      footer={
+        link ? (
+          <Button onClick={onClose}>Close</Button>
+        ) : (
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button kind="first" busy={isBusy && 'Creating…'} onClick={create}>
+              Create the link
+            </Button>
+          </>
+        )
+      }
+    >
+      {link ? (
+        <Secret
+          label="Link"
+          value={link.url}
+          hint={`It works once, until ${instant(link.expires_at)}.`}
+        />
+      ) : (
+        <>
+          <p class="soft small">
+            The link opens the portal once, within 30 minutes. Its holder has these scopes, and sees
+            only this customer in {mode.value} mode.
+          </p>
+          <Part of={scopes} subject="scopes">
+            {({ data }) => (
+              <ScopeMatrix
+                scopes={data.filter(({ name }) => isPortalScope(name))}
+                selected={selected}
+                onChange={setSelected}
+              />
+            )}
+          </Part>
+        </>
+      )}
+      {failure && <Failed failure={failure} />}
+    </Dialog>
+  )
+}
+
+/** Scopes of resources let the holder create keys with them. */
+const isPortalScope = (name: string): boolean => {
+  const [collection, right] = name.split(':')
+  if (name === 'admin' || right === undefined) return false
+  return PORTAL_SCOPES.includes(collection!) || right === 'read' || right === 'write'
+}

@@ -1,0 +1,79 @@
+/** The columns of a resource's table, from its fields. */
+import { withQuery } from '../../api.ts'
+import { type Column, Sub } from '../../parts/table.tsx'
+import { query } from '../../router.ts'
+import { cellOf, isAlignedEnd } from './field-value.tsx'
+import type { NameOfReference } from './references.ts'
+import { type DataRow, type Resource, type ResourceField, STATE_FIELD } from './resource-shapes.ts'
+
+/** The ranks of columns that stay, leave at 1008 px, and leave at 1200 px. */
+const RANKS: readonly (2 | 3)[] = [2, 2, 3, 3]
+
+/** The text that takes the remaining width: the label, otherwise the first free text. */
+const mainOf = ({ label, fields }: Resource): string | undefined =>
+  label ?? fields.find(({ type }) => type === 'string')?.name
+
+function Reference({ field, row, nameOf }: CellProps) {
+  const id = row[field.name]
+  const name = field.of === null ? undefined : nameOf(field.of, id)
+  return (
+    <>
+      {cellOf(field, id)} {name !== undefined && <span class="soft">{name}</span>}
+    </>
+  )
+}
+
+interface CellProps {
+  readonly field: ResourceField
+  readonly row: DataRow
+  readonly nameOf: NameOfReference
+}
+
+const Cell = ({ field, row, nameOf }: CellProps) =>
+  field.of === null ? cellOf(field, row[field.name]) : <Reference {...{ field, row, nameOf }} />
+
+const rowHref = (collection: string, id: number): string =>
+  withQuery(`/console/data/${collection}/${id}`, Object.fromEntries(query.value))
+
+/** Returns the columns: the id, state and label stay, the other fields leave from the last one. */
+export function columnsOf(resource: Resource, nameOf: NameOfReference): readonly Column<DataRow>[] {
+  const { name: collection, label, fields, sort } = resource
+  const main = mainOf(resource)
+  const stays = (name: string) => name === 'id' || name === STATE_FIELD || name === label
+  const others = fields.filter(({ name }) => !stays(name))
+  const hidden = others.slice(0, RANKS.length - 2)
+  return fields.map((field): Column<DataRow> => {
+    const { name } = field
+    const rank = others.indexOf(field)
+    const priority: Column<DataRow>['priority'] = stays(name) ? undefined : (RANKS[rank] ?? 4)
+    const shared = {
+      name,
+      label: name,
+      isSortable: sort.includes(name),
+      ...(priority && { priority }),
+      ...(isAlignedEnd(field) && { align: 'end' as const }),
+      ...(name === main ? { isMain: true } : { class: 'nowrap' }),
+    }
+    if (name !== 'id') {
+      return { ...shared, cell: (row) => <Cell {...{ field, row, nameOf }} /> }
+    }
+    return {
+      ...shared,
+      cell: (row) => (
+        <>
+          <a class="cover mono" href={rowHref(collection, row.id)}>
+            {row.id}
+          </a>
+          <Sub>
+            {hidden.map((other, n) => (
+              <span key={other.name}>
+                {n > 0 && ' · '}
+                <Cell field={other} {...{ row, nameOf }} />
+              </span>
+            ))}
+          </Sub>
+        </>
+      ),
+    }
+  })
+}

@@ -1,0 +1,106 @@
+/** Values of declared fields: as cells of a table, as texts of a form, and back to JSON. */
+import type { ComponentChildren } from 'preact'
+import { slowNow } from '../../clock.ts'
+import { instant, listTime, number } from '../../format.ts'
+import { State } from '../../parts/state.tsx'
+import { type ResourceField, STATE_FIELD } from './resource-shapes.ts'
+
+/** Characters of a text in a table. */
+const MAX_CELL = 80
+
+const plainText = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)
+
+const isNumeric = ({ type }: ResourceField): boolean => /^(id|ref|int|number)$/.test(type)
+export const isAlignedEnd = ({ type }: ResourceField): boolean =>
+  /^(int|number|decimal)$/.test(type)
+
+function valueView(field: ResourceField, value: unknown, isShort: boolean): ComponentChildren {
+  if (value === undefined) return ''
+  if (value === null) return <span class="faint">null</span>
+  if (field.type === 'time' && typeof value === 'string') {
+    const local = new Date(value).toLocaleString()
+    return (
+      <time dateTime={value} title={`${local} here`}>
+        {isShort ? listTime(value, slowNow().value) : instant(value)}
+      </time>
+    )
+  }
+  if (field.type === 'int' && typeof value === 'number') return number(value)
+  const text = plainText(value)
+  if (field.name === STATE_FIELD) return <State tone="idle">{text}</State>
+  return isShort && text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)}…` : text
+}
+
+/** Returns a value for a table. */
+export const cellOf = (field: ResourceField, value: unknown) => valueView(field, value, true)
+
+/** Returns a value with its full text. */
+export const detailOf = (field: ResourceField, value: unknown) => valueView(field, value, false)
+
+/** Returns a value as the text of a CSV file; null and undefined are empty. */
+export const textOf = (value: unknown): string =>
+  value === null || value === undefined ? '' : plainText(value)
+
+/** Whether a form has the value as JSON text: objects, lists, and kinds that are not listed. */
+export const isJsonText = (field: ResourceField): boolean =>
+  !isNumeric(field) && field.type !== 'bool' && !TEXT_TYPES.has(field.type)
+
+/** Returns a value as the text of a form. */
+export const formTextOf = (field: ResourceField, value: unknown): string =>
+  isJsonText(field) && value !== null && value !== undefined
+    ? JSON.stringify(value, null, 2)
+    : textOf(value)
+
+/** Returns why a text is no value of a form; the server validates the rest. */
+export function mistakeIn(field: ResourceField, text: string): string | undefined {
+  if (!isJsonText(field) || text === '') return undefined
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch {
+    return 'It must be JSON.'
+  }
+}
+
+/** Returns the JSON of a text. The server validates it, so that its messages reach the field. */
+export function jsonOf(field: ResourceField, text: string): unknown {
+  if (text === '' && field.nullable) return null
+  if (isNumeric(field)) return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text
+  if (field.type === 'bool') return text === 'true'
+  return isJsonText(field) && text !== '' ? JSON.parse(text) : text
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Returns the merge patch from one value to another: removed members are null.
+ *
+ * @see RFC 7396
+ */
+export function mergePatchOf(before: unknown, after: unknown): unknown {
+  if (!isObject(before) || !isObject(after)) return after
+  const removed = Object.keys(before).filter((name) => !(name in after))
+  const changed = Object.keys(after).filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  )
+  return Object.fromEntries([
+    ...removed.map((name) => [name, null]),
+    ...changed.map((name) => [name, mergePatchOf(before[name], after[name])]),
+  ])
+}
+
+const TEXT_TYPES: ReadonlySet<string> = new Set([
+  'string',
+  'email',
+  'url',
+  'currency',
+  'one_of',
+  'time',
+  'date',
+  'duration',
+  'decimal',
+  'uuid',
+  'pattern',
+])

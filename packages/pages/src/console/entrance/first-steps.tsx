@@ -1,0 +1,110 @@
+/** The four first steps. The second and the third tick when the stream reports them. */
+import { useState } from 'preact/hooks'
+import { useLoaded } from '../../loaded.ts'
+import { Copy } from '../../parts/copy.tsx'
+import { useStream } from '../../stream.ts'
+
+/** The topic `first_steps` of the stream. */
+interface FirstStepsState {
+  readonly first_call: boolean
+  readonly first_webhook: boolean
+}
+
+interface RootBody {
+  readonly versions: readonly string[]
+  readonly links: {
+    readonly api: Readonly<Record<string, Readonly<Record<string, string>>>>
+  }
+}
+
+interface ResourcesBody {
+  readonly event_types?: readonly (string | { readonly type: string })[]
+}
+
+/** A path of the newest version that returns rows, and an event type of the declaration. */
+function useExamples() {
+  const root = useLoaded<RootBody>('/').data
+  const types = useLoaded<ResourcesBody>('/admin/resources').data?.event_types
+  const collections = root?.links.api[root.versions.at(-1) ?? ''] ?? {}
+  const [type] = types ?? []
+  return {
+    path: `${Object.values(collections)[0] ?? '/api/protected'}?limit=3`,
+    event: typeof type === 'object' ? type.type : type,
+  }
+}
+
+interface StepProps {
+  readonly title: string
+  readonly text: string
+  readonly isDone: boolean
+  readonly isNow: boolean
+  readonly command?: string
+}
+
+const Step = ({ title, text, isDone, isNow, command }: StepProps) => (
+  <li class={isDone ? 'done' : isNow ? 'now' : undefined}>
+    <b>
+      {title}
+      {isDone && <span class="vh">, done</span>}
+    </b>
+    <p class="soft small" role="status">
+      {text}
+    </p>
+    {command && (
+      <>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long commands scroll */}
+        <pre tabIndex={0}>{command}</pre>
+        <p>
+          <Copy text={command} subject="command" />
+        </p>
+      </>
+    )}
+  </li>
+)
+
+export function FirstSteps() {
+  const [steps, setSteps] = useState<FirstStepsState>()
+  useStream(['first_steps'], {}, (topic, data) => {
+    if (topic === 'first_steps') setSteps(data as FirstStepsState)
+  })
+  const { path, event } = useExamples()
+  const hasRequest = steps?.first_call ?? false
+  const hasDelivery = steps?.first_webhook ?? false
+  return (
+    <ol class="steps">
+      <Step title="Gatehook runs" text="This page is from it." isDone isNow={false} />
+      <Step
+        title="Send a first request"
+        text={
+          hasRequest
+            ? 'The first request has arrived.'
+            : 'With the test key of the terminal. This line changes when the request arrives.'
+        }
+        isDone={hasRequest}
+        isNow={!hasRequest}
+        command={`curl -H "X-API-Key: $KEY" \\\n  "${location.origin}${path}"`}
+      />
+      <Step
+        title="Receive a first webhook"
+        text={
+          hasDelivery
+            ? 'The first delivery has arrived.'
+            : 'Without a tunnel or an account: the receiver can be this machine.'
+        }
+        isDone={hasDelivery}
+        isNow={hasRequest && !hasDelivery}
+        command={[
+          'npx gatehook listen --forward-to 127.0.0.1:3000',
+          `npx gatehook trigger${event ? ` ${event}` : ''}`,
+        ].join('\n')}
+      />
+      <Step
+        title="Declare a resource of your own"
+        text="Gatehook writes a project with a declaration to change."
+        isDone={false}
+        isNow={hasRequest && hasDelivery}
+        command="npx gatehook init my-api"
+      />
+    </ol>
+  )
+}

@@ -1,0 +1,125 @@
+/** The first visit: creates the first operator, while the first steps tick by themselves. */
+import { useState } from 'preact/hooks'
+import { ApiFailure } from '../../api.ts'
+import { releaseName } from '../../branding.ts'
+import { Button } from '../../parts/button.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Brand, useTitle } from '../../parts/frame.tsx'
+import { Failed } from '../../parts/notices.tsx'
+import { go } from '../../router.ts'
+import { switchTheme } from '../../theme.ts'
+import { createOperator, session } from '../session.ts'
+import { FirstSteps } from './first-steps.tsx'
+
+const MIN_LENGTH = 12
+
+export function Page() {
+  useTitle('Set up')
+  const hasOperator = session.value?.operator !== null
+  return (
+    <div class="setup">
+      <header>
+        <span class="brand">
+          <Brand subtitle={`Gatehook ${releaseName}`} />
+        </span>
+        <Button kind="quiet" size="tiny" class="right" onClick={switchTheme}>
+          Theme
+        </Button>
+      </header>
+      <main id="main" tabIndex={-1}>
+        <section class="card">
+          {hasOperator ? <Exists /> : <OperatorForm />}
+          <p class="hint">
+            Another operator later: <code>gatehook operators create</code>
+          </p>
+        </section>
+        <section class="hello" aria-labelledby="steps">
+          <h2 id="steps">Meanwhile, in your terminal</h2>
+          <FirstSteps />
+        </section>
+      </main>
+    </div>
+  )
+}
+
+const Exists = () => (
+  <>
+    <h1>The operator exists</h1>
+    <p class="soft">{session.value?.email ?? 'The account'} signs in with its password.</p>
+    <form>
+      <Button kind="first" href="/console/overview">
+        Open the console
+      </Button>
+    </form>
+  </>
+)
+
+function OperatorForm() {
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const [isShort, setShort] = useState(false)
+  const [failure, setFailure] = useState<ApiFailure>()
+  const messageOf = (pointer: string) =>
+    failure?.problem.errors?.find((error) => error.pointer === pointer)?.message
+  const isTaken = failure?.code === 'conflict'
+  const submit = async () => {
+    setFailure(undefined)
+    const tooShort = [...password].length < MIN_LENGTH
+    setShort(tooShort)
+    if (tooShort) return
+    setBusy(true)
+    try {
+      await createOperator(email, password)
+      go('/console/overview')
+    } catch (error) {
+      if (!(error instanceof ApiFailure)) throw error
+      setFailure(error)
+      setBusy(false)
+    }
+  }
+  const isFieldError = isTaken || messageOf('/email') || messageOf('/password')
+  return (
+    <>
+      <h1>Create the first operator</h1>
+      <p class="soft">
+        The link worked once. This browser is signed in for 12 hours; later you sign in with this
+        account.
+      </p>
+      <form
+        method="post"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (!isBusy) submit()
+        }}
+      >
+        {failure && !isFieldError && <Failed failure={failure} />}
+        <Field
+          label="E-mail"
+          type="email"
+          name="email"
+          value={email}
+          onInput={setEmail}
+          autocomplete="username"
+          autofocus
+          required
+          error={isTaken ? failure?.message : messageOf('/email')}
+        />
+        <Field
+          label="Password"
+          type="password"
+          name="password"
+          value={password}
+          onInput={setPassword}
+          autocomplete="new-password"
+          required
+          hint={`${MIN_LENGTH} characters or more. A sentence is a good password.`}
+          error={isShort ? `It has fewer than ${MIN_LENGTH} characters.` : messageOf('/password')}
+        />
+        <Button kind="first" type="submit" busy={isBusy && 'Creating…'}>
+          Open the console
+        </Button>
+      </form>
+    </>
+  )
+}

@@ -1,0 +1,150 @@
+/** Events: the list, and one event with the thread of its deliveries. */
+import { withQuery } from '../../api.ts'
+import { slowNow } from '../../clock.ts'
+import { isoSecond, listTime, number } from '../../format.ts'
+import { Empty } from '../../parts/notices.tsx'
+import type { Filter, FilterWord } from '../../parts/query-box.tsx'
+import { State } from '../../parts/state.tsx'
+import { type Column, Sub } from '../../parts/table.tsx'
+import { href, type PageProps, query } from '../../router.ts'
+import { customers } from '../customer-names.ts'
+import { ListScreen } from '../list-screen.tsx'
+import { customer, mode } from '../scope.ts'
+import { type EventRow, eventState, isoOfSeconds } from './event-shapes.ts'
+import { EventView } from './event-view.tsx'
+
+const PATH = '/admin/events'
+const EVERY_MS = 10_000
+const FIELDS = 'id,type,created,customer,customer_name,mode,object,request_id,deliveries'
+const DAYS_MS = { '1d': 86_400_000, '7d': 7 * 86_400_000, '30d': 30 * 86_400_000 }
+
+const eventWords = (): readonly FilterWord[] => [
+  { name: 'type', hint: 'a type or a pattern: thing.*' },
+  { name: 'object', hint: 'a collection and an id: …/4186' },
+  {
+    name: 'delivery',
+    hint: 'the state of a delivery',
+    values: ['failed', 'pending', 'paused', 'delivered'],
+  },
+  {
+    name: 'of',
+    hint: 'a customer',
+    values: customers.value.map(({ id, name }) => ({ value: id, label: name })),
+  },
+  { name: 'request', hint: 'the id of a request' },
+  {
+    name: 'since',
+    hint: 'a number of days',
+    values: Object.keys(DAYS_MS),
+    check: (value) => (value in DAYS_MS ? undefined : 'It must be 1d, 7d or 30d.'),
+  },
+]
+
+const PARAMETERS: Readonly<Record<string, string>> = {
+  delivery: 'delivery_state',
+  of: 'customer',
+  request: 'request_id',
+}
+
+function parametersOf(filters: readonly Filter[]) {
+  const nowMs = Math.floor(slowNow().value / 60_000) * 60_000
+  const entries = filters.map(({ name, value }) =>
+    name === 'since'
+      ? ['from', isoSecond(nowMs - DAYS_MS[value as keyof typeof DAYS_MS])]
+      : [PARAMETERS[name] ?? name, value],
+  )
+  return Object.fromEntries(entries)
+}
+
+const columns: readonly Column<EventRow>[] = [
+  {
+    name: 'at',
+    label: 'Time (UTC)',
+    priority: 2,
+    class: 'faint nowrap',
+    cell: ({ created }) => {
+      const at = isoOfSeconds(created)
+      return <time dateTime={at}>{listTime(at, slowNow().value)}</time>
+    },
+  },
+  {
+    name: 'type',
+    label: 'Type',
+    isMain: true,
+    cell: (row) => (
+      <>
+        <a class="cover mono" href={href(`/console/events/${row.id}`)}>
+          {row.type}
+        </a>
+        <Sub>
+          {listTime(isoOfSeconds(row.created), slowNow().value)} · {row.customer_name}
+        </Sub>
+      </>
+    ),
+  },
+  {
+    name: 'object',
+    label: 'Object',
+    priority: 3,
+    cell: ({ object }) => <code class="soft">{object ?? '–'}</code>,
+  },
+  {
+    name: 'customer',
+    label: 'Customer',
+    priority: 2,
+    class: 'nowrap',
+    cell: ({ customer_name: name }) => name,
+  },
+  {
+    name: 'deliveries',
+    label: 'Deliveries',
+    align: 'end',
+    priority: 3,
+    cell: ({ deliveries }) => number(deliveries.total),
+  },
+  {
+    name: 'state',
+    label: 'State',
+    class: 'nowrap',
+    cell: (row) => {
+      const [tone, words] = eventState(row)
+      return <State tone={tone}>{words}</State>
+    },
+  },
+]
+
+export const Page = ({ params }: PageProps) =>
+  params.id ? <EventView key={params.id} id={params.id} /> : <EventList />
+
+const EventList = () => (
+  <ListScreen<EventRow>
+    title="Events"
+    path={PATH}
+    parameters={(filters) => ({
+      mode: mode.value,
+      customer: customer.value,
+      sort: '-id',
+      fields: FIELDS,
+      ...parametersOf(filters),
+    })}
+    everyMs={EVERY_MS}
+    noun="event"
+    words={eventWords()}
+    placeholder="type:…  object:…/4186  delivery:failed"
+    caption="Events, newest first"
+    columns={columns}
+    rowKey={({ id }) => id}
+    noMatch={
+      <a href={withQuery('/console/events', { mode: query.value.get('mode') })}>
+        Remove the filter
+      </a>
+    }
+    empty={<NoEvents />}
+  />
+)
+
+const NoEvents = () => (
+  <Empty title={`No event in ${mode.value} mode yet`} command="gatehook trigger">
+    A change of a row records an event. The command sends a sample event.
+  </Empty>
+)

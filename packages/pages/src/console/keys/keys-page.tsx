@@ -1,0 +1,137 @@
+/** API keys: the list, one key in the drawer, and the sheet that creates a key. */
+import { slowNow } from '../../clock.ts'
+import { ago, isoSecond } from '../../format.ts'
+import { Empty } from '../../parts/notices.tsx'
+import type { Filter, FilterWord } from '../../parts/query-box.tsx'
+import { State } from '../../parts/state.tsx'
+import { type Column, Sub } from '../../parts/table.tsx'
+import { keepQuery, type PageProps } from '../../router.ts'
+import { customerName, customers } from '../customer-names.ts'
+import { ListScreen } from '../list-screen.tsx'
+import { customer, mode } from '../scope.ts'
+import { mayChange } from '../session.ts'
+import { CreateKey } from './create-key.tsx'
+import { KeyDrawer } from './key-drawer.tsx'
+import { type KeyRow, stateOf } from './key-shapes.ts'
+
+const PATH = '/admin/keys'
+const DAY_MS = 86_400_000
+const DAYS = /^(\d{1,3})d$/
+
+const inDays = (value: string): string | undefined =>
+  DAYS.test(value) ? undefined : 'It must be a number of days: 90d.'
+
+const keyWords = (): readonly FilterWord[] => [
+  { name: 'name', hint: 'the name of a key' },
+  { name: 'id', hint: 'the id of a key' },
+  {
+    name: 'of',
+    hint: 'a customer',
+    values: customers.value.map(({ id, name }) => ({ value: id, label: name })),
+  },
+  { name: 'scope', hint: 'a scope that the key has' },
+  { name: 'unused', hint: 'not used for 90d', values: ['30d', '90d'], check: inDays },
+  { name: 'expires', hint: 'expires within 30d', values: ['7d', '30d'], check: inDays },
+]
+
+/** Returns the parameters of `GET /admin/keys`. Instants are whole minutes, so that they last. */
+function parametersOf(filters: readonly Filter[]) {
+  const nowMs = Math.floor(slowNow().value / 60_000) * 60_000
+  const entries = filters.flatMap(({ name, value }): [string, string][] => {
+    const days = Number(DAYS.exec(value)?.[1] ?? 0)
+    if (name === 'unused') return [['last_used_at[lt]', isoSecond(nowMs - days * DAY_MS)]]
+    if (name === 'expires') return [['expires_at[lt]', isoSecond(nowMs + days * DAY_MS)]]
+    return [[name === 'of' ? 'customer' : name, value]]
+  })
+  return Object.fromEntries(entries)
+}
+
+const lastUse = ({ last_used_at: at }: KeyRow): string =>
+  at === null ? 'never' : ago(at, slowNow().value)
+
+const columns: readonly Column<KeyRow>[] = [
+  {
+    name: 'key',
+    label: 'Key',
+    class: 'nowrap',
+    cell: (row) => (
+      <>
+        <a class="cover" href={keepQuery(`/console/keys/${row.id}`)}>
+          {row.name}
+        </a>{' '}
+        <code class="faint">{row.hint}</code>
+        <Sub>
+          {customerName(row.customer)} · {lastUse(row)}
+        </Sub>
+      </>
+    ),
+  },
+  {
+    name: 'customer',
+    label: 'Customer',
+    priority: 2,
+    class: 'nowrap',
+    cell: (row) => customerName(row.customer),
+  },
+  {
+    name: 'scopes',
+    label: 'Scopes',
+    priority: 3,
+    isMain: true,
+    cell: ({ scopes }) => <span class="mono soft">{scopes.join(', ') || 'none'}</span>,
+  },
+  {
+    name: 'version',
+    label: 'Version',
+    priority: 4,
+    cell: ({ api_version: version }) => <span class="mono soft">{version ?? '–'}</span>,
+  },
+  { name: 'used', label: 'Last used', priority: 2, class: 'nowrap', cell: lastUse },
+  {
+    name: 'state',
+    label: 'State',
+    class: 'nowrap',
+    cell: (row) => {
+      const { tone, words } = stateOf(row, slowNow().value)
+      return <State tone={tone}>{words}</State>
+    },
+  },
+]
+
+export const Page = ({ params }: PageProps) => (
+  <ListScreen<KeyRow>
+    title="Keys"
+    path={PATH}
+    parameters={(filters) => ({
+      mode: mode.value,
+      customer: customer.value,
+      sort: '-last_used_at',
+      ...parametersOf(filters),
+    })}
+    noun="key"
+    intro="A key identifies a program of a customer. The server stores only its hash."
+    creation={{
+      label: 'Create a key',
+      isAllowed: mayChange('support'),
+      form: (props) => <CreateKey {...props} />,
+    }}
+    words={keyWords()}
+    placeholder="name:…  of:cus_…  unused:90d  expires:30d"
+    caption="Keys, the last used first"
+    columns={columns}
+    rowKey={({ id }) => id}
+    empty={<NoKeys />}
+    openId={params.id}
+    closePath="/console/keys"
+    drawer={(row) => <KeyDrawer key={row.id} {...row} />}
+  />
+)
+
+const NoKeys = () => (
+  <Empty
+    title={`No key in ${mode.value} mode yet`}
+    command={`gatehook keys create "My program" --mode ${mode.value}`}
+  >
+    Create a key here, or in a terminal.
+  </Empty>
+)

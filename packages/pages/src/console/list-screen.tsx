@@ -1,0 +1,136 @@
+/**
+ * The screen of one list of the admin API: filters in the URL, a page of rows, the open row in a
+ * drawer, the form that creates a row, and the request that returns the list.
+ */
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Query } from '../api.ts'
+import { count } from '../format.ts'
+import { useListPage } from '../list-page.ts'
+import { Button } from '../parts/button.tsx'
+import { CallLine } from '../parts/call-line.tsx'
+import { Screen } from '../parts/frame.tsx'
+import { Empty, Part } from '../parts/notices.tsx'
+import { type Filter, type FilterWord, QueryBox } from '../parts/query-box.tsx'
+import { type Column, Pager, Table } from '../parts/table.tsx'
+import { keepQuery, query, setQuery } from '../router.ts'
+import { filtersOf, queryOf } from './filter-words.ts'
+
+interface OpenRow {
+  readonly id: string
+  readonly closeHref: string
+  /** Loads the list again. */
+  readonly onChange: () => void
+}
+
+interface CreationProps {
+  readonly onClose: () => void
+  readonly onCreate: () => void
+}
+
+interface Creation {
+  /** The verb on the button. */
+  readonly label: string
+  readonly isAllowed: boolean
+  /** Whether the form is open from the start. */
+  readonly isOpen?: boolean
+  readonly form: (props: CreationProps) => ComponentChildren
+}
+
+interface ListScreenProps<Row> {
+  readonly title: string
+  /** The path of the request. */
+  readonly path: string
+  readonly parameters: (filters: readonly Filter[]) => Query
+  /** Repeats the request. */
+  readonly everyMs?: number
+  /** The name of a row: `key`. */
+  readonly noun: string
+  /** The name of the list, if it is not the plural of `noun`. */
+  readonly subject?: string
+  readonly intro?: string
+  /** Operations on the list, with the parameters of its request. */
+  readonly actions?: (parameters: Query) => ComponentChildren
+  readonly creation?: Creation
+  readonly words: readonly FilterWord[]
+  /** Examples of filters. */
+  readonly placeholder: string
+  readonly caption: string
+  readonly columns: readonly Column<Row>[]
+  readonly rowKey: (row: Row) => string
+  /** Displayed if the filter matches no row. */
+  readonly noMatch?: ComponentChildren
+  /** Displayed instead if the list has no filter. */
+  readonly empty?: ComponentChildren
+  /** The id of the open row, and its drawer. */
+  readonly openId?: string | undefined
+  readonly closePath?: string
+  readonly drawer?: (row: OpenRow) => ComponentChildren
+}
+
+export function ListScreen<Row>(props: ListScreenProps<Row>) {
+  const { title, noun, words, creation, openId, drawer } = props
+  const { subject = `${noun}s`, noMatch = 'Remove a word of the filter.' } = props
+  const filters = filtersOf(query.value, words)
+  const parameters = props.parameters(filters)
+  const { everyMs } = props
+  const options = everyMs === undefined ? {} : { everyMs }
+  const { path, list, pageHref } = useListPage<Row>(props.path, parameters, options)
+  const [isCreating, setCreating] = useState(creation?.isOpen === true && creation.isAllowed)
+  const closeHref = keepQuery(props.closePath ?? '')
+  const isNew = filters.length === 0 && props.empty !== undefined
+  return (
+    <Screen
+      title={title}
+      drawer={openId && drawer?.({ id: openId, closeHref, onChange: list.reload })}
+    >
+      {props.intro && (
+        <div class="head">
+          <p class="soft small">{props.intro}</p>
+          <div class="acts">
+            {props.actions?.(parameters)}
+            {creation?.isAllowed && (
+              <Button kind="first" onClick={() => setCreating(true)}>
+                {creation.label}
+              </Button>
+            )}
+          </div>
+        </div>
+      )}
+      <QueryBox
+        label={`Filter ${subject}`}
+        words={words}
+        filters={filters}
+        onChange={(next) => setQuery({ ...queryOf(next, words), cursor: undefined })}
+        placeholder={props.placeholder}
+      />
+      <Part of={list} subject={subject}>
+        {(page) =>
+          page.data.length === 0 ? (
+            isNew ? (
+              props.empty
+            ) : (
+              <Empty title={`No ${noun} matches`}>{noMatch}</Empty>
+            )
+          ) : (
+            <>
+              <Table
+                caption={props.caption}
+                columns={props.columns}
+                rows={page.data}
+                rowKey={props.rowKey}
+                isLinked
+                current={openId}
+              />
+              <Pager newer={pageHref(page.cursors?.prev)} older={pageHref(page.next_cursor)}>
+                {count(page.data.length, noun)}
+              </Pager>
+            </>
+          )
+        }
+      </Part>
+      <CallLine path={path} />
+      {isCreating && creation?.form({ onClose: () => setCreating(false), onCreate: list.reload })}
+    </Screen>
+  )
+}

@@ -1,0 +1,216 @@
+/** Notices, the most urgent first: sentences on the facts of the API. */
+import type { ComponentChildren } from 'preact'
+import { ApiFailure, send } from '../../api.ts'
+import { nowMs, slowNow } from '../../clock.ts'
+import { ago, count, day, number, percent, period } from '../../format.ts'
+import { Button } from '../../parts/button.tsx'
+import { AttentionList, Part } from '../../parts/notices.tsx'
+import type { Tone } from '../../parts/state.tsx'
+import { say } from '../../parts/toast.tsx'
+import { href } from '../../router.ts'
+import { useStream } from '../../stream.ts'
+import { type AttentionRow, attentionList } from '../attention-list.ts'
+import { customerName } from '../customer-names.ts'
+import { mayChange } from '../session.ts'
+
+interface Words {
+  readonly word: string
+  readonly sentence: (row: AttentionRow) => ComponentChildren
+  readonly link: (row: AttentionRow) => readonly [label: string, href: string]
+}
+
+const TONES: Readonly<Record<AttentionRow['severity'], Tone>> = {
+  bad: 'bad',
+  warn: 'warn',
+  info: 'idle',
+}
+const MAX_ROWS = 8
+const DAY_MS = 86_400_000
+
+const fact = ({ facts }: AttentionRow, name: string): number =>
+  typeof facts[name] === 'number' ? facts[name] : 0
+const textFact = ({ facts }: AttentionRow, name: string): string | undefined =>
+  typeof facts[name] === 'string' ? facts[name] : undefined
+
+const Label = ({ row }: { readonly row: AttentionRow }) => (
+  <>
+    <b>{row.subject.label}</b>
+    {row.customer && ` of ${customerName(row.customer)}`}
+  </>
+)
+
+const sinceOf = ({ since }: AttentionRow): string => period(slowNow().value - Date.parse(since))
+
+const untilOf = (row: AttentionRow, name: string): string =>
+  period(Date.parse(textFact(row, name) ?? row.since) - slowNow().value)
+
+const endpointLink = ({ subject }: AttentionRow) =>
+  ['Open', href(`/console/webhooks/${subject.id}`)] as const
+
+const KINDS: Readonly<Record<string, Words>> = {
+  endpoint_failing: {
+    word: 'Failing',
+    sentence: (row) => (
+      <>
+        <Label row={row} /> has accepted no delivery for {sinceOf(row)}. It is disabled in{' '}
+        {untilOf(row, 'disabled_at')} unless it accepts a delivery before.
+      </>
+    ),
+    link: endpointLink,
+  },
+  endpoint_disabled: {
+    word: 'Disabled',
+    sentence: (row) => (
+      <>
+        <Label row={row} /> is disabled since {day(row.since)}: {textFact(row, 'reason')}. Its
+        events wait until it is resumed.
+      </>
+    ),
+    link: endpointLink,
+  },
+  key_refused: {
+    word: 'Rejected',
+    sentence: (row) => (
+      <>
+        {row.subject.type === 'client' ? 'Client' : 'Key'} <Label row={row} /> was rejected{' '}
+        {count(fact(row, 'refused'), 'time')} in the last hour.
+      </>
+    ),
+    link: ({ subject }) => ['Why', href('/console/requests', { ...callerOf(subject), ...DENIED })],
+  },
+  key_expiring: {
+    word: 'Expires',
+    sentence: (row) => (
+      <>
+        Key <Label row={row} /> expires in {untilOf(row, 'expires_at')} and was used{' '}
+        {ago(textFact(row, 'last_used_at') ?? row.since, slowNow().value)}.
+      </>
+    ),
+    link: ({ subject }) => ['Open', href(`/console/keys/${subject.id}`)],
+  },
+  version_ending: {
+    word: 'Ends',
+    sentence: (row) => (
+      <>
+        <b>{count(fact(row, 'callers'), 'caller')}</b> used {row.subject.label} in the last 30 days.
+        It ends in {untilOf(row, 'sunset_at')}, on {day(textFact(row, 'sunset_at') ?? row.since)}.
+      </>
+    ),
+    link: ({ subject }) => ['Who', href(`/console/versions/${subject.id}`)],
+  },
+  token_reuse: {
+    word: 'Reused',
+    sentence: () => (
+      <>A rotated refresh token was presented again, so the server revoked its token family.</>
+    ),
+    link: () => ['Open', href('/console/audit')],
+  },
+  server_errors: {
+    word: 'Errors',
+    sentence: (row) => (
+      <>
+        <b>{percent(fact(row, 'failed') / Math.max(1, fact(row, 'total')))}</b> of the responses in
+        the last 15 minutes are 5xx ({number(fact(row, 'failed'))}).
+      </>
+    ),
+    link: () => ['Why', href('/console/requests', { status: '5xx', range: '15m' })],
+  },
+  node_not_ready: {
+    word: 'Not ready',
+    sentence: (row) => (
+      <>
+        Node <b>{row.subject.label}</b> is {textFact(row, 'state')} for {sinceOf(row)}.
+      </>
+    ),
+    link: () => ['Open', href('/console/system')],
+  },
+  queue_old: {
+    word: 'Late',
+    sentence: (row) => (
+      <>
+        The oldest delivery of node {row.subject.label} waits for <b>{sinceOf(row)}</b>.
+      </>
+    ),
+    link: () => ['Open', href('/console/system')],
+  },
+}
+
+const DENIED = { status: '401,403', range: '1h' }
+const callerOf = ({ type, id }: AttentionRow['subject']) =>
+  type === 'client' ? { client: id } : { key: id }
+
+const UNKNOWN: Words = {
+  word: 'Notice',
+  sentence: (row) => (
+    <>
+      {row.kind.replaceAll('_', ' ')}: <Label row={row} />
+    </>
+  ),
+  link: () => ['Open', href('/console/system')],
+}
+
+export function Attention() {
+  const list = attentionList.value
+  // The stream reports changes; the list leaves out the notices that the operator put off.
+  useStream(['attention'], {}, () => list?.reload())
+  return (
+    <section aria-labelledby="attention">
+      <div class="bar">
+        <h2 id="attention">Needs attention</h2>
+        <span class="soft small">{list?.data && countOf(list.data.data.length)}</span>
+      </div>
+      {list && (
+        <Part of={list} subject="notices">
+          {({ data }) =>
+            data.length > 0 && (
+              <AttentionList items={data.slice(0, MAX_ROWS).map((row) => item(row, list))} />
+            )
+          }
+        </Part>
+      )}
+    </section>
+  )
+}
+
+const countOf = (length: number): string =>
+  length === 0 ? 'nothing now' : `${length}, the most urgent first`
+
+type AttentionBody = NonNullable<typeof attentionList.value>
+
+/** Removes a notice at once; it appears again in a day, or if the server rejects the request. */
+async function postpone(row: AttentionRow, list: AttentionBody): Promise<void> {
+  const until = new Date(nowMs() + DAY_MS).toISOString()
+  list.put({ data: (list.data?.data ?? []).filter(({ id }) => id !== row.id) })
+  try {
+    await send('PUT', `/admin/attention/${encodeURIComponent(row.id)}`, { body: { until } })
+    say('It appears again in a day')
+  } catch (error) {
+    if (!(error instanceof ApiFailure)) throw error
+    say(error.message)
+    list.reload()
+  }
+}
+
+function item(row: AttentionRow, list: AttentionBody) {
+  const words = KINDS[row.kind] ?? UNKNOWN
+  const [label, url] = words.link(row)
+  return {
+    id: row.id,
+    tone: TONES[row.severity],
+    word: words.word,
+    sentence: words.sentence(row),
+    actions: (
+      <>
+        <Button size="tiny" href={url}>
+          {label}
+          <span class="vh">: {row.subject.label}</span>
+        </Button>
+        {mayChange('support') && (
+          <Button kind="quiet" size="tiny" onClick={() => postpone(row, list)}>
+            In a day<span class="vh">: {row.subject.label}</span>
+          </Button>
+        )}
+      </>
+    ),
+  }
+}

@@ -1,0 +1,82 @@
+/** The palette of the console: pages, the theme, and results of `/admin/search`. */
+import { ApiFailure, get } from '../api.ts'
+import type { NavGroup } from '../parts/frame.tsx'
+import { Palette, type PaletteEntry } from '../parts/palette.tsx'
+import { say } from '../parts/toast.tsx'
+import { go, href } from '../router.ts'
+import { switchTheme } from '../theme.ts'
+import { pages } from './pages.ts'
+
+interface SearchResult {
+  readonly type: string
+  readonly id: string
+  readonly label: string
+  readonly customer: string | null
+  readonly mode: string | null
+  readonly href: string
+}
+
+const keysOf = (label: string): string | undefined => {
+  const key = pages.find((page) => page.label === label)?.key
+  return key && `g ${key}`
+}
+
+const localEntries = (groups: readonly NavGroup[]): readonly PaletteEntry[] => [
+  ...groups.flatMap(({ links }) =>
+    links.map(({ label, href }) => {
+      const keys = keysOf(label)
+      return { id: `go-${href}`, kind: 'Go to', label, ...(keys && { keys }), run: () => go(href) }
+    }),
+  ),
+  {
+    id: 'theme',
+    kind: 'Do',
+    label: 'Change the theme',
+    keys: 't',
+    run: () => say(`Theme: ${switchTheme()}`),
+  },
+]
+
+/** The page of an id by its prefix. */
+const ID_PAGES: Readonly<Record<string, readonly [type: string, page: string]>> = {
+  req: ['request', 'requests'],
+  evt: ['event', 'events'],
+  dlv: ['delivery', 'deliveries'],
+  wh: ['webhook', 'webhooks'],
+  key: ['key', 'keys'],
+  cus: ['customer', 'customers'],
+  cli: ['client', 'clients'],
+}
+
+/** An id opens its page also if the search does not return it. */
+function entryOfId(text: string): readonly PaletteEntry[] {
+  const [, prefix = ''] = /^([a-z]+)_[\w-]{6,64}$/.exec(text) ?? []
+  const [type, page] = ID_PAGES[prefix] ?? []
+  if (!type) return []
+  const url = href(`/console/${page}/${text}`)
+  return [{ id: `open-${text}`, kind: type, label: text, run: () => go(url) }]
+}
+
+const entryOf = ({ type, id, label, href: url }: SearchResult): PaletteEntry => ({
+  id: `${type}-${id}`,
+  kind: type.replaceAll('_', ' '),
+  label: label === id ? id : `${label} · ${id}`,
+  run: () => go(url),
+})
+
+async function search(text: string, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
+  try {
+    const { data } = await get<{ data: SearchResult[] }>('/admin/search', {
+      query: { q: text },
+      signal,
+    })
+    return data.length > 0 ? data.map(entryOf) : entryOfId(text)
+  } catch (error) {
+    if (error instanceof ApiFailure) return entryOfId(text)
+    throw error
+  }
+}
+
+export const SearchPalette = ({ groups }: { readonly groups: readonly NavGroup[] }) => (
+  <Palette entries={() => localEntries(groups)} search={search} />
+)

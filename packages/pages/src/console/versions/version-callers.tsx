@@ -1,0 +1,210 @@
+/** The callers of a version: credentials by their requests, and endpoints that are pinned. */
+import { withQuery } from '../../api.ts'
+import { slowNow } from '../../clock.ts'
+import { ago, count, number } from '../../format.ts'
+import { useLoaded } from '../../loaded.ts'
+import { Button } from '../../parts/button.tsx'
+import { CallLine } from '../../parts/call-line.tsx'
+import { Empty, Part } from '../../parts/notices.tsx'
+import { State } from '../../parts/state.tsx'
+import { Spark } from '../../parts/strip.tsx'
+import { type Column, Sub, Table } from '../../parts/table.tsx'
+import { say } from '../../parts/toast.tsx'
+import { href } from '../../router.ts'
+import { saveCsv } from '../csv.ts'
+import { customerName } from '../customer-names.ts'
+import { customer } from '../scope.ts'
+import {
+  type Caller,
+  outlookWords,
+  type UsageRow,
+  type VersionDetail,
+  versionPath,
+} from './version-shapes.ts'
+
+const DAYS = 30
+const CSV_PAGES = 20
+
+interface CallersBody {
+  readonly data: readonly Caller[]
+  readonly has_more: boolean
+}
+
+interface CallersProps {
+  readonly row: VersionDetail
+  /** Undefined: the operator may not change the calendar. */
+  readonly onRetire: (() => void) | undefined
+}
+
+export function Callers({ row, onRetire }: CallersProps) {
+  const { version } = row
+  const words = { customer: customer.value }
+  const path = withQuery(`${versionPath(version)}/callers`, { ...words, days: DAYS })
+  const list = useLoaded<CallersBody>(path)
+  const save = async () => {
+    const rows = await saveCsv<UsageRow>({
+      name: `callers-${version}`,
+      path: withQuery(`${versionPath(version)}/usage`, words),
+      maxPages: CSV_PAGES,
+      columns: csvColumns,
+    })
+    say(`Saved ${count(rows, 'row')}.`)
+  }
+  return (
+    <section class="section" aria-labelledby="callers">
+      <div class="bar">
+        <h2 id="callers">Who still calls {version}</h2>
+        <span class="soft small">those of the last {DAYS} days, with all their requests</span>
+        <div class="right">
+          <Button size="tiny" onClick={() => void save()}>
+            CSV
+          </Button>
+        </div>
+      </div>
+      <Part of={list} subject="callers">
+        {({ data, has_more: hasMore }) => (
+          <>
+            {data.length > 0 ? (
+              <Table
+                caption={`Callers of ${version}, the most requests first`}
+                columns={columnsOf(version)}
+                rows={data}
+                rowKey={({ kind, customer, id }) => `${kind} ${customer} ${id}`}
+                isLinked
+              />
+            ) : (
+              <NoCallers row={row} onRetire={onRetire} />
+            )}
+            {hasMore && (
+              <p class="soft small">The {data.length} first callers; the CSV file has all.</p>
+            )}
+          </>
+        )}
+      </Part>
+      <CallLine path={path} />
+    </section>
+  )
+}
+
+const csvColumns = {
+  customer: (row: UsageRow) => row.customer,
+  customer_name: (row: UsageRow) => customerName(row.customer),
+  key_id: (row: UsageRow) => row.key_id ?? '',
+  client_id: (row: UsageRow) => row.client_id ?? '',
+  method: (row: UsageRow) => row.method,
+  route: (row: UsageRow) => row.route,
+  count: (row: UsageRow) => String(row.count),
+  last_at: (row: UsageRow) => row.last_at,
+}
+
+const urlWords = (url: string): string => url.replace(/^https?:\/\//, '')
+
+function credentialWords({ kind, id, name }: Caller): string {
+  if (kind === 'webhook') return `endpoint ${urlWords(name ?? id!)}`
+  if (id === null) return kind === 'person' ? 'a person' : 'without a key'
+  return name ?? `${kind} ${id}`
+}
+
+/** Returns the page of a pinned endpoint, or the requests of a caller. */
+function hrefOf({ kind, customer, id }: Caller, version: string): string {
+  if (kind === 'webhook') return href(`/console/webhooks/${id}`)
+  return href('/console/requests', {
+    ...(customer !== null && { customer }),
+    version,
+    range: '7d',
+    ...(id !== null && { [kind]: id }),
+  })
+}
+
+const lastOf = ({ last_at: at }: Caller): string => (at ? ago(at, slowNow().value) : 'never')
+
+function columnsOf(version: string): readonly Column<Caller>[] {
+  return [
+    {
+      name: 'caller',
+      label: 'Caller',
+      class: 'nowrap',
+      cell: (row) => (
+        <>
+          <a class="cover" href={hrefOf(row, version)}>
+            {row.customer_name ?? row.customer ?? 'Anonymous'}
+          </a>
+          <Sub>
+            {credentialWords(row)} · {lastOf(row)}
+          </Sub>
+        </>
+      ),
+    },
+    {
+      name: 'credential',
+      label: 'Credential',
+      priority: 3,
+      cell: (row) => <span class="soft">{credentialWords(row)}</span>,
+    },
+    {
+      name: 'routes',
+      label: 'Routes',
+      priority: 2,
+      isMain: true,
+      cell: ({ routes }) => (
+        <span class="mono soft">
+          {routes.map(({ method, route }) => `${method} ${route}`).join(', ')}
+        </span>
+      ),
+    },
+    { name: 'count', label: 'Requests', align: 'end', cell: ({ count }) => number(count) },
+    {
+      name: 'trend',
+      label: 'Trend',
+      priority: 3,
+      cell: ({ daily }) =>
+        daily.some((value) => value > 0) && (
+          <Spark
+            values={daily}
+            label={`${count(sumOf(daily), 'request')} in ${count(daily.length, 'day')}`}
+          />
+        ),
+    },
+    {
+      name: 'outlook',
+      label: 'Outlook',
+      class: 'nowrap',
+      cell: ({ outlook }) => {
+        const [tone, words] = outlookWords(outlook)
+        return <State tone={tone}>{words}</State>
+      },
+    },
+    { name: 'last', label: 'Last', priority: 2, class: 'nowrap', cell: lastOf },
+    {
+      name: 'contact',
+      label: 'Contact',
+      priority: 3,
+      cell: ({ contact }) => contact && <a href={`mailto:${contact}`}>{contact}</a>,
+    },
+  ]
+}
+
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
+
+function NoCallers({ row: { version, state }, onRetire }: CallersProps) {
+  if (state === 'retired') {
+    return (
+      <Empty title={`${version} is retired`}>
+        Requests get 410.{' '}
+        <a href={href('/console/requests', { version, status: '410', range: '7d' })}>
+          The requests that got it
+        </a>
+      </Empty>
+    )
+  }
+  return (
+    <Empty title={`No caller of ${version} for ${DAYS} days`}>
+      It can end.{' '}
+      {onRetire && (
+        <Button size="tiny" onClick={onRetire}>
+          {state === 'deprecated' ? 'Move the end…' : 'Deprecate…'}
+        </Button>
+      )}
+    </Empty>
+  )
+}

@@ -1,0 +1,150 @@
+/** The JSON of `/admin/versions`, and the words and dates that follow from it. Pure. */
+import { count, day, timeOfDay } from '../../format.ts'
+import type { Tone } from '../../parts/state.tsx'
+
+interface Brownout {
+  readonly start: string
+  readonly end: string
+}
+
+/** `GET /admin/versions/{v}`. */
+export interface VersionDetail {
+  readonly version: string
+  readonly state: 'supported' | 'deprecated' | 'retired'
+  readonly released: string
+  readonly deprecated_at: string | null
+  readonly sunset_at: string | null
+  readonly successor: string | null
+  readonly migration_guide: string | null
+  readonly sunset_link: string | null
+  readonly brownouts: readonly Brownout[]
+}
+
+/** A row of `GET /admin/versions/{v}/usage`. */
+export interface UsageRow {
+  readonly customer: string
+  readonly key_id: string | null
+  readonly client_id: string | null
+  readonly method: string
+  readonly route: string
+  readonly count: number
+  readonly last_at: string
+}
+
+const DAY_MS = 86_400_000
+
+export const versionPath = (version: string): string =>
+  `/admin/versions/${encodeURIComponent(version)}`
+
+const isDuring = ({ start, end }: Brownout, nowMs: number): boolean =>
+  nowMs >= Date.parse(start) && nowMs < Date.parse(end)
+
+/** Returns the state of a version in words, with its end. */
+export function versionState(row: VersionDetail, nowMs: number): readonly [Tone, string] {
+  const { state, sunset_at: end, deprecated_at: from, brownouts } = row
+  if (state === 'retired') return ['bad', end ? `Retired since ${day(end)}` : 'Retired']
+  if (brownouts.some((window) => isDuring(window, nowMs))) return ['bad', 'In a brownout']
+  const days = end === null ? undefined : Math.max(0, Math.ceil((Date.parse(end) - nowMs) / DAY_MS))
+  if (state === 'deprecated') {
+    return [
+      'warn',
+      days === undefined ? 'Deprecated, no end' : `Deprecated, ends in ${count(days, 'day')}`,
+    ]
+  }
+  if (from !== null) return ['ok', `Supported until ${day(from)}`]
+  return ['ok', 'Supported']
+}
+
+/** The words of a brownout: `09:00 to 13:00 UTC`, or to another day. */
+export function brownoutWords({ start, end }: Brownout): string {
+  const [from, to] = [timeOfDay(start).slice(0, 5), timeOfDay(end).slice(0, 5)]
+  return day(start) === day(end) ? `${from} to ${to} UTC` : `${from} UTC to ${day(end)}, ${to} UTC`
+}
+
+export interface CalendarDate {
+  readonly kind: 'released' | 'deprecated' | 'brownout' | 'today' | 'sunset'
+  readonly at: string
+  readonly isPast: boolean
+  readonly brownout?: Brownout
+}
+
+/** Returns the dates of a version in their order, and today among them if one is to come. */
+export function datesOf(row: VersionDetail, nowMs: number): readonly CalendarDate[] {
+  const date = (kind: CalendarDate['kind'], at: string): CalendarDate => ({
+    kind,
+    at,
+    isPast: Date.parse(at) <= nowMs,
+  })
+  const dates = [
+    date('released', row.released),
+    ...(row.deprecated_at ? [date('deprecated', row.deprecated_at)] : []),
+    ...row.brownouts.map((window) => ({ ...date('brownout', window.start), brownout: window })),
+    ...(row.sunset_at ? [date('sunset', row.sunset_at)] : []),
+  ]
+  if (dates.some(({ isPast }) => !isPast)) {
+    dates.push({ ...date('today', new Date(nowMs).toISOString()), isPast: false })
+  }
+  return dates.sort((a, b) => Date.parse(a.at) - Date.parse(b.at))
+}
+
+/** A row of `GET /admin/versions/{v}/callers`. */
+export interface Caller {
+  /** Null for unauthenticated callers. */
+  readonly customer: string | null
+  readonly customer_name: string | null
+  readonly contact: string | null
+  readonly kind: 'key' | 'client' | 'person' | 'anonymous' | 'webhook'
+  readonly id: string | null
+  readonly name: string | null
+  readonly routes: readonly { readonly method: string; readonly route: string }[]
+  readonly count: number
+  readonly daily: readonly number[]
+  readonly last_at: string | null
+  readonly outlook: { readonly kind: string; readonly gone_by: string | null }
+}
+
+const OUTLOOKS: Readonly<Record<string, readonly [Tone, string]>> = {
+  falling: ['ok', 'Falling'],
+  flat: ['warn', 'Not moving'],
+  rising: ['bad', 'Rising'],
+  pinned: ['warn', 'Pinned'],
+}
+
+/** Returns the outlook of a caller in words: `Gone by about 2027-01-03`. */
+export function outlookWords({ kind, gone_by: end }: Caller['outlook']): readonly [Tone, string] {
+  if (end) return ['ok', `Gone by about ${day(end)}`]
+  return OUTLOOKS[kind] ?? ['warn', kind]
+}
+
+/** Returns `2027-04-13 09:00` or `2027-04-13` as an instant in UTC; other text stays as it is. */
+export function instantOf(text: string): string {
+  const [, date, time] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?Z?$/.exec(text.trim()) ?? []
+  return date ? `${date}T${time ?? '00:00'}:00Z` : text.trim()
+}
+
+/** Returns the text of an instant in a field: `2027-04-13 09:00`. */
+export const fieldOf = (iso: string | null): string => iso?.slice(0, 16).replace('T', ' ') ?? ''
+
+const NOTICE_MONTHS = 6
+
+/** Returns the earliest end without force: six calendar months later, from the next midnight. */
+export function earliestEnd(nowMs: number): string {
+  const tomorrow = new Date(nowMs + DAY_MS)
+  const [year, month] = [tomorrow.getUTCFullYear(), tomorrow.getUTCMonth() + NOTICE_MONTHS]
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
+  return new Date(Date.UTC(year, month, Math.min(tomorrow.getUTCDate(), lastDay))).toISOString()
+}
+
+const WEEK_MS = 7 * DAY_MS
+
+/** Returns the last past window at the same hours of the week; undefined for a bad window. */
+export function sameHours(
+  start: string,
+  end: string,
+  nowMs: number,
+): { readonly from: string; readonly to: string } | undefined {
+  const [from, to] = [Date.parse(start), Date.parse(end)]
+  if (!(to > from) || to - from > WEEK_MS) return undefined
+  const shift = Math.max(0, Math.ceil((to - nowMs) / WEEK_MS)) * WEEK_MS
+  return { from: new Date(from - shift).toISOString(), to: new Date(to - shift).toISOString() }
+}

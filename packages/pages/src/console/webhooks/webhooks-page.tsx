@@ -1,0 +1,172 @@
+/** Webhook endpoints of all customers, those that fail first. */
+import { useEffect } from 'preact/hooks'
+import { number, percent } from '../../format.ts'
+import { lazy } from '../../lazy.tsx'
+import { Empty } from '../../parts/notices.tsx'
+import type { FilterWord } from '../../parts/query-box.tsx'
+import { State } from '../../parts/state.tsx'
+import { Strip } from '../../parts/strip.tsx'
+import { type Column, Sub } from '../../parts/table.tsx'
+import { href, type PageProps, query, setQuery } from '../../router.ts'
+import { customers } from '../customer-names.ts'
+import { ListScreen } from '../list-screen.tsx'
+import { customer, mode } from '../scope.ts'
+import { mayChange } from '../session.ts'
+import { useVersions } from '../versions.ts'
+import { healthState, type WebhookRow } from './webhook-shapes.ts'
+import { WebhookView } from './webhook-view.tsx'
+
+const PATH = '/admin/webhooks'
+const EVERY_MS = 10_000
+
+const { Lazy: WebhookForm, prefetch } = lazy(
+  async () => (await import('./webhook-form.tsx')).WebhookForm,
+)
+
+const webhookWords = (versions: readonly string[]): readonly FilterWord[] => [
+  {
+    name: 'state',
+    hint: 'the health',
+    values: ['failing', 'some_fail', 'healthy', 'new', 'off'],
+  },
+  {
+    name: 'of',
+    hint: 'a customer',
+    values: customers.value.map(({ id, name }) => ({ value: id, label: name })),
+  },
+  { name: 'url', hint: 'the whole URL' },
+  { name: 'event', hint: 'an event type that it receives' },
+  { name: 'version', hint: 'its version', values: versions },
+]
+
+const columns: readonly Column<WebhookRow>[] = [
+  {
+    name: 'state',
+    label: 'State',
+    class: 'nowrap',
+    cell: ({ health }) => {
+      const [tone, word] = healthState(health.state)
+      return <State tone={tone}>{word}</State>
+    },
+  },
+  {
+    name: 'url',
+    label: 'Endpoint',
+    isMain: true,
+    cell: (row) => (
+      <>
+        <a class="cover" href={href(`/console/webhooks/${row.id}`)}>
+          {row.url.replace(/^https?:\/\//, '')}
+        </a>
+        <Sub>
+          {row.customer_name} · {number(row.health.waiting)} waiting
+        </Sub>
+      </>
+    ),
+  },
+  {
+    name: 'customer',
+    label: 'Customer',
+    priority: 2,
+    class: 'nowrap',
+    cell: ({ customer_name: name }) => name,
+  },
+  {
+    name: 'events',
+    label: 'Events',
+    priority: 4,
+    cell: ({ events }) => <code class="soft">{events.join(', ')}</code>,
+  },
+  {
+    name: 'version',
+    label: 'Version',
+    priority: 4,
+    cell: ({ api_version: version }) => <span class="mono soft">{version}</span>,
+  },
+  {
+    name: 'strip',
+    label: 'Last 60 attempts',
+    priority: 3,
+    cell: ({ health }) => (
+      <Strip attempts={health.last60.padStart(60, '.')} label={stripWords(health.last60)} />
+    ),
+  },
+  {
+    name: 'accepted',
+    label: 'Accepted, 24 h',
+    align: 'end',
+    priority: 2,
+    cell: ({ health }) => (health.accepted_24h === null ? '–' : percent(health.accepted_24h)),
+  },
+  {
+    name: 'waiting',
+    label: 'Waiting',
+    align: 'end',
+    priority: 2,
+    cell: ({ health }) => number(health.waiting),
+  },
+]
+
+/** `12 accepted, 3 late, 1 failed`: the strip for screen readers. */
+export function stripWords(attempts: string): string {
+  const counts = { o: 0, w: 0, x: 0 }
+  for (const letter of attempts) if (letter in counts) counts[letter as 'o']++
+  if (attempts === '') return 'no attempt'
+  return `${counts.o} accepted, ${counts.w} late, ${counts.x} failed`
+}
+
+export const Page = ({ params }: PageProps) =>
+  params.id ? <WebhookView key={params.id} id={params.id} /> : <WebhookList />
+
+function WebhookList() {
+  useEffect(prefetch, [])
+  const versions = useVersions().map(({ version }) => version)
+  const events = query.value.get('new') ?? undefined
+  return (
+    <ListScreen<WebhookRow>
+      title="Webhooks"
+      path={PATH}
+      parameters={(filters) => ({
+        mode: mode.value,
+        customer: customer.value,
+        sort: '-health',
+        ...Object.fromEntries(
+          filters.map(({ name, value }) => [name === 'of' ? 'customer' : name, value]),
+        ),
+      })}
+      everyMs={EVERY_MS}
+      noun="endpoint"
+      intro="Endpoints that receive events. Those that fail are first."
+      creation={{
+        label: 'Add an endpoint',
+        isAllowed: mayChange('support'),
+        isOpen: events !== undefined,
+        form: ({ onClose, onCreate }) => (
+          <WebhookForm
+            events={events}
+            onClose={() => {
+              onClose()
+              setQuery({ new: undefined }, { replace: true })
+            }}
+            onDone={onCreate}
+          />
+        ),
+      }}
+      words={webhookWords(versions)}
+      placeholder="state:failing  of:cus_…  version:…"
+      caption="Webhook endpoints, those that fail first"
+      columns={columns}
+      rowKey={({ id }) => id}
+      empty={<NoEndpoints />}
+    />
+  )
+}
+
+const NoEndpoints = () => (
+  <Empty
+    title={`No endpoint in ${mode.value} mode yet`}
+    command="npx gatehook listen --forward-to http://localhost:3000/hooks"
+  >
+    The command forwards events to a program on this computer.
+  </Empty>
+)

@@ -1,0 +1,229 @@
+/** The keys of the customer: create, roll, revoke. A key is displayed once. */
+import { useState } from 'preact/hooks'
+import { send } from '../api.ts'
+import { nowMs } from '../clock.ts'
+import { ago } from '../format.ts'
+import { useLoaded } from '../loaded.ts'
+import { Button } from '../parts/button.tsx'
+import { Confirm, Dialog } from '../parts/dialog.tsx'
+import { Field } from '../parts/field.tsx'
+import { Empty, Failed, Part } from '../parts/notices.tsx'
+import { ScopeMatrix } from '../parts/scope-matrix.tsx'
+import { Secret } from '../parts/secret.tsx'
+import { Table } from '../parts/table.tsx'
+import { say } from '../parts/toast.tsx'
+import { useSend } from '../use-send.ts'
+import { session } from './session.ts'
+import type { Key, Page } from './shapes.ts'
+
+const PATH = '/portal/api/keys'
+
+interface NewKey extends Key {
+  readonly key: string
+}
+
+type Open = { readonly kind: 'create' } | { readonly kind: 'roll' | 'revoke'; readonly key: Key }
+
+export function KeySection() {
+  const keys = useLoaded<Page<Key>>(`${PATH}?limit=100&sort=-id`)
+  const [open, setOpen] = useState<Open>()
+  const [created, setCreated] = useState<NewKey>()
+  const isWritable = session.value!.sections.keys === 'write'
+  const close = () => setOpen(undefined)
+  return (
+    <section id="keys" aria-labelledby="keys-title">
+      <div class="bar">
+        <h2 id="keys-title">Keys</h2>
+        {isWritable && (
+          <div class="right">
+            <Button size="tiny" onClick={() => setOpen({ kind: 'create' })}>
+              Create a key
+            </Button>
+          </div>
+        )}
+      </div>
+      <Part of={keys} subject="keys">
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title="No keys yet">A key authenticates the calls of a program.</Empty>
+          ) : (
+            <KeyTable keys={data} isWritable={isWritable} onOpen={setOpen} />
+          )
+        }
+      </Part>
+      {open?.kind === 'create' && (
+        <CreateKey
+          onClose={close}
+          onCreate={(key) => {
+            close()
+            setCreated(key)
+            keys.reload()
+          }}
+        />
+      )}
+      {open?.kind === 'roll' && (
+        <Confirm
+          title={`Roll ${open.key.name}`}
+          verb="Roll"
+          onClose={close}
+          run={async () => {
+            const { body } = await send<NewKey>('POST', `${PATH}/${open.key.id}/roll`)
+            setCreated(body)
+            keys.reload()
+          }}
+        >
+          A new secret is created. The old secret stays valid for 24 hours.
+        </Confirm>
+      )}
+      {open?.kind === 'revoke' && (
+        <Confirm
+          title={`Revoke ${open.key.name}`}
+          verb="Revoke"
+          typed={open.key.name}
+          isDangerous
+          onClose={close}
+          run={async () => {
+            await send('DELETE', `${PATH}/${open.key.id}`)
+            say('Revoked')
+            keys.reload()
+          }}
+        >
+          Calls with this key fail at once, and for good.
+        </Confirm>
+      )}
+      {created && <NewKeyDialog created={created} onClose={() => setCreated(undefined)} />}
+    </section>
+  )
+}
+
+interface KeyTableProps {
+  readonly keys: readonly Key[]
+  readonly isWritable: boolean
+  readonly onOpen: (open: Open) => void
+}
+
+const KeyTable = ({ keys, isWritable, onOpen }: KeyTableProps) => (
+  <Table
+    caption="Keys"
+    rows={keys}
+    rowKey={({ id }) => id}
+    columns={[
+      {
+        name: 'name',
+        label: 'Key',
+        cell: ({ name, hint }) => (
+          <>
+            <b>{name}</b>
+            <br />
+            <code class="faint">{hint}</code>
+          </>
+        ),
+      },
+      {
+        name: 'scopes',
+        label: 'May',
+        priority: 2,
+        cell: ({ scopes }) => <span class="mono soft">{scopes.join(' ')}</span>,
+      },
+      {
+        name: 'used',
+        label: 'Last used (UTC)',
+        priority: 2,
+        cell: ({ last_used_at: at }) => (
+          <span class="soft">{at === null ? 'never' : ago(at, nowMs())}</span>
+        ),
+      },
+      {
+        name: 'actions',
+        label: <span class="vh">Actions</span>,
+        align: 'end',
+        cell: (key) =>
+          isWritable && (
+            <>
+              <Button
+                size="tiny"
+                kind="quiet"
+                label={`Roll ${key.name}`}
+                onClick={() => onOpen({ kind: 'roll', key })}
+              >
+                Roll…
+              </Button>{' '}
+              <Button
+                size="tiny"
+                kind="quiet"
+                label={`Revoke ${key.name}`}
+                onClick={() => onOpen({ kind: 'revoke', key })}
+              >
+                Revoke…
+              </Button>
+            </>
+          ),
+      },
+    ]}
+  />
+)
+
+interface CreateKeyProps {
+  readonly onClose: () => void
+  readonly onCreate: (key: NewKey) => void
+}
+
+function CreateKey({ onClose, onCreate }: CreateKeyProps) {
+  const [name, setName] = useState('')
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const { isBusy, failure, messageOf, run } = useSend()
+  const submit = () =>
+    run(async () => {
+      const body = { name, scopes: [...selected] }
+      onCreate((await send<NewKey>('POST', PATH, { body })).body)
+    })
+  return (
+    <Dialog title="Create a key" onClose={onClose} isSheet>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          submit()
+        }}
+      >
+        {failure && !messageOf('/name') && <Failed failure={failure} />}
+        <Field
+          label="Name"
+          value={name}
+          onInput={setName}
+          hint="The program that uses the key."
+          error={messageOf('/name')}
+          maxLength={100}
+          autofocus
+          required
+        />
+        <ScopeMatrix
+          scopes={session.value!.key_scopes.map((scope) => ({ name: scope }))}
+          selected={selected}
+          onChange={setSelected}
+        />
+        <Button kind="first" type="submit" busy={isBusy && 'Creating…'}>
+          Create
+        </Button>
+      </form>
+    </Dialog>
+  )
+}
+
+interface NewKeyProps {
+  readonly created: NewKey
+  readonly onClose: () => void
+}
+
+const NewKeyDialog = ({ created, onClose }: NewKeyProps) => (
+  <Dialog
+    title={created.name}
+    onClose={onClose}
+    footer={
+      <Button kind="first" onClick={onClose}>
+        I have stored it
+      </Button>
+    }
+  >
+    <Secret label="Key" value={created.key} hint="The server cannot display this key again." />
+  </Dialog>
+)

@@ -1,0 +1,15 @@
+/** Starts the portal. The token of a link leaves the address before anything else runs. */
+import { render } from 'preact'
+import { setPageHeader } from '../api.ts'
+import { applyAccent } from '../branding.ts'
+import { startRouter } from '../router.ts'
+import { applyTheme } from '../theme.ts'
+import { App } from './app.tsx'
+import { takeLinkToken } from './session.ts'
+
+const token = takeLinkToken()
+applyTheme()
+applyAccent()
+setPageHeader('x-gatehook-portal')
+startRouter('/portal')
+render(<App token={token} />, document.getElementById('app')!)

@@ -1,0 +1,252 @@
+/** One endpoint: a test, changes, and its deliveries with their attempts, which can be resent. */
+import { useState } from 'preact/hooks'
+import { ApiFailure, send } from '../api.ts'
+import { nowMs } from '../clock.ts'
+import { count, duration, instant, listTime } from '../format.ts'
+import { useListPage } from '../list-page.ts'
+import { useLoaded } from '../loaded.ts'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { useTitle } from '../parts/frame.tsx'
+import { Empty, Part } from '../parts/notices.tsx'
+import { Code, Id, State, type Tone } from '../parts/state.tsx'
+import { Pager, Table } from '../parts/table.tsx'
+import { say } from '../parts/toast.tsx'
+import type { PageProps } from '../router.ts'
+import { EndpointForm } from '../webhooks/endpoint-form.tsx'
+import { RotateSecret } from '../webhooks/rotate-secret.tsx'
+import { TestEvent } from '../webhooks/test-event.tsx'
+import type { Delivery } from './platform-types.ts'
+import { session } from './session.ts'
+
+const REFRESH_MS = 5000
+
+const STATES: Readonly<Record<string, readonly [tone: Tone, word: string]>> = {
+  pending: ['hold', 'Waits'],
+  delivered: ['ok', 'Delivered'],
+  failed: ['bad', 'Failed'],
+  exhausted: ['bad', 'Exhausted'],
+  paused: ['hold', 'Paused'],
+}
+
+const DeliveryState = ({ state }: Pick<Delivery, 'state'>) => {
+  const [tone, word] = STATES[state] ?? ['idle', state]
+  return <State tone={tone}>{word}</State>
+}
+
+interface Registration {
+  readonly url: string
+  readonly events: readonly string[]
+  readonly api_version: string
+}
+
+export function Page({ params }: PageProps) {
+  const path = `/portal/api/webhooks/${params.id}`
+  const registration = useLoaded<Registration>(path)
+  const { list: deliveries, pageHref } = useListPage<Delivery>(
+    `${path}/deliveries`,
+    { sort: '-id' },
+    { everyMs: REFRESH_MS },
+  )
+  const [open, setOpen] = useState<string>()
+  useTitle(registration.data?.url ?? 'Webhook')
+  return (
+    <main id="main" class="page" tabIndex={-1}>
+      <p class="section">
+        <a href="/portal">Your integration</a>
+      </p>
+      <Part of={registration} subject="the endpoint">
+        {(endpoint) => (
+          <>
+            <h1 class="mono">{endpoint.url}</h1>
+            <p class="soft">
+              Gets {endpoint.events.join(' ')} as {endpoint.api_version}
+            </p>
+            {session.value!.sections.webhooks === 'write' && (
+              <Operations
+                path={path}
+                endpoint={endpoint}
+                onTest={deliveries.reload}
+                onChange={registration.reload}
+              />
+            )}
+          </>
+        )}
+      </Part>
+      <section class="section" aria-labelledby="deliveries-title">
+        <h2 id="deliveries-title">Deliveries</h2>
+        <Part of={deliveries} subject="deliveries">
+          {({ data, cursors, next_cursor: next }) =>
+            data.length === 0 ? (
+              <Empty title="No deliveries yet">They appear here with each event.</Empty>
+            ) : (
+              <>
+                <DeliveryTable deliveries={data} onOpen={setOpen} onChange={deliveries.reload} />
+                <Pager newer={pageHref(cursors?.prev)} older={pageHref(next)}>
+                  {count(data.length, 'delivery', 'deliveries')}
+                </Pager>
+              </>
+            )
+          }
+        </Part>
+      </section>
+      {open && <Attempts id={open} onClose={() => setOpen(undefined)} />}
+    </main>
+  )
+}
+
+interface OperationsProps {
+  readonly path: string
+  readonly endpoint: Registration
+  readonly onTest: () => void
+  readonly onChange: () => void
+}
+
+/** A test event, and the dialogs that change the endpoint and its secret. */
+function Operations({ path, endpoint, onTest, onChange }: OperationsProps) {
+  const [dialog, setDialog] = useState<'edit' | 'rotate'>()
+  const close = () => setDialog(undefined)
+  return (
+    <>
+      <div class="bar">
+        <Button size="tiny" onClick={() => setDialog('edit')}>
+          Edit…
+        </Button>
+        <Button size="tiny" onClick={() => setDialog('rotate')}>
+          Rotate the secret…
+        </Button>
+      </div>
+      <TestEvent
+        path={path}
+        events={endpoint.events}
+        version={endpoint.api_version}
+        onDone={onTest}
+      />
+      {dialog === 'edit' && (
+        <EndpointForm path={path} row={endpoint} onClose={close} onDone={onChange} />
+      )}
+      {dialog === 'rotate' && <RotateSecret path={path} onClose={close} onDone={onChange} />}
+    </>
+  )
+}
+
+interface DeliveryTableProps {
+  readonly deliveries: readonly Delivery[]
+  readonly onOpen: (id: string) => void
+  readonly onChange: () => void
+}
+
+function DeliveryTable({ deliveries, onOpen, onChange }: DeliveryTableProps) {
+  const isWritable = session.value!.sections.webhooks === 'write'
+  const resend = async (id: string) => {
+    try {
+      await send('POST', `/portal/api/deliveries/${id}/resend`)
+      say('Queued again')
+    } catch (error) {
+      if (!(error instanceof ApiFailure)) throw error
+      say(error.message)
+    }
+    onChange()
+  }
+  return (
+    <Table
+      caption="Deliveries"
+      rows={deliveries}
+      rowKey={({ id }) => id}
+      columns={[
+        {
+          name: 'at',
+          label: 'When (UTC)',
+          priority: 2,
+          cell: ({ created_at }) => listTime(created_at, nowMs()),
+        },
+        {
+          name: 'type',
+          label: 'Event',
+          isMain: true,
+          class: 'mono',
+          cell: ({ id, event_type }) => (
+            <button type="button" class="link" onClick={() => onOpen(id)}>
+              {event_type}
+            </button>
+          ),
+        },
+        { name: 'state', label: 'State', cell: (delivery) => <DeliveryState {...delivery} /> },
+        {
+          name: 'last',
+          label: 'Last response',
+          priority: 3,
+          cell: ({ attempts }) => {
+            const last = attempts.at(-1)
+            return last && (last.status === null ? last.error : <Code status={last.status} />)
+          },
+        },
+        {
+          name: 'actions',
+          label: <span class="vh">Actions</span>,
+          align: 'end',
+          cell: ({ id, event_type }) =>
+            isWritable && (
+              <Button
+                size="tiny"
+                kind="quiet"
+                label={`Send again: ${event_type}`}
+                onClick={() => resend(id)}
+              >
+                Send again
+              </Button>
+            ),
+        },
+      ]}
+    />
+  )
+}
+
+interface AttemptsProps {
+  readonly id: string
+  readonly onClose: () => void
+}
+
+/** The attempts of a delivery with the bodies of their responses. */
+function Attempts({ id, onClose }: AttemptsProps) {
+  const delivery = useLoaded<Delivery>(`/portal/api/deliveries/${id}`)
+  return (
+    <Dialog title="Delivery" onClose={onClose} isSheet>
+      <Part of={delivery} subject="the delivery">
+        {({ event_type, event_id, state, attempts, next_attempt_at }) => (
+          <>
+            <dl class="kv">
+              <dt>Event</dt>
+              <dd>
+                <span class="mono">{event_type}</span> <Id id={event_id} subject="event id" />
+              </dd>
+              <dt>State</dt>
+              <dd>
+                <DeliveryState state={state} />
+              </dd>
+              {next_attempt_at && (
+                <>
+                  <dt>Next attempt</dt>
+                  <dd>{instant(next_attempt_at)}</dd>
+                </>
+              )}
+            </dl>
+            {attempts.map((attempt) => (
+              <section class="section" key={attempt.n}>
+                <h3>Attempt {attempt.n}</h3>
+                <p>
+                  <Code status={attempt.status} /> {attempt.error ?? 'accepted'} ·{' '}
+                  {duration(attempt.duration_ms)} · {instant(attempt.at)}
+                </p>
+                {attempt.response_body && (
+                  // biome-ignore lint/a11y/noNoninteractiveTabindex: long bodies scroll
+                  <pre tabIndex={0}>{attempt.response_body}</pre>
+                )}
+              </section>
+            ))}
+          </>
+        )}
+      </Part>
+    </Dialog>
+  )
+}

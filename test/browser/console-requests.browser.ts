@@ -1,0 +1,223 @@
+/** Overview and Requests: a rejected request is found, explained and solved. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { assertAccessible, assertFits, NARROW, openConsoleStage, WIDE } from './console-stage.ts'
+import { sendTraffic } from './traffic.ts'
+
+const stage = await openConsoleStage()
+const traffic = await sendTraffic(stage, 2)
+
+const idOf = async (error: string): Promise<string> =>
+  (await stage.json('GET', `/admin/requests?error=${error}&path=/api/&limit=1`)).data[0].id
+
+const drawer = (page: Page) => page.getByRole('complementary')
+const gateOf = (page: Page) => drawer(page).locator('.gates li.shut')
+
+/** Opens the palette with the keyboard, types a text and opens the first result. */
+async function jump(page: Page, text: string, result: RegExp): Promise<void> {
+  await page.keyboard.press('Control+k')
+  const box = page.getByRole('combobox', { name: /^Search or jump/ })
+  await box.fill(text)
+  await page.getByRole('option', { name: result }).first().waitFor()
+  await page.keyboard.press('Enter')
+}
+
+for (const viewport of [WIDE, NARROW]) {
+  test(`a 403 is found by its id, explained and solved [${viewport.width}]`, async (t) => {
+    const { id, key } = await stage.json('POST', '/admin/keys', {
+      name: `Till ${viewport.width}`,
+      customer: traffic.customer,
+      mode: 'live',
+      scopes: ['orders:read'],
+    })
+    const write = () =>
+      stage.call(
+        'POST',
+        '/api/v2/orders',
+        { user_id: traffic.user, amount: 5, currency: 'EUR' },
+        key,
+      )
+    const rejected = await write()
+    assert.equal(rejected.status, 403)
+    const requestId = rejected.headers.get('x-request-id')!
+
+    const page = await stage.signedIn(t, { viewport })
+    await page.goto(`${stage.url}/console/overview`)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await jump(page, requestId, new RegExp(requestId))
+    await gateOf(page).waitFor()
+    assert.match(page.url(), new RegExp(`/console/requests/${requestId}`))
+    assert.match((await gateOf(page).textContent())!, /^Scope.*orders:write/)
+    await drawer(page).getByText('of the same customer has').waitFor()
+    await assertAccessible(page, 'drawer')
+    await assertFits(page, 'drawer')
+
+    const add = drawer(page).getByRole('button', { name: /^Add orders:write to Till/ })
+    await add.click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Juniper & Day').waitFor()
+    await assertAccessible(page, 'dialog')
+    await dialog.getByRole('button', { name: 'Add the scope' }).click()
+    await drawer(page).getByText('Repeat the request.').waitFor()
+    const { scopes } = await stage.json('GET', `/admin/keys/${id}`)
+    assert.deepEqual(scopes.sort(), ['orders:read', 'orders:write'])
+    assert.equal((await write()).status, 201)
+  })
+}
+
+test('the palette finds an object by its name, and by its id', async (t) => {
+  const body = { name: 'Harbour kiosk', scopes: ['orders:read'], mode: 'live' }
+  const { id } = await stage.json('POST', '/admin/keys', body)
+  const page = await stage.signedIn(t)
+  for (const text of ['harbour', id]) {
+    await page.goto(`${stage.url}/console/overview`)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await jump(page, text, /Harbour kiosk/)
+    await page.getByRole('heading', { name: 'Harbour kiosk' }).waitFor()
+    assert.equal(new URL(page.url()).pathname, `/console/keys/${id}`)
+  }
+})
+
+const CASES = [
+  { error: 'insufficient_scope', gate: /^Scope/ },
+  { error: 'invalid_state', gate: /^Handler.*present state is paid/ },
+  { error: 'validation_failed', gate: /^Fields/ },
+  { error: 'invalid_api_key', gate: /^Credential/ },
+  { error: 'unknown_version', gate: /^Version/ },
+  { error: 'unknown_parameter', gate: /^Fields/ },
+  { error: 'not_found', gate: /^Handler/ },
+]
+
+test('each error names the gate that rejected it, and has help', async (t) => {
+  const page = await stage.signedIn(t)
+  for (const { error, gate } of CASES) {
+    await page.goto(`${stage.url}/console/requests/${await idOf(error)}`)
+    await gateOf(page).waitFor()
+    assert.match((await gateOf(page).textContent())!, gate, error)
+    await drawer(page).getByText('What helps.').waitFor()
+  }
+})
+
+test('the drawer has a URL, takes the focus, and gives it back', async (t) => {
+  const page = await stage.signedIn(t)
+  await page.goto(`${stage.url}/console/requests?error=invalid_state`)
+  const row = page.locator('main a.cover').first()
+  await row.waitFor()
+  const href = await row.getAttribute('href')
+  await row.focus()
+  await page.keyboard.press('Enter')
+  await gateOf(page).waitFor()
+  assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, href)
+  assert.equal(await page.evaluate('document.activeElement.tagName'), 'H2')
+  await page.keyboard.press('Escape')
+  await drawer(page).waitFor({ state: 'detached' })
+  assert.equal(await page.evaluate('document.activeElement.getAttribute("href")'), href)
+  assert.equal(new URL(page.url()).search, '?error=invalid_state')
+  // Back opens it again, and a reload displays the same.
+  await page.goBack()
+  await gateOf(page).waitFor()
+  await page.reload()
+  await gateOf(page).waitFor()
+})
+
+test('words filter the rows, an unknown word is an error, and chips are removed', async (t) => {
+  const page = await stage.signedIn(t)
+  await page.goto(`${stage.url}/console/requests`)
+  await page.locator('main a.cover').first().waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('stat')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('409')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/status=409/)
+  await page.locator('main .code.k2').first().waitFor({ state: 'detached' })
+  assert.ok((await page.locator('main tbody tr').count()) >= 2)
+  await page.keyboard.type('colour:red')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').filter({ hasText: 'is not a word of this filter' }).waitFor()
+  assert.match(page.url(), /status=409$/)
+  await assertAccessible(page, 'filter with an error')
+  await page.getByRole('button', { name: 'Remove status: 409' }).click()
+  await page.waitForURL((url) => !url.search.includes('status'))
+})
+
+test('a filter without a match says so, and the keyboard moves in the rows', async (t) => {
+  const page = await stage.signedIn(t)
+  await page.goto(`${stage.url}/console/requests?status=5xx`)
+  await page.getByText('No request matches in this range').waitFor()
+  await assertAccessible(page, 'no match')
+  await page.goto(`${stage.url}/console/requests`)
+  await page.locator('main a.cover').first().waitFor()
+  const focused = () => page.evaluate('document.activeElement.getAttribute("href")')
+  await page.keyboard.press('j')
+  const first = await focused()
+  await page.keyboard.press('j')
+  assert.notEqual(await focused(), first)
+  await page.keyboard.press('k')
+  assert.equal(await focused(), first)
+  await page.keyboard.press('g')
+  await page.keyboard.press('o')
+  await page.waitForURL(/overview/)
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await assertAccessible(page, 'keys')
+})
+
+test('charts are tables, series can be hidden, and a moment is read by arrow keys', async (t) => {
+  const page = await stage.signedIn(t)
+  await page.goto(`${stage.url}/console/overview?range=1h`)
+  const chart = page.locator('figure', { hasText: 'Requests' }).first()
+  const moment = chart.getByRole('slider')
+  await moment.waitFor()
+  const summary = await moment.getAttribute('aria-valuetext')
+  await moment.focus()
+  await page.keyboard.press('End')
+  const reading = await moment.getAttribute('aria-valuetext')
+  assert.notEqual(reading, summary)
+  assert.match(reading!, /^\d\d:\d\d: 2xx/)
+  await chart.getByRole('button', { name: /^3xx/ }).click()
+  await moment.focus()
+  await page.keyboard.press('End')
+  assert.doesNotMatch((await moment.getAttribute('aria-valuetext'))!, /3xx/)
+  await chart.getByRole('button', { name: 'Table' }).click()
+  const cells = await chart.locator('tbody td:nth-child(2)').allTextContents()
+  const sum = cells.reduce((all, text) => all + (Number(text.replace(/\D/g, '')) || 0), 0)
+  assert.ok(sum >= 20, String(sum))
+  await assertAccessible(page, 'a table of a chart')
+})
+
+const PAGES = ['/console/overview', '/console/requests', '/console/nowhere']
+const VIEWS = [WIDE, { width: 768, height: 900 }, NARROW]
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`every page is accessible at three widths, ${colorScheme}`, async (t) => {
+    const page = await stage.signedIn(t, { colorScheme })
+    const details = `/console/requests/${await idOf('validation_failed')}`
+    for (const path of [...PAGES, details]) {
+      for (const viewport of VIEWS) {
+        await page.setViewportSize(viewport)
+        await page.goto(stage.url + path)
+        await page.waitForLoadState('networkidle')
+        await assertAccessible(page, `${path} ${viewport.width} ${colorScheme}`)
+      }
+    }
+  })
+}
+
+test('no page is wider than 320 px, also with text of twice the size', async (t) => {
+  const page = await stage.signedIn(t, { viewport: { width: 320, height: 700 } })
+  const details = `/console/requests/${await idOf('validation_failed')}`
+  for (const path of [...PAGES, details]) {
+    await page.goto(stage.url + path)
+    await page.waitForLoadState('networkidle')
+    await assertFits(page, path)
+  }
+  await page.setViewportSize({ width: 640, height: 900 })
+  for (const path of PAGES) {
+    await page.goto(stage.url + path)
+    await page.waitForLoadState('networkidle')
+    await page.evaluate('document.documentElement.style.setProperty("font-size", "200%")')
+    await assertFits(page, `${path} at 200 %`)
+  }
+})

@@ -1,0 +1,178 @@
+/**
+ * `npm run test:outside`: tools of others read the OpenAPI documents of a running service. Redocly
+ * and Spectral with the OWASP rules lint them, a generated client in Python calls the service, and
+ * Schemathesis sends it 5,000 requests. Needs the registries of npm and PyPI, Maven Central, Java
+ * and Python.
+ */
+import assert from 'node:assert/strict'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { openService } from '../rig/service.ts'
+import { environment, npm, output } from './stage.ts'
+
+const NODE = dirname(process.execPath)
+/** The oldest version differs from the newest one by its names only. */
+const DOCUMENTS = ['v2', 'platform', 'admin'] as const
+const SCORE_MIN = 90
+const CASES_MIN = 5_000
+
+let folder: string
+const env = environment(NODE, { REDOCLY_TELEMETRY: 'off', CI: 'true' })
+const tool = (name: string, ...args: string[]) =>
+  output(folder, env, join(folder, 'node_modules/.bin', name), ...args)
+const python = (name: string, ...args: string[]) =>
+  output(folder, env, join(folder, 'venv/bin', name), ...args)
+const fileOf = (name: string): string => join(folder, `${name}.json`)
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehook-documents-'))
+  cpSync(join(import.meta.dirname, 'documents'), folder, { recursive: true })
+  await npm(folder, NODE, 'install')
+  await output(folder, env, 'python3', '-m', 'venv', 'venv')
+  await python('pip', 'install', '--quiet', '--requirement', 'requirements.txt')
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+interface RunningService {
+  readonly url: string
+  /** A test key with every scope except `admin`, and a live one with `admin`. */
+  readonly keys: { readonly test: string; readonly admin: string }
+}
+
+/** Starts a service with sample data, and stores its documents. */
+async function startService(
+  t: TestContext,
+  more: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
+  const env = { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1', ...more }
+  const service = await openService(t, 'sqlite', { seed: true, env })
+  const { url } = await service.app.listen()
+  for (const name of DOCUMENTS) {
+    const response = await fetch(`${url}/openapi/${name}.json`)
+    writeFileSync(fileOf(name), await response.text())
+  }
+  const admin = await service.key({ scopes: ['admin'], mode: 'live' })
+  return { url, keys: { test: await service.key(), admin } }
+}
+
+interface Finding {
+  readonly code: string
+  readonly path: readonly (string | number)[]
+  readonly severity: number
+}
+
+interface Justification {
+  readonly rule: string
+  /** A part of the path of the finding; default: every path. */
+  readonly path?: string
+  readonly reason: string
+}
+
+function readJustifications(): readonly Justification[] {
+  const text = readFileSync(join(import.meta.dirname, 'documents', 'justified.json'), 'utf8')
+  const entries = JSON.parse(text) as readonly Justification[]
+  for (const { rule, reason } of entries) assert.ok(reason.length > 40, rule)
+  return entries
+}
+
+test('Redocly, Spectral and openapi-spec-validator accept the documents', async (t) => {
+  await startService(t, { GATEHOOK_PUBLIC_URL: 'https://api.example' })
+  const files = DOCUMENTS.map(fileOf)
+  await tool('redocly', 'lint', '--extends', 'recommended-strict', ...files)
+  await python('openapi-spec-validator', ...files)
+  const justifications = readJustifications()
+  const unused = new Set(justifications)
+  for (const name of DOCUMENTS) {
+    const { agentReadiness } = JSON.parse(
+      await tool('redocly', 'score', '--format=json', fileOf(name)),
+    )
+    assert.ok(agentReadiness >= SCORE_MIN, `${name}: ${agentReadiness}`)
+    t.diagnostic(`score of ${name}: ${agentReadiness}`)
+    const report = join(folder, `${name}-spectral.json`)
+    const lint = ['lint', '--ruleset', 'spectral.yaml', '--format', 'json', '--output', report]
+    // It exits with 1 for findings; without a report the next line fails.
+    await tool('spectral', ...lint, fileOf(name)).catch(() => undefined)
+    const findings = JSON.parse(readFileSync(report, 'utf8')) as Finding[]
+    const faults = findings.filter(({ severity, code, path }) => {
+      if (severity > 0) return false
+      const text = path.join('/')
+      const justification = justifications.find(
+        (entry) => entry.rule === code && text.includes(entry.path ?? ''),
+      )
+      if (justification) unused.delete(justification)
+      return !justification
+    })
+    assert.deepEqual(
+      faults.map(({ code, path }) => `${code} ${path.join('/')}`),
+      [],
+      name,
+    )
+  }
+  assert.deepEqual([...unused], [], 'justified.json lists entries without a finding')
+})
+
+test('a client in Python that OpenAPI Generator writes calls the service', async (t) => {
+  const { url, keys } = await startService(t)
+  // The generator writes webhooks as methods without types, which are no Python.
+  const { webhooks, ...document } = JSON.parse(readFileSync(fileOf('v2'), 'utf8'))
+  assert.ok(Object.keys(webhooks).length > 10)
+  writeFileSync(fileOf('client'), JSON.stringify(document))
+  const client = join(folder, 'client')
+  const input = ['--input-spec', fileOf('client'), '--generator-name', 'python', '--output', client]
+  await tool('openapi-generator-cli', 'generate', ...input)
+  await python('python', '-m', 'compileall', '-q', join(client, 'openapi_client'))
+  await python('pip', 'install', '--quiet', client)
+  const called = { ...env, URL: url, KEY: keys.test }
+  const text = await output(folder, called, join(folder, 'venv/bin/python'), 'smoke.py')
+  assert.equal(text, 'ok\n')
+})
+
+const CHECKS = [
+  'not_a_server_error',
+  'status_code_conformance',
+  'content_type_conformance',
+  'response_headers_conformance',
+  'response_schema_conformance',
+].join(',')
+
+/** A response `default` documents every status, so the check runs without it. */
+function withoutDefault(name: string): string {
+  const document = JSON.parse(readFileSync(fileOf(name), 'utf8'))
+  for (const item of Object.values<Record<string, { responses?: object }>>(document.paths)) {
+    for (const { responses = {} } of Object.values(item)) {
+      delete (responses as { default?: unknown }).default
+    }
+  }
+  const file = fileOf(`${name}-statuses`)
+  writeFileSync(file, JSON.stringify(document))
+  return file
+}
+
+/** Paths whose response does not end, or ends the credential of the run. */
+const EXCLUDED = ['/events/stream', '/admin/stream']
+
+test('Schemathesis finds no 5xx, no undocumented status and no other response', async (t) => {
+  const { url, keys } = await startService(t)
+  let cases = 0
+  for (const [name, key, examples] of [
+    ['v2', keys.test, '30'],
+    ['platform', keys.test, '5'],
+    ['admin', keys.admin, '5'],
+  ] as const) {
+    const text = await python(
+      'schemathesis',
+      'run',
+      withoutDefault(name),
+      ...['--url', url, '--header', `X-API-Key: ${key}`, '--checks', CHECKS],
+      ...['--phases', 'examples,coverage,fuzzing', '--max-examples', examples, '--seed', '1'],
+      ...['--warnings', 'off', '--no-color', '--request-timeout', '20'],
+      ...EXCLUDED.flatMap((path) => ['--exclude-path', path]),
+    )
+    const count = Number(/(\d+) generated/.exec(text)?.[1])
+    t.diagnostic(`${name}: ${count} cases`)
+    cases += count
+  }
+  assert.ok(cases >= CASES_MIN, `${cases} cases`)
+})
