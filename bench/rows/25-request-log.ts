@@ -11,35 +11,41 @@ const WRITE_USERS = 10_000
 const reads = { requests: randomUsers, check: checkUser }
 const writes = { requests: orders, status: 201, check: checkOrder }
 
+type Load = Pick<LoadRow['sides'][number], 'requests' | 'check' | 'status'>
+
+/** Returns the row that divides the rate with the request log by the rate without. */
+function logRow(
+  row: Pick<LoadRow, 'name' | 'title' | 'facts'>,
+  { users, load, least }: { users: number; load: Load; least: number },
+): LoadRow {
+  const log = gatehook({ users, own: 'log' })
+  const noLog = gatehook({ users, own: 'log', requestLog: 'off' })
+  return {
+    kind: 'load',
+    ...row,
+    sides: [
+      { name: 'log all', contender: log, ...load },
+      { name: 'log off', contender: noLog, ...load },
+    ],
+    targets: [{ of: 'log all', to: 'log off', least }],
+  }
+}
+
 export const rows: LoadRow[] = [
-  {
-    kind: 'load',
-    name: '25',
-    title: 'row 5 with the request log and without',
-    facts: { durability: 'reads only', connections: 32, users: READ_USERS },
-    sides: [
-      { name: 'log all', contender: gatehook({ users: READ_USERS, own: 'log' }), ...reads },
-      {
-        name: 'log off',
-        contender: gatehook({ users: READ_USERS, own: 'log', requestLog: 'off' }),
-        ...reads,
-      },
-    ],
-    targets: [{ of: 'log all', to: 'log off', least: 0.93 }],
-  },
-  {
-    kind: 'load',
-    name: '25b',
-    title: 'row 6 with the request log and without',
-    facts: { durability: 'FULL: synced before the answer', connections: 32, users: WRITE_USERS },
-    sides: [
-      { name: 'log all', contender: gatehook({ users: WRITE_USERS, own: 'log' }), ...writes },
-      {
-        name: 'log off',
-        contender: gatehook({ users: WRITE_USERS, own: 'log', requestLog: 'off' }),
-        ...writes,
-      },
-    ],
-    targets: [{ of: 'log all', to: 'log off', least: 0.95 }],
-  },
+  logRow(
+    {
+      name: '25',
+      title: 'row 5 with the request log and without',
+      facts: { durability: 'reads only', connections: 32, users: READ_USERS },
+    },
+    { users: READ_USERS, load: reads, least: 0.93 },
+  ),
+  logRow(
+    {
+      name: '25b',
+      title: 'row 6 with the request log and without',
+      facts: { durability: 'FULL: synced before the answer', connections: 32, users: WRITE_USERS },
+    },
+    { users: WRITE_USERS, load: writes, least: 0.95 },
+  ),
 ]

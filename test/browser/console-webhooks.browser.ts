@@ -36,7 +36,7 @@ for (const viewport of [WIDE, NARROW]) {
     await page.goto(`${stage.url}/console/webhooks?customer=${shop.id}`)
     await page.getByText('No endpoint in live mode yet').waitFor()
     const form = await openDialog(page, 'Add an endpoint')
-    await form.getByLabel('URL').fill('http://127.0.0.1:1/nobody')
+    await form.getByLabel('URL').fill('http://127.0.0.1:1/unreachable')
     await form.getByRole('button', { name: 'Add', exact: true }).click()
     await form.locator('.field .err').waitFor()
     await assertAccessible(page, 'a rejected URL')

@@ -8,7 +8,7 @@ import { parameterFailure } from '../http/query.ts'
 import { type Mode, modeOf, type Scope, scopeOf } from '../kernel/principal.ts'
 import type { Filter } from '../lists/filter.ts'
 import type { Reader } from '../storage/database.ts'
-import { join, sql } from '../storage/sql.ts'
+import { join, raw, type Sql, sql } from '../storage/sql.ts'
 import { customerId } from './administration.ts'
 import * as store from './store.ts'
 
@@ -21,6 +21,25 @@ export const SELECTION = {
 /** A table of customers' rows with the column `live`. */
 export const withMode = (table: string): string =>
   `(SELECT *, scope % 2 AS live FROM ${table}) AS rows_of_customers`
+
+/**
+ * Returns a statement that seeks `condition` in the rows of each customer and mode, for a table `e`
+ * whose index begins with the scope. Each customer costs two seeks; `customers` bounds them.
+ */
+export function inEveryScope(
+  columns: string,
+  table: string,
+  condition: Sql,
+  { limit, customers }: { limit: number; customers?: number },
+): Sql {
+  const owners =
+    customers === undefined
+      ? raw('gh_customers')
+      : sql`(SELECT no FROM gh_customers ORDER BY no LIMIT ${customers})`
+  const ofMode = (live: number) => sql`SELECT ${raw(columns)} FROM ${owners} c
+    CROSS JOIN ${raw(table)} e WHERE e.scope = c.no * 2 + ${raw(String(live))} AND ${condition}`
+  return sql`${ofMode(0)} UNION ALL ${ofMode(1)} LIMIT ${limit}`
+}
 
 /** The rows that `customer` and `mode` select. */
 export interface Selection {

@@ -4,22 +4,22 @@ import { operation } from '../http/operation.ts'
 
 export const RESULTS_MAX = 8
 
+const SEARCH_TYPES = [
+  'request',
+  'event',
+  'delivery',
+  'webhook',
+  'key',
+  'client',
+  'customer',
+  'operator',
+  'row',
+] as const
+export type SearchType = (typeof SEARCH_TYPES)[number]
+
 const result = b
   .object({
-    type: b
-      .openSet([
-        'request',
-        'event',
-        'delivery',
-        'webhook',
-        'key',
-        'client',
-        'customer',
-        'operator',
-        'row',
-      ])
-      .describe('The kind of the result.')
-      .example('key'),
+    type: b.openSet(SEARCH_TYPES).describe('The kind of the result.').example('key'),
     id: b.text().example('key_01jdq8w9vgk7'),
     label: b.text().describe('The name, or what a person recognizes.').example('Shop backend'),
     customer: b.text().nullable().example('cus_01jdq8w9vgk7'),

@@ -2,18 +2,12 @@
  * Finds rows of the installation by an id, the beginning of an id, or the beginning of a name. Each
  * statement reads a range of one index.
  */
+import { inEveryScope } from '../access/across-customers.ts'
 import type { Reader, Row } from '../storage/database.ts'
 import { raw, type Sql, sql } from '../storage/sql.ts'
+import type { SearchType } from './operations.ts'
 
-type SearchType =
-  | 'customer'
-  | 'key'
-  | 'client'
-  | 'webhook'
-  | 'event'
-  | 'delivery'
-  | 'operator'
-  | 'row'
+type StoredType = Exclude<SearchType, 'request'>
 
 interface SearchRow extends Row {
   readonly id: string
@@ -26,53 +20,64 @@ interface SearchRow extends Row {
 const CUSTOMERS_MAX = 1_000
 /** Sorts after every character of an id. */
 const LAST = '~'
+/** The last character of the basic plane: names that begin with a text sort before it. */
+const LAST_OF_NAMES = '\uffff'
 
+/** A table of one type. */
 interface Place {
-  readonly type: SearchType
+  readonly type: StoredType
   readonly table: string
   readonly id: string
   readonly label: string
-  /** The column of the scope, or null. */
-  readonly scope: string
+  /** The condition of the rows that results may contain. */
   readonly visible: string
+  /** `table`: rows belong to the installation. `index`: the index of ids begins with the scope. */
+  readonly scope: 'table' | 'column' | 'index'
 }
 
 const place = (
-  type: SearchType,
+  type: StoredType,
   table: string,
   label: string,
-  { id = 'id', scope = 'scope', visible = '1 = 1' }: Partial<Place> = {},
+  { id = 'id', scope = 'column', visible = '1 = 1' }: Partial<Place> = {},
 ): Place => ({ type, table, id, label, scope, visible })
 
-const customers = place('customer', 'gh_customers', 'name', { scope: 'NULL' })
+const customers = place('customer', 'gh_customers', 'name', { scope: 'table' })
 const keys = place('key', 'gh_api_keys', 'name', { visible: 'revoked_at IS NULL' })
 const clients = place('client', 'gh_clients', 'name', {
   id: 'client_id',
   visible: 'deleted_at IS NULL',
 })
-const operators = place('operator', 'gh_operators', 'email', { scope: 'NULL' })
-const webhooks = place('webhook', 'gh_webhooks', 'url', { visible: 'deleted_at IS NULL' })
-const events = place('event', 'gh_events', 'type')
-const deliveries = place('delivery', 'gh_deliveries', 'event_type')
+const operators = place('operator', 'gh_operators', 'email', { scope: 'table' })
 
 /** By the prefix of their ids. */
 const PLACES: Readonly<Record<string, Place>> = {
   cus: customers,
   key: keys,
   client: clients,
-  cli: clients,
   op: operators,
-  wh: webhooks,
-  evt: events,
-  dlv: deliveries,
+  wh: place('webhook', 'gh_webhooks', 'url', { visible: 'deleted_at IS NULL' }),
+  evt: place('event', 'gh_events', 'type', { scope: 'index' }),
+  dlv: place('delivery', 'gh_deliveries', 'event_type', { scope: 'index' }),
 }
 
-/** Those whose index of ids begins with the scope. */
-const SCOPED: ReadonlySet<Place> = new Set([events, deliveries])
-const NAMED: readonly Place[] = [customers, keys, clients]
+/** Those with names, and the column that an index of names reads. */
+const NAMED: readonly {
+  readonly place: Place
+  readonly column: string
+  /** Returns the spellings of a name that the index contains. */
+  readonly spellings: (text: string) => readonly string[]
+}[] = [
+  ...[customers, keys, clients].map((named) => ({
+    place: named,
+    column: 'name',
+    spellings: (text: string) => [...new Set([text, text.charAt(0).toUpperCase() + text.slice(1)])],
+  })),
+  { place: operators, column: 'folded', spellings: (text) => [text.toLowerCase()] },
+]
 
 export interface SearchHit {
-  readonly type: SearchType
+  readonly type: StoredType
   readonly id: string
   readonly label: string
   readonly scope: number | null
@@ -81,18 +86,9 @@ export interface SearchHit {
 }
 
 const select = ({ id, label, scope }: Place): string =>
-  `e.${id} AS id, e.${label} AS label, ${scope === 'NULL' ? 'NULL' : `e.${scope}`} AS scope`
+  `e.${id} AS id, e.${label} AS label, ${scope === 'table' ? 'NULL' : 'e.scope'} AS scope`
 
-const customerNumbers = raw(`(SELECT no FROM gh_customers ORDER BY no LIMIT ${CUSTOMERS_MAX})`)
-
-/** Returns a statement that seeks in the rows of each customer and mode. */
-const inEveryScope = (columns: string, table: string, condition: Sql, limit: number): Sql => {
-  const ofMode = (live: number) => sql`SELECT ${raw(columns)} FROM ${customerNumbers} c
-    CROSS JOIN ${raw(table)} e WHERE e.scope = c.no * 2 + ${raw(String(live))} AND ${condition}`
-  return sql`${ofMode(0)} UNION ALL ${ofMode(1)} LIMIT ${limit}`
-}
-
-async function readHits(from: Reader, type: SearchType, statement: Sql): Promise<SearchHit[]> {
+async function readHits(from: Reader, type: StoredType, statement: Sql): Promise<SearchHit[]> {
   const rows = await from.all<SearchRow>(statement)
   return rows.map(({ id, label, scope }) => ({
     type,
@@ -107,47 +103,33 @@ export async function findById(from: Reader, text: string, limit: number): Promi
   const [prefix = ''] = text.split('_')
   const match = Object.hasOwn(PLACES, prefix) ? PLACES[prefix] : undefined
   if (!match) return []
-  const { type, id, table, visible } = match
+  const { type, id, table, visible, scope } = match
   const condition = sql`e.${raw(id)} >= ${text} AND e.${raw(id)} <= ${text + LAST}
     AND ${raw(visible)}`
-  const statement = SCOPED.has(match)
-    ? inEveryScope(select(match), table, condition, limit)
-    : sql`SELECT ${raw(select(match))} FROM ${raw(table)} e WHERE ${condition}
+  const statement =
+    scope === 'index'
+      ? inEveryScope(select(match), table, condition, { limit, customers: CUSTOMERS_MAX })
+      : sql`SELECT ${raw(select(match))} FROM ${raw(table)} e WHERE ${condition}
         ORDER BY e.${raw(id)} LIMIT ${limit}`
   return readHits(from, type, statement)
 }
 
-/** Returns the spellings of a name that an index finds: as written, and with a capital. */
-const spellingsOf = (text: string): string[] => [
-  ...new Set([text, text.charAt(0).toUpperCase() + text.slice(1)]),
-]
-
 /** Returns customers, keys, clients and operators whose name begins with `text`. */
 export async function findByName(from: Reader, text: string, limit: number): Promise<SearchHit[]> {
-  const inName = (column: string, start: string) =>
-    sql`e.${raw(column)} >= ${start} AND e.${raw(column)} < ${start + LAST_CHARACTER}`
-  const searches = NAMED.flatMap((named) =>
-    spellingsOf(text).map((start) =>
+  const searches = NAMED.flatMap(({ place: named, column, spellings }) =>
+    spellings(text).map((start) =>
       readHits(
         from,
         named.type,
         sql`SELECT ${raw(select(named))} FROM ${raw(named.table)} e
-          WHERE ${inName(named.label, start)} AND ${raw(named.visible)}
-          ORDER BY e.${raw(named.label)} LIMIT ${limit}`,
+          WHERE e.${raw(column)} >= ${start} AND e.${raw(column)} < ${start + LAST_OF_NAMES}
+            AND ${raw(named.visible)}
+          ORDER BY e.${raw(column)} LIMIT ${limit}`,
       ),
     ),
   )
-  const people = readHits(
-    from,
-    'operator',
-    sql`SELECT ${raw(select(operators))} FROM gh_operators e
-      WHERE ${inName('folded', text.toLowerCase())} ORDER BY e.folded LIMIT ${limit}`,
-  )
-  return (await Promise.all([...searches, people])).flat()
+  return (await Promise.all(searches)).flat()
 }
-
-/** The last character of the basic plane: names that begin with a text sort before it. */
-const LAST_CHARACTER = '\uffff'
 
 /** A table of a declared resource, whose ids are integers. */
 export interface SearchedTable {
@@ -164,7 +146,9 @@ export async function findRows(
 ): Promise<SearchHit[]> {
   const hits = tables.map(async ({ collection, table }) => {
     const condition = sql`e.id = ${id}`
-    const statement = inEveryScope('e.id, NULL AS label, e.scope', table, condition, limit)
+    const columns = 'e.id, NULL AS label, e.scope'
+    const bounds = { limit, customers: CUSTOMERS_MAX }
+    const statement = inEveryScope(columns, table, condition, bounds)
     const rows = await readHits(from, 'row', statement)
     return rows.map((row) => ({ ...row, label: `${collection} ${id}`, collection }))
   })

@@ -6,6 +6,7 @@ import {
   completeCustomers,
   completePage,
   customersOf,
+  inEveryScope,
   readSelection,
   withMode,
 } from '../access/across-customers.ts'
@@ -24,7 +25,7 @@ import type { Collection, View } from '../lists/collection.ts'
 import type { Filter } from '../lists/filter.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database, Row, Value } from '../storage/database.ts'
-import { prepareStatement } from '../storage/sql.ts'
+import { sql } from '../storage/sql.ts'
 import { countDeliveries, readDeliveriesOfEvent, totalsOf } from './event-deliveries.ts'
 import { allEventOperations as operations } from './event-overview.ts'
 import { findNumberAt, idFilters } from './time-range.ts'
@@ -179,37 +180,29 @@ type FoundEvent = Omit<ListedCells, 'collection'> & {
   readonly object: string | undefined
 }
 
-/** The index has the scope first: each customer costs two seeks. */
-const everyScope = (columns: string, table: string, condition: string) =>
-  [0, 1]
-    .map(
-      (live) => `SELECT ${columns} FROM gh_customers c CROSS JOIN ${table} e
-        WHERE e.scope = c.no * 2 + ${live} AND ${condition}`,
-    )
-    .join(' UNION ALL ')
-const byId = prepareStatement(
-  `${everyScope(
+const eventById = (id: string) =>
+  inEveryScope(
     'e.scope, e.id, e.type, e.created, e.collection, e.object_id, e.request_id, e.shape, e.object',
     'gh_events',
-    'e.id = ?',
-  )} LIMIT 1`,
-)
-const byDelivery = prepareStatement(
-  `${everyScope(
-    'e.scope, e.event_type, e.created_at',
-    'gh_deliveries',
-    'e.id > ? AND e.id < ?',
-  )} LIMIT 1`,
-)
+    sql`e.id = ${id}`,
+    { limit: 1 },
+  )
+
+/** Deliveries of an event have its id, and a suffix. */
+const deliveryOfEvent = (id: string) => {
+  const start = `dlv_${id.slice('evt_'.length)}`
+  const columns = 'e.scope, e.event_type, e.created_at'
+  const condition = sql`e.id > ${start} AND e.id < ${`${start}~`}`
+  return inEveryScope(columns, 'gh_deliveries', condition, { limit: 1 })
+}
 
 /** Finds an event of any customer. Throws 404. */
 async function requireEvent(db: Database, id: string): Promise<FoundEvent> {
-  const [low, high] = [`dlv_${id.slice(4)}`, `dlv_${id.slice(4)}~`]
   const row = await db.snapshot(
     async (reader): Promise<FoundEvent | undefined> => {
-      const event = await reader.get<FoundEvent & Row>(byId([id, id]))
+      const event = await reader.get<FoundEvent & Row>(eventById(id))
       if (event || !/^evt_[0-9A-Za-z]+$/.test(id)) return event
-      const delivery = await reader.get(byDelivery([low, high, low, high]))
+      const delivery = await reader.get(deliveryOfEvent(id))
       return (
         delivery && {
           id,

@@ -62,11 +62,15 @@ eachService(
       [200, 200, 200, 200, 200, 429],
     )
     assert.deepEqual(await drain(other, '/api/v2/users'), [200, 200, 200, 200, 200, 429])
-    const nobody = as(undefined)
-    assert.deepEqual(await drain(nobody, '/api/v2/users'), [401, 401, 401, 401, 401, 429])
+    const anonymous = as(undefined)
+    assert.deepEqual(await drain(anonymous, '/api/v2/users'), [401, 401, 401, 401, 401, 429])
     const wrong = as('gk_test_00000000000000000000000000000000000000')
-    assert.equal((await wrong.get('/api/v2/users')).status, 429, 'a bad key is nobody, too')
-    assert.equal((await nobody.get('/healthz')).status, 200, 'probes are not limited')
+    assert.equal(
+      (await wrong.get('/api/v2/users')).status,
+      429,
+      'a bad key counts for its address, too',
+    )
+    assert.equal((await anonymous.get('/healthz')).status, 200, 'probes are not limited')
   },
   { env },
 )
@@ -74,10 +78,10 @@ eachService(
 eachService(
   'public documents count against the address',
   async ({ as }) => {
-    const nobody = as(undefined)
+    const anonymous = as(undefined)
     const paths = ['/', '/openapi/v1.json', '/', '/openapi/v2.json', '/', '/']
     const statuses = []
-    for (const path of paths) statuses.push((await nobody.get(path)).status)
+    for (const path of paths) statuses.push((await anonymous.get(path)).status)
     assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429])
   },
   { env },
@@ -86,11 +90,11 @@ eachService(
 eachService(
   'OPTIONS is not limited, because a preflight has no credential',
   async ({ as }) => {
-    const nobody = as(undefined)
-    for (let n = 0; n < 6; n++) await nobody.get('/api/v2/users')
-    assert.equal((await nobody.get('/api/v2/users')).status, 429)
+    const anonymous = as(undefined)
+    for (let n = 0; n < 6; n++) await anonymous.get('/api/v2/users')
+    assert.equal((await anonymous.get('/api/v2/users')).status, 429)
     const preflightHeaders = { origin: 'https://a.example', 'access-control-request-method': 'GET' }
-    const preflight = await nobody.send('OPTIONS', '/api/v2/users', undefined, preflightHeaders)
+    const preflight = await anonymous.send('OPTIONS', '/api/v2/users', undefined, preflightHeaders)
     assert.equal(preflight.status, 204)
   },
   { env: { ...env, GATEHOOK_CORS_ORIGINS: 'https://a.example' } },

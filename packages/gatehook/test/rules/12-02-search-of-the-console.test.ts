@@ -56,7 +56,7 @@ eachService('names are found by their beginning, with or without a capital', asy
     ],
   )
   assert.equal((await search('Acm'))[0]!.id, acme.id)
-  assert.deepEqual(await search('nobody has this name'), [])
+  assert.deepEqual(await search('no row has this name'), [])
 })
 
 eachService('a row is found by its id, with its customer and mode', async (service) => {

@@ -45,7 +45,7 @@ const ID_PAGES: Readonly<Record<string, readonly [type: string, page: string]>> 
   wh: ['webhook', 'webhooks'],
   key: ['key', 'keys'],
   cus: ['customer', 'customers'],
-  cli: ['client', 'clients'],
+  client: ['client', 'clients'],
 }
 
 /** An id opens its page also if the search does not return it. */
