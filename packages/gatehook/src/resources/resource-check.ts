@@ -1,0 +1,131 @@
+/**
+ * Finds mistakes in the declaration of a resource that its types do not prevent. `service.ts` finds
+ * those between resources. Pure.
+ */
+import { findOwnershipMistakes } from './ownership.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { RESERVED_SEGMENT } from './route-check.ts'
+import { createValidators, defaultsOf } from './validate.ts'
+
+/** Query parameters of lists, credentials and versions. */
+const reservedParameters = new Set(
+  (
+    'limit offset page per_page cursor after_id pagination sort fields ' +
+    'api_key access_token version v'
+  ).split(' '),
+)
+/** Prefixes of the tables of the engine and the databases. */
+const RESERVED_TABLE = /^(gh|pg|sqlite)_/
+/** Kinds of fields whose values do not compare. */
+const JSON_KINDS: ReadonlySet<string> = new Set(['object', 'list', 'metadata', 'json'])
+export const EVENT_TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/
+
+export const duplicatesIn = (names: readonly string[]): string[] =>
+  names.filter((name, index) => names.indexOf(name) < index)
+
+export const actionEvents = ({ actions }: ResourceDefinition): string[] =>
+  actions.flatMap(({ emits }) => emits ?? [])
+
+/** Returns a sentence for the developer per mistake. */
+export function findResourceMistakes(
+  resource: ResourceDefinition,
+  service: {
+    readonly resources: readonly ResourceDefinition[]
+    readonly versions: readonly string[]
+  },
+): string[] {
+  const { name, fields, signsIn } = resource
+  const mistakes: string[] = []
+  if (RESERVED_SEGMENT.test(name) || RESERVED_TABLE.test(name)) mistakes.push('the name is taken')
+  for (const field of [...resource.filter, ...resource.sort]) {
+    if (!Object.hasOwn(fields, field)) mistakes.push(`list: there is no field ${field}`)
+    const { kind = '' } = fields[field] ?? {}
+    const isEntryFilter = kind === 'metadata' && !resource.sort.includes(field)
+    if (JSON_KINDS.has(kind) && !isEntryFilter) mistakes.push(`list: ${field} has no order`)
+    if (fields[field]?.isSecret) mistakes.push(`list: ${field} is secret, and logs have URLs`)
+  }
+  for (const tuple of resource.unique) {
+    for (const field of tuple) {
+      if (!Object.hasOwn(fields, field)) mistakes.push(`unique: there is no field ${field}`)
+    }
+    for (const field of duplicatesIn(tuple)) mistakes.push(`unique: ${field} occurs twice`)
+  }
+  const operations = ['create', 'update', 'delete', ...resource.actions.map(({ name }) => name)]
+  for (const { operation } of resource.rules) {
+    if (!operations.includes(operation)) mistakes.push(`.rule(): there is no action ${operation}`)
+  }
+  const username = signsIn?.username
+  if (username !== undefined && !/^(string|email)$/.test(fields[username]?.kind ?? '')) {
+    mistakes.push(`.signsIn(): ${username} is not an f.string() or f.email()`)
+  }
+  for (const action of duplicatesIn(resource.actions.map((action) => action.name))) {
+    mistakes.push(`action ${action} is declared twice`)
+  }
+  for (const type of [...resource.events, ...actionEvents(resource)]) {
+    if (!EVENT_TYPE.test(type)) mistakes.push(`event ${type}: types look like order.paid`)
+  }
+  return [
+    ...mistakes,
+    ...fieldMistakes(resource, service.resources),
+    ...findOwnershipMistakes(resource, service.resources),
+    ...resource.editable
+      .flatMap((rule) => rule.fields)
+      .filter(
+        (field) => (fields[field]?.write ?? 'never') === 'never' || fields[field]?.isWriteOnce,
+      )
+      .map((field) => `.editable(): clients never write ${field}`),
+    ...changeMistakes(resource, service.versions),
+  ]
+}
+
+function fieldMistakes(
+  { fields, filter }: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): string[] {
+  const mistakes: string[] = []
+  for (const { pointer, message } of createValidators(fields).converted(defaultsOf(fields))
+    .errors) {
+    mistakes.push(`${pointer?.slice(1)}: the default ${message}`)
+  }
+  for (const [name, spec] of Object.entries(fields)) {
+    if (reservedParameters.has(name) && filter.includes(name)) {
+      mistakes.push(`${name}: a filter of this name would hide a parameter of every list`)
+    }
+    const target = resources.find((resource) => resource.name === spec.target)
+    if (spec.kind === 'ref' && !target) {
+      mistakes.push(`${name}: there is no resource ${spec.target}`)
+    }
+    const hasValue = spec.default !== undefined || spec.stamp || spec.kind === 'id'
+    if (spec.write === 'never' && !hasValue && !spec.nullable) {
+      mistakes.push(`${name}: is read-only and has no default, so no row can be created`)
+    }
+  }
+  return mistakes
+}
+
+/** Reports the mistakes in `.before()` that its types do not prevent. */
+function changeMistakes(
+  { fields, changes }: ResourceDefinition,
+  versions: readonly string[],
+): string[] {
+  const mistakes: string[] = []
+  const order = changes.map(({ version }) => versions.indexOf(version))
+  if (order.some((index) => index < 1)) {
+    mistakes.push(`.before() names a version after the first of ${versions.join(', ')}`)
+  }
+  if (order.some((index, n) => n > 0 && index > order[n - 1]!)) {
+    mistakes.push('.before() comes newest version first')
+  }
+  const names = new Set(Object.keys(fields))
+  for (const { version, had, hadNot } of changes) {
+    for (const name of hadNot) {
+      if (name === 'id') mistakes.push(`.before('${version}'): every version has the id`)
+      if (!names.delete(name)) mistakes.push(`.before('${version}'): there was no field ${name}`)
+    }
+    for (const name of Object.keys(had)) {
+      if (names.has(name)) mistakes.push(`.before('${version}'): name ${name} in hadNot too`)
+      names.add(name)
+    }
+  }
+  return mistakes
+}
