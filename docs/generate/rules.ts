@@ -127,7 +127,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['6.10', "`access: {read: 'public'}` serves anonymous callers."],
       [
         '6.11',
-        'Days, durations, decimals and UUIDs are exact; lists sort and filter them by value.',
+        'Days, times, durations, decimals, UUIDs are exact; lists sort and filter them by value.',
       ],
       [
         '6.12',

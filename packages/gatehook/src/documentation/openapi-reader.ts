@@ -167,6 +167,7 @@ const FORMAT_NAMES: Readonly<Record<string, string>> = {
   'date-time': 'instant',
   email: 'e-mail',
   date: 'day',
+  'time-of-day': 'time of day',
   duration: 'duration',
   decimal: 'decimal',
   uuid: 'UUID',

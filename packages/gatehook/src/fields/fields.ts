@@ -160,6 +160,8 @@ export const f = {
   time: (): Field<number, 'required'> => field('time'),
   /** A day of the calendar, without a time zone: `2026-01-31`. */
   date: (): Field<string, 'required'> => field('date'),
+  /** A time of day, without a day and a time zone: `09:30:00`. `09:30` has the seconds `00`. */
+  timeOfDay: (): Field<string, 'required'> => field('timeOfDay'),
   /**
    * A duration in weeks, days, hours, minutes and seconds: ISO 8601 on the wire, `PT1H30M`,
    * milliseconds in rows and handlers.

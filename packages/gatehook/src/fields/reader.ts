@@ -145,6 +145,7 @@ const converters: Readonly<
   instant: () => parseTime,
   duration: () => parseDuration,
   uuid: () => (text) => text.toLowerCase(),
+  timeOfDay: () => normalizeTimeOfDay,
   decimal(spec) {
     const size = decimalSize(spec)
     return (text) => formatDecimal(parseDecimal(text, size)!, size.scale)
@@ -215,6 +216,11 @@ export const isUuid = (text: string): boolean => UUID.test(text)
 /** A day that exists. */
 export const isDate = (text: string): boolean =>
   text.length === 'YYYY-MM-DD'.length && isInstant(text)
+export const TIME_OF_DAY = /^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$/
+export const isTimeOfDay = (text: string): boolean => TIME_OF_DAY.test(text)
+/** Adds the seconds, so that texts sort by time. */
+export const normalizeTimeOfDay = (text: string): string =>
+  text.length === 'HH:MM'.length ? `${text}:00` : text
 const INSTANT = 'an ISO 8601 instant, for example 2026-01-31T12:00:00Z'
 
 const never: FindMistake = () => undefined
@@ -238,6 +244,7 @@ const mistakeFinders: Readonly<
   time: (spec) => textFinder(spec, INSTANT, isInstant),
   instant: (spec) => textFinder(spec, INSTANT, isInstant),
   date: (spec) => textFinder(spec, 'a day that exists, for example 2026-01-31', isDate),
+  timeOfDay: (spec) => textFinder(spec, 'a time of day, for example 09:30:00', isTimeOfDay),
   duration: durationFinder,
   decimal: decimalFinder,
   uuid: (spec) => textFinder(spec, 'a UUID', isUuid),

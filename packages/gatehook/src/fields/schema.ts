@@ -4,7 +4,7 @@ import { formatDuration } from './duration.ts'
 import type { FieldSpec } from './fields.ts'
 import { toJson } from './forms.ts'
 import { patchSpecs } from './merge-patch.ts'
-import { currencies, METADATA_KEY } from './reader.ts'
+import { currencies, METADATA_KEY, TIME_OF_DAY } from './reader.ts'
 import type { MemberSpec, MemberSpecs } from './spec.ts'
 
 export type JsonSchema = Record<string, unknown>
@@ -51,6 +51,8 @@ const schemaByKind: Readonly<Record<MemberSpec['kind'], SchemaOf>> = {
   }),
   time: () => ({ type: 'string', format: 'date-time' }),
   date: () => ({ type: 'string', format: 'date' }),
+  // The format `time` requires a time zone.
+  timeOfDay: () => ({ type: 'string', pattern: TIME_OF_DAY.source, format: 'time-of-day' }),
   duration: ({ min, max }) =>
     withBounds(
       { type: 'string', format: 'duration' },

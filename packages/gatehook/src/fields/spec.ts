@@ -16,6 +16,7 @@ export type FieldKind =
   | 'bool'
   | 'time'
   | 'date'
+  | 'timeOfDay'
   | 'duration'
   | 'decimal'
   | 'uuid'

@@ -20,6 +20,7 @@ export type CellType =
   | 'bool'
   | 'json'
   | 'date'
+  | 'timeOfDay'
   | 'duration'
   | 'decimal'
   | 'uuid'

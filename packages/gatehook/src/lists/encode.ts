@@ -21,6 +21,7 @@ const encoders: Readonly<Record<Exclude<CellType, 'decimal'>, Encode>> = {
   bool: (value) => (value ? 'true' : 'false'),
   json: plain,
   date: text,
+  timeOfDay: text,
   uuid: text,
   duration: (value) => `"${formatDuration(value as number)}"`,
 }

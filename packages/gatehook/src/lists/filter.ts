@@ -5,7 +5,7 @@
  */
 import { parseDecimal } from '../fields/decimal.ts'
 import { parseDuration } from '../fields/duration.ts'
-import { isDate, isUuid } from '../fields/reader.ts'
+import { isDate, isTimeOfDay, isUuid, normalizeTimeOfDay } from '../fields/reader.ts'
 import { parameterFailure } from '../http/query.ts'
 import { parseTime } from '../kernel/time.ts'
 import type { Collection, ListColumn, View } from './collection.ts'
@@ -128,6 +128,9 @@ function readValue(parameter: string, text: string, column: ListColumn): string 
     case 'date':
       if (!isDate(text)) throw invalid('a day that exists, for example 2026-01-31')
       return text
+    case 'timeOfDay':
+      if (!isTimeOfDay(text)) throw invalid('a time of day, for example 09:30:00')
+      return normalizeTimeOfDay(text)
     case 'uuid':
       if (!isUuid(text)) throw invalid('a UUID')
       return text.toLowerCase()

@@ -163,6 +163,7 @@ function boundaryValues(spec: FieldSpec): readonly unknown[] {
     bool: () => [false, true],
     time: () => [0, YEAR_9999_MS],
     date: () => ['0001-01-01', '9999-12-31'],
+    timeOfDay: () => ['00:00:00', '23:59:59'],
     duration: () => [min ?? 0, max ?? DURATION_MAX_MS],
     decimal: () => decimalBounds(spec),
     pattern: () => [shortestMatch(spec.pattern!)],

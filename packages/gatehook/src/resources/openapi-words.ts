@@ -42,6 +42,7 @@ const kindWords: Readonly<Partial<Record<FieldSpec['kind'], string>>> = {
   currency: 'An ISO 4217 code.',
   time: 'An instant in ISO 8601.',
   date: 'A day, without a time zone.',
+  timeOfDay: 'A time of day, without a time zone.',
   duration: 'A duration in ISO 8601.',
   decimal: 'An exact decimal, as text.',
   uuid: 'A UUID.',

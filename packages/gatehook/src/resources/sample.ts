@@ -43,6 +43,7 @@ function sampleValue(name: string, spec: FieldSpec, at = SAMPLE_AT): unknown {
     bool: () => true,
     time: () => at,
     date: () => isoTime(at).slice(0, 'YYYY-MM-DD'.length),
+    timeOfDay: () => isoTime(at).slice('YYYY-MM-DDT'.length, 'YYYY-MM-DDTHH:MM:SS'.length),
     duration: () => Math.min(Math.max(HOUR_MS, min), max),
     decimal: () => sampleDecimal(spec),
     pattern: () => shortestMatch(spec.pattern!),

@@ -1,6 +1,6 @@
 /**
- * §6.11: dates, durations, decimals and UUIDs are exact. Lists sort and filter them by value, in
- * every version.
+ * §6.11: dates, times of day, durations, decimals and UUIDs are exact. Lists sort and filter them
+ * by value, in every version.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -22,9 +22,22 @@ eachService(
   'a value has one text, in responses, lists, events and old versions',
   async (service) => {
     const { get, post, patch } = service
-    const sent = { lasts: 'PT90M', price: '12.5', rate: '-0.000000000000001', token: UUID }
+    const sent = {
+      starts: '09:30',
+      lasts: 'PT90M',
+      price: '12.5',
+      rate: '-0.000000000000001',
+      token: UUID,
+    }
     const row = await createVisit(service, { ...sent, token: UUID.toUpperCase() })
-    const stored = { ...row, ...sent, day: '2026-02-28', lasts: 'PT1H30M', price: '12.50' }
+    const stored = {
+      ...row,
+      ...sent,
+      day: '2026-02-28',
+      starts: '09:30:00',
+      lasts: 'PT1H30M',
+      price: '12.50',
+    }
     assert.deepEqual(row, stored)
     assert.deepEqual((await get(`${visits}/1`)).body, stored)
     assert.deepEqual((await get(visits)).body.data, [stored])
@@ -39,7 +52,7 @@ eachService(
     assert.deepEqual([oldRow.status, oldRow.body.cents], [201, 5])
     const newRow = (await get(`${visits}/${oldRow.body.id}`)).body
     assert.deepEqual([newRow.price, newRow.lasts], ['0.05', 'PT30M'])
-    const same = await patch(`${visits}/1`, { price: '12.5', lasts: 'PT1H30M' })
+    const same = await patch(`${visits}/1`, { price: '12.5', starts: '09:30', lasts: 'PT1H30M' })
     assert.equal(same.status, 200)
     assert.equal((await get('/events')).body.data.length, 2)
   },
@@ -53,6 +66,10 @@ eachService(
       ['day', '2026-02-29', 'invalid_format'],
       ['day', '2026-02-28T00:00:00Z', 'invalid_format'],
       ['day', 20260228, 'invalid_type'],
+      ['starts', '24:00', 'invalid_format'],
+      ['starts', '9:30', 'invalid_format'],
+      ['starts', '09:30:00Z', 'invalid_format'],
+      ['starts', 930, 'invalid_type'],
       ['lasts', 'PT59S', 'too_small'],
       ['lasts', 'P1D', 'too_large'],
       ['lasts', 'P1M', 'invalid_format'],
@@ -84,12 +101,13 @@ eachService(
   'lists sort and filter by value',
   async (service) => {
     const days = ['2026-10-01', '0999-12-31', '2026-09-30', '2026-10-02']
+    const times = ['10:00', '09:59:59', '23:00', '00:00:01']
     const prices = ['9.00', '-10.00', '100.00', '10.00']
     const durations = ['PT2H', 'PT30M', 'PT1H30M', 'PT10M']
     const tokens = ['b', 'a', 'd', 'c'].map((letter) => letter + UUID.slice(1))
     for (const [n, day] of days.entries()) {
       const [price, lasts, token] = [prices[n], durations[n], tokens[n]]
-      await createVisit(service, { day, price, lasts, token })
+      await createVisit(service, { day, price, lasts, token, starts: times[n] })
     }
     const ids = async (query: string) => {
       const { status, body, text } = await service.get(`${visits}?${query}`)
@@ -97,6 +115,9 @@ eachService(
       return body.data.map((row: { id: number }) => row.id)
     }
     assert.deepEqual(await ids('sort=day'), [2, 3, 1, 4])
+    assert.deepEqual(await ids('sort=starts'), [4, 2, 1, 3])
+    assert.deepEqual(await ids('starts[gte]=10:00&sort=-starts'), [3, 1])
+    assert.deepEqual(await ids('starts=10:00:00'), [1])
     assert.deepEqual(await ids('sort=-price'), [3, 4, 1, 2])
     assert.deepEqual(await ids('sort=lasts'), [4, 2, 3, 1])
     assert.deepEqual(await ids('sort=token'), [2, 1, 4, 3])
@@ -111,7 +132,7 @@ eachService(
       next.body.data.map((row: { price: string }) => row.price),
       ['9.00', '-10.00'],
     )
-    for (const wrong of ['day=2026-02-30', 'price=1.001', 'lasts=90', 'token=x']) {
+    for (const wrong of ['day=2026-02-30', 'starts=25:00', 'price=1.001', 'lasts=90', 'token=x']) {
       const reply = await service.get(`${visits}?${wrong}`)
       assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_parameter'], wrong)
     }
@@ -157,6 +178,7 @@ eachService(
     const { text } = await as(undefined).get('/docs/v2/visits.md')
     for (const words of [
       '`day` (body, day, required)',
+      '`starts` (body, time of day, matches',
       '`lasts` (body, duration, at least PT1M, at most PT8H,',
       '`price` (body, decimal, at least -100.00, matches `^-?(0|[1-9]',
       '`token` (body, UUID, or null',

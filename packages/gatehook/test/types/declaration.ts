@@ -57,6 +57,8 @@ resource('orders', { fields, list, access, events: [], unique: [['user_id', 'amo
 // @ts-expect-error: there is no field total
 resource('orders', { fields, list, access, events: [], unique: [['user_id', 'total']] })
 
+// @ts-expect-error: a time of day is text
+f.timeOfDay().default(9)
 f.ref('users').onDelete('cascade')
 // @ts-expect-error: the effects are restrict, cascade, setNull
 f.ref('users').onDelete('ignore')

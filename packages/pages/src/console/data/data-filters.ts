@@ -20,13 +20,14 @@ const OPERATORS: Readonly<Record<string, string>> = {
 const OPERATOR = /^(>=|<=|!=|>|<)(.+)$/s
 const RANGE = /^(.*?)\.\.(.*)$/
 const DATE = /^\d{4}-\d{2}-\d{2}$/
+const TIME_OF_DAY = /^\d{2}:\d{2}(:\d{2})?$/
 const NULL = /^(!=)?null$/
 /** A key of metadata and its value. */
 const ENTRY = /^([A-Za-z0-9_.-]{1,40})=(.+)$/s
 const DAY_MS = 86_400_000
 
-const ORDERED = /^(id|ref|int|number|time|date|duration|decimal)$/
-const LISTED = /^(id|ref|int|one_of|currency|date|uuid)$/
+const ORDERED = /^(id|ref|int|number|time|date|time_of_day|duration|decimal)$/
+const LISTED = /^(id|ref|int|one_of|currency|date|time_of_day|uuid)$/
 const NUMBER = /^-?\d+(\.\d+)?$/
 const TIME = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2}))?$/
 
@@ -38,6 +39,7 @@ const FORMS: Readonly<Record<string, readonly [pattern: RegExp, words: string]>>
   number: [NUMBER, '0.5, >=0.5 or 0.1..0.5'],
   decimal: [NUMBER, '12.50, >=12.50 or 10..20'],
   date: [DATE, '2026-11-24, >=2026-11-24 or 2026-11-01..2026-11-24'],
+  time_of_day: [TIME_OF_DAY, '09:30, >=09:30 or 09:30..17:00'],
   metadata: [ENTRY, 'key=value'],
   time: [TIME, '2026-11-24, >=2026-11-24 or 2026-11-01..2026-11-24'],
 }

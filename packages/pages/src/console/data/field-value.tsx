@@ -99,6 +99,7 @@ const TEXT_TYPES: ReadonlySet<string> = new Set([
   'one_of',
   'time',
   'date',
+  'time_of_day',
   'duration',
   'decimal',
   'uuid',

@@ -66,6 +66,7 @@ function emptyWord({ required, default: value, nullable }: ResourceField): strin
 const FORMS: Readonly<Record<string, string>> = {
   time: 'An instant, for example 2026-11-24T14:00:00Z.',
   date: 'A day, for example 2026-11-24.',
+  time_of_day: 'A time of day, for example 09:30:00.',
   duration: 'An ISO 8601 duration, for example PT1H30M.',
 }
 

@@ -9,6 +9,7 @@ const SAMPLES: Readonly<Record<string, unknown>> = {
   bool: true,
   time: '2026-11-24T14:00:00Z',
   date: '2026-11-24',
+  time_of_day: '09:30:00',
   duration: 'PT1H30M',
   uuid: '0193a5c0-0000-7000-8000-000000000001',
 }
