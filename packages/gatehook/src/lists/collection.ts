@@ -55,6 +55,9 @@ export interface Collection {
   /** Whether `gh_counters` stores the exact unfiltered total. Default false. */
   readonly hasStoredTotal?: boolean
   readonly filter: readonly string[]
+  /** Texts with the filter `[prefix]=`, which an index serves, or `[contains]=`. Default: none. */
+  readonly prefix?: readonly string[]
+  readonly contains?: readonly string[]
   /** Parameters that the handler reads; links repeat them. */
   readonly parameters?: readonly string[]
   readonly sort: readonly string[]

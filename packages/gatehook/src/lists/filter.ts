@@ -1,6 +1,6 @@
 /**
- * Filters: `status=paid`, `amount[gte]=100`, `currency[in]=EUR,USD`, `note[null]=true` and
- * `metadata[key]=value` over declared columns (§7.7).
+ * Filters: `status=paid`, `amount[gte]=100`, `currency[in]=EUR,USD`, `note[null]=true`,
+ * `name[prefix]=A`, `name[contains]=a` and `metadata[key]=value` over declared columns (§7.7).
  * Pure.
  */
 import { parseDecimal } from '../fields/decimal.ts'
@@ -22,7 +22,7 @@ export const OPERATORS = {
   null: 'IS NULL',
 } as const
 
-/** `filled` is `[null]=false`; `holds` is a key of metadata with a value. */
+/** `filled` is `[null]=false`; `holds` is a part of a text, or a key of metadata with a value. */
 type Operator = keyof typeof OPERATORS | 'filled' | 'holds'
 
 export interface Filter {
@@ -30,6 +30,8 @@ export interface Filter {
   readonly operator: Operator
   /** Distinct and sorted for `in`, so that equal sets are identical. */
   readonly values: readonly (string | number)[]
+  /** The parameter of the request, if column and operator do not determine it. */
+  readonly parameter?: string
 }
 
 const MAX_IN_VALUES = 100
@@ -92,7 +94,8 @@ function readEntryFilter(
 }
 
 /** Returns the parameter of a filter, as requests have it. */
-export function parameterOf({ column, operator, values }: Filter): string {
+export function parameterOf({ column, operator, values, parameter }: Filter): string {
+  if (parameter !== undefined) return parameter
   if (operator === 'eq') return column
   if (operator === 'filled') return `${column}[null]`
   if (operator !== 'holds') return `${column}[${operator}]`
@@ -158,5 +161,5 @@ function readValue(parameter: string, text: string, column: ListColumn): string 
 }
 
 /** Converts A–Z only to lower case, like `lower()` of both databases with byte order. */
-const foldCase = (text: string): string =>
+export const foldCase = (text: string): string =>
   text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase())

@@ -6,6 +6,7 @@ import { parameterFailure, type Query, versionParameters } from '../http/query.t
 import { Failure } from '../kernel/failure.ts'
 import type { Collection, View } from './collection.ts'
 import { columnNamed, type Filter, readFilter } from './filter.ts'
+import { readTextFilter } from './text-filter.ts'
 
 export type Style = 'offset' | 'cursor' | 'keyset' | 'page' | 'hypermedia'
 
@@ -96,7 +97,8 @@ export function parseListQuery(
     linkParameters.push([name, value])
     if (SHAPING_PARAMETERS.has(name) || OTHER_PARAMETERS.has(name)) continue
     if (collection.parameters?.includes(name)) continue
-    filters.push(readFilter(name, value, collection, view))
+    const textFilters = readTextFilter(name, value, collection, view)
+    filters.push(...(textFilters ?? [readFilter(name, value, collection, view)]))
   }
   return {
     style,

@@ -10,6 +10,7 @@ import {
 } from '../fields/schema.ts'
 import type { FailureCode } from '../kernel/failure.ts'
 import { OPERATORS } from '../lists/filter.ts'
+import { TEXT_MAX_CHARACTERS } from '../lists/text-filter.ts'
 import {
   answer,
   content,
@@ -317,7 +318,7 @@ function columnParameters(entry: CatalogEntry, version: string): JsonSchema[] {
   const { specs, chain } = entry.shapes.get(version)!
   const inVersion = (columns: readonly string[]) =>
     Object.keys(specs).filter((name) => columns.includes(chain.renamed[name] ?? name))
-  const { filter, sort } = entry.definition
+  const { filter, prefix, contains, sort } = entry.definition
   const sortValues = inVersion(sort).flatMap((name) => [name, `-${name}`])
   const csv = (name: string, words: readonly string[], description: string) => ({
     name,
@@ -331,8 +332,18 @@ function columnParameters(entry: CatalogEntry, version: string): JsonSchema[] {
     csv('sort', sortValues, 'Columns in order, `-` for descending. The id is always the last.'),
     csv('fields', Object.keys(specs), 'The members to return.'),
     ...inVersion(filter).map((name) => filterParameter(name, specs[name]!)),
+    ...textParameters(inVersion(prefix), 'prefix', 'begins with this text'),
+    ...textParameters(inVersion(contains), 'contains', 'contains this text'),
   ]
 }
+
+const textParameters = (names: readonly string[], operator: string, effect: string) =>
+  names.map((name) => ({
+    name: `${name}[${operator}]`,
+    in: 'query',
+    description: `\`${name}\` ${effect}. Case counts, except in e-mail addresses.`,
+    schema: { type: 'string', minLength: 1, maxLength: TEXT_MAX_CHARACTERS },
+  }))
 
 function filterParameter(name: string, spec: FieldSpec): JsonSchema {
   const schema = withoutDefault(fieldSchema(spec))

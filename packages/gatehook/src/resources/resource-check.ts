@@ -44,6 +44,7 @@ export function findResourceMistakes(
     if (JSON_KINDS.has(kind) && !isEntryFilter) mistakes.push(`list: ${field} has no order`)
     if (fields[field]?.isSecret) mistakes.push(`list: ${field} is secret, and logs have URLs`)
   }
+  mistakes.push(...textFilterMistakes(resource))
   for (const tuple of resource.unique) {
     for (const field of tuple) {
       if (!Object.hasOwn(fields, field)) mistakes.push(`unique: there is no field ${field}`)
@@ -76,6 +77,24 @@ export function findResourceMistakes(
       .map((field) => `.editable(): clients never write ${field}`),
     ...changeMistakes(resource, service.versions),
   ]
+}
+
+/** Kinds of fields whose values are any text; the others have a form that a part lacks. */
+const TEXT_KINDS: ReadonlySet<string> = new Set(['string', 'email', 'url', 'pattern'])
+
+/** Reports fields that have no beginning and no part to filter by. */
+function textFilterMistakes({ fields, prefix, contains }: ResourceDefinition): string[] {
+  const named = [
+    ...prefix.map((field) => ['prefix', field] as const),
+    ...contains.map((field) => ['contains', field] as const),
+  ]
+  return named.flatMap(([list, field]) => {
+    const spec = Object.hasOwn(fields, field) ? fields[field] : undefined
+    if (!spec) return [`list.${list}: there is no field ${field}`]
+    if (spec.isSecret) return [`list.${list}: ${field} is secret, and logs have URLs`]
+    if (!TEXT_KINDS.has(spec.kind)) return [`list.${list}: ${field} is not a text`]
+    return reservedParameters.has(field) ? [`list.${list}: ${field} is a parameter of lists`] : []
+  })
 }
 
 function fieldMistakes(

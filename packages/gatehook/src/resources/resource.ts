@@ -35,6 +35,9 @@ export interface ResourceDefinition {
   readonly name: string
   readonly fields: Readonly<Record<string, FieldSpec>>
   readonly filter: readonly string[]
+  /** The texts that lists filter by their beginning, and by a part. */
+  readonly prefix: readonly string[]
+  readonly contains: readonly string[]
   /** Every field by which lists are sorted, including those of tuples. */
   readonly sort: readonly string[]
   /** Single fields and tuples that sort; each has an index. */
@@ -77,6 +80,11 @@ interface Access {
   readonly persons?: 'read' | 'write'
 }
 
+/** The names of the fields whose values are texts. */
+type TextName<F extends Fields> = {
+  [K in keyof F & string]: RowOf<F>[K] extends string | null ? K : never
+}[keyof F & string]
+
 /** Returns the mistakes of a row. Pure. */
 type RowCheck = (row: AnyRow) => readonly FieldError[]
 
@@ -86,10 +94,13 @@ export interface ResourceOptions<F extends Fields> {
   /**
    * The fields by which lists are filtered and sorted; each has an index (§7.7). A tuple in `sort`,
    * `['status', 'created_at']`, has one index for its fields in this order (§7.10). The index also
-   * serves a filter by the first field with a sort by the rest.
+   * serves a filter by the first field with a sort by the rest. `prefix` and `contains` name texts
+   * for the filters `name[prefix]=` and `name[contains]=`; the first has an index.
    */
   readonly list: {
     readonly filter: readonly (keyof F & string)[]
+    readonly prefix?: readonly NoInfer<TextName<F>>[]
+    readonly contains?: readonly NoInfer<TextName<F>>[]
     readonly sort: readonly (
       | (keyof F & string)
       | readonly [keyof F & string, keyof F & string, ...(keyof F & string)[]]
@@ -327,6 +338,8 @@ export function resource<const F extends Fields>(
       name,
       fields,
       filter: options.list.filter,
+      prefix: options.list.prefix ?? [],
+      contains: options.list.contains ?? [],
       sort: [...new Set(sortIndexes.flat())],
       sortIndexes,
       access: options.access,
@@ -351,6 +364,9 @@ export function resource<const F extends Fields>(
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+const isNames = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((name) => typeof name === 'string')
+
 /** Throws `DeclarationError` for required members that plain JavaScript omitted. */
 function requireMembers(options: Partial<ResourceOptions<Fields>>): void {
   const { fields, list, access, events, unique = [] } = options
@@ -358,6 +374,8 @@ function requireMembers(options: Partial<ResourceOptions<Fields>>): void {
     !isObject(fields) && 'fields is required, for example { id: f.id() }',
     !Array.isArray(list?.filter) && 'list.filter is required: an array of field names, or []',
     !Array.isArray(list?.sort) && 'list.sort is required: an array of field names, or []',
+    !isNames(list?.prefix ?? []) && 'list.prefix is an array of field names',
+    !isNames(list?.contains ?? []) && 'list.contains is an array of field names',
     !isObject(access) && 'access is required: a scope or false for read, create, update, delete',
     !(Array.isArray(unique) && unique.every(Array.isArray)) &&
       "unique is an array of tuples: [['room_id', 'day']]",

@@ -83,7 +83,7 @@ function indexesOf(definition: ResourceDefinition): TableIndex[] {
   }
   const tuples = definition.sortIndexes.filter((columns) => columns.length > 1)
   const single = new Set(definition.sortIndexes.filter((columns) => columns.length === 1).flat())
-  for (const name of definition.filter) {
+  for (const name of [...definition.filter, ...definition.prefix]) {
     if (fields[name]!.kind === 'metadata') continue // reads rows within the bounds of §7.10
     // Filters compare e-mail addresses without case; an index on the column cannot serve them.
     if (fields[name]!.kind !== 'email') single.add(name)
@@ -334,6 +334,8 @@ export function resourceCollection(
     scoped: true,
     hasStoredTotal: true,
     filter: definition.filter,
+    prefix: definition.prefix,
+    contains: definition.contains,
     sort: definition.sort,
     indexes: [['id'], ...listIndexesOf(definition)],
     wide: maxBytesOf(definition.fields) * (MAX_LIMIT + 1) > PAGE_BYTES_MAX,

@@ -30,6 +30,17 @@ resource('orders', {
 // @ts-expect-error: there is no field -amount
 resource('orders', { fields, list: { filter: [], sort: ['-amount'] }, access, events: [] })
 
+resource('orders', {
+  fields,
+  list: { ...list, prefix: ['note'], contains: ['note', 'currency'] },
+  access,
+  events: [],
+})
+// @ts-expect-error: amount is not a text
+resource('orders', { fields, list: { ...list, contains: ['amount'] }, access, events: [] })
+// @ts-expect-error: there is no field title
+resource('orders', { fields, list: { ...list, prefix: ['title'] }, access, events: [] })
+
 // 2. A `from` or a `to` state that does not exist.
 // @ts-expect-error: there is no state unpaid
 orders.action('pay', { scope: 'w', from: ['unpaid'], to: 'paid' })
