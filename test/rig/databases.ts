@@ -2,17 +2,16 @@
  * Fresh databases of both kinds. They are closed after the test and removed at the end of the file,
  * so that hooks of a test can still use them.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
-import { wallClock } from '../../packages/gatehook/src/kernel/clock.ts'
 import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import type { Database } from '../../packages/gatehook/src/storage/database.ts'
-import { migrateEngine } from '../../packages/gatehook/src/storage/migrate.ts'
 import { openDatabase } from '../../packages/gatehook/src/storage/open.ts'
 import { createDatabase, dropDatabase, type PostgresServer, startPostgres } from './postgres.ts'
+import { createTemplateDatabase, createTemplateFile } from './templates.ts'
 
 export type Kind = 'sqlite' | 'postgres'
 
@@ -30,7 +29,7 @@ export const quietLog: Log = pino({ level: 'silent' })
 export const databases: readonly TestDatabase[] = (['sqlite', 'postgres'] as const).map((name) => ({
   name,
   open: async (t) => openForTest(t, await freshUrl(t, name)),
-  openMigrated: async (t) => openMigrated(t, name),
+  openMigrated: async (t) => openForTest(t, await migratedUrl(t, name)),
 }))
 
 type Body = (db: Database, t: TestContext) => Promise<void>
@@ -68,19 +67,29 @@ export async function openForTest(t: TestContext, url: string): Promise<Database
   return db
 }
 
-/** Migrates each database (25 ms): PostgreSQL takes ten times as long to copy a template. */
-async function openMigrated(t: TestContext, kind: Kind): Promise<Database> {
-  const db = await openForTest(t, await freshUrl(t, kind))
-  await migrateEngine(db, { clock: wallClock })
-  return db
-}
-
 const freshFile = async (): Promise<string> => `sqlite:${join(await freshFolder(), 'gatehook.db')}`
 
-async function freshDatabase(): Promise<string> {
+async function freshDatabase(template?: string): Promise<string> {
   const server = await serverUrl()
-  const url = await createDatabase(server)
+  const url = await createDatabase(server, { template })
   atEnd(() => dropDatabase(server, url))
+  return url
+}
+
+let ownFile: Promise<string> | undefined
+let ownDatabase: Promise<string> | undefined
+
+/** Creates a database with the engine's tables, a copy of a template, and returns its URL. */
+export async function migratedUrl(_t: TestContext, kind: Kind): Promise<string> {
+  if (kind === 'postgres') {
+    const shared = process.env.GATEHOOK_TEST_TEMPLATE_DATABASE
+    ownDatabase ??= shared ? Promise.resolve(shared) : serverUrl().then(createTemplateDatabase)
+    return freshDatabase(await ownDatabase)
+  }
+  const shared = process.env.GATEHOOK_TEST_TEMPLATE_FILE
+  ownFile ??= shared ? Promise.resolve(shared) : freshFolder().then(createTemplateFile)
+  const url = await freshFile()
+  await copyFile(await ownFile, url.slice('sqlite:'.length))
   return url
 }
 

@@ -1,17 +1,24 @@
-/** Global setup of `npm test`: one PostgreSQL and one compile cache for the whole run. */
+/** Global setup of `npm test`: one PostgreSQL, templates and a compile cache for the whole run. */
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type PostgresServer, startPostgres } from './postgres.ts'
+import { createTemplateDatabase, createTemplateFile } from './templates.ts'
 
 let server: PostgresServer | undefined
+let folder: string | undefined
 
 export async function globalSetup(): Promise<void> {
   // Each test file is a process: without the cache, compiling takes two thirds of its start.
   process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'gatehook-compiled')
   server = await startPostgres()
   process.env.GATEHOOK_TEST_POSTGRES = server.url
+  folder = await mkdtemp(join(tmpdir(), 'gatehook-templates-'))
+  process.env.GATEHOOK_TEST_TEMPLATE_DATABASE = await createTemplateDatabase(server.url)
+  process.env.GATEHOOK_TEST_TEMPLATE_FILE = await createTemplateFile(folder)
 }
 
 export async function globalTeardown(): Promise<void> {
   await server?.stop()
+  if (folder) await rm(folder, { recursive: true, force: true })
 }

@@ -102,12 +102,16 @@ async function freePort(): Promise<number> {
 
 let databaseCount = 0
 
-/** Creates a database, by default with a new name, and returns its URL. */
+/** Creates a database, by default empty and with a new name, and returns its URL. */
 export async function createDatabase(
   serverUrl: string,
-  name = `t${process.pid}_${++databaseCount}`,
+  {
+    name = `t${process.pid}_${++databaseCount}`,
+    template = 'template1',
+  }: { name?: string | undefined; template?: string | undefined } = {},
 ): Promise<string> {
-  await asAdmin(serverUrl, `CREATE DATABASE ${name}`)
+  // Twice as fast as copying through the log, on a server without fsync.
+  await asAdmin(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`)
   return withName(serverUrl, name)
 }
 

@@ -8,7 +8,7 @@ import { readMembers } from '../../packages/gatehook/src/fields/body.ts'
 import type { Clock } from '../../packages/gatehook/src/kernel/clock.ts'
 import type { Log } from '../../packages/gatehook/src/kernel/log.ts'
 import type { Service } from '../../packages/gatehook/src/resources/service.ts'
-import { freshUrl, type Kind, quietLog } from './databases.ts'
+import { type Kind, migratedUrl, quietLog } from './databases.ts'
 import { createResponseCheck } from './response-check.ts'
 
 export interface Reply {
@@ -66,7 +66,7 @@ export async function openService(
   kind: Kind,
   options: TestAppOptions = {},
 ): Promise<TestApp> {
-  const url = options.url ?? (await freshUrl(t, kind))
+  const url = options.url ?? (await migratedUrl(t, kind))
   const config = loadConfig({
     GATEHOOK_DATABASE_URL: url,
     GATEHOOK_PORT: '0',
