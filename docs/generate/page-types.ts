@@ -42,6 +42,7 @@ export const typesModules: readonly TypesModule[] = [
       'LoggedRequestDetail',
       'LoggedRequestList',
       'SeriesReport',
+      'Session',
       'System',
     ],
   },

@@ -29,6 +29,7 @@ import { consoleOperations } from './people/console-operations.ts'
 import { personOperations } from './people/operations.ts'
 import { operatorOperations } from './people/operator-administration.ts'
 import { operatorSessionOperations } from './people/operator-sessions.ts'
+import { personSessionOperations } from './people/person-sessions.ts'
 import { signInOperations } from './people/sign-in-operations.ts'
 import { portalDataOperations } from './portal/data-operations.ts'
 import { portalKeyOperations, sessionOperations } from './portal/operations.ts'
@@ -80,7 +81,9 @@ function engineOperations({ service, versions }: ServiceInVersions): readonly Op
     keyUsageOperations,
     monitoringOperations,
     clientOperations(admin),
-    ...(person ? [signInOperations, personOperations(admin, person.fields)] : []),
+    ...(person
+      ? [signInOperations, personOperations(admin, person.fields), personSessionOperations]
+      : []),
     linkOperations(admin),
     sessionOperations,
     portalKeyOperations(admin),

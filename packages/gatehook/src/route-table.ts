@@ -166,6 +166,8 @@ const rows: readonly RouteRow[] = [
   ['GET POST', '/admin/users', 'admin', 'administration', 'admin'],
   ['GET PATCH', '/admin/users/:id', 'admin', 'administration', 'admin'],
   ['PUT', '/admin/users/:id/password', 'admin', 'administration', 'admin'],
+  ['GET DELETE', '/admin/users/:id/sessions', 'admin', 'administration', 'admin'],
+  ['DELETE', '/admin/users/:id/sessions/:session_id', 'admin', 'administration', 'admin'],
   ['POST', '/admin/portal-links', 'admin', 'administration', 'admin', 'support'],
   ['DELETE', '/admin/portal-links/:id', 'admin', 'administration', 'admin', 'support'],
   ['GET', '/admin/webhooks', 'admin', 'administration', 'admin'],

@@ -83,8 +83,8 @@ export const auditActions: Readonly<Record<string, AuditAction>> = {
   'portal_link.create': of('link', 'A one-time link to the portal was created.'),
   'portal_link.revoke': of('link', 'A link to the portal was revoked; its session ended.'),
   'session.create': of('session', 'A client exchanged an authorization code for tokens.'),
-  'session.end': of('session', 'A session was ended by its person or its client.'),
-  'session.end_all': of('person', 'A person ended all of their sessions.'),
+  'session.end': of('session', 'A session was ended by its person, its client or an operator.'),
+  'session.end_all': of('person', 'A person, or an operator, ended all sessions of the person.'),
   'signing_key.rotate': of('key id', 'A new key to sign access tokens was published.'),
   'token.refresh_race': of(
     'session',

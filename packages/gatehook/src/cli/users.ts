@@ -3,6 +3,7 @@ import type { FieldKind } from '../fields/spec.ts'
 import type { AccountJson } from '../people/collection.ts'
 import { foldName } from '../people/username.ts'
 import type { ResourceDefinition } from '../resources/resource.ts'
+import type { SessionJson } from '../tokens/operations.ts'
 import { type Api, administration, invalidMode } from './api.ts'
 import { words } from './arguments.ts'
 import type { CommandDescription, CommandFamily, Input } from './command.ts'
@@ -111,7 +112,7 @@ const change = (
 
 export const people: CommandFamily = {
   name: 'users',
-  summary: 'people who sign in: list, create, password, update, disable, enable',
+  summary: 'people who sign in: list, create, password, update, disable, enable, sessions',
   commands: [
     administration.list({
       name: 'list',
@@ -196,6 +197,41 @@ export const people: CommandFamily = {
       name: 'enable <PERSON>',
       summary: 'they can sign in',
       examples: [['gatehook users enable ada@example.com', 'with the same password']],
+    }),
+    administration.list({
+      name: 'sessions <PERSON>',
+      summary: 'sessions of a person, by id or sign-in name',
+      options: [modeOption],
+      examples: [['gatehook users sessions ada@example.com --json', 'for programs']],
+      parse: modeOf,
+      rows: async (api, { args: [person = ''] }, mode): Promise<SessionJson[]> =>
+        api.list(pathOf(await personId(api, person, mode), '/sessions')),
+      empty: 'The person has no session.',
+      columns: [
+        'id',
+        ['client', 'client_id'],
+        ['used', 'last_used_at'],
+        ['expires', 'expires_at'],
+        'scope',
+      ],
+    }),
+    administration.action({
+      name: 'end-sessions <PERSON> [ID]',
+      summary: 'ends every session of a person, or the one with an id',
+      options: [modeOption],
+      examples: [
+        ['gatehook users end-sessions ada@example.com', 'signed out within 2 seconds'],
+        ['gatehook users end-sessions 7 ses_01k9', 'an id of the list'],
+      ],
+      parse: modeOf,
+      async act(api, { args: [person = '', session] }, mode) {
+        const id = await personId(api, person, mode)
+        const suffix = session === undefined ? '' : `/${encodeURIComponent(session)}`
+        await api.request('DELETE', pathOf(id, `/sessions${suffix}`))
+        return { id, session: session ?? null }
+      },
+      describe: ({ session }, { args: [person = ''] }) =>
+        session === null ? `Ended. ${bold(person)} has no session now.` : `Ended ${bold(session)}.`,
     }),
   ],
 }

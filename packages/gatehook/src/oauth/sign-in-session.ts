@@ -26,7 +26,7 @@ export interface BrowserCookie {
 
 interface SignInSessionDeps extends AuditContext {
   readonly db: Database
-  readonly people: Pick<SignInApi, 'findPerson'>
+  readonly people: Pick<SignInApi, 'findPerson' | 'recordSignIn'>
 }
 
 export type SignInSessions = ReturnType<typeof createSignInSessions>
@@ -67,6 +67,7 @@ export function createSignInSessions(deps: SignInSessionDeps) {
           (hash, scope, subject, revision, created_at, expires_at)
           VALUES (${sha256(cookie.value)}, ${scope}, ${subject}, ${revision}, ${now},
                   ${now + SESSION_LIFETIME_MS})`)
+        await people.recordSignIn(tx, person)
         const actor = actorOf(call, { kind: 'person', id: subject, name })
         const detail = { page: '/oauth/authorize', customer, mode }
         await recordAudit(tx, { actor, action: 'person.login', target: subject, detail }, deps)

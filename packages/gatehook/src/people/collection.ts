@@ -20,6 +20,10 @@ export const account = b
     username: b.email(),
     ...credentialMembers,
     created_at: b.time(),
+    last_sign_in_at: b
+      .time()
+      .nullable()
+      .describe('The last sign-in with the password. Basic authentication is none.'),
   })
   .named('Account')
 

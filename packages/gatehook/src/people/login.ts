@@ -48,6 +48,7 @@ export async function login(
   const person = await people.signIn(username, password, devices.clientOf(call))
   const session = await tokens.openSession(async (tx, session_id) => {
     const current = await people.confirm(tx, person)
+    await people.recordSignIn(tx, person)
     const { scope, customer, mode, subject, name, scopes, claims } = current
     const actor = actorOf(call, { kind: 'person', id: subject, name })
     const detail = { session_id, customer, mode }
@@ -71,6 +72,8 @@ export interface SignInApi {
    * `invalid_credentials` if password, name, role or scopes changed since `signIn`.
    */
   confirm(tx: Tx, person: Pick<Person, 'id' | 'revision'>): Promise<Person>
+  /** Stores the instant of a sign-in with the password. */
+  recordSignIn(tx: Tx, person: Pick<Person, 'id'>): Promise<void>
   /** Returns a person, and whether its customer is suspended; undefined if deleted or disabled. */
   findPerson(
     reader: Reader,
@@ -81,7 +84,7 @@ export interface SignInApi {
 
 /** Creates the sign-in of people; `claims` is the hook of the service. */
 export function createSignInApi(
-  db: Administration['db'],
+  { db, clock }: Pick<Administration, 'db' | 'clock'>,
   directory: Directory,
   verifyPassword: VerifyPassword,
   claims: ClaimsHook | undefined,
@@ -102,6 +105,9 @@ export function createSignInApi(
       const person = await loadPerson(tx, credential, directory, claims)
       if (!person) throw invalidCredentials()
       return person
+    },
+    async recordSignIn(tx, { id }) {
+      await store.updateLastSignIn(tx, resource, id, clock.now())
     },
     async findPerson(reader, scope, subject) {
       const account = await store.findById(reader, resource, Number(subject))

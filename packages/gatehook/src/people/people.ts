@@ -52,7 +52,7 @@ interface PeopleDeps {
   readonly record: RecordEvent
   readonly perform: Perform
   readonly list: Lister
-  readonly tokens: Pick<Tokens, 'openSession' | 'revokeSessionsOfPerson'>
+  readonly tokens: Pick<Tokens, 'openSession' | 'revokeSession' | 'revokeSessionsOfPerson'>
   readonly hasher: Hasher
   readonly devices: Devices
   /** Undefined if no resource signs in. */
@@ -127,7 +127,7 @@ export function createPeople(
   })
   const { hasher, tokens, defaultScopes, devices, list, perform } = deps
   const context = { directory, hasher, tokens, defaultScopes, evict: accounts.evict }
-  const signInApi = createSignInApi(db, directory, verifyPassword, claims)
+  const signInApi = createSignInApi(admin, directory, verifyPassword, claims)
   const basicAccounts = peopleAccounts(db, directory.resource)
   const basic = createBasic({
     vault,
@@ -162,6 +162,7 @@ function withoutPeople(): Omit<People, 'chores'> {
   return {
     signIn: async () => rejectPassword(),
     confirm: async () => rejectPassword(),
+    recordSignIn: async () => undefined,
     findPerson: async () => undefined,
     verifyBasic: rejectBasic,
     verifyCachedBasic: rejectBasic,

@@ -15,6 +15,7 @@ import {
   setPassword,
   updatePerson,
 } from './person-administration.ts'
+import { type PersonSessionContext, personSessionRoutes } from './person-sessions.ts'
 import { signInOperations } from './sign-in-operations.ts'
 
 export const signInRoutes = (deps: LoginDeps & OwnPasswordDeps): Route[] => [
@@ -31,7 +32,7 @@ function idOf({ params }: Pick<Call, 'params'>): number {
 
 export function personRoutes(
   admin: Administration,
-  context: PersonContext,
+  context: PersonContext & PersonSessionContext,
   deps: AdminDeps,
 ): Route[] {
   const { list, change, row } = adminHandlers(admin, deps)
@@ -49,5 +50,6 @@ export function personRoutes(
     change(operations.setPassword, ({ admin, call, input, caller }) =>
       setPassword(admin, context, idOf(call), input, caller),
     ),
+    ...personSessionRoutes(admin, context, deps, idOf),
   ]
 }

@@ -72,6 +72,14 @@ export const rename = (
     revision = revision + 1
     WHERE resource = ${row.resource} AND id = ${row.id} AND username <> ${row.username}`)
 
+/** Stores the instant of a sign-in; the revision stays. */
+export const updateLastSignIn = (tx: Tx, resource: string, id: number, now: number) =>
+  tx.run(lastSignIn([now, resource, id]))
+
+const lastSignIn = prepareStatement(
+  'UPDATE gh_people SET last_sign_in_at = ? WHERE resource = ? AND id = ?',
+)
+
 /** Deletes a credential; returns 0 if there is none. */
 export const removeCredential = (tx: Tx, resource: string, id: number) =>
   tx.run(sql`DELETE FROM gh_people WHERE resource = ${resource} AND id = ${id}`)

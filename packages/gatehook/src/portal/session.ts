@@ -46,7 +46,7 @@ export interface PortalSessions {
 
 export interface PortalSessionDeps {
   readonly admin: Administration
-  readonly people: Pick<SignInApi, 'signIn' | 'confirm' | 'findPerson'>
+  readonly people: Pick<SignInApi, 'signIn' | 'confirm' | 'findPerson' | 'recordSignIn'>
   readonly devices: Devices
   /** Whether pages of other sites may frame the portal (`GATEHOOK_PORTAL_FRAME_ANCESTORS`). */
   readonly isFramed: boolean
@@ -153,6 +153,7 @@ function createSignIn({ admin, people }: PortalSessionDeps) {
         tx,
         person,
       )
+      await people.recordSignIn(tx, person)
       const session: PortalOpening = {
         ...{ scope, customer, mode, kind: 'person', subject, revision },
         ...{ can: '[]', email: null, return_url: null },

@@ -23,6 +23,7 @@ import { monitoring } from './migrations/0020-monitoring.ts'
 import { attention } from './migrations/0021-attention.ts'
 import { portal } from './migrations/0022-portal.ts'
 import { traceContext } from './migrations/0023-trace-context.ts'
+import { lastSignIns } from './migrations/0024-last-sign-ins.ts'
 
 export interface Migration {
   readonly number: number
@@ -57,4 +58,5 @@ export const migrations: readonly Migration[] = [
   { number: 21, name: 'attention', sql: attention, additive: true },
   { number: 22, name: 'portal', sql: portal, additive: true },
   { number: 23, name: 'trace context', sql: traceContext, additive: true },
+  { number: 24, name: 'last sign-ins', sql: lastSignIns, additive: true },
 ]

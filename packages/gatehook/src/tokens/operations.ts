@@ -14,6 +14,8 @@ export const session = b
   })
   .named('Session')
 
+export type SessionJson = JsonOf<typeof session>
+
 const publicKey = b.object({
   kty: b.oneOf(['EC']).describe('The type of the key.'),
   crv: b.oneOf(['P-256']).describe('The curve.'),

@@ -9,9 +9,6 @@ import { headerLines } from '../http/header.ts'
 import { implement, respond } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
-import type { Collection } from '../lists/collection.ts'
-import { columnsOf } from '../lists/columns.ts'
-import { cellView } from '../lists/encode.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { invalidToken } from './access-token.ts'
@@ -22,7 +19,8 @@ import {
   type TokenLookup,
   type Tokens,
 } from './api.ts'
-import { session, tokenOperations } from './operations.ts'
+import { tokenOperations } from './operations.ts'
+import { listSessions, sessionViewAt } from './session-list.ts'
 import { KEY_SET_MAX_AGE_S, type KeyRing } from './signing-keys.ts'
 import * as store from './store.ts'
 
@@ -46,26 +44,7 @@ export interface TokenRouteDeps extends AuditContext {
   >
 }
 
-const columns = columnsOf(session)
-
-/** The member `scope` holds the column `scopes`; the column `scope` is customer and mode. */
-const sessionCollection: Collection = {
-  name: 'sessions',
-  table: 'gh_sessions',
-  columns: columns.map((column) =>
-    column.name === 'scope' ? { ...column, name: 'scopes' } : column,
-  ),
-  scoped: true,
-  owner: 'person',
-  filter: ['id', 'client_id', 'created_at', 'last_used_at', 'expires_at'],
-  sort: ['id', 'created_at'],
-  indexes: [
-    ['person', 'id'],
-    ['person', 'created_at', 'id'],
-  ],
-}
-
-const sessionView = cellView(columns, (row) => `{"self":"/auth/sessions/${row[0]}"}`)
+const ownView = sessionViewAt('/auth/sessions')
 
 export function tokenRoutes(deps: TokenRouteDeps): Route[] {
   return [
@@ -209,7 +188,7 @@ async function logoutAll(deps: TokenRouteDeps, call: Call): Promise<Answer> {
 
 /** The sessions of the calling person: `route-table.ts` admits no other kind of principal. */
 function sessionRoutes(deps: TokenRouteDeps): Route[] {
-  const { db, clock, list, tokens } = deps
+  const { db, clock, tokens } = deps
   const findOwn = async ({ principal, params }: Call) => {
     const own = { scope: principal!.scope, person: Number(principal!.subject), id: params.id! }
     const cells = await store.findSessionCells(db, own, clock.now())
@@ -219,17 +198,11 @@ function sessionRoutes(deps: TokenRouteDeps): Route[] {
   return [
     implement(tokenOperations.sessions, async (call) => {
       const { scope, subject } = call.principal!
-      const person = Number(subject)
-      const now = clock.now()
-      // The janitor purges once a minute, but the list must contain no expired session.
-      if (await store.findExpiredSession(db, scope, person, now)) {
-        await db.write((tx) => store.deleteExpiredSessions(tx, scope, person, now))
-      }
-      return list(call, sessionCollection, sessionView, { owner: person })
+      return listSessions(call, deps, { scope, person: Number(subject) }, ownView)
     }),
     implement(tokenOperations.readSession, async (call) => ({
       status: 200,
-      json: sessionView.item(await findOwn(call), {}),
+      json: ownView.item(await findOwn(call), {}),
     })),
     implement(tokenOperations.endSession, async (call) => {
       const [id, clientId] = (await findOwn(call)).map(String) as [string, string]

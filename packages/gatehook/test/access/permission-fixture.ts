@@ -122,6 +122,7 @@ export async function openFixture(t: TestContext, kind: Kind) {
         '/admin/keys': own.id,
         '/admin/clients': client.client_id,
         '/admin/users': String(person.id),
+        '/admin/users/:id/sessions': sessions.body.data[0].id,
         '/admin/portal-links': link.id,
         '/admin/versions': 'v1',
         '/admin/as': shop,
@@ -156,8 +157,10 @@ export function pathOf(
     return `/admin/as/${ids['/admin/as']}/live${pathOf({ path: publicPath }, ids)}`
   }
   const versioned = (text: string) => text.replace(/^\/api\//, '/api/v2/')
-  const [before, after] = path.split(/\/:\w+/) as [string, string?]
-  if (after === undefined) return versioned(path)
-  assert.ok(ids[before], `permission-fixture.ts has no id for ${path}`)
-  return versioned(`${before}/${ids[before]}${after}`)
+  const withIds = path.replace(/\/:\w+/g, (_, at: number) => {
+    const id = ids[path.slice(0, at)]
+    assert.ok(id, `permission-fixture.ts has no id for ${path}`)
+    return `/${id}`
+  })
+  return versioned(withIds)
 }

@@ -55,11 +55,17 @@ export async function openTargets(t: TestContext): Promise<Targets> {
   return { app, admin, hookUrl: hook.url, client, person }
 }
 
-/** Returns new tokens of the person. */
-async function tokensOf({ app, person }: Targets): Promise<{ access: string; refresh: string }> {
-  await person()
-  const { email: username, password } = PERSON
-  const { body, text } = await app.as(undefined).post('/auth/login', { username, password })
+/** Returns new tokens of the person, or of the one with another e-mail address. */
+async function tokensOf(
+  { app, person }: Targets,
+  username?: string,
+): Promise<{ access: string; refresh: string }> {
+  if (username === undefined) await person()
+  const { email, password } = PERSON
+  const { body, text } = await app.as(undefined).post('/auth/login', {
+    username: username ?? email,
+    password,
+  })
   assert.ok(body.access_token, text)
   return { access: body.access_token, refresh: body.refresh_token }
 }
@@ -206,6 +212,16 @@ const targets: readonly [path: RegExp, create: (rig: Targets, path: string) => P
       },
     ],
     [
+      /^\/admin\/users\/\{id\}\/sessions\/./,
+      async (rig) => {
+        const email = `session.${++count}@example.com`
+        const id = await createdBy(rig.admin, '/admin/users', { ...PERSON, name: 'Ada', email })
+        await tokensOf(rig, email)
+        const { body } = await rig.admin.get(`/admin/users/${id}/sessions`)
+        return `${id}/sessions/${body.data[0].id}`
+      },
+    ],
+    [
       /^\/admin\/users/,
       ({ admin }) => {
         const email = `person.${++count}@example.com`
@@ -240,7 +256,7 @@ export async function targetOf(rig: Targets, path: string, operationId: string):
     const item = path.replace(/\{id\}.*/, id)
     assert.equal((await rig.app.post(`${item}/${action}`)).status, 200)
   }
-  return path.replace(/\{\w+\}/, id)
+  return path.replace(/\{.*\}/, id)
 }
 
 /** Replaces the values and the customer of an example by those of the test. */

@@ -265,6 +265,15 @@ export type SeriesReport = {
   }
 }
 
+export type Session = {
+  readonly id: string
+  readonly client_id: string
+  readonly scope: string
+  readonly created_at: string
+  readonly last_used_at: string
+  readonly expires_at: string
+}
+
 export type System = {
   readonly health: {
     readonly status: 'ready' | 'not_ready'

@@ -1,6 +1,7 @@
 /** The sign-in of a row that is a person: role, scopes, password, and whether it is disabled. */
 import { useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
+import { instant } from '../../format.ts'
 import type { CursorPage } from '../../list-page.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
@@ -14,6 +15,7 @@ import { useSend } from '../../use-send.ts'
 import type { ScopeRow } from '../keys/key-shapes.ts'
 import { mayChange } from '../session.ts'
 import { type DataRow, type Resource, rowName } from './resource-shapes.ts'
+import { RowSessions } from './row-sessions.tsx'
 
 /** A row of `GET /admin/users`. */
 interface Account {
@@ -21,6 +23,7 @@ interface Account {
   readonly role: string | null
   readonly scopes: readonly string[]
   readonly disabled: boolean
+  readonly last_sign_in_at: string | null
 }
 
 interface RowSignInProps {
@@ -34,12 +37,16 @@ export function RowSignIn({ resource, row }: RowSignInProps) {
   const accounts = useLoaded<CursorPage<Account>>(withQuery('/admin/users', { id: row.id }))
   const [operation, setOperation] = useState<Operation>()
   const account = accounts.data?.data[0]
+  const [changes, setChanges] = useState(0)
   const name = rowName(resource, row)
   const shared = {
     id: row.id,
     name,
     onClose: () => setOperation(undefined),
-    onDone: accounts.reload,
+    onDone: () => {
+      accounts.reload()
+      setChanges(changes + 1)
+    },
   }
   return (
     <section aria-labelledby="sign-in">
@@ -52,6 +59,7 @@ export function RowSignIn({ resource, row }: RowSignInProps) {
       <Part of={accounts} subject="the sign-in">
         {() => (account ? <Facts account={account} /> : <NoAccount />)}
       </Part>
+      {account && <RowSessions key={changes} id={account.id} name={name} />}
       {operation === 'password' && <SetPassword {...shared} />}
       {account && operation === 'grants' && <ChangeGrants {...shared} account={account} />}
       {account && operation === 'disable' && <Disable {...shared} />}
@@ -62,14 +70,25 @@ export function RowSignIn({ resource, row }: RowSignInProps) {
 
 const NoAccount = () => <p class="soft small">The row has no password, so it cannot sign in.</p>
 
-const Facts = ({ account: { role, scopes, disabled } }: { readonly account: Account }) => (
+const lastSignIn = ({ last_sign_in_at: at }: Account): string =>
+  at === null ? 'none recorded' : instant(at)
+
+const Facts = ({ account }: { readonly account: Account }) => (
   <dl class="kv">
     <dt>State</dt>
-    <dd>{disabled ? <State tone="hold">Disabled</State> : <State tone="ok">Can sign in</State>}</dd>
+    <dd>
+      {account.disabled ? (
+        <State tone="hold">Disabled</State>
+      ) : (
+        <State tone="ok">Can sign in</State>
+      )}
+    </dd>
     <dt>Role</dt>
-    <dd>{role ?? 'none'}</dd>
+    <dd>{account.role ?? 'none'}</dd>
     <dt>Scopes</dt>
-    <dd class="mono">{scopes.join(' ') || 'none'}</dd>
+    <dd class="mono">{account.scopes.join(' ') || 'none'}</dd>
+    <dt>Last sign-in</dt>
+    <dd>{lastSignIn(account)}</dd>
   </dl>
 )
 
