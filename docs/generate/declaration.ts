@@ -33,6 +33,12 @@ const blocks: readonly Block[] = [
     opens: 'export interface ResourceOptions<',
   },
   {
+    title: '`resource(name, {…})`: operations on many rows',
+    lead: 'See the guide [many rows at once](../guides/bulk.md).',
+    file: 'resources/collection-options.ts',
+    opens: 'export interface CollectionOptions {',
+  },
+  {
     title: 'The chain of a resource',
     lead: 'Each method returns a new resource; `service()` receives the last one.',
     file: 'resources/resource.ts',

@@ -134,6 +134,11 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         'Objects, arrays, metadata and JSON are validated to any depth; a patch merges objects.',
       ],
       ['6.13', 'A client sets a `.writeOnce()` field when it creates the row, and never again.'],
+      [
+        '6.20',
+        '`POST …/batch` creates up to 100 rows in one transaction: all, or each on its own.',
+      ],
+      ['6.21', '`Prefer: dry-run` runs a write and rolls it back; the response has its events.'],
     ],
   ],
   [

@@ -55,6 +55,14 @@ test('docs/guides/people.md: the curl commands return the responses of the page'
   await checkPage(t, 'docs/guides/people.md', referenceService, referenceScopes)
 })
 
+test('docs/guides/bulk.md: its service returns the responses of the page', async (t) => {
+  const folder = join(await freshFolder(t), 'bulk')
+  await gatehook('init', folder, '--no-pack')
+  writeFiles(folder, read('docs/guides/bulk.md'))
+  const scopes = ['parts:read', 'parts:write', 'webhooks:read']
+  await checkPage(t, 'docs/guides/bulk.md', folder, scopes)
+})
+
 test('docs/guides/first-api.md: its project returns the responses of the page', async (t) => {
   const folder = join(await freshFolder(t), 'my-api')
   await gatehook('init', folder, '--no-pack')

@@ -29,6 +29,7 @@ import { assemblePages } from './assembly/pages.ts'
 import { assemblePeople, type SignInModules } from './assembly/people.ts'
 import { assemblePortal } from './assembly/portal.ts'
 import { type PreparedDatabase, prepareDatabase } from './assembly/prepare-database.ts'
+import { assembleResources } from './assembly/resources.ts'
 import { assembleSecrets, openVault } from './assembly/secrets.ts'
 import { assembleSystem } from './assembly/system.ts'
 import { assembleTokens } from './assembly/tokens.ts'
@@ -59,8 +60,6 @@ import { openApiRoute } from './openapi/routes.ts'
 import { readBuiltPages } from './pages/assets.ts'
 import { createPipeline, headStepNames } from './pipeline.ts'
 import { createQuota } from './quota/steps.ts'
-import { customEndpoints } from './resources/custom-routes.ts'
-import { resourceEndpoints } from './resources/routes.ts'
 import { bindActing, bindRoutes, type Permission, permissionsOf } from './route-table.ts'
 import { openDatabase } from './storage/open.ts'
 import { checkServer } from './storage/server-check.ts'
@@ -289,7 +288,7 @@ async function composeModules(
 
 /** The modules as components, in the order in which they start. */
 function componentsOf(foundation: Foundation, modules: Modules): readonly Component[] {
-  const { db, publicUrl } = foundation
+  const { publicUrl } = foundation
   const { administration, eventSignal, catalog, identify, list, perform, record, types } = modules
   const livingVersion = modules.versioning.servedSuccessor
   const readRefusals = modules.readKeyRefusals
@@ -298,8 +297,8 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
     { routes: [openApiRoute(modules.documents, publicUrl)] },
     assemblePages(foundation, catalog.service.name, pages),
     assembleDocumentation({ ...modules, publicUrl, pages }),
-    { routes: [protectedRoute], endpoints: resourceEndpoints(catalog, { db, list, perform }) },
-    { endpoints: customEndpoints(catalog, { db, perform, record }) },
+    { routes: [protectedRoute] },
+    assembleResources(foundation, { catalog, types, list, perform, record }),
     assembleEventRoutes(foundation, {
       eventSignal,
       catalog,

@@ -6,7 +6,7 @@
 import { envelope } from '../events/event.ts'
 import type { EventHead } from '../events/store.ts'
 import type { Scope } from '../kernel/principal.ts'
-import type { Reader, Tx } from '../storage/database.ts'
+import type { Reader, Row, Tx } from '../storage/database.ts'
 import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
 import { NEXT_ROUND, type StoredState } from './delivery.ts'
 import { deliveryIdOf } from './outbox.ts'
@@ -46,6 +46,22 @@ export async function readBody(from: Reader, no: number): Promise<string | undef
   const { event_id: id, event_type: type, created, scope, object, body } = row
   return body ?? envelope({ id, type, created, scope }, object)
 }
+
+const ofEvent = prepareStatement(`SELECT w.id AS webhook_id, d.event_type, d.version AS api_version
+  FROM gh_deliveries d JOIN gh_webhooks w ON w.no = d.webhook_no
+  WHERE d.scope = ? AND d.id > ? AND d.id < ? ORDER BY w.no`)
+
+export interface PlannedDelivery {
+  readonly webhook_id: string
+  readonly event_type: string
+  readonly api_version: string
+}
+
+/** Reads the receivers of an event; `~` sorts after every tag. */
+export const readDeliveriesOfEvent = (from: Reader, scope: Scope, eventId: string) =>
+  from.all<PlannedDelivery & Row>(
+    ofEvent([scope, deliveryIdOf(eventId, ''), deliveryIdOf(eventId, '~')]),
+  )
 
 const newestId = prepareStatement('SELECT max(id) AS id FROM gh_deliveries WHERE webhook_no = ?')
 

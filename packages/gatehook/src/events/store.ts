@@ -7,6 +7,7 @@ import type { Scope } from '../kernel/principal.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import { prepareStatement } from '../storage/sql.ts'
+import { collectorOf } from './collector.ts'
 import { EVENT_MAX_BYTES, type NewEvent, type StoredEvent } from './event.ts'
 
 /** Called with each event in its transaction: its effects commit with the event or not at all. */
@@ -70,6 +71,7 @@ export function createRecorder({
       ]),
     )
     for (const sink of sinks) await sink(tx, stored)
+    collectorOf(tx)?.push(stored)
     return stored
   }
 }

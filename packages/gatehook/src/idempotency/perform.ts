@@ -9,6 +9,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { Failure, type FailureCode, type FailureOptions } from '../kernel/failure.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Database, Tx, WriteOptions } from '../storage/database.ts'
+import { rehearse } from './dry-run.ts'
 import { deriveRecordId, fingerprintBody, readIdempotencyKey } from './key.ts'
 import {
   claimRecord,
@@ -26,6 +27,8 @@ interface PerformOptions extends WriteOptions {
    * for a replay. An error that it throws is never stored.
    */
   readonly prepare?: () => Promise<void>
+  /** Rolls the change back, and neither reads nor stores an idempotency key. */
+  readonly isDryRun?: boolean
 }
 
 /**
@@ -112,6 +115,7 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       await recordChange?.(tx, call)
       return answer
     }
+    if (options.isDryRun) return performDryRun(db, call, change, options)
     const acceptsKey = call.method === 'POST' || call.method === 'PATCH'
     const key = acceptsKey ? readIdempotencyKey(call) : undefined
     if (key === undefined) {
@@ -139,6 +143,20 @@ export function createPerform({ db, clock, vault, recordChange }: PerformDeps): 
       running.delete(name)
     }
   }
+}
+
+async function performDryRun(
+  db: Database,
+  call: Call,
+  change: (tx: Tx) => Promise<Answer>,
+  options: WriteOptions,
+): Promise<Answer> {
+  const rehearsal = await db.write((tx) => {
+    setRequestOf(tx, call)
+    return rehearse(tx, () => change(tx))
+  }, options)
+  if ('failure' in rehearsal) throw rehearsal.failure
+  return rehearsal.value
 }
 
 const inProgress = () =>

@@ -87,6 +87,12 @@ export const headerParameters: Readonly<Record<string, JsonSchema>> = {
     { type: 'string' },
     'The server returns 304 if the row has this `ETag`.',
   ),
+  Prefer: header(
+    'Prefer',
+    { type: 'string' },
+    '`dry-run`: the server stores nothing. The response is that of the write, with events and ' +
+      'deliveries in `_dry_run`; a 204 becomes a 200. `?dry_run=true` is equivalent.',
+  ),
   LastEventID: header('Last-Event-ID', { type: 'string' }, 'Resumes after the event with this id.'),
 }
 

@@ -8,13 +8,11 @@ import {
   patchSchema,
   rowSchema,
 } from '../fields/schema.ts'
-import type { FailureCode } from '../kernel/failure.ts'
 import { OPERATORS } from '../lists/filter.ts'
 import { TEXT_MAX_CHARACTERS } from '../lists/text-filter.ts'
 import {
   answer,
   content,
-  credentialSchemes,
   failing,
   idParameter,
   listErrors,
@@ -26,53 +24,25 @@ import {
   writeErrors,
 } from '../openapi/parts.ts'
 import type { CatalogEntry } from './catalog.ts'
+import { batchPath, batchSchemas } from './openapi-batch.ts'
+import {
+  bodyOf,
+  contextOf,
+  describeOperation,
+  type ResourceContext,
+  uniqueErrors,
+} from './openapi-context.ts'
 import {
   actionTitle,
   annotateSchema,
-  describeDeletion,
   describeEditable,
-  describeReach,
   schemaName,
   singularWords,
   withArticle,
 } from './openapi-words.ts'
-import type { RowOperation } from './ownership.ts'
 import { type ActionDefinition, type ResourceDefinition, STATE_FIELD } from './resource.ts'
 import { sampleCreate, sampleInput, samplePatch, sampleWire } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
-import { uniqueTuples } from './table.ts'
-
-/** The parts that the operations of a resource in a version share. */
-interface ResourceContext {
-  readonly entry: CatalogEntry
-  readonly version: string
-  /** `Order`, in the names of schemas. */
-  readonly schema: string
-  /** `an order`, in sentences. */
-  readonly object: string
-  readonly reach: Readonly<Record<RowOperation, string>>
-  /** The effect of a deletion on other rows. */
-  readonly deletion: string
-  /** A row as responses contain it. */
-  readonly row: Readonly<Record<string, unknown>>
-}
-
-function contextOf(
-  entry: CatalogEntry,
-  version: string,
-  resources: readonly ResourceDefinition[],
-): ResourceContext {
-  const { definition, shapes } = entry
-  return {
-    entry,
-    version,
-    schema: schemaName(definition),
-    object: withArticle(singularWords(definition)),
-    reach: describeReach(definition, resources),
-    deletion: describeDeletion(definition, resources),
-    row: sampleWire(definition, shapes.get(version)!),
-  }
-}
 
 const hasInput = (action: ActionDefinition): boolean => Object.keys(action.input).length > 0
 const inputName = (name: string, action: ActionDefinition): string =>
@@ -108,6 +78,7 @@ export function resourceSchemas(entry: CatalogEntry, version: string): Record<st
       ...annotateSchema(patchSchema(specs), specs, row),
     }
   }
+  if (definition.batch) Object.assign(schemas, batchSchemas(definition, name))
   for (const action of actions.filter(hasInput)) {
     schemas[inputName(name, action)] = {
       description: `The body of the action \`${action.name}\`.`,
@@ -123,10 +94,11 @@ export function resourcePaths(
   resources: readonly ResourceDefinition[],
 ): Record<string, JsonSchema> {
   const context = contextOf(entry, version, resources)
-  const { name, actions } = entry.definition
+  const { name, actions, access, batch } = entry.definition
   const base = `/api/${version}/${name}`
   const paths: Record<string, JsonSchema> = {
     [base]: collectionPath(context),
+    ...(batch && access.create && { [`${base}/batch`]: batchPath(context, access.create) }),
     [`${base}/{id}`]: itemPath(context),
   }
   for (const action of actions) {
@@ -135,40 +107,11 @@ export function resourcePaths(
   return paths
 }
 
-interface OperationParts {
-  readonly id: string
-  /** Undefined: the operation also serves anonymous callers. */
-  readonly scope: string | undefined
-  readonly summary: string
-  readonly description: string
-  /** The failures besides those of every request. */
-  readonly errors: readonly FailureCode[]
-  readonly parts: JsonSchema
-}
-
-const operation = (
-  { entry }: ResourceContext,
-  { id, scope, summary, description, errors, parts }: OperationParts,
-): JsonSchema => ({
-  ...(scope === undefined ? { security: [{}, ...credentialSchemes] } : { 'x-scope': scope }),
-  tags: [entry.definition.name],
-  operationId: id,
-  summary,
-  description,
-  'x-errors': errors,
-  ...parts,
-})
-
-const bodyOf = (schema: string, example: unknown, required: boolean): JsonSchema => ({
-  required,
-  content: content(ref('schemas', schema), example),
-})
-
 function collectionPath(context: ResourceContext): JsonSchema {
   const { entry, version, schema, object, reach, row } = context
   const { definition, shapes } = entry
   const { name, access } = definition
-  const get = operation(context, {
+  const get = describeOperation(context, {
     id: `list_${name}`,
     scope: readScopeOf(definition),
     summary: `List ${name}`,
@@ -189,14 +132,14 @@ function collectionPath(context: ResourceContext): JsonSchema {
   })
   if (!access.create) return { get }
   const example = sampleCreate(definition, shapes.get(version)!)
-  const post = operation(context, {
+  const post = describeOperation(context, {
     id: `create_${schema.toLowerCase()}`,
     scope: access.create,
     summary: `Create ${object}`,
     description: reach.create,
     errors: [...writeErrors, ...uniqueErrors(definition)],
     parts: {
-      parameters: [ref('parameters', 'IdempotencyKey')],
+      parameters: [ref('parameters', 'IdempotencyKey'), ref('parameters', 'Prefer')],
       requestBody: bodyOf(`${schema}Create`, example, true),
       responses: {
         ...answer(201, 'The new row.', ref('schemas', schema), row),
@@ -207,9 +150,6 @@ function collectionPath(context: ResourceContext): JsonSchema {
   return { get, post }
 }
 
-const uniqueErrors = (definition: ResourceDefinition): FailureCode[] =>
-  uniqueTuples(definition).length > 0 ? ['conflict'] : []
-
 function itemPath(context: ResourceContext): JsonSchema {
   const { entry, schema, object, reach, row } = context
   const { definition } = entry
@@ -217,7 +157,7 @@ function itemPath(context: ResourceContext): JsonSchema {
   const answers = answer(200, 'The row.', ref('schemas', schema), row)
   const item: JsonSchema = {
     parameters: [idParameter('integer')],
-    get: operation(context, {
+    get: describeOperation(context, {
       id: `get_${schema.toLowerCase()}`,
       scope: readScopeOf(definition),
       summary: `Read ${object}`,
@@ -231,14 +171,14 @@ function itemPath(context: ResourceContext): JsonSchema {
   }
   if (access.update) item.patch = patchOperation(context, access.update, answers)
   if (access.delete) {
-    item.delete = operation(context, {
+    item.delete = describeOperation(context, {
       id: `delete_${schema.toLowerCase()}`,
       scope: access.delete,
       summary: `Delete ${object}`,
       description: `${reach.change} ${context.deletion}`,
       errors: ['not_found', 'conflict', 'precondition_failed'],
       parts: {
-        parameters: [ref('parameters', 'IfMatch')],
+        parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'Prefer')],
         responses: { ...answer(204, 'Deleted.'), ...failing(404, 409, 412) },
       },
     })
@@ -253,14 +193,18 @@ function patchOperation(context: ResourceContext, scope: string, answers: object
     ref('schemas', `${schema}Patch`),
     samplePatch(definition, shapes.get(version)!),
   )['application/json']
-  return operation(context, {
+  return describeOperation(context, {
     id: `update_${schema.toLowerCase()}`,
     scope,
     summary: `Change ${object}`,
     description: `Merge patch. ${reach.change}${describeEditable(definition)}`,
     errors: ['not_found', ...writeErrors, ...uniqueErrors(definition), 'precondition_failed'],
     parts: {
-      parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
+      parameters: [
+        ref('parameters', 'IfMatch'),
+        ref('parameters', 'IdempotencyKey'),
+        ref('parameters', 'Prefer'),
+      ],
       requestBody: {
         required: true,
         content: { 'application/json': patch, 'application/merge-patch+json': patch },
@@ -281,7 +225,7 @@ function actionPath(context: ResourceContext, action: ActionDefinition): JsonSch
     emits && `Records the event \`${emits}\` in the same transaction.`,
     reach.change,
   ]
-  const post = operation(context, {
+  const post = describeOperation(context, {
     id: `${action.name}_${schema.toLowerCase()}`,
     scope: action.scope,
     summary: actionTitle(action.name, entry.definition),
@@ -293,7 +237,11 @@ function actionPath(context: ResourceContext, action: ActionDefinition): JsonSch
       'precondition_failed',
     ],
     parts: {
-      parameters: [ref('parameters', 'IfMatch'), ref('parameters', 'IdempotencyKey')],
+      parameters: [
+        ref('parameters', 'IfMatch'),
+        ref('parameters', 'IdempotencyKey'),
+        ref('parameters', 'Prefer'),
+      ],
       ...(hasInput(action) && {
         requestBody: bodyOf(inputName(schema, action), sampleInput(action), false),
       }),

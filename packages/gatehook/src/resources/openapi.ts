@@ -16,6 +16,7 @@ import {
   headerParameters,
   idParameter,
   listParameters,
+  ref,
   responseHeaders,
   securitySchemes,
 } from '../openapi/parts.ts'
@@ -96,7 +97,11 @@ function routeOperation(route: RouteDefinition): JsonSchema {
     'x-scope': route.scope,
     operationId: `${route.method.toLowerCase()}${route.path.replace(/\W+/g, '_')}`,
     summary: route.summary,
-    parameters: [...inPath, ...inQuery],
+    parameters: [
+      ...inPath,
+      ...inQuery,
+      ...(route.method === 'GET' ? [] : [ref('parameters', 'Prefer')]),
+    ],
     ...(route.input && { requestBody: inputBody(specsOfRoute(route.input)) }),
     ...(route.failures && { 'x-errors': route.failures }),
     responses: { ...routeResponses(route), ...failing(...failureStatuses) },

@@ -2,6 +2,7 @@
  * Finds mistakes in the declaration of a resource that its types do not prevent. `service.ts` finds
  * those between resources. Pure.
  */
+import { findCollectionMistakes } from './collection-options.ts'
 import { findOwnershipMistakes } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { RESERVED_SEGMENT } from './route-check.ts'
@@ -68,6 +69,7 @@ export function findResourceMistakes(
   return [
     ...mistakes,
     ...fieldMistakes(resource, service.resources),
+    ...findCollectionMistakes(resource),
     ...findOwnershipMistakes(resource, service.resources),
     ...resource.editable
       .flatMap((rule) => rule.fields)

@@ -14,6 +14,11 @@ import {
   checkFunction,
   specsOf,
 } from './chain-check.ts'
+import {
+  type CollectionFeatures,
+  type CollectionOptions,
+  readCollectionOptions,
+} from './collection-options.ts'
 import { DeclarationError, STATE_FIELD } from './field-check.ts'
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
 import type { Rule, RuleDefinition, RuleOperation } from './rule.ts'
@@ -31,7 +36,7 @@ export interface ActionDefinition {
   readonly run: ((args: { row: AnyRow; input: AnyRow }) => AnyRow | undefined) | undefined
 }
 
-export interface ResourceDefinition {
+export interface ResourceDefinition extends CollectionFeatures {
   readonly name: string
   readonly fields: Readonly<Record<string, FieldSpec>>
   readonly filter: readonly string[]
@@ -88,7 +93,7 @@ type TextName<F extends Fields> = {
 /** Returns the mistakes of a row. Pure. */
 type RowCheck = (row: AnyRow) => readonly FieldError[]
 
-export interface ResourceOptions<F extends Fields> {
+export interface ResourceOptions<F extends Fields> extends CollectionOptions {
   /** The fields by name; the first is `id: f.id()`. They define columns, JSON members and types. */
   readonly fields: F
   /**
@@ -354,6 +359,7 @@ export function resource<const F extends Fields>(
       signsIn: undefined,
       ownedBy: undefined,
       editable: [],
+      ...readCollectionOptions(options),
     })
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error

@@ -9,6 +9,8 @@ import { Failure } from '../kernel/failure.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import { patchThroughChain } from '../versions/change.ts'
+import { batchOperation } from './batch.ts'
+import { convertUp, inCallersTerms, readNewRow } from './caller-terms.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import {
   type ActionDefinition,
@@ -19,7 +21,7 @@ import {
 import type { RowTarget, WrittenRow } from './rows.ts'
 import { PUBLIC, readScopeOf } from './scopes.ts'
 import type { VersionShape } from './shape.ts'
-import { createValidators, FIXED, fieldFailure, validationFailure } from './validate.ts'
+import { createValidators, FIXED, validationFailure } from './validate.ts'
 
 interface ResourceDeps {
   readonly db: Database
@@ -65,6 +67,7 @@ function endpointsOf(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
         ...(access.create && { POST: createOperation(entry, deps, access.create) }),
       },
     },
+    ...addedEndpoints(entry, deps),
     {
       kind: 'api',
       path: `${base}/:id`,
@@ -82,6 +85,14 @@ function endpointsOf(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
       }),
     ),
   ]
+}
+
+/** Returns the endpoints of the operations that the declaration adds. */
+function addedEndpoints(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
+  const { name, access, batch } = entry.definition
+  if (!batch || !access.create) return []
+  const methods = { POST: batchOperation(entry, deps, access.create) }
+  return [{ kind: 'api', path: `/api/${name}/batch`, methods }]
 }
 
 const shapeFor = (entry: CatalogEntry, call: Call): VersionShape => entry.shapes.get(call.version!)!
@@ -148,8 +159,7 @@ function createOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
     handle(call) {
       const reach = entry.reach(call.principal, 'create')
       const shape = shapeFor(entry, call)
-      const body = shape.validators.create(call.body)
-      const values = shape.chain.isEmpty ? body : convertUp(entry, shape, shape.chain.up(body))
+      const values = readNewRow(entry, shape, call.body)
       return perform(call, async (tx): Promise<Answer> => {
         const written = await inCallersTerms(shape, () => entry.rows.create(tx, reach, values))
         const answer = rowAnswer(shape, written, 201)
@@ -238,41 +248,4 @@ function actionOperation(
       })
     },
   }
-}
-
-/** Validates values that an older version converted up. Errors name the fields of that version. */
-function convertUp(entry: CatalogEntry, shape: VersionShape, values: AnyRow): AnyRow {
-  // A field that clients of the older version cannot send is undefined: it was not sent.
-  const converted = Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  )
-  const { values: valid, errors } = entry.rows.newest.validators.converted(converted)
-  if (errors.length > 0) throw translateFailure(shape, validationFailure(errors))
-  return valid
-}
-
-/** Runs a change. Pointers of its errors name the fields of the caller's version (§8.8). */
-async function inCallersTerms<T>(shape: VersionShape, change: () => Promise<T>): Promise<T> {
-  if (shape.chain.isEmpty) return change()
-  try {
-    return await change()
-  } catch (error) {
-    throw error instanceof Failure && error.errors ? translateFailure(shape, error) : error
-  }
-}
-
-/** Returns the pointer with the older name of its field. */
-function pointerIn({ chain }: VersionShape, pointer: string): string {
-  const [field, ...inside] = pointer.slice(1).split('/')
-  return ['', chain.oldFieldOf(field!), ...inside].join('/')
-}
-
-function translateFailure(shape: VersionShape, failure: Failure): Failure {
-  const errors = (failure.errors ?? []).map((error) =>
-    error.pointer ? { ...error, pointer: pointerIn(shape, error.pointer) } : error,
-  )
-  // The sentences of these two codes name the field; that of `invalid_state` names states.
-  const namesField = failure.code === 'validation_failed' || failure.code === 'conflict'
-  if (namesField) return fieldFailure(failure.code, errors)
-  return new Failure(failure.code, failure.message, { errors })
 }

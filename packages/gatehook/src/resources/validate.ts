@@ -31,7 +31,7 @@ export interface Validators {
 }
 
 /** Members of responses that a client can send back (§8.8). */
-const IGNORED_MEMBERS = ['_links', '_warnings']
+const IGNORED_MEMBERS = ['_links', '_warnings', '_dry_run']
 
 const READ_ONLY = 'is set by the service'
 /** The rest of a sentence about a field that clients only set in the body that creates the row. */

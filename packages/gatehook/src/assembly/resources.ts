@@ -1,0 +1,33 @@
+/** Assembles the endpoints of the service: those of its resources, and its own routes. */
+import type { RecordEvent } from '../events/store.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import type { Lister } from '../lists/list.ts'
+import type { Catalog } from '../resources/catalog.ts'
+import { customEndpoints } from '../resources/custom-routes.ts'
+import { performDryRuns } from '../resources/dry-run.ts'
+import type { ServiceEventTypes } from '../resources/event-types.ts'
+import { resourceEndpoints } from '../resources/routes.ts'
+import type { Component, Foundation } from './foundation.ts'
+
+interface ResourceAssembly {
+  readonly catalog: Catalog
+  readonly types: ServiceEventTypes
+  readonly list: Lister
+  readonly perform: Perform
+  readonly record: RecordEvent
+}
+
+export function assembleResources(
+  { db }: Foundation,
+  { catalog, types, list, perform, record }: ResourceAssembly,
+): Component {
+  const deps = { catalog, types, perform }
+  const writes = performDryRuns(deps, { hasParameter: true })
+  const ownWrites = performDryRuns(deps, { hasParameter: false })
+  return {
+    endpoints: [
+      ...resourceEndpoints(catalog, { db, list, perform: writes }),
+      ...customEndpoints(catalog, { db, perform: ownWrites, record }),
+    ],
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * `POST …/batch`: creates up to 100 rows in one transaction. `atomic`: the first failure rejects
+ * all; otherwise each item has its own status. Pointers refer to the body: `/items/3/name`.
+ */
+import { b } from '../fields/members.ts'
+import { createObjectReader, ERRORS_MAX } from '../fields/reader.ts'
+import type { Answer, Call, Operation } from '../http/call.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import { Failure, type FieldError } from '../kernel/failure.ts'
+import type { Tx } from '../storage/database.ts'
+import { inCallersTerms, readNewRow } from './caller-terms.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+import type { RowReach } from './ownership.ts'
+import type { AnyRow } from './resource.ts'
+import type { VersionShape } from './shape.ts'
+import { fieldFailure, validationFailure } from './validate.ts'
+
+export const BATCH_ITEMS_MAX = 100
+
+const members = {
+  items: b.list(b.json().nullable(), { min: 1, max: BATCH_ITEMS_MAX }).spec,
+  atomic: b.bool().optional().spec,
+}
+const readEnvelope = createObjectReader({ members })
+
+/** The values of an item, or the failure of its validation. */
+type NewItem = { readonly values: AnyRow } | { readonly failure: Failure }
+
+interface Batch {
+  readonly items: readonly NewItem[]
+  readonly isAtomic: boolean
+}
+
+export function batchOperation(
+  entry: CatalogEntry,
+  { perform }: { readonly perform: Perform },
+  scope: string,
+): Operation {
+  return {
+    scope,
+    body: 'required',
+    handle(call) {
+      const shape = entry.shapes.get(call.version!)!
+      const reach = entry.reach(call.principal, 'create')
+      const { items, isAtomic } = readBatch(entry, shape, call.body)
+      const create = createItem(entry, shape, reach)
+      return perform(call, async (tx) => {
+        const texts: string[] = []
+        for (const [index, item] of items.entries()) {
+          const written = await (isAtomic
+            ? create(tx, index, item)
+            : createOrReport(tx, call, () => create(tx, index, item)))
+          texts.push(`{"index":${index},${written}}`)
+        }
+        return { status: 200, json: `{"items":[${texts.join(',')}]}` } satisfies Answer
+      })
+    },
+  }
+}
+
+/** Validates the body. With `atomic` one invalid item rejects all, with the mistakes of each. */
+function readBatch(entry: CatalogEntry, shape: VersionShape, body: unknown): Batch {
+  const { values, errors } = readEnvelope(body)
+  if (errors.length > 0) throw validationFailure(errors)
+  const { items: bodies, atomic: isAtomic = true } = values as {
+    items: unknown[]
+    atomic?: boolean
+  }
+  const items = bodies.map((item, index): NewItem => {
+    try {
+      return { values: readNewRow(entry, shape, item) }
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      return { failure: atItem(error, index) }
+    }
+  })
+  const mistakes = items.flatMap((item) => ('failure' in item ? (item.failure.errors ?? []) : []))
+  if (isAtomic && mistakes.length > 0) throw validationFailure(mistakes.slice(0, ERRORS_MAX))
+  return { items, isAtomic }
+}
+
+/** Returns a function that creates the row of an item, and returns its status and body as text. */
+const createItem =
+  (entry: CatalogEntry, shape: VersionShape, reach: RowReach) =>
+  async (tx: Tx, index: number, item: NewItem): Promise<string> => {
+    if ('failure' in item) throw item.failure
+    try {
+      const change = () => entry.rows.create(tx, reach, item.values)
+      const { row, text } = await inCallersTerms(shape, change)
+      return `"status":201,"body":${shape.chain.isEmpty ? text : shape.encode(row)}`
+    } catch (error) {
+      throw error instanceof Failure ? atItem(error, index) : error
+    }
+  }
+
+/** Runs the creation in a savepoint; its failure is the result of the item. */
+async function createOrReport(tx: Tx, call: Call, create: () => Promise<string>): Promise<string> {
+  try {
+    return await tx.attempt(create)
+  } catch (error) {
+    if (!(error instanceof Failure) || error.status >= 500) throw error
+    const { code, message, status, errors } = error
+    const body = { error: code, message, status, request_id: call.id, errors }
+    return `"status":${status},"body":${JSON.stringify(body)}`
+  }
+}
+
+/** Returns the failure with pointers into the body of the batch. */
+function atItem(failure: Failure, index: number): Failure {
+  const { code, message, status } = failure
+  if (status >= 500) return failure
+  const root = `/items/${index}`
+  if (!failure.errors?.some(({ pointer }) => pointer !== undefined)) {
+    return new Failure(code, `items/${index}: ${message}`, { errors: failure.errors ?? [] })
+  }
+  const errors = failure.errors.map(
+    (error): FieldError =>
+      error.pointer === undefined ? error : { ...error, pointer: root + error.pointer },
+  )
+  const namesField = code === 'validation_failed' || code === 'conflict'
+  return namesField ? fieldFailure(code, errors) : new Failure(code, message, { errors })
+}

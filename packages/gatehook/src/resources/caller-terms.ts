@@ -1,0 +1,52 @@
+/**
+ * A change in the terms of the caller's version: its values go up to the newest shape, and the
+ * pointers of its failures name the fields of that version (§8.8).
+ */
+import { Failure } from '../kernel/failure.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+import type { AnyRow } from './resource.ts'
+import type { VersionShape } from './shape.ts'
+import { fieldFailure, validationFailure } from './validate.ts'
+
+/** Validates a body that creates a row, and returns its values in the newest shape. */
+export function readNewRow(entry: CatalogEntry, shape: VersionShape, body: unknown): AnyRow {
+  const values = shape.validators.create(body)
+  return shape.chain.isEmpty ? values : convertUp(entry, shape, shape.chain.up(values))
+}
+
+/** Validates values that an older version converted up. Errors name the fields of that version. */
+export function convertUp(entry: CatalogEntry, shape: VersionShape, values: AnyRow): AnyRow {
+  // A field that clients of the older version cannot send is undefined: it was not sent.
+  const converted = Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  )
+  const { values: valid, errors } = entry.rows.newest.validators.converted(converted)
+  if (errors.length > 0) throw translateFailure(shape, validationFailure(errors))
+  return valid
+}
+
+/** Runs a change. Pointers of its errors name the fields of the caller's version (§8.8). */
+export async function inCallersTerms<T>(shape: VersionShape, change: () => Promise<T>): Promise<T> {
+  if (shape.chain.isEmpty) return change()
+  try {
+    return await change()
+  } catch (error) {
+    throw error instanceof Failure && error.errors ? translateFailure(shape, error) : error
+  }
+}
+
+/** Returns the pointer with the older name of its field. */
+function pointerIn({ chain }: VersionShape, pointer: string): string {
+  const [field, ...inside] = pointer.slice(1).split('/')
+  return ['', chain.oldFieldOf(field!), ...inside].join('/')
+}
+
+function translateFailure(shape: VersionShape, failure: Failure): Failure {
+  const errors = (failure.errors ?? []).map((error) =>
+    error.pointer ? { ...error, pointer: pointerIn(shape, error.pointer) } : error,
+  )
+  // The sentences of these two codes name the field; that of `invalid_state` names states.
+  const namesField = failure.code === 'validation_failed' || failure.code === 'conflict'
+  if (namesField) return fieldFailure(failure.code, errors)
+  return new Failure(failure.code, failure.message, { errors })
+}

@@ -1,0 +1,34 @@
+/** The operations that a declaration adds to a collection, and their mistakes. Pure. */
+/** The options of `resource(name, {…})` that add operations; a collection without them has none. */
+export interface CollectionOptions {
+  /**
+   * Adds `POST …/batch`, which creates up to 100 rows in one transaction: all or none, or with
+   * `atomic: false` each with its own status.
+   */
+  readonly batch?: boolean
+}
+
+/** The added operations of a resource. */
+export interface CollectionFeatures {
+  /** Whether `POST …/batch` creates rows. */
+  readonly batch: boolean
+}
+
+export const readCollectionOptions = ({
+  batch = false,
+}: CollectionOptions): CollectionFeatures => ({
+  batch,
+})
+
+/** The parts of a resource that its added operations depend on. */
+interface FeatureTarget extends CollectionFeatures {
+  readonly access: { readonly create: string | false }
+}
+
+/** Returns a sentence for the developer per mistake. */
+export function findCollectionMistakes({ batch, access }: FeatureTarget): string[] {
+  const mistakes: string[] = []
+  if (typeof batch !== 'boolean') mistakes.push('batch is true or false')
+  if (batch && !access.create) mistakes.push('batch: access.create is false, so no row is created')
+  return mistakes
+}

@@ -1,0 +1,80 @@
+/** The parts that the described operations of a resource share. Pure. */
+import type { JsonSchema } from '../fields/schema.ts'
+import type { FailureCode } from '../kernel/failure.ts'
+import { content, credentialSchemes, ref } from '../openapi/parts.ts'
+import type { CatalogEntry } from './catalog.ts'
+import {
+  describeDeletion,
+  describeReach,
+  schemaName,
+  singularWords,
+  withArticle,
+} from './openapi-words.ts'
+import type { RowOperation } from './ownership.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { sampleWire } from './sample.ts'
+import { uniqueTuples } from './table.ts'
+
+/** The parts that the operations of a resource in a version share. */
+export interface ResourceContext {
+  readonly entry: CatalogEntry
+  readonly version: string
+  /** `Order`, in the names of schemas. */
+  readonly schema: string
+  /** `an order`, in sentences. */
+  readonly object: string
+  readonly reach: Readonly<Record<RowOperation, string>>
+  /** The effect of a deletion on other rows. */
+  readonly deletion: string
+  /** A row as responses contain it. */
+  readonly row: Readonly<Record<string, unknown>>
+}
+
+export function contextOf(
+  entry: CatalogEntry,
+  version: string,
+  resources: readonly ResourceDefinition[],
+): ResourceContext {
+  const { definition, shapes } = entry
+  return {
+    entry,
+    version,
+    schema: schemaName(definition),
+    object: withArticle(singularWords(definition)),
+    reach: describeReach(definition, resources),
+    deletion: describeDeletion(definition, resources),
+    row: sampleWire(definition, shapes.get(version)!),
+  }
+}
+
+interface OperationParts {
+  readonly id: string
+  /** Undefined: the operation also serves anonymous callers. */
+  readonly scope: string | undefined
+  readonly summary: string
+  readonly description: string
+  /** The failures besides those of every request. */
+  readonly errors: readonly FailureCode[]
+  readonly parts: JsonSchema
+}
+
+export const describeOperation = (
+  { entry }: ResourceContext,
+  { id, scope, summary, description, errors, parts }: OperationParts,
+): JsonSchema => ({
+  ...(scope === undefined ? { security: [{}, ...credentialSchemes] } : { 'x-scope': scope }),
+  tags: [entry.definition.name],
+  operationId: id,
+  summary,
+  description,
+  'x-errors': errors,
+  ...parts,
+})
+
+export const bodyOf = (schema: string, example: unknown, required: boolean): JsonSchema => ({
+  required,
+  content: content(ref('schemas', schema), example),
+})
+
+export const uniqueErrors = (definition: ResourceDefinition): FailureCode[] =>
+  uniqueTuples(definition).length > 0 ? ['conflict'] : []

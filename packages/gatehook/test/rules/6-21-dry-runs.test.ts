@@ -1,0 +1,114 @@
+/** §6.21: `Prefer: dry-run` returns the response of a write and its events, without an effect. */
+import assert from 'node:assert/strict'
+import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { f, resource, service } from '../../src/gatehook.ts'
+import { openHook } from '../webhooks/hook.ts'
+
+const rooms = resource('rooms', {
+  fields: {
+    id: f.id(),
+    name: f.string().max(20).unique(),
+    status: f.oneOf(['open', 'shut']).default('open').readonly(),
+  },
+  list: { filter: [], sort: [] },
+  access: {
+    read: 'rooms:read',
+    create: 'rooms:write',
+    update: 'rooms:write',
+    delete: 'rooms:write',
+  },
+  events: ['room.created', 'room.updated', 'room.deleted'],
+  batch: true,
+}).action('shut', { scope: 'rooms:write', from: ['open'], to: 'shut', emits: 'room.shut' })
+const house = {
+  env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' },
+  service: service({
+    name: 'house',
+    versions: { v1: { released: '2026-01-01' } },
+    resources: [rooms],
+  }).route({
+    method: 'POST',
+    path: '/moves',
+    scope: 'rooms:write',
+    summary: 'Creates a room.',
+    output: rooms,
+    async handle({ write }) {
+      return { body: await write((tx) => tx.create(rooms, { name: 'moved' })) }
+    },
+  }),
+}
+
+const dry = { prefer: 'return=minimal, dry-run' }
+const state = async ({ get }: TestApp) => [
+  (await get('/api/v1/rooms?pagination=page')).body,
+  (await get('/events?pagination=page')).body.total,
+]
+
+eachService(
+  'no write of a dry run has an effect, and each response is that of the write',
+  async (app, t) => {
+    const { post, patch } = app
+    const hook = await openHook(t)
+    const { body: room } = await post('/api/v1/rooms', { name: 'attic' })
+    const webhook = await post('/webhooks', { url: hook.url, events: ['*'] })
+    assert.equal(webhook.status, 201, webhook.text)
+    const before = await state(app)
+    const path = `/api/v1/rooms/${room.id}`
+    const cases = [
+      [await post('/api/v1/rooms', { name: 'cellar' }, dry), 201, 'room.created'],
+      [await patch(path, { name: 'cellar' }, dry), 200, 'room.updated'],
+      [await post(`${path}/shut`, undefined, dry), 200, 'room.shut'],
+      [await app.delete(path, dry), 204, 'room.deleted'],
+      [await post('/api/v1/rooms/batch', { items: [{ name: 'b' }] }, dry), 200, 'room.created'],
+      [await post('/api/v1/moves', {}, dry), 200, 'room.created'],
+      [await post('/api/v1/rooms?dry_run=true', { name: 'cellar' }), 201, 'room.created'],
+    ] as const
+    for (const [reply, status, type] of cases) {
+      const report = reply.body._dry_run
+      assert.equal(reply.status, status === 204 ? 200 : status, reply.text)
+      assert.equal(reply.headers['preference-applied'], 'dry-run')
+      assert.deepEqual([reply.headers.location, reply.headers.etag], [undefined, undefined])
+      assert.deepEqual([report.status, report.event_count], [status, 1])
+      assert.equal(report.events[0].type, type)
+      const { id: webhook_id, api_version } = webhook.body
+      assert.deepEqual(report.deliveries, [{ webhook_id, event_type: type, api_version }])
+    }
+    assert.equal(cases[1][0].body.name, 'cellar')
+    assert.equal(cases[1][0].body._dry_run.events[0].data.object.name, 'cellar')
+    assert.deepEqual(await state(app), before)
+  },
+  house,
+)
+
+eachService(
+  'a dry run fails as the write does, and stores no idempotency key',
+  async (app) => {
+    const { post } = app
+    const key = { 'idempotency-key': 'a' }
+    const rehearsed = await post('/api/v1/rooms', { name: 'attic' }, { ...dry, ...key })
+    assert.equal(rehearsed.status, 201)
+    const real = await post('/api/v1/rooms', { name: 'attic' }, key)
+    assert.deepEqual([real.status, real.headers['idempotent-replayed']], [201, undefined])
+    const before = await state(app)
+    const taken = await post('/api/v1/rooms', { name: 'attic' }, dry)
+    assert.deepEqual([taken.status, taken.body.error], [409, 'conflict'])
+    assert.equal((await post('/api/v1/rooms', {}, dry)).status, 422)
+    assert.equal((await app.delete('/api/v1/rooms/99', dry)).status, 404)
+    const odd = await post('/api/v1/rooms?dry_run=yes', { name: 'z' })
+    assert.deepEqual([odd.status, odd.body.error], [400, 'invalid_parameter'])
+    assert.deepEqual(await state(app), before)
+    const other = await post('/api/v1/rooms', { name: 'z' }, { prefer: 'note="a, dry-run, b"' })
+    assert.deepEqual([other.status, other.body._dry_run], [201, undefined])
+  },
+  house,
+)
+
+eachService(
+  'the report contains only what the caller could read',
+  async (app) => {
+    const writer = app.as(await app.key({ scopes: ['rooms:write'] }))
+    const { body } = await writer.post('/api/v1/rooms', { name: 'attic' }, dry)
+    assert.deepEqual(body._dry_run, { status: 201, event_count: 1, events: [] })
+  },
+  house,
+)
