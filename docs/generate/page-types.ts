@@ -33,6 +33,7 @@ export const typesModules: readonly TypesModule[] = [
     file: new URL('packages/pages/src/console/admin-types.ts', root),
     names: [
       'Client',
+      'ConsoleLink',
       'Customer',
       'Endpoint',
       'EndpointReport',
@@ -41,6 +42,8 @@ export const typesModules: readonly TypesModule[] = [
       'LoggedRequest',
       'LoggedRequestDetail',
       'LoggedRequestList',
+      'Operator',
+      'OperatorSession',
       'SeriesReport',
       'Session',
       'System',

@@ -28,6 +28,11 @@ const client = await stage.json('POST', '/admin/clients', {
   scopes: ['users:read'],
 })
 const [event] = (await stage.json('GET', '/admin/events?type=user.created')).data
+const operator = await stage.json('POST', '/admin/operators', {
+  email: 'ann@example.com',
+  password: 'a long enough phrase',
+  role: 'support',
+})
 const [audit] = (await stage.json('GET', '/admin/audit?limit=1')).data
 
 /** Each list with the request that loads it, and one row of it. */
@@ -37,6 +42,7 @@ const LISTS = [
   { path: 'keys', api: '/admin/keys', row: key.id },
   { path: 'clients', api: '/admin/clients', row: client.client_id },
   { path: 'customers', api: '/admin/customers', row: shop.id },
+  { path: 'operators', api: '/admin/operators', row: operator.id },
   { path: 'audit', api: '/admin/audit', row: audit.id },
 ]
 const PAGES = [...LISTS.flatMap(({ path, row }) => [path, `${path}/${row}`]), 'versions', 'system']

@@ -94,6 +94,7 @@ const shots: readonly Shot[] = [
   },
   { name: 'system', path: '/console/system' },
   { name: 'audit', path: '/console/audit' },
+  { name: 'operators', path: '/console/operators' },
   { name: 'why-403', path: `/console/requests/${rejected.data[0].id}?key=${traffic.reader.id}` },
 ]
 

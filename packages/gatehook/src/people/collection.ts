@@ -58,6 +58,11 @@ export type OperatorJson = JsonOf<typeof operator>
 
 export const operatorTable = createAdminTable(
   operator,
-  { name: 'operators', table: 'gh_operators', filter: [], sort: ['id'] },
+  {
+    name: 'operators',
+    table: 'gh_operators',
+    filter: ['id', 'email', 'role', 'disabled'],
+    sort: ['id'],
+  },
   '/admin/operators',
 )

@@ -16,7 +16,7 @@ export interface SearchDeps {
   readonly requests: Reader
 }
 
-/** The pages of the console by type; operators have none of their own. */
+/** The pages of the console by type. */
 const PAGES = {
   customer: 'customers',
   key: 'keys',
@@ -24,10 +24,10 @@ const PAGES = {
   webhook: 'webhooks',
   event: 'events',
   delivery: 'deliveries',
+  operator: 'operators',
 } as const
 
 function hrefOf(hit: SearchHit, owner: { customer: string; mode: string } | undefined): string {
-  if (hit.type === 'operator') return '/console/system'
   if (hit.type !== 'row') return `/console/${PAGES[hit.type]}/${hit.id}`
   const selection = owner ? `?customer=${owner.customer}&mode=${owner.mode}` : ''
   return `/console/data/${hit.collection}/${hit.id}${selection}`

@@ -33,6 +33,9 @@ eachService('an operator is created, changed, disabled and listed', async (servi
   const { id } = body
   assert.deepEqual(Object.keys(body), ['id', 'email', 'role', 'disabled', 'created_at'])
   assert.deepEqual((await admin.get(PATH)).body.data, [body])
+  const listed = async (filter: string) => (await admin.get(`${PATH}?${filter}`)).body.data.length
+  assert.equal(await listed(`id=${id}&role=support&disabled=false&email=${ada.email}`), 1)
+  assert.equal(await listed('role=viewer'), 0)
   const patched = await admin.patch(`${PATH}/${id}`, { role: 'viewer', disabled: true })
   assert.deepEqual(patched.body, { ...body, role: 'viewer', disabled: true })
   const link = await admin.post(`${PATH}/${id}/link`)

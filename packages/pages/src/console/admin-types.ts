@@ -14,6 +14,11 @@ export type Client = {
   readonly created_at: string
 }
 
+export type ConsoleLink = {
+  readonly url: string
+  readonly expires_at: string
+}
+
 export type Customer = {
   readonly id: string
   readonly name: string
@@ -240,6 +245,24 @@ export type LoggedRequestList = {
     readonly sampled: number
     readonly dropped: number
   }
+}
+
+export type Operator = {
+  readonly id: string
+  readonly email: string
+  readonly role: 'viewer' | 'support' | 'administrator'
+  readonly disabled: boolean
+  readonly created_at: string
+}
+
+export type OperatorSession = {
+  readonly id: string
+  readonly operator: string | null
+  readonly address: string
+  readonly verified: boolean
+  readonly created_at: string
+  readonly last_used_at: string
+  readonly expires_at: string
 }
 
 export type SeriesReport = {

@@ -89,6 +89,13 @@ export const pages: readonly ConsolePage[] = [
     load: () => import('./audit/audit-page.tsx'),
   },
   {
+    path: '/console/operators/:id?',
+    label: 'Operators',
+    group: 'Installation',
+    key: 'p',
+    load: () => import('./operators/operators-page.tsx'),
+  },
+  {
     path: '/console/system',
     label: 'System',
     group: 'Installation',

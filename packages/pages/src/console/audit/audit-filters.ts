@@ -52,6 +52,7 @@ const PAGES: Readonly<Record<string, string>> = {
   evt: 'events',
   dlv: 'deliveries',
   cli: 'clients',
+  op: 'operators',
 }
 
 /** Returns the page of a target, if it has one. */

@@ -11,7 +11,7 @@ import { Notice, Part } from '../../parts/notices.tsx'
 import { State } from '../../parts/state.tsx'
 import { Sub, Table } from '../../parts/table.tsx'
 import type { System } from '../admin-types.ts'
-import { Operators } from './operators.tsx'
+import { OperatorSessions } from '../operators/operator-sessions.tsx'
 import { TestClock } from './test-clock.tsx'
 
 const PATH = '/admin/system'
@@ -33,7 +33,7 @@ export function Page() {
         )}
       </Part>
       {system.data && hasTestClock(system.data) && <TestClock onChange={system.reload} />}
-      <Operators />
+      <OperatorSessions />
       {system.data && <Configuration rows={system.data.configuration} />}
       <CallLine path={PATH} />
     </Screen>

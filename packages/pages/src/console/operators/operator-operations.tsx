@@ -1,0 +1,150 @@
+/** The operations on an operator, a dialog each. */
+import { useState } from 'preact/hooks'
+import { send } from '../../api.ts'
+import { instant } from '../../format.ts'
+import { Button } from '../../parts/button.tsx'
+import { Confirm, Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Failed } from '../../parts/notices.tsx'
+import { SecretDialog } from '../../parts/secret-dialog.tsx'
+import { say } from '../../parts/toast.tsx'
+import { useSend } from '../../use-send.ts'
+import type { ConsoleLink } from '../admin-types.ts'
+import { type OperatorRow, ROLE_OPTIONS } from './operator-shapes.ts'
+
+interface OperationProps {
+  readonly row: OperatorRow
+  readonly onClose: () => void
+  readonly onDone: () => void
+}
+
+const pathOf = ({ id }: OperatorRow, suffix = ''): string => `/admin/operators/${id}${suffix}`
+
+const patch = (row: OperatorRow, body: Partial<Pick<OperatorRow, 'role' | 'disabled'>>) =>
+  send('PATCH', pathOf(row), { body })
+
+export function ChangeRole({ row, onClose, onDone }: OperationProps) {
+  const [role, setRole] = useState<string>(row.role)
+  const { isBusy, failure, run } = useSend()
+  const save = () =>
+    run(async () => {
+      await patch(row, { role: role as OperatorRow['role'] })
+      say(`${row.email} has the role ${role}.`)
+      onDone()
+      onClose()
+    })
+  return (
+    <Dialog
+      title={`Role of ${row.email}`}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="first" busy={isBusy && 'Saving…'} onClick={save}>
+            Save
+          </Button>
+        </>
+      }
+    >
+      <Field
+        label="Role"
+        value={role}
+        onInput={setRole}
+        options={ROLE_OPTIONS}
+        hint="Open sessions have it at once."
+      />
+      {failure && <Failed failure={failure} />}
+    </Dialog>
+  )
+}
+
+/** Creates a link, and displays it once. */
+export function CreateLink({ row, onClose, onDone }: OperationProps) {
+  const [link, setLink] = useState<ConsoleLink>()
+  const { isBusy, failure, run } = useSend()
+  const create = () =>
+    run(async () => {
+      setLink((await send<ConsoleLink>('POST', pathOf(row, '/link'))).body)
+      onDone()
+    })
+  if (link) {
+    return (
+      <SecretDialog
+        title={`A link for ${row.email}`}
+        label="Link"
+        value={link.url}
+        hint={`It opens the console once, until ${instant(link.expires_at)}.`}
+        onClose={onClose}
+      />
+    )
+  }
+  return (
+    <Dialog
+      title={`Create a link for ${row.email}`}
+      onClose={onClose}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="first" busy={isBusy && 'Creating…'} onClick={create}>
+            Create the link
+          </Button>
+        </>
+      }
+    >
+      <p>
+        The link opens the console as {row.email}, once, without a password or second factor. It is
+        valid for 30 minutes. Send it to this operator only.
+      </p>
+      {failure && <Failed failure={failure} />}
+    </Dialog>
+  )
+}
+
+export const ResetFactor = ({ row, onClose, onDone }: OperationProps) => (
+  <Confirm
+    title={`Remove the second factor of ${row.email}`}
+    verb="Remove"
+    isDangerous
+    onClose={onClose}
+    run={async () => {
+      await send('DELETE', pathOf(row, '/second-factor'))
+      say(`${row.email} enrols a second factor at the next sign-in.`)
+      onDone()
+    }}
+  >
+    <p>For a lost device. The sessions end, and the next sign-in enrols another second factor.</p>
+  </Confirm>
+)
+
+export const Disable = ({ row, onClose, onDone }: OperationProps) => (
+  <Confirm
+    title={`Disable ${row.email}`}
+    verb="Disable"
+    isDangerous
+    onClose={onClose}
+    run={async () => {
+      await patch(row, { disabled: true })
+      say(`${row.email} is disabled.`)
+      onDone()
+    }}
+  >
+    <p>The sessions and links of {row.email} end at once. You can enable the operator again.</p>
+  </Confirm>
+)
+
+export const Enable = ({ row, onClose, onDone }: OperationProps) => (
+  <Confirm
+    title={`Enable ${row.email}`}
+    verb="Enable"
+    onClose={onClose}
+    run={async () => {
+      await patch(row, { disabled: false })
+      say(`${row.email} can sign in.`)
+      onDone()
+    }}
+  >
+    <p>
+      {row.email} signs in with the same password and the role {row.role}.
+    </p>
+  </Confirm>
+)

@@ -1,0 +1,79 @@
+/** Operators: the list, one operator in the drawer, and the form that creates one. */
+import { day } from '../../format.ts'
+import { Empty } from '../../parts/notices.tsx'
+import type { FilterWord } from '../../parts/query-box.tsx'
+import { State } from '../../parts/state.tsx'
+import { type Column, Sub } from '../../parts/table.tsx'
+import { keepQuery, type PageProps } from '../../router.ts'
+import { ListScreen } from '../list-screen.tsx'
+import { mayChange, session } from '../session.ts'
+import { CreateOperator } from './create-operator.tsx'
+import { OperatorDrawer } from './operator-drawer.tsx'
+import { type OperatorRow, ROLE_MEANINGS } from './operator-shapes.ts'
+
+const PATH = '/admin/operators'
+
+const words: readonly FilterWord[] = [
+  { name: 'email', hint: 'the e-mail address of an operator' },
+  { name: 'role', hint: 'a role', values: Object.keys(ROLE_MEANINGS) },
+  { name: 'disabled', hint: 'true or false', values: ['true', 'false'] },
+  { name: 'id', hint: 'the id of an operator' },
+]
+
+export const OperatorState = ({ row }: { readonly row: OperatorRow }) =>
+  row.disabled ? <State tone="hold">Disabled</State> : <State tone="ok">Active</State>
+
+const columns: readonly Column<OperatorRow>[] = [
+  {
+    name: 'email',
+    label: 'Operator',
+    isMain: true,
+    cell: (row) => (
+      <>
+        <a class="cover" href={keepQuery(`/console/operators/${row.id}`)}>
+          {row.email}
+        </a>
+        {row.id === session.value?.operator && ' (you)'}
+        <Sub>since {day(row.created_at)}</Sub>
+      </>
+    ),
+  },
+  { name: 'role', label: 'Role', class: 'nowrap', cell: ({ role }) => role },
+  { name: 'state', label: 'State', class: 'nowrap', cell: (row) => <OperatorState row={row} /> },
+  { name: 'id', label: 'Id', priority: 3, cell: ({ id }) => <code class="soft">{id}</code> },
+  {
+    name: 'created',
+    label: 'Created',
+    priority: 2,
+    class: 'nowrap',
+    cell: ({ created_at: at }) => <time dateTime={at}>{day(at)}</time>,
+  },
+]
+
+export const Page = ({ params }: PageProps) => (
+  <ListScreen<OperatorRow>
+    title="Operators"
+    path={PATH}
+    parameters={(filters) => Object.fromEntries(filters.map(({ name, value }) => [name, value]))}
+    noun="operator"
+    intro="Operators sign in to this console. They belong to the installation, not to a customer."
+    creation={{
+      label: 'Create an operator',
+      isAllowed: mayChange('administrator'),
+      form: (props) => <CreateOperator {...props} />,
+    }}
+    words={words}
+    placeholder="email:…  role:support  disabled:true"
+    caption="Operators, the newest first"
+    columns={columns}
+    rowKey={({ id }) => id}
+    empty={
+      <Empty title="No operator yet" command="gatehook operators create you@example.com">
+        Create an operator here, or in a terminal.
+      </Empty>
+    }
+    openId={params.id}
+    closePath="/console/operators"
+    drawer={(row) => <OperatorDrawer key={row.id} {...row} />}
+  />
+)
