@@ -19,7 +19,7 @@ test('a break names each caller with its number of requests', () => {
     callers: [{ version: 'v1', callers }],
     file: 'api.lock.json',
     today: '2026-11-23',
-    update: { requested: false, done: false },
+    rewrite: 'not requested',
   })
   assert.match(text, /^ {2}v1 {2}Acme \(cus_1\): 2 requests, the last on 2026-11-23$/m)
   assert.match(text, /^ {2}v1 {2}anonymous: 1 request, the last on 2026-11-23$/m)

@@ -26,9 +26,11 @@ interface CheckReport extends Checked {
   readonly file: string
   /** `YYYY-MM-DD`. */
   readonly today: string
-  /** `requested`: `--update` was given. `done`: the lock file was written. */
-  readonly update: { readonly requested: boolean; readonly done: boolean }
+  readonly rewrite: Rewrite
 }
+
+/** The result of `--update` and `--accept`; `refused`: a change breaks callers. */
+export type Rewrite = 'not requested' | 'updated' | 'accepted' | 'refused'
 
 export function reportOf(report: CheckReport): string {
   const brokenVersions = report.verdicts.filter(({ breaks }) => breaks.length > 0)
@@ -37,7 +39,7 @@ export function reportOf(report: CheckReport): string {
   )
 }
 
-function passLines({ verdicts, unlocked, file, update }: CheckReport): string[] {
+function passLines({ verdicts, unlocked, file, rewrite }: CheckReport): string[] {
   const additions = mergedFindings(verdicts, ({ additions }) => additions)
   const lockedVersions = verdicts.map(({ version }) => version)
   const lines =
@@ -46,7 +48,7 @@ function passLines({ verdicts, unlocked, file, update }: CheckReport): string[] 
       : []
   if (additions.length > 0)
     lines.push('', bold('New, and harmless:'), ...additions.flatMap(findingLines))
-  if (update.done) {
+  if (rewrite === 'updated') {
     const promisedVersions = list([...lockedVersions, ...unlocked])
     return [...lines, '', `Wrote ${bold(file)}: it now promises ${promisedVersions}. Commit it.`]
   }
@@ -67,7 +69,7 @@ function breakLines(
   report: CheckReport,
   brokenVersions: readonly VersionCompatibility[],
 ): string[] {
-  const { callers, file, update } = report
+  const { callers, file, rewrite } = report
   const versions = list(brokenVersions.map(({ version }) => version))
   return [
     `${alarm('✗')} ${bold(`This change breaks programs that call ${versions}.`)}`,
@@ -75,12 +77,22 @@ function breakLines(
     ...mergedFindings(brokenVersions, ({ breaks }) => breaks).flatMap(findingLines),
     '',
     ...callerLines(callers),
-    ...remedyLines(report, versions),
-    ...(update.requested
-      ? ['', `${file} was not written: it contains the promises to callers.`]
-      : []),
-    '',
-    dim(`A version that was never released may change: take its part out of ${file} first.`),
+    ...(rewrite === 'accepted'
+      ? [
+          `Wrote ${bold(file)}: it records these breaks and the reason.`,
+          'Commit it, and tell the callers above.',
+        ]
+      : [
+          ...remedyLines(report, versions),
+          ...(rewrite === 'refused'
+            ? ['', `${file} was not written: it contains the promises to callers.`]
+            : []),
+          '',
+          ...wrap(
+            `Without callers, or after a review, ${cyan("gatehook check --accept 'REASON'")} ` +
+              `records the break in ${file}; all other promises stay.`,
+          ),
+        ]),
   ]
 }
 
@@ -168,7 +180,8 @@ function remedyLines(
   const sql = stubs.flatMap((stub) => stub.sql)
   if (sql.length > 0) {
     const instruction = 'Existing rows need a migration in service({ migrations: […] }), with'
-    steps.push([instruction, '', ...code(sql.join('\n'))])
+    const stop = 'Stop the nodes of the old release before it runs: they read the old column.'
+    steps.push([instruction, '', ...code(sql.join('\n')), '', stop])
   }
   const hasOlderVersions = verdicts.length > 1 && fresh
   const oldest = verdicts[0]!.version

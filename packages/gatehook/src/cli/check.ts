@@ -8,6 +8,7 @@ import { readConfig } from '../config/environment.ts'
 import { openApiOf } from '../documents.ts'
 import { compareWithLock, type Remedy, remedyFor } from '../gate/compatibility.ts'
 import {
+  type AcceptedBreak,
   type Lock,
   LockError,
   lockOf,
@@ -22,7 +23,7 @@ import type { ResourceDefinition } from '../resources/resource.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import { openDatabase } from '../storage/open.ts'
 import { listVersionCallers } from '../versions/store.ts'
-import { type Checked, reportOf, type VersionCallers } from './check-report.ts'
+import { type Checked, type Rewrite, reportOf, type VersionCallers } from './check-report.ts'
 import type { CommandSpec, Input } from './command.ts'
 import { databaseExists } from './doctor-checks.ts'
 import { CommandError, EXIT, UsageError } from './errors.ts'
@@ -83,6 +84,10 @@ const DAY_MS = 86_400_000
 const USAGE_DAYS = 30
 const CALLERS_MAX = 10
 
+/** Characters of the reason of an accepted break. */
+const REASON_MIN = 10
+const REASON_MAX = 500
+
 /** Returns the callers of the versions; undefined without a readable database. Writes nothing. */
 async function readCallers(
   input: Input,
@@ -134,6 +139,7 @@ async function run(input: Input): Promise<number> {
   const path = join(dirname(serviceFile.path), LOCK_FILE)
   const file = relative(process.cwd(), path)
   const lock = lockIn(path)
+  const reason = reasonOf(options.accept)
   const update = options.update === true
   if (lock === undefined && !update) {
     throw new CommandError(
@@ -142,36 +148,77 @@ async function run(input: Input): Promise<number> {
   }
   const checked = check(definition, lock ?? { lock: 1, versions: {} })
   const brokenVersions = checked.verdicts.filter(({ breaks }) => breaks.length > 0)
-  const callers =
-    brokenVersions.length > 0
-      ? await readCallers(
-          input,
-          brokenVersions.map(({ version }) => version),
-          wallClock,
-        )
-      : undefined
-  const write = update && brokenVersions.length === 0
-  if (write) writeFile(path, serializeLock(lockOf(promisesOf(definition))))
+  const isBroken = brokenVersions.length > 0
+  if (reason !== undefined && !isBroken) {
+    throw new CommandError('No change breaks a caller: there is nothing to accept. Use --update.')
+  }
+  const versions = brokenVersions.map(({ version }) => version)
+  const callers = isBroken ? await readCallers(input, versions, wallClock) : undefined
   const today = new Date(wallClock.now()).toISOString().slice(0, 10)
-  out.result(
-    { lock: file, ok: brokenVersions.length === 0, updated: write, ...checked, callers },
-    () =>
-      reportOf({ ...checked, callers, file, today, update: { requested: update, done: write } }),
+  const rewrite = rewriteOf({ update, reason, isBroken })
+  if (rewrite === 'updated' || rewrite === 'accepted') {
+    const accepted = [...(lock?.accepted ?? [])]
+    if (reason !== undefined) accepted.push(acceptedBreak(brokenVersions, reason, today))
+    writeFile(path, serializeLock(lockOf(promisesOf(definition), accepted)))
+  }
+  const ok = !isBroken || rewrite === 'accepted'
+  const updated = rewrite === 'updated' || rewrite === 'accepted'
+  out.result({ lock: file, ok, updated, accepted: reason ?? null, ...checked, callers }, () =>
+    reportOf({ ...checked, callers, file, today, rewrite }),
   )
-  return brokenVersions.length === 0 ? EXIT.ok : EXIT.failed
+  return ok ? EXIT.ok : EXIT.failed
 }
+
+function reasonOf(accept: unknown): string | undefined {
+  if (accept === undefined) return undefined
+  const reason = String(accept).trim()
+  if (reason.length >= REASON_MIN && reason.length <= REASON_MAX) return reason
+  throw new UsageError(
+    `--accept needs the reason in ${REASON_MIN} to ${REASON_MAX} characters: reviewers read it.`,
+  )
+}
+
+function rewriteOf(options: {
+  update: boolean
+  reason: string | undefined
+  isBroken: boolean
+}): Rewrite {
+  if (options.reason !== undefined) return 'accepted'
+  if (!options.update) return 'not requested'
+  return options.isBroken ? 'refused' : 'updated'
+}
+
+const acceptedBreak = (
+  brokenVersions: Checked['verdicts'],
+  reason: string,
+  date: string,
+): AcceptedBreak => ({
+  date,
+  reason,
+  breaks: Object.fromEntries(
+    brokenVersions.map(({ version, breaks }) => [
+      version,
+      [...new Set(breaks.map(({ sentence }) => sentence))],
+    ]),
+  ),
+})
 
 export const checkCommand: CommandSpec = {
   name: 'check [DIR]',
   summary: 'whether a change of the service breaks its callers',
   description:
     `Compares the service of DIR (default: this folder) with ${LOCK_FILE} beside it. Additions ` +
-    'pass; a break fails with exit 1 and names the callers of the version and the remedy.',
-  options: [['--update', `rewrite ${LOCK_FILE}; fails while a change breaks callers`]],
+    'pass; a break fails with exit 1 and names the callers of the version and the remedy. ' +
+    '--accept records a break that a review has approved; all other promises stay.',
+  options: [
+    ['--update', `rewrite ${LOCK_FILE}; fails while a change breaks callers`],
+    ['--accept <REASON>', `rewrite ${LOCK_FILE}, and record the breaks and the reason in it`],
+  ],
   config: ['databaseUrl'],
   examples: [
     ['gatehook check', 'before a commit, and in CI'],
     ['gatehook check --update', 'additions become promises; commit the file'],
+    ["gatehook check --accept 'v2 has no callers yet'", 'a reviewed break; commit the file'],
   ],
   run,
 }

@@ -13,6 +13,8 @@ test('a damaged lock is rejected with the way to restore it', () => {
     '{}',
     '{"lock":1}',
     '{"lock":1,"versions":[]}',
+    '{"lock":1,"versions":{},"accepted":{}}',
+    '{"lock":1,"versions":{},"accepted":[{"date":"2027-01-31"}]}',
     '{"lock":1,"versions":{"v1":{"fields":{},"document":{}}}}',
     '{"lock":1,"versions":{"v1":{"fields":5,"document":{"paths":{}}}}}',
     '{"lock":1,"versions":{"v1":{"fields":{"things":null},"document":{"paths":{}}}}}',

@@ -34,15 +34,30 @@ export interface VersionPromise {
   readonly document: Node
 }
 
+/** A break that the team has reviewed and accepted. */
+export interface AcceptedBreak {
+  /** `YYYY-MM-DD`. */
+  readonly date: string
+  readonly reason: string
+  /** The changes that callers notice, by version. */
+  readonly breaks: Readonly<Record<string, readonly string[]>>
+}
+
 export interface Lock {
   /** Version of the file format. */
   readonly lock: 1
+  /** Oldest first. */
+  readonly accepted?: readonly AcceptedBreak[]
   /** By version, oldest first. */
   readonly versions: Readonly<Record<string, VersionPromise>>
 }
 
-export const lockOf = (versions: ReadonlyMap<string, VersionPromise>): Lock => ({
+export const lockOf = (
+  versions: ReadonlyMap<string, VersionPromise>,
+  accepted: readonly AcceptedBreak[] = [],
+): Lock => ({
   lock: 1,
+  ...(accepted.length > 0 && { accepted }),
   versions: Object.fromEntries(
     [...versions].map(([name, { fields, document }]) => [
       name,
@@ -65,11 +80,15 @@ export function parseLock(text: string, file: string): Lock {
     const merge = /^<{7}/m.test(text) ? ' It contains merge conflict markers.' : ''
     throw new LockError(`${file} is not JSON.${merge} Restore the version of the main branch.`)
   }
-  const { lock, versions } = nodeOf(value)
+  const { lock, versions, accepted = [] } = nodeOf(value)
   if (typeof lock === 'number' && lock > 1) {
     throw new LockError(`${file} was written by a newer Gatehook. Run its \`gatehook check\`.`)
   }
-  const isValid = isObject(versions) && Object.values(versions).every(isPromise)
+  const isValid =
+    isObject(versions) &&
+    Object.values(versions).every(isPromise) &&
+    Array.isArray(accepted) &&
+    accepted.every(isAcceptedBreak)
   if (lock !== 1 || !isValid) {
     throw new LockError(`${file} is not a valid lock. Restore the version of the main branch.`)
   }
@@ -85,6 +104,11 @@ function isPromise(value: unknown): boolean {
     isObject(specs) ? Object.values(specs) : [specs],
   )
   return specs.every(isObject) && hasValidRefs(document, document)
+}
+
+function isAcceptedBreak(value: unknown): boolean {
+  const { date, reason, breaks } = nodeOf(value)
+  return typeof date === 'string' && typeof reason === 'string' && isObject(breaks)
 }
 
 /** An edit by hand can leave a reference without its component. */

@@ -14,6 +14,7 @@ export interface ServiceCopy {
   /** Replaces every `from`. Throws if the file has none. */
   edit(path: string, ...edits: readonly (readonly [from: string, to: string])[]): void
   write(path: string, text: string): void
+  read(path: string): string
   /** Returns the errors that `tsc --noEmit` reports for files of the folder. */
   compile(): Promise<string[]>
 }
@@ -40,6 +41,7 @@ export function copyOfService(t: TestContext, { empty = false } = {}): ServiceCo
       writeFileSync(file, text)
     },
     write: (path, text) => writeFileSync(join(folder, path), text),
+    read: (path) => readFileSync(join(folder, path), 'utf8'),
     compile: () =>
       new Promise((resolve) => {
         const tsc = join(root, 'node_modules/typescript/bin/tsc')

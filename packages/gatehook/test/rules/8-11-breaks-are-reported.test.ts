@@ -97,6 +97,28 @@ test('a break without a stub is reported as such', async (t) => {
   assert.match(stdout, /No \.before\(\) can bridge this change/)
 })
 
+test('--accept records a reviewed break, and all other promises stay', async (t) => {
+  const copy = copyOfService(t)
+  const scope = ["scope: 'orders:fulfil', from: ['paid']", "scope: 'orders:ship', from: ['paid']"]
+  assert.equal((await check(copy, '--accept', 'no break yet')).exit, 1)
+  copy.edit('resources/orders.ts', scope as [string, string])
+  assert.equal((await check(copy, '--accept', 'why')).exit, 2)
+  const accepted = await check(copy, '--accept', 'all callers of ship have the new scope')
+  assert.equal(accepted.exit, 0, accepted.stderr)
+  assert.match(accepted.stdout, /needs the scope orders:ship instead of/)
+  assert.equal((await check(copy)).exit, 0)
+  const filter = ["filter: ['id', 'name',", "filter: ['id',"] as const
+  copy.edit(USERS, filter)
+  assert.equal((await check(copy)).exit, 1)
+  copy.edit(USERS, filter.toReversed() as [string, string])
+  assert.equal((await check(copy, '--update')).exit, 0)
+  const [record, ...others] = JSON.parse(copy.read('api.lock.json')).accepted
+  assert.deepEqual(others, [])
+  assert.equal(record.reason, 'all callers of ship have the new scope')
+  assert.match(record.date, /^\d{4}-\d\d-\d\d$/)
+  assert.deepEqual(Object.keys(record.breaks), ['v1', 'v2'])
+})
+
 test('a missing or damaged lock is reported with a remedy', async (t) => {
   const copy = copyOfService(t)
   copy.write('api.lock.json', '<<<<<<< ours\n{}')
