@@ -38,6 +38,7 @@ export const engineSettings = (databaseUrl: string) => ({
   userAgent: 'bench',
   shape: 'v2',
   coverage: {},
+  eventHandlers: {},
 })
 
 const MB = 1_048_576

@@ -7,7 +7,6 @@ import { actingRecorder, createActing } from './access/acting.ts'
 import {
   authenticate,
   authorize,
-  type CredentialVerifiers,
   identify,
   recognize,
   urlCredential,
@@ -22,11 +21,12 @@ import { assembleDeliveries } from './assembly/deliveries.ts'
 import { assembleDocumentation, errorsUrl } from './assembly/documentation.ts'
 import { assembleEventRoutes, assembleEvents } from './assembly/events.ts'
 import type { AppOptions, Component, Foundation } from './assembly/foundation.ts'
+import { assembleJobs } from './assembly/jobs.ts'
 import { createLateCalls } from './assembly/late-calls.ts'
 import { assembleMetrics, isServedByEveryNode } from './assembly/metrics.ts'
 import { assembleMonitoring } from './assembly/monitoring.ts'
 import { assemblePages } from './assembly/pages.ts'
-import { assemblePeople, type SignInModules } from './assembly/people.ts'
+import { assemblePeople } from './assembly/people.ts'
 import { assemblePortal } from './assembly/portal.ts'
 import { type PreparedDatabase, prepareDatabase } from './assembly/prepare-database.ts'
 import { assembleResources } from './assembly/resources.ts'
@@ -34,6 +34,7 @@ import { assembleSecrets, openVault } from './assembly/secrets.ts'
 import { assembleSystem } from './assembly/system.ts'
 import { assembleTokens } from './assembly/tokens.ts'
 import { openTracing, requestTracing } from './assembly/tracing.ts'
+import { assembleVerifiers } from './assembly/verifiers.ts'
 import { assembleMakers, assembleWebhooks, withMakerReview } from './assembly/webhooks.ts'
 import { drainDelayMs, publicUrlOf, tlsFilesOf } from './config/config.ts'
 import { makeDataFolder } from './config/environment.ts'
@@ -63,7 +64,6 @@ import { createQuota } from './quota/steps.ts'
 import { bindActing, bindRoutes, type Permission, permissionsOf } from './route-table.ts'
 import { openDatabase } from './storage/open.ts'
 import { checkServer } from './storage/server-check.ts'
-import type { Tokens } from './tokens/api.ts'
 import { openVersions } from './versions/versions.ts'
 
 export type { AppOptions } from './assembly/foundation.ts'
@@ -178,21 +178,6 @@ async function compose(base: Omit<Foundation, 'trail'>, address: Address): Promi
   }
 }
 
-function composeVerifiers(
-  { processKeys }: Foundation,
-  { keys }: PreparedDatabase,
-  { verifyAccessToken }: Pick<Tokens, 'verifyAccessToken'>,
-  { verifyBasic, verifyCachedBasic }: SignInModules['people'],
-): Readonly<Record<'verifiers' | 'cheapVerifiers', CredentialVerifiers>> {
-  const verifiers: CredentialVerifiers = {
-    apikey: ({ value }, call) => processKeys?.get(value) ?? keys.verify(value, call.address),
-    bearer: ({ value }) => verifyAccessToken(value),
-    basic: verifyBasic,
-  }
-  // These hash no password: Basic credentials pass only if they were verified a short while ago.
-  return { verifiers, cheapVerifiers: { ...verifiers, basic: verifyCachedBasic } }
-}
-
 type Modules = Awaited<ReturnType<typeof composeModules>>
 
 /** Creates the modules, lower ones first. Calls from a lower to a higher one go through `late`. */
@@ -204,7 +189,8 @@ async function composeModules(
   const { config, clock, random, log, trail, vault, db, publicUrl } = foundation
   const { service } = prepared
   const late = createLateCalls()
-  const { eventSignal, record, catalog, types } = assembleEvents(foundation, prepared, late)
+  const events = assembleEvents(foundation, prepared, late)
+  const { enqueue, eventSignal, record, catalog, types } = events
   const documents = openApiDocuments(catalog)
   const defaultStyle = config.defaultPagination
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
@@ -218,7 +204,7 @@ async function composeModules(
   const tokens = withMakerReview(issuer, makers)
   const signIn = { administration, record, perform, list, tokens, catalog }
   const { people, sessions, hasher, devices } = assemblePeople(foundation, signIn)
-  const { verifiers, cheapVerifiers } = composeVerifiers(foundation, prepared, tokens, people)
+  const { verifiers, cheapVerifiers } = assembleVerifiers(foundation, prepared, tokens, people)
   const identifyCaller = sessions.identifyOr(identify(cheapVerifiers))
   const oauth = createOauth({
     administration,
@@ -235,7 +221,8 @@ async function composeModules(
     issuer: publicUrl,
   })
   const { newest } = catalog
-  const deliveries = assembleDeliveries(foundation, { newest, types, onAttempts })
+  const deliveries = assembleDeliveries(foundation, { newest, types, service, onAttempts })
+  const jobs = assembleJobs(foundation, { catalog, record, enqueue, list, perform })
   const versioning = await openVersions({
     db,
     clock,
@@ -256,6 +243,7 @@ async function composeModules(
     coveredBy: types.coveredBy,
     livingVersion: versioning.servedSuccessor,
     wakeDeliveries: deliveries.wake,
+    wakeJobs: jobs.wake,
     revokeSessionsOfPerson: tokens.revokeSessionsOfPerson,
     evictPerson: people.evict,
     findPerson: people.findPerson,
@@ -272,6 +260,7 @@ async function composeModules(
     documents,
     hasher,
     identify: identifyCaller,
+    jobs,
     list,
     makers,
     readKeyRefusals,
@@ -320,6 +309,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
       currentScopes: modules.currentScopes,
     }),
     modules.deliveries,
+    modules.jobs,
     { routes: accessRoutes(administration, { list, perform, readRefusals }) },
     modules.tokens,
     modules.people,

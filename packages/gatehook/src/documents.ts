@@ -15,6 +15,7 @@ import { specsOf } from './fields/members.ts'
 import type { FieldSpecs, JsonSchema } from './fields/schema.ts'
 import { secretNames } from './fields/secret-names.ts'
 import type { OperationData } from './http/operation-data.ts'
+import { jobOperations } from './jobs/operations.ts'
 import { keyUsageOperations } from './monitoring/key-usage.ts'
 import { monitoringOperations } from './monitoring/operations.ts'
 import { versionTrafficOperations } from './monitoring/version-operations.ts'
@@ -92,6 +93,7 @@ function engineOperations({ service, versions }: ServiceInVersions): readonly Op
     operatorSessionOperations,
     overviewOperations,
     allEventOperations,
+    jobOperations,
     versionOperations,
     versionTrafficOperations,
     clockOperations,

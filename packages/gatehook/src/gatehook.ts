@@ -14,6 +14,15 @@ export {
 export { Failure, type FailureCode } from './kernel/failure.ts'
 export type { Principal } from './kernel/principal.ts'
 export { DeclarationError } from './resources/field-check.ts'
+export {
+  type EventContext,
+  type HandlerOptions,
+  type Job,
+  type JobContext,
+  type JobOptions,
+  job,
+  type ScheduleContext,
+} from './resources/job.ts'
 export { type Resource, resource } from './resources/resource.ts'
 export type { RouteContext, RouteResult } from './resources/route.ts'
 export { type Service, type ServiceOptions, service } from './resources/service.ts'

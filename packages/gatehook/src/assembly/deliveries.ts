@@ -5,6 +5,8 @@ import type { AttemptReport } from '../deliveries/attempt-feed.ts'
 import { createDeliveries, type Deliveries } from '../deliveries/deliveries.ts'
 import { webhookMetrics } from '../deliveries/metrics.ts'
 import type { EventAccess } from '../events/event-access.ts'
+import { listEventHandlers } from '../resources/job-handlers.ts'
+import type { ServiceDefinition } from '../resources/service.ts'
 import type { Component, Foundation } from './foundation.ts'
 import { tracingSettings } from './tracing.ts'
 
@@ -12,6 +14,7 @@ export interface DeliveryAssembly {
   /** The newest version: the shape of the engine's own events. */
   readonly newest: string
   readonly types: EventAccess
+  readonly service: ServiceDefinition
   /** Receives the attempts of this node. */
   readonly onAttempts: (report: AttemptReport) => void
 }
@@ -19,7 +22,7 @@ export interface DeliveryAssembly {
 /** Throws when the file of `GATEHOOK_WEBHOOK_CA` cannot be read. */
 export function assembleDeliveries(
   { config, db, log, vault, delivers = true, release = '0' }: Foundation,
-  { newest, types, onAttempts }: DeliveryAssembly,
+  { newest, types, service, onAttempts }: DeliveryAssembly,
 ): Deliveries & Component {
   const { deliveryRate: rate, webhookCa } = config
   const deliveries = createDeliveries({
@@ -43,6 +46,7 @@ export function assembleDeliveries(
       tracing: tracingSettings(config, release),
       shape: newest,
       coverage: coverageOf(types),
+      eventHandlers: listEventHandlers(service),
     },
   })
   return { ...deliveries, drain: deliveries.stop, metrics: webhookMetrics(deliveries.figures) }

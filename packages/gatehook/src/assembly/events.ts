@@ -10,24 +10,28 @@ import { createEventSignal, type EventSignal, streamRoute } from '../events/stre
 import { traceEvents } from '../events/traced-event.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { requestOf } from '../idempotency/transaction-request.ts'
+import { createEventJobs, type EnqueueJob } from '../jobs/queue.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Lister } from '../lists/list.ts'
 import { type Catalog, createCatalog, newestVersion } from '../resources/catalog.ts'
 import { createEventTypes, type ServiceEventTypes } from '../resources/event-types.ts'
+import { listEventHandlers } from '../resources/job-handlers.ts'
 import { externalEventTypes, listEventTypes } from '../resources/service.ts'
 import type { Component, Foundation } from './foundation.ts'
+import { assembleEnqueue } from './jobs.ts'
 import type { LateCalls } from './late-calls.ts'
 import { assembleCredentials } from './people.ts'
 import type { PreparedDatabase } from './prepare-database.ts'
 
 interface EventModules {
+  readonly enqueue: EnqueueJob
   readonly eventSignal: EventSignal
   readonly record: RecordEvent
   readonly catalog: Catalog
   readonly types: ServiceEventTypes
 }
 
-/** Creates the recorder of events with its two sinks: event streams and the delivery outbox. */
+/** Creates the recorder of events with its sinks: streams, the delivery outbox, own handlers. */
 export function assembleEvents(
   foundation: Foundation,
   { service, publicScope }: PreparedDatabase,
@@ -42,7 +46,10 @@ export function assembleEvents(
     coveredBy: late.coveredBy,
     wake: late.wakeDeliveries,
   })
+  const enqueue = assembleEnqueue(foundation, late)
+  const handlers = listEventHandlers(service)
   const sinks = [eventSignal.sink, outbox, noteRequest]
+  if (Object.keys(handlers).length > 0) sinks.push(createEventJobs(handlers, enqueue))
   const record = createRecorder({
     clock,
     random,
@@ -56,8 +63,9 @@ export function assembleEvents(
     counterSlots: db.dialect.counterSlots,
     credentials: assembleCredentials(foundation, service, late),
     publicScope,
+    enqueue,
   })
-  return { eventSignal, record, catalog, types: createEventTypes(catalog, clock) }
+  return { enqueue, eventSignal, record, catalog, types: createEventTypes(catalog, clock) }
 }
 
 /** A sink of the recorder: notes the event with the request that caused it. */
@@ -66,7 +74,7 @@ const noteRequest: Sink = async (tx, { id }) => {
   if (call) tx.afterCommit(() => call.eventIds.push(id))
 }
 
-export interface EventRouteAssembly extends EventModules {
+export interface EventRouteAssembly extends Omit<EventModules, 'enqueue'> {
   readonly identify: Identify
   readonly list: Lister
   readonly perform: Perform

@@ -17,6 +17,8 @@ export interface LateCalls {
   livingVersion(version: string): string
   /** Wakes the delivery engine for registrations, by number, on this node or another. */
   wakeDeliveries(webhookNos: readonly number[]): void
+  /** Wakes the runner of jobs of this node. */
+  readonly wakeJobs: () => void
   readonly revokeSessionsOfPerson: Tokens['revokeSessionsOfPerson']
   /** Evicts a person whose row has changed from this node's cache. */
   evictPerson(id: number): void
@@ -35,6 +37,7 @@ export function createLateCalls(): LateCalls & { bind(implementations: LateCalls
     coveredBy: (...type) => implementations().coveredBy(...type),
     livingVersion: (version) => implementations().livingVersion(version),
     wakeDeliveries: (webhookNos) => implementations().wakeDeliveries(webhookNos),
+    wakeJobs: () => implementations().wakeJobs(),
     revokeSessionsOfPerson: (...subject) => implementations().revokeSessionsOfPerson(...subject),
     evictPerson: (id) => implementations().evictPerson(id),
     findPerson: (...person) => implementations().findPerson(...person),

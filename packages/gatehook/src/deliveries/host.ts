@@ -5,6 +5,7 @@
 
 import { readSecretFiles } from '../config/secret-files.ts'
 import { createRecorder } from '../events/store.ts'
+import { createEnqueue, createEventJobs, type EventHandlers } from '../jobs/queue.ts'
 import { SettableClock, wallClock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { systemRandom } from '../kernel/random.ts'
@@ -46,6 +47,8 @@ export interface EngineSettings {
   readonly tracing?: TracingSettings | undefined
   /** The scopes by event type; each of them permits a registration to receive the type (§9.14). */
   readonly coverage: Readonly<Record<string, readonly string[]>>
+  /** The names of the service's handlers of each event type. */
+  readonly eventHandlers: EventHandlers
 }
 
 export interface EngineHost {
@@ -105,7 +108,10 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
     coveredBy,
     wake: (nos) => wake(nos),
   })
-  const record = createRecorder({ clock, random, shape: settings.shape, sinks: [outbox] })
+  // The runner of jobs finds those of the engine's events at its next poll.
+  const enqueue = createEnqueue({ clock, random, wake: () => {} })
+  const sinks = [outbox, createEventJobs(settings.eventHandlers, enqueue)]
+  const record = createRecorder({ clock, random, shape: settings.shape, sinks })
   const leases = nodeLeases({ db, clock, log, node: random.bytes(16).toString('hex') })
   const post = signedPost(transport.send, settings.userAgent)
   const tracing = settings.tracing && (await startTracing(settings.tracing))

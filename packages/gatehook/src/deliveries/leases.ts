@@ -5,6 +5,7 @@
  * nodes take over its customers. No two clocks are compared.
  */
 import type { Clock } from '../kernel/clock.ts'
+import { createFailureDetector } from '../kernel/failure-detector.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { sql } from '../storage/sql.ts'
@@ -140,26 +141,6 @@ function sharedLeases({ db, clock, log, node }: LeasesDeps): NodeLeases {
       heartbeatAtMs = Number.NEGATIVE_INFINITY
       await db.write((tx) => deleteNode(tx, node))
     },
-  }
-}
-
-/**
- * Returns a function that receives all heartbeat counters and returns the keys of those that have
- * not changed for `failedAfterMs`, by the monotonic time of this node.
- */
-export function createFailureDetector<K>(clock: Clock, failedAfterMs: number) {
-  let counters = new Map<K, { readonly beat: number; readonly sinceMs: number }>()
-  return (beats: readonly (readonly [key: K, beat: number])[]): K[] => {
-    const nowMs = clock.elapsedMs()
-    counters = new Map(
-      beats.map(([key, beat]) => {
-        const before = counters.get(key)
-        return [key, before?.beat === beat ? before : { beat, sinceMs: nowMs }]
-      }),
-    )
-    return [...counters]
-      .filter(([, { sinceMs }]) => nowMs - sinceMs >= failedAfterMs)
-      .map(([key]) => key)
   }
 }
 

@@ -14,8 +14,11 @@ export interface Principal {
   readonly mode: Mode
   /** Customer and mode as one integer, the first column of every row and index. */
   readonly scope: Scope
-  /** `portal`: a session that a one-time link opened; `cli`: the command line, in its process. */
-  readonly kind: 'key' | 'client' | 'person' | 'operator' | 'portal' | 'cli'
+  /**
+   * `portal`: a session that a one-time link opened; `cli`: the command line, in its process;
+   * `job`: background work of the team's code, which sends no requests.
+   */
+  readonly kind: 'key' | 'client' | 'person' | 'operator' | 'portal' | 'cli' | 'job'
   /** Set for a person's token that a third-party client holds (§4.5). */
   readonly thirdParty?: true
   /**

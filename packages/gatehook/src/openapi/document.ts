@@ -32,6 +32,7 @@ const TAGS: Readonly<Record<string, string>> = {
   credentials: 'The credential of the caller.',
   customers: 'Customers and their limits.',
   events: 'Events, as webhooks deliver them.',
+  jobs: 'Jobs of the service’s code: queued, recurring, and handlers of events.',
   keys: 'API keys.',
   monitoring: 'Requests, series and errors of the installation.',
   oauth: 'The authorization server (RFC 6749, RFC 7009, RFC 7662).',

@@ -1,8 +1,10 @@
 /** The types of a catalog: the resources of a service, prepared to run (`catalog.ts`). */
 import type { RenderObject } from '../events/event.ts'
+import type { Scope } from '../kernel/principal.ts'
 import type { Collection } from '../lists/collection.ts'
+import type { Tx } from '../storage/database.ts'
 import type { ReachRule } from './ownership.ts'
-import type { ResourceDefinition } from './resource.ts'
+import type { AnyRow, ResourceDefinition } from './resource.ts'
 import type { ResourceRows } from './rows.ts'
 import type { ServiceDefinition } from './service.ts'
 import type { VersionShape } from './shape.ts'
@@ -23,4 +25,15 @@ export interface Catalog {
   readonly entries: ReadonlyMap<string, CatalogEntry>
   rowsOf(resource: string): ResourceRows
   readonly render: RenderObject
+  readonly enqueue: EnqueueOwnJob
 }
+
+/** A job that own code enqueues. */
+interface OwnJob {
+  readonly name: string
+  readonly input: AnyRow
+  readonly runAt?: Date | number | undefined
+}
+
+/** Enqueues a job of own code, and returns its id. Throws for a job that the service has not. */
+export type EnqueueOwnJob = (tx: Tx, scope: Scope, job: OwnJob) => Promise<string>

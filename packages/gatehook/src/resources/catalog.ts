@@ -4,9 +4,11 @@
  */
 import type { RenderObject } from '../events/event.ts'
 import type { RecordEvent } from '../events/store.ts'
+import type { EnqueueJob } from '../jobs/queue.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import { createOwnEnqueue } from './job-input.ts'
 import { createReachRule } from './ownership.ts'
 import { createRows, type RowCredentials } from './rows.ts'
 import { createRuleRunner } from './rule-runner.ts'
@@ -22,6 +24,8 @@ interface CatalogDeps {
   readonly counterSlots: number
   /** The credentials of the rows that sign in. */
   readonly credentials?: RowCredentials | undefined
+  /** Stores jobs of own code. Default: rejects them. */
+  readonly enqueue?: EnqueueJob | undefined
   /** The customer and mode that anonymous callers read (§6.10). */
   readonly publicScope?: Scope | undefined
 }
@@ -61,6 +65,7 @@ export function createCatalog(service: ServiceDefinition, deps: CatalogDeps): Ca
     // Without the collection or a version, the object stays as it was recorded.
     return from && to ? convertObject(from, to, object) : object
   }
-  const catalog: Catalog = { service, versions, newest, entries, rowsOf, render }
+  const enqueue = createOwnEnqueue(service, deps.enqueue)
+  const catalog: Catalog = { service, versions, newest, entries, rowsOf, render, enqueue }
   return catalog
 }

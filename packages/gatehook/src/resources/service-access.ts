@@ -8,6 +8,12 @@ interface ResourceOf<F extends Fields> {
   readonly definition: { readonly name: string }
 }
 
+/** A job of the service. */
+interface JobOf<I extends Fields> {
+  readonly name: string
+  readonly fields: I
+}
+
 /** Reads rows within the caller's reach. */
 export interface ServiceReader {
   /** Returns the row. Throws `not_found`. */
@@ -38,6 +44,15 @@ export interface ServiceTx extends ServiceReader {
   remove<F extends Fields>(resource: ResourceOf<F>, id: number): Promise<void>
   /** Records an event of a declared type (`externalEvents` or an event of a resource). */
   emit(type: string, object: Readonly<Record<string, unknown>>): Promise<void>
+  /**
+   * Enqueues a job, which runs at least once if this transaction commits: now, or at `runAt`.
+   * Returns its id.
+   */
+  enqueue<I extends Fields>(
+    job: JobOf<I>,
+    input: CreateOf<I>,
+    options?: { readonly runAt?: Date | number },
+  ): Promise<string>
   /** Runs the team's SQL in this transaction. Statements must filter by `principal.scope`. */
   readonly sql: Tx
 }

@@ -90,5 +90,12 @@ export function createServiceTx(
       const event = { type, collection: undefined, objectId: undefined }
       await record(sql, principal.scope, { ...event, object: JSON.stringify(object) })
     },
+    async enqueue(
+      job: { readonly name: string },
+      input: AnyRow,
+      { runAt }: { readonly runAt?: Date | number } = {},
+    ): Promise<string> {
+      return catalog.enqueue(sql, principal.scope, { name: job.name, input, runAt })
+    },
   }
 }

@@ -9,6 +9,19 @@ import type { VersionDefinition } from '../versions/calendar.ts'
 import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
 import { findChangeMistakes } from './change-check.ts'
 import { DeclarationError } from './field-check.ts'
+import {
+  defineEventHandler,
+  defineJob,
+  defineSchedule,
+  type EventHandle,
+  type HandlerOptions,
+  type Job,
+  type JobDefinition,
+  type JobHandle,
+  type JobOptions,
+  type ScheduleHandle,
+} from './job.ts'
+import { findJobMistakes } from './job-check.ts'
 import type { AnyResource, ResourceDefinition } from './resource.ts'
 import { actionEvents, duplicatesIn, EVENT_TYPE, findResourceMistakes } from './resource-check.ts'
 import type { RouteDefinition, RouteOptions, RouteOutput } from './route.ts'
@@ -93,6 +106,7 @@ export interface ServiceDefinition {
   readonly externalEvents: readonly ExternalEvent[]
   readonly migrations: readonly MigrationOptions[]
   readonly routes: readonly RouteDefinition[]
+  readonly jobs: readonly JobDefinition[]
   readonly claims?: ClaimsHook | undefined
 }
 
@@ -112,6 +126,29 @@ export class Service {
   >(options: RouteOptions<Q, I, P, O>): Service {
     const routes = [...this.definition.routes, options as unknown as RouteDefinition]
     return new Service(checkDefinition({ ...this.definition, routes }))
+  }
+
+  /** Adds the code of a job, which `tx.enqueue(job, input)` enqueues. It runs at least once. */
+  job<I extends Fields>(job: Job<I>, handle: JobHandle<I>, options?: JobOptions): Service {
+    return this.#withJob(defineJob(job, handle, options))
+  }
+
+  /**
+   * Adds a recurring job, which one node runs at each due time: an interval (`15m`, `1h`, `1d`) or
+   * a cron expression in UTC (`0 3 * * *`). Times that pass while no node runs cause one run.
+   */
+  every(schedule: string, name: string, handle: ScheduleHandle, options?: JobOptions): Service {
+    return this.#withJob(defineSchedule(schedule, name, handle, options))
+  }
+
+  /** Adds a handler of an event type. It runs at least once, in the order of one row. */
+  on(type: string, handle: EventHandle, options?: HandlerOptions): Service {
+    return this.#withJob(defineEventHandler(type, handle, options))
+  }
+
+  #withJob(job: JobDefinition): Service {
+    const jobs = [...this.definition.jobs, job]
+    return new Service(checkDefinition({ ...this.definition, jobs }))
   }
 }
 
@@ -142,6 +179,7 @@ export function service(options: ServiceOptions): Service {
     ),
     migrations: options.migrations ?? [],
     routes: [],
+    jobs: [],
     claims: options.claims,
   }
   return new Service(checkChanges(checkDefinition(definition, mistakes)))
@@ -182,6 +220,10 @@ function checkDefinition(
     ...definition.routes.flatMap((route) => findRouteMistakes(route, resources)),
     ...findScopeMistakes(definition),
     ...eventMistakes(definition),
+    ...findJobMistakes(
+      definition.jobs,
+      new Set([...listEventTypes(definition), ...Object.keys(engineEvents)]),
+    ),
     ...migrations
       .map(({ number }) => number)
       .filter((number, n, all) => !Number.isSafeInteger(number) || number <= (all[n - 1] ?? 0))

@@ -24,6 +24,7 @@ import { attention } from './migrations/0021-attention.ts'
 import { portal } from './migrations/0022-portal.ts'
 import { traceContext } from './migrations/0023-trace-context.ts'
 import { lastSignIns } from './migrations/0024-last-sign-ins.ts'
+import { jobs } from './migrations/0027-jobs.ts'
 
 export interface Migration {
   readonly number: number
@@ -59,4 +60,5 @@ export const migrations: readonly Migration[] = [
   { number: 22, name: 'portal', sql: portal, additive: true },
   { number: 23, name: 'trace context', sql: traceContext, additive: true },
   { number: 24, name: 'last sign-ins', sql: lastSignIns, additive: true },
+  { number: 27, name: 'jobs', sql: jobs, additive: true },
 ]

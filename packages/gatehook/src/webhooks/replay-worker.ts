@@ -6,7 +6,6 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseDeliveryRate } from '../deliveries/delivery-rate.ts'
-import { createFailureDetector } from '../deliveries/leases.ts'
 import {
   type DeliveryHead,
   readDeliveryPage,
@@ -17,6 +16,7 @@ import { type BodyRenderer, renderBody, storeBody } from '../deliveries/outbox.t
 import type { EventAccess } from '../events/event-access.ts'
 import { type EventHead, findEvent, readEventPage } from '../events/store.ts'
 import type { Clock } from '../kernel/clock.ts'
+import { createFailureDetector } from '../kernel/failure-detector.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
 import type { Database, Tx } from '../storage/database.ts'

@@ -127,6 +127,7 @@ export async function openFixture(t: TestContext, kind: Kind) {
         '/admin/versions': 'v1',
         '/admin/as': shop,
         '/admin/attention': 'queue_old.node',
+        '/admin/jobs': 'job_none',
       }
       return { own, person, client, owner, ids }
     },

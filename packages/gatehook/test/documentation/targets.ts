@@ -6,6 +6,8 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { type Caller, openService, type TestApp } from '../../../../test/rig/service.ts'
+import { insertJob } from '../../src/jobs/store.ts'
+import type { Scope } from '../../src/kernel/principal.ts'
 import { authorizePath, grantConsent, openBrowser } from '../oauth/rig.ts'
 import { bearerOf } from '../people/rig.ts'
 import { openHook } from '../webhooks/hook.ts'
@@ -154,6 +156,14 @@ async function delivered(rig: Targets): Promise<string> {
   return deliveries[0].id
 }
 
+/** Stores a job, as own code would; the service of the targets has none. */
+async function enqueued({ app }: Targets): Promise<string> {
+  const id = `job_target_${++count}`
+  const job = { name: 'send_receipt', scope: 2 as Scope, input: '{"order_id":7}' }
+  await app.app.db.write((tx) => insertJob(tx, { ...job, kind: 'job', id, runAt: 0, createdAt: 0 }))
+  return id
+}
+
 const scopes = ['webhooks:read']
 
 /** Creates the target of a path by the beginning of the path. */
@@ -199,6 +209,7 @@ const targets: readonly [path: RegExp, create: (rig: Targets, path: string) => P
       /^\/admin\/customers/,
       ({ admin }) => createdBy(admin, '/admin/customers', { name: 'Target' }),
     ],
+    [/^\/admin\/jobs/, enqueued],
     [/^\/admin\/versions/, async () => 'v1'],
     [/^\/admin\/attention/, async () => 'key_expiring.key_1'],
     [/^\/admin\/requests/, async ({ app }) => (await app.get('/api/v2/orders/0')).body.request_id],

@@ -2,7 +2,7 @@
  * The errors that `tsc` must report in a declaration, and the types it must infer. An unused
  * `@ts-expect-error` is an error. The file is compiled, not run.
  */
-import { type CreateOf, f, type PatchOf, type RowOf, resource, service } from 'gatehook'
+import { type CreateOf, f, job, type PatchOf, type RowOf, resource, service } from 'gatehook'
 
 const fields = {
   id: f.id(),
@@ -317,3 +317,34 @@ service({ name: 's', versions: { v1: { released: '2026-01-01' } }, resources: [o
   })
   // @ts-expect-error: versions are v1, v2, …
   .route({ method: 'FETCH', path: '/x', scope: 'w', summary: '', handle: () => ({}) })
+
+// Background work: the input of a job is typed where code enqueues it, and in its handler.
+const sendReceipt = job('send_receipt', { order_id: f.int(), copies: f.int().default(1) })
+const sweep = job('sweep')
+service({ name: 'typed', versions: { v1: { released: '2026-01-01' } }, resources: [orders] })
+  .job(sendReceipt, async ({ input, write, signal }) => {
+    exactly<typeof input.copies, number>(true)
+    exactly<typeof signal, AbortSignal>(true)
+    // @ts-expect-error: there is no field total
+    input.total
+    await write(async (tx) => {
+      await tx.enqueue(sendReceipt, { order_id: 7 }, { runAt: new Date() })
+      await tx.enqueue(sweep, {})
+      // @ts-expect-error: order_id is required
+      await tx.enqueue(sendReceipt, { copies: 2 })
+      // @ts-expect-error: order_id is a number
+      await tx.enqueue(sendReceipt, { order_id: '7' })
+      // @ts-expect-error: a job is declared by job()
+      await tx.enqueue('send_receipt', { order_id: 7 })
+    })
+  })
+  .on('order.created', ({ event, attempt }) => {
+    exactly<typeof event.type, string>(true)
+    exactly<typeof attempt, number>(true)
+  })
+  .every('1h', 'sweep', async ({ customers, dueAt }) => {
+    exactly<typeof dueAt, number>(true)
+    for await (const { read } of customers()) await read.get(orders, 1)
+  })
+  // @ts-expect-error: the handler has no input
+  .every('1h', 'other', ({ input }) => input)

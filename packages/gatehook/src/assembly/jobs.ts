@@ -1,0 +1,79 @@
+/** Assembles background work of the service: the runner of this node, its routes and figures. */
+import type { RecordEvent } from '../events/store.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import { createEnqueue, type EnqueueJob } from '../jobs/queue.ts'
+import { purgeJobs } from '../jobs/retention.ts'
+import { jobRoutes } from '../jobs/routes.ts'
+import { type JobFigures, type JobRunner, NodeJobRunner } from '../jobs/runner.ts'
+import { type JobLoop, startJobLoop } from '../jobs/runner-worker.ts'
+import type { Lister } from '../lists/list.ts'
+import type { Catalog } from '../resources/catalog.ts'
+import { createJobHandlers } from '../resources/job-handlers.ts'
+import { gauge, type Metric } from '../system/metrics.ts'
+import type { Component, Foundation } from './foundation.ts'
+import type { LateCalls } from './late-calls.ts'
+
+/** A draining node waits this long for running jobs (§2.4). */
+const DRAIN_LIMIT_MS = 9_000
+
+export interface JobAssembly {
+  readonly catalog: Catalog
+  readonly record: RecordEvent
+  readonly enqueue: EnqueueJob
+  readonly list: Lister
+  readonly perform: Perform
+}
+
+export const assembleEnqueue = (
+  { clock, random }: Pick<Foundation, 'clock' | 'random'>,
+  { wakeJobs }: LateCalls,
+): EnqueueJob => createEnqueue({ clock, random, wake: wakeJobs })
+
+/** Nodes that send webhooks run jobs (§2.5). A service without jobs runs no statement. */
+export function assembleJobs(
+  { db, clock, random, log, trail, delivers = true }: Foundation,
+  { catalog, record, enqueue, list, perform }: JobAssembly,
+): Component & { readonly wake: () => void } {
+  const handlers = createJobHandlers(catalog, { db, clock, record })
+  const isDeclared = handlers.length > 0
+  let runner: JobRunner | undefined
+  let loop: JobLoop | undefined
+  const nudge = () => loop?.nudge()
+  const wake = () => {
+    runner?.wake()
+    setImmediate(nudge)
+  }
+  return {
+    wake,
+    routes: jobRoutes({ db, clock, random, trail, list, perform, wake }),
+    ...(isDeclared && {
+      chores: { jobs: () => purgeJobs(db, clock) },
+      metrics: jobMetrics(() => runner?.figures() ?? { running: 0, attempts: [] }),
+    }),
+    async start() {
+      if (!isDeclared || !delivers) return
+      runner = new NodeJobRunner({ db, clock, random, log, enqueue, handlers, nudge })
+      loop = startJobLoop(runner, { clock, log })
+    },
+    async drain() {
+      await loop?.stop()
+      await runner?.drain(DRAIN_LIMIT_MS)
+      runner = undefined
+      loop = undefined
+    },
+  }
+}
+
+const jobMetrics = (figures: () => JobFigures): readonly Metric[] => [
+  gauge('gatehook_jobs_running', 'Jobs that this node runs.', () => figures().running),
+  {
+    name: 'gatehook_job_attempts_total',
+    help: 'Attempts at jobs by job and outcome: done, retried, failed, interrupted.',
+    type: 'counter',
+    read: () =>
+      figures().attempts.map(({ job, outcome, count }) => ({
+        value: count,
+        labels: { job, outcome },
+      })),
+  },
+]

@@ -1,0 +1,44 @@
+/** `/admin/jobs`: the jobs of all customers, and the retry of one of them (§13). */
+import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
+import type { Route } from '../http/call.ts'
+import { implement, respond } from '../http/operation.ts'
+import type { Perform } from '../idempotency/perform.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Lister } from '../lists/list.ts'
+import type { Database, Reader } from '../storage/database.ts'
+import { jobOperations, jobTable } from './operations.ts'
+import * as store from './store.ts'
+
+interface JobRouteDeps extends AuditContext {
+  readonly db: Database
+  readonly list: Lister
+  readonly perform: Perform
+  readonly wake: () => void
+}
+
+export const jobRoutes = ({ db, list, perform, wake, ...audit }: JobRouteDeps): Route[] => [
+  implement(jobOperations.list, (call) => list(call, jobTable.collection, jobTable.view)),
+  implement(jobOperations.read, async (call) =>
+    respond(jobOperations.read, await readJob(db, call.params.id!)),
+  ),
+  implement(jobOperations.retry, (call) =>
+    perform(call, async (tx) => {
+      const job = await store.lockJob(tx, call.params.id!)
+      if (!job) throw new Failure('not_found')
+      if (job.state !== 'failed' && job.state !== 'waiting') {
+        throw new Failure('invalid_state', `The job is ${job.state}; failed ones can be retried.`)
+      }
+      await store.requeueJob(tx, job.no, audit.clock.now())
+      const entry = { actor: actorOf(call), action: 'job.retry', target: job.id }
+      await recordAudit(tx, { ...entry, detail: { name: job.name } }, audit)
+      tx.afterCommit(wake)
+      return respond(jobOperations.retry, await readJob(tx, job.id))
+    }),
+  ),
+]
+
+async function readJob(from: Reader, id: string) {
+  const job = await jobTable.read(from, id)
+  const { input } = (await store.findJobInput(from, id))!
+  return { ...job, input: JSON.parse(input) as unknown }
+}

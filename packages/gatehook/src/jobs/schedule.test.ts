@@ -1,0 +1,53 @@
+/** The due times of recurring jobs. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseSchedule } from './schedule.ts'
+
+const NOW = Date.UTC(2027, 1, 27, 10, 20, 30)
+
+/** Returns the first due times of an expression, as text. */
+function dueTimes(expression: string, count: number): string[] {
+  const next = parseSchedule(expression, NOW)
+  assert.ok(typeof next === 'function', String(next))
+  const times: string[] = []
+  for (let at = NOW; times.length < count; ) {
+    at = next(at)
+    times.push(new Date(at).toISOString())
+  }
+  return times
+}
+
+test('intervals are aligned, so that every node has the same due times', () => {
+  assert.deepEqual(dueTimes('15m', 2), ['2027-02-27T10:30:00.000Z', '2027-02-27T10:45:00.000Z'])
+  assert.deepEqual(dueTimes('1d', 2), ['2027-02-28T00:00:00.000Z', '2027-03-01T00:00:00.000Z'])
+  assert.deepEqual(dueTimes('20s', 1), ['2027-02-27T10:20:40.000Z'])
+})
+
+test('cron expressions have five fields, in UTC', () => {
+  assert.deepEqual(dueTimes('30 3 * * mon-fri', 2), [
+    '2027-03-01T03:30:00.000Z',
+    '2027-03-02T03:30:00.000Z',
+  ])
+  // No clock change in spring: 02:30 exists each day.
+  assert.deepEqual(dueTimes('30 2 28 3 *', 1), ['2027-03-28T02:30:00.000Z'])
+  assert.deepEqual(dueTimes('0 0 29 2 *', 1), ['2028-02-29T00:00:00.000Z'])
+  assert.deepEqual(dueTimes('20 10 27 * *', 1), ['2027-03-27T10:20:00.000Z'])
+})
+
+test('other expressions are mistakes', () => {
+  const mistakes: readonly [string, RegExp][] = [
+    ['', /is no interval/],
+    ['0m', /is no interval/],
+    ['1w', /is no interval/],
+    ['1.5h', /is no interval/],
+    ['@daily', /is no interval/],
+    ['* * * * * *', /is no interval/],
+    ['0 0 30 2 *', /is never due/],
+    ['61 * * * *', /is no cron expression/],
+    ['* * * * mondays', /is no cron expression/],
+    [`${'0,'.repeat(200)}0 * * * *`, /is no interval/],
+  ]
+  for (const [expression, sentence] of mistakes) {
+    assert.match(String(parseSchedule(expression, NOW)), sentence, expression)
+  }
+})

@@ -1,0 +1,35 @@
+/**
+ * The due times of a recurring job: an interval (`15m`, `1h`), aligned to midnight of 1 January
+ * 1970, or a cron expression with five fields, in UTC. Pure.
+ */
+import { Cron } from 'croner'
+
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const INTERVAL = /^([1-9]\d{0,5})([smhd])$/
+const CRON = /^\S+( \S+){4}$/
+/** Longer expressions are rejected: a list of all minutes has 169 characters. */
+const CRON_LENGTH_MAX = 200
+/** An expression that is not due within this period is a mistake: 29 February is due in 8 years. */
+const HORIZON_MS = 10 * 366 * UNIT_MS.d
+
+/** Returns the first due time after an instant, both in epoch milliseconds. */
+export type NextDueTime = (afterMs: number) => number
+
+/** Returns the due times of an expression, or a sentence for the developer. */
+export function parseSchedule(expression: string, nowMs: number): NextDueTime | string {
+  const [, count, unit] = INTERVAL.exec(expression) ?? []
+  if (count !== undefined) {
+    const periodMs = Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]
+    return (afterMs) => (Math.floor(afterMs / periodMs) + 1) * periodMs
+  }
+  const isCron = CRON.test(expression) && expression.length <= CRON_LENGTH_MAX
+  if (!isCron) return `"${expression}" is no interval such as 15m, 1h or 1d, and no cron expression`
+  try {
+    const cron = new Cron(expression, { mode: '5-part', timezone: 'UTC', paused: true })
+    const next = (afterMs: number) => cron.nextRun(new Date(afterMs))?.getTime() ?? Infinity
+    if (next(nowMs) - nowMs <= HORIZON_MS) return next
+    return `"${expression}" is never due`
+  } catch (error) {
+    return `"${expression}" is no cron expression: ${(error as Error).message}`
+  }
+}

@@ -1,0 +1,164 @@
+/** SQL of jobs. */
+import type { Reader, Tx } from '../storage/database.ts'
+import { join, prepareStatement, sql } from '../storage/sql.ts'
+import type { ClaimedJob, NewJob } from './job.ts'
+
+type JobInsert = Omit<NewJob, 'runAt'> & {
+  readonly id: string
+  readonly runAt: number
+  readonly createdAt: number
+}
+
+const insert = prepareStatement(`INSERT INTO gh_jobs
+  (id, kind, name, scope, input, run_at, row_key, schedule, created_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (schedule) WHERE schedule IS NOT NULL DO NOTHING`)
+
+/** Inserts a job; a recurring one only if none of its runs waits. */
+export const insertJob = (tx: Tx, job: JobInsert) =>
+  tx.run(
+    insert([
+      job.id,
+      job.kind,
+      job.name,
+      job.scope ?? null,
+      job.input,
+      job.runAt,
+      job.rowKey ?? null,
+      job.schedule ?? null,
+      job.createdAt,
+    ]),
+  )
+
+/**
+ * Reads due jobs, the longest due first. A job with a row key is due once those before it have
+ * ended.
+ */
+export const readDueJobs = (
+  from: Reader,
+  { names, now, limit }: { names: readonly string[]; now: number; limit: number },
+) =>
+  from.all<ClaimedJob>(sql`SELECT j.no, j.id, j.name, j.scope, j.input, j.attempt + 1 AS attempt,
+      j.schedule, c.id AS customer
+    FROM gh_jobs j LEFT JOIN gh_customers c ON c.no = j.scope / 2
+    WHERE j.state = 'waiting' AND j.run_at <= ${now}
+      AND j.name IN (${join(names.map((name) => sql`${name}`))})
+      AND (j.row_key IS NULL OR NOT EXISTS (SELECT 1 FROM gh_jobs e
+        WHERE e.row_key = j.row_key AND e.no < j.no AND e.ended_at IS NULL))
+    ORDER BY j.run_at, j.no LIMIT ${limit}`)
+
+const claim = prepareStatement(`UPDATE gh_jobs SET state = 'running', attempt = attempt + 1,
+  node = ?, beat = beat + 1, started_at = ? WHERE no = ? AND attempt = ? AND state = 'waiting'`)
+
+/** Returns whether this node runs the job now; false if another one does. */
+export const claimJob = async (
+  tx: Tx,
+  { no, attempt }: ClaimedJob,
+  { node, now }: { node: string; now: number },
+): Promise<boolean> => (await tx.run(claim([node, now, no, attempt - 1]))) === 1
+
+/** The end of an attempt. */
+export type JobEnd =
+  | { readonly state: 'done' | 'failed'; readonly error: string | null }
+  | { readonly state: 'waiting'; readonly error: string | null; readonly runAt: number }
+  /** The node stops: the attempt does not count. */
+  | { readonly state: 'interrupted' }
+
+/** Stores the end of an attempt. Returns false if another node has taken the job over. */
+export async function endAttempt(
+  tx: Tx,
+  { no, attempt }: ClaimedJob,
+  end: JobEnd,
+  { node, now }: { node: string; now: number },
+): Promise<boolean> {
+  const isMine = sql`no = ${no} AND node = ${node} AND attempt = ${attempt}
+    AND state = 'running'`
+  if (end.state === 'interrupted') {
+    return (
+      (await tx.run(sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, attempt = attempt - 1
+        WHERE ${isMine}`)) === 1
+    )
+  }
+  if (end.state === 'waiting') {
+    return (
+      (await tx.run(sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, error = ${end.error},
+        run_at = ${end.runAt} WHERE ${isMine}`)) === 1
+    )
+  }
+  return (
+    (await tx.run(sql`UPDATE gh_jobs SET state = ${end.state}, node = NULL, schedule = NULL,
+      error = ${end.error}, ended_at = ${now} WHERE ${isMine}`)) === 1
+  )
+}
+
+/** Increments the counters of the jobs that a node runs. */
+export const beatJobs = (tx: Tx, node: string) =>
+  tx.run(sql`UPDATE gh_jobs SET beat = beat + 1 WHERE state = 'running' AND node = ${node}`)
+
+interface RunningJobRow {
+  readonly no: number
+  readonly beat: number
+  readonly node: string
+}
+
+/** Reads the jobs that any node runs: at most the concurrency of each node. */
+export const readRunningJobs = (from: Reader) =>
+  from.all<RunningJobRow>(sql`SELECT no, beat, node FROM gh_jobs WHERE state = 'running'`)
+
+/** Takes a job over from a failed node, unless the node has incremented its counter. */
+export const releaseJob = (tx: Tx, { no, beat }: RunningJobRow, error: string) =>
+  tx.run(sql`UPDATE gh_jobs SET state = 'waiting', node = NULL, error = ${error}
+    WHERE no = ${no} AND beat = ${beat} AND state = 'running'`)
+
+export const findScheduledRun = (from: Reader, schedule: string) =>
+  from.get<{ no: number; input: string }>(
+    sql`SELECT no, input FROM gh_jobs WHERE schedule = ${schedule}`,
+  )
+
+/** Changes the due time of a run that has had no attempt. */
+export const rescheduleRun = (tx: Tx, no: number, input: string, runAt: number) =>
+  tx.run(sql`UPDATE gh_jobs SET input = ${input}, run_at = ${runAt}
+    WHERE no = ${no} AND state = 'waiting' AND attempt = 0`)
+
+interface JobDetails {
+  readonly no: number
+  readonly id: string
+  readonly name: string
+  readonly state: string
+  readonly input: string
+}
+
+export const lockJob = (tx: Tx, id: string) =>
+  tx.lock<JobDetails>(sql`SELECT no, id, name, state, input FROM gh_jobs WHERE id = ${id}`)
+
+export const findJobInput = (from: Reader, id: string) =>
+  from.get<{ input: string }>(sql`SELECT input FROM gh_jobs WHERE id = ${id}`)
+
+/** Makes a job due with all of its attempts. */
+export const requeueJob = (tx: Tx, no: number, now: number) =>
+  tx.run(sql`UPDATE gh_jobs SET state = 'waiting', attempt = 0, run_at = ${now}, ended_at = NULL
+    WHERE no = ${no}`)
+
+/** Rows of one statement. */
+export const SLICE = 500
+
+/** Deletes jobs that ended in a state before an instant, at most `SLICE`. */
+export const purgeEnded = (tx: Tx, state: 'done' | 'failed', before: number) =>
+  tx.run(sql`DELETE FROM gh_jobs WHERE no IN (SELECT no FROM gh_jobs
+    WHERE state = ${state} AND ended_at <= ${before} AND ended_at IS NOT NULL LIMIT ${SLICE})`)
+
+/** Fails jobs that have been due since an instant, at most `SLICE`. */
+export const failOverdue = (tx: Tx, before: number, now: number, error: string) =>
+  tx.run(sql`UPDATE gh_jobs SET state = 'failed', schedule = NULL, error = ${error},
+    ended_at = ${now} WHERE no IN (SELECT no FROM gh_jobs
+    WHERE state = 'waiting' AND run_at <= ${before} LIMIT ${SLICE})`)
+
+interface CustomerScope {
+  readonly no: number
+  readonly id: string
+}
+
+/** Reads a page of customers after a number. */
+export const readCustomers = (from: Reader, after: number, limit: number) =>
+  from.all<CustomerScope>(sql`SELECT no, id FROM gh_customers WHERE no > ${after}
+    ORDER BY no LIMIT ${limit}`)

@@ -1,0 +1,306 @@
+/** The runner of jobs: retries, leases, order, schedules, timeouts, drain, purge. */
+import assert from 'node:assert/strict'
+import { eachMigrated, quietLog } from '../../../../test/rig/databases.ts'
+import type { JobAttempt, JobHandler } from '../../src/jobs/job.ts'
+import { createEnqueue } from '../../src/jobs/queue.ts'
+import { purgeJobs } from '../../src/jobs/retention.ts'
+import { FAILED_AFTER_MS, HEARTBEAT_MS, NodeJobRunner } from '../../src/jobs/runner.ts'
+import { parseSchedule } from '../../src/jobs/schedule.ts'
+import type { Scope } from '../../src/kernel/principal.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { sql } from '../../src/storage/sql.ts'
+
+const START_MS = Date.UTC(2027, 2, 1, 10, 20)
+const HOUR_MS = 3_600_000
+const SCOPE = 2 as Scope
+
+type Run = JobHandler['run']
+
+/** Nodes on one database, and the clock that they share. */
+function rigOf(db: Database) {
+  const time = { now: START_MS, elapsedMs: 0 }
+  const clock = { now: () => time.now, elapsedMs: () => time.elapsedMs }
+  const random = systemRandom()
+  const enqueue = createEnqueue({ clock, random, wake: () => {} })
+  const handlerOf = (name: string, run: Run, more: Partial<JobHandler> = {}): JobHandler => ({
+    kind: 'job',
+    name,
+    attempts: 3,
+    timeoutMs: 60_000,
+    run,
+    ...more,
+  })
+  const nodeOf = (handlers: readonly JobHandler[]) => {
+    let nudge = () => {}
+    const deps = { db, clock, random, log: quietLog, enqueue, handlers, nudge: () => nudge() }
+    const runner = new NodeJobRunner(deps)
+    return {
+      runner,
+      /** Runs passes until none of the started jobs runs, and no job is due. */
+      async settle() {
+        runner.wake()
+        while (runner.isDue() || runner.figures().running > 0) {
+          const ended = new Promise<void>((resolve) => (nudge = resolve))
+          await runner.pass()
+          if (!runner.isDue() && runner.figures().running > 0) await ended
+        }
+      },
+      pass: async () => {
+        runner.wake()
+        await runner.pass()
+      },
+    }
+  }
+  return {
+    time,
+    clock,
+    handlerOf,
+    nodeOf,
+    advance(ms: number) {
+      time.now += ms
+      time.elapsedMs += ms
+    },
+    add: (name: string, more: { rowKey?: string; runAt?: number } = {}) =>
+      db.write((tx) =>
+        enqueue(tx, { kind: 'job', name, scope: SCOPE, input: JSON.stringify(name), ...more }),
+      ),
+    rows: () =>
+      db.all(sql`SELECT name, state, attempt, run_at, error, schedule, input FROM gh_jobs
+        ORDER BY no`),
+  }
+}
+
+/** A promise that the test resolves. */
+function gate() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { promise, open: resolve }
+}
+
+eachMigrated('a job that fails is retried later and later, and fails for good', async (db) => {
+  const rig = rigOf(db)
+  const starts: number[] = []
+  const node = rig.nodeOf([
+    rig.handlerOf('mail', async () => {
+      starts.push(rig.time.now - START_MS)
+      throw new Error(`no mail server, ${starts.length}`)
+    }),
+  ])
+  await rig.add('mail')
+  await node.settle()
+  assert.deepEqual(starts, [0])
+  const [retry] = await rig.rows()
+  assert.deepEqual([retry!.state, retry!.error], ['waiting', 'Error: no mail server, 1'])
+  const delayMs = retry!.run_at - START_MS
+  assert.ok(delayMs >= 4_000 && delayMs <= 6_000, String(delayMs))
+  rig.advance(3_999)
+  await node.settle()
+  assert.equal(starts.length, 1)
+  for (const ms of [2_001, 18_000, HOUR_MS]) {
+    rig.advance(ms)
+    await node.settle()
+  }
+  assert.equal(starts.length, 3)
+  const [job] = await rig.rows()
+  assert.deepEqual([job!.state, job!.attempt], ['failed', 3])
+  assert.deepEqual(
+    node.runner.figures().attempts.map(({ outcome, count }) => [outcome, count]),
+    [
+      ['retried', 2],
+      ['failed', 1],
+    ],
+  )
+})
+
+eachMigrated('two nodes run each job once', async (db) => {
+  const rig = rigOf(db)
+  const runs: string[] = []
+  const run: Run = async ({ id }) => void runs.push(id)
+  const nodes = [1, 2].map(() => rig.nodeOf([rig.handlerOf('mail', run)]))
+  const ids: string[] = []
+  for (let n = 0; n < 30; n++) ids.push(await rig.add('mail'))
+  await Promise.all(nodes.map(({ settle }) => settle()))
+  await Promise.all(nodes.map(({ settle }) => settle()))
+  assert.deepEqual(runs.toSorted(), ids.toSorted())
+})
+
+eachMigrated('a node that dies loses its jobs to another one, and its late end', async (db) => {
+  const rig = rigOf(db)
+  const runs: number[] = []
+  const stuck = gate()
+  const dead = rig.nodeOf([rig.handlerOf('mail', () => stuck.promise)])
+  const other = rig.nodeOf([rig.handlerOf('mail', async ({ attempt }) => void runs.push(attempt))])
+  await rig.add('mail')
+  await dead.pass()
+  await other.settle()
+  for (let ms = 0; ms <= FAILED_AFTER_MS; ms += HEARTBEAT_MS) {
+    assert.deepEqual(runs, [])
+    rig.advance(HEARTBEAT_MS)
+    await other.settle()
+  }
+  assert.deepEqual(runs, [2])
+  stuck.open()
+  await dead.settle()
+  const [job] = await rig.rows()
+  assert.deepEqual([job!.state, job!.attempt], ['done', 2])
+})
+
+eachMigrated('a node with heartbeats keeps a long job', async (db) => {
+  const rig = rigOf(db)
+  const long = gate()
+  const busy = rig.nodeOf([rig.handlerOf('report', () => long.promise)])
+  const other = rig.nodeOf([rig.handlerOf('report', async () => assert.fail('ran twice'))])
+  await rig.add('report')
+  await busy.pass()
+  for (let ms = 0; ms < 3 * FAILED_AFTER_MS; ms += HEARTBEAT_MS) {
+    rig.advance(HEARTBEAT_MS)
+    await busy.pass()
+    await other.settle()
+  }
+  long.open()
+  await busy.settle()
+  assert.deepEqual(
+    (await rig.rows()).map(({ state }) => state),
+    ['done'],
+  )
+})
+
+eachMigrated('jobs of one row run in order, also when the first one is retried', async (db) => {
+  const rig = rigOf(db)
+  const runs: string[] = []
+  let faults = 1
+  const run =
+    (name: string): Run =>
+    async () => {
+      if (name === 'first' && faults-- > 0) throw new Error('not yet')
+      runs.push(name)
+    }
+  const names = ['first', 'second', 'third', 'other']
+  const node = rig.nodeOf(names.map((name) => rig.handlerOf(name, run(name))))
+  for (const name of names) {
+    await rig.add(name, name === 'other' ? { rowKey: 'row 2' } : { rowKey: 'row 1' })
+  }
+  await node.settle()
+  assert.deepEqual(runs, ['other'])
+  rig.advance(6_000)
+  await node.settle()
+  assert.deepEqual(runs, ['other', 'first', 'second', 'third'])
+})
+
+eachMigrated('a recurring job has one next run, also on several nodes', async (db) => {
+  const rig = rigOf(db)
+  const runs: string[] = []
+  const handler = (expression: string) => {
+    const next = parseSchedule(expression, START_MS)
+    assert.ok(typeof next === 'function')
+    const run: Run = async ({ input }) => {
+      runs.push(new Date(JSON.parse(input).due_at).toISOString().slice(0, 16))
+      if (runs.length === 1) throw new Error('once')
+    }
+    return rig.handlerOf('report', run, { kind: 'schedule', schedule: { expression, next } })
+  }
+  const nodes = [1, 2].map(() => rig.nodeOf([handler('30 3 * * *')]))
+  const settle = async () => {
+    for (const node of nodes) await node.settle()
+  }
+  await settle()
+  assert.deepEqual(
+    (await rig.rows()).map(({ state, run_at }) => [state, new Date(run_at).toISOString()]),
+    [['waiting', '2027-03-02T03:30:00.000Z']],
+  )
+  rig.advance(72 * HOUR_MS)
+  await settle()
+  rig.advance(6_000)
+  await settle()
+  assert.deepEqual(runs, ['2027-03-02T03:30', '2027-03-02T03:30'])
+  const states = (await rig.rows()).map(({ state, schedule }) => [state, schedule])
+  assert.deepEqual(states, [
+    ['done', null],
+    ['waiting', 'report'],
+  ])
+  // A release with another expression moves the waiting run.
+  await rig.nodeOf([handler('1h')]).settle()
+  const waiting = (await rig.rows()).at(-1)!
+  assert.equal(new Date(waiting.run_at).toISOString(), '2027-03-04T11:00:00.000Z')
+})
+
+eachMigrated('a run beyond its timeout fails, and its signal aborts', async (db) => {
+  const rig = rigOf(db)
+  const reasons: string[] = []
+  const run = ({ signal }: JobAttempt) =>
+    new Promise<void>(() => {
+      signal.addEventListener('abort', () => reasons.push(signal.reason.message))
+    })
+  const node = rig.nodeOf([rig.handlerOf('slow', run, { timeoutMs: 5, attempts: 1 })])
+  await rig.add('slow')
+  await node.settle()
+  assert.deepEqual(reasons, ['the job exceeded its timeout of 5 ms'])
+  const [job] = await rig.rows()
+  assert.deepEqual(
+    [job!.state, job!.error],
+    ['failed', 'Error: the job exceeded its timeout of 5 ms'],
+  )
+})
+
+eachMigrated('a node that stops waits for its jobs, then returns them', async (db) => {
+  const rig = rigOf(db)
+  const short = gate()
+  const node = rig.nodeOf([
+    rig.handlerOf('short', () => short.promise),
+    rig.handlerOf('endless', () => new Promise<void>(() => {})),
+  ])
+  await rig.add('short')
+  await rig.add('endless')
+  await node.pass()
+  await rig.add('short')
+  short.open()
+  await node.runner.drain(1)
+  await node.pass()
+  assert.deepEqual(
+    (await rig.rows()).map(({ name, state, attempt }) => [name, state, attempt]),
+    [
+      ['short', 'done', 1],
+      ['endless', 'waiting', 0],
+      ['short', 'waiting', 0],
+    ],
+  )
+})
+
+eachMigrated('a node runs ten jobs at a time, and only those that it declares', async (db) => {
+  const rig = rigOf(db)
+  const all = gate()
+  const node = rig.nodeOf([rig.handlerOf('mail', () => all.promise)])
+  await rig.add('of a later release')
+  for (let n = 0; n < 12; n++) await rig.add('mail')
+  await node.pass()
+  await node.pass()
+  assert.equal(node.runner.figures().running, 10)
+  all.open()
+  await node.settle()
+  const waiting = (await rig.rows()).filter(({ state }) => state === 'waiting')
+  assert.deepEqual(
+    waiting.map(({ name }) => name),
+    ['of a later release'],
+  )
+})
+
+eachMigrated('jobs are purged a day after they are done, 30 days after they failed', async (db) => {
+  const rig = rigOf(db)
+  const fail = async () => {
+    throw new Error('no')
+  }
+  const node = rig.nodeOf([
+    rig.handlerOf('mail', async () => {}),
+    rig.handlerOf('broken', fail, { attempts: 1 }),
+  ])
+  for (const name of ['mail', 'broken', 'undeclared']) await rig.add(name)
+  await node.settle()
+  const names = async () => (await rig.rows()).map(({ name, state }) => `${name} ${state}`)
+  assert.equal(await purgeJobs(db, rig.clock), 0)
+  rig.advance(24 * HOUR_MS)
+  assert.equal(await purgeJobs(db, rig.clock), 1)
+  assert.deepEqual(await names(), ['broken failed', 'undeclared waiting'])
+  rig.advance(29 * 24 * HOUR_MS)
+  assert.equal(await purgeJobs(db, rig.clock), 1)
+  assert.deepEqual(await names(), ['undeclared failed'])
+})
