@@ -5,6 +5,7 @@ import type { Perform } from '../idempotency/perform.ts'
 import { purgeRecords } from '../idempotency/store.ts'
 import type { Lister } from '../lists/list.ts'
 import type { InstallationFigures } from '../monitoring/installation-figures.ts'
+import { extendSessions } from '../people/operator-store.ts'
 import { purgeQuota } from '../quota/store.ts'
 import { followClock } from '../system/clock.ts'
 import { databaseCheck, drainCheck, migrationCheck, writeCheck } from '../system/health.ts'
@@ -44,7 +45,7 @@ export function assembleSystem(
       ...probeRoutes({ read, write }, log),
       rootRoute({ name: service.name, versions, collections, links: LINKS }),
       auditRoute(list, trail),
-      ...(keeper ? clockRoutes(keeper, perform) : []),
+      ...(keeper ? clockRoutes(keeper, perform, extendSessions) : []),
       systemRoute({
         db,
         clock,

@@ -158,6 +158,12 @@ export const refreshSession = (
     last_used_at = ${last_used_at} WHERE id = ${id}`)
 
 /** Stores that a session is verified and belongs to the operator, under a new token. */
+/** Postpones the end of the sessions of an operator, or of a link without one. */
+export const extendSessions = (tx: Tx, subject: string, ms: number) =>
+  tx.run(sql`UPDATE gh_console_sessions SET expires_at = expires_at + ${ms},
+    ends_at = ends_at + ${ms}
+    WHERE operator = ${subject} OR (operator IS NULL AND link = ${subject})`)
+
 export const elevateSession = (tx: Tx, id: string, operator: string, hash: Uint8Array) =>
   tx.run(sql`UPDATE gh_console_sessions SET operator = ${operator}, verified = 1, hash = ${hash}
     WHERE id = ${id}`)

@@ -11,7 +11,7 @@ import type { Clock } from '../kernel/clock.ts'
 import type { Log } from '../kernel/log.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Lister } from '../lists/list.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Tx } from '../storage/database.ts'
 import type { ClockKeeper } from './clock.ts'
 import { type HealthChecks, listUnreadyReasons } from './health.ts'
 import {
@@ -84,12 +84,25 @@ export const auditRoute = (list: Lister, trail: Pick<AuditTrail, 'appendForReade
     return list(call, auditCollection, auditView)
   })
 
+/**
+ * Postpones the end of an operator's sessions by the time that the clock skips: the operator has
+ * used the session just now.
+ */
+type ExtendSessions = (tx: Tx, subject: string, ms: number) => Promise<unknown>
+
 /** Exists only if the test clock is enabled; otherwise the path is 404. */
-export const clockRoutes = (keeper: ClockKeeper, perform: Perform): Route[] => [
+export const clockRoutes = (
+  keeper: ClockKeeper,
+  perform: Perform,
+  extendSessions: ExtendSessions,
+): Route[] => [
   implement(clockOperations.read, () => respond(clockOperations.read, keeper.state(), NO_STORE)),
   implement(clockOperations.set, (call, change) =>
     perform(call, async (tx) => {
+      const beforeMs = Date.parse(keeper.state().now)
       const state = await keeper.set(change, actorOf(call), tx)
+      const { kind, subject } = call.principal!
+      if (kind === 'operator') await extendSessions(tx, subject, Date.parse(state.now) - beforeMs)
       return respond(clockOperations.set, state, NO_STORE)
     }),
   ),

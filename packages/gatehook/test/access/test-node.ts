@@ -160,7 +160,7 @@ function createTestServer(
         ...accessRoutes(admin, { list, perform, readRefusals: async () => undefined }),
         protectedRoute,
         auditRoute(list, { appendForReader: async () => undefined }),
-        ...clockRoutes(keeper, perform),
+        ...clockRoutes(keeper, perform, async () => undefined),
       ]),
       things,
     ],

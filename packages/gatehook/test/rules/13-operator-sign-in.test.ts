@@ -326,3 +326,17 @@ eachService(
   },
   options,
 )
+
+eachService(
+  'a session outlives the time that its operator skips, and no other time',
+  async (service) => {
+    const { signInByLink, anonymous, as, advance } = await openConsole(service)
+    const session = as(await signInByLink())
+    const skip = await anonymous.post('/admin/clock', { advance_s: 30 * 24 * HOUR_S }, session)
+    assert.equal(skip.status, 200, skip.text)
+    assert.equal((await anonymous.get('/admin/keys', session)).status, 200)
+    await advance(HOUR_S)
+    assert.equal((await anonymous.get('/admin/keys', session)).status, 401)
+  },
+  options,
+)
