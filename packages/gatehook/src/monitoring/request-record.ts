@@ -117,6 +117,9 @@ const textOf = (text: string, maxCharacters: number): string =>
     .toWellFormed()
     .replaceAll('\0', '')
 
+/** A route of rows: the public one, or that of an operator who acts for a customer. */
+const ROW_ROUTE = /^(?:\/admin\/as\/:customer\/:mode)?\/api\/([^/]+)(\/.+)?$/
+
 /**
  * Returns the row that a request named or created; null for a read that succeeded: reads are many,
  * and an index in the order of ids would cost more than the rest of a record.
@@ -125,12 +128,12 @@ function objectOf(
   { route, params, kind, method }: Call,
   answer: Answer | undefined,
 ): string | null {
-  if (kind !== 'api') return null
+  if (kind !== 'api' && kind !== 'admin') return null
   if (method === 'GET' && !isError(answer)) return null
-  const [, , collection, ...rest] = route.split('/')
+  const [, collection, rest] = ROW_ROUTE.exec(route) ?? []
   if (collection === undefined) return null
   if (params.id !== undefined) return textOf(`${collection}/${params.id}`, 128)
-  if (rest.length > 0 || answer?.status !== 201) return null
+  if (rest !== undefined || answer?.status !== 201) return null
   const location = answer.headers?.location
   return location === undefined ? null : `${collection}/${location.split('/').at(-1)}`
 }

@@ -23,6 +23,17 @@ eachService('a request is in the list with its caller, object and version', asyn
   assert.match(item.credential.hint, /^gk_test_…/)
 })
 
+eachService('a request of an operator for a customer names its row', async (service) => {
+  const admin = await adminOf(service)
+  const path = '/admin/as/default/test/api/v2/users'
+  const created = await admin.post(path, { name: 'Ada', email: 'ada@example.com' })
+  const { id } = created.body
+  await admin.patch(`${path}/${id}`, { name: 'Ann' })
+  const { body } = await admin.get(`/admin/requests?object=users/${id}`)
+  const methods = body.data.map(({ method }: { method: string }) => method)
+  assert.deepEqual(methods, ['PATCH', 'POST'])
+})
+
 eachService('gates are the pipeline steps, and one refused the request', async (service) => {
   const admin = await adminOf(service)
   const reader = service.as(await service.key({ scopes: ['orders:read'] }))
