@@ -130,15 +130,6 @@ function displayOutput(lines: readonly OutputLine[]): void {
   session.push({ text: '', atMs: timeMs })
 }
 
-/** Leaves out the lines between the first and the last migration, and says how many. */
-function foldMigrations(lines: readonly OutputLine[]): OutputLine[] {
-  const folded = lines.filter(({ text }) => / engine migration (?!1:)/.test(text))
-  const text = `\x1b[2m         … ${folded.length} more migrations\x1b[22m`
-  return lines.flatMap((line) =>
-    line === folded[0] ? [{ ...line, text }] : folded.includes(line) ? [] : [line],
-  )
-}
-
 /** Runs a command to its end; its environment has the key and the URL. */
 async function runCommand(
   text: string,
@@ -155,7 +146,7 @@ const server = openTerminal('npx gatehook start', { GATEHOOK_PORT: String(port) 
 try {
   typeCommand('npx gatehook start')
   await server.until('Ctrl+C stops it')
-  displayOutput(foldMigrations(server.lines))
+  displayOutput(server.lines)
   const [key] = /gk_test_\w+/.exec(server.lines.map(({ text }) => text).join('\n')) ?? []
   if (key === undefined) throw new Error('The first start printed no test key.')
   const env = { KEY: key, URL: `http://127.0.0.1:${port}`, GATEHOOK_PORT: String(port) }

@@ -12,6 +12,7 @@ import { type SeedCounts, seedService } from '../resources/seed.ts'
 import type { ServiceDefinition } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
 import { migrateEngine } from '../storage/migrate.ts'
+import type { Migration } from '../storage/migrations.ts'
 import { type ClockKeeper, clockKeeper } from '../system/clock.ts'
 import { ensureSigningKey } from '../tokens/signing-keys.ts'
 import type { Foundation } from './foundation.ts'
@@ -32,6 +33,14 @@ export interface PreparedDatabase {
   readonly publicScope: Scope
 }
 
+/** `engine migration 24: last sign-ins`, `22 engine migrations, to 24: last sign-ins` */
+function describeMigrations(applied: readonly Migration[]): string {
+  const { number, name } = applied.at(-1)!
+  return applied.length === 1
+    ? `engine migration ${number}: ${name}`
+    : `${applied.length} engine migrations, to ${number}: ${name}`
+}
+
 /** Throws `StorageError` and `DeclarationError`: sentences for the operator. */
 export async function prepareDatabase(
   foundation: Omit<Foundation, 'trail'>,
@@ -39,10 +48,11 @@ export async function prepareDatabase(
   const { config, log, clock, random, vault, db, onProgress = () => {} } = foundation
   const service = foundation.service.definition
   const versions = service.versions.map((version) => version.name)
-  await migrateEngine(db, {
+  const { applied } = await migrateEngine(db, {
     clock,
-    onProgress: ({ number, name }) => onProgress(`engine migration ${number}: ${name}`),
+    onProgress: ({ number, name }) => log.debug({ number, name }, 'engine migration'),
   })
+  if (applied.length > 0) onProgress(describeMigrations(applied))
   await settleSecrets({ db, config, vault, random })
   await migrateService(db, service, onProgress)
   const retentionDays = config.auditRetentionDays
