@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 export interface Column<Row> {
   readonly name: string
   readonly label: ComponentChildren
-  /** 2 leaves at 768 px, 3 at 1008 px or beside a drawer, 4 at 1200 px; none: it stays. */
+  /** 2 leaves at 768 px, 3 at 1008 px, 4 at 1200 px, each beside a drawer; none: it stays. */
   readonly priority?: 2 | 3 | 4
   readonly align?: 'end'
   /** Takes the remaining width, and cuts its text. One column of a table. */
