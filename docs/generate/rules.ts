@@ -158,6 +158,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['7.8', '`Link`, totals and page headers; links contain no credential; HEAD has the same.'],
       ['7.9', 'A page costs the same at any depth, an unfiltered total at any size.'],
       ['7.10', 'A list examines a bounded number of rows, or is a 400 that names an alternative.'],
+      ['7.11', '`expand` includes the rows to which rows refer, as far as the caller reads them.'],
     ],
   ],
   [

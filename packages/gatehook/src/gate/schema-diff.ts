@@ -44,6 +44,11 @@ export function schemaComparison(oldDocument: Node, newDocument: Node): CompareS
     const before = resolveRef(oldDocument, old)
     const after = resolveRef(newDocument, now)
     if (isUnconstrained(before) && isUnconstrained(after)) return []
+    const form = formBefore(before, after)
+    if (form) {
+      const sentence = `${subjectOf(location)} has further forms, which callers request.`
+      return [additionFinding(location.where, sentence), ...compareResolved(old, form, location)]
+    }
     const bothAllow = (type: string) =>
       typesOf(before).includes(type) && typesOf(after).includes(type)
     return [
@@ -59,6 +64,10 @@ export function schemaComparison(oldDocument: Node, newDocument: Node): CompareS
   }
   return compareSchemas
 }
+
+/** Returns the form of a value that has others only if callers request them (`expand`). */
+const formBefore = (before: Node, after: Node): unknown =>
+  before.oneOf === undefined && after['x-open-set'] === true ? listOf(after.oneOf)[0] : undefined
 
 const isUnconstrained = (schema: Node): boolean => Object.keys(schema).length === 0
 
@@ -142,13 +151,22 @@ function formFindings(
     } else if (!oldForms.has(title)) {
       const classify = before['x-open-set'] === true ? additionFinding : breakFinding
       findings.push(classify(where, `${subject} has the new form "${title}".`))
-    } else {
+    } else if (!isExpandedRow(after, newForms.get(title), oldForms.get(title))) {
       const form = { ...location, name: `${location.name} (${title})`, where: `${where}/oneOf` }
       findings.push(...compareSchemas(oldForms.get(title), newForms.get(title), form))
     }
   }
   return findings
 }
+
+/**
+ * Whether a form is a row that callers request with `expand`. Its component has operations of its
+ * own, whose callers a change affects; those of the referring row may never request it.
+ */
+const isExpandedRow = (schema: Node, form: unknown, oldForm: unknown): boolean =>
+  schema['x-open-set'] === true &&
+  componentName(form) !== undefined &&
+  componentName(form) === componentName(oldForm)
 
 /** The default is the value of an omitted member of a request. */
 function defaultFindings(before: Node, after: Node, location: SchemaLocation): Finding[] {

@@ -78,13 +78,21 @@ function createTooExpensiveFailure(parameter: string, message: string): Failure 
   return new Failure(code, message, { errors: [{ parameter, code, message }] })
 }
 
-/** Creates `page_too_large`, which names the number of rows that fit (§11.5). */
-export function createPageTooLarge(request: ListRequest, fittingRows: number): Failure {
+/**
+ * Creates `page_too_large`, which names the number of rows that fit (§11.5). `expand`: whether the
+ * page is larger because of expanded rows.
+ */
+export function createPageTooLarge(
+  { style }: ListRequest,
+  fittingRows: number,
+  { expand = false } = {},
+): Failure {
   const code = 'page_too_large'
-  const parameter = request.style === 'offset' ? 'limit' : 'per_page'
-  const message =
-    `The page is larger than 8 MiB. Use ${parameter}=${fittingRows}, or the cursor style ` +
-    '(pagination=cursor), whose pages end early.'
+  const parameter = style === 'page' || style === 'hypermedia' ? 'per_page' : 'limit'
+  const other = expand
+    ? 'expand fewer relations.'
+    : 'the cursor style (pagination=cursor), whose pages end early.'
+  const message = `The page is larger than 8 MiB. Use ${parameter}=${fittingRows}, or ${other}`
   return new Failure(code, message, { errors: [{ parameter, code, message }] })
 }
 

@@ -11,11 +11,13 @@ import type { TurnKey } from '../kernel/turns.ts'
 import type { Database, Value } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
 import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
+import { expandItems, fieldsWithout, type PageExpansion } from './expanded-page.ts'
 import type { Filter } from './filter.ts'
 import { type ListRequest, parseListQuery, type Style } from './grammar.ts'
 import { linkHeader, type Position, pagePaths } from './links.ts'
 import {
   type ListTask,
+  type PageContent,
   type RowScope,
   readCursorPage,
   readKeysetPage,
@@ -36,6 +38,7 @@ export interface ListerOptions {
  * Answers one list request. `owner`: the person whose rows are listed; default all rows. `scope`:
  * the scope of the rows; default the caller's. `filters`: filters besides those of the request.
  * `cacheable`: the page depends on stored rows only, so it can be cached until the next commit.
+ * `expansion`: the rows that the items include.
  */
 export type Lister = (
   call: Call,
@@ -46,6 +49,7 @@ export type Lister = (
     readonly scope?: number
     readonly filters?: readonly Filter[]
     readonly cacheable?: boolean
+    readonly expansion?: PageExpansion | undefined
   },
 ) => Answer | Promise<Answer>
 
@@ -74,17 +78,19 @@ export function createLister(options: ListerOptions): Lister {
         path,
         cursor,
         beginLarge,
+        expansion: own?.expansion,
         ...parsed,
       })
     const text = own?.cacheable ? cacheKeyOf(query) : undefined
     if (text === undefined) return readPage(parse())
-    const key = `${path}${text}\0${cursor ?? ''}`
+    const key = `${path}${text}\0${cursor ?? ''}\0${own?.expansion?.key ?? ''}`
     return getPage(key, view, rowScope, () => readPage(getParsedQuery(view, text, parse)))
   }
 }
 
 async function respond(context: Omit<ListContext, 'mostBytes'>): Promise<Answer> {
-  const mostBytes = context.collection.wide ? await context.beginLarge() : undefined
+  const isWide = context.collection.wide || context.expansion?.isWide
+  const mostBytes = isWide ? await context.beginLarge() : undefined
   const { options, request, path } = context
   const { json, positions, headers } = await renderers[request.style]({ ...context, mostBytes })
   const link = linkHeader(options.publicUrl(), pagePaths(path, request, positions))
@@ -134,6 +140,7 @@ interface ListContext extends ParsedQuery {
   readonly beginLarge: Call['beginLarge']
   /** Largest size of the response; undefined if rows are small. */
   readonly mostBytes: number | undefined
+  readonly expansion: PageExpansion | undefined
 }
 
 interface RenderedPage {
@@ -153,12 +160,24 @@ const renderers: Readonly<Record<Style, (context: ListContext) => Promise<Render
 const dataOf = (items: readonly string[]): string => `"data":[${items.join(',')}]`
 
 function taskOf(context: ListContext): ListTask {
-  const { options, collection, view, rowScope, customer, request, mostBytes } = context
-  const { fields, style } = request
+  const { options, collection, view, rowScope, customer, request, mostBytes, expansion } = context
+  const { style } = request
+  const fields = fieldsWithout(view, expansion?.omits ?? [], request.fields)
   const shape = { ...(fields && { fields }), links: style === 'hypermedia' }
   const { db } = options
   const encode = (row: readonly Value[]) => view.item(row, shape)
   return { db, customer, collection, rowScope, request, mostBytes, encode }
+}
+
+/** Adds the expanded members of the request to the items of a page. */
+async function withExpansion<P extends PageContent>(
+  { options, expansion, request, mostBytes }: ListContext,
+  page: Promise<P>,
+): Promise<P> {
+  const content = await page
+  if (!expansion) return content
+  const task = { reader: options.db, expansion, request, mostBytes }
+  return { ...content, items: await expandItems(task, content.rows, content.items) }
 }
 
 /** Returns the parameter that selects the style, unless the links repeat it from the request. */
@@ -184,7 +203,7 @@ async function renderCursorPage(context: ListContext): Promise<RenderedPage> {
   const binding = bindingOfCursors(context)
   const cursor =
     context.cursor === undefined ? undefined : decodeCursor(keys, binding, context.cursor)
-  const page = await readCursorPage(taskOf(context), cursor)
+  const page = await withExpansion(context, readCursorPage(taskOf(context), cursor))
   const first = `${options.defaultStyle === 'cursor' ? '' : styleParameter(request)}limit=${limit}`
   const positions: Position[] = [['first', first]]
   const addPosition = (rel: 'prev' | 'next', to: Cursor | null): string => {
@@ -203,7 +222,7 @@ async function renderCursorPage(context: ListContext): Promise<RenderedPage> {
 
 async function renderKeysetPage(context: ListContext): Promise<RenderedPage> {
   const { request } = context
-  const { rows, items, more } = await readKeysetPage(taskOf(context))
+  const { rows, items, more } = await withExpansion(context, readKeysetPage(taskOf(context)))
   const last = (rows.at(-1)?.[0] as number | undefined) ?? request.afterId ?? 0
   const positions: Position[] = [['first', `${styleParameter(request)}limit=${request.limit}`]]
   if (more) positions.push(['next', `limit=${request.limit}&after_id=${last}`])
@@ -211,7 +230,7 @@ async function renderKeysetPage(context: ListContext): Promise<RenderedPage> {
 }
 
 async function renderOffsetPage(context: ListContext): Promise<RenderedPage> {
-  const { items, total } = await readNumberedPage(taskOf(context))
+  const { items, total } = await withExpansion(context, readNumberedPage(taskOf(context)))
   const { limit, offset } = context.request
   const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit
   const at = (to: number) => `offset=${to}&limit=${limit}`
@@ -230,7 +249,7 @@ async function renderOffsetPage(context: ListContext): Promise<RenderedPage> {
 
 async function renderNumberedPage(context: ListContext): Promise<RenderedPage> {
   const { request, path } = context
-  const { items, total } = await readNumberedPage(taskOf(context))
+  const { items, total } = await withExpansion(context, readNumberedPage(taskOf(context)))
   const { page, limit, style } = request
   const pageCount = Math.ceil(total / limit)
   const styleText = style === 'hypermedia' ? styleParameter(request) : ''

@@ -50,7 +50,7 @@ export interface ListTask {
 }
 
 /** Rows of a page, and the JSON text of each. */
-interface PageContent {
+export interface PageContent {
   readonly rows: Rows
   readonly items: readonly string[]
 }

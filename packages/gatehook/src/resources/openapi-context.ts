@@ -2,7 +2,8 @@
 import type { JsonSchema } from '../fields/schema.ts'
 import type { FailureCode } from '../kernel/failure.ts'
 import { content, credentialSchemes, ref } from '../openapi/parts.ts'
-import type { CatalogEntry } from './catalog.ts'
+import type { Catalog, CatalogEntry } from './catalog-entry.ts'
+import { expandParameters } from './openapi-relations.ts'
 import {
   describeDeletion,
   describeReach,
@@ -28,12 +29,14 @@ export interface ResourceContext {
   readonly deletion: string
   /** A row as responses contain it. */
   readonly row: Readonly<Record<string, unknown>>
+  /** The parameter `expand`, if rows refer to others. */
+  readonly expand: readonly JsonSchema[]
 }
 
 export function contextOf(
   entry: CatalogEntry,
   version: string,
-  resources: readonly ResourceDefinition[],
+  { entries, service: { resources } }: Pick<Catalog, 'entries' | 'service'>,
 ): ResourceContext {
   const { definition, shapes } = entry
   return {
@@ -44,6 +47,7 @@ export function contextOf(
     reach: describeReach(definition, resources),
     deletion: describeDeletion(definition, resources),
     row: sampleWire(definition, shapes.get(version)!),
+    expand: expandParameters(entry, version, entries),
   }
 }
 

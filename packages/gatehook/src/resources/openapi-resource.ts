@@ -23,7 +23,7 @@ import {
   unchanged,
   writeErrors,
 } from '../openapi/parts.ts'
-import type { CatalogEntry } from './catalog.ts'
+import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import { batchPath, batchSchemas } from './openapi-batch.ts'
 import {
   bodyOf,
@@ -32,6 +32,7 @@ import {
   type ResourceContext,
   uniqueErrors,
 } from './openapi-context.ts'
+import { expandedMembers } from './openapi-relations.ts'
 import {
   actionTitle,
   annotateSchema,
@@ -40,7 +41,7 @@ import {
   singularWords,
   withArticle,
 } from './openapi-words.ts'
-import { type ActionDefinition, type ResourceDefinition, STATE_FIELD } from './resource.ts'
+import { type ActionDefinition, STATE_FIELD } from './resource.ts'
 import { sampleCreate, sampleInput, samplePatch, sampleWire } from './sample.ts'
 import { readScopeOf } from './scopes.ts'
 
@@ -48,7 +49,11 @@ const hasInput = (action: ActionDefinition): boolean => Object.keys(action.input
 const inputName = (name: string, action: ActionDefinition): string =>
   `${name}${action.name[0]!.toUpperCase()}${action.name.slice(1)}Input`
 
-export function resourceSchemas(entry: CatalogEntry, version: string): Record<string, JsonSchema> {
+export function resourceSchemas(
+  entry: CatalogEntry,
+  version: string,
+  { entries }: Pick<Catalog, 'entries'>,
+): Record<string, JsonSchema> {
   const { definition, shapes } = entry
   const { access, actions } = definition
   const name = schemaName(definition)
@@ -56,11 +61,10 @@ export function resourceSchemas(entry: CatalogEntry, version: string): Record<st
   const { specs } = shape
   const row = sampleWire(definition, shape)
   const object = withArticle(singularWords(definition))
+  const fields = annotateSchema({ ...rowSchema(specs), additionalProperties: true }, specs, row)
+  const members = { ...(fields.properties as object), ...expandedMembers(entry, version, entries) }
   const schemas: Record<string, JsonSchema> = {
-    [name]: {
-      description: `${definition.name}: a row.`,
-      ...annotateSchema({ ...rowSchema(specs), additionalProperties: true }, specs, row),
-    },
+    [name]: { description: `${definition.name}: a row.`, ...fields, properties: members },
     [`${name}List`]: {
       description: `A page of ${definition.name}, in the style that the request selects.`,
       ...listSchema(ref('schemas', name)),
@@ -91,9 +95,9 @@ export function resourceSchemas(entry: CatalogEntry, version: string): Record<st
 export function resourcePaths(
   entry: CatalogEntry,
   version: string,
-  resources: readonly ResourceDefinition[],
+  catalog: Pick<Catalog, 'entries' | 'service'>,
 ): Record<string, JsonSchema> {
-  const context = contextOf(entry, version, resources)
+  const context = contextOf(entry, version, catalog)
   const { name, actions, access, batch } = entry.definition
   const base = `/api/${version}/${name}`
   const paths: Record<string, JsonSchema> = {
@@ -108,7 +112,7 @@ export function resourcePaths(
 }
 
 function collectionPath(context: ResourceContext): JsonSchema {
-  const { entry, version, schema, object, reach, row } = context
+  const { entry, version, schema, object, reach, row, expand } = context
   const { definition, shapes } = entry
   const { name, access } = definition
   const get = describeOperation(context, {
@@ -121,6 +125,7 @@ function collectionPath(context: ResourceContext): JsonSchema {
       parameters: [
         ...Object.keys(listParameters).map((parameter) => ref('parameters', parameter)),
         ...columnParameters(entry, version),
+        ...expand,
         ref('parameters', 'IfNoneMatch'),
       ],
       responses: {
@@ -151,7 +156,7 @@ function collectionPath(context: ResourceContext): JsonSchema {
 }
 
 function itemPath(context: ResourceContext): JsonSchema {
-  const { entry, schema, object, reach, row } = context
+  const { entry, schema, object, reach, row, expand } = context
   const { definition } = entry
   const { access } = definition
   const answers = answer(200, 'The row.', ref('schemas', schema), row)
@@ -162,9 +167,9 @@ function itemPath(context: ResourceContext): JsonSchema {
       scope: readScopeOf(definition),
       summary: `Read ${object}`,
       description: reach.read,
-      errors: ['not_found'],
+      errors: expand.length > 0 ? ['invalid_parameter', 'not_found'] : ['not_found'],
       parts: {
-        parameters: [ref('parameters', 'IfNoneMatch')],
+        parameters: [...expand, ref('parameters', 'IfNoneMatch')],
         responses: { ...answers, ...unchanged, ...failing(404) },
       },
     }),

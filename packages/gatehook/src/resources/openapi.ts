@@ -40,13 +40,15 @@ export function openApiDocument(
   const { service } = catalog
   const entries = [...catalog.entries.values()]
   const paths: Record<string, JsonSchema> = {}
-  for (const entry of entries)
-    Object.assign(paths, resourcePaths(entry, version, service.resources))
+  for (const entry of entries) Object.assign(paths, resourcePaths(entry, version, catalog))
   for (const route of service.routes) {
     const path = `/api/${version}${route.path.replace(/:(\w+)/g, '{$1}')}`
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: routeOperation(route) }
   }
-  const schemas = Object.assign({}, ...entries.map((entry) => resourceSchemas(entry, version)))
+  const schemas = Object.assign(
+    {},
+    ...entries.map((entry) => resourceSchemas(entry, version, catalog)),
+  )
   return {
     openapi: '3.1.0',
     info: {

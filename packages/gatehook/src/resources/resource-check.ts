@@ -11,7 +11,7 @@ import { createValidators, defaultsOf } from './validate.ts'
 /** Query parameters of lists, credentials and versions. */
 const reservedParameters = new Set(
   (
-    'limit offset page per_page cursor after_id pagination sort fields ' +
+    'limit offset page per_page cursor after_id pagination sort fields expand ' +
     'api_key access_token version v'
   ).split(' '),
 )

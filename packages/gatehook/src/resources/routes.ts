@@ -12,6 +12,7 @@ import { patchThroughChain } from '../versions/change.ts'
 import { batchOperation } from './batch.ts'
 import { convertUp, inCallersTerms, readNewRow } from './caller-terms.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
+import { expandRow, readExpansion } from './expansion.ts'
 import {
   type ActionDefinition,
   type AnyRow,
@@ -29,12 +30,17 @@ interface ResourceDeps {
   readonly perform: Perform
 }
 
+interface EndpointDeps extends ResourceDeps {
+  /** Every resource, for the rows to which rows refer. */
+  readonly entries: ReadonlyMap<string, CatalogEntry>
+}
+
 export function resourceEndpoints(catalog: Catalog, deps: ResourceDeps): Endpoint[] {
   const { resources } = catalog.service
   return [...catalog.entries.values()].flatMap((entry) => {
     const options = { serializable: runsRules(entry.definition, resources) }
     const perform: Perform = (call, change) => deps.perform(call, change, options)
-    return endpointsOf(entry, { ...deps, perform })
+    return endpointsOf(entry, { ...deps, perform, entries: catalog.entries })
   })
 }
 
@@ -55,7 +61,7 @@ function runsRules(
   return dependents.some((dependent) => runsRules(dependent, resources, seen))
 }
 
-function endpointsOf(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
+function endpointsOf(entry: CatalogEntry, deps: EndpointDeps): Endpoint[] {
   const { name, access, actions } = entry.definition
   const base = `/api/${name}`
   return [
@@ -129,25 +135,29 @@ function targetOf(entry: CatalogEntry, call: Call): RowTarget {
   }
 }
 
-function listOperation(entry: CatalogEntry, { list }: ResourceDeps): Operation {
+function listOperation(entry: CatalogEntry, { list, entries }: EndpointDeps): Operation {
   return {
     ...readPolicy(entry),
     handle(call) {
       const { scope, owner } = entry.reach(call.principal, 'read')
       const { view } = shapeFor(entry, call)
-      return list(call, entry.collection, view, { scope, owner, cacheable: true })
+      const expansion = readExpansion(entry, entries, call)
+      return list(call, entry.collection, view, { scope, owner, cacheable: true, expansion })
     },
   }
 }
 
-function readOperation(entry: CatalogEntry, { db }: ResourceDeps): Operation {
+function readOperation(entry: CatalogEntry, { db, entries }: EndpointDeps): Operation {
   return {
     ...readPolicy(entry),
     async handle(call) {
       const reach = entry.reach(call.principal, 'read')
+      const expansion = readExpansion(entry, entries, call)
       const cells = await entry.rows.store.find(db, reach, rowId(call))
       if (!cells) throw new Failure('not_found')
-      return { status: 200, json: shapeFor(entry, call).view.item(cells, {}) }
+      const { view } = shapeFor(entry, call)
+      const json = expansion ? await expandRow(db, expansion, view, cells) : view.item(cells, {})
+      return { status: 200, json }
     },
   }
 }

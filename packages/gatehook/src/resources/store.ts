@@ -10,6 +10,8 @@ import { cellWriter } from './table.ts'
 export interface RowStore {
   /** Returns the cells of a row in declared order. */
   find(reader: Reader, reach: RowScope, id: number): Promise<Value[] | undefined>
+  /** Returns the cells of at most 100 rows of the ids in reach, in no order, in one statement. */
+  findAll(reader: Reader, reach: RowScope, ids: readonly number[]): Promise<Value[][]>
   /** Returns the cells, and locks the row until the transaction ends. */
   lock(tx: Tx, reach: RowScope, id: number): Promise<Value[] | undefined>
   /** Returns whether the row is in reach, and prevents its deletion until the transaction ends. */
@@ -41,12 +43,18 @@ export function createRowStore(
   const cells = Object.fromEntries(names.map((name) => [name, cellWriter(fields[name]!)]))
   const insertedNames = names.filter((name) => name !== 'id')
   const byId = 'WHERE scope = ? AND id = ?'
-  const select = statementById(
-    `SELECT ${names.join(', ')} FROM ${table} ${byId}`,
-    definition,
-    resources,
+  const selection = `SELECT ${names.join(', ')} FROM ${table}`
+  const selectById = statementByIds(`${selection} ${byId}`, definition, resources)
+  const existsById = statementByIds(`SELECT 1 AS one FROM ${table} ${byId}`, definition, resources)
+  const select = (reach: RowScope, id: number) => selectById(reach, [id])
+  const exists = (reach: RowScope, id: number) => existsById(reach, [id])
+  const selectAll = Object.fromEntries(
+    ID_LIST_SIZES.map((size) => {
+      const ids = Array(size).fill('?').join(', ')
+      const text = `${selection} WHERE scope = ? AND id IN (${ids})`
+      return [size, statementByIds(text, definition, resources)]
+    }),
   )
-  const exists = statementById(`SELECT 1 AS one FROM ${table} ${byId}`, definition, resources)
   const insert = prepareStatement(
     `INSERT INTO ${table} (${['scope', ...insertedNames].join(', ')})
      VALUES (${['scope', ...insertedNames].map(() => '?').join(', ')})`,
@@ -57,6 +65,11 @@ export function createRowStore(
   const referenceQueries = new Map<string, PreparedStatement>()
   return {
     find: async (reader, reach, id) => (await reader.arrays(select(reach, id)))[0],
+    async findAll(reader, reach, ids) {
+      const size = ID_LIST_SIZES.find((candidate) => candidate >= ids.length)!
+      const paddedIds = [...ids, ...Array<number>(size - ids.length).fill(ids.at(-1)!)]
+      return reader.arrays(selectAll[size]!(reach, paddedIds))
+    },
     async lock(tx, reach, id) {
       const row = await tx.lock<Record<string, Value>>(select(reach, id))
       return row && names.map((name) => row[name]!)
@@ -88,8 +101,11 @@ export function createRowStore(
   }
 }
 
-/** Prepares a statement by scope and id, for every row and for the rows of one person. */
-function statementById(
+/** Sizes of `IN` lists: three texts serve pages of every size. */
+const ID_LIST_SIZES = [8, 32, 128]
+
+/** Prepares a statement by scope and ids, for every row and for the rows of one person. */
+function statementByIds(
   text: string,
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[],
@@ -97,18 +113,18 @@ function statementById(
   const unowned = prepareStatement(text)
   const path = ownerPathOf(definition, resources)
   if (!path) {
-    return ({ scope, owner }: RowScope, id: number) => {
+    return ({ scope, owner }: RowScope, ids: readonly number[]) => {
       if (owner !== undefined) throw new Error(`rows of ${definition.name} have no owner`)
-      return unowned([scope, id])
+      return unowned([scope, ...ids])
     }
   }
   const slots = { scope: Symbol('scope'), owner: Symbol('owner') }
   const condition = ownerCondition(path, slots.scope, slots.owner)
   const owned = prepareStatement(`${text} AND ${condition.sql}`)
-  return ({ scope, owner }: RowScope, id: number) => {
-    if (owner === undefined) return unowned([scope, id])
+  return ({ scope, owner }: RowScope, ids: readonly number[]) => {
+    if (owner === undefined) return unowned([scope, ...ids])
     const values = condition.values.map((slot) => (slot === slots.scope ? scope : owner))
-    return owned([scope, id, ...values])
+    return owned([scope, ...ids, ...values])
   }
 }
 

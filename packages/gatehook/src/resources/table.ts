@@ -12,6 +12,7 @@ import { MAX_LIMIT } from '../lists/grammar.ts'
 import type { Column, ColumnType, Dialect, Value } from '../storage/database.ts'
 import { DeclarationError } from './field-check.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
+import { EXPAND, hasRelations } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
 
 const columnTypes: Readonly<Record<FieldSpec['kind'], ColumnType>> = {
@@ -337,6 +338,7 @@ export function resourceCollection(
     prefix: definition.prefix,
     contains: definition.contains,
     sort: definition.sort,
+    parameters: hasRelations(definition) ? [EXPAND] : [],
     indexes: [['id'], ...listIndexesOf(definition)],
     wide: maxBytesOf(definition.fields) * (MAX_LIMIT + 1) > PAGE_BYTES_MAX,
     ...(owner && { owner: owner.column, ownerThrough: owner.through }),
