@@ -125,7 +125,10 @@ const refreshTokens: IssueTokens = ({ tokens }, { client, parameters, actor }) =
   return tokens.refreshSession(
     requireParameter(parameters, 'refresh_token'),
     { clientId: client.id, authenticated: !client.isPublic },
-    { scopes: scope === undefined ? undefined : parseScopes(scope, client.scopes), actor },
+    {
+      parseScopes: () => (scope === undefined ? undefined : parseScopes(scope, client.scopes)),
+      actor,
+    },
   )
 }
 

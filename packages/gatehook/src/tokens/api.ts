@@ -97,8 +97,11 @@ export interface RefreshingClient {
 }
 
 interface RefreshOptions {
-  /** Requests fewer scopes for this access token; the session retains its own. */
-  readonly scopes?: readonly string[] | undefined
+  /**
+   * Returns the requested scopes, fewer than those of the session, which retains its own; undefined
+   * for all. It may throw, so it is called after the detection of reuse.
+   */
+  readonly parseScopes?: (() => readonly string[] | undefined) | undefined
   /** The actor of the audit entry if the token is replayed; default `TOKENS_ACTOR`. */
   readonly actor?: Actor | undefined
 }

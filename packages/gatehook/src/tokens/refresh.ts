@@ -4,7 +4,9 @@
  * 1. The tag of the presented token identifies its session.
  * 2. One UPDATE rotates the token if it is the current one of a session that has not expired.
  * 3. Otherwise the token was rotated before. Within the grace period the server returns its
- *    successor again. It records a race, and on reuse it revokes the token family.
+ *    successor again. It audits a race: a second use within 5 s, whose successor is unused. On
+ *    reuse it revokes the token family, whatever else is invalid. A request of another client, or
+ *    without the authentication that the client requires, has no effect.
  * 4. In the same transaction the client and the person limit the grant of the next access token.
  * 5. The access token is signed after the commit.
  *
@@ -28,6 +30,7 @@ import {
   LOGIN_CLIENT_ID,
   type RefreshingClient,
   TOKENS_ACTOR,
+  type TokenClient,
   type TokenLookup,
   type Tokens,
 } from './api.ts'
@@ -62,7 +65,7 @@ interface NextTokens {
 export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
   const { db, clock, random, lifetimes, keys, tagKeys, lookup } = deps
 
-  return async (token, client, { scopes: requestedScopes, actor = TOKENS_ACTOR } = {}) => {
+  return async (token, presenter, { parseScopes, actor = TOKENS_ACTOR } = {}) => {
     const id = parseSessionId(tagKeys, token)
     if (id === undefined) throw new Failure('invalid_grant')
     const hash = hashToken(token)
@@ -74,8 +77,8 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
     const key = await keys.findCurrentKey()
     const now = clock.now()
 
-    const draftFor = async (tx: Tx, session: store.SessionGrant) => {
-      const grant = await authorizeRefresh(tx, lookup, session, client, requestedScopes)
+    const draftFor = async (tx: Tx, session: store.SessionGrant, client?: TokenClient) => {
+      const grant = await limitGrant(tx, lookup, session, client, parseScopes?.())
       return draftAccessToken(deps, key, grant, now, { id, endsAt: session.ends_at })
     }
     const next = await db.write(async (tx): Promise<NextTokens | undefined> => {
@@ -88,14 +91,17 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
         expiresAt: now + lifetimes.idleMs,
         accessUntil: now + lifetimes.accessMs,
       })
-      if (rotatedSession)
-        return { access: await draftFor(tx, rotatedSession), refreshToken: successor }
-
+      if (rotatedSession) {
+        const client = await authorizeClient(tx, lookup, rotatedSession, presenter)
+        const access = await draftFor(tx, rotatedSession, client)
+        return { access, refreshToken: successor }
+      }
       const session = await store.lockSession(tx, id)
       if (!session) return undefined
-      const access = await draftFor(tx, session)
+      const client = await authorizeClient(tx, lookup, session, presenter)
       const verdict = classifyRefreshToken(session, hash, now, lifetimes.graceMs)
       if (verdict === 'grace' && session.successor) {
+        const access = await draftFor(tx, session, client)
         await store.extendAccess(tx, id, access.expiresAt)
         return { access, refreshToken: decryptSuccessor(token, id, session.successor, random) }
       }
@@ -110,32 +116,46 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
   }
 }
 
+/**
+ * Returns the client of the session; undefined if it is a login. Throws if the request is that of
+ * another client, or lacks the authentication that the client requires.
+ */
+async function authorizeClient(
+  tx: Tx,
+  lookup: RefreshDeps['lookup'],
+  { client_id: clientId }: store.SessionGrant,
+  presenter: RefreshingClient | undefined,
+): Promise<TokenClient | undefined> {
+  if (presenter && presenter.clientId !== clientId) throw new Failure('invalid_grant')
+  if (clientId === LOGIN_CLIENT_ID) return undefined
+  const client = await lookup.findClient(clientId, tx)
+  if (!client) throw new Failure('invalid_grant')
+  if (client.requireAuthOnRefresh && !presenter?.authenticated) {
+    throw new Failure('invalid_client')
+  }
+  return client
+}
+
 /** Returns the grant of the session, without scopes that its client or person no longer has. */
-async function authorizeRefresh(
+async function limitGrant(
   tx: Tx,
   lookup: RefreshDeps['lookup'],
   session: store.SessionGrant,
-  presenter: RefreshingClient | undefined,
+  client: TokenClient | undefined,
   requestedScopes: readonly string[] | undefined,
 ): Promise<Grant> {
   const { client_id: clientId, customer } = session
   const subject = String(session.person)
   const scope = session.scope as Scope
-  if (presenter && presenter.clientId !== clientId) throw new Failure('invalid_grant')
-  const isLogin = clientId === LOGIN_CLIENT_ID
-  const client = isLogin ? undefined : await lookup.findClient(clientId, tx)
-  if (!client && !isLogin) throw new Failure('invalid_grant')
-  if (client?.requireAuthOnRefresh && !presenter?.authenticated) {
-    throw new Failure('invalid_client')
-  }
   const person = await lookup.findPerson(tx, scope, subject)
   if (!person) throw new Failure('invalid_grant')
   if (person.suspended) throw new Failure('customer_suspended')
 
   const sessionScopes = store.splitScopes(session.scopes)
-  const isAllowed = (name: string) => person.scopes.includes(name) && client!.scopes.includes(name)
   // A login session has all scopes of its person now. A client has at most those it was granted.
-  const allowedScopes = isLogin ? person.scopes : sessionScopes.filter(isAllowed)
+  const allowedScopes = client
+    ? sessionScopes.filter((name) => person.scopes.includes(name) && client.scopes.includes(name))
+    : person.scopes
   if (requestedScopes && !requestedScopes.every((name) => sessionScopes.includes(name))) {
     throw new Failure('invalid_scope')
   }
