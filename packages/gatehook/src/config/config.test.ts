@@ -161,6 +161,27 @@ test('an unknown name is a warning', () => {
   assert.doesNotMatch(warnings[0]!, /hidden/)
 })
 
+test('a name that resembles the end of an OTEL_ option is a warning', () => {
+  const { warnings } = loadConfig({ GATEHOOK_RTER_OTLP_ENDPOINT: 'http://localhost:4318' })
+  assert.match(warnings.join(), /^GATEHOOK_RTER_OTLP_ENDPOINT is set/)
+})
+
+test('every option with a file is checked', () => {
+  const files = optionList.filter(([, { kind }]) => kind.name === 'file').map(([, { env }]) => env)
+  const env = Object.fromEntries(files.map((name) => [name, '/missing.pem']))
+  assert(files.length >= 4)
+  assert.throws(
+    () => loadConfig(env, {}, () => 'no such file'),
+    (error: ConfigError) => {
+      assert.deepEqual(
+        files.filter((name) => !error.mistakes.some((text) => text.startsWith(`${name} is`))),
+        [],
+      )
+      return true
+    },
+  )
+})
+
 test('variables that only commands read cause no warning', () => {
   assert.deepEqual(loadConfig({ GATEHOOK_API_KEY: 'gk_live_hidden' }).warnings, [])
 })

@@ -13,7 +13,7 @@ import {
   optionList,
   options,
 } from './options.ts'
-import type { ValueKind } from './values.ts'
+import { filePath, type ValueKind } from './values.ts'
 
 type ValueOf<O> = O extends { kind: ValueKind<infer T>; fallback: infer F }
   ? T | (F extends null ? null : never)
@@ -72,7 +72,7 @@ export function loadConfig(
   // A rule is checked only if its values are valid.
   const settings = { ...defaults(), ...values } as Settings
   const areValid = (names: readonly OptionName[]) => names.every((name) => name in values)
-  for (const rule of rules) {
+  for (const rule of optionRules) {
     const mistake = areValid(rule.about) && rule.check(settings)
     if (mistake) mistakes.push(mistake)
   }
@@ -128,7 +128,9 @@ function describeInvalidValue(option: Option, text: string, source: ValueSource)
  */
 function checkNames(env: Environment, mistakes: string[], warnings: string[]): void {
   const prefix = 'GATEHOOK_'
-  const optionNames = optionList.map(([, option]) => option.env.slice(prefix.length))
+  const optionNames = optionList
+    .filter(([, option]) => option.env.startsWith(prefix))
+    .map(([, option]) => option.env.slice(prefix.length))
   for (const name of Object.keys(env)) {
     const rest = name.slice(prefix.length)
     if (!name.startsWith(prefix) || optionNames.includes(rest)) continue
@@ -160,11 +162,15 @@ export function publicUrlOf(config: Settings, port: number): string {
 
 interface OptionRule {
   readonly about: readonly OptionName[]
+  /** The rule, for the reference page. */
+  readonly sentence: string
+  /** Returns the mistake of an invalid configuration. */
   readonly check: (settings: Settings) => string | undefined | false
 }
 
 const loopbackOnly = (name: 'testClock' | 'webhookAllowPrivate', reason: string): OptionRule => ({
   about: [name, 'host'],
+  sentence: `\`${options[name].env}\` requires a loopback \`GATEHOOK_HOST\`.`,
   check: (s) =>
     s[name] &&
     !isLoopback(s.host) &&
@@ -172,9 +178,13 @@ const loopbackOnly = (name: 'testClock' | 'webhookAllowPrivate', reason: string)
       `${reason}, so it needs a loopback host.`,
 })
 
-const rules: readonly OptionRule[] = [
+export const optionRules: readonly OptionRule[] = [
   {
     about: ['host', 'tlsCert', 'tlsKey', 'trustProxy'],
+    sentence:
+      'Plain HTTP is served on loopback addresses only. Any other `GATEHOOK_HOST` requires ' +
+      '`GATEHOOK_TLS_CERT` and `GATEHOOK_TLS_KEY`, or `GATEHOOK_TRUST_PROXY` with the proxy that ' +
+      'terminates TLS.',
     check: (s) =>
       !isLoopback(s.host) &&
       !s.tlsCert &&
@@ -186,6 +196,7 @@ const rules: readonly OptionRule[] = [
   },
   {
     about: ['tlsCert', 'tlsKey'],
+    sentence: '`GATEHOOK_TLS_CERT` and `GATEHOOK_TLS_KEY` are set together or not at all.',
     check(s) {
       if (Boolean(s.tlsCert) === Boolean(s.tlsKey)) return undefined
       const [set, missing] = s.tlsCert ? ['CERT', 'KEY'] : ['KEY', 'CERT']
@@ -194,6 +205,7 @@ const rules: readonly OptionRule[] = [
   },
   {
     about: ['databaseUrl', 'secretKey'],
+    sentence: 'On PostgreSQL, `GATEHOOK_SECRET_KEY` is required, and the same on every node.',
     check: (s) =>
       databaseAddress(s.databaseUrl).kind === 'postgres' &&
       s.secretKey === null &&
@@ -202,6 +214,7 @@ const rules: readonly OptionRule[] = [
   },
   {
     about: ['secretKey', 'secretKeyPrevious'],
+    sentence: '`GATEHOOK_SECRET_KEY_PREVIOUS` differs from `GATEHOOK_SECRET_KEY`.',
     check: (s) =>
       s.secretKeyPrevious !== null &&
       s.secretKeyPrevious === s.secretKey &&
@@ -210,6 +223,7 @@ const rules: readonly OptionRule[] = [
   },
   {
     about: ['secretKey', 'secretKeyPrevious'],
+    sentence: '`GATEHOOK_SECRET_KEY_PREVIOUS` requires `GATEHOOK_SECRET_KEY`.',
     check: (s) =>
       s.secretKeyPrevious !== null &&
       s.secretKey === null &&
@@ -218,6 +232,9 @@ const rules: readonly OptionRule[] = [
   },
   {
     about: ['portalAccent'],
+    sentence:
+      'The contrast of `GATEHOOK_PORTAL_ACCENT`, as text on the page, is at least ' +
+      `${CONTRAST_MIN}.`,
     check(s) {
       const contrast = s.portalAccent === null ? CONTRAST_MIN : accentContrast(s.portalAccent)
       return (
@@ -235,12 +252,10 @@ function fileMistakes(
   s: Settings,
   findFileProblem: (file: string) => string | undefined,
 ): string[] {
-  return (['tlsCert', 'tlsKey', 'webhookCa', 'portalLogo'] as const).flatMap((name) => {
-    const file = s[name]
-    const problem = file === null ? undefined : findFileProblem(file)
-    return problem
-      ? [`${options[name].env} is ${JSON.stringify(file)}, which cannot be read: ${problem}.`]
-      : []
+  return optionList.flatMap(([name, { env, kind }]) => {
+    const file = kind === filePath && s[name]
+    const problem = file ? findFileProblem(String(file)) : undefined
+    return problem ? [`${env} is ${JSON.stringify(file)}, which cannot be read: ${problem}.`] : []
   })
 }
 

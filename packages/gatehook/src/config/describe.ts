@@ -1,5 +1,5 @@
 /** Describes the configuration: every value with its source, and the reference page. Pure. */
-import { type Config, type ValueSource, withoutPassword } from './config.ts'
+import { type Config, optionRules, type ValueSource, withoutPassword } from './config.ts'
 import { commandVariables, flagOf, type Option, type OptionName, optionList } from './options.ts'
 import type { BurstRate, RateOption } from './values.ts'
 
@@ -82,13 +82,6 @@ ${commandVariables.map(([name, sentence]) => row([code(name), sentence])).join('
 
 ## Rules between options
 
-- Plain HTTP is served on loopback addresses only. Any other \`GATEHOOK_HOST\` requires
-  \`GATEHOOK_TLS_CERT\` and \`GATEHOOK_TLS_KEY\`, or \`GATEHOOK_TRUST_PROXY\` with the proxy that
-  terminates TLS.
-- \`GATEHOOK_TLS_CERT\` and \`GATEHOOK_TLS_KEY\` are set together or not at all.
-- On PostgreSQL, \`GATEHOOK_SECRET_KEY\` is required, and the same on every node.
-- \`GATEHOOK_SECRET_KEY_PREVIOUS\` requires \`GATEHOOK_SECRET_KEY\` and differs from it.
-- \`GATEHOOK_TEST_CLOCK\` and \`GATEHOOK_WEBHOOK_ALLOW_PRIVATE\` require a loopback
-  \`GATEHOOK_HOST\`.
+${optionRules.map(({ sentence }) => `- ${sentence}`).join('\n')}
 `
 }
