@@ -1,13 +1,16 @@
 /**
- * Generates `docs/reference/errors.md` from the failure table of `kernel/failure.ts` and the
- * advice of `kernel/failure-advice.ts`.
+ * Generates `docs/reference/errors.md` from the tables `kernel/failure.ts` and
+ * `kernel/mistakes.ts`, and the advice of `kernel/caller-advice.ts`.
  */
 import { readdirSync, readFileSync } from 'node:fs'
+import { callerAdvice } from '../../packages/gatehook/src/kernel/caller-advice.ts'
 import { type FailureCode, failures } from '../../packages/gatehook/src/kernel/failure.ts'
-import { failureAdvice } from '../../packages/gatehook/src/kernel/failure-advice.ts'
+import { mistakes } from '../../packages/gatehook/src/kernel/mistakes.ts'
 
 const SOURCE = new URL('../../packages/gatehook/src/', import.meta.url)
-const TABLES = ['failure', 'failure-advice', 'failure-help'].map((name) => `kernel/${name}.ts`)
+const TABLES = ['failure', 'mistakes', 'caller-advice', 'operator-advice'].map(
+  (name) => `kernel/${name}.ts`,
+)
 
 /** Returns the codes that a file of the engine uses. */
 function codesInUse(): Set<string> {
@@ -22,7 +25,7 @@ export function errorsPage(): string {
   const used = codesInUse()
   const rows = Object.entries(failures).map(([code, [status, sentence]]) => {
     const remark = used.has(code) ? '' : ' *(not used yet)*'
-    const todo = failureAdvice[code as FailureCode]
+    const todo = callerAdvice[code as FailureCode]
     return `| ${status} | <a id="${code}"></a>\`${code}\`${remark} | ${sentence} | ${todo} |`
   })
   return `# Errors
@@ -34,5 +37,17 @@ for people and may change. [http.md](http.md#errors) describes the form of an er
 | status | \`error\` | default message | advice |
 | --- | --- | --- | --- |
 ${rows.join('\n')}
+
+## Codes of single mistakes
+
+Each entry of \`errors[]\` has its own code: one of this table
+(\`packages/gatehook/src/kernel/mistakes.ts\`), one of the table above, or the name of a declared
+check.
+
+| \`errors[].code\` | meaning |
+| --- | --- |
+${Object.entries(mistakes)
+  .map(([code, sentence]) => `| \`${code}\` | ${sentence} |`)
+  .join('\n')}
 `
 }

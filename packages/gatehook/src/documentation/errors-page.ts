@@ -1,6 +1,7 @@
 /** The page of all failures, with an anchor for each code. Pure. */
+
+import { callerAdvice } from '../kernel/caller-advice.ts'
 import { failures } from '../kernel/failure.ts'
-import { failureAdvice } from '../kernel/failure-advice.ts'
 import { code, type Page, pretty, table, text } from './content.ts'
 
 /** The name of the page to which the member `documentation` of a failure leads. */
@@ -13,7 +14,7 @@ export function errorsPage(): Page {
       `\`${status}\``,
       `[\`${name}\`](#${name})`,
       message,
-      failureAdvice[name as keyof typeof failures],
+      callerAdvice[name as keyof typeof failures],
     ],
   }))
   const example = {

@@ -1,6 +1,7 @@
 /** The section of one operation: words, parameters, failures, examples, form. Pure. */
+
+import { callerAdvice } from '../kernel/caller-advice.ts'
 import { type FailureCode, failures } from '../kernel/failure.ts'
-import { failureAdvice } from '../kernel/failure-advice.ts'
 import { codeExamples, type ExampleRequest, isTokenPath } from './code-examples.ts'
 import {
   type ContentBlock,
@@ -117,7 +118,7 @@ function errorBlocks({ errors, id }: OperationView): ContentBlock[] {
   if (errors.length === 0) return []
   const rows = errors.map((name: FailureCode) => {
     const [status, message] = failures[name]
-    return [`\`${status}\``, `[\`${name}\`](errors#${name})`, message, failureAdvice[name]]
+    return [`\`${status}\``, `[\`${name}\`](errors#${name})`, message, callerAdvice[name]]
   })
   const label = 'Failures'
   return [

@@ -42,7 +42,7 @@ export const readMembers = <M extends Members>(body: unknown, members: M): Value
 
 function bodyFailure(errors: readonly FieldError[], code: BodyCode): Failure {
   const plain = errors.map((error) =>
-    BODY_CODES.has(error.code) ? error : { ...error, code: 'invalid_value' },
+    BODY_CODES.has(error.code) ? error : { ...error, code: 'invalid_value' as const },
   )
   if (code === 'validation_failed') return invalidMembers(plain)
   const [first] = plain

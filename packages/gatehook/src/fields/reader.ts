@@ -3,6 +3,7 @@
  * mistake with its pointer (§10.2). One pass; pure.
  */
 import type { FieldError } from '../kernel/failure.ts'
+import type { MistakeCode } from '../kernel/mistakes.ts'
 import { parseTime } from '../kernel/time.ts'
 import { boundUnits, formatDecimal, parseDecimal } from './decimal.ts'
 import { formatDuration, parseDuration } from './duration.ts'
@@ -11,10 +12,10 @@ import type { MemberSpec, MemberSpecs } from './spec.ts'
 /** Maximum number of errors: a response must not be many times the size of the body. */
 export const ERRORS_MAX = 50
 
-type Report = (pointer: string, code: string, message: string) => undefined
+type Report = (pointer: string, code: MistakeCode, message: string) => undefined
 /** Converts a valid value; reports the mistakes of any other. */
 type ReadValue = (value: unknown, pointer: string, report: Report) => unknown
-type Mistake = readonly [code: string, message: string]
+type Mistake = readonly [code: MistakeCode, message: string]
 
 /** The members of an object, and those beside them that are accepted or explained. */
 export interface ObjectRules {

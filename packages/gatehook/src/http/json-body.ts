@@ -3,6 +3,7 @@
  * duplicate members, prototype keys, numbers that lose digits, lone surrogates. Pure.
  */
 import { Failure } from '../kernel/failure.ts'
+import type { MistakeCode } from '../kernel/mistakes.ts'
 
 export const MAX_DEPTH = 32
 
@@ -165,7 +166,7 @@ function hasFraction(literal: string): boolean {
   return significant > Math.max(0, whole.length + Number(exponent))
 }
 
-function rejection(code: string, reason: string, frames: readonly ScanFrame[]): Failure {
+function rejection(code: MistakeCode, reason: string, frames: readonly ScanFrame[]): Failure {
   const pointer = frames
     .map((frame) => `/${String(frame.at).replaceAll('~', '~0').replaceAll('/', '~1')}`)
     .join('')

@@ -9,7 +9,7 @@ const context = {
   path: '/api/v1/orders',
   documentation: 'https://api.example/docs/errors',
 }
-const errors = [{ pointer: '/total', code: 'too_small', message: 'At least 0.' }]
+const errors = [{ pointer: '/total', code: 'too_small', message: 'At least 0.' }] as const
 
 test('a failure is formatted as the envelope', () => {
   const answer = formatProblem(new Failure('validation_failed', 'No.', { errors }), context)

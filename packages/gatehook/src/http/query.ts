@@ -15,7 +15,7 @@ export function parameterFailure(code: FailureCode, parameter: string, predicate
 
 /** `parameter`: the name of a malformed value; undefined if the name itself is malformed. */
 function malformedQuery(reason: string, parameter?: string): Failure {
-  const code = 'invalid_parameter'
+  const code: FailureCode = 'invalid_parameter'
   const message = `The query string is not valid: ${reason}.`
   const errors = parameter === undefined ? undefined : [{ parameter, code, message }]
   return new Failure(code, message, errors && { errors })

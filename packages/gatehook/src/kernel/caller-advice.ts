@@ -2,7 +2,7 @@
 import type { FailureCode } from './failure.ts'
 
 /** The type requires advice for every code. */
-export const failureAdvice: Readonly<Record<FailureCode, string>> = {
+export const callerAdvice: Readonly<Record<FailureCode, string>> = {
   invalid_request: 'Correct the request line or the headers; `message` names the fault.',
   invalid_json: 'Correct the body; `errors[].pointer` locates the fault where possible.',
   invalid_parameter: 'Correct the parameter in `errors[].parameter`.',

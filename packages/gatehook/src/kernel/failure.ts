@@ -2,6 +2,7 @@
  * The table of all failures that a response can report (§10.2). A `Failure` has a code from it;
  * `http/problem.ts` converts it to JSON. A bug is any other exception: its response is a bare 500.
  */
+import type { CheckCode, MistakeCode } from './mistakes.ts'
 
 /** Every code with its status and its default message. */
 export const failures = {
@@ -75,7 +76,7 @@ export type FailureCode = keyof typeof failures
 export interface FieldError {
   readonly pointer?: string
   readonly parameter?: string
-  readonly code: string
+  readonly code: MistakeCode | FailureCode | CheckCode
   readonly message: string
 }
 

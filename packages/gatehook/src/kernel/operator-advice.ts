@@ -1,6 +1,6 @@
 /**
  * The advice for operators on every failure of a request: the console displays it beside the step
- * that rejected the request. `failure-advice.ts` has the advice for callers.
+ * that rejected the request. `caller-advice.ts` has the advice for callers.
  */
 import type { FailureCode } from './failure.ts'
 
@@ -14,18 +14,21 @@ type HelpAction =
   | 'open_version'
   | 'open_system'
 
-interface FailureHelp {
+interface OperatorAdvice {
   readonly text: string
   /** At most two, the one that solves the problem first. */
   readonly actions: readonly HelpAction[]
 }
 
-const help = (text: string, ...actions: readonly HelpAction[]): FailureHelp => ({ text, actions })
+const help = (text: string, ...actions: readonly HelpAction[]): OperatorAdvice => ({
+  text,
+  actions,
+})
 
-const caller = (text: string): FailureHelp => help(`The caller must change the request: ${text}`)
+const caller = (text: string): OperatorAdvice => help(`The caller must change the request: ${text}`)
 
 /** The type requires help for every code. */
-export const failureHelp: Readonly<Record<FailureCode, FailureHelp>> = {
+export const operatorAdvice: Readonly<Record<FailureCode, OperatorAdvice>> = {
   invalid_request: caller('its head is malformed.'),
   invalid_json: caller('its body is not valid JSON.'),
   invalid_parameter: caller('the response names the parameter.'),
@@ -37,7 +40,7 @@ export const failureHelp: Readonly<Record<FailureCode, FailureHelp>> = {
   query_too_expensive: caller('the response names a sort or filter that an index serves.'),
   page_too_large: caller('the response names a limit that fits.'),
   ambiguous_credentials: caller('it carries more than one credential.'),
-  token_in_url: caller('the token belongs into a header. Revoke it: URLs are logged elsewhere.'),
+  token_in_url: caller('the token belongs in a header. Revoke it: URLs are logged elsewhere.'),
   invalid_version: caller('versions are written v1, v2.'),
   unsupported_version: caller('the service does not have this version.'),
   version_required: caller('it must name a version.'),

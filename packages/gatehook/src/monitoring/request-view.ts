@@ -1,7 +1,7 @@
 /** The JSON of a logged request in lists, on its own and in streams. Pure. */
 import type { Warning } from '../http/call.ts'
 import type { FailureCode } from '../kernel/failure.ts'
-import { failureHelp } from '../kernel/failure-help.ts'
+import { operatorAdvice } from '../kernel/operator-advice.ts'
 import { isoTime } from '../kernel/time.ts'
 import { gatesOf, type HeadStepNames, type RequiredScope } from './gates.ts'
 import type { LoggedRequestDetailJson, LoggedRequestJson } from './operations.ts'
@@ -93,6 +93,6 @@ export function requestDetail(
 
 /** A code of a later release has no help. */
 const helpOf = (code: string): LoggedRequestDetailJson['help'] =>
-  failureHelp[code as FailureCode] ?? null
+  operatorAdvice[code as FailureCode] ?? null
 
 const NO_EXCHANGE: Readonly<Record<string, undefined>> = {}

@@ -222,7 +222,7 @@ function requireEditable(
     .map((name) => [name, FIXED] as const)
   const errors = [...inState, ...once]
     .filter(([name]) => name in changed && !isSameValue(changed[name], row[name]))
-    .map(([name, message]) => ({ pointer: `/${name}`, code: 'read_only', message }))
+    .map(([name, message]) => ({ pointer: `/${name}`, code: 'read_only' as const, message }))
   if (errors.length > 0) throw validationFailure(errors)
 }
 

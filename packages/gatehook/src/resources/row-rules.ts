@@ -1,6 +1,7 @@
 /** The two forms of `.check(…)` as functions that return the mistakes of a row. Pure. */
 import type { FieldSpec } from '../fields/fields.ts'
 import type { FieldError } from '../kernel/failure.ts'
+import type { CheckCode } from '../kernel/mistakes.ts'
 import type { AnyRow } from '../versions/change.ts'
 import { checkFunction, checkNamedCheck } from './chain-check.ts'
 
@@ -42,6 +43,6 @@ export function createNamedCheck(
     })
     rule(observed)
     const pointers = fields.size > 0 ? [...fields].map((field) => `/${field}`) : ['']
-    return pointers.map((pointer) => ({ pointer, code: name, message: sentence! }))
+    return pointers.map((pointer) => ({ pointer, code: name as CheckCode, message: sentence! }))
   }
 }

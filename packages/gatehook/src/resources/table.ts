@@ -271,16 +271,24 @@ function columnMistakes(
   ]
 }
 
-const cellTypes: Readonly<Partial<Record<FieldSpec['kind'], ListColumn['type']>>> = {
+const cellTypes: Readonly<Record<FieldSpec['kind'], ListColumn['type']>> = {
+  id: 'int',
+  ref: 'int',
+  string: 'text',
+  email: 'email',
+  url: 'text',
+  currency: 'text',
+  oneOf: 'text',
+  int: 'int',
   number: 'real',
   bool: 'bool',
   time: 'time',
-  email: 'email',
   date: 'date',
   timeOfDay: 'timeOfDay',
   duration: 'duration',
   decimal: 'decimal',
   uuid: 'uuid',
+  pattern: 'text',
   object: 'json',
   list: 'json',
   metadata: 'json',
@@ -289,7 +297,7 @@ const cellTypes: Readonly<Partial<Record<FieldSpec['kind'], ListColumn['type']>>
 
 export const listColumn = (name: string, spec: FieldSpec): ListColumn => ({
   name,
-  type: cellTypes[spec.kind] ?? (columnTypes[spec.kind] === 'text' ? 'text' : 'int'),
+  type: cellTypes[spec.kind],
   nullable: spec.nullable,
   ...(spec.values ? { oneOf: spec.values } : {}),
   ...(spec.kind === 'metadata' && { isMap: true }),

@@ -166,7 +166,7 @@ function validateUpdate({ statuses, version, before, after, now }: CalendarUpdat
     }
   }
   if (mistakes.length === 0) return
-  throw invalidMembers(mistakes.map((mistake) => ({ ...mistake, code: 'invalid_value' })))
+  throw invalidMembers(mistakes.map((mistake) => ({ ...mistake, code: 'invalid_value' as const })))
 }
 
 /** Without a served version, every request of the API would get 410. */
