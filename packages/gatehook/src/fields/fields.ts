@@ -17,6 +17,11 @@ export interface FieldSpec extends MemberSpec {
   readonly stamp?: 'created' | 'updated'
   /** Whether clients can set it only in the body that creates the row. */
   readonly isWriteOnce?: boolean
+  /** Whether no response and no event has it. */
+  readonly isWriteOnly?: boolean
+  /** The scope that a caller needs to read the field, and to write it. */
+  readonly visibleTo?: string
+  readonly writableBy?: string
 }
 
 const DEFAULT_STRING_MAX = 255
@@ -87,6 +92,27 @@ export class Field<V, W extends FieldWrite> {
   /** Clients set it when they create the row, and cannot change it (422 `read_only`). */
   writeOnce(): Field<V, W> {
     return this.#with({ isWriteOnce: true })
+  }
+
+  /**
+   * Clients write it, and no response and no event returns it. Handlers and rules read it. The
+   * request log never stores the value, and lists cannot filter or sort by it.
+   */
+  writeOnly(): Field<V, W> {
+    return this.#with({ isWriteOnly: true, isSecret: true })
+  }
+
+  /**
+   * Responses have the field for callers with this scope only. For others it is no filter, no sort
+   * and no value of `fields=`. Events never have it.
+   */
+  visible(scope: string): Field<V, W> {
+    return this.#with({ visibleTo: scope })
+  }
+
+  /** Clients need this scope to write it (422 `read_only`). Others have the default. */
+  writable(scope: string): Field<V, W> {
+    return this.#with({ writableBy: scope })
   }
 
   /**

@@ -5,7 +5,7 @@ import type { FieldSpec } from './fields.ts'
 import { toJson } from './forms.ts'
 import { patchSpecs } from './merge-patch.ts'
 import { currencies, METADATA_KEY, TIME_OF_DAY } from './reader.ts'
-import type { MemberSpec, MemberSpecs } from './spec.ts'
+import type { MemberSpec } from './spec.ts'
 
 export type JsonSchema = Record<string, unknown>
 export type FieldSpecs = Readonly<Record<string, FieldSpec>>
@@ -172,24 +172,38 @@ export function fieldSchema(spec: MemberSpec, context?: SchemaContext): JsonSche
   return schema
 }
 
-const objectSchema = (
-  specs: MemberSpecs,
+/** The extensions with the scope that a field needs in responses, and in bodies. */
+export const READ_SCOPE = 'x-read-scope'
+export const WRITE_SCOPE = 'x-write-scope'
+
+/** Returns the schema of a field in bodies. */
+const bodyFieldSchema = (spec: FieldSpec, context: SchemaContext): JsonSchema => ({
+  ...fieldSchema(spec, context),
+  ...(spec.isWriteOnly && { writeOnly: true }),
+  ...(spec.writableBy !== undefined && { [WRITE_SCOPE]: spec.writableBy }),
+})
+
+const objectSchema = <S extends MemberSpec>(
+  specs: Readonly<Record<string, S>>,
   required: readonly string[],
-  context?: SchemaContext,
+  schemaOf: (spec: S) => JsonSchema,
 ): JsonSchema => ({
   type: 'object',
   additionalProperties: false,
   required,
   properties: Object.fromEntries(
-    Object.entries(specs).map(([name, spec]) => [name, fieldSchema(spec, context)]),
+    Object.entries(specs).map(([name, spec]) => [name, schemaOf(spec)]),
   ),
 })
+
+const bodySchema = (specs: FieldSpecs, required: readonly string[]): JsonSchema =>
+  objectSchema(specs, required, (spec) => bodyFieldSchema(spec, closed))
 
 /** The objects of a body have no undeclared members. */
 const closed: SchemaContext = { ...inline, isClosed: true }
 
 /** Returns the field in responses, whose objects have every member. */
-const shownSpec = (spec: MemberSpec): MemberSpec =>
+const shownSpec = <S extends MemberSpec>(spec: S): S =>
   spec.members
     ? {
         ...spec,
@@ -204,7 +218,7 @@ const shownSpec = (spec: MemberSpec): MemberSpec =>
       ? { ...spec, items: shownSpec(spec.items) }
       : spec
 
-const shownSpecs = (specs: FieldSpecs): MemberSpecs =>
+const shownSpecs = (specs: FieldSpecs): FieldSpecs =>
   Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, shownSpec(spec)]))
 
 const writableSpecs = (specs: FieldSpecs): FieldSpecs =>
@@ -214,15 +228,25 @@ const writableSpecs = (specs: FieldSpecs): FieldSpecs =>
 export const changeableSpecs = (specs: FieldSpecs): FieldSpecs =>
   Object.fromEntries(Object.entries(specs).filter(([, { isWriteOnce }]) => !isWriteOnce))
 
-/** Returns the schema of a row in responses. */
-export const rowSchema = (specs: FieldSpecs): JsonSchema =>
-  objectSchema(shownSpecs(specs), Object.keys(specs))
+/** Returns the schema of a row in responses. Fields that need a scope can be absent. */
+export function rowSchema(specs: FieldSpecs): JsonSchema {
+  const returned = Object.entries(specs).filter(([, { isWriteOnly }]) => !isWriteOnly)
+  const required = returned.filter(([, { visibleTo }]) => visibleTo === undefined)
+  return objectSchema(
+    shownSpecs(Object.fromEntries(returned)),
+    required.map(([name]) => name),
+    (spec) => ({
+      ...fieldSchema(spec),
+      ...(spec.visibleTo !== undefined && { [READ_SCOPE]: spec.visibleTo }),
+    }),
+  )
+}
 
 /** Returns the schema of a body that creates a row, or of an action's input. */
 export function createSchema(specs: FieldSpecs): JsonSchema {
   const fields = writableSpecs(specs)
   const required = Object.keys(fields).filter((name) => fields[name]?.write === 'required')
-  return objectSchema(fields, required, closed)
+  return bodySchema(fields, required)
 }
 
 /**
@@ -231,4 +255,4 @@ export function createSchema(specs: FieldSpecs): JsonSchema {
  * @see RFC 7396
  */
 export const patchSchema = (specs: FieldSpecs): JsonSchema =>
-  objectSchema(patchSpecs(changeableSpecs(writableSpecs(specs))), [], closed)
+  bodySchema(patchSpecs(changeableSpecs(writableSpecs(specs))) as FieldSpecs, [])

@@ -26,6 +26,7 @@ const kinds: Readonly<Record<string, AnyField>> = {
   flag: f.bool().default(false),
   at: f.time(),
   day: f.date(),
+  clock: f.timeOfDay(),
   token: f.uuid(),
   lasts: f.duration(),
   code: f.pattern(/^[a-z]+(-[a-z]+)*$/),

@@ -104,6 +104,8 @@ const everything = service({
         share: f.number().min(0).max(1),
         flag: f.bool().default(false),
         at: f.time(),
+        secret: f.string().default('').visible('secrets:read').writable('secrets:write'),
+        code: f.string().default('').writeOnly(),
         created_at: f.createdAt(),
       },
       list: { filter: ['text', 'count', 'flag', 'size', 'at'], sort: ['id', 'text'] },
@@ -149,10 +151,12 @@ const changedValue: Readonly<Record<string, (value: never) => unknown>> = {
   required: (value: unknown[]) => (value.length > 0 ? value.slice(1) : undefined),
   title: () => 'different',
   type: () => 'different',
+  'x-read-scope': () => 'different:read',
+  'x-write-scope': () => 'different:write',
 }
 
 /** They change nothing that callers depend on. */
-const ANNOTATIONS = ['description', 'readOnly', 'x-open-set']
+const ANNOTATIONS = ['description', 'readOnly', 'writeOnly', 'x-open-set']
 
 interface KeywordUse {
   readonly pointer: string

@@ -22,6 +22,9 @@ export interface LockedField {
   readonly target?: string
   readonly stamp?: string
   readonly isWriteOnce?: boolean
+  readonly isWriteOnly?: boolean
+  readonly visibleTo?: string
+  readonly writableBy?: string
   readonly description?: string
 }
 

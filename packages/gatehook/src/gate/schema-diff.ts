@@ -4,6 +4,7 @@
  * types, enumerations and bounds. Pure.
  */
 import { escapePointer } from '../fields/reader.ts'
+import { READ_SCOPE, WRITE_SCOPE } from '../fields/schema.ts'
 import { componentName, isEqual, listOf, type Node, nodeOf, resolveRef } from './document.ts'
 import {
   additionFinding,
@@ -59,6 +60,7 @@ export function schemaComparison(oldDocument: Node, newDocument: Node): CompareS
         : []),
       ...formFindings(compareSchemas, before, after, location),
       ...defaultFindings(before, after, location),
+      ...scopeFindings(before, after, location),
       ...keywordFindings(before, after, location),
     ]
   }
@@ -177,12 +179,34 @@ function defaultFindings(before: Node, after: Node, location: SchemaLocation): F
   return [breakFinding(`${location.where}/default`, sentence)]
 }
 
+/**
+ * The scopes of single fields. A field that now needs a scope in responses may be absent from
+ * them, which `requirementFinding` reports.
+ */
+function scopeFindings(before: Node, after: Node, location: SchemaLocation): Finding[] {
+  const findings: Finding[] = []
+  const subject = subjectOf(location)
+  const [oldRead, newRead] = [before[READ_SCOPE], after[READ_SCOPE]]
+  if (oldRead !== undefined && newRead !== undefined && oldRead !== newRead) {
+    const sentence = `${subject} needs the scope ${newRead} instead of ${oldRead} in responses.`
+    findings.push(breakFinding(`${location.where}/${READ_SCOPE}`, sentence))
+  }
+  const [oldWrite, newWrite] = [before[WRITE_SCOPE], after[WRITE_SCOPE]]
+  if (oldWrite === newWrite) return findings
+  const where = `${location.where}/${WRITE_SCOPE}`
+  const finding =
+    newWrite === undefined
+      ? additionFinding(where, `${subject} no longer needs the scope ${oldWrite}.`)
+      : breakFinding(where, `${subject} now needs the scope ${newWrite}: others are rejected.`)
+  return [...findings, finding]
+}
+
 /** The keywords that the functions above compare, and annotations. */
 const COMPARED_KEYWORDS: ReadonlySet<string> = new Set(
   [
     'type enum format minimum maximum minLength maxLength minItems maxItems',
     'properties required additionalProperties items oneOf default',
-    '$ref title description examples readOnly x-open-set',
+    `$ref title description examples readOnly writeOnly x-open-set ${READ_SCOPE} ${WRITE_SCOPE}`,
   ].flatMap((words) => words.split(' ')),
 )
 

@@ -57,6 +57,9 @@ export function fieldCode(spec: LockedField): string {
       : [`default(${literal(spec.default)})`]),
     ...(write === 'never' ? ['readonly()'] : []),
     ...(spec.isWriteOnce ? ['writeOnce()'] : []),
+    ...(spec.isWriteOnly ? ['writeOnly()'] : []),
+    ...(spec.visibleTo === undefined ? [] : [`visible(${literal(spec.visibleTo)})`]),
+    ...(spec.writableBy === undefined ? [] : [`writable(${literal(spec.writableBy)})`]),
   ]
   return methods.join('.')
 }

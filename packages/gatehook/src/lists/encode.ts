@@ -42,22 +42,25 @@ export function cellEncoder(column: EncodedColumn): Encode {
 
 /**
  * Creates the view of a table whose cells are encoded without transformation. `links` returns the
- * JSON of `_links` for a row.
+ * JSON of `_links` for a row; `hidden` names columns that the view lacks.
  */
 export function cellView(
   columns: readonly ListColumn[],
   links: (row: readonly Value[]) => string,
+  hidden: ReadonlySet<string> = new Set(),
 ): View {
-  const cells = columns.map((column, at) => ({
+  const visible = columns.filter(({ name }) => !hidden.has(name))
+  const cells = visible.map((column, n) => ({
     name: column.name,
-    lead: `${at === 0 ? '' : ','}"${column.name}":`,
+    index: columns.indexOf(column),
+    lead: `${n === 0 ? '' : ','}"${column.name}":`,
     encode: filledEncoder(column),
   }))
   const encodeAll = (row: readonly Value[]): string => {
     let json = ''
     for (let at = 0; at < cells.length; at++) {
       const cell = cells[at]!
-      const value = row[at]!
+      const value = row[cell.index]!
       json += cell.lead + (value === null ? 'null' : cell.encode(value))
     }
     return json
@@ -67,13 +70,13 @@ export function cellView(
     for (let at = 0; at < cells.length; at++) {
       const cell = cells[at]!
       if (!fields.has(cell.name)) continue
-      const value = row[at]!
+      const value = row[cell.index]!
       parts.push(`"${cell.name}":${value === null ? 'null' : cell.encode(value)}`)
     }
     return parts.join(',')
   }
   return {
-    fields: columns.map((column) => column.name),
+    fields: visible.map((column) => column.name),
     item(row, options) {
       const body = options.fields ? encodeSelected(row, options.fields) : encodeAll(row)
       if (!options.links) return `{${body}}`

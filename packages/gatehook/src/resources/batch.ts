@@ -8,7 +8,7 @@ import type { Answer, Call, Operation } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure, type FieldError } from '../kernel/failure.ts'
 import type { Tx } from '../storage/database.ts'
-import { inCallersTerms, readNewRow } from './caller-terms.ts'
+import { inCallersTerms, readNewRow, responseText } from './caller-terms.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { RowReach } from './ownership.ts'
 import type { AnyRow } from './resource.ts'
@@ -40,7 +40,7 @@ export function batchOperation(
     scope,
     body: 'required',
     handle(call) {
-      const shape = entry.shapes.get(call.version!)!
+      const shape = entry.shapes.get(call.version!)!.as(call.principal)
       const reach = entry.reach(call.principal, 'create')
       const { items, isAtomic } = readBatch(entry, shape, call.body)
       const create = createItem(entry, shape, reach)
@@ -86,8 +86,8 @@ const createItem =
     if ('failure' in item) throw item.failure
     try {
       const change = () => entry.rows.create(tx, reach, item.values)
-      const { row, text } = await inCallersTerms(shape, change)
-      return `"status":201,"body":${shape.chain.isEmpty ? text : shape.encode(row)}`
+      const written = await inCallersTerms(shape, change)
+      return `"status":201,"body":${responseText(shape, written)}`
     } catch (error) {
       throw error instanceof Failure ? atItem(error, index) : error
     }

@@ -2,17 +2,42 @@
  * A change in the terms of the caller's version: its values go up to the newest shape, and the
  * pointers of its failures name the fields of that version (§8.8).
  */
+import { isSameValue } from '../fields/forms.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { AnyRow } from './resource.ts'
+import type { WrittenRow } from './rows.ts'
 import type { VersionShape } from './shape.ts'
-import { fieldFailure, validationFailure } from './validate.ts'
+import { fieldFailure, lockedMessage, validationFailure } from './validate.ts'
 
 /** Validates a body that creates a row, and returns its values in the newest shape. */
 export function readNewRow(entry: CatalogEntry, shape: VersionShape, body: unknown): AnyRow {
   const values = shape.validators.create(body)
-  return shape.chain.isEmpty ? values : convertUp(entry, shape, shape.chain.up(values))
+  if (shape.chain.isEmpty) return values
+  const converted = convertUp(entry, shape, shape.chain.up(values))
+  requireRights(shape, converted, entry.rows.newest.defaults)
+  return converted
 }
+
+/**
+ * Throws 422 `read_only` for fields that the caller cannot write: the body of an older version can
+ * change them by another name.
+ */
+export function requireRights(shape: VersionShape, values: AnyRow, before: AnyRow): void {
+  if (shape.chain.isEmpty) return
+  const errors = [...shape.locked]
+    .filter(([name]) => name in values && !isSameValue(values[name], before[name]))
+    .map(([name, scope]) => ({
+      pointer: `/${name}`,
+      code: 'read_only' as const,
+      message: lockedMessage(scope),
+    }))
+  if (errors.length > 0) throw translateFailure(shape, validationFailure(errors))
+}
+
+/** Returns the JSON text of a row: that of its event, if the caller sees the same. */
+export const responseText = (shape: VersionShape, { text, row }: WrittenRow): string =>
+  shape.chain.isEmpty && !shape.isWidened ? text : shape.encode(row)
 
 /** Validates values that an older version converted up. Errors name the fields of that version. */
 export function convertUp(entry: CatalogEntry, shape: VersionShape, values: AnyRow): AnyRow {

@@ -7,10 +7,12 @@
 import { boundUnits, formatDecimal } from '../fields/decimal.ts'
 import { DURATION_MAX_MS } from '../fields/duration.ts'
 import type { FieldSpec } from '../fields/fields.ts'
+import { isSameValue } from '../fields/forms.ts'
 import { shortestMatch } from '../fields/pattern.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
 import type { FieldError } from '../kernel/failure.ts'
 import { roundTripMismatch } from '../versions/change.ts'
+import { hasSameVisibility } from './field-rights.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import { createShape, type VersionShape } from './shape.ts'
 
@@ -31,7 +33,49 @@ export function findChangeMistakes(
       mistakes.add(upMistake(shape, newest, rows[0]!, name, value))
     }
   }
+  for (const leak of findLeaks(definition, versions, rows)) mistakes.add(leak)
   return [...mistakes].filter((mistake) => mistake !== undefined)
+}
+
+/** Reports conversions by which a hidden value decides a value that more callers see. */
+function* findLeaks(
+  definition: ResourceDefinition,
+  versions: readonly string[],
+  rows: readonly AnyRow[],
+) {
+  for (const { version, had, down } of definition.changes) {
+    const { hidden, specs, chain } = createShape(definition, versions, version)
+    for (const name of hidden) {
+      const spec = specs[name]!
+      const exposed = Object.keys(had).filter(
+        (old) => !hasSameVisibility(spec, had[old] as FieldSpec),
+      )
+      const leak = exposed.find((old) =>
+        rows.some((row) => isDecidedBy(old, down, chain.down(row), [name, spec])),
+      )
+      if (leak === undefined) continue
+      const modifier = spec.isWriteOnly ? '.writeOnly()' : `.visible('${spec.visibleTo}')`
+      yield `.before('${version}'): ${name} decides ${leak}, and not every caller sees ${name}: ` +
+        `declare ${leak} with ${modifier}`
+    }
+  }
+}
+
+/** Whether another value of a field changes what a conversion returns. */
+function isDecidedBy(
+  old: string,
+  down: (row: AnyRow) => AnyRow,
+  row: AnyRow,
+  [name, spec]: readonly [string, FieldSpec],
+): boolean {
+  try {
+    const value: unknown = down(row)[old]
+    return boundaryValues(spec).some(
+      (other) => !isSameValue(down({ ...row, [name]: other })[old], value),
+    )
+  } catch {
+    return false // `downMistake` reports it.
+  }
 }
 
 /** Maximum length of a value in a sentence, in characters. */

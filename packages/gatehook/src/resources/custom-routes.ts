@@ -42,7 +42,7 @@ function createHandler(catalog: Catalog, deps: CustomRouteDeps, route: RouteDefi
   const encode = createOutputEncoder(route)
   return async (call: Call): Promise<Answer> => {
     const principal = call.principal!
-    const views = createRowViews(catalog, call.version!)
+    const views = createRowViews(catalog, call.version!, principal)
     const reach = callersReach(principal)
     const context = {
       principal,

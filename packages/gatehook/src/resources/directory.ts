@@ -2,6 +2,7 @@
 import type { Directory, DirectoryRow } from '../people/person.ts'
 import { prepareStatement } from '../storage/sql.ts'
 import type { Catalog } from './catalog.ts'
+import { EVERY_SCOPE } from './field-rights.ts'
 import { wholeScope } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { rowDecoder } from './shape.ts'
@@ -15,13 +16,15 @@ export function createDirectory(catalog: Catalog): Directory | undefined {
   const definition = signInResource(catalog.service.resources)
   if (!definition) return undefined
   const { rows } = catalog.entries.get(definition.name)!
+  // Operators write every field, and read all but write-only ones.
+  const shape = rows.newest.as(EVERY_SCOPE)
   const decode = rowDecoder(definition)
   const scopeById = prepareStatement(`SELECT scope FROM ${definition.name} WHERE id = ?`)
   return {
     resource: definition.name,
     username: definition.signsIn!.username,
     fields: definition.fields,
-    values: (body) => rows.newest.validators.create(body),
+    values: (body) => shape.validators.create(body),
     async create(tx, scope, values) {
       return (await rows.create(tx, wholeScope(scope), values)).row
     },
@@ -32,6 +35,6 @@ export function createDirectory(catalog: Catalog): Directory | undefined {
     async scopeOf(reader, id) {
       return (await reader.get(scopeById([id])))?.scope
     },
-    show: (row) => JSON.parse(rows.newest.encode(row)) as DirectoryRow,
+    show: (row) => JSON.parse(shape.encode(row)) as DirectoryRow,
   }
 }

@@ -22,6 +22,7 @@ import {
 } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { PUBLIC } from './scopes.ts'
+import type { VersionShape } from './shape.ts'
 
 /** A requested relation, and those of its rows. */
 interface ExpandedRelation {
@@ -29,6 +30,8 @@ interface ExpandedRelation {
   readonly entry: CatalogEntry
   /** The rows that the caller reads. */
   readonly reach: RowReach
+  /** The rows in the caller's version, with the fields that the caller sees. */
+  readonly shape: VersionShape
   /** The position of the id in the cells of the row that refers. */
   readonly index: number
   readonly relations: readonly ExpandedRelation[]
@@ -57,7 +60,7 @@ export function readExpansion(
     key: keyOf(relations),
     omits: omittedFields(relations),
     isWide: isWide(relations),
-    read: (reader, rows) => readMembers(reader, relations, call.version!, rows),
+    read: (reader, rows) => readMembers(reader, relations, rows),
   }
 }
 
@@ -90,7 +93,10 @@ function resolveRelations(
   call: Call,
   paths: RelationPaths,
 ): ExpandedRelation[] {
-  const relations = relationsOf(definition, shapes.get(call.version!)!)
+  const shape = shapes.get(call.version!)!.as(call.principal)
+  const relations = relationsOf(definition, shape).filter(
+    ({ field }) => !shape.hiddenColumns.has(field),
+  )
   const names = Object.keys(definition.fields)
   return [...paths].map(([name, further]) => {
     const relation = relations.find((candidate) => candidate.name === name)
@@ -104,6 +110,7 @@ function resolveRelations(
       relation,
       entry,
       reach: entry.reach(call.principal, 'read'),
+      shape: entry.shapes.get(call.version!)!.as(call.principal),
       index: names.indexOf(relation.field),
       relations: resolveRelations(entry, entries, call, further),
     }
@@ -116,10 +123,13 @@ function requireReadable({ access }: ResourceDefinition, { principal }: Call, na
   throw new Failure('insufficient_scope', `expand=${name} needs the scope ${access.read}.`)
 }
 
-/** Distinguishes callers that read different rows of the same relations. */
+/** Distinguishes callers that read different rows or fields of the same relations. */
 const keyOf = (relations: readonly ExpandedRelation[]): string =>
   relations
-    .map(({ reach, relations }) => `${reach.scope} ${reach.owner ?? ''}(${keyOf(relations)})`)
+    .map(({ reach, shape, relations }) => {
+      const hidden = [...shape.hidden].join(' ')
+      return `${reach.scope} ${reach.owner ?? ''} ${hidden}(${keyOf(relations)})`
+    })
     .join()
 
 const omittedFields = (relations: readonly ExpandedRelation[]): string[] =>
@@ -132,13 +142,12 @@ const isWide = (relations: readonly ExpandedRelation[]): boolean =>
 async function readMembers(
   reader: Reader,
   relations: readonly ExpandedRelation[],
-  version: string,
   rows: readonly (readonly Value[])[],
 ): Promise<string[]> {
   const members: string[][] = rows.map(() => [])
   for (const expanded of relations) {
     const { relation, index } = expanded
-    const texts = await readTexts(reader, expanded, version, rows)
+    const texts = await readTexts(reader, expanded, rows)
     for (const [at, row] of rows.entries()) {
       const id = row[index]
       // The id remains for a row out of the caller's reach.
@@ -152,14 +161,13 @@ async function readMembers(
 /** Reads the rows of a relation in one statement. Returns the JSON text of each by its id. */
 async function readTexts(
   reader: Reader,
-  { entry, reach, index, relations }: ExpandedRelation,
-  version: string,
+  { entry, reach, shape, index, relations }: ExpandedRelation,
   rows: readonly (readonly Value[])[],
 ): Promise<Map<number, string>> {
   const ids = [...new Set(rows.map((row) => row[index]))].filter((id) => typeof id === 'number')
   const related = ids.length === 0 ? [] : await entry.rows.store.findAll(reader, reach, ids)
-  const { view } = entry.shapes.get(version)!
-  const members = await readMembers(reader, relations, version, related)
+  const { view } = shape
+  const members = await readMembers(reader, relations, related)
   const fields = fieldsWithout(view, omittedFields(relations))
   const texts = related.map((row, at): [number, string] => {
     const text = view.item(row, fields ? { fields } : {})

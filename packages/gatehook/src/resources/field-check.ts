@@ -41,6 +41,7 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
   checkNested(name, spec, depth)
   if (spec.pattern !== undefined) checkPattern(spec, mistake)
   if (spec.kind === 'decimal') checkDecimal(spec, mistake)
+  checkRights(name, spec, depth, mistake)
   if (spec.isWriteOnce && spec.write === 'never') throw mistake('clients never write it, not once')
   if (spec.default === null && !spec.nullable) throw mistake('the default is null; add .nullable()')
   checkDefault(spec, mistake)
@@ -49,6 +50,25 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
   }
   if (spec.owner && spec.kind !== 'ref') throw mistake('.owner() goes with f.ref(…)')
   if (spec.onDelete !== undefined) checkDeletion(spec, mistake)
+}
+
+/** Validates `.visible()`, `.writable()` and `.writeOnly()`. Their scopes are validated later. */
+function checkRights(
+  name: string,
+  { visibleTo, writableBy, isWriteOnly, kind, write }: FieldSpec,
+  depth: number,
+  mistake: (why: string) => DeclarationError,
+): void {
+  const isHidden = visibleTo !== undefined || isWriteOnly === true
+  if (!isHidden && writableBy === undefined) return
+  if (depth > 1) throw mistake('a value inside another has the rights of its field')
+  if (kind === 'id') throw mistake('every response has the id')
+  if (isHidden && name === STATE_FIELD) throw mistake('errors of actions name the state')
+  if (isWriteOnly && visibleTo !== undefined)
+    throw mistake('is write-only, so that no caller sees it')
+  if (write === 'never' && (isWriteOnly || writableBy !== undefined)) {
+    throw mistake('clients never write it')
+  }
 }
 
 const DELETION_EFFECTS = ['restrict', 'cascade', 'setNull']

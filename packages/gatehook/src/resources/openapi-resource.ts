@@ -283,7 +283,11 @@ function columnParameters(entry: CatalogEntry, version: string): JsonSchema[] {
   })
   return [
     csv('sort', sortValues, 'Columns in order, `-` for descending. The id is always the last.'),
-    csv('fields', Object.keys(specs), 'The members to return.'),
+    csv(
+      'fields',
+      Object.keys(specs).filter((name) => !specs[name]!.isWriteOnly),
+      'The members to return.',
+    ),
     ...inVersion(filter).map((name) => filterParameter(name, specs[name]!)),
     ...textParameters(inVersion(prefix), 'prefix', 'begins with this text'),
     ...textParameters(inVersion(contains), 'contains', 'contains this text'),
@@ -307,7 +311,9 @@ function filterParameter(name: string, spec: FieldSpec): JsonSchema {
   const [, ...operators] = Object.keys(OPERATORS).filter(
     (operator) => operator !== 'null' || spec.nullable,
   )
-  const description = `Also as \`${name}[op]\` with ${operators.join(', ')}.`
+  const description =
+    `Also as \`${name}[op]\` with ${operators.join(', ')}.` +
+    (spec.visibleTo === undefined ? '' : ` Needs the scope \`${spec.visibleTo}\`.`)
   return { name, in: 'query', description, schema }
 }
 

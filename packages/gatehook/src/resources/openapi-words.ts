@@ -52,6 +52,19 @@ const kindWords: Readonly<Partial<Record<FieldSpec['kind'], string>>> = {
 
 /** Returns the declared description of a field, or a sentence from its kind and rules. */
 function describeField(name: string, spec: FieldSpec): string {
+  return [describeValue(name, spec), ...describeRights(spec)].join(' ')
+}
+
+function describeRights({ isWriteOnly, visibleTo, writableBy }: FieldSpec): string[] {
+  const sentences = [
+    isWriteOnly && 'No response returns it.',
+    visibleTo !== undefined && `Only callers with the scope \`${visibleTo}\` receive it.`,
+    writableBy !== undefined && `Only callers with the scope \`${writableBy}\` write it.`,
+  ]
+  return sentences.filter((sentence) => typeof sentence === 'string')
+}
+
+function describeValue(name: string, spec: FieldSpec): string {
   if (spec.description) return spec.description
   if (spec.stamp === 'created') return 'The instant at which the server created the row.'
   if (spec.stamp === 'updated') return 'The instant of the last change of the row.'

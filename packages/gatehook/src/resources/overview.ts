@@ -14,6 +14,7 @@ import { readTotal } from '../lists/counters.ts'
 import { columnNamed } from '../lists/filter.ts'
 import type { Reader } from '../storage/database.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
+import { EVERY_SCOPE } from './field-rights.ts'
 import { owningField } from './ownership.ts'
 import type { ActionDefinition, ResourceDefinition } from './resource.ts'
 import { listEventTypes } from './service.ts'
@@ -49,6 +50,17 @@ const resourceField = b
       .nullable()
       .describe('The states in which clients can change it; null for every state.')
       .example(['draft']),
+    write_only: b.bool().describe('Whether no response has it.').example(false),
+    read_scope: b
+      .text()
+      .nullable()
+      .describe('The scope that a caller needs to read it; null for none.')
+      .example(null),
+    write_scope: b
+      .text()
+      .nullable()
+      .describe('The scope that a caller needs to write it; null for none.')
+      .example(null),
     describe: b.text().nullable().describe('The sentence of the declaration.').example(null),
   })
   .named('ResourceField')
@@ -158,6 +170,9 @@ function describeField(name: string, spec: FieldSpec, editableIn: StatesOf) {
     writable: spec.write !== 'never',
     required: spec.write === 'required',
     editable_in: editableIn(name),
+    write_only: spec.isWriteOnly ?? false,
+    read_scope: spec.visibleTo ?? null,
+    write_scope: spec.writableBy ?? null,
     describe: description ?? null,
   }
 }
@@ -167,7 +182,9 @@ const describeFields = (specs: FieldSpecs, editableIn: StatesOf = () => null) =>
 
 /** Returns the field that names a row for people: the first required text, or address. */
 function labelOf(specs: FieldSpecs): string | null {
-  const texts = Object.entries(specs).filter(([, { nullable }]) => !nullable)
+  const texts = Object.entries(specs).filter(
+    ([, { nullable, isWriteOnly }]) => !nullable && !isWriteOnly,
+  )
   const first = (kind: string) => texts.find(([, spec]) => spec.kind === kind)?.[0]
   return first('string') ?? first('email') ?? null
 }
@@ -194,7 +211,7 @@ function editableStates(
 
 function describeResource({ definition, collection }: CatalogEntry, shape: VersionShape) {
   const { name, access, actions, events, signsIn } = definition
-  const { view, specs, chain } = shape
+  const { view, specs, chain } = shape.as(EVERY_SCOPE)
   const namedIn = (columns: readonly string[]) =>
     view.fields.filter((field) => columns.includes(columnNamed(field, view) ?? ''))
   const oldNameOf = (field: string) => chain.oldFieldOf(field)

@@ -3,6 +3,7 @@
  * those between resources. Pure.
  */
 import { findCollectionMistakes } from './collection-options.ts'
+import { findRightsMistakes } from './field-rights.ts'
 import { findOwnershipMistakes } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { RESERVED_SEGMENT } from './route-check.ts'
@@ -71,6 +72,7 @@ export function findResourceMistakes(
     ...fieldMistakes(resource, service.resources),
     ...findCollectionMistakes(resource),
     ...findOwnershipMistakes(resource, service.resources),
+    ...findRightsMistakes(resource),
     ...resource.editable
       .flatMap((rule) => rule.fields)
       .filter(

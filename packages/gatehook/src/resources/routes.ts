@@ -10,9 +10,16 @@ import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import { patchThroughChain } from '../versions/change.ts'
 import { batchOperation } from './batch.ts'
-import { convertUp, inCallersTerms, readNewRow } from './caller-terms.ts'
+import {
+  convertUp,
+  inCallersTerms,
+  readNewRow,
+  requireRights,
+  responseText,
+} from './caller-terms.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { expandRow, readExpansion } from './expansion.ts'
+import { visibleCollection } from './field-rights.ts'
 import {
   type ActionDefinition,
   type AnyRow,
@@ -101,7 +108,9 @@ function addedEndpoints(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
   return [{ kind: 'api', path: `/api/${name}/batch`, methods }]
 }
 
-const shapeFor = (entry: CatalogEntry, call: Call): VersionShape => entry.shapes.get(call.version!)!
+/** Returns the shape of the caller's version, with the fields that the caller reads and writes. */
+const shapeFor = (entry: CatalogEntry, { version, principal }: Call): VersionShape =>
+  entry.shapes.get(version!)!.as(principal)
 
 /** Parses the id of the path. Throws `not_found` for anything except `1`, `2`, … */
 function rowId(call: Call): number {
@@ -113,7 +122,7 @@ function rowId(call: Call): number {
 
 /** Responds with the row. In the newest version the text of the event is the response. */
 function rowAnswer(shape: VersionShape, written: WrittenRow, status = 200): Answer {
-  const json = shape.chain.isEmpty ? written.text : shape.encode(written.row)
+  const json = responseText(shape, written)
   return { status, json, headers: { etag: entityTag(json) } }
 }
 
@@ -140,9 +149,10 @@ function listOperation(entry: CatalogEntry, { list, entries }: EndpointDeps): Op
     ...readPolicy(entry),
     handle(call) {
       const { scope, owner } = entry.reach(call.principal, 'read')
-      const { view } = shapeFor(entry, call)
+      const { view, hiddenColumns } = shapeFor(entry, call)
+      const collection = visibleCollection(entry.collection, hiddenColumns)
       const expansion = readExpansion(entry, entries, call)
-      return list(call, entry.collection, view, { scope, owner, cacheable: true, expansion })
+      return list(call, collection, view, { scope, owner, cacheable: true, expansion })
     },
   }
 }
@@ -196,6 +206,7 @@ function updateOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
             ? merged
             : convertUp(entry, shape, patchThroughChain(chain, row, merged).changed)
           requireEditable(entry.definition, row, changed)
+          requireRights(shape, changed, row)
           return changed
         }
         const written = await inCallersTerms(shape, () => entry.rows.update(tx, target, edit))

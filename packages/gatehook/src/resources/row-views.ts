@@ -2,6 +2,7 @@
  * The rows that the handler of a route returns, as the caller of a version reads them (§8.8). One
  * request has one instance; it recognizes the rows that the engine has read or written.
  */
+import type { Principal } from '../kernel/principal.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 
@@ -18,10 +19,16 @@ export interface RowViews {
   encode(definition: ResourceDefinition, row: unknown): string
 }
 
-export function createRowViews(catalog: Catalog, version: string): RowViews {
+/** @param principal the caller, whose scopes decide which fields a row has */
+export function createRowViews(
+  catalog: Catalog,
+  version: string,
+  principal: Pick<Principal, 'scopes'> | undefined,
+): RowViews {
   const entryByRow = new WeakMap<object, CatalogEntry>()
   const viewByRow = new WeakMap<object, { readonly name: string; readonly text: string }>()
-  const encode = (entry: CatalogEntry, row: AnyRow) => entry.shapes.get(version)!.encode(row)
+  const encode = (entry: CatalogEntry, row: AnyRow) =>
+    entry.shapes.get(version)!.as(principal).encode(row)
   return {
     version,
     register(entry, row) {

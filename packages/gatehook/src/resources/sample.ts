@@ -9,6 +9,7 @@ import { isSameValue, toJson } from '../fields/forms.ts'
 import { shortestMatch } from '../fields/pattern.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
 import { isoTime } from '../kernel/time.ts'
+import { EVERY_SCOPE } from './field-rights.ts'
 import {
   type ActionDefinition,
   type AnyRow,
@@ -16,6 +17,7 @@ import {
   STATE_FIELD,
 } from './resource.ts'
 import type { VersionShape } from './shape.ts'
+import { toWire } from './validate.ts'
 
 /** The instant of samples in documents, which do not change from day to day. */
 const SAMPLE_AT = Date.parse('2026-06-01T09:30:00.000Z')
@@ -26,7 +28,7 @@ const SAMPLE_NUMBER = 1000
 const HOUR_MS = 3_600_000
 
 /** Returns a value that the field accepts. */
-function sampleValue(name: string, spec: FieldSpec, at = SAMPLE_AT): unknown {
+export function sampleValue(name: string, spec: FieldSpec, at = SAMPLE_AT): unknown {
   const { min = 1, max = Number.MAX_SAFE_INTEGER } = spec
   const words = name.replaceAll('_', ' ')
   const text = `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`.padEnd(spec.min ?? 0, '.')
@@ -87,16 +89,22 @@ export function sampleRow(
   return Object.fromEntries(entries) as AnyRow
 }
 
-/** Returns a sample row as responses of the version contain it. */
-export const sampleWire = (definition: ResourceDefinition, shape: VersionShape, n?: number) =>
-  JSON.parse(shape.encode(sampleRow(definition, n === undefined ? {} : { n }))) as AnyRow
+/** Returns a sample row as responses of the version contain it, for a caller with every scope. */
+export const sampleWire = (definition: ResourceDefinition, shape: VersionShape): AnyRow =>
+  JSON.parse(shape.as(EVERY_SCOPE).encode(sampleRow(definition))) as AnyRow
+
+/** Returns a sample row with all of its fields, as bodies of the version contain them. */
+const sampleBody = (definition: ResourceDefinition, shape: VersionShape, n?: number): AnyRow => {
+  const row = sampleRow(definition, n === undefined ? {} : { n })
+  return JSON.parse(JSON.stringify(toWire(shape.specs, shape.chain.down(row)))) as AnyRow
+}
 
 const writable = (specs: FieldSpecs): [name: string, spec: FieldSpec][] =>
   Object.entries(specs).filter(([, spec]) => spec.write !== 'never')
 
 /** Returns a body that creates a row: required fields, and others that differ from the default. */
 export function sampleCreate(definition: ResourceDefinition, shape: VersionShape): AnyRow {
-  const row = sampleWire(definition, shape)
+  const row = sampleBody(definition, shape)
   const members = writable(shape.specs).filter(
     ([name, spec]) => spec.write === 'required' || !isSameValue(row[name], spec.default ?? null),
   )
@@ -113,7 +121,7 @@ const ATTEMPTS = 8
 export function samplePatch(definition: ResourceDefinition, shape: VersionShape): AnyRow {
   const { fields, editable } = definition
   const limited = new Set(editable.flatMap((rule) => rule.fields))
-  const row = sampleWire(definition, shape)
+  const row = sampleBody(definition, shape)
   const newestOf = (name: string): string => shape.chain.renamed[name] ?? name
   const candidates = writable(shape.specs).filter(
     ([name, spec]) =>
@@ -123,7 +131,7 @@ export function samplePatch(definition: ResourceDefinition, shape: VersionShape)
   const free = candidates.filter(([name]) => !limited.has(newestOf(name)))
   for (const [name] of [...free, ...candidates]) {
     for (let n = SAMPLE_NUMBER + 1; n <= SAMPLE_NUMBER + ATTEMPTS; n++) {
-      const value = sampleWire(definition, shape, n)[name]
+      const value = sampleBody(definition, shape, n)[name]
       if (value !== null && !isSameValue(value, row[name])) return { [name]: value }
     }
   }

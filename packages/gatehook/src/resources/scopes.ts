@@ -1,5 +1,6 @@
 /** The scopes of a declaration (§3.6), and the default scopes of a person (§6.7). */
 import { accountScopes, isAccountScope, isScopeName } from '../access/scopes.ts'
+import { limitingScopes } from './field-rights.ts'
 import { allScope, owningField } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { RouteDefinition } from './route.ts'
@@ -32,6 +33,7 @@ export function listScopes({ resources, routes, externalEvents }: ScopeSource): 
       ...writeScopes(definition),
       ...definition.actions.map(({ scope }) => scope),
       allScope(definition.name),
+      ...limitingScopes(definition),
     ]),
     ...routes.map(({ scope }) => scope),
     ...externalEvents.flatMap(({ scope }) => scope ?? []),
@@ -65,13 +67,15 @@ export function findScopeMistakes(service: ScopeSource): string[] {
       mistakes.push(`${where}: the scope "${scope}" is not of the form collection:write`)
     }
   }
-  for (const { name, access, actions } of service.resources) {
+  for (const definition of service.resources) {
+    const { name, access, actions } = definition
     const where = `resource ${name}`
     if (isAccountScope(`${name}:read`)) mistakes.push(`${where}: the name is taken`)
     if (access.read !== PUBLIC) checkName(`${where}: access.read`, access.read)
     checkName(`${where}: access.create`, access.create)
     checkName(`${where}: access.update`, access.update)
     checkName(`${where}: access.delete`, access.delete)
+    for (const scope of limitingScopes(definition)) checkName(`${where}: a field`, scope)
     for (const action of actions) checkName(`${where}: action ${action.name}`, action.scope)
   }
   for (const { type, scope } of service.externalEvents) checkName(`event ${type}`, scope)

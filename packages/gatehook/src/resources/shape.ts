@@ -6,16 +6,37 @@
 import type { FieldSpec } from '../fields/fields.ts'
 import { formOf, toJson } from '../fields/forms.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
+import type { Principal } from '../kernel/principal.ts'
 import type { View } from '../lists/collection.ts'
 import { cellEncoder, cellView } from '../lists/encode.ts'
 import type { Value } from '../storage/database.ts'
 import { type ChangeChain, chainChanges, fieldsInVersion } from '../versions/change.ts'
+import {
+  type HeldScopes,
+  heldScopesOf,
+  hiddenFields,
+  limitingScopes,
+  lockedFields,
+  NO_SCOPES,
+} from './field-rights.ts'
 import type { AnyRow, ResourceDefinition } from './resource.ts'
 import { listColumn } from './table.ts'
-import { createValidators, defaultsOf, parseWire, type Validators } from './validate.ts'
+import { createValidators, defaultsOf, type Validators } from './validate.ts'
 
+/**
+ * A resource in a version, as a caller without a scope of `.visible()` and `.writable()` has it, or
+ * as the caller of `as` has it. So code that knows no caller returns no limited field.
+ */
 export interface VersionShape {
   readonly version: string
+  /** The fields that responses lack. */
+  readonly hidden: ReadonlySet<string>
+  /** The fields of the newest version that the caller does not see. */
+  readonly hiddenColumns: ReadonlySet<string>
+  /** The scope that the caller lacks to write each field of the newest version. */
+  readonly locked: ReadonlyMap<string, string>
+  /** Whether `view` and `encode` have a field that the shape without a caller lacks. */
+  readonly isWidened: boolean
   readonly specs: FieldSpecs
   readonly chain: ChangeChain
   readonly validators: Validators
@@ -23,6 +44,8 @@ export interface VersionShape {
   readonly defaults: AnyRow
   /** Returns the JSON text of a row of the newest shape. */
   encode(row: AnyRow): string
+  /** Returns the shape for a caller. A shape is created once for each set of scopes. */
+  as(principal: Pick<Principal, 'scopes'> | undefined): VersionShape
 }
 
 /** @param others every resource of the service, for links that filter by their fields */
@@ -43,18 +66,36 @@ export function createShape(
     const other = others.find((resource) => resource.name === name)
     return other ? chainChanges(other.changes, versions, version).renamed : {}
   })
-  const encode = rowEncoder(specs)
-  return {
-    version,
-    specs,
-    chain,
-    validators: createValidators(specs),
-    view: chain.isEmpty
-      ? newestView(definition, encodeLinks)
-      : olderView(definition, specs, chain, encodeLinks),
-    defaults: defaultsOf(specs),
-    encode: (row) => encode(chain.down(row)),
+  const scopes = limitingScopes(definition)
+  const shapes = new Map<string, VersionShape>()
+  const as: VersionShape['as'] = (principal) => {
+    const held = scopes.length === 0 ? NO_SCOPES : heldScopesOf(scopes, principal)
+    const key = [...held].join(' ')
+    let shape = shapes.get(key)
+    if (!shape) shapes.set(key, (shape = createFor(held)))
+    return shape
   }
+  const createFor = (held: HeldScopes): VersionShape => {
+    const hidden = hiddenFields(specs, held)
+    const encode = rowEncoder(specs, hidden)
+    return {
+      version,
+      specs,
+      chain,
+      hidden,
+      hiddenColumns: hiddenFields(definition.fields, held),
+      locked: lockedFields(definition.fields, held),
+      isWidened: hidden.size < hiddenFields(specs, NO_SCOPES).size,
+      validators: createValidators(specs, lockedFields(specs, held)),
+      view: chain.isEmpty
+        ? newestView(definition, encodeLinks, hidden)
+        : olderView(definition, { specs, chain, hidden }, encodeLinks),
+      defaults: defaultsOf(specs),
+      encode: (row) => encode(chain.down(row)),
+      as,
+    }
+  }
+  return as(undefined)
 }
 
 /** Returns the encoder of a row's value, which can differ from the cell. */
@@ -64,11 +105,10 @@ function valueEncoder(name: string, spec: FieldSpec): (value: Value) => string {
 }
 
 /** Encodes a row as JSON text, with its members in the declared order. */
-function rowEncoder(specs: FieldSpecs): (row: AnyRow) => string {
-  const columns = Object.entries(specs).map(([name, spec]) => ({
-    name,
-    encode: valueEncoder(name, spec),
-  }))
+function rowEncoder(specs: FieldSpecs, hidden: ReadonlySet<string>): (row: AnyRow) => string {
+  const columns = Object.entries(specs)
+    .filter(([name]) => !hidden.has(name))
+    .map(([name, spec]) => ({ name, encode: valueEncoder(name, spec) }))
   return (row) => {
     const members = columns.map(({ name, encode }) => `"${name}":${encode(row[name] ?? null)}`)
     return `{${members.join(',')}}`
@@ -78,10 +118,14 @@ function rowEncoder(specs: FieldSpecs): (row: AnyRow) => string {
 /** Returns the JSON text of `_links`. */
 type LinkEncoder = (row: AnyRow) => string
 
-function newestView(definition: ResourceDefinition, encodeLinks: LinkEncoder): View {
+function newestView(
+  definition: ResourceDefinition,
+  encodeLinks: LinkEncoder,
+  hidden: ReadonlySet<string>,
+): View {
   const columns = Object.entries(definition.fields).map(([name, spec]) => listColumn(name, spec))
   const decode = rowDecoder(definition)
-  return cellView(columns, (row) => encodeLinks(decode(row)))
+  return cellView(columns, (row) => encodeLinks(decode(row)), hidden)
 }
 
 /**
@@ -90,13 +134,13 @@ function newestView(definition: ResourceDefinition, encodeLinks: LinkEncoder): V
  */
 function olderView(
   definition: ResourceDefinition,
-  specs: FieldSpecs,
-  chain: ChangeChain,
+  { specs, chain, hidden }: Pick<VersionShape, 'specs' | 'chain' | 'hidden'>,
   encodeLinks: LinkEncoder,
 ): View {
   const decode = rowDecoder(definition)
   const newestNames = Object.keys(definition.fields)
-  const members = Object.entries(specs).map(([name, spec], n) => {
+  const visible = Object.entries(specs).filter(([name]) => !hidden.has(name))
+  const members = visible.map(([name, spec], n) => {
     /** Index of an unchanged cell, else -1. */
     const index = spec === definition.fields[name] ? newestNames.indexOf(name) : -1
     const encode = index < 0 ? valueEncoder(name, spec) : cellEncoder(listColumn(name, spec))
@@ -117,8 +161,8 @@ function olderView(
       })
       .join(',')
   return {
-    fields: Object.keys(specs),
-    renamed: chain.renamed,
+    fields: visible.map(([name]) => name),
+    renamed: Object.fromEntries(Object.entries(chain.renamed).filter(([old]) => !hidden.has(old))),
     item(row, options) {
       const old = chain.downInPlace(decode(row))
       const body = options.fields ? encodeSome(row, old, options.fields) : encodeAll(row, old)
@@ -173,11 +217,4 @@ export function rowDecoder(definition: ResourceDefinition): (cells: readonly Val
     for (const [name, from] of converted) if (row[name] !== null) row[name] = from(row[name])
     return row
   }
-}
-
-/** Converts an event's object from the version that recorded it to another (§9.11). */
-export function convertObject(from: VersionShape, to: VersionShape, objectText: string): string {
-  if (from.version === to.version || (from.chain.isEmpty && to.chain.isEmpty)) return objectText
-  const row = parseWire(from.specs, JSON.parse(objectText) as AnyRow)
-  return to.encode(from.chain.up(row))
 }

@@ -34,14 +34,27 @@ export interface Validators {
 const IGNORED_MEMBERS = ['_links', '_warnings', '_dry_run']
 
 const READ_ONLY = 'is set by the service'
+/** Returns the rest of a sentence about a field that the caller cannot write. */
+export const lockedMessage = (scope: string): string => `needs the scope ${scope}`
 /** The rest of a sentence about a field that clients only set in the body that creates the row. */
 export const FIXED = 'is fixed since the row exists'
 
-export function createValidators(specs: FieldSpecs): Validators {
+/** @param locked the scope that the caller lacks to write each field */
+export function createValidators(
+  specs: FieldSpecs,
+  locked: ReadonlyMap<string, string> = new Map(),
+): Validators {
   const entries = Object.entries(specs)
-  const writable = Object.fromEntries(entries.filter(([, { write }]) => write !== 'never'))
+  const isWritable = ([name, { write }]: (typeof entries)[number]) =>
+    write !== 'never' && !locked.has(name)
+  const writable = Object.fromEntries(entries.filter(isWritable))
   const readOnly = new Map(
-    entries.filter(([, { write }]) => write === 'never').map(([name]) => [name, READ_ONLY]),
+    entries
+      .filter((entry) => !isWritable(entry))
+      .map(([name, { write }]) => [
+        name,
+        write === 'never' ? READ_ONLY : lockedMessage(locked.get(name)!),
+      ]),
   )
   const fixed = entries.filter(([, { isWriteOnce }]) => isWriteOnce)
   const validator = (members: MemberSpecs, readOnly: ReadonlyMap<string, string>): Validate => {

@@ -40,6 +40,9 @@ eachService('fields, lists, scopes and actions are those of the declaration', as
     writable: false,
     required: false,
     editable_in: null,
+    write_only: false,
+    read_scope: null,
+    write_scope: null,
     describe: null,
   })
   const { of, required } = named<Named & Record<string, unknown>>(orders.fields!, 'user_id')

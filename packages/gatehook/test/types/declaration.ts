@@ -68,6 +68,9 @@ resource('orders', { fields, list, access, events: [], unique: [['user_id', 'amo
 // @ts-expect-error: there is no field total
 resource('orders', { fields, list, access, events: [], unique: [['user_id', 'total']] })
 
+f.string().visible('notes:read').writable('notes:write').writeOnly()
+// @ts-expect-error: the scope is required
+f.string().visible()
 // @ts-expect-error: a time of day is text
 f.timeOfDay().default(9)
 f.ref('users').onDelete('cascade')

@@ -37,7 +37,8 @@ const rowHref = (collection: string, id: number): string =>
 
 /** Returns the columns: the id, state and label stay, the other fields leave from the last one. */
 export function columnsOf(resource: Resource, nameOf: NameOfReference): readonly Column<DataRow>[] {
-  const { name: collection, label, fields, sort } = resource
+  const { name: collection, label, sort } = resource
+  const fields = resource.fields.filter((field) => !field.write_only)
   const main = mainOf(resource)
   const stays = (name: string) => name === 'id' || name === STATE_FIELD || name === label
   const others = fields.filter(({ name }) => !stays(name))

@@ -14,6 +14,8 @@ export interface ResourceField {
   readonly required: boolean
   /** The states in which clients can change it; null: every state. */
   readonly editable_in: readonly string[] | null
+  /** Whether no response has it. */
+  readonly write_only: boolean
   readonly describe: string | null
 }
 

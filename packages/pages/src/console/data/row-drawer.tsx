@@ -153,6 +153,7 @@ const Facts = ({ resource, row, nameOf }: FactsProps) => (
   <section aria-label="Fields">
     <dl class="kv">
       {resource.fields.map((field) => {
+        if (field.write_only) return null
         const value = row[field.name]
         const name = field.of === null ? undefined : nameOf(field.of, value)
         const text =

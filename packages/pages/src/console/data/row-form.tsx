@@ -51,8 +51,10 @@ function optionsOf(field: ResourceField, isNew: boolean) {
   const values = field.type === 'bool' ? ['true', 'false'] : field.values
   if (!values) return undefined
   const choices = values.map((value) => [value, value] as const)
-  const isOpen = isNew || field.nullable
-  return isOpen ? [['', isNew ? emptyWord(field) : 'null'] as const, ...choices] : choices
+  const isOpen = isNew || field.nullable || field.write_only
+  return isOpen
+    ? [['', isNew ? emptyWord(field) : field.nullable ? 'null' : 'unchanged'] as const, ...choices]
+    : choices
 }
 
 /** The words for the empty text of a field. */
@@ -71,13 +73,15 @@ const FORMS: Readonly<Record<string, string>> = {
 }
 
 function hintOf(field: ResourceField, isNew: boolean): ComponentChildren {
-  const { describe, of, nullable, required, type } = field
+  const { describe, of, nullable, required, type, write_only: isWriteOnly } = field
   const words = [
     describe,
     FORMS[type],
     isJsonText(field) && 'JSON.',
     isNew && !required && 'Optional.',
-    !isNew && nullable && 'Empty: null.',
+    isWriteOnly && 'No response returns it.',
+    !isNew && isWriteOnly && 'Empty: unchanged.',
+    !isNew && nullable && !isWriteOnly && 'Empty: null.',
   ]
   const text = words.filter(Boolean).join(' ')
   if (of === null) return text || undefined
