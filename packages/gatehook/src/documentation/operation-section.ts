@@ -100,17 +100,26 @@ function parameterTerm({ name, place, isRequired, description, schema }: Paramet
   }
 }
 
-function bodyTerms(schema: OpenApiNode | undefined): Term[] {
+/** Returns the members of a body, and those inside them: `address.city`, `items[].sku`. */
+function bodyTerms(schema: OpenApiNode | undefined, parent = ''): Term[] {
   const required = (schema?.required ?? []) as readonly string[]
-  return Object.entries(nodeOf(schema?.properties)).map(([name, value]) => {
+  return Object.entries(nodeOf(schema?.properties)).flatMap(([own, value]) => {
+    const name = parent + own
     const member = nodeOf(value)
     const values = valueWords(member)
-    const state = required.includes(name) ? 'required' : 'optional'
-    return {
+    const state = required.includes(own) ? 'required' : 'optional'
+    const term = {
       name,
       note: ['body', typeWords(member), state].filter((word) => word !== '').join(', '),
       text: [member.description, values && `Values: ${values}.`].filter(Boolean).join(' '),
     }
+    const items = nodeOf(member.items)
+    const inside = [
+      ...bodyTerms(member, `${name}.`),
+      ...bodyTerms(items, `${name}[].`),
+      ...bodyTerms(nodeOf(items.items), `${name}[][].`),
+    ]
+    return [term, ...inside]
   })
 }
 

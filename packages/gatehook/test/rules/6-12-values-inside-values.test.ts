@@ -184,6 +184,21 @@ eachService(
   DEPOT,
 )
 
+eachService(
+  'the docs list the members of objects, and of the objects of arrays',
+  async ({ as }) => {
+    const { text } = await as(undefined).get('/docs/v2/parcels.md')
+    for (const words of [
+      '`address.city` (body, text, at least 1 characters, at most 40 characters, required)',
+      '`address.point.lat` (body, number, at least -90, at most 90, required)',
+      '`items[].sku` (body, text,',
+    ]) {
+      assert.ok(text.includes(words), words)
+    }
+  },
+  { service: depot },
+)
+
 test('a value inside another is no column, and has a bound', () => {
   const declare = (field: object, filter: string[] = []) =>
     resource('things', {
