@@ -6,6 +6,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { createFailureDetector } from '../kernel/failure-detector.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Random } from '../kernel/random.ts'
+import { isoTime } from '../kernel/time.ts'
 import type { Database, Tx } from '../storage/database.ts'
 import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attempt.ts'
 import { type ClaimedJob, type JobHandler, retryDelayMs } from './job.ts'
@@ -15,13 +16,13 @@ import * as store from './store.ts'
 /** Jobs that a node runs at the same time. */
 const CONCURRENCY = 10
 /** Time between polls while no job of this process becomes due. */
-const POLL_MS = 1_250
+const POLL_MS = 1_500
 /** Time between heartbeats, and between looks at those of other nodes. */
-export const HEARTBEAT_MS = 5_000
+export const HEARTBEAT_MS = 3_000
 /** Another node takes a job over whose counter has not changed for this long. */
-export const FAILED_AFTER_MS = 20_000
+export const FAILED_AFTER_MS = 12_000
 /** Without a heartbeat for this long, a node interrupts its jobs: others may have taken over. */
-const UNSURE_AFTER_MS = 14_000
+const UNSURE_AFTER_MS = 8_000
 
 interface RunnerDeps {
   readonly db: Database
@@ -163,7 +164,10 @@ export class NodeJobRunner implements JobRunner {
 
   #start(job: ClaimedJob): void {
     const { clock } = this.#deps
-    const attempt = startAttempt(this.#handlers.get(job.name)!, job, clock)
+    const handler = this.#handlers.get(job.name)!
+    // A job whose attempts all ended with their node would end every node.
+    const isSpent = job.attempt > handler.attempts
+    const attempt = startAttempt(isSpent ? { ...handler, run: rejectSpent } : handler, job, clock)
     this.#running.set(job.no, attempt)
     void attempt.outcome.then((outcome) => {
       this.#ended.push({ attempt, outcome })
@@ -202,7 +206,7 @@ export class NodeJobRunner implements JobRunner {
       outcome: label,
       took_ms: attempt.durationMs(),
       ...(job.customer !== null && { customer: job.customer }),
-      ...(end.state === 'waiting' && { retry_at: end.runAt }),
+      ...(end.state === 'waiting' && { retry_at: isoTime(end.runAt) }),
     }
     if (!isStored) log.warn(line, 'another node has taken this job over; its end is not stored')
     else if (outcome.kind === 'failed') log.warn({ ...line, err: outcome.cause }, 'a job failed')
@@ -261,6 +265,8 @@ export class NodeJobRunner implements JobRunner {
     this.#counts.set(key, entry)
   }
 }
+
+const rejectSpent = () => Promise.reject(new Error('the node ended during the last attempt'))
 
 const inputOfRun = (expression: string, dueAt: number): string =>
   JSON.stringify({ every: expression, due_at: dueAt })

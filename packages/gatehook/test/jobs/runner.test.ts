@@ -145,6 +145,30 @@ eachMigrated('a node that dies loses its jobs to another one, and its late end',
   assert.deepEqual([job!.state, job!.attempt], ['done', 2])
 })
 
+eachMigrated('a job that ends its node at each attempt fails for good', async (db) => {
+  const rig = rigOf(db)
+  let runs = 0
+  const dying: Run = () => {
+    runs += 1
+    return new Promise(() => {})
+  }
+  await rig.add('fatal')
+  for (let n = 0; n < 5; n++) {
+    const node = rig.nodeOf([rig.handlerOf('fatal', dying, { attempts: 2 })])
+    for (let ms = 0; ms <= FAILED_AFTER_MS; ms += HEARTBEAT_MS) {
+      rig.advance(HEARTBEAT_MS)
+      // One pass renews and takes over, one starts jobs, one stores their ends.
+      for (let pass = 0; pass < 3; pass++) await node.pass()
+    }
+  }
+  assert.equal(runs, 2)
+  const [job] = await rig.rows()
+  assert.deepEqual(
+    [job!.state, job!.error],
+    ['failed', 'Error: the node ended during the last attempt'],
+  )
+})
+
 eachMigrated('a node with heartbeats keeps a long job', async (db) => {
   const rig = rigOf(db)
   const long = gate()
@@ -282,6 +306,25 @@ eachMigrated('a node runs ten jobs at a time, and only those that it declares', 
     waiting.map(({ name }) => name),
     ['of a later release'],
   )
+})
+
+eachMigrated('an idle node runs at most one statement a second', async (db) => {
+  let statementCount = 0
+  const counting: Database = {
+    ...db,
+    all: (statement) => {
+      statementCount += 1
+      return db.all(statement)
+    },
+    write: () => assert.fail('an idle node writes nothing'),
+  }
+  const rig = rigOf(counting)
+  const { runner } = rig.nodeOf([rig.handlerOf('mail', async () => {})])
+  for (let ms = 0; ms < 60_000; ms += 250) {
+    while (runner.isDue()) await runner.pass()
+    rig.advance(250)
+  }
+  assert.ok(statementCount >= 40 && statementCount <= 60, String(statementCount))
 })
 
 eachMigrated('jobs are purged a day after they are done, 30 days after they failed', async (db) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { eventually } from '../../../../test/rig/eventually.ts'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { errands, faults } from '../fixtures/errands.ts'
+import { openHook, register } from '../webhooks/hook.ts'
 
 const OPTIONS = { service: errands, env: { GATEHOOK_TEST_CLOCK: '1' } }
 const WITHIN_MS = 20_000
@@ -171,4 +172,18 @@ eachService(
     assert.deepEqual((await admin.get('/admin/jobs')).body.data, [])
   },
   OPTIONS,
+)
+
+eachService(
+  'an event that the delivery engine records has its handler as well',
+  async (service, t) => {
+    const hook = await openHook(t)
+    const { id } = (await register(service, hook, { events: ['parcel.arrived'] })).body
+    await service.app.work()
+    hook.answers = () => 410
+    await service.post('/events', { type: 'parcel.arrived', object: { number: 'P-2' } })
+    const isDisabled = (notes: string[]) => notes.includes(`disabled ${id}`)
+    await eventually(() => readNotes(service), isDisabled, WITHIN_MS)
+  },
+  { service: errands, env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' } },
 )
