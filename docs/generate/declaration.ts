@@ -56,6 +56,17 @@ const blocks: readonly Block[] = [
     opens: 'interface RuleArguments<',
   },
   {
+    title: '`.signsIn({…})`',
+    lead: 'See the guide [people](../guides/people.md).',
+    file: 'resources/sign-in.ts',
+    opens: 'export interface SignInOptions<',
+  },
+  {
+    title: '`signUp: {…}`',
+    file: 'resources/sign-in.ts',
+    opens: 'interface SignUpOptions<',
+  },
+  {
     title: '`.before(version, {…})`',
     lead: 'See the guide [versions](../guides/versions.md).',
     file: 'resources/resource.ts',
@@ -75,6 +86,12 @@ const blocks: readonly Block[] = [
     title: '`migrations: [{…}]`',
     file: 'resources/service.ts',
     opens: 'export interface MigrationOptions {',
+  },
+  {
+    title: '`.mail(transport, {…})`',
+    lead: 'See the guide [people](../guides/people.md#send-mail).',
+    file: 'mail/message.ts',
+    opens: 'export interface MailOptions {',
   },
   {
     title: '`.route({…})`',

@@ -147,6 +147,7 @@ async function compose(base: Omit<Foundation, 'trail'>, address: Address): Promi
     administration: modules.administration,
     people: modules.people,
     hasher: modules.hasher,
+    mail: modules.mail,
     oauth: modules.oauth,
     clock: prepared.keeper,
     versioning: modules.versioning,
@@ -196,14 +197,13 @@ async function composeModules(
   const list = createLister({ db, cursorKeys: vault.macKeys('cursor'), publicUrl, defaultStyle })
   const administration = { ...prepared.administration, record }
   const perform = createPerform({ db, clock, vault, recordChange: actingRecorder(administration) })
-
   const wake = late.wakeDeliveries
   const { makers, currentScopes } = assembleMakers(foundation, { catalog, types, record, wake })
   const clients = createClientCache({ db, clock })
   const issuer = assembleTokens(foundation, { record, list, clients, findPerson: late.findPerson })
   const tokens = withMakerReview(issuer, makers)
   const signIn = { administration, record, perform, list, tokens, catalog }
-  const { people, sessions, hasher, devices } = assemblePeople(foundation, signIn)
+  const { people, sessions, hasher, devices, mail } = assemblePeople(foundation, signIn)
   const { verifiers, cheapVerifiers } = assembleVerifiers(foundation, prepared, tokens, people)
   const identifyCaller = sessions.identifyOr(identify(cheapVerifiers))
   const oauth = createOauth({
@@ -262,6 +262,7 @@ async function composeModules(
     identify: identifyCaller,
     jobs,
     list,
+    mail,
     makers,
     readKeyRefusals,
     oauth,
@@ -313,6 +314,7 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
     { routes: accessRoutes(administration, { list, perform, readRefusals }) },
     modules.tokens,
     modules.people,
+    modules.mail,
     modules.sessions,
     modules.oauth,
     modules.versioning,

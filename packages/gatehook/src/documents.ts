@@ -18,6 +18,7 @@ import type { OperationData } from './http/operation-data.ts'
 import { jobOperations } from './jobs/operations.ts'
 import { keyUsageOperations } from './monitoring/key-usage.ts'
 import { monitoringOperations } from './monitoring/operations.ts'
+import { versionNoticeOperations } from './monitoring/version-notices.ts'
 import { versionTrafficOperations } from './monitoring/version-operations.ts'
 import { clientOperations } from './oauth/client-operations.ts'
 import { consentOperations, metadataOperations, oauthOperations } from './oauth/operations.ts'
@@ -26,6 +27,7 @@ import { describeOperations, type OperationPolicy, templateOf } from './openapi/
 import { ref } from './openapi/parts.ts'
 import { publishDocument } from './openapi/publish.ts'
 import { documentOperations } from './openapi/routes.ts'
+import { passwordMailOperations, signUpOperations } from './people/account-mail.ts'
 import { consoleOperations } from './people/console-operations.ts'
 import { personOperations } from './people/operations.ts'
 import { operatorOperations } from './people/operator-administration.ts'
@@ -41,6 +43,7 @@ import { listEventSamples } from './resources/event-samples.ts'
 import { openApiDocument } from './resources/openapi.ts'
 import { schemaName } from './resources/openapi-words.ts'
 import { resourceOverviewOperations } from './resources/overview.ts'
+import type { ResourceDefinition } from './resources/resource.ts'
 import { specsOfRoute } from './resources/route.ts'
 import { listScopes } from './resources/scopes.ts'
 import { externalEventTypes, listEventTypes } from './resources/service.ts'
@@ -82,9 +85,7 @@ function engineOperations({ service, versions }: ServiceInVersions): readonly Op
     keyUsageOperations,
     monitoringOperations,
     clientOperations(admin),
-    ...(person
-      ? [signInOperations, personOperations(admin, person.fields), personSessionOperations]
-      : []),
+    ...(person ? personGroups(admin, person) : []),
     linkOperations(admin),
     sessionOperations,
     portalKeyOperations(admin),
@@ -96,6 +97,7 @@ function engineOperations({ service, versions }: ServiceInVersions): readonly Op
     jobOperations,
     versionOperations,
     versionTrafficOperations,
+    versionNoticeOperations,
     clockOperations,
     auditOperations,
     systemOperations,
@@ -108,6 +110,21 @@ function engineOperations({ service, versions }: ServiceInVersions): readonly Op
     metadataOperations,
     consentOperations,
   ].flatMap((operations) => Object.values<OperationData>(operations))
+}
+
+/** Returns the operations of a service in which the rows of a resource sign in. */
+function personGroups(
+  admin: Parameters<typeof personOperations>[0],
+  { fields, signsIn }: ResourceDefinition,
+): readonly Readonly<Record<string, OperationData>>[] {
+  const { username, signUp, passwordReset } = signsIn!
+  return [
+    signInOperations,
+    passwordReset ? passwordMailOperations : {},
+    signUp ? signUpOperations(fields, new Set([username, ...signUp.fields])) : {},
+    personOperations(admin, fields),
+    personSessionOperations,
+  ]
 }
 
 /** Returns the names of secret fields of the service, in every version, and of secret inputs. */
@@ -138,6 +155,7 @@ const VERSION_PATHS = /^\/(api|events|webhooks|deliveries)(\/|$)/
 const securityOf: Readonly<Record<Permission['callers'], OperationPolicy['security']>> = {
   anyone: [],
   proof: [],
+  visitor: [],
   operators: [{}, { ApiKey: [] }, { Bearer: [] }],
   credential: undefined,
   account: [{ Bearer: [] }, { Basic: [] }],

@@ -13,6 +13,14 @@ export {
 } from './fields/fields.ts'
 export { Failure, type FailureCode } from './kernel/failure.ts'
 export type { Principal } from './kernel/principal.ts'
+export type {
+  MailContent,
+  MailFacts,
+  MailMessage,
+  MailOptions,
+  MailTransport,
+} from './mail/message.ts'
+export { smtp } from './mail/smtp.ts'
 export { DeclarationError } from './resources/field-check.ts'
 export {
   type EventContext,

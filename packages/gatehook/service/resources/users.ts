@@ -25,7 +25,7 @@ export const users = resource('users', {
     const name = `${first[n % first.length]} ${last[Math.floor(n / first.length) % last.length]}`
     return { name, email: `${name.toLowerCase().replace(' ', '.')}.${n}@example.com` }
   })
-  .signsIn({ username: 'email' })
+  .signsIn({ username: 'email', signUp: { fields: ['name'] } })
 
 const first = ['Ada', 'Grace', 'Alan', 'Edsger', 'Barbara', 'Donald', 'Radia', 'Ken', 'Frances']
 const last = ['Okafor', 'Lindqvist', 'Tanaka', 'Moreau', 'Silva', 'Novak', 'Haddad']

@@ -25,6 +25,8 @@ export interface AppParts {
   readonly administration: Administration
   readonly people: SignInModules['people']
   readonly hasher: SignInModules['hasher']
+  /** Sends mail that is due; background work does so too. */
+  readonly mail: Pick<SignInModules['mail'], 'sendDue'>
   /** The first argument of operations on clients: `createClient(app.oauth.administration, …)`. */
   readonly oauth: Pick<Oauth, 'administration'>
   /** Undefined without `GATEHOOK_TEST_CLOCK`. */

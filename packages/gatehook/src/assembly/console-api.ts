@@ -1,10 +1,12 @@
 /** Assembles the console's view of the installation: `monitoring/` and the parts it observes. */
 import { statSync } from 'node:fs'
+import type { Administration } from '../access/administration.ts'
 import { databaseAddress } from '../config/config.ts'
 import type { Deliveries } from '../deliveries/deliveries.ts'
 import type { Call } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Principal } from '../kernel/principal.ts'
+import type { Lister } from '../lists/list.ts'
 import { type ConsoleApi, createConsoleApi } from '../monitoring/console-api.ts'
 import {
   type InstallationFigures,
@@ -12,6 +14,7 @@ import {
 } from '../monitoring/installation-figures.ts'
 import type { Monitoring } from '../monitoring/monitoring.ts'
 import type { NodeFacts } from '../monitoring/nodes.ts'
+import { versionNoticeRoutes } from '../monitoring/version-notices.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { resourceOverviewRoute } from '../resources/overview.ts'
 import { searchRoute } from '../search/routes.ts'
@@ -20,6 +23,7 @@ import { databaseCheck, drainCheck, listUnreadyReasons } from '../system/health.
 import { JobLog } from '../system/job-log.ts'
 import type { Versions } from '../versions/versions.ts'
 import type { Component, Foundation } from './foundation.ts'
+import type { MailComponent } from './mail.ts'
 
 export interface ConsoleApiAssembly {
   readonly monitoring: Monitoring
@@ -29,6 +33,9 @@ export interface ConsoleApiAssembly {
   readonly deliveries: Pick<Deliveries, 'figures'>
   readonly identify: (call: Call) => Principal | undefined | Promise<Principal | undefined>
   readonly isDraining: () => boolean
+  readonly administration: Administration
+  readonly list: Lister
+  readonly mail: Pick<MailComponent, 'outbox'>
 }
 
 export interface ConsoleApiComponent extends Component {
@@ -75,7 +82,15 @@ export function assembleConsoleApi(
     })),
     requests: store,
   })
-  return { ...console, routes: [...console.routes, overview, search], figures, jobs }
+  const notices = versionNoticeRoutes({
+    admin: assembly.administration,
+    list: assembly.list,
+    perform: assembly.perform,
+    outbox: assembly.mail.outbox,
+    flushUsage: versioning.flush,
+  })
+  const routes = [...console.routes, ...notices, overview, search]
+  return { ...console, routes, figures, jobs }
 }
 
 /** Returns the function that describes this node. */

@@ -5,9 +5,11 @@ import type { RecordEvent } from '../events/store.ts'
 import type { Step } from '../http/call.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Lister } from '../lists/list.ts'
+import { createMailOutbox } from '../mail/outbox.ts'
 import { createConsoleSessions } from '../people/console-session.ts'
 import { createCredentialSync } from '../people/credential-sync.ts'
 import { createDevices, type Devices } from '../people/devices.ts'
+import { invitationTemplates } from '../people/operator-invitation.ts'
 import { createHasher, type Hasher } from '../people/password.ts'
 import { createPeople, createSignInVerifier, type People } from '../people/people.ts'
 import { createRecognizedClients } from '../people/recognized-clients.ts'
@@ -21,6 +23,7 @@ import type { ServiceDefinition } from '../resources/service.ts'
 import type { Tokens } from '../tokens/api.ts'
 import type { Component, Foundation } from './foundation.ts'
 import type { LateCalls } from './late-calls.ts'
+import { assembleMail, type MailComponent } from './mail.ts'
 
 export interface SignInAssembly {
   readonly administration: Administration
@@ -45,13 +48,16 @@ export interface SignInModules {
   /** Hashes passwords of people and operators, in one queue. */
   readonly hasher: Hasher
   readonly devices: Devices
+  readonly mail: MailComponent
 }
 
 export function assemblePeople(
-  { config, random, clock, vault, db, log, publicUrl }: Foundation,
+  foundation: Foundation,
   { administration: admin, record, perform, list, tokens, catalog }: SignInAssembly,
 ): SignInModules {
+  const { config, random, clock, vault, db, log, publicUrl } = foundation
   const { service } = catalog
+  const outbox = createMailOutbox({ clock, random })
   const hasher = createHasher({ random, clock })
   const devices = createDevices(vault, random)
   const recognizedClients = createRecognizedClients(db, clock, vault)
@@ -75,6 +81,8 @@ export function assemblePeople(
       claims: service.claims,
       defaultScopes: defaultPersonScopes(service),
       basicAllowedCidrs: config.basicAllowedCidrs,
+      outbox,
+      wording: { service: service.name, ...service.mail },
     },
     verifyPassword,
     recognizedClients,
@@ -89,6 +97,7 @@ export function assemblePeople(
     verifyPassword,
     devices,
     publicUrl,
+    outbox,
   })
   const entries = [...catalog.entries.values()]
   const portal = createPortal({
@@ -107,7 +116,11 @@ export function assemblePeople(
     guard: (next) => portal.guard(consoleSessions.guard(next)),
     identifyOr: (next) => portal.identifyOr(consoleSessions.identifyOr(next)),
   }
-  return { people, sessions, hasher, devices }
+  const mail = assembleMail(foundation, service, outbox, {
+    ...people.mailTemplates,
+    ...invitationTemplates({ admin, service: service.name, publicUrl }),
+  })
+  return { people, sessions, hasher, devices, mail }
 }
 
 /**

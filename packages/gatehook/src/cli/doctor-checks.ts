@@ -7,10 +7,11 @@ import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { openExistingVault } from '../assembly/secrets.ts'
 import { type Config, databaseAddress, withoutPassword } from '../config/config.ts'
-import { dataFolder, monitoringFile, secretFile } from '../config/environment.ts'
+import { dataFolder, mailFolder, monitoringFile, secretFile } from '../config/environment.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { describeFileError } from '../kernel/files.ts'
 import { isoTime } from '../kernel/time.ts'
+import { countMail, findLastMailError } from '../mail/store.ts'
 import { describePending, planMigration } from '../resources/migrate.ts'
 import type { Service } from '../resources/service.ts'
 import type { Database } from '../storage/database.ts'
@@ -155,6 +156,8 @@ export async function checkPort(config: Config): Promise<CheckResult> {
 /** The program did not exist before this instant: an earlier clock is wrong. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1)
 const TOLERANCE_MS = 60_000
+/** Mail beyond it is not counted. */
+const MAIL_COUNT_MAX = 10_000
 
 /** Compares the machine's clock with the newest audit row. A test clock may be ahead of it. */
 export async function checkClock(
@@ -174,4 +177,22 @@ export async function checkClock(
     return warn(`it is ${isoTime(now)}, the last audit row is of ${isoTime(last.at)}`, hint)
   }
   return ok(isoTime(now))
+}
+
+/** Reports the transport of mail, and mail that waits or failed. */
+export async function checkMail(
+  config: Config,
+  service: Service | undefined,
+  db: Database | undefined,
+): Promise<CheckResult> {
+  const transport = service?.definition.mail?.transport
+  const place = transport ? 'the transport of the service' : `files in ${mailFolder(config)}`
+  const hasTable = db && (await db.columns('gh_mail')).length > 0
+  if (!hasTable) return ok(place)
+  const waiting = await countMail(db, 'waiting', MAIL_COUNT_MAX)
+  const failed = await countMail(db, 'failed', MAIL_COUNT_MAX)
+  if (failed === 0) return ok(waiting === 0 ? place : `${place}; ${waiting} waiting`)
+  const error = await findLastMailError(db)
+  const hint = 'Correct the transport. The mail is deleted after 7 days; its senders may repeat it.'
+  return warn(`${place}; ${waiting} waiting, ${failed} failed: ${error}`, hint)
 }

@@ -82,6 +82,7 @@ async function runChecks({ flags, options }: Input): Promise<CheckResults> {
       () => config && db && checks.checkStoredSecret(config, db),
     ],
     ['migrations', databaseHint, () => db && checks.checkMigrations(db, service)],
+    ['mail', databaseHint, () => config && checks.checkMail(config, service, db)],
     ['clock', databaseHint, () => config && checks.checkClock(wallClock, config, db)],
   ]
   const results: CheckResults = []

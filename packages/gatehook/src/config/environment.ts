@@ -35,6 +35,9 @@ export function dataFolder(config: Config): string | undefined {
   return address.kind === 'sqlite' ? dirname(resolve(address.file)) : undefined
 }
 
+/** Returns the folder of mail files, for a service that declares no transport. */
+export const mailFolder = (config: Config): string => join(dataFolder(config) ?? 'data', 'mail')
+
 const SECRET_FILE = 'secret.key'
 
 /** Returns the file of the request log and of series; undefined on PostgreSQL. */

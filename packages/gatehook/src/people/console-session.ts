@@ -17,6 +17,7 @@ import { createTimeOrderedId } from '../kernel/id.ts'
 import { type Principal, scopeOf } from '../kernel/principal.ts'
 import { sha256 } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
+import type { MailOutbox } from '../mail/outbox.ts'
 import type { Tx } from '../storage/database.ts'
 import { consoleOperations, type signInInput } from './console-operations.ts'
 import type { Devices } from './devices.ts'
@@ -58,6 +59,7 @@ interface ConsoleDeps extends AdminDeps {
   readonly verifyPassword: VerifyPassword
   readonly devices: Devices
   readonly publicUrl: () => string
+  readonly outbox: MailOutbox
 }
 
 type SignInInput = ValuesOf<typeof signInInput>

@@ -1,18 +1,11 @@
 /** The operations of the administration of people (§13). */
 import type { Administration } from '../access/administration.ts'
-import { type AnyMember, b, Member } from '../fields/members.ts'
+import { b } from '../fields/members.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
 import { operation } from '../http/operation.ts'
 import { account, credentialMembers } from './collection.ts'
 import { credentialCreation, passwordInput, personPatch } from './person-administration.ts'
-
-/** Returns the fields of a row as members; with `create`, those of the body that creates it. */
-const rowMembers = (specs: FieldSpecs, body?: 'create'): Record<string, AnyMember> =>
-  Object.fromEntries(
-    Object.entries(specs)
-      .filter(([, { write }]) => body === undefined || write !== 'never')
-      .map(([name, spec]) => [name, new Member(body ? spec : { ...spec, write: 'required' })]),
-  )
+import { rowMembers } from './row-members.ts'
 
 /** @param row the fields of the resource whose rows sign in, in the newest version */
 export const personOperations = (admin: Pick<Administration, 'scopes'>, row: FieldSpecs) => {

@@ -6,7 +6,9 @@ import { b } from '../fields/members.ts'
 import type { Call, Route } from '../http/call.ts'
 import { operation } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { MailOutbox } from '../mail/outbox.ts'
 import { operator, operatorTable } from './collection.ts'
+import { inviteOperation, inviteOperator } from './operator-invitation.ts'
 import {
   createOperator,
   insertConsoleLink,
@@ -61,6 +63,7 @@ export const operatorOperations = {
     isSecret: true,
     errors: ['invalid_state'],
   }),
+  invite: inviteOperation,
   resetSecondFactor: operation('DELETE /admin/operators/:id/second-factor', {
     id: 'reset_operator_second_factor',
     summary: 'Remove the second factor of an operator',
@@ -80,6 +83,7 @@ function rejectOwn(id: string, { kind, id: actor }: Actor): void {
 interface OperatorRouteDeps extends AdminDeps {
   readonly hasher: Hasher
   readonly publicUrl: () => string
+  readonly outbox: MailOutbox
 }
 
 export function operatorRoutes(admin: Administration, deps: OperatorRouteDeps): Route[] {
@@ -105,6 +109,10 @@ export function operatorRoutes(admin: Administration, deps: OperatorRouteDeps): 
         const { path, expires_at } = await insertConsoleLink(tx, admin, email, caller.actor)
         return { url: `${deps.publicUrl()}${path}`, expires_at }
       })
+    }),
+    change(operations.invite, async ({ admin, params, caller }) => {
+      const email = (await operatorTable.read(admin.db, params.id!)).email
+      return inviteOperator(admin, deps.outbox, email, caller.actor)
     }),
     change(operations.resetSecondFactor, async ({ admin, params, caller }) =>
       resetSecondFactor(admin, await emailOf(params, caller.actor), caller.actor),

@@ -15,7 +15,10 @@ import { createLookupCache } from '../kernel/lookup-cache.ts'
 import type { Scope } from '../kernel/principal.ts'
 import type { Vault } from '../kernel/secret.ts'
 import type { Lister } from '../lists/list.ts'
+import type { MailTemplates } from '../mail/mailer.ts'
+import type { MailOutbox } from '../mail/outbox.ts'
 import type { Tokens } from '../tokens/api.ts'
+import { accountMailRoutes, accountMailTemplates } from './account-mail-routes.ts'
 import { type BasicAccount, createBasic } from './basic.ts'
 import type { Devices } from './devices.ts'
 import {
@@ -25,6 +28,8 @@ import {
   type SignInApi,
   type VerifyPassword,
 } from './login.ts'
+import type { MailWording } from './mail-texts.ts'
+import { purgeMailTokens } from './mail-tokens.ts'
 import type { Hasher } from './password.ts'
 import { type ClaimsHook, type Directory, toPrincipal } from './person.ts'
 import type { RecognizedClients } from './recognized-clients.ts'
@@ -41,6 +46,8 @@ export interface People extends SignInApi {
   /** Evicts the cached verifications of a person. */
   readonly evict: (id: number) => void
   readonly routes: readonly Route[]
+  /** The mail to people by kind. */
+  readonly mailTemplates: MailTemplates
   readonly chores: Readonly<Record<string, () => Promise<number>>>
   stop(): Promise<void>
 }
@@ -55,6 +62,8 @@ interface PeopleDeps {
   readonly tokens: Pick<Tokens, 'openSession' | 'revokeSession' | 'revokeSessionsOfPerson'>
   readonly hasher: Hasher
   readonly devices: Devices
+  readonly outbox: MailOutbox
+  readonly wording: MailWording
   /** Undefined if no resource signs in. */
   readonly directory: Directory | undefined
   readonly claims: ClaimsHook | undefined
@@ -112,6 +121,7 @@ export function createPeople(
   const chores = {
     throttle: () => purgeThrottle(db, clock.now()),
     'recognized clients': () => recognizedClients.purge(),
+    'mail tokens': () => db.write((tx) => purgeMailTokens(tx, clock.now())),
   }
   if (!directory) return { ...withoutPeople(), chores }
   const background = createBackgroundTasks(deps.log)
@@ -127,6 +137,7 @@ export function createPeople(
   })
   const { hasher, tokens, defaultScopes, devices, list, perform } = deps
   const context = { directory, hasher, tokens, defaultScopes, evict: accounts.evict }
+  const accountMail = { admin, vault, outbox: deps.outbox, context }
   const signInApi = createSignInApi(admin, directory, verifyPassword, claims)
   const basicAccounts = peopleAccounts(db, directory.resource)
   const basic = createBasic({
@@ -144,8 +155,10 @@ export function createPeople(
     evict: accounts.evict,
     routes: [
       ...signInRoutes({ admin, people: signInApi, devices, tokens, verifyPassword, context }),
+      ...accountMailRoutes(accountMail),
       ...personRoutes(admin, context, { list, perform }),
     ],
+    mailTemplates: accountMailTemplates(accountMail, deps.wording),
     chores,
     stop: background.idle,
   }
@@ -168,6 +181,7 @@ function withoutPeople(): Omit<People, 'chores'> {
     verifyCachedBasic: rejectBasic,
     evict: () => undefined,
     routes: [],
+    mailTemplates: {},
     stop: async () => undefined,
   }
 }

@@ -261,13 +261,13 @@ export async function replacePassword(
   tx.afterCommit(() => evict(id))
 }
 
-interface NewCredential
+export interface NewCredential
   extends Pick<store.CredentialRow, 'customer' | 'mode' | 'password' | 'role'> {
   readonly scopes: readonly string[]
 }
 
 /** Stores the credential of a row. Throws 409 `conflict` for a sign-in name in use. */
-async function insertCredential(
+export async function insertCredential(
   tx: Tx,
   { clock }: Administration,
   { directory, evict }: PersonContext,

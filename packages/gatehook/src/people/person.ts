@@ -34,6 +34,12 @@ export interface Directory {
   readonly username: string
   /** The fields of the resource: a body's member of that name belongs to the row, too. */
   readonly fields: FieldSpecs
+  /** The fields that a stranger sets, and the scopes of the account; undefined: no sign-up. */
+  readonly signUp:
+    | { readonly fields: readonly string[]; readonly scopes?: readonly string[] | undefined }
+    | undefined
+  /** Whether a person resets the password by mail. */
+  readonly hasPasswordReset: boolean
   /** Returns a body's members as the values of a row. Throws `validation_failed`. */
   values(body: DirectoryRow): DirectoryRow
   /** Creates a row as the resource does: with checks, references and events. */

@@ -4,6 +4,7 @@
  */
 import { Field, type FieldSpec, type Fields } from '../fields/fields.ts'
 import { checkField, DeclarationError, STATE_FIELD } from './field-check.ts'
+import { findSignInTypeMistakes } from './sign-in.ts'
 
 /** The parts of a resource that a call refers to. */
 interface ChainTarget {
@@ -73,6 +74,14 @@ export function checkEditable(definition: ChainTarget, fields: unknown, options:
 
 export function checkFieldName(definition: ChainTarget, call: string, field: unknown): void {
   reject(definition, call, unknownFields(definition, [field]))
+}
+
+export function checkSignIn(definition: ChainTarget, options: unknown): void {
+  const { username } = (options ?? {}) as { readonly username?: unknown }
+  reject(definition, '.signsIn()', [
+    ...unknownFields(definition, [username]),
+    ...findSignInTypeMistakes(options),
+  ])
 }
 
 export function checkFunction(definition: ChainTarget, call: string, value: unknown): void {

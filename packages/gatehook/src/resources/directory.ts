@@ -18,12 +18,15 @@ export function createDirectory(catalog: Catalog): Directory | undefined {
   const { rows } = catalog.entries.get(definition.name)!
   // Operators write every field, and read all but write-only ones.
   const shape = rows.newest.as(EVERY_SCOPE)
+  const { username, signUp, passwordReset } = definition.signsIn!
   const decode = rowDecoder(definition)
   const scopeById = prepareStatement(`SELECT scope FROM ${definition.name} WHERE id = ?`)
   return {
     resource: definition.name,
-    username: definition.signsIn!.username,
+    username,
     fields: definition.fields,
+    signUp,
+    hasPasswordReset: passwordReset,
     values: (body) => shape.validators.create(body),
     async create(tx, scope, values) {
       return (await rows.create(tx, wholeScope(scope), values)).row

@@ -7,6 +7,7 @@ import { findRightsMistakes } from './field-rights.ts'
 import { findOwnershipMistakes } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { RESERVED_SEGMENT } from './route-check.ts'
+import { findSignInMistakes } from './sign-in.ts'
 import { createValidators, defaultsOf } from './validate.ts'
 
 /** Query parameters of lists, credentials and versions. */
@@ -57,10 +58,7 @@ export function findResourceMistakes(
   for (const { operation } of resource.rules) {
     if (!operations.includes(operation)) mistakes.push(`.rule(): there is no action ${operation}`)
   }
-  const username = signsIn?.username
-  if (username !== undefined && !/^(string|email)$/.test(fields[username]?.kind ?? '')) {
-    mistakes.push(`.signsIn(): ${username} is not an f.string() or f.email()`)
-  }
+  mistakes.push(...findSignInMistakes(fields, signsIn))
   for (const action of duplicatesIn(resource.actions.map((action) => action.name))) {
     mistakes.push(`action ${action} is declared twice`)
   }

@@ -12,6 +12,7 @@ import {
   checkEditable,
   checkFieldName,
   checkFunction,
+  checkSignIn,
   specsOf,
 } from './chain-check.ts'
 import {
@@ -22,6 +23,7 @@ import {
 import { DeclarationError, STATE_FIELD } from './field-check.ts'
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
 import type { Rule, RuleDefinition, RuleOperation } from './rule.ts'
+import { type SignInDefinition, type SignInOptions, toSignInDefinition } from './sign-in.ts'
 import { isSqlWord } from './sql-words.ts'
 
 export { type AnyRow, STATE_FIELD }
@@ -58,9 +60,7 @@ export interface ResourceDefinition extends CollectionFeatures {
   readonly unique: readonly (readonly string[])[]
   readonly sample: ((n: number) => AnyRow) | undefined
   /** The sign-in name, if the rows of this resource sign in (§6.3). */
-  readonly signsIn:
-    | { readonly username: string; readonly scopes?: readonly string[] | undefined }
-    | undefined
+  readonly signsIn: SignInDefinition | undefined
   /** The reference that leads to the owner (§6.7). */
   readonly ownedBy: string | undefined
   readonly editable: readonly EditableRule[]
@@ -261,11 +261,12 @@ export class Resource<F extends Fields, S = RowOf<F>> {
   /**
    * Declares that each row is a person, who signs in by the field `username` (§6.3). A row owns
    * itself. `scopes` replaces the default scopes of a person (§6.7). By default a person reads its
-   * row, and reads and writes its rows of resources with an owner.
+   * row, and reads and writes its rows of resources with an owner. `signUp` lets strangers create
+   * an account (§4.9).
    */
-  signsIn(signIn: { username: keyof F & string; scopes?: readonly string[] }): Resource<F, S> {
-    checkFieldName(this.definition, '.signsIn()', (signIn as typeof signIn | undefined)?.username)
-    return this.#with({ signsIn: signIn })
+  signsIn(signIn: SignInOptions<F>): Resource<F, S> {
+    checkSignIn(this.definition, signIn)
+    return this.#with({ signsIn: toSignInDefinition(signIn) })
   }
 
   /** The owner of a row is that of the row to which this field refers (§6.7). */

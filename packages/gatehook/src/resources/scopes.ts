@@ -86,7 +86,7 @@ export function findScopeMistakes(service: ScopeSource): string[] {
 function signInMistakes(service: ScopeSource): string[] {
   const scopes = listScopes(service)
   return service.resources.flatMap(({ name, signsIn }) =>
-    (signsIn?.scopes ?? []).flatMap((scope) => {
+    [...(signsIn?.scopes ?? []), ...(signsIn?.signUp?.scopes ?? [])].flatMap((scope) => {
       const where = `resource ${name}: .signsIn(): ${scope}`
       if (isAccountScope(scope)) return [`${where} is an account scope; an operator grants it`]
       // A route that follows `service({…})` can still declare it.

@@ -4,6 +4,12 @@
  */
 import { engineEvents } from '../events/engine-types.ts'
 import type { Fields } from '../fields/fields.ts'
+import {
+  findMailMistakes,
+  type MailDefinition,
+  type MailOptions,
+  type MailTransport,
+} from '../mail/message.ts'
 import type { ClaimsHook } from '../people/person.ts'
 import type { VersionDefinition } from '../versions/calendar.ts'
 import { parseVersions, type VersionOptions } from '../versions/declaration.ts'
@@ -108,6 +114,7 @@ export interface ServiceDefinition {
   readonly routes: readonly RouteDefinition[]
   readonly jobs: readonly JobDefinition[]
   readonly claims?: ClaimsHook | undefined
+  readonly mail?: MailDefinition | undefined
 }
 
 export class Service {
@@ -149,6 +156,16 @@ export class Service {
   #withJob(job: JobDefinition): Service {
     const jobs = [...this.definition.jobs, job]
     return new Service(checkDefinition({ ...this.definition, jobs }))
+  }
+
+  /**
+   * Sends the mail of the service with a transport: `smtp(url)`, or an object with
+   * `send(message)`. Without a transport, mail is stored as files in the data folder.
+   */
+  mail(transport: MailTransport | undefined, options: MailOptions): Service {
+    const mistakes = findMailMistakes(transport, options)
+    if (mistakes.length > 0) throw new DeclarationError(mistakes.join('\n'))
+    return new Service({ ...this.definition, mail: { ...options, transport } })
   }
 }
 

@@ -25,6 +25,7 @@ import { portal } from './migrations/0022-portal.ts'
 import { traceContext } from './migrations/0023-trace-context.ts'
 import { lastSignIns } from './migrations/0024-last-sign-ins.ts'
 import { jobs } from './migrations/0027-jobs.ts'
+import { mail } from './migrations/0028-mail.ts'
 
 export interface Migration {
   readonly number: number
@@ -61,4 +62,5 @@ export const migrations: readonly Migration[] = [
   { number: 23, name: 'trace context', sql: traceContext, additive: true },
   { number: 24, name: 'last sign-ins', sql: lastSignIns, additive: true },
   { number: 27, name: 'jobs', sql: jobs, additive: true },
+  { number: 28, name: 'mail', sql: mail, additive: true },
 ]

@@ -13,6 +13,7 @@ import {
 } from '../../src/people/operators.ts'
 import { resetSecondFactor } from '../../src/people/second-factor.ts'
 import { type OauthFixture, PASSWORD } from '../oauth/rig.ts'
+import { resetTokenOf, signUpTokenOf } from '../people/mail-token-rig.ts'
 import { cookieOf, OWN } from '../portal/rig.ts'
 
 const OPERATOR = 'operator@example.com'
@@ -47,6 +48,8 @@ export async function performAdministration({
   const calendar = { deprecated_at: new Date().toISOString() }
   const version = await admin.put('/admin/versions/v1', calendar)
   assert.equal(version.status, 200, version.text)
+  const notice = await admin.post('/admin/versions/v1/notices', { subject: 'End', text: 'Soon' })
+  assert.equal(notice.status, 200, notice.text)
   const delay = { until: '2100-01-01T00:00:00Z' }
   assert.equal((await admin.put('/admin/attention/queue_old.node', delay)).status, 200)
   await app.tokens.rotateSigningKey({ kind: 'cli', id: 'test' })
@@ -82,6 +85,24 @@ export async function performOperatorChanges({ app, anonymous }: OauthFixture): 
   const { path } = await createConsoleLink(administration, OPERATOR, actor)
   const reply = await anonymous.post('/console/session', { token: path.split('#token=')[1] })
   assert.equal(reply.status, 201, reply.text)
+}
+
+/** Signs up and sets a password with tokens of mail, and invites an operator. */
+export async function performMailChanges({
+  app,
+  admin,
+  anonymous,
+  createPerson,
+}: OauthFixture): Promise<void> {
+  const verify = { token: await signUpTokenOf(app, 'Eve', 'eve@example.com'), password: PASSWORD }
+  assert.equal((await anonymous.post('/auth/email/verify', verify)).status, 204)
+  const { id, email } = await createPerson()
+  const reset = { token: await resetTokenOf(app, id, email), password: PASSWORD }
+  assert.equal((await anonymous.post('/auth/password/reset', reset)).status, 204)
+  const input = { email: 'invited@example.com', password: OPERATOR_PASSWORD }
+  const operator = await admin.post('/admin/operators', input)
+  const invitation = await admin.post(`/admin/operators/${operator.body.id}/invitation`)
+  assert.deepEqual([invitation.status, invitation.text], [202, ''])
 }
 
 /** Creates links to the portal, signs in and out with one, and revokes the other. */

@@ -31,7 +31,7 @@ test('a path under /admin requires a scope, an account path a first-party person
       assert.equal(row.callers, 'administration', nameOf(row))
       assert.ok(row.scope === 'admin' || row.scope === 'keys:write', nameOf(row))
     }
-    if (/^\/auth\/(sessions|consents|logout-all|password)/.test(row.path)) {
+    if (/^\/auth\/(sessions|consents|logout-all|password$)/.test(row.path)) {
       assert.equal(row.callers, 'account', nameOf(row))
     }
     if (row.method !== 'GET')

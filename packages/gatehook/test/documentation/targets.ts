@@ -9,6 +9,7 @@ import { type Caller, openService, type TestApp } from '../../../../test/rig/ser
 import { insertJob } from '../../src/jobs/store.ts'
 import type { Scope } from '../../src/kernel/principal.ts'
 import { authorizePath, grantConsent, openBrowser } from '../oauth/rig.ts'
+import { resetTokenOf, signUpTokenOf } from '../people/mail-token-rig.ts'
 import { bearerOf } from '../people/rig.ts'
 import { openHook } from '../webhooks/hook.ts'
 
@@ -33,9 +34,12 @@ export interface Targets {
   readonly client: Client
   /** Creates the person of the examples in live mode, once; returns its id. */
   person(): Promise<string>
+  /** Creates the person who resets the password, once; returns its id. */
+  forgetful(): Promise<string>
 }
 
 const PERSON = { email: 'ada@example.com', password: 'correct horse battery staple' }
+const FORGETFUL = 'bo@example.com'
 /** A scope that every person of the service has. */
 const CONSENT_SCOPE = 'orders:read'
 const REDIRECT = 'https://app.example/callback'
@@ -54,7 +58,10 @@ export async function openTargets(t: TestContext): Promise<Targets> {
   })
   let created: Promise<string> | undefined
   const person = () => (created ??= createdBy(admin, '/admin/users', { name: 'Ada', ...PERSON }))
-  return { app, admin, hookUrl: hook.url, client, person }
+  let other: Promise<string> | undefined
+  const forgetful = () =>
+    (other ??= createdBy(admin, '/admin/users', { ...PERSON, name: 'Bo', email: FORGETFUL }))
+  return { app, admin, hookUrl: hook.url, client, person, forgetful }
 }
 
 /** Returns new tokens of the person, or of the one with another e-mail address. */
@@ -78,6 +85,17 @@ const REFRESH_TOKEN = 'grt_6fQx0N2mVYq3sK8rT1uWzB4cD7eH9j'
 const LINK_TOKEN = '6fQx0N2mVYq3sK8rT1uWzB4cD7eH9jLp5aG2xYz01AB'
 const RECEIVER = 'https://shop.example.com/hooks'
 
+const RESET_TOKEN = 'mT7cR2vX9pLq4sN1bK8wZ5yG3hJ6dF0aQeUiOtYrWxE'
+const SIGN_UP_TOKEN = 'aQeUiOtYrWxE3hJ6dF0mT7cR2vX9pLq4sN1bK8wZ5yG'
+
+/** Stores the tokens that mail carries, and returns them: of a password reset, of a sign-up. */
+async function mailTokens({ app, forgetful }: Targets): Promise<readonly [string, string]> {
+  return [
+    await resetTokenOf(app.app, Number(await forgetful()), FORGETFUL),
+    await signUpTokenOf(app.app, 'Eve', 'eve@example.com'),
+  ]
+}
+
 /** Returns a token that was issued to the client. */
 async function clientToken({ app, client }: Targets): Promise<string> {
   const { client_id, client_secret } = client
@@ -93,10 +111,13 @@ export async function exampleValues(targets: Targets) {
   const { access, refresh } = await tokensOf(targets)
   const link = { customer: 'default', mode: 'test', can: scopes }
   const url = await createdBy(admin, '/admin/portal-links', link, 'url')
+  const [resetToken, signUpToken] = await mailTokens(targets)
   const values: readonly (readonly [example: string, value: string])[] = [
     [REFRESH_TOKEN, refresh],
     [CLIENT_TOKEN, await clientToken(targets)],
     [LINK_TOKEN, url.split('#token=')[1]!],
+    [RESET_TOKEN, resetToken],
+    [SIGN_UP_TOKEN, signUpToken],
     [RECEIVER, hookUrl],
     ['cli_6Vb1Np', client.client_id],
     ['gcs_Zk3WdV7bN1pQ8mX2cR5t', client.client_secret],

@@ -12,6 +12,7 @@ import { auditActions } from '../../src/audit/actions.ts'
 import { sql } from '../../src/storage/sql.ts'
 import {
   performAdministration,
+  performMailChanges,
   performOperatorChanges,
   performPortalChanges,
   performWebhookChanges,
@@ -219,6 +220,7 @@ for (const { name } of databases) {
     await performOauthActions(fixture)
     await performAdministration(fixture)
     await performOperatorChanges(fixture)
+    await performMailChanges(fixture)
     await performPortalChanges(fixture)
     await performWebhookChanges(fixture, t)
     const findActions = async () =>

@@ -2,7 +2,7 @@
  * The errors that `tsc` must report in a declaration, and the types it must infer. An unused
  * `@ts-expect-error` is an error. The file is compiled, not run.
  */
-import { type CreateOf, f, job, type PatchOf, type RowOf, resource, service } from 'gatehook'
+import { type CreateOf, f, job, type PatchOf, type RowOf, resource, service, smtp } from 'gatehook'
 
 const fields = {
   id: f.id(),
@@ -108,6 +108,11 @@ orders.editable(['amount'], {})
 orders.signsIn({ username: 'note', scopes: ['orders:read'] })
 // @ts-expect-error: scopes are strings
 orders.signsIn({ username: 'note', scopes: [1] })
+orders.signsIn({ username: 'note', signUp: { fields: ['amount'], scopes: ['orders:read'] } })
+// @ts-expect-error: there is no field total
+orders.signsIn({ username: 'note', signUp: { fields: ['total'] } })
+// @ts-expect-error: signUp is an object
+orders.signsIn({ username: 'note', signUp: true })
 resource('plans', {
   fields,
   list,
@@ -259,6 +264,20 @@ resource('places', { fields: nested, list: { filter: [], sort: [] }, access, eve
 )
 
 // Routes: parameters of the path, query, input, rows.
+// Mail.
+const mailed = service({ name: 's', versions: { v1: { released: '2026-01-01' } }, resources: [] })
+mailed.mail(smtp('smtp://localhost'), {
+  from: 'a@example.com',
+  texts: { resetPassword: ({ link = '', token }) => ({ subject: 's', text: `${link} ${token}` }) },
+})
+mailed.mail({ send: async ({ to, subject, text }) => void [to, subject, text] }, { from: 'a@b.c' })
+// @ts-expect-error: from is required
+mailed.mail(smtp('smtp://localhost'), {})
+// @ts-expect-error: a transport has send(message)
+mailed.mail({ post: async () => {} }, { from: 'a@example.com' })
+// @ts-expect-error: there is no such mail
+mailed.mail(undefined, { from: 'a@example.com', texts: { welcome: () => ({}) } })
+
 service({ name: 's', versions: { v1: { released: '2026-01-01' } }, resources: [orders] })
   .route({
     method: 'POST',

@@ -1,0 +1,27 @@
+/** Assembles the mail of a service: its transport, or files in the data folder. */
+import { mailFolder } from '../config/environment.ts'
+import { createFileTransport } from '../mail/file-transport.ts'
+import { createMailer, type Mailer, type MailTemplates } from '../mail/mailer.ts'
+import type { MailOutbox } from '../mail/outbox.ts'
+import type { ServiceDefinition } from '../resources/service.ts'
+import type { Component, Foundation } from './foundation.ts'
+
+/** The sender of mail that is stored as files. */
+const FILE_SENDER = 'no-reply@localhost'
+
+export interface MailComponent extends Component, Pick<Mailer, 'sendDue'> {
+  readonly outbox: MailOutbox
+}
+
+export function assembleMail(
+  { config, db, clock, log, delivers = true }: Foundation,
+  { mail }: Pick<ServiceDefinition, 'mail'>,
+  outbox: MailOutbox,
+  templates: MailTemplates,
+): MailComponent {
+  const transport = mail?.transport ?? createFileTransport(mailFolder(config))
+  const from = mail?.from ?? FILE_SENDER
+  const mailer = createMailer({ db, clock, log, outbox, transport, from, templates })
+  const { sendDue, chores, start, stop } = mailer
+  return { outbox, sendDue, chores, stop, ...(delivers && { start }) }
+}

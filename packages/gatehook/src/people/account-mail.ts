@@ -1,0 +1,130 @@
+/**
+ * The operations that send mail to people (§4.9, §4.10), and the common part of their requests. A
+ * response never depends on whether an account exists: the request enqueues a mail, and its
+ * template looks for the account when the mail is sent.
+ */
+import type { Administration } from '../access/administration.ts'
+import { b, type ValuesOf } from '../fields/members.ts'
+import type { FieldSpecs } from '../fields/schema.ts'
+import type { Answer, Call } from '../http/call.ts'
+import { operation } from '../http/operation.ts'
+import { Failure } from '../kernel/failure.ts'
+import type { Vault } from '../kernel/secret.ts'
+import { isMailAddress } from '../mail/message.ts'
+import type { MailOutbox } from '../mail/outbox.ts'
+import { countMailRequest, tooMuchMail } from './mail-throttle.ts'
+import { MIN_LENGTH } from './password-policy.ts'
+import type { PersonContext } from './person-administration.ts'
+import { rowMembers } from './row-members.ts'
+import { foldName } from './username.ts'
+
+export interface AccountMailDeps {
+  readonly admin: Administration
+  readonly vault: Vault
+  readonly outbox: MailOutbox
+  readonly context: PersonContext
+}
+
+const RESET_TOKEN = 'mT7cR2vX9pLq4sN1bK8wZ5yG3hJ6dF0aQeUiOtYrWxE'
+const SIGN_UP_TOKEN = 'aQeUiOtYrWxE3hJ6dF0mT7cR2vX9pLq4sN1bK8wZ5yG'
+const tokenOf = (example: string) => b.line(200).describe('The token of the mail.').example(example)
+const password = b
+  .text({ format: 'password' })
+  .describe(`At least ${MIN_LENGTH.person} characters.`)
+  .example('correct horse battery staple')
+const addressed = { email: b.text().example('ada@example.com') }
+const resetInput = { token: tokenOf(RESET_TOKEN), password }
+const verifyInput = { token: tokenOf(SIGN_UP_TOKEN), password }
+
+export type AddressedInput = ValuesOf<typeof addressed>
+export type TokenInput = ValuesOf<typeof resetInput>
+
+const BOTH_ALIKE = 'The response is the same for an address with and without an account.'
+
+/** The operations of a service whose people reset their password by mail. */
+export const passwordMailOperations = {
+  forgot: operation('POST /auth/password/forgot', {
+    id: 'request_password_reset',
+    summary: 'Send a mail with which a person chooses a new password',
+    description: BOTH_ALIKE,
+    input: addressed,
+    bodyCode: 'invalid_request',
+    status: 202,
+    errors: ['overloaded'],
+  }),
+  reset: operation('POST /auth/password/reset', {
+    id: 'reset_password',
+    summary: 'Set a new password with the token of a mail',
+    description: 'All sessions of the person end.',
+    input: resetInput,
+    bodyCode: 'invalid_request',
+    errors: ['invalid_grant', 'validation_failed', 'customer_suspended'],
+  }),
+}
+
+/**
+ * The operations of a service with sign-up.
+ *
+ * @param row the fields of the resource whose rows sign in
+ * @param names the fields that a stranger sets
+ */
+export const signUpOperations = (row: FieldSpecs, names: ReadonlySet<string>) => ({
+  signUp: operation('POST /auth/signup', {
+    id: 'sign_up',
+    summary: 'Sign up with an e-mail address',
+    description:
+      'A mail follows, with a token for `POST /auth/email/verify`; until then there is no ' +
+      `account. ${BOTH_ALIKE}`,
+    input: rowMembers(
+      Object.fromEntries(Object.entries(row).filter(([name]) => names.has(name))),
+      'create',
+    ),
+    validates: false,
+    status: 202,
+    errors: ['overloaded'],
+  }),
+  verify: operation('POST /auth/email/verify', {
+    id: 'verify_email',
+    summary: 'Create the account of a sign-up with the token of its mail',
+    description: 'The person chooses the password here, and signs in with `POST /auth/login`.',
+    input: verifyInput,
+    bodyCode: 'invalid_request',
+    errors: ['invalid_grant', 'validation_failed', 'conflict', 'customer_suspended'],
+  }),
+  resend: operation('POST /auth/email/resend', {
+    id: 'resend_verification',
+    summary: 'Send the mail of a sign-up again',
+    description: BOTH_ALIKE,
+    input: addressed,
+    bodyCode: 'invalid_request',
+    status: 202,
+    errors: ['overloaded'],
+  }),
+})
+
+/** Returns the 401 of a token that is unknown, expired or used. */
+export const invalidMailToken = (): Failure => new Failure('invalid_grant')
+
+/** Counts a request for mail and enqueues the mail. Throws `rate_limited`, `overloaded`. */
+export async function acceptMailRequest(
+  call: Call,
+  { admin, vault, outbox }: AccountMailDeps,
+  email: string,
+  kind: string,
+  payload: object,
+): Promise<Answer> {
+  if (!isMailAddress(email)) {
+    const message = 'is not an e-mail address'
+    throw new Failure('invalid_request', `email ${message}.`, {
+      errors: [{ pointer: '/email', code: 'invalid_value', message }],
+    })
+  }
+  const who = { folded: foldName(email), address: call.address }
+  const waitMs = await admin.db.write(async (tx) => {
+    const waitMs = await countMailRequest(tx, vault, who, admin.clock.now())
+    if (waitMs === 0) await outbox.enqueueBounded(tx, kind, payload)
+    return waitMs
+  })
+  if (waitMs > 0) throw tooMuchMail(waitMs)
+  return { status: 202 }
+}

@@ -1,0 +1,75 @@
+/**
+ * The tokens that mail carries: of a sign-up, and of a password reset. A token is valid once, for
+ * an hour. The database has its SHA-256 only.
+ */
+import type { Random } from '../kernel/random.ts'
+import { sha256 } from '../kernel/secret.ts'
+import type { Reader, Row, Tx } from '../storage/database.ts'
+import { sql } from '../storage/sql.ts'
+
+const TOKEN_BYTES = 32
+const TOKEN_LIFE_MS = 3_600_000
+/** The lifetime as mail names it. */
+export const TOKEN_LIFE_MINUTES = TOKEN_LIFE_MS / 60_000
+
+type MailTokenPurpose = 'sign_up' | 'password_reset'
+
+/** A token permits one of two operations: to create an account, or to set a password. */
+export interface MailTokenRow extends Row {
+  readonly purpose: MailTokenPurpose
+  readonly resource: string
+  /** The folded sign-in name. */
+  readonly folded: string
+  /** The id of the person, whose credential has this revision; null for a sign-up. */
+  readonly person: number | null
+  readonly revision: number | null
+  /** The body of a sign-up as JSON; null for a password reset. */
+  readonly body: string | null
+}
+
+/** Stores a new token and returns its text. */
+export async function insertMailToken(
+  tx: Tx,
+  random: Random,
+  row: MailTokenRow,
+  nowMs: number,
+): Promise<string> {
+  const token = random.bytes(TOKEN_BYTES).toString('base64url')
+  await tx.run(sql`INSERT INTO gh_mail_tokens (hash, purpose, resource, folded, person, revision,
+    body, created_at, expires_at)
+    VALUES (${sha256(token)}, ${row.purpose}, ${row.resource}, ${row.folded}, ${row.person},
+            ${row.revision}, ${row.body}, ${nowMs}, ${nowMs + TOKEN_LIFE_MS})`)
+  return token
+}
+
+/** Returns the row of a valid token. */
+export const findMailToken = (
+  from: Reader,
+  purpose: MailTokenPurpose,
+  resource: string,
+  token: string,
+  nowMs: number,
+) =>
+  from.get<MailTokenRow>(sql`SELECT purpose, resource, folded, person, revision, body
+    FROM gh_mail_tokens WHERE hash = ${sha256(token)} AND purpose = ${purpose}
+    AND resource = ${resource} AND expires_at > ${nowMs}`)
+
+/** Deletes a valid token; 0 if it was used meanwhile: of concurrent requests one gets 1. */
+export const takeMailToken = (tx: Tx, token: string, nowMs: number) =>
+  tx.run(sql`DELETE FROM gh_mail_tokens WHERE hash = ${sha256(token)} AND expires_at > ${nowMs}`)
+
+/** Deletes all tokens of a sign-in name. */
+export const deleteMailTokens = (tx: Tx, resource: string, folded: string) =>
+  tx.run(sql`DELETE FROM gh_mail_tokens WHERE resource = ${resource} AND folded = ${folded}`)
+
+/** Returns the newest sign-up of an e-mail address that waits for its confirmation. */
+export const findNewestSignUp = (from: Reader, resource: string, folded: string, nowMs: number) =>
+  from.get<MailTokenRow>(sql`SELECT purpose, resource, folded, person, revision, body
+    FROM gh_mail_tokens WHERE resource = ${resource} AND folded = ${folded}
+    AND purpose = 'sign_up' AND expires_at > ${nowMs} ORDER BY created_at DESC LIMIT 1`)
+
+const MAX_PURGED = 10_000
+
+export const purgeMailTokens = (tx: Tx, nowMs: number): Promise<number> =>
+  tx.run(sql`DELETE FROM gh_mail_tokens WHERE hash IN (SELECT hash FROM gh_mail_tokens
+    WHERE expires_at <= ${nowMs} ORDER BY expires_at LIMIT ${MAX_PURGED})`)

@@ -1,0 +1,162 @@
+/**
+ * Sign-up of strangers (§4.9), in the order in which it happens:
+ *
+ * 1. `signUp` validates the fields of `POST /auth/signup` and enqueues a mail.
+ * 2. `signUpTemplates` sends a token to the address, or a notice to the account that has it.
+ * 3. `verifyEmail` exchanges the token and a password for the account: its row and its credential.
+ *
+ * The holder of the address chooses the password, not the stranger who typed the address.
+ */
+import { DEFAULT_CUSTOMER } from '../access/administration.ts'
+import { holdCustomerScope } from '../access/grant-validation.ts'
+import { findCustomer } from '../access/store.ts'
+import { actorOf, recordAudit } from '../audit/store.ts'
+import { invalidMembers, readMembers } from '../fields/body.ts'
+import { type Answer, type Call, noContent } from '../http/call.ts'
+import { Failure, type FieldError } from '../kernel/failure.ts'
+import type { AddressedMail, MailTemplates } from '../mail/mailer.ts'
+import { isMailAddress } from '../mail/message.ts'
+import {
+  type AccountMailDeps,
+  type AddressedInput,
+  acceptMailRequest,
+  invalidMailToken,
+  type TokenInput,
+} from './account-mail.ts'
+import { formatAccountKey } from './login.ts'
+import { type MailWording, writeMail } from './mail-texts.ts'
+import {
+  deleteMailTokens,
+  findMailToken,
+  findNewestSignUp,
+  insertMailToken,
+  TOKEN_LIFE_MINUTES,
+  takeMailToken,
+} from './mail-tokens.ts'
+import { MIN_LENGTH, newPassword, rejectCommonPassword } from './password-policy.ts'
+import type { Directory, DirectoryRow } from './person.ts'
+import { insertCredential } from './person-administration.ts'
+import * as store from './store.ts'
+import { foldName } from './username.ts'
+
+const SIGN_UP_MODE = 'live'
+const newMembers = { password: newPassword(MIN_LENGTH.person) }
+const validMinutes = TOKEN_LIFE_MINUTES
+
+/** Returns the fields that a stranger sets. */
+export const signUpFields = ({ username, signUp }: Directory): ReadonlySet<string> =>
+  new Set([username, ...(signUp?.fields ?? [])])
+
+/** Reads the body of a sign-up; throws 422 with every mistake. */
+function readSignUp(directory: Directory, input: unknown): DirectoryRow {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
+    throw invalidMembers([{ pointer: '', code: 'invalid_value', message: 'must be an object' }])
+  }
+  const names = signUpFields(directory)
+  const entries = Object.entries(input)
+  const body = Object.fromEntries(entries.filter(([name]) => names.has(name)))
+  const errors: FieldError[] = entries
+    .filter(([name]) => !names.has(name))
+    .map(([name]) => ({
+      pointer: `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      code: 'unknown_field',
+      message: 'is not a field of a sign-up',
+    }))
+  try {
+    const email = directory.values(body)[directory.username]
+    if (typeof email !== 'string' || !isMailAddress(email)) {
+      const message = 'must be an e-mail address'
+      errors.push({ pointer: `/${directory.username}`, code: 'invalid_value', message })
+    }
+  } catch (error) {
+    if (!(error instanceof Failure) || !error.errors) throw error
+    errors.push(...error.errors)
+  }
+  if (errors.length > 0) throw invalidMembers(errors)
+  return body
+}
+
+/** Handles `POST /auth/signup`. */
+export function signUp(call: Call, deps: AccountMailDeps): Promise<Answer> {
+  const { directory } = deps.context
+  const body = readSignUp(directory, call.body)
+  const email = String(body[directory.username])
+  return acceptMailRequest(call, deps, email, 'sign_up', { body })
+}
+
+/** Handles `POST /auth/email/resend`. */
+export const resendVerification = (
+  call: Call,
+  { email }: AddressedInput,
+  deps: AccountMailDeps,
+): Promise<Answer> =>
+  acceptMailRequest(call, deps, email, 'sign_up_again', { folded: foldName(email) })
+
+/** Creates the mails of sign-ups. */
+export function signUpTemplates(deps: AccountMailDeps, wording: MailWording): MailTemplates {
+  const { directory } = deps.context
+  const { resource, username } = directory
+  const write = async (
+    tx: Parameters<typeof insertMailToken>[0],
+    body: DirectoryRow,
+    nowMs: number,
+  ): Promise<AddressedMail | undefined> => {
+    const email = String(body[username])
+    const folded = foldName(email)
+    const account = await store.findByName(tx, resource, folded)
+    if (account) {
+      if (account.disabled !== 0 || account.suspended !== 0) return undefined
+      // To the stored address: another spelling may be another mailbox.
+      return writeMail(wording, 'existingAccount', { email: account.username, validMinutes })
+    }
+    const row = { purpose: 'sign_up', resource, folded, person: null, revision: null } as const
+    const stored = { ...row, body: JSON.stringify(body) }
+    const token = await insertMailToken(tx, deps.admin.random, stored, nowMs)
+    return writeMail(wording, 'verifyEmail', { email, token, validMinutes })
+  }
+  return {
+    sign_up: (tx, { body }: { readonly body: DirectoryRow }, nowMs) => write(tx, body, nowMs),
+    async sign_up_again(tx, { folded }: { readonly folded: string }, nowMs) {
+      const pending = await findNewestSignUp(tx, resource, folded, nowMs)
+      return pending ? write(tx, JSON.parse(pending.body!) as DirectoryRow, nowMs) : undefined
+    },
+  }
+}
+
+/** Handles `POST /auth/email/verify`: creates the row and its credential. */
+export async function verifyEmail(
+  call: Call,
+  input: TokenInput,
+  { admin, context }: AccountMailDeps,
+): Promise<Answer> {
+  const { password } = readMembers({ password: input.password }, newMembers)
+  const { directory, hasher, defaultScopes } = context
+  const { resource, signUp } = directory
+  const { db, clock } = admin
+  const pending = await findMailToken(db, 'sign_up', resource, input.token, clock.now())
+  if (!pending) throw invalidMailToken()
+  const values = directory.values(JSON.parse(pending.body!) as DirectoryRow)
+  const name = String(values[directory.username])
+  await rejectCommonPassword(password, name, '/password')
+  const hash = await hasher.hash(password, formatAccountKey('person', name))
+  const scopes = signUp?.scopes ?? defaultScopes
+  await db.write(async (tx) => {
+    if ((await takeMailToken(tx, input.token, clock.now())) === 0) throw invalidMailToken()
+    const customer = await findCustomer(tx, DEFAULT_CUSTOMER)
+    if (customer?.suspended) throw new Failure('customer_suspended')
+    const scope = await holdCustomerScope(tx, DEFAULT_CUSTOMER, SIGN_UP_MODE)
+    const row = await directory.create(tx, scope, values)
+    const { id } = await insertCredential(tx, admin, context, scope, row, {
+      customer: DEFAULT_CUSTOMER,
+      mode: SIGN_UP_MODE,
+      password: hash,
+      role: null,
+      scopes,
+    })
+    await deleteMailTokens(tx, resource, pending.folded)
+    const actor = actorOf(call, { kind: 'person', id: String(id), name })
+    const detail = { customer: DEFAULT_CUSTOMER, mode: SIGN_UP_MODE, scopes }
+    await recordAudit(tx, { actor, action: 'person.sign_up', target: String(id), detail }, admin)
+  })
+  return noContent()
+}

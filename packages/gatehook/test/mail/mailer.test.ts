@@ -1,0 +1,279 @@
+/** The mailer: at least once, by one node, with retries; the transports of files and SMTP. */
+import assert from 'node:assert/strict'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { databases, freshFolder, quietLog } from '../../../../test/rig/databases.ts'
+import { systemRandom } from '../../src/kernel/random.ts'
+import { createFileTransport, MAIL_FILES_MAX } from '../../src/mail/file-transport.ts'
+import { createMailer, mailRetryDelayMs } from '../../src/mail/mailer.ts'
+import {
+  isMailAddress,
+  isSender,
+  type MailMessage,
+  permanentError,
+} from '../../src/mail/message.ts'
+import { createMailOutbox } from '../../src/mail/outbox.ts'
+import { smtp } from '../../src/mail/smtp.ts'
+import * as store from '../../src/mail/store.ts'
+import type { Database } from '../../src/storage/database.ts'
+import { sql } from '../../src/storage/sql.ts'
+
+const MAIL = { to: 'ada@example.com', subject: 'Hello', text: 'A text' }
+
+function openMail(db: Database) {
+  let nowMs = Date.UTC(2026, 0, 1)
+  const clock = { now: () => nowMs, elapsedMs: () => nowMs }
+  const outbox = createMailOutbox({ clock, random: systemRandom() })
+  const sent: MailMessage[] = []
+  let send = async (message: MailMessage) => void sent.push(message)
+  const node = (templates = {}) =>
+    createMailer({
+      db,
+      clock,
+      log: quietLog,
+      outbox,
+      transport: { send: (message) => send(message) },
+      from: 'no-reply@example.com',
+      templates,
+    })
+  return {
+    node,
+    sent,
+    outbox,
+    enqueue: (mail: object = MAIL, kind = 'plain') =>
+      db.write((tx) => outbox.enqueue(tx, kind, mail)),
+    pass: (ms: number) => {
+      nowMs += ms
+    },
+    use: (other: typeof send) => {
+      send = other
+    },
+    rows: () => db.all(sql`SELECT state, attempts, error, payload FROM gh_mail ORDER BY id`),
+  }
+}
+
+const eachDatabase = (name: string, body: (db: Database, t: TestContext) => Promise<void>) => {
+  for (const database of databases) {
+    test(`${name} [${database.name}]`, async (t) => body(await database.openMigrated(t), t))
+  }
+}
+
+eachDatabase('a mail is sent once by several nodes, and its row is deleted', async (db) => {
+  const { node, enqueue, sent, rows } = openMail(db)
+  const nodes = [node(), node(), node()]
+  for (let n = 0; n < 12; n++) await enqueue({ ...MAIL, subject: `${n}` })
+  const counts = await Promise.all(nodes.map((each) => each.sendDue()))
+  assert.equal(
+    counts.reduce((sum, count) => sum + count),
+    12,
+  )
+  const subjects = sent.map(({ subject }) => Number(subject)).toSorted((a, b) => a - b)
+  assert.deepEqual(subjects, [...Array(12).keys()])
+  assert.deepEqual(await rows(), [])
+})
+
+eachDatabase('a transaction that rolls back sends nothing', async (db) => {
+  const { node, outbox, sent } = openMail(db)
+  const failed = db.write(async (tx) => {
+    await outbox.enqueue(tx, 'plain', MAIL)
+    throw new Error('undone')
+  })
+  await assert.rejects(failed, /undone/)
+  assert.equal(outbox.takeSignal(), false)
+  assert.equal(await node().sendDue(), 0)
+  assert.deepEqual(sent, [])
+})
+
+eachDatabase('a mail is retried with growing delays, 8 attempts in all', async (db) => {
+  const { node, enqueue, pass, use, rows, sent } = openMail(db)
+  const mailer = node()
+  let attempts = 0
+  use(async () => {
+    attempts++
+    throw new Error('450 try\r\nlater')
+  })
+  await enqueue()
+  for (let n = 1; n <= 8; n++) {
+    await mailer.sendDue()
+    assert.equal(attempts, n)
+    if (n === 8) break
+    pass(mailRetryDelayMs(n) - 1)
+    await mailer.sendDue()
+    assert.equal(attempts, n, 'before the delay has passed')
+    pass(1)
+  }
+  const failed = { state: 'failed', attempts: 8, error: '450 try later', payload: '{}' }
+  assert.deepEqual(await rows(), [failed])
+  pass(7 * 86_400_000 - 1)
+  assert.equal(await mailer.chores.mail!(), 0)
+  pass(1)
+  assert.equal(await mailer.chores.mail!(), 1)
+  assert.deepEqual([await rows(), sent, attempts], [[], [], 8])
+})
+
+test('delays grow from 30 s to 2 h', () => {
+  const delays = [1, 2, 3, 4, 5, 6, 7].map(mailRetryDelayMs)
+  assert.deepEqual(
+    delays.map((ms) => ms / 1000),
+    [30, 120, 480, 1920, 7200, 7200, 7200],
+  )
+})
+
+eachDatabase('a permanent error is not retried', async (db) => {
+  const { node, enqueue, use, rows } = openMail(db)
+  use(async () => {
+    throw permanentError('550 no such mailbox')
+  })
+  await enqueue()
+  await node().sendDue()
+  const [row] = await rows()
+  assert.deepEqual([row?.state, row?.attempts], ['failed', 1])
+})
+
+eachDatabase('a mail of a node that was killed is due again after its lease', async (db) => {
+  const { node, enqueue, pass, sent } = openMail(db)
+  await enqueue()
+  const [row] = await store.listDueMail(db, Date.UTC(2026, 0, 2), 1)
+  const leaseEndMs = Date.UTC(2026, 0, 1) + 120_000
+  assert.equal(await db.write((tx) => store.leaseMail(tx, row!, leaseEndMs)), 1)
+  assert.equal(await db.write((tx) => store.leaseMail(tx, row!, leaseEndMs)), 0)
+  assert.equal(await node().sendDue(), 0)
+  pass(120_000)
+  assert.equal(await node().sendDue(), 1)
+  assert.equal(sent.length, 1)
+})
+
+eachDatabase('a template that has nothing to say removes the mail', async (db) => {
+  const { node, enqueue, rows, sent } = openMail(db)
+  await enqueue({}, 'silent')
+  assert.equal(await node({ silent: async () => undefined }).sendDue(), 0)
+  assert.deepEqual([await rows(), sent], [[], []])
+})
+
+eachDatabase('a mail with a second header or recipient is never sent', async (db) => {
+  const { node, enqueue, rows, sent } = openMail(db)
+  await enqueue({ ...MAIL, subject: 'Hello\r\nBcc: eve@example.com' })
+  await enqueue({ ...MAIL, to: 'ada@example.com, eve@example.com' })
+  assert.equal(await node().sendDue(), 0)
+  const states = (await rows()).map(({ state }) => state)
+  assert.deepEqual([states, sent], [['failed', 'failed'], []])
+})
+
+eachDatabase('strangers cannot fill the queue', async (db) => {
+  const { outbox } = openMail(db)
+  await db.write((tx) =>
+    tx.run(sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+      INSERT INTO gh_mail (id, kind, payload, state, attempts, due_at, created_at)
+      SELECT 'mail_' || i, 'plain', '{}', 'waiting', 0, 0, 0 FROM n`),
+  )
+  const code = (expected: string) => (error: { code?: string }) => error.code === expected
+  await assert.rejects(
+    db.write((tx) => outbox.enqueueBounded(tx, 'plain', MAIL)),
+    code('overloaded'),
+  )
+  const large = { ...MAIL, text: 'x'.repeat(20_000) }
+  await assert.rejects(
+    db.write((tx) => outbox.enqueue(tx, 'plain', large)),
+    code('payload_too_large'),
+  )
+})
+
+test('an address is one mailbox without separators or control characters', () => {
+  for (const text of ['a@b', 'ada+x@example.com', "o'hara@example.co.uk", 'jörg@bü.example']) {
+    assert.ok(isMailAddress(text), text)
+  }
+  const separators = 'a|@b|a@|a b@c|a@b c|a@b@c|a,b@c|a;b@c|<a@b>|"a"@b'.split('|')
+  const others = ['a@b.', 'a@.b', 'a@b..c', 'a\u0000@b', 'a@b\n', `a@${'b'.repeat(253)}`]
+  for (const text of [...separators, ...others, `${'a'.repeat(65)}@b`]) {
+    assert.ok(!isMailAddress(text), JSON.stringify(text))
+  }
+  assert.ok(isSender('Example & Sons <no-reply@example.com>'))
+  for (const text of ['A, B <a@b>', 'A\r\nBcc: x <a@b>', 'A <a@b>, <c@d>', 'A <a>']) {
+    assert.ok(!isSender(text), text)
+  }
+})
+
+const MESSAGE = { ...MAIL, id: 'mail_1', from: 'Example <no-reply@example.com>' }
+
+test('files are private, and the oldest are deleted', async () => {
+  const folder = join(await freshFolder(), 'data', 'mail')
+  const { send } = createFileTransport(folder)
+  const idOf = (n: number) => `mail_${String(n).padStart(4, '0')}`
+  for (let n = 0; n <= MAIL_FILES_MAX; n++) await send({ ...MESSAGE, id: idOf(n) })
+  const files = (await readdir(folder)).toSorted()
+  assert.deepEqual([files.length, files[0]], [MAIL_FILES_MAX, `${idOf(1)}.eml`])
+  const file = join(folder, files[0]!)
+  assert.equal((await stat(file)).mode & 0o777, 0o600)
+  const text = await readFile(file, 'utf8')
+  assert.match(text, /^From: Example <no-reply@example\.com>\r?$/m)
+  assert.match(text, /^To: ada@example\.com\r?$/m)
+  assert.match(text, /^Message-ID: <mail_0001@example\.com>\r?$/m)
+  assert.match(text, /^Auto-Submitted: auto-generated\r?$/m)
+})
+
+/** Starts a server that speaks as much SMTP as a mail needs; records the lines it receives. */
+async function openSmtpServer(t: TestContext, replyToRecipient = '250 ok') {
+  const received: string[] = []
+  const serve = (socket: Socket) => {
+    let isData = false
+    socket.setEncoding('utf8')
+    socket.on('error', () => undefined)
+    socket.write('220 test\r\n')
+    socket.on('data', (chunk) => {
+      for (const line of String(chunk).split('\r\n').filter(Boolean)) {
+        received.push(line)
+        if (isData) {
+          if (line !== '.') continue
+          isData = false
+          socket.write('250 queued\r\n')
+        } else if (/^EHLO/.test(line)) socket.write('250 test\r\n')
+        else if (/^RCPT/.test(line)) socket.write(`${replyToRecipient}\r\n`)
+        else if (line === 'DATA') {
+          isData = true
+          socket.write('354 go on\r\n')
+        } else socket.write('250 ok\r\n')
+      }
+    })
+  }
+  const server = createServer(serve)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  return { url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`, received }
+}
+
+test('SMTP: the server receives one recipient and the text', async (t) => {
+  const { url, received } = await openSmtpServer(t)
+  await smtp(url).send(MESSAGE)
+  const commands = received.filter((line) => /^(MAIL|RCPT)/.test(line))
+  assert.deepEqual(
+    commands.map((line) => line.split(' ').slice(0, 2).join(' ')),
+    ['MAIL FROM:<no-reply@example.com>', 'RCPT TO:<ada@example.com>'],
+  )
+  assert.ok(received.includes('Subject: Hello') && received.includes('A text'))
+})
+
+test('SMTP: an unknown mailbox is permanent, a busy one is not', async (t) => {
+  const table = [
+    ['550 no such mailbox', true],
+    ['450 busy', undefined],
+  ] as const
+  for (const [reply, isPermanent] of table) {
+    const { url } = await openSmtpServer(t, reply)
+    await assert.rejects(smtp(url).send(MESSAGE), (error: { isPermanent?: boolean }) => {
+      assert.equal(error.isPermanent, isPermanent, reply)
+      return true
+    })
+  }
+})
+
+test('SMTP: the URL is validated, and an error never has the password', () => {
+  for (const url of ['https://me:geheim@example.com', 'smtp://', 'geheim', undefined]) {
+    assert.throws(
+      () => smtp(url as string),
+      (error: Error) => /smtps:\/\//.test(error.message) && !/geheim/.test(error.message),
+    )
+  }
+})
