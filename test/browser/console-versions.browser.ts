@@ -33,7 +33,7 @@ test('a version is deprecated, browned out, and its end moves with force only', 
   await brownout.getByRole('button', { name: 'Announce it' }).click()
   await brownout.getByText('must lie after start').waitFor()
   await brownout.getByLabel('To (UTC)').fill('2099-04-13 13:00')
-  await brownout.getByText(/At these hours on .*, v1 had/).waitFor()
+  await brownout.getByText('These hours have no recorded week yet.').waitFor()
   await brownout.getByRole('button', { name: 'Announce it' }).click()
   await page.getByText('brownout, 09:00 to 13:00 UTC').waitFor()
 
@@ -58,6 +58,31 @@ test('a change since the dialog opened is not overwritten', async (t) => {
   await dialog.getByRole('button', { name: 'Take back', exact: true }).click()
   await dialog.getByText('Someone has changed this calendar').waitFor()
   assert.equal((await calendar()).state, 'deprecated')
+})
+
+test('a brownout names the requests that are usual in its hours', async (t) => {
+  const page = await stage.signedIn(t)
+  const requests: string[] = []
+  await page.route('**/traffic?*', async (route) => {
+    requests.push(new URL(route.request().url()).search)
+    const customers = ['Acme', 'Harbour', null, 'Till'].map((customer_name, n) => ({
+      customer: customer_name && `cus_${n}`,
+      customer_name,
+      expected: 40.4 - 10 * n,
+    }))
+    const body = { weekday: 1, hour: 9, hours: 4, weeks: 2, expected: 101.6, customers }
+    await route.fulfill({ json: body })
+  })
+  await page.goto(`${stage.url}/console/versions/v1`)
+  const brownout = await openDialog(page, 'Announce a brownout…')
+  // A Monday.
+  await brownout.getByLabel('From (UTC)').fill('2099-04-13 09:00')
+  await brownout.getByLabel('To (UTC)').fill('2099-04-13 13:00')
+  const words =
+    'In these hours v1 usually has 102 requests: Acme 40, Harbour 30, ' +
+    'callers without a credential 20, 1 other customer. It is the mean of the last 2 weeks.'
+  await brownout.getByText(words).waitFor()
+  assert.equal(requests.at(-1), '?weekday=1&hour=9&hours=4')
 })
 
 test('a version is retired by its typed name, and taken back with force', async (t) => {

@@ -95,7 +95,14 @@ export function createConsoleApi(monitoring: Monitoring, options: ConsoleApiOpti
     nodes,
     routes: [
       keyUsageRoute({ ...monitoring.options, flush }),
-      ...versionTrafficRoutes({ db, store, clock, flush, flushUsage }),
+      ...versionTrafficRoutes({
+        db,
+        store,
+        clock,
+        cursorKeys: monitoring.options.cursorKeys,
+        flush,
+        flushUsage,
+      }),
       seriesRoute({ store, clock, flush }),
       errorsRoute({ store, clock, flush }),
       ...requestRoutes(monitoring.requests),

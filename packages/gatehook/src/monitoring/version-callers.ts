@@ -8,20 +8,23 @@ import { implement, respond } from '../http/operation.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { modeOf, type Scope } from '../kernel/principal.ts'
+import type { MacKeys } from '../kernel/secret.ts'
 import { isoTime } from '../kernel/time.ts'
+import { bindingOf, decodeCursor, encodeCursor, type Key } from '../lists/cursor.ts'
 import type { Reader, Row } from '../storage/database.ts'
 import { join, prepareStatement, type Sql, sql } from '../storage/sql.ts'
 import { SERIES_STEPS, stepStart } from './steps.ts'
-import { CALLERS_MAX, versionTrafficOperations as operations } from './version-operations.ts'
+import {
+  CALLERS_MAX,
+  COUNTS_MAX,
+  versionTrafficOperations as operations,
+} from './version-operations.ts'
 import { outlookOf } from './version-outlook.ts'
 import { readTraffic } from './version-traffic.ts'
 
 const DAY_S = SERIES_STEPS.at(-1)!.seconds
 const DAYS_DEFAULT = 30
-/** The newest counts of a version that are examined. */
-const COUNTS_MAX = 10_000
 const ROUTES_MAX = 20
-const PINNED_MAX = 100
 
 export interface VersionTrafficDeps {
   /** The engine's database. */
@@ -29,6 +32,7 @@ export interface VersionTrafficDeps {
   /** The tables of monitoring. */
   readonly store: Reader
   readonly clock: Clock
+  readonly cursorKeys: MacKeys
   readonly flush: () => Promise<void>
   readonly flushUsage: () => Promise<void>
 }
@@ -45,6 +49,8 @@ interface CountRow extends Row {
 }
 
 interface VersionCallerSum {
+  /** Identifies the caller among those of a version. */
+  readonly key: string
   readonly scope: number
   /** Null for unauthenticated callers. */
   readonly customer: string | null
@@ -66,8 +72,9 @@ function sumCallers(rows: readonly CountRow[]): VersionCallerSum[] {
   const sums = new Map<string, VersionCallerSum>()
   for (const row of rows) {
     const id = row.key_id || row.client_id || null
-    const name = `${row.scope} ${id}`
-    const sum = sums.get(name) ?? {
+    const key = `${row.scope} ${id}`
+    const sum = sums.get(key) ?? {
+      key,
       scope: Number(row.scope),
       customer: Number(row.scope) === 0 ? null : row.customer,
       kind: kindOf(row),
@@ -80,9 +87,9 @@ function sumCallers(rows: readonly CountRow[]): VersionCallerSum[] {
     sum.routes.push({ method: row.method, route: row.route, count })
     sum.count += count
     sum.lastMs = Math.max(sum.lastMs, Number(row.last_at))
-    sums.set(name, sum)
+    sums.set(key, sum)
   }
-  return [...sums.values()].toSorted((a, b) => b.count - a.count)
+  return [...sums.values()].toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
 }
 
 const sqlTexts = (texts: readonly string[]): Sql => join(texts.map((text) => sql`${text}`))
@@ -164,6 +171,7 @@ const countsOf = (version: string, sinceMs: number, customer: string | undefined
   ORDER BY last_at DESC, no DESC LIMIT ${COUNTS_MAX}`
 
 interface PinnedRow extends Row {
+  readonly no: number
   readonly id: string
   readonly url: string
   readonly customer: string
@@ -171,29 +179,78 @@ interface PinnedRow extends Row {
   readonly last_success_at: number | null
 }
 
-const pinnedTo = (version: string, customer: string | undefined): Sql => sql`
-  SELECT w.id, w.url, w.scope, w.last_success_at, c.id AS customer
+interface PinnedSelection extends Pick<CallerSelection, 'version' | 'customer'> {
+  /** The number of the last registration of the previous page. */
+  readonly afterNo: number
+  readonly limit: number
+}
+
+const pinnedTo = ({ version, customer, afterNo, limit }: PinnedSelection): Sql => sql`
+  SELECT w.no, w.id, w.url, w.scope, w.last_success_at, c.id AS customer
   FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2
   WHERE w.api_version = ${version} AND w.deleted_at IS NULL AND w.active = 1
+    AND w.no > ${afterNo}
     ${customer === undefined ? sql`` : sql`AND c.id = ${customer}`}
-  ORDER BY w.no LIMIT ${PINNED_MAX}`
+  ORDER BY w.no LIMIT ${limit}`
 
 interface CallerSelection {
   readonly version: string
   readonly days: number
   readonly customer: string | undefined
+  readonly limit: number
+  readonly cursor: string | undefined
+}
+
+/** The last caller of a page: a credential by its requests, or an endpoint by its number. */
+type CallerEdge =
+  | readonly [phase: 'credential', count: number, key: string]
+  | readonly [phase: 'endpoint', no: number]
+
+const isAfter = ({ count, key }: VersionCallerSum, edge: CallerEdge | undefined): boolean =>
+  edge?.[0] !== 'credential' || count < edge[1] || (count === edge[1] && key > edge[2])
+
+/** The callers of a page, and where the next one continues. */
+interface CallerPage {
+  readonly callers: readonly VersionCallerSum[]
+  readonly pinned: readonly PinnedRow[]
+  readonly next: CallerEdge | undefined
+}
+
+async function readCallerPage(
+  db: Reader,
+  { version, customer, limit }: CallerSelection,
+  sinceMs: number,
+  edge: CallerEdge | undefined,
+): Promise<CallerPage> {
+  const afterNo = edge?.[0] === 'endpoint' ? edge[1] : 0
+  const isPastCredentials = edge?.[0] === 'endpoint'
+  const counts = isPastCredentials
+    ? []
+    : await db.all<CountRow>(countsOf(version, sinceMs, customer))
+  const sums = sumCallers(counts).filter((sum) => isAfter(sum, edge))
+  const callers = sums.slice(0, limit)
+  const last = callers.at(-1)
+  if (last && sums.length > limit) {
+    return { callers, pinned: [], next: ['credential', last.count, last.key] }
+  }
+  const left = limit - callers.length
+  const rows = await db.all<PinnedRow>(pinnedTo({ version, customer, afterNo, limit: left + 1 }))
+  const pinned = rows.slice(0, left)
+  const next: CallerEdge = ['endpoint', Number(pinned.at(-1)?.no ?? afterNo)]
+  return { callers, pinned, next: rows.length > left ? next : undefined }
 }
 
 async function readCallers(
-  { db, store, clock }: VersionTrafficDeps,
-  { version, days, customer }: CallerSelection,
+  { db, store, clock, cursorKeys }: VersionTrafficDeps,
+  selection: CallerSelection,
 ) {
+  const { version, days, customer, cursor } = selection
+  const binding = bindingOf('version callers', version, days, customer)
+  const keys = cursor === undefined ? undefined : decodeCursor(cursorKeys, binding, cursor).keys
   const todayS = stepStart(Math.floor(clock.now() / 1000), DAY_S)
   const fromS = todayS - (days - 1) * DAY_S
-  const counts = await db.all<CountRow>(countsOf(version, fromS * 1000, customer))
-  const sums = sumCallers(counts)
-  const callers = sums.slice(0, CALLERS_MAX)
-  const pinned = await db.all<PinnedRow>(pinnedTo(version, customer))
+  const edge = keys as readonly Key[] as CallerEdge | undefined
+  const { callers, pinned, next } = await readCallerPage(db, selection, fromS * 1000, edge)
   const customers = await readCustomers(
     db,
     [...callers, ...pinned].map((row) => row.customer),
@@ -234,9 +291,11 @@ async function readCallers(
     last_at: row.last_success_at === null ? null : isoTime(Number(row.last_success_at)),
     outlook: { kind: 'pinned', gone_by: null },
   }))
-  const has_more =
-    sums.length > CALLERS_MAX || counts.length === COUNTS_MAX || pinned.length === PINNED_MAX
-  return { days, data: [...credentials, ...endpoints], has_more }
+  const next_cursor =
+    next === undefined
+      ? null
+      : encodeCursor(cursorKeys.current, binding, { step: 'after', keys: next })
+  return { days, data: [...credentials, ...endpoints], next_cursor, has_more: next !== undefined }
 }
 
 const versionByName = prepareStatement('SELECT 1 AS version FROM gh_versions WHERE version = ?')
@@ -247,20 +306,24 @@ async function requireVersion(from: Reader, version: string): Promise<void> {
 
 export function versionTrafficRoutes(deps: VersionTrafficDeps): Route[] {
   return [
-    implement(operations.callers, async ({ params }, _, { days = DAYS_DEFAULT, customer }) => {
+    implement(operations.callers, async ({ params }, _, query) => {
+      const { days = DAYS_DEFAULT, limit = CALLERS_MAX, customer, cursor } = query
       await requireVersion(deps.db, params.version!)
       await Promise.all([deps.flush(), deps.flushUsage()])
       const selection = {
         version: params.version!,
         days,
         customer: customer && customerId(customer),
+        limit,
+        cursor,
       }
       return respond(operations.callers, await readCallers(deps, selection))
     }),
-    implement(operations.traffic, async ({ params }, _, { weekday, hour }) => {
+    implement(operations.traffic, async ({ params }, _, query) => {
       await requireVersion(deps.db, params.version!)
       await deps.flush()
-      const window = { version: params.version!, weekday, hour }
+      const { weekday, hour, hours = 1 } = query
+      const window = { version: params.version!, weekday, hour, hours }
       return respond(operations.traffic, await readTraffic(deps, window))
     }),
   ]

@@ -3,7 +3,10 @@ import { b } from '../fields/members.ts'
 import { operation } from '../http/operation.ts'
 
 export const CALLERS_MAX = 100
+/** The newest counts of a version that are examined. */
+export const COUNTS_MAX = 10_000
 const DAYS_MAX = 90
+const HOURS_OF_WEEK = 7 * 24
 
 const customer = b
   .text()
@@ -64,40 +67,54 @@ export const versionTrafficOperations = {
     id: 'list_version_callers',
     summary: 'List the callers of a version with trend and outlook',
     description:
-      `The ${CALLERS_MAX} callers of most requests, then endpoints that are pinned to it. ` +
+      'Credentials by their requests, then endpoints that are pinned to it. The newest ' +
+      `${COUNTS_MAX} counts of routes and credentials are examined. ` +
       'Without a request log, `daily` is zero and the outlook is `flat`.',
     query: {
       days: b.int(1, DAYS_MAX).optional().describe('Default 30.').example(30),
       customer: b.line(100).optional().describe('The id of a customer.'),
+      limit: b
+        .int(1, CALLERS_MAX)
+        .optional()
+        .describe(`The callers of a page. Default ${CALLERS_MAX}.`)
+        .example(CALLERS_MAX),
+      cursor: b.text().optional().describe('The `next_cursor` of the previous page.'),
     },
     output: b
       .object({
         days: b.int(1).describe('The days of the period.').example(30),
         data: b.list(versionCaller),
+        next_cursor: b.text().nullable().describe('Null on the last page.').example(null),
         has_more: b.bool().describe('Whether there are more callers.').example(false),
       })
       .named('VersionCallers'),
   }),
   traffic: operation('GET /admin/versions/:version/traffic', {
     id: 'read_version_traffic',
-    summary: 'Read the requests that are usual in an hour of the week',
+    summary: 'Read the requests that are usual in hours of the week',
     description: 'For the choice of a brownout. It is the mean of up to two weeks.',
     query: {
       weekday: b.int(1, 7).describe('The day of the week in UTC, 1: Monday.').example(2),
       hour: b.int(0, 23).describe('The hour of the day in UTC.').example(9),
+      hours: b
+        .int(1, HOURS_OF_WEEK)
+        .optional()
+        .describe('The number of hours from there. Default 1.')
+        .example(4),
     },
     output: b
       .object({
         weekday: b.int(1, 7).describe('The day of the week in UTC, 1: Monday.').example(2),
         hour: b.int(0, 23).describe('The hour of the day in UTC.').example(9),
+        hours: b.int(1, HOURS_OF_WEEK).describe('The number of hours from there.').example(4),
         weeks: b.int(0).describe('The weeks that the mean is of.').example(2),
-        expected: b.number().describe('Requests in this hour.').example(42.5),
+        expected: b.number().describe('Requests in these hours.').example(42.5),
         customers: b
           .list(
             b.object({
               customer,
               customer_name: customerName,
-              expected: b.number().describe('Requests in this hour.').example(40),
+              expected: b.number().describe('Requests in these hours.').example(40),
             }),
           )
           .describe(`The ${CALLERS_MAX} customers of most requests.`),

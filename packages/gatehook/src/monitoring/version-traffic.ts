@@ -1,4 +1,4 @@
-/** The requests of a version that are usual in an hour of the week, from the last two weeks. */
+/** The requests of a version that are usual in hours of the week, from the last two weeks. */
 import type { Clock } from '../kernel/clock.ts'
 import type { Reader, Row } from '../storage/database.ts'
 import { join, sql } from '../storage/sql.ts'
@@ -19,15 +19,20 @@ interface TrafficDeps {
 }
 
 interface HourOfWeek {
-  readonly version: string
   /** 1: Monday. */
   readonly weekday: number
   readonly hour: number
 }
 
+interface HoursOfWeek extends HourOfWeek {
+  readonly version: string
+  /** The number of hours from `weekday` and `hour`. */
+  readonly hours: number
+}
+
 /** Returns the starts of the last two complete steps that contain the hour, in epoch seconds. */
 function stepsOfHour(
-  { weekday, hour }: Omit<HourOfWeek, 'version'>,
+  { weekday, hour }: HourOfWeek,
   nowMs: number,
 ): readonly [latest: number, earlier: number] {
   // The epoch began on a Thursday, day 4.
@@ -39,43 +44,63 @@ function stepsOfHour(
   return [latest, latest - WEEK_S]
 }
 
-interface CustomerCount extends Row {
+const HOURS_OF_WEEK = 7 * 24
+
+const listHours = ({ weekday, hour, hours }: HoursOfWeek): readonly HourOfWeek[] =>
+  Array.from({ length: hours }, (_, n) => {
+    const index = ((weekday - 1) * 24 + hour + n) % HOURS_OF_WEEK
+    return { weekday: Math.floor(index / 24) + 1, hour: index % 24 }
+  })
+
+interface StepCount extends Row {
   readonly customer: string
+  readonly at: number
   readonly count: unknown
 }
 
 /** Reads the mean of the counts; a week before the first count is not part of it. */
-export async function readTraffic({ db, store, clock }: TrafficDeps, window: HourOfWeek) {
-  const { version, weekday, hour } = window
+export async function readTraffic({ db, store, clock }: TrafficDeps, window: HoursOfWeek) {
+  const { version, weekday, hour, hours } = window
   const first = await store.get(
     sql`SELECT min(at) AS at FROM gh_monitoring_series WHERE step = ${STEP_S}`,
   )
   const firstS = first?.at == null ? Number.POSITIVE_INFINITY : Number(first.at)
-  const steps = stepsOfHour(window, clock.now()).filter((at) => at >= firstS)
-  if (steps.length === 0) return { weekday, hour, weeks: 0, expected: 0, customers: [] }
-  const rows = await store.all<CustomerCount>(sql`SELECT customer,
+  const stepsOfHours = listHours(window).map((each) => stepsOfHour(each, clock.now()))
+  const weeks = [0, 1].filter((week) => stepsOfHours.every((steps) => steps[week]! >= firstS))
+  const shared = { weekday, hour, hours, weeks: weeks.length }
+  if (weeks.length === 0) return { ...shared, expected: 0, customers: [] }
+  const hoursByStep = countBy(weeks.flatMap((week) => stepsOfHours.map((steps) => steps[week]!)))
+  const rows = await store.all<StepCount>(sql`SELECT customer, at,
       CAST(sum(s2 + s3 + s4 + s5) AS BIGINT) AS count FROM gh_monitoring_series
-    WHERE step = ${STEP_S} AND at IN (${join(steps.map((at) => sql`${at}`))})
-      AND version = ${version} GROUP BY customer`)
-  const expectedOf = (count: number) =>
-    Math.round((10 * count) / (steps.length * HOURS_OF_STEP)) / 10
-  const counts = rows.map(({ customer, count }) => ({ customer, count: Number(count) }))
-  const busiest = counts.toSorted((a, b) => b.count - a.count).slice(0, CALLERS_MAX)
+    WHERE step = ${STEP_S} AND at IN (${join([...hoursByStep.keys()].map((at) => sql`${at}`))})
+      AND version = ${version} GROUP BY customer, at`)
+  const requests = new Map<string, number>()
+  for (const { customer, at, count } of rows) {
+    const share = (Number(count) * hoursByStep.get(Number(at))!) / HOURS_OF_STEP
+    requests.set(customer, (requests.get(customer) ?? 0) + share)
+  }
+  const expectedOf = (count: number) => Math.round((10 * count) / weeks.length) / 10
+  const busiest = [...requests].toSorted(([, a], [, b]) => b - a).slice(0, CALLERS_MAX)
   const names = await readCustomerNames(
     db,
-    busiest.map(({ customer }) => customer),
+    busiest.map(([customer]) => customer),
   )
   return {
-    weekday,
-    hour,
-    weeks: steps.length,
-    expected: expectedOf(counts.reduce((sum, { count }) => sum + count, 0)),
-    customers: busiest.map(({ customer, count }) => ({
+    ...shared,
+    expected: expectedOf([...requests.values()].reduce((sum, count) => sum + count, 0)),
+    customers: busiest.map(([customer, count]) => ({
       customer: customer || null,
       customer_name: names.get(customer) ?? null,
       expected: expectedOf(count),
     })),
   }
+}
+
+/** Returns how often each value occurs. */
+function countBy(values: readonly number[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>()
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  return counts
 }
 
 async function readCustomerNames(

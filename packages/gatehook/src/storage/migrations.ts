@@ -26,6 +26,7 @@ import { traceContext } from './migrations/0023-trace-context.ts'
 import { lastSignIns } from './migrations/0024-last-sign-ins.ts'
 import { jobs } from './migrations/0027-jobs.ts'
 import { mail } from './migrations/0028-mail.ts'
+import { pinnedWebhooks } from './migrations/0030-pinned-webhooks.ts'
 
 export interface Migration {
   readonly number: number
@@ -63,4 +64,5 @@ export const migrations: readonly Migration[] = [
   { number: 24, name: 'last sign-ins', sql: lastSignIns, additive: true },
   { number: 27, name: 'jobs', sql: jobs, additive: true },
   { number: 28, name: 'mail', sql: mail, additive: true },
+  { number: 30, name: 'pinned webhooks', sql: pinnedWebhooks, additive: true },
 ]

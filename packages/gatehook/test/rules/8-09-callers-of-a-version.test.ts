@@ -47,11 +47,57 @@ eachFrozen('a caller that comes less often is falling, with a day', async (servi
   assert.deepEqual(traffic.body, {
     weekday: 4,
     hour: 9,
+    hours: 1,
     weeks: 2,
     expected: 2.3,
     customers: [{ customer: 'cus_default', customer_name: 'default', expected: 2.3 }],
   })
+  // Thursdays had 8 and 1 requests, Fridays 7 and none.
+  const days = await operator.get(`${PATH}/traffic?weekday=4&hour=8&hours=26`)
+  assert.deepEqual([days.body.hours, days.body.weeks, days.body.expected], [26, 2, 8])
 })
+
+eachFrozen(
+  'callers are paged: credentials by requests, then endpoints',
+  async (service, t) => {
+    const { at, as, operator } = service
+    const { url } = await openHook(t)
+    await at('2026-12-01T09:00:00Z')
+    const names = ['once', 'often', 'twice']
+    const ids = new Map<string, string>()
+    for (const name of names) {
+      const scopes = ['users:read', 'webhooks:write', 'orders:read']
+      const { body } = await operator.post('/admin/keys', { name, scopes, mode: 'live' })
+      ids.set(name, body.id)
+      const requests = name === 'often' ? 3 : 1
+      for (let n = 0; n < requests; n++) await as(body.key).get('/api/v1/users')
+      const hook = { url: `${url}${name}`, events: ['order.paid'], api_version: 'v1' }
+      assert.equal((await as(body.key).post('/webhooks', hook)).status, 201)
+    }
+    const read = async (query: string) => (await operator.get(`${PATH}/callers?${query}`)).body
+    const all = await read('days=30')
+    assert.deepEqual([all.data.length, all.has_more, all.next_cursor], [6, false, null])
+    const paged: unknown[] = []
+    let query = 'limit=2'
+    for (let page = 1; page <= 3; page++) {
+      const { data, next_cursor, has_more } = await read(query)
+      assert.equal(data.length, 2)
+      paged.push(...data)
+      assert.equal(has_more, page < 3)
+      assert.equal(next_cursor === null, page === 3)
+      query = `limit=2&cursor=${next_cursor}`
+    }
+    assert.deepEqual(paged, all.data)
+    assert.equal(all.data[0].id, ids.get('often'))
+    const kinds = all.data.map(({ kind }: { kind: string }) => kind)
+    assert.deepEqual(kinds, ['key', 'key', 'key', 'webhook', 'webhook', 'webhook'])
+    const cursor = (await read('limit=2')).next_cursor
+    for (const invalid of ['cursor=x', 'limit=0', 'limit=101', `days=7&cursor=${cursor}`]) {
+      assert.equal((await operator.get(`${PATH}/callers?${invalid}`)).status, 400, invalid)
+    }
+  },
+  { env: { GATEHOOK_WEBHOOK_ALLOW_PRIVATE: '1' } },
+)
 
 eachService(
   'a pinned endpoint is a caller that never ends by itself',

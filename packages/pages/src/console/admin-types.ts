@@ -358,3 +358,16 @@ export type System = {
     readonly secret: boolean
   }[]
 }
+
+export type VersionTraffic = {
+  readonly weekday: number
+  readonly hour: number
+  readonly hours: number
+  readonly weeks: number
+  readonly expected: number
+  readonly customers: readonly {
+    readonly customer: string | null
+    readonly customer_name: string | null
+    readonly expected: number
+  }[]
+}

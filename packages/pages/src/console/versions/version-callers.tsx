@@ -2,13 +2,13 @@
 import { withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { ago, count, number } from '../../format.ts'
-import { useLoaded } from '../../loaded.ts'
+import { useListPage } from '../../list-page.ts'
 import { Button } from '../../parts/button.tsx'
 import { CallLine } from '../../parts/call-line.tsx'
 import { Empty, Part } from '../../parts/notices.tsx'
 import { State } from '../../parts/state.tsx'
 import { Spark } from '../../parts/strip.tsx'
-import { type Column, Sub, Table } from '../../parts/table.tsx'
+import { type Column, Pager, Sub, Table } from '../../parts/table.tsx'
 import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { saveCsv } from '../csv.ts'
@@ -25,11 +25,6 @@ import {
 const DAYS = 30
 const CSV_PAGES = 20
 
-interface CallersBody {
-  readonly data: readonly Caller[]
-  readonly has_more: boolean
-}
-
 interface CallersProps {
   readonly row: VersionDetail
   /** Undefined: the operator may not change the calendar. */
@@ -39,8 +34,10 @@ interface CallersProps {
 export function Callers({ row, onRetire }: CallersProps) {
   const { version } = row
   const words = { customer: customer.value }
-  const path = withQuery(`${versionPath(version)}/callers`, { ...words, days: DAYS })
-  const list = useLoaded<CallersBody>(path)
+  const { path, list, pageHref } = useListPage<Caller>(`${versionPath(version)}/callers`, {
+    ...words,
+    days: DAYS,
+  })
   const save = async () => {
     const rows = await saveCsv<UsageRow>({
       name: `callers-${version}`,
@@ -62,7 +59,7 @@ export function Callers({ row, onRetire }: CallersProps) {
         </div>
       </div>
       <Part of={list} subject="callers">
-        {({ data, has_more: hasMore }) => (
+        {({ data, next_cursor: next }) => (
           <>
             {data.length > 0 ? (
               <Table
@@ -75,8 +72,10 @@ export function Callers({ row, onRetire }: CallersProps) {
             ) : (
               <NoCallers row={row} onRetire={onRetire} />
             )}
-            {hasMore && (
-              <p class="soft small">The {data.length} first callers; the CSV file has all.</p>
+            {next && (
+              <Pager older={pageHref(next)} words={['Previous', 'Next']}>
+                {count(data.length, 'caller')}; the CSV file has all
+              </Pager>
             )}
           </>
         )}

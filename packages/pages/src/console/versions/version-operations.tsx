@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { send, withQuery } from '../../api.ts'
 import { nowMs } from '../../clock.ts'
-import { count, day } from '../../format.ts'
+import { count, day, number } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
@@ -11,13 +11,13 @@ import { Check, Field } from '../../parts/field.tsx'
 import { Failed, Loading, Notice } from '../../parts/notices.tsx'
 import { say } from '../../parts/toast.tsx'
 import { useSend } from '../../use-send.ts'
-import type { SeriesBody } from '../api-shapes.ts'
+import type { VersionTraffic } from '../admin-types.ts'
 import {
   brownoutWords,
   earliestEnd,
   fieldOf,
+  hoursOfWeek,
   instantOf,
-  sameHours,
   type VersionDetail,
   versionPath,
 } from './version-shapes.ts'
@@ -281,16 +281,35 @@ interface UsualTrafficProps {
   readonly end: string
 }
 
-/** The requests of the version at the same hours of the last week. */
+/** The customers that the dialog names; the page has the callers. */
+const NAMED_CUSTOMERS = 3
+
+/** The requests of the version that are usual in these hours of the week, by customer. */
 function UsualTraffic({ version, start, end }: UsualTrafficProps) {
-  const window = sameHours(start, end, nowMs())
-  const path = window && withQuery('/admin/series', { metric: 'versions', version, ...window })
-  const { data } = useLoaded<SeriesBody>(path)
+  const window = hoursOfWeek(start, end)
+  const { data } = useLoaded<VersionTraffic>(
+    window && withQuery(`${versionPath(version)}/traffic`, window),
+  )
   if (!window || !data) return null
+  const { customers, expected, weeks } = data
+  if (weeks === 0) {
+    return (
+      <Notice tone="info" word="Traffic" role="status">
+        These hours have no recorded week yet.
+      </Notice>
+    )
+  }
+  const others = customers.length - NAMED_CUSTOMERS
+  const names = customers.slice(0, NAMED_CUSTOMERS).map((row) => {
+    const name = row.customer_name ?? 'callers without a credential'
+    return `${name} ${number(Math.round(row.expected))}`
+  })
   return (
     <Notice tone="info" word="Traffic" role="status">
-      At these hours on {day(window.from)}, {version} had{' '}
-      <b>{count(data.totals.versions?.[version] ?? 0, 'request')}</b>.
+      In these hours {version} usually has <b>{count(Math.round(expected), 'request')}</b>
+      {names.length > 0 && `: ${names.join(', ')}`}
+      {others > 0 && `, ${count(others, 'other customer')}`}. It is the mean of the last{' '}
+      {weeks === 1 ? 'week' : `${weeks} weeks`}.
     </Notice>
   )
 }

@@ -135,16 +135,18 @@ export function earliestEnd(nowMs: number): string {
   return new Date(Date.UTC(year, month, Math.min(tomorrow.getUTCDate(), lastDay))).toISOString()
 }
 
+const HOUR_MS = 3_600_000
 const WEEK_MS = 7 * DAY_MS
 
-/** Returns the last past window at the same hours of the week; undefined for a bad window. */
-export function sameHours(
+/** Returns the hours of the week that a window touches; undefined without a valid window. */
+export function hoursOfWeek(
   start: string,
   end: string,
-  nowMs: number,
-): { readonly from: string; readonly to: string } | undefined {
+): { readonly weekday: number; readonly hour: number; readonly hours: number } | undefined {
   const [from, to] = [Date.parse(start), Date.parse(end)]
   if (!(to > from) || to - from > WEEK_MS) return undefined
-  const shift = Math.max(0, Math.ceil((to - nowMs) / WEEK_MS)) * WEEK_MS
-  return { from: new Date(from - shift).toISOString(), to: new Date(to - shift).toISOString() }
+  const first = Math.floor(from / HOUR_MS)
+  const hours = Math.min(Math.ceil(to / HOUR_MS) - first, WEEK_MS / HOUR_MS)
+  const date = new Date(from)
+  return { weekday: date.getUTCDay() || 7, hour: date.getUTCHours(), hours }
 }
