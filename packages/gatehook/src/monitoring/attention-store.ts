@@ -82,6 +82,24 @@ export const listTokenReuses = (db: Reader, sinceId: string) =>
     FROM gh_audit WHERE action = 'token.reuse_detected' AND id >= ${sinceId}
     ORDER BY id DESC LIMIT ${ITEMS_MAX}`)
 
+export interface FailedJobsRow {
+  readonly name: string
+  readonly failed: number
+  readonly first_at: number
+  readonly last_at: number
+}
+
+/** Failed jobs that one reading of the list counts. */
+const FAILED_JOBS_MAX = 1_000
+
+/** The names of jobs that failed since an instant, and how many of the newest failures each has. */
+export const countFailedJobs = (db: Reader, sinceMs: number) =>
+  db.all<FailedJobsRow & Record<string, unknown>>(sql`SELECT name, COUNT(*) AS failed,
+      MIN(ended_at) AS first_at, MAX(ended_at) AS last_at
+    FROM (SELECT name, ended_at FROM gh_jobs WHERE state = 'failed' AND ended_at IS NOT NULL
+      AND ended_at >= ${sinceMs} ORDER BY ended_at DESC LIMIT ${FAILED_JOBS_MAX}) AS newest
+    GROUP BY name ORDER BY failed DESC, name LIMIT ${ITEMS_MAX}`)
+
 export interface RefusedCaller {
   readonly caller: string
   readonly customer: string

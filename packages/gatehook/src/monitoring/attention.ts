@@ -37,6 +37,8 @@ const VERSION_CALLED_WITHIN_MS = 30 * DAY_MS
 /** An endpoint that was disabled earlier needs no attention any more. */
 const DISABLED_WITHIN_MS = 30 * DAY_MS
 const REUSE_WITHIN_MS = DAY_MS
+/** Older failures remain in the list of jobs. */
+const JOBS_FAILED_WITHIN_MS = 7 * DAY_MS
 const QUEUE_AGE_MS = 5 * 60_000
 /** Server errors: their share, the period, and the requests from which a share is meaningful. */
 const ERRORS_SHARE = 0.01
@@ -149,6 +151,16 @@ const reusedTokens: AttentionKind = async ({ db }, now) => {
   )
 }
 
+const failedJobs: AttentionKind = async ({ db }, now) => {
+  const rows = await store.countFailedJobs(db, now - JOBS_FAILED_WITHIN_MS)
+  return rows.map(({ name, failed, first_at, last_at }) =>
+    itemOf('jobs_failed', 'bad', Number(first_at), {
+      subject: { type: 'job', id: name, label: name },
+      facts: { failed: Number(failed), last_at: isoTime(Number(last_at)) },
+    }),
+  )
+}
+
 const serverErrors: AttentionKind = async ({ monitoring }, now) => {
   const since = now - ERRORS_PERIOD_MS
   const range = { stepS: SHORTEST_STEP_S, fromS: Math.floor(since / 1000) }
@@ -180,6 +192,7 @@ const nodeStates: AttentionKind = async ({ nodes }, now) => {
 const KINDS: readonly AttentionKind[] = [
   nodeStates,
   serverErrors,
+  failedJobs,
   reusedTokens,
   disabledEndpoints,
   failingEndpoints,

@@ -1,6 +1,8 @@
 /** Items of `/admin/attention`, over a whole app, on both databases. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { insertJob } from '../../src/jobs/store.ts'
+import type { Scope } from '../../src/kernel/principal.ts'
 import { sql } from '../../src/storage/sql.ts'
 import { adminOf } from './admin.ts'
 
@@ -51,6 +53,22 @@ eachService(
     assert.deepEqual(audit.data[0].target, id)
   },
 )
+
+eachService('jobs that failed are counted by name', async (service) => {
+  const admin = await adminOf(service)
+  const now = Date.now()
+  const job = { kind: 'job', name: 'mail', scope: 2 as Scope, input: '{}' } as const
+  await service.app.db.write(async (tx) => {
+    for (const id of ['job_1', 'job_2', 'job_3']) {
+      await insertJob(tx, { ...job, id, runAt: now, createdAt: now })
+    }
+    await tx.run(sql`UPDATE gh_jobs SET state = 'failed', ended_at = ${now} WHERE id < 'job_3'`)
+  })
+  const { body } = await admin.get('/admin/attention')
+  assert.deepEqual(kindsOf(body), ['jobs_failed'])
+  const [{ id, subject, facts }] = body.data
+  assert.deepEqual([id, subject.label, facts.failed], ['jobs_failed.mail', 'mail', 2])
+})
 
 eachService('an item is put off until an instant, by a valid id', async (service) => {
   const admin = await adminOf(service)

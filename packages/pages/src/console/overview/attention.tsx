@@ -115,6 +115,17 @@ const KINDS: Readonly<Record<string, Words>> = {
     ),
     link: () => ['Why', href('/console/requests', { status: '5xx', range: '15m' })],
   },
+  jobs_failed: {
+    word: 'Failed',
+    sentence: (row) => (
+      <>
+        <b>{count(fact(row, 'failed'), 'job')}</b> {row.subject.label} failed after all attempts,
+        the last {ago(textFact(row, 'last_at') ?? row.since, slowNow().value)}. List them with{' '}
+        <code>gatehook jobs --state failed</code>.
+      </>
+    ),
+    link: () => ['Open', href('/console/system')],
+  },
   node_not_ready: {
     word: 'Not ready',
     sentence: (row) => (
