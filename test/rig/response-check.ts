@@ -70,7 +70,7 @@ export function createResponseCheck(app: Pick<App, 'openapi'>) {
     if (!operation) return
     const place = `${method} ${operation.template} ${status}`
     assert.ok(Object.hasOwn(operation.responses, status), `${place} is not declared`)
-    if (!/json/.test(type) || text === '') return
+    if (!/\bjson\b/.test(type) || text === '') return
     const validate = validatorOf(operation, status)
     const body = withoutLinks(JSON.parse(text))
     assert.ok(validate(body), `${place}: ${ajv.errorsText(validate.errors)}\n${text}`)

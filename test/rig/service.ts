@@ -125,7 +125,7 @@ function callerOf(app: App, key: string | undefined): Caller {
         payload: typeof body === 'string' ? body : JSON.stringify(body),
       }),
     })
-    const json = /json/.test(String(reply.headers['content-type'] ?? ''))
+    const json = /\bjson\b/.test(String(reply.headers['content-type'] ?? ''))
     return {
       status: reply.statusCode,
       headers: reply.headers as Record<string, string>,

@@ -1,6 +1,7 @@
 /** Assembles the endpoints of the service: those of its resources, and its own routes. */
 import type { RecordEvent } from '../events/store.ts'
 import type { Perform } from '../idempotency/perform.ts'
+import { createExporter } from '../lists/export.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Catalog } from '../resources/catalog.ts'
 import { customEndpoints } from '../resources/custom-routes.ts'
@@ -18,15 +19,16 @@ interface ResourceAssembly {
 }
 
 export function assembleResources(
-  { db }: Foundation,
+  { db, vault }: Foundation,
   { catalog, types, list, perform, record }: ResourceAssembly,
 ): Component {
+  const exportRows = createExporter({ db, cursorKeys: vault.macKeys('cursor') })
   const deps = { catalog, types, perform }
   const writes = performDryRuns(deps, { hasParameter: true })
   const ownWrites = performDryRuns(deps, { hasParameter: false })
   return {
     endpoints: [
-      ...resourceEndpoints(catalog, { db, list, perform: writes }),
+      ...resourceEndpoints(catalog, { db, list, exportRows, perform: writes }),
       ...customEndpoints(catalog, { db, perform: ownWrites, record }),
     ],
   }

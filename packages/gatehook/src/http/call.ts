@@ -42,6 +42,8 @@ export interface Stream {
   /** Resolves when more may be written or the stream is closed. */
   drained(): Promise<void>
   end(): void
+  /** Ends the connection, so that the caller sees that the body is incomplete. */
+  cut(): void
   /** Aborted when the connection ends or the server drains (§2.4); then call `end`. */
   readonly closed: AbortSignal
 }

@@ -48,6 +48,20 @@ const vendorTypes = (ranges: readonly MediaType[], pattern: RegExp): readonly st
   ...new Set(ranges.map(({ type }) => type).filter((type) => pattern.test(type))),
 ]
 
+/**
+ * Returns the type that the caller prefers to JSON; undefined for JSON, which vendor types are.
+ */
+export function selectMediaType<T extends string>(
+  accept: string | undefined,
+  types: readonly T[],
+): T | undefined {
+  if (accept === undefined || accept === '*/*' || accept === JSON_TYPE) return undefined
+  const ranges = parseAccept(accept) ?? []
+  if (ranges.length === 0 || vendorTypes(ranges, ANY_VENDOR).length > 0) return undefined
+  const [first] = sortByPreference(ranges, [JSON_TYPE, ...types])
+  return types.find((type) => type === first)
+}
+
 /** By `Accept` header: most requests repeat one. */
 const problemPreferences = new BoundedMap<string, boolean>(MAX_CACHED)
 

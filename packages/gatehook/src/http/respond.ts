@@ -155,7 +155,7 @@ function sendStream(
     release()
   })
   const owner = ownerOf(exchange)
-  const cut = () => response.destroy()
+  const cut = () => void response.destroy()
   const writing = write({
     write(text) {
       if (closing.signal.aborted) return false
@@ -165,6 +165,7 @@ function sendStream(
     },
     drained: () => awaitDrain(response, closing.signal),
     end: () => void response.end(),
+    cut,
     closed: closing.signal,
   })
   writing?.catch((error: unknown) => {

@@ -1,17 +1,22 @@
 /** Limits the open streams of one credential, of one customer and of this node (§11.5). */
 import type { Principal } from '../kernel/principal.ts'
 
-const PER_CREDENTIAL = 5
-const PER_CUSTOMER = 20
-const PER_NODE = 200
+/** The most open streams. */
+interface StreamMaxima {
+  readonly credential: number
+  readonly customer: number
+  readonly node: number
+}
+
+const EVENT_STREAMS: StreamMaxima = { credential: 5, customer: 20, node: 200 }
 
 /** Counts the open streams and compares the counts with their limits. */
-export function createStreamLimits() {
+export function createStreamLimits(maxima = EVENT_STREAMS, noun = 'streams') {
   const open = new Map<string, number>()
   const limitsOf = ({ scope, kind, subject, customer }: Principal) => [
-    { key: 'node', most: PER_NODE, label: 'this node' },
-    { key: `customer ${customer}`, most: PER_CUSTOMER, label: 'a customer' },
-    { key: `${scope} ${kind} ${subject}`, most: PER_CREDENTIAL, label: 'a credential' },
+    { key: 'node', most: maxima.node, label: 'this node' },
+    { key: `customer ${customer}`, most: maxima.customer, label: 'a customer' },
+    { key: `${scope} ${kind} ${subject}`, most: maxima.credential, label: 'a credential' },
   ]
   const add = (key: string, change: 1 | -1) => {
     const count = (open.get(key) ?? 0) + change
@@ -22,7 +27,7 @@ export function createStreamLimits() {
     /** Returns a sentence when no further stream may open; otherwise undefined. */
     problemFor(principal: Principal): string | undefined {
       const limit = limitsOf(principal).find(({ key, most }) => (open.get(key) ?? 0) >= most)
-      return limit && `At most ${limit.most} streams of ${limit.label} are open at a time.`
+      return limit && `At most ${limit.most} ${noun} of ${limit.label} are open at a time.`
     },
     /** Counts a stream; returns the function that ends the count. */
     enter(principal: Principal): () => void {

@@ -37,6 +37,16 @@ const BINDING_CHARACTERS = 16
 export const bindingOf = (...parts: readonly unknown[]): string =>
   hash('sha256', JSON.stringify(parts), 'base64url').slice(0, BINDING_CHARACTERS)
 
+/** Returns the binding of the cursors of a list, from the parts of its request that select rows. */
+export function bindingOfList(
+  { scope, owner = null }: { readonly scope: number; readonly owner?: number | null | undefined },
+  collection: string,
+  { sort, filters }: { readonly sort: readonly unknown[]; readonly filters: readonly unknown[] },
+): string {
+  const texts = filters.map((filter) => JSON.stringify(filter)).sort()
+  return bindingOf(scope, owner, collection, sort, texts)
+}
+
 /**
  * Encodes and signs a cursor. Throws `invalid_parameter` for `sort` when the keys are too long for
  * a URL.

@@ -10,7 +10,7 @@ import type { MacKeys } from '../kernel/secret.ts'
 import type { TurnKey } from '../kernel/turns.ts'
 import type { Database, Value } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
-import { bindingOf, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
+import { bindingOfList, type Cursor, decodeCursor, encodeCursor } from './cursor.ts'
 import { expandItems, fieldsWithout, type PageExpansion } from './expanded-page.ts'
 import type { Filter } from './filter.ts'
 import { type ListRequest, parseListQuery, type Style } from './grammar.ts'
@@ -188,9 +188,7 @@ function bindingOfCursors({ bindings, rowScope, collection, request }: ListConte
   const key = `${rowScope.scope} ${rowScope.owner ?? ''}`
   let binding = bindings.get(key)
   if (binding === undefined) {
-    const filters = request.filters.map((filter) => JSON.stringify(filter)).sort()
-    const { scope, owner = null } = rowScope
-    binding = bindingOf(scope, owner, collection.name, request.sort, filters)
+    binding = bindingOfList(rowScope, collection.name, request)
     if (bindings.size < PARSED_QUERIES_MAX) bindings.set(key, binding)
   }
   return binding

@@ -71,7 +71,12 @@ const WIDE_ROW_BYTES = 256 * 1024
 /** Approximate size of later reads of a wide page; other requests run between them. */
 const WIDE_BATCH_BYTES = 1024 * 1024
 
-function createWalk({ collection, rowScope, request }: ListTask): Walk {
+/** Returns the walk of a request, from the beginning. */
+export function createWalk({
+  collection,
+  rowScope,
+  request,
+}: Pick<ListTask, 'collection' | 'rowScope' | 'request'>): Walk {
   const isSelf = rowScope.owner !== undefined && collection.owner === idOf(collection)
   const self = { column: idOf(collection), operator: 'eq', values: [rowScope.owner!] } as const
   return {
@@ -254,7 +259,8 @@ async function readPageAtCursor(
   }
 }
 
-function keysOf({ collection, sort }: Walk) {
+/** Returns a function that returns the sort keys of a row. */
+export function keysOf({ collection, sort }: Walk) {
   const at = sort.map((key) => collection.columns.findIndex((column) => column.name === key.column))
   return (row: readonly Value[]): Key[] => at.map((index) => row[index] as Key)
 }

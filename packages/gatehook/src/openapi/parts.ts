@@ -63,6 +63,15 @@ export const listParameters: Readonly<Record<string, JsonSchema>> = {
   PerPage: query('per_page', pageSize, 'Rows on a page: page and hypermedia styles.'),
 }
 
+/** The parameters of exports. */
+export const exportParameters: Readonly<Record<string, JsonSchema>> = {
+  Cursors: query(
+    'cursors',
+    { type: 'boolean', default: false },
+    'Adds lines `{"_cursor": …}` to NDJSON, from which a further export resumes; null at the end.',
+  ),
+}
+
 const header = (name: string, schema: JsonSchema, description: string): JsonSchema => ({
   name,
   in: 'header',

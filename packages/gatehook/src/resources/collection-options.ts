@@ -1,4 +1,5 @@
 /** The operations that a declaration adds to a collection, and their mistakes. Pure. */
+
 /** The options of `resource(name, {…})` that add operations; a collection without them has none. */
 export interface CollectionOptions {
   /**
@@ -6,19 +7,25 @@ export interface CollectionOptions {
    * `atomic: false` each with its own status.
    */
   readonly batch?: boolean
+  /**
+   * Exports the whole list, with its filters and sorts, as `application/x-ndjson` or `text/csv`, to
+   * callers that accept one of them.
+   */
+  readonly export?: boolean
 }
 
 /** The added operations of a resource. */
 export interface CollectionFeatures {
   /** Whether `POST …/batch` creates rows. */
   readonly batch: boolean
+  /** Whether the list is exported whole. */
+  readonly isExported: boolean
 }
 
 export const readCollectionOptions = ({
   batch = false,
-}: CollectionOptions): CollectionFeatures => ({
-  batch,
-})
+  export: isExported = false,
+}: CollectionOptions): CollectionFeatures => ({ batch, isExported })
 
 /** The parts of a resource that its added operations depend on. */
 interface FeatureTarget extends CollectionFeatures {
@@ -26,9 +33,10 @@ interface FeatureTarget extends CollectionFeatures {
 }
 
 /** Returns a sentence for the developer per mistake. */
-export function findCollectionMistakes({ batch, access }: FeatureTarget): string[] {
+export function findCollectionMistakes({ batch, isExported, access }: FeatureTarget): string[] {
   const mistakes: string[] = []
   if (typeof batch !== 'boolean') mistakes.push('batch is true or false')
+  if (typeof isExported !== 'boolean') mistakes.push('export is true or false')
   if (batch && !access.create) mistakes.push('batch: access.create is false, so no row is created')
   return mistakes
 }

@@ -126,10 +126,11 @@ function collectionPath(context: ResourceContext): JsonSchema {
         ...Object.keys(listParameters).map((parameter) => ref('parameters', parameter)),
         ...columnParameters(entry, version),
         ...expand,
+        ...(definition.isExported ? [ref('parameters', 'Cursors')] : []),
         ref('parameters', 'IfNoneMatch'),
       ],
       responses: {
-        ...answer(200, 'A page.', ref('schemas', `${schema}List`), listExample(row)),
+        ...listAnswer(context),
         ...unchanged,
         ...failing(),
       },
@@ -153,6 +154,17 @@ function collectionPath(context: ResourceContext): JsonSchema {
     },
   })
   return { get, post }
+}
+
+/** Returns the response of the list: a page, or all rows for a caller that accepts an export. */
+function listAnswer({ entry, schema, row }: ResourceContext) {
+  const page = answer(200, 'A page.', ref('schemas', `${schema}List`), listExample(row))
+  if (!entry.definition.isExported) return page
+  const { content } = page[200]!
+  const lines = { type: 'string', description: 'All rows, one as JSON on each line.' }
+  const table = { type: 'string', description: 'All rows, after a line with the names.' }
+  const exports = { 'application/x-ndjson': { schema: lines }, 'text/csv': { schema: table } }
+  return { 200: { description: 'A page, or an export.', content: { ...content, ...exports } } }
 }
 
 function itemPath(context: ResourceContext): JsonSchema {

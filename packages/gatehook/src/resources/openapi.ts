@@ -12,6 +12,7 @@ import {
   credentialSchemes,
   errorResponses,
   errorSchema,
+  exportParameters,
   failing,
   headerParameters,
   idParameter,
@@ -67,7 +68,11 @@ export function openApiDocument(
     paths: { ...paths, ...engine.paths },
     components: {
       securitySchemes,
-      parameters: { ...listParameters, ...headerParameters },
+      parameters: {
+        ...listParameters,
+        ...(entries.some(({ definition }) => definition.isExported) && exportParameters),
+        ...headerParameters,
+      },
       headers: responseHeaders,
       responses: errorResponses,
       schemas: {

@@ -4,8 +4,10 @@ import { actorOf } from '../audit/store.ts'
 import { isSameValue } from '../fields/forms.ts'
 import { type Answer, type Call, type Endpoint, noContent, type Operation } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
+import { JSON_TYPE, PROBLEM_TYPE } from '../http/content-negotiation.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import { Failure } from '../kernel/failure.ts'
+import { EXPORT_TYPES, type Exporter, exportTypeOf } from '../lists/export.ts'
 import type { Lister } from '../lists/list.ts'
 import type { Database } from '../storage/database.ts'
 import { patchThroughChain } from '../versions/change.ts'
@@ -34,6 +36,7 @@ import { createValidators, FIXED, validationFailure } from './validate.ts'
 interface ResourceDeps {
   readonly db: Database
   readonly list: Lister
+  readonly exportRows: Exporter
   readonly perform: Perform
 }
 
@@ -144,13 +147,27 @@ function targetOf(entry: CatalogEntry, call: Call): RowTarget {
   }
 }
 
-function listOperation(entry: CatalogEntry, { list, entries }: EndpointDeps): Operation {
+/** The media types of a list that is exported. */
+const LIST_TYPES = [JSON_TYPE, PROBLEM_TYPE, ...EXPORT_TYPES]
+
+function listOperation(
+  entry: CatalogEntry,
+  { list, exportRows, entries }: EndpointDeps,
+): Operation {
+  const { isExported } = entry.definition
   return {
     ...readPolicy(entry),
+    ...(isExported && { produces: LIST_TYPES }),
     handle(call) {
       const { scope, owner } = entry.reach(call.principal, 'read')
       const { view, hiddenColumns } = shapeFor(entry, call)
       const collection = visibleCollection(entry.collection, hiddenColumns)
+      if (isExported) {
+        call.out.vary = 'Accept'
+        const type = exportTypeOf(call)
+        const rows = { collection, view, rowScope: { scope, owner } }
+        if (type !== undefined) return exportRows(call, rows, type)
+      }
       const expansion = readExpansion(entry, entries, call)
       return list(call, collection, view, { scope, owner, cacheable: true, expansion })
     },

@@ -38,6 +38,7 @@ test('streams of one customer read at most one batch a turn of the event loop', 
   const out: Stream = {
     write: () => true,
     drained: async () => {},
+    cut() {},
     end: () => {},
     closed: closed.signal,
   }

@@ -9,5 +9,8 @@ const list = { filter: [], sort: ['name'] } as const
 const access = { read: 'r', create: 'w', update: 'w', delete: 'w' } as const
 
 resource('parts', { fields, list, access, events: [], batch: true })
+resource('parts', { fields, list, access, events: [], export: true })
+// @ts-expect-error: export is true or false
+resource('parts', { fields, list, access, events: [], export: 'csv' })
 // @ts-expect-error: batch is true or false
 resource('parts', { fields, list, access, events: [], batch: 100 })
