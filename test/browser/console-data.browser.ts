@@ -63,6 +63,27 @@ test('a list is filtered, sorted, counted and paged, and its URL repeats the vie
   await pager(page).getByText('50 of 60 rows').waitFor()
 })
 
+test('columns are hidden, and stay so in this browser', async (t) => {
+  const page = await stage.signedIn(t)
+  await page.goto(url(`books?${scope}`))
+  const header = page.getByRole('columnheader', { name: 'pages' })
+  await header.waitFor()
+  await page.getByRole(...button('Columns…')).click()
+  await dialog(page).getByRole('checkbox', { name: 'pages' }).uncheck()
+  await dialog(page)
+    .getByRole(...button('Done'))
+    .click()
+  await header.waitFor({ state: 'detached' })
+  await page.reload()
+  await firstRow(page).waitFor()
+  assert.equal(await header.count(), 0)
+  await page.getByRole(...button('Columns…')).click()
+  await dialog(page)
+    .getByRole(...button('All'))
+    .click()
+  await header.waitFor()
+})
+
 test('an action runs in its states, and its event is in the history', async (t) => {
   const page = await stage.signedIn(t, {}, /status of 422/)
   const { id } = await createBook('The Dispossessed')

@@ -21,6 +21,7 @@ import { customerName, customers } from '../customer-names.ts'
 import { filtersOf, queryOf } from '../filter-words.ts'
 import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
+import { ColumnsButton, useColumnChoice } from './column-choice.tsx'
 import { columnsOf } from './data-columns.tsx'
 import { dataParameters, dataWords, FILTER_PREFIX, placeholderOf } from './data-filters.ts'
 import { textOf } from './field-value.tsx'
@@ -151,6 +152,7 @@ function Rows({ overview, data, resource, scope, id }: RowsProps) {
   const parameters = { sort, ...dataParameters(resource, filters) }
   const { path, list, pageHref } = useListPage<DataRow>(base, parameters)
   const [isCreating, setCreating] = useState(false)
+  const choice = useColumnChoice(resource)
   const nameOf = useReferences(scope, data, name, list.data?.data ?? [])
   const closeHref = withQuery(`/console/data/${name}`, Object.fromEntries(query.value))
   const reload = () => {
@@ -174,6 +176,7 @@ function Rows({ overview, data, resource, scope, id }: RowsProps) {
       }
     >
       <Head {...{ data, resource, scope }}>
+        <ColumnsButton {...{ resource, choice }} />
         <CsvButton {...{ resource, base, parameters }} />
         {access.create && mayChange('administrator') && (
           <Button size="tiny" kind="first" onClick={() => setCreating(true)}>
@@ -193,7 +196,7 @@ function Rows({ overview, data, resource, scope, id }: RowsProps) {
           page.data.length === 0 ? (
             <NoRows isFiltered={isFiltered} {...{ resource, scope }} />
           ) : (
-            <RowTable {...{ page, resource, sort, nameOf, id, pageHref }}>
+            <RowTable resource={choice.visible} {...{ page, sort, nameOf, id, pageHref }}>
               {isFiltered ? (
                 <FilteredCount
                   key={path}
