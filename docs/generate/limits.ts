@@ -7,7 +7,7 @@ import { MEDIA_RANGES_MAX } from '../../packages/gatehook/src/http/media-type.ts
 import {
   COUNTED_ROWS_MAX,
   EXAMINED_ROWS_MAX,
-  MAX_WALK_ROWS,
+  MAX_SKIPPED_ROWS,
   OWN_ROWS_MAX,
 } from '../../packages/gatehook/src/lists/bounds.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../packages/gatehook/src/lists/grammar.ts'
@@ -60,7 +60,7 @@ export function limitsTable(): string {
     ['rows on a page', `1 to ${MAX_LIMIT}, default ${DEFAULT_LIMIT}`, '400 `invalid_parameter`'],
     [
       'rows between a numbered page and the nearer end',
-      count(MAX_WALK_ROWS),
+      count(MAX_SKIPPED_ROWS),
       '400 `offset_too_large`',
     ],
     [

@@ -156,7 +156,7 @@ const securityOf: Readonly<Record<Permission['callers'], OperationPolicy['securi
   anyone: [],
   proof: [],
   visitor: [],
-  operators: [{}, { ApiKey: [] }, { Bearer: [] }],
+  loopback: [{}, { ApiKey: [] }, { Bearer: [] }],
   credential: undefined,
   account: [{ Bearer: [] }, { Basic: [] }],
   administration: [{ ApiKey: [] }, { Bearer: [] }, { Basic: [] }, { ConsoleSession: [] }],

@@ -28,12 +28,12 @@ export interface StepsByName {
   readonly recognize: Step
   readonly limit: Step
   readonly crossSite: Step
-  readonly explicitVersion: Step
+  readonly requestedVersion: Step
   readonly acceptable: Step
   readonly authenticate: Step
   readonly limitVerified: Step
   readonly shed: Step
-  readonly settledVersion: Step
+  readonly defaultVersion: Step
   readonly authorize: Step
   readonly versionSignals: After
   readonly versionUsage: After
@@ -61,17 +61,17 @@ const table: readonly (readonly [phase: Phase, columns: Columns, step: keyof Ste
   ['head', '. . x x x x . . x', 'recognize'],
   ['head', '. x x x x x x x x', 'limit'],
   ['head', '. . x x x x x . .', 'crossSite'],
-  ['head', '. . x . . . . . x', 'explicitVersion'],
+  ['head', '. . x . . . . . x', 'requestedVersion'],
   ['head', '. . x x x x . . .', 'acceptable'],
   ['head', '. . x x x x . . .', 'authenticate'],
   ['head', '. . x x x x . . .', 'limitVerified'],
   ['head', '. x x x x x x x .', 'shed'],
-  ['head', '. . x . . . . . .', 'settledVersion'],
+  ['head', '. . x . . . . . .', 'defaultVersion'],
   ['head', '. . x x x x . . .', 'authorize'],
   // before the server rejects a malformed request
   ['refused', '. . x x x x . . x', 'recognize'],
   ['refused', '. x x x x x x x x', 'limit'],
-  ['refused', '. . x . . . . . x', 'explicitVersion'],
+  ['refused', '. . x . . . . . x', 'requestedVersion'],
   // before every response is sent
   ['out', '. . x . . . . . x', 'versionSignals'],
   ['out', '. . x . . . . . x', 'versionUsage'],
@@ -99,7 +99,6 @@ export function createPipeline(steps: StepsByName): Pipeline {
   const stepsOf = (phase: Phase, kind: Kind) => namesOf(phase, kind).map((name) => steps[name])
   const stepsOfKind = (kind: Kind): PipelineSteps => ({
     head: stepsOf('head', kind) as Step[],
-    body: stepsOf('body', kind) as Step[],
     refused: stepsOf('refused', kind) as Step[],
     out: stepsOf('out', kind) as After[],
   })

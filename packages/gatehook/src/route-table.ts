@@ -22,7 +22,7 @@ export const CALLERS = {
     kinds: undefined,
     means: 'everyone; the response is the same for every e-mail address, and a mail follows',
   },
-  operators: {
+  loopback: {
     kinds: undefined,
     means: 'loopback without a credential; from elsewhere a credential with the scope',
   },
@@ -81,7 +81,7 @@ const rows: readonly RouteRow[] = [
   ['GET', '/', 'public', 'anyone'],
   ['GET', '/healthz', 'probe', 'anyone'],
   ['GET', '/readyz', 'probe', 'anyone'],
-  ['GET', '/metrics', 'root', 'operators', 'admin'],
+  ['GET', '/metrics', 'root', 'loopback', 'admin'],
   ['GET', '/openapi/:document', 'public', 'anyone'],
   ['GET', '/console', 'page', 'anyone'],
   ['GET', '/console/*', 'page', 'anyone'],

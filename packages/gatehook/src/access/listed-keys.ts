@@ -12,7 +12,7 @@ import type { Lister } from '../lists/list.ts'
 import type { Reader, Row } from '../storage/database.ts'
 import { join, sql } from '../storage/sql.ts'
 import { completePage } from './across-customers.ts'
-import { withCustomerIds } from './admin-operations.ts'
+import { withCustomerIds } from './admin-handlers.ts'
 import type { Administration } from './administration.ts'
 import { keyMembers, keyTable } from './collections.ts'
 

@@ -2,7 +2,7 @@
 import type { Route } from '../http/call.ts'
 import { implement, respond } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
-import { type AdminDeps, adminHandlers } from './admin-operations.ts'
+import { type AdminDeps, adminHandlers } from './admin-handlers.ts'
 import { type Administration, customerId } from './administration.ts'
 import { customerTable, keyTable } from './collections.ts'
 import { createCustomer, updateCustomer } from './customers.ts'

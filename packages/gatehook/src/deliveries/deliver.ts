@@ -168,7 +168,7 @@ export class Deliverer {
     const isSuccess = isDelivered(outcome)
     const { inRound } = attemptCounts(due.attempt + 1)
     const verdict = decideRetry(outcome, {
-      n: inRound,
+      inRound,
       now,
       scheduleS,
       chance: isSuccess ? 0 : chance(),

@@ -41,7 +41,7 @@ test('a failing probe doubles the open time up to 10 min; a successful one close
   fail(breaker, 10)
   let now = T
   for (const waitS of [30, 60, 120, 240, 480, 600, 600]) {
-    assert.equal(breaker.opensAt(now), now + waitS * 1000)
+    assert.equal(breaker.probeAt(now), now + waitS * 1000)
     now += waitS * 1000
     assert.ok(breaker.admits(now, 0))
     assert.ok(!breaker.admits(now, 1), 'no probe while other attempts are in flight')
@@ -62,7 +62,7 @@ test('results of attempts in flight at the opening change nothing', () => {
   fail(breaker, 10)
   breaker.recordResult(true, T + 10)
   fail(breaker, 5, T + 20)
-  assert.equal(breaker.opensAt(T + 20), T + 30_000)
+  assert.equal(breaker.probeAt(T + 20), T + 30_000)
 })
 
 test('a clock set back to before the opening admits a probe', () => {
@@ -70,5 +70,5 @@ test('a clock set back to before the opening admits a probe', () => {
   fail(breaker, 10)
   assert.ok(!breaker.admits(T + 29_999, 0))
   assert.ok(breaker.admits(T - 3_600_000, 0))
-  assert.equal(breaker.opensAt(T - 3_600_000), undefined)
+  assert.equal(breaker.probeAt(T - 3_600_000), undefined)
 })

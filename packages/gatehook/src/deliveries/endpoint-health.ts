@@ -55,8 +55,8 @@ export class CircuitBreaker {
     if (total >= ATTEMPTS_MIN && sum(this.#failed) >= total * FAILING_SHARE) this.#open(now)
   }
 
-  /** When it admits the next probe; undefined unless only time is missing. */
-  opensAt(now: number): number | undefined {
+  /** Returns when an open breaker admits a probe; undefined if it is closed or a probe runs. */
+  probeAt(now: number): number | undefined {
     return !this.#isProbing && this.#isWaiting(now) ? this.#openUntil : undefined
   }
 

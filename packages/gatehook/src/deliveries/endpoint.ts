@@ -121,8 +121,8 @@ export class EndpointState implements Queued {
 
   /** When its hold or its open breaker ends; 0 when neither blocks it. */
   blockedUntil(now: number): number {
-    const opensAt = this.breaker.opensAt(now) ?? 0
-    const until = Math.max(this.isOnHold(now) ? this.holdUntil : 0, opensAt)
+    const probeAt = this.breaker.probeAt(now) ?? 0
+    const until = Math.max(this.isOnHold(now) ? this.holdUntil : 0, probeAt)
     return until > now ? until : 0
   }
 

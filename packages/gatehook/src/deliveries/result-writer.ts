@@ -186,7 +186,7 @@ function summaryUpdateOf(endpoint: EndpointState, now: number): SummaryUpdate {
     ...summary.stored,
     health: summary.state === storedHealth ? undefined : summary.state,
     breaker: breaker.state,
-    breakerUntil: breaker.opensAt(now) ?? null,
+    breakerUntil: breaker.probeAt(now) ?? null,
     inFlight: inFlight - unwrittenResults,
     newestId,
     updatedAt: now,

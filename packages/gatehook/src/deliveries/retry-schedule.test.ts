@@ -17,7 +17,7 @@ const answered = (status: number, retryAfter?: string): Outcome => ({
 })
 const timeout: Outcome = { kind: 'failed', reason: 'timeout', message: '', durationMs: 15_000 }
 const at = (outcome: Outcome, n: number, chance = 0.5) =>
-  decideRetry(outcome, { n, now: NOW, scheduleS, chance })
+  decideRetry(outcome, { inRound: n, now: NOW, scheduleS, chance })
 
 test('only a 2xx status is a delivery', () => {
   for (const status of [200, 201, 204, 299]) {

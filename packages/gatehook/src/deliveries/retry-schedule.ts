@@ -29,8 +29,8 @@ interface RetryVerdict {
 }
 
 interface AttemptFacts {
-  /** The attempt's number in its round, from 1. */
-  readonly n: number
+  /** The attempt's number in its round, from 1. Each resend of a delivery starts a round. */
+  readonly inRound: number
   readonly now: number
   /** `GATEHOOK_WEBHOOK_SCHEDULE_S`: delays before the second, third, … attempt. */
   readonly scheduleS: readonly number[]
@@ -41,7 +41,7 @@ interface AttemptFacts {
 /** Decides the next state of a delivery, and the hold of its endpoint, from an outcome. */
 export function decideRetry(
   outcome: Outcome,
-  { n, now, scheduleS, chance }: AttemptFacts,
+  { inRound, now, scheduleS, chance }: AttemptFacts,
 ): RetryVerdict {
   if (isDelivered(outcome)) return { state: 'delivered', nextAt: null }
   const status = outcome.kind === 'answered' ? outcome.status : undefined
@@ -51,7 +51,7 @@ export function decideRetry(
   const defaultMs = status !== undefined && BUSY.has(status) ? DEFAULT_HOLD_MS : undefined
   const holdMs = retryMs === undefined ? defaultMs : Math.min(retryMs, RETRY_AFTER_MAX_MS)
   const hold = holdMs ? { holdUntil: now + holdMs } : {}
-  const delayS = scheduleS[n - 1]
+  const delayS = scheduleS[inRound - 1]
   if (delayS === undefined) return { state: 'exhausted', nextAt: null, ...hold }
   const jitteredMs = delayS * 1000 * (1 - JITTER + 2 * JITTER * chance)
   return { state: 'pending', nextAt: now + Math.round(Math.max(jitteredMs, holdMs ?? 0)), ...hold }

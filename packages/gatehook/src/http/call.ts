@@ -9,14 +9,23 @@ export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPT
 
 /** The columns of the pipeline table (`pipeline.ts`): each kind has steps of its own. */
 export type Kind =
+  /** Health checks of a load balancer. */
   | 'probe'
+  /** Documents that need no credential: `/`, OpenAPI, the reference, metadata, keys. */
   | 'public'
+  /** Paths of a version, under `/api`. */
   | 'api'
+  /** Other endpoints of the API: sign-in, sessions, events, webhooks, metrics. */
   | 'root'
+  /** The administration, under `/admin`. */
   | 'admin'
+  /** The portal of customers, under `/portal`. */
   | 'portal'
+  /** The token endpoints of the authorization server, whose errors are those of OAuth. */
   | 'oauth'
+  /** Pages for browsers, and their files. */
   | 'page'
+  /** A path without a route. */
   | 'unknown'
 
 /** The response of a handler. `json` is text, so that a row is serialized once. */

@@ -31,10 +31,8 @@ import { commonHeaders } from './response-steps.ts'
 export interface PipelineSteps {
   /** Before the body is read. */
   readonly head: readonly Step[]
-  /** After the body was parsed, before the handler. */
-  readonly body: readonly Step[]
   /** For a malformed request, before its rejection. */
-  readonly refused?: readonly Step[]
+  readonly refused: readonly Step[]
   /** For every response, failures included. */
   readonly out: readonly After[]
 }

@@ -62,7 +62,7 @@ function reject(exchange: Exchange, refusal: Failure): Answer | Promise<Answer> 
     if (answer) return answer
     throw refusal
   }
-  const early = runSteps(exchange.prepared.steps.refused ?? [], 0, exchange)
+  const early = runSteps(exchange.prepared.steps.refused, 0, exchange)
   return early instanceof Promise ? early.then(orThrow) : orThrow(early)
 }
 
@@ -82,9 +82,7 @@ function handleBody(exchange: Exchange): Answer | Promise<Answer> {
 
 function runOperation(exchange: Exchange, operation: Operation): Answer | Promise<Answer> {
   exchange.stage = STAGES.handler
-  const early = runSteps(exchange.prepared.steps.body, 0, exchange)
-  if (early instanceof Promise) return early.then((answer) => answer ?? operation.handle(exchange))
-  return early ?? operation.handle(exchange)
+  return operation.handle(exchange)
 }
 
 /** Runs the steps from `at` on, until one returns a response. */

@@ -7,7 +7,7 @@ import {
   type BoundsExceeded,
   COUNTED_ROWS_MAX,
   EXAMINED_ROWS_MAX,
-  MAX_WALK_ROWS,
+  MAX_SKIPPED_ROWS,
   OWN_ROWS_MAX,
 } from './bounds.ts'
 import type { Collection } from './collection.ts'
@@ -100,7 +100,7 @@ export function createPageTooLarge(
 export function createTooDeep(request: ListRequest): Failure {
   const parameter = request.style === 'offset' ? 'offset' : 'page'
   const message =
-    `The page is more than ${MAX_WALK_ROWS} rows from both ends. ` +
+    `The page is more than ${MAX_SKIPPED_ROWS} rows from both ends. ` +
     'Use the cursor style (pagination=cursor), where every page costs the same.'
   return new Failure('offset_too_large', message, {
     errors: [{ parameter, code: 'offset_too_large', message }],

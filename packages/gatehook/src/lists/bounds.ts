@@ -6,7 +6,7 @@ export const OWN_ROWS_MAX = 10_000
 /** Most rows that a filtered total counts. */
 export const COUNTED_ROWS_MAX = 100_000
 /** Largest distance of a numbered page from the nearer end, in rows (§7.4). */
-export const MAX_WALK_ROWS = 100_000
+export const MAX_SKIPPED_ROWS = 100_000
 /** Largest size of a page's items: 8 MiB less 64 KiB for the envelope and the links. */
 export const PAGE_BYTES_MAX = 8 * 1024 * 1024 - 65_536
 
@@ -22,7 +22,7 @@ export interface ReadBounds {
   readonly skippedRows: number
 }
 
-/** Bounds of a read beside other requests; a longer read runs in a separate walk. */
+/** Bounds of a read beside other requests; a longer read runs in a `longRead`. */
 export const CONCURRENT_BOUNDS: ReadBounds = {
   rows: 400,
   ownRows: 400,
@@ -30,8 +30,8 @@ export const CONCURRENT_BOUNDS: ReadBounds = {
   totalRows: 2_000,
   skippedRows: 1_000,
 }
-/** Bounds of a separate walk. */
-export const WALK_BOUNDS: ReadBounds = {
+/** Bounds of a `longRead`. */
+export const LONG_READ_BOUNDS: ReadBounds = {
   rows: EXAMINED_ROWS_MAX,
   ownRows: OWN_ROWS_MAX,
   smallRange: 1_000,

@@ -1,5 +1,5 @@
 /**
- * Plans a page: which index is read, and how far (§7.10).
+ * Plans a page, which index is read and how far, and reads its keys (§7.10).
  *
  * 1. If one index has the order of the list and applies all filters, the page reads its own rows
  *    (`isServedByIndex`, then `page-query.ts`).

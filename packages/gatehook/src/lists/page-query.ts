@@ -27,24 +27,24 @@ import { columnOf, comparedColumn, isDescending, type Walk } from './walk.ts'
 /** A placeholder in a text, which returns its value for each walk of the same shape. */
 export type Slot = (walk: Walk) => unknown
 
-interface Plan {
+interface PreparedPage {
   readonly prepared: PreparedStatement
   readonly slots: readonly Slot[]
 }
 
-const PLANS_MAX = 2000
-const plans = new BoundedMap<string, Plan>(PLANS_MAX)
+const STATEMENTS_MAX = 2000
+const statements = new BoundedMap<string, PreparedPage>(STATEMENTS_MAX)
 
 /** Returns the statement that reads a walk's rows, in the direction of the walk. */
 export function pageStatement(walk: Walk): Statement {
   const shape = pageShape(walk)
-  let plan = plans.get(shape)
-  if (!plan) {
+  let cached = statements.get(shape)
+  if (!cached) {
     const source = pageQuery(walk)
-    plan = { prepared: prepareStatement(source.sql), slots: source.values as Slot[] }
-    plans.set(shape, plan)
+    cached = { prepared: prepareStatement(source.sql), slots: source.values as Slot[] }
+    statements.set(shape, cached)
   }
-  const statement = plan.prepared(plan.slots.map((slot) => slot(walk)))
+  const statement = cached.prepared(cached.slots.map((slot) => slot(walk)))
   // The best index depends on the frequency of a value, which differs between requests.
   return walk.filters.length > 0 ? { ...statement, planned: true } : statement
 }

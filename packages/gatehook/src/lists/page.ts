@@ -10,10 +10,10 @@ import type { Database, Reader, Value } from '../storage/database.ts'
 import {
   BoundsExceeded,
   CONCURRENT_BOUNDS,
-  MAX_WALK_ROWS,
+  LONG_READ_BOUNDS,
+  MAX_SKIPPED_ROWS,
   PAGE_BYTES_MAX,
   type ReadBounds,
-  WALK_BOUNDS,
 } from './bounds.ts'
 import { createPageTooLarge, createTooDeep, createTooExpensive } from './bounds-failures.ts'
 import type { Collection } from './collection.ts'
@@ -44,7 +44,7 @@ export interface ListTask {
   /** Returns the JSON text of a row. */
   readonly encode: (row: readonly Value[]) => string
   /** Bounds of the attempt beside other requests and of the walk. Default: those of §7.10. */
-  readonly bounds?: { readonly concurrent: ReadBounds; readonly walk: ReadBounds }
+  readonly bounds?: { readonly concurrent: ReadBounds; readonly long: ReadBounds }
   /** Bytes that the caller can receive now (§11.5); larger pages give 503. Default: no limit. */
   readonly mostBytes?: number | undefined
 }
@@ -163,9 +163,10 @@ const sizeOf = (item: string): number =>
   item.length <= SHORT_LENGTH ? 3 * item.length + 1 : Buffer.byteLength(item) + 1
 
 /**
- * Runs `read` in a snapshot beside other requests, and in a separate walk when it exceeds its
- * bounds there (§7.10). Unless one index serves the list, the number of the customer's snapshots is
- * bounded as well. Throws `query_too_expensive`.
+ * Runs `read` in a snapshot beside other requests, and again in a long read when it exceeds its
+ * bounds there (§7.10). `ordered` is false if one index serves the list.
+ * Otherwise each statement reads in the order of its ORDER BY (`Database.snapshot`), and the number
+ * of the customer's snapshots is bounded as well. Throws `query_too_expensive`.
  */
 async function readWithinBounds<T>(
   task: ListTask,
@@ -173,7 +174,10 @@ async function readWithinBounds<T>(
   options = { ordered: true },
 ): Promise<T> {
   const { db, customer, collection, rowScope, request } = task
-  const { concurrent, walk } = task.bounds ?? { concurrent: CONCURRENT_BOUNDS, walk: WALK_BOUNDS }
+  const { concurrent, long } = task.bounds ?? {
+    concurrent: CONCURRENT_BOUNDS,
+    long: LONG_READ_BOUNDS,
+  }
   try {
     const snapshotOptions = options.ordered ? { ...options, customer } : options
     return await db.snapshot((reader) => read(reader, concurrent), snapshotOptions)
@@ -181,7 +185,7 @@ async function readWithinBounds<T>(
     if (!(error instanceof BoundsExceeded)) throw error
   }
   try {
-    return await db.walk(customer, (reader) => read(reader, walk))
+    return await db.longRead(customer, (reader) => read(reader, long))
   } catch (error) {
     const isTimeout = error instanceof Failure && error.code === 'query_too_expensive'
     if (!(error instanceof BoundsExceeded) && !isTimeout) throw error
@@ -300,7 +304,7 @@ async function readPageAtOffset(
   const length = Math.min(request.limit, total - offset)
   const fromEnd = total - offset - length
   const skip = Math.min(offset, fromEnd)
-  if (skip > MAX_WALK_ROWS) throw createTooDeep(request)
+  if (skip > MAX_SKIPPED_ROWS) throw createTooDeep(request)
   if (skip > bounds.skippedRows) throw new BoundsExceeded('examined')
   const backward = fromEnd < offset
   const page: Walk = { ...walk, backward, limit: length, skip }

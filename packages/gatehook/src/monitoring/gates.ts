@@ -83,7 +83,7 @@ function factsOf(
   if (outcome === 'refused') return { error, status }
   if (outcome === 'not_reached') return {}
   switch (step) {
-    case 'settledVersion':
+    case 'defaultVersion':
       return { version }
     case 'authenticate':
       return kind === null ? {} : { kind, id: ids.caller_id ?? ids.key_id ?? ids.client_id }

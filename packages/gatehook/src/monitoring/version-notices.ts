@@ -2,7 +2,7 @@
  * `POST /admin/versions/{v}/notices`: mails the contacts of the customers that call a version, or
  * that have an endpoint pinned to it. A preview returns the recipients and sends nothing.
  */
-import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import { type AdminCaller, type Administration, customerId } from '../access/administration.ts'
 import { recordAudit } from '../audit/store.ts'
 import { invalidMembers } from '../fields/body.ts'

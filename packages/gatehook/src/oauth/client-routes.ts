@@ -1,5 +1,5 @@
 /** `/admin/clients` (§13): the operations of `client-administration.ts` over HTTP. */
-import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import type { Route } from '../http/call.ts'
 import {
   type ClientAdministration,

@@ -3,7 +3,7 @@
  * exchanged for a cookie. Under `/admin` the cookie authenticates its operator, for requests of the
  * console's own pages only.
  */
-import type { AdminDeps } from '../access/admin-operations.ts'
+import type { AdminDeps } from '../access/admin-handlers.ts'
 import { ADMIN_SCOPE, type Administration, DEFAULT_CUSTOMER } from '../access/administration.ts'
 import type { Identify } from '../access/authenticate.ts'
 import { actorOf, recordAudit } from '../audit/store.ts'

@@ -1,5 +1,5 @@
 /** `/admin/operators` (§12.2): operators of the console, by the code of the command line. */
-import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import type { Administration } from '../access/administration.ts'
 import type { Actor } from '../audit/store.ts'
 import { b } from '../fields/members.ts'

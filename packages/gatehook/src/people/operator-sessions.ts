@@ -1,5 +1,5 @@
 /** Lists and ends the sessions of operators, for HTTP and the command line (§13). */
-import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import { createAdminTable } from '../access/admin-table.ts'
 import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'

@@ -1,5 +1,5 @@
 /** Lists and ends the sessions of a person, for operators (§13). */
-import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import type { Administration } from '../access/administration.ts'
 import { type Actor, recordAudit } from '../audit/store.ts'
 import { b } from '../fields/members.ts'

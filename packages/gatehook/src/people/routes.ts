@@ -1,5 +1,5 @@
 /** `/auth/login`, `/auth/password` (§4.3) and the administration of people (§13). */
-import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import type { Administration } from '../access/administration.ts'
 import type { Call, Route } from '../http/call.ts'
 import { implement } from '../http/operation.ts'

@@ -3,7 +3,7 @@
  * rolled here carries only scopes of the session. Keys with `admin` belong to the operators of the
  * installation: the portal does not list them.
  */
-import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
 import { keyTable } from '../access/collections.ts'
 import { createKey, revokeKey, rollKey } from '../access/keys.ts'

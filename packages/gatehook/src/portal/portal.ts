@@ -2,7 +2,7 @@
  * The portal (§12.2): links, sessions, and the endpoints of a customer's people. Webhooks,
  * deliveries and events are the public handlers, mounted under `/portal/api` (`route-table.ts`).
  */
-import { type AdminDeps, adminHandlers } from '../access/admin-operations.ts'
+import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
 import type { Administration } from '../access/administration.ts'
 import { type Route, route } from '../http/call.ts'
 import { operation } from '../http/operation.ts'

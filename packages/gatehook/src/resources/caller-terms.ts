@@ -14,7 +14,7 @@ import { fieldFailure, lockedMessage, validationFailure } from './validate.ts'
 export function readNewRow(entry: CatalogEntry, shape: VersionShape, body: unknown): AnyRow {
   const values = shape.validators.create(body)
   if (shape.chain.isEmpty) return values
-  const converted = convertUp(entry, shape, shape.chain.up(values))
+  const converted = validateConverted(entry, shape, shape.chain.up(values))
   requireRights(shape, converted, entry.rows.newest.defaults)
   return converted
 }
@@ -40,7 +40,11 @@ export const responseText = (shape: VersionShape, { text, row }: WrittenRow): st
   shape.chain.isEmpty && !shape.isWidened ? text : shape.encode(row)
 
 /** Validates values that an older version converted up. Errors name the fields of that version. */
-export function convertUp(entry: CatalogEntry, shape: VersionShape, values: AnyRow): AnyRow {
+export function validateConverted(
+  entry: CatalogEntry,
+  shape: VersionShape,
+  values: AnyRow,
+): AnyRow {
   // A field that clients of the older version cannot send is undefined: it was not sent.
   const converted = Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined),

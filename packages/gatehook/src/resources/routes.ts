@@ -13,11 +13,11 @@ import type { Database } from '../storage/database.ts'
 import { patchThroughChain } from '../versions/change.ts'
 import { batchOperation } from './batch.ts'
 import {
-  convertUp,
   inCallersTerms,
   readNewRow,
   requireRights,
   responseText,
+  validateConverted,
 } from './caller-terms.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { expandRow, readExpansion } from './expansion.ts'
@@ -218,10 +218,10 @@ function updateOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
       return perform(call, async (tx) => {
         const edit = (row: AnyRow) => {
           const { chain, validators } = shape
-          const merged = validators.merge(chain.down(row), patch)
+          const completePatch = validators.merge(chain.down(row), patch)
           const changed = chain.isEmpty
-            ? merged
-            : convertUp(entry, shape, patchThroughChain(chain, row, merged).changed)
+            ? completePatch
+            : validateConverted(entry, shape, patchThroughChain(chain, row, completePatch).changed)
           requireEditable(entry.definition, row, changed)
           requireRights(shape, changed, row)
           return changed

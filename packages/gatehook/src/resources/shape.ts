@@ -130,7 +130,7 @@ function newestView(
 
 /**
  * Encodes unchanged cells directly, as in the newest version. For the other cells it decodes the
- * row once and converts it in place (bench row 17).
+ * row once and converts it in place (`bench/rows/17-old-version.ts`).
  */
 function olderView(
   definition: ResourceDefinition,
@@ -204,7 +204,7 @@ function linkEncoder(
   }
 }
 
-/** Returns a rowDecoder of table cells, in declared order, to rows of the newest shape. */
+/** Returns a decoder of table cells, in declared order, to rows of the newest shape. */
 export function rowDecoder(definition: ResourceDefinition): (cells: readonly Value[]) => AnyRow {
   const names = Object.keys(definition.fields)
   const converted = Object.entries(definition.fields).flatMap(([name, spec]) => {

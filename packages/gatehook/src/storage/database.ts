@@ -105,7 +105,7 @@ export interface Database extends Reader {
    * `reader` only, as in `write`; methods of the database throw there. `ordered`: the ORDER BY of a
    * statement determines its index, and PostgreSQL's planner uses no other. `customer`: one
    * customer's snapshots leave connections for other customers, and are rejected with 503 while
-   * many of its walks wait.
+   * many of its long reads wait.
    */
   snapshot<T>(
     read: (reader: Reader) => Promise<T>,
@@ -113,10 +113,10 @@ export interface Database extends Reader {
   ): Promise<T>
   /**
    * Runs long reads on a snapshot, without delay to other reads: SQLite uses a separate thread.
-   * Each customer has one walk at a time, and customers take turns. Statements are `ordered`; a
+   * Each customer has one of them at a time, and customers take turns. Statements are `ordered`; a
    * statement that exceeds its timeout fails with `query_too_expensive`.
    */
-  walk<T>(customer: TurnKey, read: (reader: Reader) => Promise<T>): Promise<T>
+  longRead<T>(customer: TurnKey, read: (reader: Reader) => Promise<T>): Promise<T>
   /**
    * Runs one transaction; resolves when it is durable. An exception rolls back this transaction
    * only. A failed statement rolls it back too, even if `change` catches its error, because

@@ -145,7 +145,7 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
   const isSyncDelayed = deps.syncAfterMs !== undefined
   const sessions = await openSessions(url, { ...deps, isSyncDelayed })
   const guard = createTransactionGuard()
-  const walkTurns = createTurns(WALKS_MAX, { share: WALK_SHARE })
+  const longReadTurns = createTurns(LONG_READS_MAX, { share: LONG_READ_SHARE })
   const listTurns = createTurns(LIST_SNAPSHOTS_MAX, LISTS_PER_CUSTOMER)
   const transactions = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
@@ -190,12 +190,12 @@ export async function openPostgres(url: string, deps: PostgresDeps): Promise<Dat
       const { ordered, customer } = options ?? {}
       const take = () => begin(ordered ? ORDERED : READ_ONLY, body)
       if (customer === undefined) return take()
-      walkTurns.refuseIfFull(customer)
+      longReadTurns.refuseIfFull(customer)
       return listTurns(customer, take)
     },
-    async walk(customer, body) {
-      requireUsable('walk')
-      return walkTurns(customer, () => begin(WALK, body)).catch((error) => {
+    async longRead(customer, body) {
+      requireUsable('longRead')
+      return longReadTurns(customer, () => begin(LONG_READ, body)).catch((error) => {
         throw isTimeout(error) ? new Failure('query_too_expensive') : error
       })
     },
@@ -232,19 +232,19 @@ const READ_ONLY = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'
 const LIST_SNAPSHOTS_MAX = 6
 const LISTS_PER_CUSTOMER: TurnOptions = { perKey: 3, waitingPerKey: 1_000 }
 /** Long reads that run at once; most of the pool serves writes. */
-const WALKS_MAX = 3
+const LONG_READS_MAX = 3
 /**
- * A client cannot lower the priority of server processes. So the walks of a customer may use a
+ * A client cannot lower the priority of server processes. So the long reads of a customer may use a
  * quarter of one core, with a burst of 2 s.
  */
-const WALK_SHARE: Share = {
+const LONG_READ_SHARE: Share = {
   part: 0.25,
   burstMs: 2_000,
   clock: wallClock,
   after: (ms, wake) => void setTimeout(wake, ms).unref(),
 }
-/** Ends statements that a cold disk delays; the usual limit of a walk is its number of rows. */
-const WALK_STATEMENT_MS = 5_000
+/** Ends statements that a cold disk delays; the usual limit is the number of rows. */
+const LONG_READ_STATEMENT_MS = 5_000
 /**
  * The ORDER BY of these statements determines their index. The settings prevent other plans when
  * the planner's statistics are old.
@@ -252,7 +252,7 @@ const WALK_STATEMENT_MS = 5_000
 const ORDERED =
   `${READ_ONLY}; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; ` +
   'SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off'
-const WALK = `${ORDERED}; SET LOCAL statement_timeout = ${WALK_STATEMENT_MS}`
+const LONG_READ = `${ORDERED}; SET LOCAL statement_timeout = ${LONG_READ_STATEMENT_MS}`
 
 /** Repeats a transaction after a deadlock or a serialization failure. */
 async function withRetries<T>(

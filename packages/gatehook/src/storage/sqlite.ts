@@ -11,9 +11,9 @@ import { createDelayedSync } from './delayed-sync.ts'
 import { type Connection, retryWhileBusy } from './sqlite-connection.ts'
 import { isBusy, translateSqliteError, type UniqueIndex } from './sqlite-errors.ts'
 import { closeFile, openFile } from './sqlite-file.ts'
+import { createLongReads } from './sqlite-long-reads.ts'
 import { columnsOf, dialect, indexesOf, uniqueIndexes } from './sqlite-schema.ts'
 import { createSharedRead, type SharedRead } from './sqlite-shared-read.ts'
-import { createWalks } from './sqlite-walks.ts'
 import { WriteQueue, type WriterConnection } from './sqlite-writer.ts'
 import {
   createTransactionGuard,
@@ -213,7 +213,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
   const connection = createWriterConnection(writer, guard, clock, sharedRead, sync)
   const queue = new WriteQueue(connection, deps.log)
   const snapshots = createSnapshots(snapshotReader, guard, clock)
-  const walks = createWalks(resolve(path), guard)
+  const longReads = createLongReads(resolve(path), guard)
   let closing: Promise<void> | undefined
   const requireUsable = (method: string) => {
     guard.refuseInside(method)
@@ -232,9 +232,9 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
       requireUsable('snapshot')
       return snapshots.take(read)
     },
-    async walk(customer, read) {
-      requireUsable('walk')
-      return walks.take(customer, read)
+    async longRead(customer, read) {
+      requireUsable('longRead')
+      return longReads.take(customer, read)
     },
     stamp: sharedRead.stamp,
     queued: () => queue.length,
@@ -251,7 +251,7 @@ export async function openSqlite(path: string, deps: SqliteDeps): Promise<Databa
     async notify() {},
     listen: async () => async () => {},
     close() {
-      closing ??= Promise.all([queue.drain(), snapshots.finished(), walks.close()]).then(
+      closing ??= Promise.all([queue.drain(), snapshots.finished(), longReads.close()]).then(
         async () => {
           await delayedSync?.finish()
           sharedRead.end()

@@ -82,7 +82,7 @@ export function createRefresh(deps: RefreshDeps): Tokens['refreshSession'] {
       return draftAccessToken(deps, key, grant, now, { id, endsAt: session.ends_at })
     }
     const next = await db.write(async (tx): Promise<NextTokens | undefined> => {
-      const rotatedSession = await store.rotateSession(tx, {
+      const rotatedSession = await store.rotateRefreshToken(tx, {
         id,
         presentedHash: hash,
         successorHash: hashToken(successor),

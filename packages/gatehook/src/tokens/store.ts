@@ -88,7 +88,7 @@ const rotate = prepareStatement(
 )
 
 /** A rotation of a session's refresh token; times are epoch milliseconds. */
-interface SessionRotation {
+interface RefreshTokenRotation {
   readonly id: string
   readonly presentedHash: Uint8Array
   readonly successorHash: Uint8Array
@@ -103,7 +103,7 @@ interface SessionRotation {
  * Replaces the presented token with its successor, and returns the grant of the session. Returns
  * undefined and writes nothing unless the token is the current one of a session that is valid.
  */
-export function rotateSession(tx: Tx, rotation: SessionRotation) {
+export function rotateRefreshToken(tx: Tx, rotation: RefreshTokenRotation) {
   const { id, presentedHash, successorHash, encryptedSuccessor, now } = rotation
   const { expiresAt, accessUntil } = rotation
   return tx.get<SessionGrant>(

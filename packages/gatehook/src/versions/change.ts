@@ -23,9 +23,13 @@ export interface Change<Spec = unknown> {
   /** The version that introduced the change. Older versions are served through it. */
   readonly version: string
   readonly why: string
+  /** The fields of the older version that `hadNot` replaces. */
   readonly had: Readonly<Record<string, Spec>>
+  /** The fields of the newer version that the older one lacks. */
   readonly hadNot: readonly string[]
+  /** Converts a row of the older shape to the fields in `hadNot`. */
   readonly up: (old: AnyRow) => AnyRow
+  /** Converts a row of the newer shape to the fields in `had`. */
   readonly down: (row: AnyRow) => AnyRow
   /** Old name of a filter or sort → current name. */
   readonly renamed: Readonly<Record<string, string>>
@@ -145,7 +149,7 @@ export function patchThroughChain(chain: ChangeChain, row: AnyRow, patch: AnyRow
   for (const [name, value] of Object.entries(after)) {
     if (!isSameValue(value, unpatched[name])) changed[name] = value
   }
-  if (!isSameBelow(chain, { ...row, ...changed }, after)) {
+  if (!isSameInOlderVersion(chain, { ...row, ...changed }, after)) {
     for (const group of chain.fieldGroups) {
       if (!group.some((name) => Object.hasOwn(changed, name))) continue
       for (const name of group) if (Object.hasOwn(after, name)) changed[name] = after[name]
@@ -154,7 +158,7 @@ export function patchThroughChain(chain: ChangeChain, row: AnyRow, patch: AnyRow
   return { changed, row: { ...row, ...changed } }
 }
 
-function isSameBelow(chain: ChangeChain, left: AnyRow, right: AnyRow): boolean {
+function isSameInOlderVersion(chain: ChangeChain, left: AnyRow, right: AnyRow): boolean {
   const lower = chain.down(left)
   return Object.entries(chain.down(right)).every(([name, value]) => isSameValue(value, lower[name]))
 }

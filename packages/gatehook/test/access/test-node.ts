@@ -146,7 +146,7 @@ function createTestServer(
     verifier.verify(value, address)
   const verifiers = { apikey, bearer: noBearer, basic: noBasic }
   const authenticateStep = authenticate({ verifiers, publicUrl, onUse: verifier.recordUse })
-  const steps: PipelineSteps = { head: [authenticateStep, authorize], body: [], out: [] }
+  const steps: PipelineSteps = { head: [authenticateStep, authorize], refused: [], out: [] }
   const things: Endpoint = {
     kind: 'root',
     path: '/things',

@@ -132,7 +132,7 @@ export async function start(t: TestContext, options: RigOptions = {}): Promise<R
       requireAcceptable('gatehook'),
       ...(options.head ?? []),
     ],
-    body: [async () => undefined, () => undefined],
+    refused: [],
     out: [cors.addHeaders, async () => {}, addStrictTransport],
   }
   const unknown: PipelineSteps = { ...steps, head: steps.head.slice(0, 4) }

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { eachService } from '../../../../test/rig/service.ts'
 import { Query } from '../../src/http/query.ts'
 import { Failure } from '../../src/kernel/failure.ts'
-import { type ReadBounds, WALK_BOUNDS } from '../../src/lists/bounds.ts'
+import { LONG_READ_BOUNDS, type ReadBounds } from '../../src/lists/bounds.ts'
 import type { Cursor } from '../../src/lists/cursor.ts'
 import { parseListQuery } from '../../src/lists/grammar.ts'
 import { type ListTask, type Rows, readCursorPage, readNumberedPage } from '../../src/lists/page.ts'
@@ -30,7 +30,7 @@ import {
 
 const SEED = 710
 const NOTHING: ReadBounds = { rows: 1, ownRows: 1, smallRange: 0, totalRows: 0, skippedRows: 0 }
-const ALL: ReadBounds = { ...WALK_BOUNDS, smallRange: 3 }
+const ALL: ReadBounds = { ...LONG_READ_BOUNDS, smallRange: 3 }
 const FEW: ReadBounds = { rows: 9, ownRows: 7, smallRange: 2, totalRows: 15, skippedRows: 6 }
 
 const request = fc.record({
@@ -105,7 +105,7 @@ for (const [name, most, runs] of [
           rowScope: { scope, owner },
           encode: () => '',
           request: parseListQuery(Query.parse(text), collection, view, 'cursor'),
-          bounds: { concurrent: NOTHING, walk: most },
+          bounds: { concurrent: NOTHING, long: most },
         }
         const own = rows.filter((row) => owner === undefined || row.person_id === owner)
         const matching = own.filter((row) => filters.every((filter) => matches(row, filter)))

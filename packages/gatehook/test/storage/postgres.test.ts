@@ -165,7 +165,7 @@ test('while many walks of a customer wait, its snapshots are rejected at once', 
   const db = await withTable(await postgres.open(t))
   const read = (reader: Reader) => reader.get(sql`SELECT n FROM t WHERE id = 1`)
   const gate = Promise.withResolvers<void>()
-  const walks = Array.from({ length: 65 }, () => db.walk(1, () => gate.promise))
+  const walks = Array.from({ length: 65 }, () => db.longRead(1, () => gate.promise))
   await assert.rejects(db.snapshot(read, { customer: 1 }), /expensive requests/)
   assert.equal((await db.snapshot(read, { customer: 2 }))!.n, 0)
   gate.resolve()

@@ -162,7 +162,7 @@ eachDatabase('a walk is a snapshot, and other reads do not wait for it', async (
   const insert = () =>
     db.write((tx) => tx.run(prepareStatement('INSERT INTO marks (n) VALUES (?)')([1])))
   await insert()
-  const result = await db.walk(1, async (reader) => {
+  const result = await db.longRead(1, async (reader) => {
     const before = Number((await reader.get(count))!.n)
     assert.deepEqual(await reader.arrays(prepareStatement('SELECT n FROM marks')([])), [[1]])
     return { before, reader }
@@ -170,8 +170,8 @@ eachDatabase('a walk is a snapshot, and other reads do not wait for it', async (
   assert.equal(result.before, 1)
   await assert.rejects(result.reader.get(count), /transaction has ended/)
   await assert.rejects(
-    db.walk(1, (reader) => reader.get(prepareStatement('SELECT missing FROM marks')([]))),
+    db.longRead(1, (reader) => reader.get(prepareStatement('SELECT missing FROM marks')([]))),
     /missing/,
   )
-  assert.equal(Number((await db.walk(1, (reader) => reader.get(count)))!.n), 1)
+  assert.equal(Number((await db.longRead(1, (reader) => reader.get(count)))!.n), 1)
 })

@@ -197,8 +197,8 @@ function createTestServer(tokens: Tokens, time: ManualClock, issuer: string) {
     },
     publicUrl: () => issuer,
   })
-  const guarded: PipelineSteps = { head: [guard, authorize], body: [], out: [] }
-  const open: PipelineSteps = { head: [], body: [], out: [] }
+  const guarded: PipelineSteps = { head: [guard, authorize], refused: [], out: [] }
+  const open: PipelineSteps = { head: [], refused: [], out: [] }
   return createServer({
     endpoints: bindRoutes([...tokens.routes, protectedRoute]),
     pipeline: {

@@ -47,8 +47,8 @@ const GATES: Readonly<Record<string, GateWords>> = {
   limitVerified: rate,
   shed: rate,
   crossSite: origin,
-  explicitVersion: version,
-  settledVersion: version,
+  requestedVersion: version,
+  defaultVersion: version,
   acceptable: gate('Accept', () => 'a media type that the service has'),
   authorize: gate('Scope', ({ credential }) =>
     credential === null ? 'none required' : 'the credential has it',

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { createTurns, type TurnKey } from '../kernel/turns.ts'
 import type { Reader, Row, Statement, Value } from './database.ts'
 import { translateSqliteError } from './sqlite-errors.ts'
-import type { WalkCommand, WalkResult } from './sqlite-walk-worker.ts'
+import type { LongReadCommand, LongReadResult } from './sqlite-long-read-worker.ts'
 import {
   checkValues,
   storageUnavailable,
@@ -14,14 +14,14 @@ import {
   type TransactionGuard,
 } from './transaction.ts'
 
-/** Walks that run at once; each customer has at most one. */
+/** Long reads that run at once; each customer has at most one. */
 const THREADS_MAX = 2
 /** An idle thread occupies about 20 MB, so it ends after this time. */
 const IDLE_MS = 60_000
 const LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 8 }
 
-interface WalkThread {
-  send(command: WalkCommand): Promise<unknown>
+interface LongReadThread {
+  send(command: LongReadCommand): Promise<unknown>
   isAlive(): boolean
   /** Ends the thread after `IDLE_MS` unless `use` is called before. */
   scheduleEnd(onEnd: () => void): void
@@ -29,14 +29,14 @@ interface WalkThread {
   end(): Promise<unknown>
 }
 
-function startThread(file: string): WalkThread {
+function startThread(file: string): LongReadThread {
   // The package ships .js; the source runs as .ts.
-  const script = import.meta.url.replace(/sqlite-walks(\.\w+)$/, 'sqlite-walk-worker$1')
+  const script = import.meta.url.replace(/sqlite-long-reads(\.\w+)$/, 'sqlite-long-read-worker$1')
   const worker = new Worker(new URL(script), { workerData: { file }, resourceLimits: LIMITS })
   let job: PromiseWithResolvers<unknown> | undefined
   let idle: NodeJS.Timeout | undefined
   let isAlive = true
-  worker.on('message', (result: WalkResult) => {
+  worker.on('message', (result: LongReadResult) => {
     if ('value' in result) return job!.resolve(result.value)
     const { message, errcode } = result.error
     const error = errcode === undefined ? new Error(message) : { message, errcode }
@@ -73,7 +73,7 @@ function startThread(file: string): WalkThread {
   }
 }
 
-function createReader(thread: WalkThread, transaction: Transaction): Reader {
+function createReader(thread: LongReadThread, transaction: Transaction): Reader {
   const read = async (rows: 'objects' | 'arrays', { sql, values }: Statement) => {
     transaction.requireUsable()
     checkValues(values)
@@ -87,17 +87,17 @@ function createReader(thread: WalkThread, transaction: Transaction): Reader {
   }
 }
 
-export interface SqliteWalks {
+export interface SqliteLongReads {
   take<T>(customer: TurnKey, read: (reader: Reader) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-/** Creates the walks of a database. `file`: its absolute path. */
-export function createWalks(file: string, guard: TransactionGuard): SqliteWalks {
+/** Creates the long reads of a database. `file`: its absolute path. */
+export function createLongReads(file: string, guard: TransactionGuard): SqliteLongReads {
   const turns = createTurns(THREADS_MAX)
-  const free = new Set<WalkThread>()
+  const free = new Set<LongReadThread>()
   const running = new Set<Promise<unknown>>()
-  const walk = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
+  const longRead = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
     const [thread = startThread(file)] = free
     free.delete(thread)
     thread.use()
@@ -116,7 +116,7 @@ export function createWalks(file: string, guard: TransactionGuard): SqliteWalks 
   }
   return {
     take(customer, read) {
-      const result = turns(customer, () => walk(read))
+      const result = turns(customer, () => longRead(read))
       running.add(result)
       const onEnd = () => running.delete(result)
       result.then(onEnd, onEnd)
