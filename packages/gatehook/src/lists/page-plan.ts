@@ -1,12 +1,15 @@
 /**
- * Plans a page, which index is read and how far, and reads its keys (§7.10).
+ * Plans a page, which index is read and how far, reads its keys, and counts its list (§7.10).
  *
  * 1. If one index has the order of the list and applies all filters, the page reads its own rows
  *    (`isServedByIndex`, then `page-query.ts`).
  * 2. Otherwise `planPage` counts the index ranges of the filters for the values of the request. The
  *    page reads a small range whole and sorts it.
- * 3. If no range is small, the page reads a bounded number of rows in the order of an index. If
- *    they are not sufficient, it reads the smallest range.
+ * 3. If no range is small, the page reads a bounded number of rows in the order of an index, within
+ *    the smallest range if that applies all other filters. If they are not sufficient, it reads the
+ *    smallest range.
+ * 4. If that exceeds the bounds, `BoundsExceeded` makes `page.ts` repeat all with larger bounds, in
+ *    a long read.
  *
  * Counts, not the planner of a database, select the index: both databases read the same rows.
  */

@@ -1,6 +1,6 @@
 /**
- * The pipeline steps of the request limit (§11.3), and its headers. `limit` runs before any other
- * work for a request.
+ * The pipeline steps of the request limit (§11.3), and its headers. `limit` runs before
+ * the server reads the body or hashes a password.
  *
  * @see draft-ietf-httpapi-ratelimit-headers-10
  */
