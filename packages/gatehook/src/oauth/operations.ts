@@ -150,6 +150,7 @@ export const oauthOperations = {
       code_challenge_method: b.oneOf(['S256']),
       prompt: b.oneOf(['none', 'login', 'consent', 'select_account']).optional(),
     },
+    // Mistakes are redirects to the client (RFC 6749 §4.1.2.1), or a page, in the order of the RFC.
     validates: false,
     produces: 'text/html',
     failurePage: 'The request names no client, or no redirect URI of it.',

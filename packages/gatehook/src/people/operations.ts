@@ -25,6 +25,7 @@ export const personOperations = (admin: Pick<Administration, 'scopes'>, row: Fie
       summary: 'Create a person who can sign in',
       description: 'The body has the fields of the row and the members of the credential.',
       input: { ...rowMembers(row, 'create'), ...credentialCreation(admin) },
+      // `readCreation` validates the row with the resource's own validation: its codes are finer.
       validates: false,
       headers: ['Idempotency-Key'],
       output: person,
