@@ -142,6 +142,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         '`POST …/batch` creates up to 100 rows in one transaction: all, or each on its own.',
       ],
       ['6.21', '`Prefer: dry-run` runs a write and rolls it back; the response has its events.'],
+      ['6.22', 'With `softDelete` a deleted row is hidden, can be restored, and is purged later.'],
       [
         '6.30',
         'Single fields need a scope to be read or written, on every path and in every version.',

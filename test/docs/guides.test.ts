@@ -63,6 +63,14 @@ test('docs/guides/bulk.md: its service returns the responses of the page', async
   await checkPage(t, 'docs/guides/bulk.md', folder, scopes)
 })
 
+test('docs/guides/deleted-rows.md: its service returns the responses of the page', async (t) => {
+  const folder = join(await freshFolder(t), 'deleted')
+  await gatehook('init', folder, '--no-pack')
+  writeFiles(folder, read('docs/guides/deleted-rows.md'))
+  const scopes = ['pages:read', 'pages:write', 'pages:restore']
+  await checkPage(t, 'docs/guides/deleted-rows.md', folder, scopes)
+})
+
 test('docs/guides/first-api.md: its project returns the responses of the page', async (t) => {
   const folder = join(await freshFolder(t), 'my-api')
   await gatehook('init', folder, '--no-pack')

@@ -7,6 +7,7 @@ import type { Catalog } from '../resources/catalog.ts'
 import { customEndpoints } from '../resources/custom-routes.ts'
 import { performDryRuns } from '../resources/dry-run.ts'
 import type { ServiceEventTypes } from '../resources/event-types.ts'
+import { createRowPurge } from '../resources/purge.ts'
 import { resourceEndpoints } from '../resources/routes.ts'
 import type { Component, Foundation } from './foundation.ts'
 
@@ -19,7 +20,7 @@ interface ResourceAssembly {
 }
 
 export function assembleResources(
-  { db, vault }: Foundation,
+  { db, clock, vault }: Foundation,
   { catalog, types, list, perform, record }: ResourceAssembly,
 ): Component {
   const exportRows = createExporter({ db, cursorKeys: vault.macKeys('cursor') })
@@ -31,5 +32,8 @@ export function assembleResources(
       ...resourceEndpoints(catalog, { db, list, exportRows, perform: writes }),
       ...customEndpoints(catalog, { db, perform: ownWrites, record }),
     ],
+    ...(catalog.service.resources.some(({ softDeletion }) => softDeletion) && {
+      chores: { deleted_rows: createRowPurge(catalog.service, { db, clock }) },
+    }),
   }
 }

@@ -14,7 +14,7 @@ export interface FieldSpec extends MemberSpec {
   readonly target?: string
   readonly owner?: boolean
   readonly unique?: boolean
-  readonly stamp?: 'created' | 'updated'
+  readonly stamp?: 'created' | 'updated' | 'deleted'
   /** Whether clients can set it only in the body that creates the row. */
   readonly isWriteOnce?: boolean
   /** Whether no response and no event has it. */

@@ -1,6 +1,7 @@
 /** The operations that a declaration adds to a collection, and their mistakes. Pure. */
+import { readSoftDelete, type SoftDeleteOptions, type SoftDeletion } from './soft-deletion.ts'
 
-/** The options of `resource(name, {…})` that add operations; a collection without them has none. */
+/** The options of `resource(name, {…})` that add operations. */
 export interface CollectionOptions {
   /**
    * Adds `POST …/batch`, which creates up to 100 rows in one transaction: all or none, or with
@@ -12,6 +13,12 @@ export interface CollectionOptions {
    * callers that accept one of them.
    */
   readonly export?: boolean
+  /**
+   * Stores deleted rows with `deleted_at` until a purge: `true`, or `{ scope, purgeAfterDays }`.
+   * They are 404 and absent from lists; `?deleted=true` lists them and `POST …/restore` restores
+   * them, for callers with the scope.
+   */
+  readonly softDelete?: boolean | SoftDeleteOptions
 }
 
 /** The added operations of a resource. */
@@ -20,12 +27,18 @@ export interface CollectionFeatures {
   readonly batch: boolean
   /** Whether the list is exported whole. */
   readonly isExported: boolean
+  readonly softDeletion: SoftDeletion | undefined
 }
 
-export const readCollectionOptions = ({
-  batch = false,
-  export: isExported = false,
-}: CollectionOptions): CollectionFeatures => ({ batch, isExported })
+/** Reads the options. Throws `DeclarationError`. */
+export const readCollectionOptions = (
+  { batch = false, export: isExported = false, softDelete }: CollectionOptions,
+  access: { readonly delete: string | false },
+): CollectionFeatures => ({
+  batch,
+  isExported,
+  softDeletion: readSoftDelete(softDelete, access.delete),
+})
 
 /** The parts of a resource that its added operations depend on. */
 interface FeatureTarget extends CollectionFeatures {

@@ -32,6 +32,7 @@ import {
   type ResourceContext,
   uniqueErrors,
 } from './openapi-context.ts'
+import { deletedParameters, restorePath } from './openapi-deleted.ts'
 import { expandedMembers } from './openapi-relations.ts'
 import {
   actionTitle,
@@ -103,6 +104,7 @@ export function resourcePaths(
   const paths: Record<string, JsonSchema> = {
     [base]: collectionPath(context),
     ...(batch && access.create && { [`${base}/batch`]: batchPath(context, access.create) }),
+    ...restorePath(context, `${base}/{id}/restore`),
     [`${base}/{id}`]: itemPath(context),
   }
   for (const action of actions) {
@@ -127,6 +129,7 @@ function collectionPath(context: ResourceContext): JsonSchema {
         ...columnParameters(entry, version),
         ...expand,
         ...(definition.isExported ? [ref('parameters', 'Cursors')] : []),
+        ...deletedParameters(definition),
         ref('parameters', 'IfNoneMatch'),
       ],
       responses: {

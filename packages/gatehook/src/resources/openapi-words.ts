@@ -68,6 +68,7 @@ function describeValue(name: string, spec: FieldSpec): string {
   if (spec.description) return spec.description
   if (spec.stamp === 'created') return 'The instant at which the server created the row.'
   if (spec.stamp === 'updated') return 'The instant of the last change of the row.'
+  if (spec.stamp === 'deleted') return 'The instant of the deletion; null while the row exists.'
   const rules = [
     spec.kind === 'ref' && `The id of one of \`${spec.target}\`.`,
     spec.kind !== 'ref' && (kindWords[spec.kind] ?? `The ${name.replaceAll('_', ' ')}.`),

@@ -8,6 +8,7 @@ import { findOwnershipMistakes } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { RESERVED_SEGMENT } from './route-check.ts'
 import { findSignInMistakes } from './sign-in.ts'
+import { findSoftDeletionMistakes } from './soft-deletion.ts'
 import { createValidators, defaultsOf } from './validate.ts'
 
 /** Query parameters of lists, credentials and versions. */
@@ -54,7 +55,11 @@ export function findResourceMistakes(
     }
     for (const field of duplicatesIn(tuple)) mistakes.push(`unique: ${field} occurs twice`)
   }
-  const operations = ['create', 'update', 'delete', ...resource.actions.map(({ name }) => name)]
+  const operations = [
+    ...['create', 'update', 'delete'],
+    ...(resource.softDeletion ? ['restore'] : []),
+    ...resource.actions.map(({ name }) => name),
+  ]
   for (const { operation } of resource.rules) {
     if (!operations.includes(operation)) mistakes.push(`.rule(): there is no action ${operation}`)
   }
@@ -69,6 +74,7 @@ export function findResourceMistakes(
     ...mistakes,
     ...fieldMistakes(resource, service.resources),
     ...findCollectionMistakes(resource),
+    ...findSoftDeletionMistakes(resource, service.resources),
     ...findOwnershipMistakes(resource, service.resources),
     ...findRightsMistakes(resource),
     ...resource.editable

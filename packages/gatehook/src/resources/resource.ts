@@ -3,7 +3,7 @@
  * in the object and functions are in the chain, so that types infer. The result is a
  * `ResourceDefinition`: data and functions without type parameters.
  */
-import type { CreateOf, FieldSpec, Fields, RowOf } from '../fields/fields.ts'
+import type { CreateOf, FieldSpec, Fields, Flat, RowOf } from '../fields/fields.ts'
 import type { FieldError } from '../kernel/failure.ts'
 import type { AnyRow, Change } from '../versions/change.ts'
 import {
@@ -24,6 +24,7 @@ import { DeclarationError, STATE_FIELD } from './field-check.ts'
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
 import type { Rule, RuleDefinition, RuleOperation } from './rule.ts'
 import { type SignInDefinition, type SignInOptions, toSignInDefinition } from './sign-in.ts'
+import { addDeletedField, type DeletedFields } from './soft-deletion.ts'
 import { isSqlWord } from './sql-words.ts'
 
 export { type AnyRow, STATE_FIELD }
@@ -118,7 +119,7 @@ export interface ResourceOptions<F extends Fields> extends CollectionOptions {
    */
   readonly access: Access
   /** `<one>.created`, `.updated`, `.deleted`. Actions declare their own events. */
-  readonly events: readonly `${string}.${'created' | 'updated' | 'deleted'}`[]
+  readonly events: readonly `${string}.${'created' | 'updated' | 'deleted' | 'restored'}`[]
   /**
    * Tuples of fields: rows of one customer and mode cannot have the same values in all of them (409
    * `conflict`). A row with `null` in one of them equals no other row.
@@ -322,10 +323,13 @@ export type AnyResource = Resource<any, any>
  *   events: ['note.created'],
  * })
  */
-export function resource<const F extends Fields>(
+export function resource<
+  const F extends Fields,
+  const D extends CollectionOptions['softDelete'] = undefined,
+>(
   name: string,
-  options: ResourceOptions<F>,
-): Resource<F> {
+  options: ResourceOptions<F> & { readonly softDelete?: D },
+): Resource<[D] extends [undefined | false] ? F : Flat<F & DeletedFields>> {
   if (!/^[a-z][a-z0-9_]{0,40}$/.test(name)) {
     throw new DeclarationError(`resource ${name}: names are snake_case, at most 41 characters`)
   }
@@ -334,7 +338,8 @@ export function resource<const F extends Fields>(
   }
   try {
     requireMembers(options)
-    const fields = specsOf(options.fields)
+    const features = readCollectionOptions(options, options.access)
+    const fields = addDeletedField(specsOf(options.fields), features.softDeletion)
     const sortIndexes = options.list.sort.map((item) => (typeof item === 'string' ? [item] : item))
     const [first] = Object.entries(fields)
     if (first?.[0] !== 'id' || first[1].kind !== 'id') {
@@ -360,7 +365,7 @@ export function resource<const F extends Fields>(
       signsIn: undefined,
       ownedBy: undefined,
       editable: [],
-      ...readCollectionOptions(options),
+      ...features,
     })
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error

@@ -31,6 +31,8 @@ import {
 import type { RowTarget, WrittenRow } from './rows.ts'
 import { PUBLIC, readScopeOf } from './scopes.ts'
 import type { VersionShape } from './shape.ts'
+import { deletedFilter, listsDeletedRows } from './soft-deletion.ts'
+import { deletedCollection } from './table.ts'
 import { createValidators, FIXED, validationFailure } from './validate.ts'
 
 interface ResourceDeps {
@@ -105,10 +107,17 @@ function endpointsOf(entry: CatalogEntry, deps: EndpointDeps): Endpoint[] {
 
 /** Returns the endpoints of the operations that the declaration adds. */
 function addedEndpoints(entry: CatalogEntry, deps: ResourceDeps): Endpoint[] {
-  const { name, access, batch } = entry.definition
-  if (!batch || !access.create) return []
-  const methods = { POST: batchOperation(entry, deps, access.create) }
-  return [{ kind: 'api', path: `/api/${name}/batch`, methods }]
+  const { name, access, batch, softDeletion } = entry.definition
+  const endpoints: Endpoint[] = []
+  if (batch && access.create) {
+    const methods = { POST: batchOperation(entry, deps, access.create) }
+    endpoints.push({ kind: 'api', path: `/api/${name}/batch`, methods })
+  }
+  if (softDeletion?.scope !== undefined) {
+    const methods = { POST: restoreOperation(entry, deps, softDeletion.scope) }
+    endpoints.push({ kind: 'api', path: `/api/${name}/:id/restore`, methods })
+  }
+  return endpoints
 }
 
 /** Returns the shape of the caller's version, with the fields that the caller reads and writes. */
@@ -161,7 +170,9 @@ function listOperation(
     handle(call) {
       const { scope, owner } = entry.reach(call.principal, 'read')
       const { view, hiddenColumns } = shapeFor(entry, call)
-      const collection = visibleCollection(entry.collection, hiddenColumns)
+      const isDeleted = listsDeletedRows(entry.definition, call)
+      const listed = isDeleted ? deletedCollection(entry.collection) : entry.collection
+      const collection = visibleCollection(listed, hiddenColumns)
       if (isExported) {
         call.out.vary = 'Accept'
         const type = exportTypeOf(call)
@@ -169,7 +180,9 @@ function listOperation(
         if (type !== undefined) return exportRows(call, rows, type)
       }
       const expansion = readExpansion(entry, entries, call)
-      return list(call, collection, view, { scope, owner, cacheable: true, expansion })
+      const filters = isDeleted ? { filters: [deletedFilter] } : {}
+      const options = { scope, owner, cacheable: true, expansion, ...filters }
+      return list(call, collection, view, options)
     },
   }
 }
@@ -262,6 +275,24 @@ function deleteOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
       return perform(call, async (tx) => {
         await entry.rows.remove(tx, target)
         return noContent()
+      })
+    },
+  }
+}
+
+function restoreOperation(
+  entry: CatalogEntry,
+  { perform }: ResourceDeps,
+  scope: string,
+): Operation {
+  return {
+    scope,
+    handle(call) {
+      const shape = shapeFor(entry, call)
+      const target = targetOf(entry, call)
+      return perform(call, async (tx) => {
+        const written = await inCallersTerms(shape, () => entry.rows.restore(tx, target))
+        return rowAnswer(shape, written)
       })
     },
   }

@@ -3,128 +3,47 @@
  * counter and checks (§6.5), in the newest shape.
  */
 
-import type { Actor } from '../audit/store.ts'
-import type { RecordEvent } from '../events/store.ts'
 import { isSameValue } from '../fields/forms.ts'
-import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
-import type { Principal, Scope } from '../kernel/principal.ts'
+import type { Scope } from '../kernel/principal.ts'
 import { addToTotal } from '../lists/counters.ts'
-import type { Reader, Tx } from '../storage/database.ts'
+import type { Tx } from '../storage/database.ts'
 import { readChangedValues } from './own-values.ts'
-import { type RowReach, wholeScope } from './ownership.ts'
+import type { RowReach } from './ownership.ts'
 import {
   type ActionDefinition,
   type AnyRow,
   type ResourceDefinition,
   STATE_FIELD,
 } from './resource.ts'
+import type {
+  ResourceRows,
+  RowCredentials,
+  RowDeps,
+  RowTarget,
+  RunRules,
+  WrittenRow,
+} from './row-changes.ts'
 import { createRowChecks, type RowChecks } from './row-checks.ts'
+import { createDeletion, credentialOf } from './row-deletion.ts'
 import { rowDecoder, type VersionShape } from './shape.ts'
+import { DELETED_FIELD } from './soft-deletion.ts'
+import { stampFields } from './stamps.ts'
 import { createRowStore, type RowStore } from './store.ts'
 
-/** A row and its JSON text in the newest shape: the event's object, and mostly the response. */
-export interface WrittenRow {
-  readonly row: AnyRow
-  readonly text: string
-}
-
-/** The row to change, and a precondition on its current state. */
-export interface RowTarget {
-  readonly reach: RowReach
-  readonly id: number
-  readonly guard?: (row: AnyRow) => void
-  /** The actor in the audit trail if the change affects a credential. Default: the engine. */
-  readonly actor?: Actor | undefined
-  /** The deletion that this change is a part of. */
-  readonly cascade?: CascadeState
-}
-
-/** One deletion: the other rows it has changed, and those it deletes, by resource and id. */
-interface CascadeState {
-  count: number
-  readonly deleted: Set<string>
-}
-
-/** Returns the fields to change of a locked row. */
-type RowEdit = (row: AnyRow) => AnyRow
-
-export interface ResourceRows {
-  readonly definition: ResourceDefinition
-  readonly newest: VersionShape
-  readonly store: RowStore
-  /** Returns the row. Throws `not_found`, also for a row out of reach. */
-  get(reader: Reader, reach: RowReach, id: number): Promise<AnyRow>
-  /** Returns the row, and locks it until the transaction ends. Throws `not_found`. */
-  lock(tx: Tx, target: RowTarget): Promise<AnyRow>
-  /** Omitted fields have their defaults. */
-  create(tx: Tx, reach: RowReach, values: AnyRow): Promise<WrittenRow>
-  update(tx: Tx, target: RowTarget, edit: RowEdit): Promise<WrittenRow>
-  act(tx: Tx, target: RowTarget, action: ActionDefinition, input: AnyRow): Promise<WrittenRow>
-  remove(tx: Tx, target: RowTarget): Promise<void>
-}
-
-/** The row of a credential, and the principal that changes it; undefined for the engine. */
-interface CredentialTarget {
-  readonly scope: Scope
-  readonly id: number
-  readonly principal: Principal | undefined
-  readonly actor: Actor | undefined
-}
-
-/** Keeps the credentials of rows that sign in consistent, in one transaction (§6.3, §6.8, §6.9). */
-export interface RowCredentials {
-  /**
-   * Runs before the row is deleted or its name or e-mail address changes. Throws 403
-   * `insufficient_scope` if the change requires `admin`.
-   */
-  authorize(tx: Tx, target: CredentialTarget): Promise<void>
-  /**
-   * Runs after `fields` changed. `username` is the current sign-in name. Throws `conflict` if
-   * another row has it.
-   */
-  rename(
-    tx: Tx,
-    target: CredentialTarget,
-    fields: readonly string[],
-    username: unknown,
-  ): Promise<void>
-  remove(tx: Tx, target: CredentialTarget): Promise<void>
-}
-
-/** Runs the rules of an operation. Returns the values that complete the change. */
-export type RunRules = (
-  tx: Tx,
-  target: Pick<RowTarget, 'reach' | 'actor'>,
-  operation: string,
-  rows: { readonly before?: AnyRow; readonly after?: AnyRow },
-) => Promise<AnyRow>
-
-interface RowDeps {
-  readonly clock: Clock
-  readonly record: RecordEvent
-  readonly counterSlots: number
-  /** Returns the rows of a resource by name, to check references. */
-  readonly rowsOf: (resource: string) => ResourceRows
-  /** Every resource of the service. */
-  readonly resources: readonly ResourceDefinition[]
-  /** Defined for the resource whose rows sign in. */
-  readonly credentials?: RowCredentials | undefined
-  readonly runRules: RunRules
-}
+export type { ResourceRows, RowCredentials, RowTarget, RunRules, WrittenRow }
 
 export function createRows(
   definition: ResourceDefinition,
   newest: VersionShape,
   deps: RowDeps,
 ): ResourceRows {
-  const { clock, record, counterSlots, rowsOf, resources, credentials, runRules } = deps
-  const { name, events } = definition
+  const { clock, record, counterSlots, rowsOf, resources, runRules } = deps
+  const { name, events, softDeletion } = definition
   const store = createRowStore(definition, resources)
   const checks = createRowChecks(definition, (resource) => rowsOf(resource).store)
   const decode = rowDecoder(definition)
   const creationStamps = stampFields(definition, ['created', 'updated'])
-  const releaseReferrers = referrerRelease(definition, deps)
   const eventType = (suffix: string) => events.find((type) => type.endsWith(`.${suffix}`))
 
   const lockRow = async (tx: Tx, { reach, id, guard }: RowTarget): Promise<AnyRow> => {
@@ -149,6 +68,15 @@ export function createRows(
     return { row, text }
   }
 
+  const deletion = createDeletion(definition, deps, {
+    store,
+    checks,
+    decode,
+    lock: lockRow,
+    complete,
+    recordEvent,
+  })
+
   return {
     definition,
     newest,
@@ -163,6 +91,7 @@ export function createRows(
       const row: AnyRow = { ...newest.defaults, ...values }
       const now = clock.now()
       for (const field of creationStamps) row[field] = now
+      if (softDeletion) row[DELETED_FIELD] = null
       if (hasRules) Object.assign(row, await runRules(tx, { reach }, 'create', { after: row }))
       checks.checkRules(row)
       await checks.checkReferences(tx, reach, row)
@@ -187,30 +116,9 @@ export function createRows(
       const after = await writeChanges(tx, target, row, completed)
       return recordEvent(tx, target.reach, action.emits, after ?? row)
     },
-    async remove(tx, target) {
-      const row = await lockRow(tx, target)
-      const { reach, id } = target
-      await credentials?.authorize(tx, credentialOf(target))
-      if (hasRules) await runRules(tx, target, 'delete', { before: row })
-      await releaseReferrers(tx, target)
-      await store.remove(tx, reach.scope, id)
-      await credentials?.remove(tx, credentialOf(target))
-      await addToTotal(tx, counterSlots, reach.scope, name, id, -1)
-      await recordEvent(tx, reach, eventType('deleted'), row)
-    },
+    ...deletion,
   }
 }
-
-const credentialOf = ({ reach, id, actor }: RowTarget): CredentialTarget => ({
-  scope: reach.scope as Scope,
-  id,
-  principal: reach.principal,
-  actor,
-})
-
-/** Returns the fields that hold an instant which the engine sets. */
-const stampFields = ({ fields }: ResourceDefinition, stamps: readonly string[]): string[] =>
-  Object.keys(fields).filter((field) => stamps.includes(fields[field]!.stamp ?? ''))
 
 /** Returns the fields that identify a person: the sign-in name, the name, e-mail addresses. */
 const identityFieldsOf = ({ fields, signsIn }: ResourceDefinition): string[] =>
@@ -235,6 +143,9 @@ function changeWriter(
       ([field, value]) => !isSameValue(value, row[field]),
     )
     if (changes.length === 0) return undefined
+    if (changes.some(([field]) => isDeletionField(definition, field))) {
+      throw new Error(`${definition.name}: tx.remove() sets ${DELETED_FIELD}, no other change`)
+    }
     const values: AnyRow = Object.fromEntries(changes)
     for (const field of updateStamps) values[field] = clock.now()
     const after: AnyRow = { ...row, ...values }
@@ -251,6 +162,9 @@ function changeWriter(
   }
 }
 
+const isDeletionField = ({ softDeletion }: ResourceDefinition, field: string): boolean =>
+  softDeletion !== undefined && field === DELETED_FIELD
+
 /** Returns a function that adds the values of rules to those of a change. */
 function changeCompleter({ rules }: ResourceDefinition, runRules: RunRules) {
   const hasRules = rules.length > 0
@@ -266,53 +180,6 @@ function changeCompleter({ rules }: ResourceDefinition, runRules: RunRules) {
     return { ...edited, ...(await runRules(tx, target, operation, { before, after })) }
   }
 }
-
-/** Rows that one deletion deletes or changes besides its own. */
-const CASCADE_MAX = 1_000
-
-/**
- * Returns a function that deletes or clears the rows that refer to a row, each with its event. It
- * throws `conflict` if a reference restricts the deletion.
- */
-function referrerRelease({ name }: ResourceDefinition, { rowsOf, resources }: RowDeps) {
-  const referrers = referrersOf(name, resources)
-  return async (tx: Tx, target: RowTarget): Promise<void> => {
-    const { reach, id, actor, cascade = { count: 0, deleted: new Set() } } = target
-    cascade.deleted.add(`${name} ${id}`)
-    const all = { ...wholeScope(reach.scope), principal: reach.principal }
-    for (const { resource, field, effect } of referrers) {
-      const { store, remove, update } = rowsOf(resource)
-      for (;;) {
-        const referrer = await store.findReferenceTo(tx, reach.scope, field, id)
-        if (referrer === undefined) break
-        const isCircle = cascade.deleted.has(`${resource} ${referrer}`)
-        if (effect === 'restrict' || (effect === 'cascade' && isCircle)) {
-          const message = `Rows of ${resource} still refer to this row of ${name}.`
-          throw new Failure('conflict', message)
-        }
-        if (++cascade.count > CASCADE_MAX) {
-          const message = `More than ${CASCADE_MAX} rows depend on this row of ${name}.`
-          throw new Failure('conflict', message)
-        }
-        const next = { reach: all, id: referrer, actor, cascade }
-        if (effect === 'cascade') await remove(tx, next)
-        else await update(tx, next, () => ({ [field]: null }))
-      }
-    }
-  }
-}
-
-/** Returns the fields of all resources that refer to a resource. */
-const referrersOf = (target: string, resources: readonly ResourceDefinition[]) =>
-  resources.flatMap((resource) =>
-    Object.entries(resource.fields)
-      .filter(([, spec]) => spec.target === target)
-      .map(([field, { onDelete: effect = 'restrict' }]) => ({
-        resource: resource.name,
-        field,
-        effect,
-      })),
-  )
 
 function requireState(action: ActionDefinition, state: string): void {
   if (!action.from || action.from.includes(state)) return

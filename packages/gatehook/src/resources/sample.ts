@@ -82,7 +82,7 @@ export function sampleRow(
   const declared: AnyRow = sample?.(n) ?? {}
   const entries = Object.entries(fields).map(([name, spec]): [string, unknown] => {
     if (spec.kind === 'id') return [name, id]
-    if (spec.stamp) return [name, at]
+    if (spec.stamp) return [name, spec.stamp === 'deleted' ? null : at]
     if (declared[name] !== undefined) return [name, declared[name]]
     return [name, spec.default === undefined ? sampleValue(name, spec, at) : spec.default]
   })

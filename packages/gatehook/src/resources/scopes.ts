@@ -32,6 +32,7 @@ export function listScopes({ resources, routes, externalEvents }: ScopeSource): 
       ...readScopes(definition),
       ...writeScopes(definition),
       ...definition.actions.map(({ scope }) => scope),
+      ...[definition.softDeletion?.scope ?? []].flat(),
       allScope(definition.name),
       ...limitingScopes(definition),
     ]),
@@ -68,7 +69,7 @@ export function findScopeMistakes(service: ScopeSource): string[] {
     }
   }
   for (const definition of service.resources) {
-    const { name, access, actions } = definition
+    const { name, access, actions, softDeletion } = definition
     const where = `resource ${name}`
     if (isAccountScope(`${name}:read`)) mistakes.push(`${where}: the name is taken`)
     if (access.read !== PUBLIC) checkName(`${where}: access.read`, access.read)
@@ -76,6 +77,7 @@ export function findScopeMistakes(service: ScopeSource): string[] {
     checkName(`${where}: access.update`, access.update)
     checkName(`${where}: access.delete`, access.delete)
     for (const scope of limitingScopes(definition)) checkName(`${where}: a field`, scope)
+    checkName(`${where}: softDelete.scope`, softDeletion?.scope)
     for (const action of actions) checkName(`${where}: action ${action.name}`, action.scope)
   }
   for (const { type, scope } of service.externalEvents) checkName(`event ${type}`, scope)

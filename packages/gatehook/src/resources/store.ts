@@ -5,6 +5,7 @@ import type { Reader, Tx, Value } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { DELETED_FIELD } from './soft-deletion.ts'
 import { cellWriter } from './table.ts'
 
 export interface RowStore {
@@ -24,12 +25,18 @@ export interface RowStore {
     changed: Readonly<Record<string, unknown>>,
   ): Promise<void>
   remove(tx: Tx, scope: number, id: number): Promise<void>
-  /** Returns the first row of this resource whose `field` refers to `id`. */
+  /** Like `lock`, for a row that is marked as deleted. */
+  lockDeleted(tx: Tx, reach: RowScope, id: number): Promise<Value[] | undefined>
+  /**
+   * Returns the first row of this resource whose `field` refers to `id`. `isDeleted`: among those
+   * that are marked as deleted; default: among the others.
+   */
   findReferenceTo(
     reader: Reader,
     scope: number,
     field: string,
     id: number,
+    isDeleted?: boolean,
   ): Promise<number | undefined>
 }
 
@@ -38,20 +45,31 @@ export function createRowStore(
   definition: ResourceDefinition,
   resources: readonly ResourceDefinition[],
 ): RowStore {
-  const { name: table, fields } = definition
+  const { name: table, fields, softDeletion } = definition
   const names = Object.keys(fields)
   const cells = Object.fromEntries(names.map((name) => [name, cellWriter(fields[name]!)]))
   const insertedNames = names.filter((name) => name !== 'id')
   const byId = 'WHERE scope = ? AND id = ?'
+  const isLive = softDeletion ? ` AND ${DELETED_FIELD} IS NULL` : ''
+  const isDeleted = ` AND ${DELETED_FIELD} IS NOT NULL`
   const selection = `SELECT ${names.join(', ')} FROM ${table}`
-  const selectById = statementByIds(`${selection} ${byId}`, definition, resources)
-  const existsById = statementByIds(`SELECT 1 AS one FROM ${table} ${byId}`, definition, resources)
+  const selectById = statementByIds(`${selection} ${byId}${isLive}`, definition, resources)
+  const existsById = statementByIds(
+    `SELECT 1 AS one FROM ${table} ${byId}${isLive}`,
+    definition,
+    resources,
+  )
   const select = (reach: RowScope, id: number) => selectById(reach, [id])
+  const selectDeleted = statementByIds(
+    `${selection} ${byId}${softDeletion ? isDeleted : ''}`,
+    definition,
+    resources,
+  )
   const exists = (reach: RowScope, id: number) => existsById(reach, [id])
   const selectAll = Object.fromEntries(
     ID_LIST_SIZES.map((size) => {
       const ids = Array(size).fill('?').join(', ')
-      const text = `${selection} WHERE scope = ? AND id IN (${ids})`
+      const text = `${selection} WHERE scope = ? AND id IN (${ids})${isLive}`
       return [size, statementByIds(text, definition, resources)]
     }),
   )
@@ -90,12 +108,17 @@ export function createRowStore(
     async remove(tx, scope, id) {
       await tx.run(remove([scope, id]))
     },
-    async findReferenceTo(reader, scope, field, id) {
-      const statement = getOrPrepare(
-        referenceQueries,
-        field,
-        () => `SELECT id FROM ${table} WHERE scope = ? AND ${field} = ? ORDER BY id LIMIT 1`,
-      )
+    async lockDeleted(tx, { owner, scope }, id) {
+      if (!softDeletion) return undefined
+      const row = await tx.lock<Record<string, Value>>(selectDeleted({ owner, scope }, [id]))
+      return row && names.map((name) => row[name]!)
+    },
+    async findReferenceTo(reader, scope, field, id, isMarked = false) {
+      if (isMarked && !softDeletion) return undefined
+      const statement = getOrPrepare(referenceQueries, `${field} ${isMarked}`, () => {
+        const condition = `${field} = ?${isMarked ? isDeleted : isLive}`
+        return `SELECT id FROM ${table} WHERE scope = ? AND ${condition} ORDER BY id LIMIT 1`
+      })
       return (await reader.get<{ id: number }>(statement([scope, id])))?.id
     },
   }

@@ -14,6 +14,7 @@ import { DeclarationError } from './field-check.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
 import { EXPAND, hasRelations } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { DELETED_FIELD, DELETED_PARAMETER } from './soft-deletion.ts'
 
 const columnTypes: Readonly<Record<FieldSpec['kind'], ColumnType>> = {
   id: 'int',
@@ -49,6 +50,8 @@ interface TableIndex {
   readonly name: string
   readonly columns: readonly string[]
   readonly unique: boolean
+  /** The rows that the index has; default: all. */
+  readonly where?: string
 }
 
 /** PostgreSQL truncates longer names without an error, so two names could collide. */
@@ -81,6 +84,12 @@ function indexesOf(definition: ResourceDefinition): TableIndex[] {
   const add = (name: string, columns: string[]) => {
     if (!indexes.some((index) => index.name === name))
       indexes.push({ name, columns, unique: false })
+  }
+  if (definition.softDeletion) {
+    add(indexName(table, DELETED_FIELD), ['scope', DELETED_FIELD, 'id'])
+    // A purge reads the rows of all scopes.
+    const where = `${DELETED_FIELD} IS NOT NULL`
+    indexes.push({ name: `${table}_deleted`, columns: [DELETED_FIELD], unique: false, where })
   }
   const tuples = definition.sortIndexes.filter((columns) => columns.length > 1)
   const single = new Set(definition.sortIndexes.filter((columns) => columns.length === 1).flat())
@@ -176,8 +185,9 @@ function createTable(definition: ResourceDefinition, dialect: Dialect): string {
   return `CREATE TABLE ${name} (${parts.join(', ')})`
 }
 
-const createIndex = (table: string, { name, columns, unique }: TableIndex): string =>
-  `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${name} ON ${table} (${columns.join(', ')})`
+const createIndex = (table: string, { name, columns, unique, where }: TableIndex): string =>
+  `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${name} ON ${table} (${columns.join(', ')})` +
+  (where === undefined ? '' : ` WHERE ${where}`)
 
 interface StoredTable {
   readonly columns: readonly Column[]
@@ -322,6 +332,7 @@ function maxValueBytes({ kind, max = FIELD_BYTES, members, items }: MemberSpec):
 /** A unique index of several columns does not order the rows with `null`. */
 const listIndexesOf = (definition: ResourceDefinition): (readonly string[])[] =>
   indexesOf(definition)
+    .filter(({ where }) => where === undefined)
     .filter(({ unique, columns }) => !unique || columns.length === 2)
     .map(({ columns }) => columns.slice(1))
 
@@ -346,9 +357,19 @@ export function resourceCollection(
     prefix: definition.prefix,
     contains: definition.contains,
     sort: definition.sort,
-    parameters: hasRelations(definition) ? [EXPAND] : [],
+    parameters: [
+      ...(hasRelations(definition) ? [EXPAND] : []),
+      ...(definition.softDeletion ? [DELETED_PARAMETER] : []),
+    ],
+    ...(definition.softDeletion && { where: `${DELETED_FIELD} IS NULL` }),
     indexes: [['id'], ...listIndexesOf(definition)],
     wide: maxBytesOf(definition.fields) * (MAX_LIMIT + 1) > PAGE_BYTES_MAX,
     ...(owner && { owner: owner.column, ownerThrough: owner.through }),
   }
+}
+
+/** Describes the rows that are marked as deleted, which the index of their instant selects. */
+export function deletedCollection(collection: Collection): Collection {
+  const { where: _where, ...all } = collection
+  return { ...all, name: `${collection.name} deleted`, hasStoredTotal: false }
 }

@@ -1,0 +1,57 @@
+/** Purges rows that soft deletion has marked, after the declared time. */
+import type { Clock } from '../kernel/clock.ts'
+import type { Database } from '../storage/database.ts'
+import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { orderByReference, type ServiceDefinition } from './service.ts'
+import { DELETED_FIELD } from './soft-deletion.ts'
+
+/** Rows that one statement deletes. */
+const BATCH_ROWS = 500
+
+/**
+ * Returns a function that purges the rows of every resource, and returns their number. A row to
+ * which another still refers, also a deleted one, is purged after it.
+ */
+export function createRowPurge(
+  { resources }: ServiceDefinition,
+  { db, clock }: { readonly db: Database; readonly clock: Clock },
+): () => Promise<number> {
+  const purges = orderByReference(resources)
+    .reverse() // referring rows first
+    .flatMap((definition) => {
+      const { softDeletion } = definition
+      return softDeletion ? [{ softDeletion, statement: purgeOf(definition, resources) }] : []
+    })
+  return async () => {
+    let total = 0
+    for (const { softDeletion, statement } of purges) {
+      const before = clock.now() - softDeletion.purgeAfterMs
+      for (;;) {
+        const count = await db.write((tx) => tx.run(statement([before, BATCH_ROWS])))
+        total += count
+        if (count < BATCH_ROWS) break
+      }
+    }
+    return total
+  }
+}
+
+function purgeOf(
+  { name }: ResourceDefinition,
+  resources: readonly ResourceDefinition[],
+): PreparedStatement {
+  const isReferred = resources.flatMap(({ name: other, fields }) =>
+    Object.entries(fields)
+      .filter(([, { target }]) => target === name)
+      .map(
+        ([field]) =>
+          `AND NOT EXISTS (SELECT 1 FROM ${other} AS referrer
+            WHERE referrer.scope = marked.scope AND referrer.${field} = marked.id)`,
+      ),
+  )
+  return prepareStatement(`DELETE FROM ${name} WHERE (scope, id) IN (
+    SELECT scope, id FROM ${name} AS marked
+    WHERE ${DELETED_FIELD} IS NOT NULL AND ${DELETED_FIELD} < ? ${isReferred.join(' ')}
+    ORDER BY ${DELETED_FIELD} LIMIT ?)`)
+}
