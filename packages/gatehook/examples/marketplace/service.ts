@@ -1,0 +1,137 @@
+/** A marketplace: sellers, products in batches, and orders that reserve their stock. */
+import { Failure, f, job, resource, service, sql } from 'gatehook'
+
+const access = (name: string) =>
+  ({
+    read: `${name}:read`,
+    create: `${name}:write`,
+    update: `${name}:write`,
+    delete: `${name}:write`,
+  }) as const
+
+export const sellers = resource('sellers', {
+  fields: {
+    id: f.id(),
+    name: f.string().min(1).max(100),
+    email: f.email().unique(),
+    payout_account: f.string().max(40).writeOnly().nullable().default(null),
+    created_at: f.createdAt(),
+  },
+  list: { filter: ['email'], sort: ['name', 'created_at'] },
+  access: access('sellers'),
+  events: ['seller.created', 'seller.updated', 'seller.deleted'],
+}).sample((n) => ({ name: `Seller ${n}`, email: `seller${n}@example.com` }))
+
+export const products = resource('products', {
+  fields: {
+    id: f.id(),
+    seller_id: f.ref('sellers'),
+    title: f.string().min(1).max(200),
+    description: f.string().max(2000).default(''),
+    tags: f.array(f.string().max(30), { max: 10 }).default([]),
+    price: f.decimal(10, 2).min(0),
+    cost: f.decimal(10, 2).min(0).default('0.00').visible('products:write'),
+    stock: f.int().min(0).default(0),
+    created_at: f.createdAt(),
+    updated_at: f.updatedAt(),
+  },
+  list: { filter: ['seller_id', 'price', 'stock'], sort: ['price', 'created_at'] },
+  batch: true,
+  access: access('products'),
+  events: ['product.created', 'product.updated', 'product.deleted'],
+})
+
+const line = f.object({
+  product_id: f.int().min(1),
+  quantity: f.int().min(1).max(1_000),
+  price: f.decimal(10, 2).default('0.00').describe('Of one piece, when it was ordered.'),
+})
+
+export const orders = resource('orders', {
+  fields: {
+    id: f.id(),
+    buyer: f.email(),
+    lines: f.array(line, { min: 1, max: 50 }),
+    status: f.oneOf(['new', 'paid', 'expired']).default('new').readonly(),
+    total: f.decimal(14, 2).default('0.00').readonly(),
+    metadata: f.metadata(),
+    created_at: f.createdAt(),
+    updated_at: f.updatedAt(),
+  },
+  list: { filter: ['buyer', 'status', 'metadata', 'created_at'], sort: ['created_at'] },
+  access: { read: 'orders:read', create: 'orders:write', update: false, delete: false },
+  events: ['order.created', 'order.updated'],
+})
+  .rule('create', async ({ tx, lock, after }) => {
+    const priced = []
+    let cents = 0
+    // All transactions lock products in the order of their ids, so that none waits in a circle.
+    for (const item of after.lines.toSorted((a, b) => a.product_id - b.product_id)) {
+      const product = await lock(products, item.product_id)
+      if (product.stock < item.quantity) {
+        throw new Failure('conflict', `Of product ${product.id}, ${product.stock} remain.`)
+      }
+      await tx.update(products, product.id, { stock: product.stock - item.quantity })
+      cents += Math.round(Number(product.price) * 100) * item.quantity
+      priced.push({ ...item, price: product.price })
+    }
+    return { lines: priced, total: (cents / 100).toFixed(2) }
+  })
+  .rule('update', async ({ tx, lock, before, after }) => {
+    if (before.status === after.status || after.status !== 'expired') return
+    for (const { product_id, quantity } of after.lines) {
+      const product = await lock(products, product_id)
+      await tx.update(products, product_id, { stock: product.stock + quantity })
+    }
+  })
+  .action('pay', { scope: 'orders:pay', from: ['new'], to: 'paid', emits: 'order.paid' })
+
+/** The receipts that were sent; a real service would call its mail provider instead. */
+export const receipts = resource('receipts', {
+  fields: {
+    id: f.id(),
+    order_id: f.ref('orders'),
+    text: f.string().max(500),
+    created_at: f.createdAt(),
+  },
+  list: { filter: ['order_id'], sort: ['created_at'] },
+  unique: [['order_id']],
+  access: { read: 'orders:read', create: false, update: false, delete: false },
+  events: [],
+})
+
+const sendReceipt = job('send_receipt', { order_id: f.int() })
+
+export const marketplace = service({
+  name: 'Marketplace',
+  versions: { v1: { released: '2026-01-01' } },
+  resources: [sellers, products, orders, receipts],
+  externalEvents: ['stock.empty'],
+})
+  .on('order.paid', async ({ event, write }) => {
+    await write((tx) => tx.enqueue(sendReceipt, { order_id: event.data.object.id }))
+  })
+  .on('product.updated', async ({ event, write }) => {
+    const { id, stock } = event.data.object
+    if (stock === 0) await write((tx) => tx.emit('stock.empty', { product_id: id }))
+  })
+  .job(sendReceipt, async ({ input, principal, write }) => {
+    await write(async (tx) => {
+      // A job runs at least once; a second attempt creates no other receipt.
+      const earlier = await tx.sql.get(sql`SELECT id FROM receipts
+        WHERE scope = ${principal.scope} AND order_id = ${input.order_id}`)
+      if (earlier) return
+      const { id, buyer, total } = await tx.get(orders, input.order_id)
+      await tx.create(receipts, { order_id: id, text: `Order ${id} of ${buyer}: ${total} paid.` })
+    })
+  })
+  .every('15m', 'expire_orders', async ({ customers, dueAt }) => {
+    for await (const { principal, read, write } of customers()) {
+      const unpaid = await read.sql.all<{ id: number }>(sql`SELECT id FROM orders
+        WHERE scope = ${principal.scope} AND status = 'new' AND created_at < ${dueAt - DAY_MS}
+        ORDER BY created_at LIMIT 100`)
+      for (const { id } of unpaid) await write((tx) => tx.update(orders, id, { status: 'expired' }))
+    }
+  })
+
+const DAY_MS = 86_400_000

@@ -1,0 +1,85 @@
+/** The example `examples/marketplace`: stock, receipts and expiry hold on both databases. */
+import assert from 'node:assert/strict'
+import { eventually } from '../../../../test/rig/eventually.ts'
+import { eachService, type TestApp } from '../../../../test/rig/service.ts'
+import { marketplace } from '../../examples/marketplace/service.ts'
+
+const WITHIN_MS = 20_000
+const API = '/api/v1'
+
+const eachMarket = (title: string, body: (market: Market) => Promise<void>) =>
+  eachService(title, async (app) => body(await withProducts(app)), {
+    service: marketplace,
+    env: { GATEHOOK_TEST_CLOCK: '1' },
+  })
+
+interface Market extends TestApp {
+  /** Orders pieces of the products 1 and 2. */
+  order(...quantities: number[]): ReturnType<TestApp['post']>
+  stockOf(id: number): Promise<number>
+}
+
+/** Creates a seller and two products with five pieces each, in a batch. */
+async function withProducts(app: TestApp): Promise<Market> {
+  const seller = await app.post(`${API}/sellers`, { name: 'Ada', email: 'ada@example.com' })
+  const items = ['Lamp of oak', 'Chair of oak'].map((title, n) => ({
+    seller_id: seller.body.id,
+    title,
+    price: `${n + 1}0.50`,
+    cost: '4.00',
+    stock: 5,
+  }))
+  const batch = await app.post(`${API}/products/batch`, { items })
+  assert.equal(batch.status, 200, batch.text)
+  return {
+    ...app,
+    order: (...quantities) =>
+      app.post(`${API}/orders`, {
+        buyer: 'grace@example.com',
+        lines: quantities.map((quantity, n) => ({ product_id: n + 1, quantity })),
+      }),
+    stockOf: async (id) => (await app.get(`${API}/products/${id}`)).body.stock,
+  }
+}
+
+eachMarket('an order has the prices of its products, and takes their stock', async (market) => {
+  const { status, body } = await market.order(2, 1)
+  assert.deepEqual([status, body.total, body.lines[1].price], [201, '41.50', '20.50'])
+  assert.deepEqual([await market.stockOf(1), await market.stockOf(2)], [3, 4])
+  const refused = await market.order(1, 5)
+  assert.match(refused.body.message, /Of product 2, 4 remain/)
+  assert.equal(await market.stockOf(1), 3)
+})
+
+eachMarket('parallel orders never sell more than the stock', async (market) => {
+  const replies = await Promise.all(Array.from({ length: 12 }, () => market.order(1)))
+  const statuses = replies.map(({ status }) => status).sort()
+  assert.deepEqual(statuses, [...Array(5).fill(201), ...Array(7).fill(409)])
+  assert.equal(await market.stockOf(1), 0)
+})
+
+eachMarket('a paid order has one receipt, and an unpaid one expires in a day', async (market) => {
+  await market.app.work()
+  const [paid, unpaid] = [(await market.order(1)).body, (await market.order(4)).body]
+  assert.equal((await market.post(`${API}/orders/${paid.id}/pay`)).status, 200)
+  const receipts = await eventually(
+    async () => (await market.get(`${API}/receipts`)).body.data,
+    (rows) => rows.length > 0,
+    WITHIN_MS,
+  )
+  assert.deepEqual(
+    receipts.map(({ text }: { text: string }) => text),
+    [`Order ${paid.id} of grace@example.com: 10.50 paid.`],
+  )
+  const operator = market.as(await market.key({ scopes: ['admin'], mode: 'live' }))
+  await operator.post('/admin/clock', { advance_s: 86_400 })
+  await eventually(
+    async () => {
+      await operator.post('/admin/clock', { advance_s: 900 }) // another run is due
+      return (await market.get(`${API}/orders/${unpaid.id}`)).body.status
+    },
+    (status) => status === 'expired',
+    WITHIN_MS,
+  )
+  assert.equal(await market.stockOf(1), 4)
+})
