@@ -47,6 +47,7 @@ export const typesModules: readonly TypesModule[] = [
       'SeriesReport',
       'Session',
       'System',
+      'VersionNotice',
       'VersionTraffic',
     ],
   },

@@ -48,6 +48,25 @@ test('a version is deprecated, browned out, and its end moves with force only', 
   await page.getByText(/Deprecated, ends in (29|30) days/).waitFor()
 })
 
+test('the contacts of callers get a mail after a preview', async (t) => {
+  const contact = { contact_email: 'api@acme.example' }
+  await stage.json('PATCH', '/admin/customers/default', contact)
+  const page = await stage.signedIn(t, {}, /422/)
+  await page.goto(`${stage.url}/console/versions/v1`)
+  const dialog = await openDialog(page, 'Write to all…')
+  await dialog.getByRole('button', { name: 'Continue' }).click()
+  await dialog.getByText('is required').or(dialog.getByText('must')).first().waitFor()
+  await dialog.getByLabel('Subject').fill('v1 ends')
+  await dialog.getByLabel('Text').fill('Please move to v2.')
+  await dialog.getByRole('button', { name: 'Continue' }).click()
+  await dialog.getByText('api@acme.example').waitFor()
+  await assertAccessible(page, 'the preview of a notice')
+  await dialog.getByRole('button', { name: 'Send to 1 customer' }).click()
+  await page.getByText('The mail goes to 1 customer.').waitFor()
+  const audit = await stage.json('GET', '/admin/audit?action=version.notice')
+  assert.deepEqual(audit.data[0].detail, { subject: 'v1 ends', customers: ['cus_default'] })
+})
+
 test('a change since the dialog opened is not overwritten', async (t) => {
   const page = await stage.signedIn(t, {}, /412/)
   await page.goto(`${stage.url}/console/versions/v1`)

@@ -1,5 +1,6 @@
 /** `gatehook versions …`: the calendar of API versions and their callers (§8, §13). */
 import { isoTime } from '../kernel/time.ts'
+import type { VersionCallerRow } from '../monitoring/version-operations.ts'
 import type { VersionRepresentation } from '../versions/calendar-update.ts'
 import { changelogMarkdown, changelogOf } from '../versions/changelog.ts'
 import type { UsageRepresentation } from '../versions/operations.ts'
@@ -163,9 +164,27 @@ async function printChangelog(input: Input): Promise<undefined> {
   return
 }
 
+/** Callers beyond it are not listed. */
+const CALLERS_MAX = 1000
+
+async function allCallers(api: Api, path: string): Promise<VersionCallerRow[]> {
+  const rows: VersionCallerRow[] = []
+  let cursor: string | null = null
+  do {
+    const query: string = cursor === null ? '' : `?cursor=${encodeURIComponent(cursor)}`
+    const page = await api.request('GET', path + query)
+    rows.push(...page.data)
+    cursor = page.next_cursor
+  } while (cursor !== null && rows.length < CALLERS_MAX)
+  return rows
+}
+
+const trendText = ({ kind, gone_by: end }: VersionCallerRow['outlook']): string =>
+  end === null ? kind : `gone by ${end.slice(0, 10)}`
+
 export const versions: CommandFamily = {
   name: 'versions',
-  summary: 'versions of the API: list, usage, deprecate, brownout, retire, changelog',
+  summary: 'versions of the API: list, usage, callers, deprecate, brownout, retire, changelog',
   commands: [
     administration.list<VersionRepresentation>({
       name: 'list',
@@ -195,6 +214,22 @@ export const versions: CommandFamily = {
         ['requests', 'count'],
         ['last request', 'last_at'],
         ['route', ({ method, route }) => `${method} ${route}`],
+      ],
+    }),
+    administration.list<VersionCallerRow>({
+      name: 'callers <VERSION>',
+      summary: 'who calls a version, with trend and contact',
+      description: 'The callers of most requests in the last 30 days, then pinned endpoints.',
+      examples: [['gatehook versions callers v1 --json', 'with routes and requests by day']],
+      rows: (api, { args: [version] }) => allCallers(api, `${pathOf(api, version)}/callers`),
+      empty: ({ args: [version] }) => `There are no requests to ${version}.`,
+      columns: [
+        ['customer', ({ customer, customer_name: name }) => name ?? customer ?? dim('-')],
+        ['caller', ({ kind, name, id }) => `${kind} ${name ?? id ?? ''}`.trim()],
+        ['requests', 'count'],
+        ['trend', ({ outlook }) => trendText(outlook)],
+        ['last request', ({ last_at }) => last_at ?? dim('-')],
+        ['contact', ({ contact }) => contact ?? dim('-')],
       ],
     }),
     deprecate,

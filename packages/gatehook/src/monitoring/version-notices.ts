@@ -53,7 +53,7 @@ const noticeInput = {
     .describe(`One line of at most ${SUBJECT_MAX} characters.`)
     .example('v1 ends on 1 December'),
   text: b
-    .text({ max: TEXT_MAX })
+    .text({ min: 1, max: TEXT_MAX })
     .describe('The text of the mail, without markup.')
     .example('Please move to v2.'),
   preview: b

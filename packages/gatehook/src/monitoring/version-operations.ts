@@ -1,5 +1,5 @@
 /** The operations on the callers of a version, and on its usual traffic. */
-import { b } from '../fields/members.ts'
+import { b, type JsonOf } from '../fields/members.ts'
 import { operation } from '../http/operation.ts'
 
 export const CALLERS_MAX = 100
@@ -61,6 +61,8 @@ const versionCaller = b
       .describe('The trend of the caller.'),
   })
   .named('VersionCaller')
+
+export type VersionCallerRow = JsonOf<typeof versionCaller>
 
 export const versionTrafficOperations = {
   callers: operation('GET /admin/versions/:version/callers', {

@@ -52,6 +52,22 @@ test('usage lists the counts that running nodes stored', async (t) => {
   assert.match(list.stdout, /anonymous +- +1 +\S+Z +GET \/users\/\{id\}\n$/)
 })
 
+test('callers lists who calls a version, with trend and contact', async (t) => {
+  const place = { cwd: emptyFolder(t) }
+  const { url, kill, ended } = await serving(t, place)
+  const unused = await gatehook(place, 'versions', 'callers', 'v1')
+  assert.equal(unused.stdout, 'There are no requests to v1.\n')
+  await fetch(`${url}/api/v1/users/7`)
+  kill('SIGTERM')
+  await ended
+  const [caller] = (await jsonOf(place, 'versions', 'callers', 'v1')).data
+  const { customer, kind, count, contact, outlook } = caller
+  assert.deepEqual([customer, kind, count, contact], [null, 'anonymous', 1, null])
+  assert.equal(outlook.gone_by, null)
+  const list = await gatehook(place, 'versions', 'callers', 'v1')
+  assert.match(list.stdout, /- +anonymous +1 +flat +\S+Z +-\n$/)
+})
+
 test('errors name the remedy', async (t) => {
   const place = { cwd: emptyFolder(t) }
   await gatehook(place, 'migrate')

@@ -359,6 +359,20 @@ export type System = {
   }[]
 }
 
+export type VersionNotice = {
+  readonly version: string
+  readonly sent: boolean
+  readonly recipients: readonly {
+    readonly customer: string
+    readonly customer_name: string
+    readonly contact: string
+  }[]
+  readonly without_contact: readonly {
+    readonly customer: string
+    readonly customer_name: string
+  }[]
+}
+
 export type VersionTraffic = {
   readonly weekday: number
   readonly hour: number

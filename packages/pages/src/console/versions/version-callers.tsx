@@ -1,4 +1,5 @@
 /** The callers of a version: credentials by their requests, and endpoints that are pinned. */
+import { useState } from 'preact/hooks'
 import { withQuery } from '../../api.ts'
 import { slowNow } from '../../clock.ts'
 import { ago, count, number } from '../../format.ts'
@@ -14,6 +15,8 @@ import { href } from '../../router.ts'
 import { saveCsv } from '../csv.ts'
 import { customerName } from '../customer-names.ts'
 import { customer } from '../scope.ts'
+import { mayChange } from '../session.ts'
+import { WriteToCallers } from './version-notice.tsx'
 import {
   type Caller,
   outlookWords,
@@ -38,6 +41,7 @@ export function Callers({ row, onRetire }: CallersProps) {
     ...words,
     days: DAYS,
   })
+  const [isWriting, setWriting] = useState(false)
   const save = async () => {
     const rows = await saveCsv<UsageRow>({
       name: `callers-${version}`,
@@ -53,6 +57,11 @@ export function Callers({ row, onRetire }: CallersProps) {
         <h2 id="callers">Who still calls {version}</h2>
         <span class="soft small">those of the last {DAYS} days, with all their requests</span>
         <div class="right">
+          {mayChange('administrator') && (
+            <Button size="tiny" onClick={() => setWriting(true)}>
+              Write to all…
+            </Button>
+          )}
           <Button size="tiny" onClick={() => void save()}>
             CSV
           </Button>
@@ -81,6 +90,13 @@ export function Callers({ row, onRetire }: CallersProps) {
         )}
       </Part>
       <CallLine path={path} />
+      {isWriting && (
+        <WriteToCallers
+          version={version}
+          customer={customer.value}
+          onClose={() => setWriting(false)}
+        />
+      )}
     </section>
   )
 }
