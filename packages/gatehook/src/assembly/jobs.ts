@@ -57,7 +57,11 @@ export function assembleJobs(
     },
     async drain() {
       await loop?.stop()
-      await runner?.drain(DRAIN_LIMIT_MS)
+      await runner
+        ?.drain(DRAIN_LIMIT_MS)
+        .catch((err: unknown) =>
+          log.warn({ err }, 'jobs could not be returned; another node takes them over'),
+        )
       runner = undefined
       loop = undefined
     },

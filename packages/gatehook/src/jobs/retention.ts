@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../kernel/clock.ts'
 import type { Database, Tx } from '../storage/database.ts'
-import { failOverdue, purgeEnded, SLICE } from './store.ts'
+import { failOverdue, purgeEnded, purgeOverdueRuns, SLICE } from './store.ts'
 
 const DAY_MS = 86_400_000
 /** A job is listed for this time after its end. */
@@ -19,8 +19,10 @@ const SLICES_MAX = 100
 export async function purgeJobs(db: Database, clock: Clock): Promise<number> {
   const now = clock.now()
   const reason = 'No node ran the job within 30 days. Does the service still declare it?'
+  const runCount = await inSlices(db, (tx) => purgeOverdueRuns(tx, now - OVERDUE_MS))
   await inSlices(db, (tx) => failOverdue(tx, now - OVERDUE_MS, now, reason))
   return (
+    runCount +
     (await inSlices(db, (tx) => purgeEnded(tx, 'done', now - DONE_RETENTION_MS))) +
     (await inSlices(db, (tx) => purgeEnded(tx, 'failed', now - FAILED_RETENTION_MS)))
   )

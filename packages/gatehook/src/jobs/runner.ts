@@ -181,7 +181,9 @@ export class NodeJobRunner implements JobRunner {
       const end = this.#ended[0]!
       await this.#storeEnd(end)
       this.#ended.shift()
-      this.#running.delete(end.attempt.job.no)
+      const { no } = end.attempt.job
+      // This node may have claimed the job again, after another one released it.
+      if (this.#running.get(no) === end.attempt) this.#running.delete(no)
       this.#isAwake = true
     }
   }
@@ -235,11 +237,16 @@ export class NodeJobRunner implements JobRunner {
     const rows = await store.readRunningJobs(db)
     const others = rows.filter(({ node }) => node !== this.#node)
     const failed = new Set(this.#findFailed(others.map(({ no, beat }) => [no, beat])))
-    const mine = new Set(rows.filter(({ node }) => node === this.#node).map(({ no }) => no))
+    const mine = rows.filter(({ node }) => node === this.#node)
+    const heldNos = new Set(mine.map(({ no }) => no))
     for (const [no, attempt] of this.#running) {
-      if (!mine.has(no)) attempt.abort('another node runs this job')
+      if (!heldNos.has(no)) attempt.abort('another node runs this job')
     }
-    for (const row of others.filter(({ no }) => failed.has(no))) await this.#takeOver(row)
+    // The response to a claim was lost with its connection: the job does not run.
+    const orphans = mine.filter(({ no }) => !this.#running.has(no))
+    for (const row of [...others.filter(({ no }) => failed.has(no)), ...orphans]) {
+      await this.#takeOver(row)
+    }
   }
 
   async #takeOver(row: { no: number; beat: number; node: string }): Promise<void> {

@@ -153,6 +153,11 @@ export const failOverdue = (tx: Tx, before: number, now: number, error: string) 
     ended_at = ${now} WHERE no IN (SELECT no FROM gh_jobs
     WHERE state = 'waiting' AND run_at <= ${before} LIMIT ${SLICE})`)
 
+/** Deletes waiting runs of recurring jobs that have been due since an instant, at most `SLICE`. */
+export const purgeOverdueRuns = (tx: Tx, before: number) =>
+  tx.run(sql`DELETE FROM gh_jobs WHERE no IN (SELECT no FROM gh_jobs
+    WHERE state = 'waiting' AND run_at <= ${before} AND kind = 'schedule' LIMIT ${SLICE})`)
+
 interface CustomerScope {
   readonly no: number
   readonly id: string

@@ -189,6 +189,38 @@ eachMigrated('a node with heartbeats keeps a long job', async (db) => {
   )
 })
 
+eachMigrated('a claim whose response was lost is released', async (db) => {
+  const rig = rigOf(db)
+  const runs: string[] = []
+  const long = gate()
+  const node = rig.nodeOf([
+    rig.handlerOf('long', () => long.promise),
+    rig.handlerOf('mail', async () => void runs.push('mail')),
+  ])
+  await rig.add('long')
+  await node.pass()
+  await rig.add('mail')
+  await db.write((tx) =>
+    tx.run(sql`UPDATE gh_jobs SET state = 'running', attempt = 1,
+      node = (SELECT node FROM gh_jobs WHERE name = 'long') WHERE name = 'mail'`),
+  )
+  await node.pass()
+  assert.deepEqual(runs, [])
+  rig.advance(HEARTBEAT_MS)
+  await node.pass()
+  await node.pass()
+  long.open()
+  await node.settle()
+  assert.deepEqual(runs, ['mail'])
+  assert.deepEqual(
+    (await rig.rows()).map(({ state, attempt }) => [state, attempt]),
+    [
+      ['done', 1],
+      ['done', 2],
+    ],
+  )
+})
+
 eachMigrated('jobs of one row run in order, also when the first one is retried', async (db) => {
   const rig = rigOf(db)
   const runs: string[] = []
@@ -346,4 +378,11 @@ eachMigrated('jobs are purged a day after they are done, 30 days after they fail
   rig.advance(29 * 24 * HOUR_MS)
   assert.equal(await purgeJobs(db, rig.clock), 1)
   assert.deepEqual(await names(), ['undeclared failed'])
+  const next = parseSchedule('1h', START_MS)
+  assert.ok(typeof next === 'function')
+  const schedule = { expression: '1h', next }
+  await rig.nodeOf([rig.handlerOf('hourly', fail, { kind: 'schedule', schedule })]).pass()
+  rig.advance(31 * 24 * HOUR_MS)
+  assert.equal(await purgeJobs(db, rig.clock), 2)
+  assert.deepEqual(await names(), [])
 })
