@@ -147,6 +147,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
         '6.30',
         'Single fields need a scope to be read or written, on every path and in every version.',
       ],
+      ['6.31', 'Own code computes `f.computed(…)` fields; a stored one is a column, and sorts.'],
     ],
   ],
   [

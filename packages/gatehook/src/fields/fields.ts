@@ -17,6 +17,8 @@ export interface FieldSpec extends MemberSpec {
   readonly stamp?: 'created' | 'updated' | 'deleted'
   /** Whether clients can set it only in the body that creates the row. */
   readonly isWriteOnce?: boolean
+  /** Whether own code computes it: when a row is read, or in the change that a column stores. */
+  readonly computed?: 'read' | 'stored'
   /** Whether no response and no event has it. */
   readonly isWriteOnly?: boolean
   /** The scope that a caller needs to read the field, and to write it. */
@@ -92,6 +94,11 @@ export class Field<V, W extends FieldWrite> {
   /** Clients set it when they create the row, and cannot change it (422 `read_only`). */
   writeOnce(): Field<V, W> {
     return this.#with({ isWriteOnce: true })
+  }
+
+  /** A column has the computed value, so that lists filter and sort by it. */
+  stored(): Field<V, W> {
+    return this.#with({ computed: 'stored' })
   }
 
   /**
@@ -221,6 +228,12 @@ export const f = {
     }),
   /** Any JSON value except null: 16,384 characters, or `.max()`. A patch merges objects. */
   json: (): Field<unknown, 'required'> => field('json', { max: JSON_MAX }),
+  /**
+   * A value that `.compute(name, …)` of the resource derives from the other fields:
+   * `f.computed(f.int())`. It is no column unless it is `.stored()`, and clients only read it.
+   */
+  computed: <V>(type: Field<V, FieldWrite>): Field<V, 'never'> =>
+    new Field({ ...type.spec, write: 'never', computed: 'read' }),
   /** The instant at which the engine created the row. */
   createdAt: (): Field<number, 'never'> =>
     new Field({ kind: 'time', write: 'never', nullable: false, stamp: 'created' }),
@@ -237,6 +250,8 @@ type FieldValue<F> = F extends Field<infer V, FieldWrite> ? V : never
 type NamesWith<F extends Fields, W extends FieldWrite> = {
   [K in keyof F]: F[K] extends Field<infer _, infer W2> ? (W2 extends W ? K : never) : never
 }[keyof F]
+/** The names of the fields that clients never write. */
+export type ReadOnlyName<F extends Fields> = NamesWith<F, 'never'> & string
 export type Flat<T> = { [K in keyof T]: T[K] } & {}
 
 /** A row in handlers: stored values, with times in epoch milliseconds. */

@@ -132,3 +132,35 @@ export function checkNamedCheck(
     ...(typeof sentence === 'string' ? [] : ['the third argument is a sentence for the client']),
   ])
 }
+
+/** The options of a resource, as plain JavaScript passes them. */
+interface ResourceParts {
+  readonly fields?: unknown
+  readonly list?: Readonly<Partial<Record<'filter' | 'sort' | 'prefix' | 'contains', unknown>>>
+  readonly access?: unknown
+  readonly events?: unknown
+  readonly unique?: unknown
+}
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isNames = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((name) => typeof name === 'string')
+
+/** Throws `DeclarationError` for required members that plain JavaScript omitted. */
+export function requireMembers(options: ResourceParts): void {
+  const { fields, list, access, events, unique = [] } = options
+  const missing = [
+    !isObject(fields) && 'fields is required, for example { id: f.id() }',
+    !Array.isArray(list?.filter) && 'list.filter is required: an array of field names, or []',
+    !Array.isArray(list?.sort) && 'list.sort is required: an array of field names, or []',
+    !isNames(list?.prefix ?? []) && 'list.prefix is an array of field names',
+    !isNames(list?.contains ?? []) && 'list.contains is an array of field names',
+    !isObject(access) && 'access is required: a scope or false for read, create, update, delete',
+    !(Array.isArray(unique) && unique.every(Array.isArray)) &&
+      "unique is an array of tuples: [['room_id', 'day']]",
+    !Array.isArray(events) && 'events is required: an array of event types, or []',
+  ].filter((sentence) => sentence !== false)
+  if (missing.length > 0) throw new DeclarationError(missing.join('; '))
+}

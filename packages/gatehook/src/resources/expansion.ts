@@ -11,6 +11,7 @@ import type { View } from '../lists/collection.ts'
 import { fieldsWithout, type PageExpansion, withMembers } from '../lists/expanded-page.ts'
 import type { Reader, Value } from '../storage/database.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
+import { columnFields } from './computed.ts'
 import type { RowReach } from './ownership.ts'
 import {
   EXPAND,
@@ -97,7 +98,7 @@ function resolveRelations(
   const relations = relationsOf(definition, shape).filter(
     ({ field }) => !shape.hiddenColumns.has(field),
   )
-  const names = Object.keys(definition.fields)
+  const names = columnFields(definition.fields).map(([name]) => name)
   return [...paths].map(([name, further]) => {
     const relation = relations.find((candidate) => candidate.name === name)
     if (!relation) {

@@ -42,6 +42,7 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
   if (spec.pattern !== undefined) checkPattern(spec, mistake)
   if (spec.kind === 'decimal') checkDecimal(spec, mistake)
   checkRights(name, spec, depth, mistake)
+  checkComputed(name, spec, mistake)
   if (spec.isWriteOnce && spec.write === 'never') throw mistake('clients never write it, not once')
   if (spec.default === null && !spec.nullable) throw mistake('the default is null; add .nullable()')
   checkDefault(spec, mistake)
@@ -50,6 +51,18 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
   }
   if (spec.owner && spec.kind !== 'ref') throw mistake('.owner() goes with f.ref(…)')
   if (spec.onDelete !== undefined) checkDeletion(spec, mistake)
+}
+
+function checkComputed(
+  name: string,
+  { computed, write, kind, stamp, unique }: FieldSpec,
+  mistake: (why: string) => DeclarationError,
+): void {
+  if (computed === undefined) return
+  if (write !== 'never' || stamp) throw mistake('.stored() goes with f.computed(…)')
+  if (kind === 'id' || kind === 'ref') throw mistake('an id or a reference is not computed')
+  if (name === STATE_FIELD) throw mistake('actions set the state, so that it is not computed')
+  if (computed === 'read' && unique) throw mistake('add .stored() to be unique')
 }
 
 /** Validates `.visible()`, `.writable()` and `.writeOnly()`. Their scopes are validated later. */

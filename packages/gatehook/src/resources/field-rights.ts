@@ -64,13 +64,13 @@ export function visibleCollection(collection: Collection, hidden: ReadonlySet<st
 
 /** Returns a sentence for the developer per mistake. */
 export function findRightsMistakes(definition: ResourceDefinition): string[] {
-  const { fields, filter, sort } = definition
+  const { fields, filter, sort, prefix, contains } = definition
   const mistakes: string[] = []
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.writableBy !== undefined && spec.write === 'required') {
       mistakes.push(`${name}: .writable() needs a default, for callers without the scope`)
     }
-    if (spec.isWriteOnly && [...filter, ...sort].includes(name)) {
+    if (spec.isWriteOnly && [...filter, ...sort, ...prefix, ...contains].includes(name)) {
       mistakes.push(`list: ${name} is write-only, and a list would return its values one by one`)
     }
   }

@@ -75,6 +75,7 @@ function describeValue(name: string, spec: FieldSpec): string {
     spec.owner && 'The row belongs to this person.',
     spec.unique && 'Two rows cannot have the same value.',
     spec.isWriteOnce && 'It is set when the row is created, and never changes.',
+    spec.computed && 'The server computes it.',
     spec.write === 'never' && name === STATE_FIELD && 'Actions change it.',
   ]
   return rules.filter((rule) => typeof rule === 'string').join(' ')

@@ -10,7 +10,8 @@ export function readNewValues(shape: VersionShape, source: string, values: AnyRo
   const valid = readChangedValues(shape, source, values)
   if ('id' in valid) throw violation(source, 'id is set by the service')
   for (const [name, spec] of Object.entries(shape.specs)) {
-    const isSet = name in valid || name in shape.defaults || spec.stamp || spec.kind === 'id'
+    const isSet =
+      name in valid || name in shape.defaults || spec.stamp || spec.kind === 'id' || spec.computed
     if (!isSet) throw violation(source, `${name} is required`)
   }
   return valid

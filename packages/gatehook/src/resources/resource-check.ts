@@ -3,10 +3,12 @@
  * those between resources. Pure.
  */
 import { findCollectionMistakes } from './collection-options.ts'
+import { findComputedMistakes } from './computed.ts'
 import { findRightsMistakes } from './field-rights.ts'
 import { findOwnershipMistakes } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { RESERVED_SEGMENT } from './route-check.ts'
+import { sampleRow } from './sample.ts'
 import { findSignInMistakes } from './sign-in.ts'
 import { findSoftDeletionMistakes } from './soft-deletion.ts'
 import { createValidators, defaultsOf } from './validate.ts'
@@ -77,6 +79,8 @@ export function findResourceMistakes(
     ...findSoftDeletionMistakes(resource, service.resources),
     ...findOwnershipMistakes(resource, service.resources),
     ...findRightsMistakes(resource),
+    ...findComputedMistakes(resource),
+    ...sampleMistakes(resource),
     ...resource.editable
       .flatMap((rule) => rule.fields)
       .filter(
@@ -105,6 +109,20 @@ function textFilterMistakes({ fields, prefix, contains }: ResourceDefinition): s
   })
 }
 
+/** Computes the fields of a sample row: only a run shows a value that its field rejects. */
+function sampleMistakes(resource: ResourceDefinition): string[] {
+  const names = Object.keys(resource.computations)
+  if (names.length === 0) return []
+  try {
+    const row = sampleRow(resource)
+    const values = Object.fromEntries(names.map((name) => [name, row[name]]))
+    const { errors } = createValidators(resource.fields).converted(values)
+    return errors.map(({ pointer, message }) => `.compute('${pointer!.slice(1)}'): ${message}`)
+  } catch (error) {
+    return [`${(error as Error).message}: ${((error as Error).cause as Error)?.message}`]
+  }
+}
+
 function fieldMistakes(
   { fields, filter }: ResourceDefinition,
   resources: readonly ResourceDefinition[],
@@ -122,7 +140,7 @@ function fieldMistakes(
     if (spec.kind === 'ref' && !target) {
       mistakes.push(`${name}: there is no resource ${spec.target}`)
     }
-    const hasValue = spec.default !== undefined || spec.stamp || spec.kind === 'id'
+    const hasValue = spec.default !== undefined || spec.stamp || spec.kind === 'id' || spec.computed
     if (spec.write === 'never' && !hasValue && !spec.nullable) {
       mistakes.push(`${name}: is read-only and has no default, so no row can be created`)
     }

@@ -3,7 +3,7 @@
  * in the object and functions are in the chain, so that types infer. The result is a
  * `ResourceDefinition`: data and functions without type parameters.
  */
-import type { CreateOf, FieldSpec, Fields, Flat, RowOf } from '../fields/fields.ts'
+import type { CreateOf, FieldSpec, Fields, Flat, ReadOnlyName, RowOf } from '../fields/fields.ts'
 import type { FieldError } from '../kernel/failure.ts'
 import type { AnyRow, Change } from '../versions/change.ts'
 import {
@@ -13,6 +13,7 @@ import {
   checkFieldName,
   checkFunction,
   checkSignIn,
+  requireMembers,
   specsOf,
 } from './chain-check.ts'
 import {
@@ -20,6 +21,7 @@ import {
   type CollectionOptions,
   readCollectionOptions,
 } from './collection-options.ts'
+import type { ComputeValue } from './computed.ts'
 import { DeclarationError, STATE_FIELD } from './field-check.ts'
 import { createFieldCheck, createNamedCheck } from './row-rules.ts'
 import type { Rule, RuleDefinition, RuleOperation } from './rule.ts'
@@ -57,6 +59,8 @@ export interface ResourceDefinition extends CollectionFeatures {
   readonly links: ((row: AnyRow) => Record<string, string>) | undefined
   readonly checks: readonly RowCheck[]
   readonly rules: readonly RuleDefinition[]
+  /** The function of each computed field, in the order of the calls. */
+  readonly computations: Readonly<Record<string, ComputeValue>>
   /** The fields whose values together occur once. */
   readonly unique: readonly (readonly string[])[]
   readonly sample: ((n: number) => AnyRow) | undefined
@@ -247,6 +251,20 @@ export class Resource<F extends Fields, S = RowOf<F>> {
     return this.#with({ rules: [...this.definition.rules, entry] })
   }
 
+  /**
+   * Sets the function of an `f.computed(…)`: `.compute('total', (row) => row.price * row.count)`.
+   * Pure. It reads the other fields, also those that an earlier call computes, without the id.
+   */
+  compute<K extends ReadOnlyName<F>>(
+    name: K,
+    compute: (row: Omit<RowOf<F>, 'id' | K>) => RowOf<F>[K],
+  ): Resource<F, S> {
+    checkFieldName(this.definition, '.compute()', name)
+    checkFunction(this.definition, `.compute(${name})`, compute)
+    const computations = { ...this.definition.computations, [name]: compute as ComputeValue }
+    return this.#with({ computations })
+  }
+
   /** Sets the links of a row by name, relative to the version: `/orders/7`. */
   links(links: (row: RowOf<F>) => { self: string } & Record<string, string>): Resource<F, S> {
     checkFunction(this.definition, '.links()', links)
@@ -360,6 +378,7 @@ export function resource<
       links: undefined,
       checks: [],
       rules: [],
+      computations: {},
       unique: options.unique ?? [],
       sample: undefined,
       signsIn: undefined,
@@ -371,27 +390,4 @@ export function resource<
     if (!(error instanceof DeclarationError)) throw error
     throw new DeclarationError(`resource ${name}: ${error.message}`)
   }
-}
-
-const isObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const isNames = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((name) => typeof name === 'string')
-
-/** Throws `DeclarationError` for required members that plain JavaScript omitted. */
-function requireMembers(options: Partial<ResourceOptions<Fields>>): void {
-  const { fields, list, access, events, unique = [] } = options
-  const missing = [
-    !isObject(fields) && 'fields is required, for example { id: f.id() }',
-    !Array.isArray(list?.filter) && 'list.filter is required: an array of field names, or []',
-    !Array.isArray(list?.sort) && 'list.sort is required: an array of field names, or []',
-    !isNames(list?.prefix ?? []) && 'list.prefix is an array of field names',
-    !isNames(list?.contains ?? []) && 'list.contains is an array of field names',
-    !isObject(access) && 'access is required: a scope or false for read, create, update, delete',
-    !(Array.isArray(unique) && unique.every(Array.isArray)) &&
-      "unique is an array of tuples: [['room_id', 'day']]",
-    !Array.isArray(events) && 'events is required: an array of event types, or []',
-  ].filter((sentence) => sentence !== false)
-  if (missing.length > 0) throw new DeclarationError(missing.join('; '))
 }

@@ -8,6 +8,7 @@ import { Failure } from '../kernel/failure.ts'
 import type { Scope } from '../kernel/principal.ts'
 import { addToTotal } from '../lists/counters.ts'
 import type { Tx } from '../storage/database.ts'
+import { type ComputeRow, rowComputer, storedComputations } from './computed.ts'
 import { readChangedValues } from './own-values.ts'
 import type { RowReach } from './ownership.ts'
 import {
@@ -54,8 +55,9 @@ export function createRows(
     return row
   }
   const hasRules = definition.rules.length > 0
-  const complete = changeCompleter(definition, runRules)
-  const writeChanges = changeWriter(definition, store, checks, deps)
+  const computeRow = createRowComputer(definition, newest)
+  const complete = changeCompleter(definition, runRules, computeRow)
+  const writeChanges = changeWriter(definition, { store, checks, computeRow }, deps)
   const recordEvent = async (
     tx: Tx,
     { scope }: RowReach,
@@ -92,7 +94,11 @@ export function createRows(
       const now = clock.now()
       for (const field of creationStamps) row[field] = now
       if (softDeletion) row[DELETED_FIELD] = null
-      if (hasRules) Object.assign(row, await runRules(tx, { reach }, 'create', { after: row }))
+      if (hasRules) {
+        const rows = { after: computeRow(row) }
+        Object.assign(row, await runRules(tx, { reach }, 'create', rows))
+      }
+      computeRow(row)
       checks.checkRules(row)
       await checks.checkReferences(tx, reach, row)
       row.id = await checks.checkUnique(() => store.insert(tx, reach.scope, row))
@@ -132,15 +138,15 @@ const identityFieldsOf = ({ fields, signsIn }: ResourceDefinition): string[] =>
  */
 function changeWriter(
   definition: ResourceDefinition,
-  store: RowStore,
-  checks: RowChecks,
+  { store, checks, computeRow }: RowParts,
   { clock, credentials }: RowDeps,
 ) {
   const updateStamps = stampFields(definition, ['updated'])
   const identityFields = identityFieldsOf(definition)
+  const storedFields = storedComputations(definition)
   return async (tx: Tx, target: RowTarget, row: AnyRow, edited: AnyRow) => {
     const changes = Object.entries(edited).filter(
-      ([field, value]) => !isSameValue(value, row[field]),
+      ([field, value]) => !isSameValue(value, row[field]) && !definition.fields[field]?.computed,
     )
     if (changes.length === 0) return undefined
     if (changes.some(([field]) => isDeletionField(definition, field))) {
@@ -148,7 +154,10 @@ function changeWriter(
     }
     const values: AnyRow = Object.fromEntries(changes)
     for (const field of updateStamps) values[field] = clock.now()
-    const after: AnyRow = { ...row, ...values }
+    const after: AnyRow = computeRow({ ...row, ...values })
+    for (const field of storedFields) {
+      if (!isSameValue(after[field], row[field])) values[field] = after[field]
+    }
     const identity = credentials ? identityFields.filter((field) => field in values) : []
     if (identity.length > 0) await credentials?.authorize(tx, credentialOf(target))
     checks.checkRules(after)
@@ -165,8 +174,32 @@ function changeWriter(
 const isDeletionField = ({ softDeletion }: ResourceDefinition, field: string): boolean =>
   softDeletion !== undefined && field === DELETED_FIELD
 
+/** The parts of the rows of a resource that its changes share. */
+interface RowParts {
+  readonly store: RowStore
+  readonly checks: RowChecks
+  readonly computeRow: ComputeRow
+}
+
+/** Returns the function that computes fields. A value that its field rejects is a bug (500). */
+function createRowComputer(definition: ResourceDefinition, newest: VersionShape): ComputeRow {
+  const names = Object.keys(definition.computations)
+  if (names.length === 0) return (row) => row
+  const compute = rowComputer(definition, true)
+  return (row) => {
+    compute(row)
+    const values = Object.fromEntries(names.map((name) => [name, row[name]]))
+    const source = `.compute() of ${definition.name}`
+    return Object.assign(row, readChangedValues(newest, source, values))
+  }
+}
+
 /** Returns a function that adds the values of rules to those of a change. */
-function changeCompleter({ rules }: ResourceDefinition, runRules: RunRules) {
+function changeCompleter(
+  { rules }: ResourceDefinition,
+  runRules: RunRules,
+  computeRow: ComputeRow,
+) {
   const hasRules = rules.length > 0
   return async (
     tx: Tx,
@@ -176,7 +209,7 @@ function changeCompleter({ rules }: ResourceDefinition, runRules: RunRules) {
     edited: AnyRow,
   ): Promise<AnyRow> => {
     if (!hasRules) return edited
-    const after = { ...before, ...edited }
+    const after = computeRow({ ...before, ...edited })
     return { ...edited, ...(await runRules(tx, target, operation, { before, after })) }
   }
 }

@@ -9,6 +9,7 @@ import { isSameValue, toJson } from '../fields/forms.ts'
 import { shortestMatch } from '../fields/pattern.ts'
 import type { FieldSpecs } from '../fields/schema.ts'
 import { isoTime } from '../kernel/time.ts'
+import { rowComputer } from './computed.ts'
 import { EVERY_SCOPE } from './field-rights.ts'
 import {
   type ActionDefinition,
@@ -76,9 +77,10 @@ function sampleDecimal({ precision = 0, scale = 0, min, max }: FieldSpec): strin
 
 /** Returns a row of the newest shape, with references to the first rows. */
 export function sampleRow(
-  { fields, sample }: ResourceDefinition,
+  definition: ResourceDefinition,
   { n = SAMPLE_NUMBER, at = SAMPLE_AT, id = 1 } = {},
 ): AnyRow {
+  const { fields, sample } = definition
   const declared: AnyRow = sample?.(n) ?? {}
   const entries = Object.entries(fields).map(([name, spec]): [string, unknown] => {
     if (spec.kind === 'id') return [name, id]
@@ -86,7 +88,7 @@ export function sampleRow(
     if (declared[name] !== undefined) return [name, declared[name]]
     return [name, spec.default === undefined ? sampleValue(name, spec, at) : spec.default]
   })
-  return Object.fromEntries(entries) as AnyRow
+  return rowComputer(definition, true)(Object.fromEntries(entries) as AnyRow)
 }
 
 /** Returns a sample row as responses of the version contain it, for a caller with every scope. */

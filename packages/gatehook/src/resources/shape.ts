@@ -11,6 +11,7 @@ import type { View } from '../lists/collection.ts'
 import { cellEncoder, cellView } from '../lists/encode.ts'
 import type { Value } from '../storage/database.ts'
 import { type ChangeChain, chainChanges, fieldsInVersion } from '../versions/change.ts'
+import { columnFields, rowComputer } from './computed.ts'
 import {
   type HeldScopes,
   heldScopesOf,
@@ -67,6 +68,7 @@ export function createShape(
     return other ? chainChanges(other.changes, versions, version).renamed : {}
   })
   const scopes = limitingScopes(definition)
+  const hasComputedReads = Object.values(specs).some(({ computed }) => computed === 'read')
   const shapes = new Map<string, VersionShape>()
   const as: VersionShape['as'] = (principal) => {
     const held = scopes.length === 0 ? NO_SCOPES : heldScopesOf(scopes, principal)
@@ -87,9 +89,10 @@ export function createShape(
       locked: lockedFields(definition.fields, held),
       isWidened: hidden.size < hiddenFields(specs, NO_SCOPES).size,
       validators: createValidators(specs, lockedFields(specs, held)),
-      view: chain.isEmpty
-        ? newestView(definition, encodeLinks, hidden)
-        : olderView(definition, { specs, chain, hidden }, encodeLinks),
+      view:
+        chain.isEmpty && !hasComputedReads
+          ? newestView(definition, encodeLinks, hidden)
+          : olderView(definition, { specs, chain, hidden }, encodeLinks),
       defaults: defaultsOf(specs),
       encode: (row) => encode(chain.down(row)),
       as,
@@ -100,8 +103,9 @@ export function createShape(
 
 /** Returns the encoder of a row's value, which can differ from the cell. */
 function valueEncoder(name: string, spec: FieldSpec): (value: Value) => string {
-  if (!formOf(spec).cell) return cellEncoder(listColumn(name, spec))
-  return (value) => JSON.stringify(toJson(spec, value))
+  // A computed value that is no value of its kind is never invalid JSON.
+  if (!formOf(spec).cell && spec.computed !== 'read') return cellEncoder(listColumn(name, spec))
+  return (value) => JSON.stringify(toJson(spec, value)) ?? 'null'
 }
 
 /** Encodes a row as JSON text, with its members in the declared order. */
@@ -123,7 +127,7 @@ function newestView(
   encodeLinks: LinkEncoder,
   hidden: ReadonlySet<string>,
 ): View {
-  const columns = Object.entries(definition.fields).map(([name, spec]) => listColumn(name, spec))
+  const columns = columnFields(definition.fields).map(([name, spec]) => listColumn(name, spec))
   const decode = rowDecoder(definition)
   return cellView(columns, (row) => encodeLinks(decode(row)), hidden)
 }
@@ -138,11 +142,11 @@ function olderView(
   encodeLinks: LinkEncoder,
 ): View {
   const decode = rowDecoder(definition)
-  const newestNames = Object.keys(definition.fields)
+  const columnNames = columnFields(definition.fields).map(([name]) => name)
   const visible = Object.entries(specs).filter(([name]) => !hidden.has(name))
   const members = visible.map(([name, spec], n) => {
     /** Index of an unchanged cell, else -1. */
-    const index = spec === definition.fields[name] ? newestNames.indexOf(name) : -1
+    const index = spec === definition.fields[name] ? columnNames.indexOf(name) : -1
     const encode = index < 0 ? valueEncoder(name, spec) : cellEncoder(listColumn(name, spec))
     return { name, lead: `${n === 0 ? '' : ','}"${name}":`, index, encode }
   })
@@ -206,8 +210,10 @@ function linkEncoder(
 
 /** Returns a decoder of table cells, in declared order, to rows of the newest shape. */
 export function rowDecoder(definition: ResourceDefinition): (cells: readonly Value[]) => AnyRow {
-  const names = Object.keys(definition.fields)
-  const converted = Object.entries(definition.fields).flatMap(([name, spec]) => {
+  const names = columnFields(definition.fields).map(([name]) => name)
+  const compute = rowComputer(definition, false)
+  const hasComputedReads = names.length < Object.keys(definition.fields).length
+  const converted = columnFields(definition.fields).flatMap(([name, spec]) => {
     const { cell } = formOf(spec)
     return cell ? [[name, cell.from] as const] : []
   })
@@ -215,6 +221,6 @@ export function rowDecoder(definition: ResourceDefinition): (cells: readonly Val
     const row: AnyRow = {}
     for (let index = 0; index < names.length; index++) row[names[index]!] = cells[index]!
     for (const [name, from] of converted) if (row[name] !== null) row[name] = from(row[name])
-    return row
+    return hasComputedReads ? compute(row) : row
   }
 }

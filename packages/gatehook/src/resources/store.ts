@@ -3,6 +3,7 @@ import { ownerCondition } from '../lists/collection.ts'
 import type { RowScope } from '../lists/page.ts'
 import type { Reader, Tx, Value } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
+import { columnFields } from './computed.ts'
 import { ownerPathOf } from './ownership.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
@@ -46,7 +47,7 @@ export function createRowStore(
   resources: readonly ResourceDefinition[],
 ): RowStore {
   const { name: table, fields, softDeletion } = definition
-  const names = Object.keys(fields)
+  const names = columnFields(fields).map(([name]) => name)
   const cells = Object.fromEntries(names.map((name) => [name, cellWriter(fields[name]!)]))
   const insertedNames = names.filter((name) => name !== 'id')
   const byId = 'WHERE scope = ? AND id = ?'

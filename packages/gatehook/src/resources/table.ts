@@ -10,6 +10,7 @@ import { PAGE_BYTES_MAX } from '../lists/bounds.ts'
 import type { Collection, ListColumn } from '../lists/collection.ts'
 import { MAX_LIMIT } from '../lists/grammar.ts'
 import type { Column, ColumnType, Dialect, Value } from '../storage/database.ts'
+import { columnFields } from './computed.ts'
 import { DeclarationError } from './field-check.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
 import { EXPAND, hasRelations } from './relations.ts'
@@ -175,7 +176,7 @@ export function cellWriter(spec: FieldSpec): (value: unknown) => Value {
 
 function createTable(definition: ResourceDefinition, dialect: Dialect): string {
   const { name, fields } = definition
-  const columns = Object.entries(fields).map(([field, spec]) => columnSql(field, spec, dialect))
+  const columns = columnFields(fields).map(([field, spec]) => columnSql(field, spec, dialect))
   const scope = `scope ${dialect.types.int} NOT NULL`
   const references = Object.entries(fields)
     .filter(([, spec]) => spec.kind === 'ref')
@@ -217,7 +218,7 @@ export function planTable(
   const ddl: string[] = []
   const rejected: string[] = []
   const columns = new Map(stored.columns.map((column) => [column.name, column]))
-  for (const [name, spec] of Object.entries(fields)) {
+  for (const [name, spec] of columnFields(fields)) {
     const column = columns.get(name)
     const sql = columnSql(name, spec, dialect)
     if (column) rejected.push(...columnMistakes(table, name, spec, column, sql))
@@ -225,8 +226,9 @@ export function planTable(
       ddl.push(`ALTER TABLE ${table} ADD COLUMN ${sql}`)
     else rejected.push(rejectNewColumn(table, name, sql))
   }
+  const declaredNames = new Set(columnFields(fields).map(([name]) => name))
   for (const name of columns.keys()) {
-    const isExpected = name === 'scope' || Object.hasOwn(fields, name)
+    const isExpected = name === 'scope' || declaredNames.has(name)
     if (isExpected || stored.additions?.includes(name)) continue
     rejected.push(rejectRemovedColumn(table, name))
   }
@@ -349,7 +351,7 @@ export function resourceCollection(
   return {
     name: definition.name,
     table: definition.name,
-    columns: Object.entries(definition.fields).map(([name, spec]) => listColumn(name, spec)),
+    columns: columnFields(definition.fields).map(([name, spec]) => listColumn(name, spec)),
     integerId: true,
     scoped: true,
     hasStoredTotal: true,

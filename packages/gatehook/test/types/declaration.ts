@@ -71,6 +71,19 @@ resource('orders', { fields, list, access, events: [], unique: [['user_id', 'tot
 f.string().visible('notes:read').writable('notes:write').writeOnly()
 // @ts-expect-error: the scope is required
 f.string().visible()
+const computing = resource('orders', {
+  fields: { ...fields, double: f.computed(f.int()) },
+  list,
+  access,
+  events: [],
+})
+computing.compute('double', (row) => row.amount * 2)
+// @ts-expect-error: double is a number
+computing.compute('double', (row) => row.currency)
+// @ts-expect-error: there is no field total
+computing.compute('double', (row) => row.total)
+// @ts-expect-error: clients write the amount
+computing.compute('amount', () => 2)
 // @ts-expect-error: a time of day is text
 f.timeOfDay().default(9)
 f.ref('users').onDelete('cascade')

@@ -1,0 +1,90 @@
+/**
+ * Computed fields: `f.computed(type)` with the function of `.compute(name, …)`. A stored one is a
+ * column, which each change of the row updates; another is computed when a row is read. Pure.
+ */
+import type { FieldSpec } from '../fields/fields.ts'
+import type { AnyRow } from '../versions/change.ts'
+
+/** Returns the value of a field from the other fields of the row. */
+export type ComputeValue = (row: AnyRow) => unknown
+
+interface ComputedSource {
+  readonly name: string
+  readonly fields: Readonly<Record<string, FieldSpec>>
+  readonly computations: Readonly<Record<string, ComputeValue>>
+}
+
+/** The lists of a resource that name fields. */
+type ListedFields = Readonly<
+  Record<'filter' | 'sort' | 'prefix' | 'contains', readonly string[]>
+> & {
+  readonly unique: readonly (readonly string[])[]
+}
+
+/** Returns the fields that are columns of the table, in declared order. */
+export const columnFields = (
+  fields: Readonly<Record<string, FieldSpec>>,
+): (readonly [name: string, spec: FieldSpec])[] =>
+  Object.entries(fields).filter(([, { computed }]) => computed !== 'read')
+
+/** Returns the names of computed columns. */
+export const storedComputations = ({ fields }: Pick<ComputedSource, 'fields'>): string[] =>
+  Object.keys(fields).filter((name) => fields[name]!.computed === 'stored')
+
+/** Sets the computed values of a row in place, in the order of the calls of `.compute()`. */
+export type ComputeRow = (row: AnyRow) => AnyRow
+
+/**
+ * Returns the function that sets computed values. It throws if a computation does: the request is
+ * 500, and the log names the field.
+ *
+ * @param isStored whether it also sets those of columns
+ */
+export function rowComputer(
+  { name, fields, computations }: ComputedSource,
+  isStored: boolean,
+): ComputeRow {
+  const computed = Object.entries(computations).filter(
+    ([field]) => isStored || fields[field]?.computed === 'read',
+  )
+  return (row) => {
+    for (const [field, compute] of computed) {
+      try {
+        row[field] = compute(row) ?? null
+      } catch (cause) {
+        throw new Error(`the computation of ${field} of ${name} failed`, { cause })
+      }
+    }
+    return row
+  }
+}
+
+/** Returns a sentence for the developer per mistake. */
+export function findComputedMistakes({
+  fields,
+  filter,
+  sort,
+  prefix,
+  contains,
+  unique,
+  computations,
+}: ComputedSource & ListedFields): string[] {
+  const mistakes: string[] = []
+  const indexed = new Set([...filter, ...sort, ...prefix, ...contains, ...unique.flat()])
+  for (const [name, spec] of Object.entries(fields)) {
+    const { computed } = spec
+    if (computed === undefined) {
+      if (Object.hasOwn(computations, name)) {
+        mistakes.push(`.compute('${name}'): ${name} is not an f.computed(…)`)
+      }
+      continue
+    }
+    if (!Object.hasOwn(computations, name)) {
+      mistakes.push(`${name} is computed, and .compute('${name}', …) is missing`)
+    }
+    if (computed === 'read' && (indexed.has(name) || spec.unique)) {
+      mistakes.push(`${name} is no column: add .stored() to filter, sort or be unique`)
+    }
+  }
+  return mistakes
+}
