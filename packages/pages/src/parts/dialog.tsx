@@ -6,10 +6,36 @@ import { Button } from './button.tsx'
 import { Field } from './field.tsx'
 import { Failed } from './notices.tsx'
 
+interface DialogSubmit {
+  readonly verb: string
+  readonly run: () => void
+  /** The words while the server works: `Saving…`. */
+  readonly busy: string | false
+  readonly isDisabled?: boolean
+  readonly kind?: 'first' | 'danger first'
+}
+
+const SubmitOrCancel = ({ submit, onClose }: { submit: DialogSubmit; onClose: () => void }) => (
+  <>
+    <Button onClick={onClose}>Cancel</Button>
+    <Button
+      kind={submit.kind ?? 'first'}
+      disabled={submit.isDisabled ?? false}
+      busy={submit.busy}
+      onClick={submit.run}
+    >
+      {submit.verb}
+    </Button>
+  </>
+)
+
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
   readonly children: ComponentChildren
+  /** The button that sends the form, beside *Cancel*. */
+  readonly submit?: DialogSubmit | undefined
+  /** A footer of another form. */
   readonly footer?: ComponentChildren
   /** A panel at the right edge, for forms. */
   readonly isSheet?: boolean
@@ -21,7 +47,8 @@ interface DialogProps {
 
 /** Opens when it is mounted; its owner removes it in `onClose`. */
 export function Dialog(props: DialogProps) {
-  const { title, onClose, children, footer, isSheet, mayClose, isRequired } = props
+  const { title, onClose, children, submit, isSheet, mayClose, isRequired } = props
+  const footer = submit ? <SubmitOrCancel submit={submit} onClose={onClose} /> : props.footer
   const ref = useRef<HTMLDialogElement>(null)
   const id = useId()
   const isGone = useRef(false)

@@ -2,7 +2,6 @@
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { OVERLAPS } from '../overlaps.ts'
-import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Check, Field } from '../parts/field.tsx'
 import { Failed } from '../parts/notices.tsx'
@@ -36,14 +35,7 @@ export function RotateSecret({ path, onClose, onDone }: RotateSecretProps) {
     <Dialog
       title="Rotate the signing secret"
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Rotating…'} onClick={rotate}>
-            Rotate
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Rotate', busy: isBusy && 'Rotating…', run: rotate }}
     >
       <p>Both secrets sign until the old secret ends, so that the receiver can change over.</p>
       <Field label="The old secret" value={overlap} onInput={setOverlap} options={OVERLAPS} />

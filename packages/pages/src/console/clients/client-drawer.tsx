@@ -148,14 +148,7 @@ function Rotate({ row, onClose }: RotateProps) {
     <Dialog
       title={title}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Rotating…'} onClick={rotate}>
-            Rotate
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Rotate', busy: isBusy && 'Rotating…', run: rotate }}
     >
       <Field label="The old secret" value={overlap} onInput={setOverlap} options={OVERLAPS} />
       {failure && <Failed failure={failure} />}

@@ -233,14 +233,7 @@ function NameAndContact({ row, onClose, onDone }: OperationProps) {
     <Dialog
       title={`Name and contact of ${row.name}`}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Saving…'} onClick={save}>
-            Save
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Save', busy: isBusy && 'Saving…', run: save }}
     >
       <Field label="Name" value={name} onInput={setName} error={messageOf('/name')} autofocus />
       <Field
@@ -281,14 +274,7 @@ function Limits({ row, onClose, onDone }: OperationProps) {
     <Dialog
       title={`Limits of ${row.name}`}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" disabled={!isReady} busy={isBusy && 'Saving…'} onClick={save}>
-            Save
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Save', isDisabled: !isReady, busy: isBusy && 'Saving…', run: save }}
     >
       <p class="soft small">Number per seconds. Empty: the limit of the installation.</p>
       {LIMITS.map(([name, label]) => (

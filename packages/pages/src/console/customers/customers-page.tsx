@@ -2,7 +2,6 @@
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { day } from '../../format.ts'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed } from '../../parts/notices.tsx'
@@ -127,14 +126,7 @@ function CreateCustomer({ onClose, onCreate }: CreateCustomerProps) {
     <Dialog
       title="Create a customer"
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Creating…'} onClick={create}>
-            Create
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Create', busy: isBusy && 'Creating…', run: create }}
     >
       <form
         onSubmit={(event) => {

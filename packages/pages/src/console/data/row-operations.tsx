@@ -2,7 +2,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, type Reply, send } from '../../api.ts'
-import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Failed, Loading, Notice } from '../../parts/notices.tsx'
 import { say } from '../../parts/toast.tsx'
@@ -48,19 +47,12 @@ function FormDialog(props: FormDialogProps) {
       title={title}
       isSheet
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind="first"
-            disabled={!isReady}
-            busy={isBusy && busyVerb}
-            onClick={() => isReady && onSubmit()}
-          >
-            {verb}
-          </Button>
-        </>
-      }
+      submit={{
+        verb,
+        isDisabled: !isReady,
+        busy: isBusy && busyVerb,
+        run: () => isReady && onSubmit(),
+      }}
     >
       {props.children && <div class="field">{props.children}</div>}
       <form

@@ -175,14 +175,7 @@ function SetPassword(props: OperationProps) {
     <Dialog
       title={`Set the password of ${name}`}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Saving…'} onClick={save}>
-            Set the password
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Set the password', busy: isBusy && 'Saving…', run: save }}
     >
       <form
         onSubmit={(event) => {
@@ -230,14 +223,7 @@ function ChangeGrants({ account, ...props }: ChangeGrantsProps) {
       title={`Role and scopes of ${name}`}
       isSheet
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Saving…'} onClick={save}>
-            Save
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Save', busy: isBusy && 'Saving…', run: save }}
     >
       <Field
         label="Role"

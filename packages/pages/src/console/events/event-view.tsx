@@ -132,19 +132,12 @@ function Resend({ event, onClose, onDone }: ResendProps) {
     <Dialog
       title={`Resend ${event.type}`}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            kind="first"
-            disabled={selected.size === 0}
-            busy={isBusy && 'Sending…'}
-            onClick={resend}
-          >
-            Send to {selected.size} {selected.size === 1 ? 'endpoint' : 'endpoints'}
-          </Button>
-        </>
-      }
+      submit={{
+        verb: `Send to ${selected.size} ${selected.size === 1 ? 'endpoint' : 'endpoints'}`,
+        isDisabled: selected.size === 0,
+        busy: isBusy && 'Sending…',
+        run: resend,
+      }}
     >
       <p>The same bytes with the same event id: a receiver that drops repeats ignores them.</p>
       {deliveries.map((delivery) => {

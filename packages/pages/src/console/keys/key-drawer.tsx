@@ -228,14 +228,7 @@ function Roll({ row, onClose, onDone }: OperationProps) {
     <Dialog
       title={`Roll ${row.name}`}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Rolling…'} onClick={roll}>
-            Roll the key
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Roll the key', busy: isBusy && 'Rolling…', run: roll }}
     >
       <p>The key gets a new secret. Its id, name and scopes stay.</p>
       <Field
@@ -275,14 +268,7 @@ function Change({ row, onClose, onDone }: OperationProps) {
     <Dialog
       title={`Change ${row.name}`}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Saving…'} onClick={save}>
-            Save
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Save', busy: isBusy && 'Saving…', run: save }}
     >
       <Part of={scopes} subject="scopes">
         {({ data }) => (

@@ -1,7 +1,6 @@
 /** The form that creates an operator. */
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed } from '../../parts/notices.tsx'
@@ -32,14 +31,7 @@ export function CreateOperator({ onClose, onCreate }: CreateOperatorProps) {
     <Dialog
       title="Create an operator"
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Creating…'} onClick={create}>
-            Create
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Create', busy: isBusy && 'Creating…', run: create }}
     >
       <form
         onSubmit={(event) => {

@@ -2,7 +2,6 @@
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
-import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed } from '../../parts/notices.tsx'
@@ -37,14 +36,7 @@ export function ChangeRole({ row, onClose, onDone }: OperationProps) {
     <Dialog
       title={`Role of ${row.email}`}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Saving…'} onClick={save}>
-            Save
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Save', busy: isBusy && 'Saving…', run: save }}
     >
       <Field
         label="Role"
@@ -82,14 +74,7 @@ export function CreateLink({ row, onClose, onDone }: OperationProps) {
     <Dialog
       title={`Create a link for ${row.email}`}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Creating…'} onClick={create}>
-            Create the link
-          </Button>
-        </>
-      }
+      submit={{ verb: 'Create the link', busy: isBusy && 'Creating…', run: create }}
     >
       <p>
         The link opens the console as {row.email}, once, without a password or second factor. It is

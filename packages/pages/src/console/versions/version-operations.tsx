@@ -5,7 +5,6 @@ import { send, withQuery } from '../../api.ts'
 import { nowMs } from '../../clock.ts'
 import { count, day, number } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
-import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Check, Field } from '../../parts/field.tsx'
 import { Failed, Loading, Notice } from '../../parts/notices.tsx'
@@ -105,18 +104,12 @@ function CalendarDialog(props: CalendarDialogProps) {
     <Dialog
       title={title}
       onClose={form.onClose}
-      footer={
-        <>
-          <Button onClick={form.onClose}>Cancel</Button>
-          <Button
-            kind={isForced ? 'danger first' : 'first'}
-            busy={isBusy && 'Saving…'}
-            onClick={save}
-          >
-            {verb}
-          </Button>
-        </>
-      }
+      submit={{
+        verb,
+        kind: isForced ? 'danger first' : 'first',
+        busy: isBusy && 'Saving…',
+        run: save,
+      }}
     >
       {children}
       {needsForce && (

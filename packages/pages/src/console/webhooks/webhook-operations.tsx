@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { nowMs } from '../../clock.ts'
 import { count, number } from '../../format.ts'
-import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed } from '../../parts/notices.tsx'
@@ -74,14 +73,7 @@ function Replay(props: OperationProps & { readonly kind: 'recover' | 'replay' })
     <Dialog
       title={isReplay ? 'Replay events' : 'Resend failed deliveries'}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="first" busy={isBusy && 'Starting…'} onClick={start}>
-            {isReplay ? 'Replay' : 'Resend'}
-          </Button>
-        </>
-      }
+      submit={{ verb: isReplay ? 'Replay' : 'Resend', busy: isBusy && 'Starting…', run: start }}
     >
       <p>
         {isReplay
