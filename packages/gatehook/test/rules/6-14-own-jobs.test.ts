@@ -72,6 +72,18 @@ eachService(
 )
 
 eachService(
+  'a dry run stores no job',
+  async (service) => {
+    const headers = { prefer: 'dry-run' }
+    const reply = await service.post('/api/v1/orders', { total: 7 }, headers)
+    assert.equal(reply.status, 201, reply.text)
+    const admin = await operator(service)
+    assert.deepEqual((await admin.get('/admin/jobs')).body.data, [])
+  },
+  OPTIONS,
+)
+
+eachService(
   'handlers of events receive them in the newest version, in the order of one row',
   async (service) => {
     const order = (await service.post('/api/v1/orders', { total: 13 })).body
