@@ -30,6 +30,7 @@ const entries: readonly CommandEntry[] = [
   { name: 'events', load: async () => (await import('./events.ts')).events },
   { name: 'listen', load: async () => (await import('./listen.ts')).listen },
   { name: 'trigger', load: async () => (await import('./trigger.ts')).triggerCommand },
+  { name: 'import', load: async () => (await import('./import.ts')).importCommand },
   { name: 'jobs', load: async () => (await import('./jobs.ts')).jobs },
   { name: 'versions', load: async () => (await import('./versions.ts')).versions },
   { name: 'openapi', load: async () => (await import('./openapi.ts')).openapi },

@@ -1,0 +1,108 @@
+/** Reads the rows of a file, NDJSON or CSV, as bodies that create them. Contains no requests. */
+import type { FieldSpec } from '../fields/fields.ts'
+import { type CsvCell, CsvError, readCsv, unescapeFormula } from '../lists/csv-reader.ts'
+import type { ResourceDefinition } from '../resources/resource.ts'
+
+/** A row of a file, or why its line has none. */
+export type ImportLine =
+  | { readonly line: number; readonly body: Record<string, unknown> }
+  | { readonly line: number; readonly problem: string }
+
+/** Texts that JSON contains without quotes. */
+const NUMBER_KINDS: ReadonlySet<string> = new Set(['id', 'ref', 'int', 'number'])
+const JSON_KINDS: ReadonlySet<string> = new Set(['object', 'list', 'metadata', 'json'])
+
+/** Reads NDJSON, or with `isCsv` CSV whose first record has the names. Ends at malformed CSV. */
+export function readImportLines(
+  parts: AsyncIterable<string>,
+  definition: ResourceDefinition,
+  isCsv: boolean,
+): AsyncGenerator<ImportLine> {
+  return isCsv ? readTable(parts, definition) : readObjects(parts, definition)
+}
+
+/** Removes the members that clients never write, which an export contains. */
+function writableMembers(
+  { fields }: ResourceDefinition,
+  row: Record<string, unknown>,
+): Record<string, unknown> {
+  const entries = Object.entries(row).filter(([name]) => fields[name]?.write !== 'never')
+  return Object.fromEntries(entries)
+}
+
+async function* readObjects(
+  parts: AsyncIterable<string>,
+  definition: ResourceDefinition,
+): AsyncGenerator<ImportLine> {
+  let line = 0
+  for await (const text of readLines(parts)) {
+    line += 1
+    if (text.trim() === '') continue
+    let row: unknown
+    try {
+      row = JSON.parse(text)
+    } catch {
+      yield { line, problem: 'is not JSON' }
+      continue
+    }
+    if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+      yield { line, problem: 'is not an object' }
+    } else if (!('_cursor' in row)) {
+      yield { line, body: writableMembers(definition, row as Record<string, unknown>) }
+    }
+  }
+}
+
+async function* readLines(parts: AsyncIterable<string>): AsyncGenerator<string> {
+  let rest = ''
+  for await (const part of parts) {
+    const lines = (rest + part).split('\n')
+    rest = lines.pop()!
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}
+
+async function* readTable(
+  parts: AsyncIterable<string>,
+  definition: ResourceDefinition,
+): AsyncGenerator<ImportLine> {
+  let names: readonly string[] | undefined
+  try {
+    for await (const { line, cells } of readCsv(parts)) {
+      if (!names) {
+        names = cells.map(({ text }) => text.replace(/^\uFEFF/, ''))
+      } else if (cells.length !== names.length) {
+        yield { line, problem: `has ${cells.length} cells, and the first line ${names.length}` }
+      } else {
+        const row: Record<string, unknown> = {}
+        for (const [at, name] of names.entries()) {
+          const value = cellValue(definition.fields[name], cells[at]!)
+          if (value !== undefined) row[name] = value
+        }
+        yield { line, body: writableMembers(definition, row) }
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    yield { line: error.line, problem: error.message }
+  }
+}
+
+/**
+ * Returns the JSON value of a cell; undefined for none. A text that its kind does not allow stays
+ * text, which the API then rejects with a pointer.
+ */
+function cellValue(spec: FieldSpec | undefined, { text, isQuoted }: CsvCell): unknown {
+  if (text === '' && !isQuoted) return spec?.nullable ? null : undefined
+  const kind = spec?.kind ?? 'string'
+  if (kind === 'bool') return text === 'true' || (text === 'false' ? false : text)
+  if (NUMBER_KINDS.has(kind))
+    return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? Number(text) : text
+  if (!JSON_KINDS.has(kind)) return unescapeFormula(text)
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

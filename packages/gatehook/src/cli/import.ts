@@ -1,0 +1,184 @@
+/** `gatehook import RESOURCE FILE`: creates the rows of a file by the API, or by its batches. */
+import { createReadStream, statSync } from 'node:fs'
+import { findClosest } from '../config/closest.ts'
+import { wallClock } from '../kernel/clock.ts'
+import type { ResourceDefinition } from '../resources/resource.ts'
+import { type Api, ApiError, customerCommands } from './api.ts'
+import { CommandError, EXIT, UsageError } from './errors.ts'
+import { type ImportLine, readImportLines } from './import-rows.ts'
+import { createProgress } from './progress.ts'
+
+/** Lines with an error, after which the import ends. */
+const ERRORS_MAX = 100
+const BATCH_ROWS = 100
+/** A body has at most 1 MiB. */
+const BATCH_CHARACTERS = 300_000
+/** Failures of one row; others end the import. */
+const ROW_STATUSES: ReadonlySet<number> = new Set([400, 409, 413, 422])
+
+interface LineError {
+  readonly line: number
+  readonly error: string
+  readonly pointer?: string
+  readonly message: string
+}
+
+interface ImportResult {
+  readonly resource: string
+  readonly dry_run: boolean
+  readonly created: number
+  readonly failed: number
+  /** The last line that was sent; a later import can begin after it. */
+  readonly last_line: number
+  readonly is_complete: boolean
+  readonly errors: readonly LineError[]
+}
+
+type NewRow = Extract<ImportLine, { body: object }>
+
+interface BatchResponse {
+  readonly items: readonly { readonly status: number; readonly body: RowFailure }[]
+}
+
+interface RowFailure {
+  readonly error: string
+  readonly message: string
+  readonly errors?: readonly { readonly pointer?: string; readonly message: string }[]
+}
+
+const errorsOf = (line: number, { error, message, errors = [] }: RowFailure): LineError[] => {
+  const [first] = errors
+  const pointer = first?.pointer?.replace(/^\/items\/\d+/, '')
+  return [{ line, error, ...(pointer && { pointer }), message: first?.message ?? message }]
+}
+
+/** Returns a function that creates rows, and returns the errors of those that failed. */
+function createSender(api: Api, { name, batch }: ResourceDefinition, isDryRun: boolean) {
+  const version = api.service.versions.at(-1)!.name
+  const query = isDryRun ? '?dry_run=true' : ''
+  const post = <T>(path: string, body: unknown) =>
+    api.request<T>('POST', `/api/${version}/${name}${path}${query}`, body)
+  const sendOne = async ({ line, body }: NewRow): Promise<LineError[]> => {
+    try {
+      await post('', body)
+      return []
+    } catch (error) {
+      if (!(error instanceof ApiError) || !ROW_STATUSES.has(error.response.status)) throw error
+      return errorsOf(line, error.response.body as RowFailure)
+    }
+  }
+  return async (rows: readonly NewRow[]): Promise<LineError[]> => {
+    if (!batch || rows.length === 1) {
+      const errors: LineError[] = []
+      for (const row of rows) errors.push(...(await sendOne(row)))
+      return errors
+    }
+    const items = rows.map(({ body }) => body)
+    const response = await post<BatchResponse>('/batch', { items, atomic: false })
+    return response.items.flatMap(({ status, body }, at) =>
+      status < 400 ? [] : errorsOf(rows[at]!.line, body),
+    )
+  }
+}
+
+function resourceOf(api: Api, name: string): ResourceDefinition {
+  const { resources } = api.service
+  const definition = resources.find((resource) => resource.name === name)
+  const names = resources.map((resource) => resource.name)
+  if (!definition) {
+    const closest = findClosest(name, names)
+    const hint = closest === undefined ? names.join(', ') : closest
+    throw new UsageError(`There is no resource ${name}. Did you mean ${hint}?`)
+  }
+  if (!definition.access.create) throw new CommandError(`The API cannot create rows of ${name}.`)
+  return definition
+}
+
+function sizeOf(file: string): number {
+  try {
+    return statSync(file).size
+  } catch {
+    throw new UsageError(`There is no file ${file}.`)
+  }
+}
+
+async function importFile(
+  api: Api,
+  definition: ResourceDefinition,
+  {
+    file,
+    isDryRun,
+    out,
+  }: { file: string; isDryRun: boolean; out: Parameters<typeof createProgress>[0] },
+): Promise<ImportResult> {
+  const bytes = sizeOf(file)
+  const input = createReadStream(file, 'utf8')
+  const report = createProgress(out, wallClock)
+  const send = createSender(api, definition, isDryRun)
+  const errors: LineError[] = []
+  let rows: NewRow[] = []
+  let characters = 0
+  let sentRows = 0
+  let lastLine = 0
+  const flush = async () => {
+    if (rows.length === 0) return
+    errors.push(...(await send(rows)))
+    sentRows += rows.length
+    rows = []
+    characters = 0
+    report({ step: 'import', fraction: input.bytesRead / Math.max(1, bytes), rows: sentRows })
+  }
+  let failedLines = 0
+  for await (const line of readImportLines(input, definition, /\.csv$/i.test(file))) {
+    lastLine = line.line
+    if ('problem' in line) {
+      errors.push({ line: line.line, error: 'invalid_line', message: line.problem })
+      failedLines += 1
+    } else {
+      const size = JSON.stringify(line.body).length
+      if (characters + size > BATCH_CHARACTERS) await flush()
+      rows.push(line)
+      characters += size
+    }
+    if (rows.length === BATCH_ROWS) await flush()
+    if (errors.length >= ERRORS_MAX) break
+  }
+  const isComplete = errors.length < ERRORS_MAX
+  await flush()
+  input.destroy()
+  return {
+    resource: definition.name,
+    dry_run: isDryRun,
+    created: sentRows - (errors.length - failedLines),
+    failed: errors.length,
+    last_line: lastLine,
+    is_complete: isComplete,
+    errors: errors.toSorted((a, b) => a.line - b.line),
+  }
+}
+
+export const importCommand = customerCommands().action({
+  name: 'import <RESOURCE> <FILE>',
+  summary: 'creates the rows of a file: NDJSON, or CSV (.csv)',
+  description:
+    'Creates a row for each line of a file by the API, with its checks and events, in the newest ' +
+    'version. Members that clients never write, such as id, are ignored.',
+  options: [['--dry-run', 'validates every row and creates none']],
+  examples: [
+    ['gatehook import parts parts.ndjson --dry-run', 'reports the errors by line'],
+    ['gatehook import parts parts.csv --mode live', 'the first line has the names of the fields'],
+  ],
+  act(api, { args: [name = '', file = ''], options, out }) {
+    const definition = resourceOf(api, name)
+    return importFile(api, definition, { file, isDryRun: options.dryRun === true, out })
+  },
+  describe({ resource, dry_run, created, failed, last_line, is_complete, errors }) {
+    const lines = errors.map(
+      ({ line, pointer, message }) => `line ${line}: ${pointer ? `${pointer} ` : ''}${message}`,
+    )
+    const verb = dry_run ? 'would be created' : 'created'
+    const end = is_complete ? '' : ` Ended at line ${last_line}, after ${ERRORS_MAX} errors.`
+    return [...lines, `${resource}: ${created} rows ${verb}, ${failed} failed.${end}`].join('\n')
+  },
+  exit: ({ failed }) => (failed > 0 ? EXIT.failed : EXIT.ok),
+})

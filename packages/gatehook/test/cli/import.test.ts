@@ -1,0 +1,104 @@
+/** §12.3: `gatehook import` creates the rows of a file, and reports errors by line. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { databases, freshUrl } from '../../../../test/rig/databases.ts'
+import { emptyFolder, gatehook, jsonOf } from './process.ts'
+
+const SERVICE = `import { f, resource, service } from 'gatehook'
+const declare = (name, batch) => resource(name, {
+  fields: {
+    id: f.id(),
+    name: f.string().max(20).unique(),
+    size: f.int().min(0).default(1),
+    gift: f.bool().default(false),
+    note: f.string().nullable().default(null),
+    tags: f.array(f.string(), { max: 3 }).default([]),
+    created_at: f.createdAt(),
+  },
+  list: { filter: [], sort: [] },
+  access: { read: name + ':read', create: name + ':write', update: false, delete: false },
+  events: [],
+  batch,
+})
+export const api = service({
+  name: 'parts',
+  versions: { v1: { released: '2026-01-01' } },
+  resources: [declare('parts', true), declare('items', false)],
+})
+`
+
+async function project(t: TestContext, kind: (typeof databases)[number]['name']) {
+  const cwd = emptyFolder(t)
+  const url = await freshUrl(t, kind)
+  writeFileSync(join(cwd, 'package.json'), '{"type":"module"}')
+  writeFileSync(join(cwd, 'service.ts'), SERVICE)
+  const secret = 'a secret that only tests know, long enough'
+  const place = { cwd, env: { GATEHOOK_DATABASE_URL: url, GATEHOOK_SECRET_KEY: secret } }
+  const migrated = await gatehook(place, 'migrate')
+  assert.equal(migrated.exit, 0, migrated.stderr)
+  const write = (name: string, text: string) => writeFileSync(join(cwd, name), text)
+  return { place, write }
+}
+
+const NDJSON = [
+  '{"id":9,"name":"a","size":2,"tags":["x"],"created_at":"2026-01-01T00:00:00.000Z"}',
+  'odd',
+  '',
+  '{"name":"a"}',
+  '{"size":-1}',
+  '{"_cursor":null}',
+  '{"name":"b","gift":true}',
+].join('\n')
+
+for (const { name: kind } of databases) {
+  test(`rows of NDJSON are created, and errors have their lines [${kind}]`, async (t) => {
+    const { place, write } = await project(t, kind)
+    write('rows.ndjson', NDJSON)
+    for (const resource of ['parts', 'items']) {
+      const tried = await gatehook(place, 'import', resource, 'rows.ndjson', '--dry-run', '--json')
+      const rehearsal = JSON.parse(tried.stdout)
+      assert.equal(tried.exit, 1, tried.stderr)
+      assert.equal(rehearsal.dry_run, true)
+      const { exit, stdout } = await gatehook(place, 'import', resource, 'rows.ndjson', '--json')
+      const result = JSON.parse(stdout)
+      const lines = result.errors.map(({ line, error, pointer }: Record<string, unknown>) => [
+        line,
+        error,
+        pointer,
+      ])
+      assert.deepEqual(lines, [
+        [2, 'invalid_line', undefined],
+        [4, 'conflict', '/name'],
+        [5, 'validation_failed', '/name'],
+      ])
+      assert.deepEqual([exit, result.created, result.failed, result.is_complete], [1, 2, 3, true])
+    }
+  })
+}
+
+test('CSV has names in its first line; cells have the kinds of their fields', async (t) => {
+  const { place, write } = await project(t, 'sqlite')
+  const rows = ['name,size,gift,note,tags', 'a,5,true,"","[""x""]"', "'=b,,false,,[]", 'c,x,false']
+    .map((row) => `${row}\r\n`)
+    .join('')
+  write('rows.csv', rows)
+  const text = await gatehook(place, 'import', 'parts', 'rows.csv')
+  assert.equal(text.exit, 1)
+  assert.match(text.stdout, /^line 4: has 3 cells, and the first line 5\nparts: 2 rows created, 1/)
+  write('one.csv', 'name,size\nd,x\n')
+  const { stdout } = await gatehook(place, 'import', 'parts', 'one.csv', '--json')
+  assert.deepEqual(JSON.parse(stdout).errors[0].pointer, '/size')
+  const again = await gatehook(place, 'import', 'parts', 'rows.csv', '--json')
+  assert.equal(JSON.parse(again.stdout).created, 0, 'the names are taken')
+})
+
+test('an unknown resource or file is a usage error', async (t) => {
+  const { place, write } = await project(t, 'sqlite')
+  write('rows.ndjson', '{"name":"a"}\n')
+  const misspelt = await gatehook(place, 'import', 'part', 'rows.ndjson')
+  assert.deepEqual([misspelt.exit, /Did you mean parts\?/.test(misspelt.stderr)], [2, true])
+  assert.equal((await gatehook(place, 'import', 'parts', 'none.ndjson')).exit, 2)
+  assert.equal((await jsonOf(place, 'import', 'parts', 'rows.ndjson')).created, 1)
+})
