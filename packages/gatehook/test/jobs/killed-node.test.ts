@@ -66,6 +66,7 @@ for (const kind of ['sqlite', 'postgres'] as const satisfies readonly Kind[]) {
     writeFileSync(join(cwd, 'service.ts'), SERVICE)
     const env = {
       GATEHOOK_DATABASE_URL: await freshUrl(t, kind),
+      GATEHOOK_RATE_LIMIT: '0', // the test polls
       GATEHOOK_SECRET_KEY: 'a secret that only tests know, long enough',
     }
     const place = { cwd, env }
