@@ -86,10 +86,11 @@ test('columns are hidden, and stay so in this browser', async (t) => {
 
 test('an action runs in its states, and its event is in the history', async (t) => {
   const page = await stage.signedIn(t, {}, /status of 422/)
-  const { id } = await createBook('The Dispossessed')
+  const { id } = await createBook('The Dispossessed', 100, { weight: 1250 })
   await page.goto(url(`books?${scope}`))
   await page.getByRole('link', { name: String(id), exact: true }).click()
   await drawer(page).getByRole('heading', { name: 'The Dispossessed' }).waitFor()
+  await drawer(page).getByText('1,250 gram').waitFor()
   await drawer(page).getByText('The row is in. return needs out.').waitFor()
   await drawer(page)
     .getByRole('link', { name: `${author.id}, Ursula Le Guin` })

@@ -40,6 +40,7 @@ const books = resource('books', {
     printed_on: f.date().nullable().default(null),
     length: f.duration().nullable().default(null),
     bought_at: f.time().nullable().default(null),
+    weight: f.int().min(1).nullable().default(null).unit('gram'),
     created_at: f.createdAt(),
   },
   list: {

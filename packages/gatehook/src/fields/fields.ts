@@ -136,6 +136,11 @@ export class Field<V, W extends FieldWrite> {
     return this.#with({ isSecret: true })
   }
 
+  /** The unit of a number or a decimal, for OpenAPI, the docs and the console: `cent`, `kg`. */
+  unit(unit: string): Field<V, W> {
+    return this.#with({ unit })
+  }
+
   /** Adds a sentence for OpenAPI and the docs. */
   describe(sentence: string): Field<V, W> {
     return this.#with({ description: sentence })

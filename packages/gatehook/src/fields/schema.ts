@@ -144,9 +144,12 @@ function withBounds(
   return schema
 }
 
+/** The extension with the unit of a number. */
+export const UNIT = 'x-unit'
+
 /** Returns the schema of a member's value. A named schema that allows null is not shared. */
 export function valueSchema(spec: MemberSpec, context: SchemaContext = inline): JsonSchema {
-  const { name, nullable, description, example } = spec
+  const { name, nullable, description, example, unit } = spec
   const create = (): JsonSchema => {
     const schema = schemaByKind[spec.kind](spec, context)
     if (nullable && schema.type !== undefined) {
@@ -154,6 +157,7 @@ export function valueSchema(spec: MemberSpec, context: SchemaContext = inline): 
       if (schema.enum) schema.enum = [...(schema.enum as unknown[]), null]
     }
     if (description) schema.description = description
+    if (unit !== undefined) schema[UNIT] = unit
     if (example !== undefined) schema.examples = [example]
     return schema
   }

@@ -43,6 +43,8 @@ interface BaseSpec {
   readonly precision?: number
   readonly scale?: number
   readonly description?: string
+  /** The unit of a number: `cent`, `kg`. */
+  readonly unit?: string
   /** The value in rows of an omitted member; undefined without a default. */
   readonly default?: unknown
   /** Whether the request log replaces the value. */

@@ -4,7 +4,7 @@
  * types, enumerations and bounds. Pure.
  */
 import { escapePointer } from '../fields/reader.ts'
-import { READ_SCOPE, WRITE_SCOPE } from '../fields/schema.ts'
+import { READ_SCOPE, UNIT, WRITE_SCOPE } from '../fields/schema.ts'
 import { componentName, isEqual, listOf, type Node, nodeOf, resolveRef } from './document.ts'
 import {
   additionFinding,
@@ -61,6 +61,7 @@ export function schemaComparison(oldDocument: Node, newDocument: Node): CompareS
       ...formFindings(compareSchemas, before, after, location),
       ...defaultFindings(before, after, location),
       ...scopeFindings(before, after, location),
+      ...unitFindings(before, after, location),
       ...keywordFindings(before, after, location),
     ]
   }
@@ -201,12 +202,21 @@ function scopeFindings(before: Node, after: Node, location: SchemaLocation): Fin
   return [...findings, finding]
 }
 
+/** Another unit gives the same number another meaning. A unit that is new only describes it. */
+function unitFindings(before: Node, after: Node, location: SchemaLocation): Finding[] {
+  const [old, now] = [before[UNIT], after[UNIT]]
+  if (old === undefined || now === undefined || old === now) return []
+  const sentence = `${subjectOf(location)} has the unit ${now} instead of ${old}.`
+  return [breakFinding(`${location.where}/${UNIT}`, sentence)]
+}
+
 /** The keywords that the functions above compare, and annotations. */
 const COMPARED_KEYWORDS: ReadonlySet<string> = new Set(
   [
     'type enum format minimum maximum minLength maxLength minItems maxItems',
     'properties required additionalProperties items oneOf default',
-    `$ref title description examples readOnly writeOnly x-open-set ${READ_SCOPE} ${WRITE_SCOPE}`,
+    `$ref title description examples readOnly writeOnly x-open-set ${UNIT}`,
+    `${READ_SCOPE} ${WRITE_SCOPE}`,
   ].flatMap((words) => words.split(' ')),
 )
 

@@ -40,6 +40,7 @@ export function checkField(name: string, spec: FieldSpec, depth = 1): void {
   }
   checkNested(name, spec, depth)
   if (spec.pattern !== undefined) checkPattern(spec, mistake)
+  if (spec.unit !== undefined) checkUnit(spec, mistake)
   if (spec.kind === 'decimal') checkDecimal(spec, mistake)
   checkRights(name, spec, depth, mistake)
   checkComputed(name, spec, mistake)
@@ -82,6 +83,16 @@ function checkRights(
   if (write === 'never' && (isWriteOnly || writableBy !== undefined)) {
     throw mistake('clients never write it')
   }
+}
+
+const NUMBER_KINDS: readonly string[] = ['int', 'number', 'decimal']
+const UNIT_MAX = 30
+
+function checkUnit({ kind, unit }: FieldSpec, mistake: (why: string) => DeclarationError): void {
+  if (!NUMBER_KINDS.includes(kind)) throw mistake('.unit() goes with a number or a decimal')
+  const isWord = typeof unit === 'string' && /^\S(.*\S)?$/.test(unit)
+  if (!isWord || unit.length > UNIT_MAX)
+    throw mistake(`.unit() is a text of 1 to ${UNIT_MAX} characters`)
 }
 
 const DELETION_EFFECTS = ['restrict', 'cascade', 'setNull']

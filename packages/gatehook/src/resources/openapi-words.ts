@@ -52,7 +52,8 @@ const kindWords: Readonly<Partial<Record<FieldSpec['kind'], string>>> = {
 
 /** Returns the declared description of a field, or a sentence from its kind and rules. */
 function describeField(name: string, spec: FieldSpec): string {
-  return [describeValue(name, spec), ...describeRights(spec)].join(' ')
+  const unit = spec.unit === undefined ? [] : [`Unit: ${spec.unit}.`]
+  return [describeValue(name, spec), ...unit, ...describeRights(spec)].join(' ')
 }
 
 function describeRights({ isWriteOnly, visibleTo, writableBy }: FieldSpec): string[] {

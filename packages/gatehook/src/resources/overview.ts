@@ -39,6 +39,7 @@ const resourceField = b
       .describe('The maximum of a number, of characters, or of milliseconds.')
       .example(null),
     default: b.json().describe('The value of an omitted field.').example('draft'),
+    unit: b.text().nullable().describe('The unit of a number.').example(null),
     nullable: b.bool().describe('Whether the value can be null.').example(false),
     unique: b
       .bool()
@@ -165,6 +166,7 @@ function describeField(name: string, spec: FieldSpec, editableIn: StatesOf) {
     min: min ?? null,
     max: max ?? null,
     default: toJson(spec, value ?? null),
+    unit: spec.unit ?? null,
     nullable: spec.nullable,
     unique: spec.unique ?? false,
     writable: spec.write !== 'never',

@@ -28,6 +28,10 @@ const values: readonly Mutation[] = [
   adds('a response has integers only', [[`${U}/age/type`, 'integer']], 'fraction', [
     [`${U}/age`, { type: 'number' }],
   ]),
+  breaks('a number has another unit', [[`${O}/amount/x-unit`, 'EUR']], 'unit EUR instead of cent', [
+    [`${O}/amount/x-unit`, 'cent'],
+  ]),
+  same('a number gets a unit', [[`${O}/amount/x-unit`, 'cent']]),
   breaks('a response can be null', [[`${U}/name/type`, ['string', 'null']]], 'can now be null'),
   adds('a response is never null', [[`${O}/note/type`, 'string']], 'can no longer be null'),
   breaks('a request rejects null', [[`${OC}/note/type`, 'string']], 'no longer accepts null'),

@@ -35,6 +35,7 @@ eachService('fields, lists, scopes and actions are those of the declaration', as
     min: null,
     max: null,
     default: 'pending',
+    unit: null,
     nullable: false,
     unique: false,
     writable: false,

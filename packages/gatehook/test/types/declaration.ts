@@ -27,6 +27,8 @@ resource('orders', {
   access,
   events: [],
 })
+// @ts-expect-error: a unit is a text
+f.int().unit(7)
 // @ts-expect-error: there is no field -amount
 resource('orders', { fields, list: { filter: [], sort: ['-amount'] }, access, events: [] })
 

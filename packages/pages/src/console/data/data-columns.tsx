@@ -49,7 +49,7 @@ export function columnsOf(resource: Resource, nameOf: NameOfReference): readonly
     const priority: Column<DataRow>['priority'] = stays(name) ? undefined : (RANKS[rank] ?? 4)
     const shared = {
       name,
-      label: name,
+      label: field.unit === null ? name : `${name}, ${field.unit}`,
       isSortable: sort.includes(name),
       ...(priority && { priority }),
       ...(isAlignedEnd(field) && { align: 'end' as const }),

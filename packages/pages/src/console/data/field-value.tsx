@@ -26,8 +26,8 @@ function valueView(field: ResourceField, value: unknown, isShort: boolean): Comp
       </time>
     )
   }
-  if (field.type === 'int' && typeof value === 'number') return number(value)
-  const text = plainText(value)
+  const text = field.type === 'int' ? number(Number(value)) : plainText(value)
+  if (isAlignedEnd(field)) return isShort || !field.unit ? text : `${text} ${field.unit}`
   if (field.name === STATE_FIELD) return <State tone="idle">{text}</State>
   return isShort && text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)}…` : text
 }

@@ -16,6 +16,8 @@ export interface ResourceField {
   readonly editable_in: readonly string[] | null
   /** Whether no response has it. */
   readonly write_only: boolean
+  /** The unit of a number. */
+  readonly unit: string | null
   readonly describe: string | null
 }
 

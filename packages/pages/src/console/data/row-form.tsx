@@ -73,9 +73,10 @@ const FORMS: Readonly<Record<string, string>> = {
 }
 
 function hintOf(field: ResourceField, isNew: boolean): ComponentChildren {
-  const { describe, of, nullable, required, type, write_only: isWriteOnly } = field
+  const { describe, of, nullable, required, type, unit, write_only: isWriteOnly } = field
   const words = [
     describe,
+    unit && `In ${unit}.`,
     FORMS[type],
     isJsonText(field) && 'JSON.',
     isNew && !required && 'Optional.',
