@@ -154,7 +154,9 @@ function columnsOf(version: string): readonly Column<Caller>[] {
       name: 'credential',
       label: 'Credential',
       priority: 3,
-      cell: (row) => <span class="soft">{credentialWords(row)}</span>,
+      cell: (row) => (
+        <span class={row.kind === 'webhook' ? 'soft' : 'soft nowrap'}>{credentialWords(row)}</span>
+      ),
     },
     {
       name: 'routes',
