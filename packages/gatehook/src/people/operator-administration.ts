@@ -110,10 +110,9 @@ export function operatorRoutes(admin: Administration, deps: OperatorRouteDeps): 
         return { url: `${deps.publicUrl()}${path}`, expires_at }
       })
     }),
-    change(operations.invite, async ({ admin, params, caller }) => {
-      const email = (await operatorTable.read(admin.db, params.id!)).email
-      return inviteOperator(admin, deps.outbox, email, caller.actor)
-    }),
+    change(operations.invite, async ({ admin, params, caller }) =>
+      inviteOperator(admin, deps.outbox, await emailOf(params, caller.actor), caller.actor),
+    ),
     change(operations.resetSecondFactor, async ({ admin, params, caller }) =>
       resetSecondFactor(admin, await emailOf(params, caller.actor), caller.actor),
     ),

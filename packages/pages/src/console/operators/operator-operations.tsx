@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { send } from '../../api.ts'
 import { instant } from '../../format.ts'
+import { Button } from '../../parts/button.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Failed } from '../../parts/notices.tsx'
@@ -59,6 +60,13 @@ export function CreateLink({ row, onClose, onDone }: OperationProps) {
       setLink((await send<ConsoleLink>('POST', pathOf(row, '/link'))).body)
       onDone()
     })
+  const mail = () =>
+    run(async () => {
+      await send('POST', pathOf(row, '/invitation'))
+      say(`A mail with a link goes to ${row.email}.`)
+      onDone()
+      onClose()
+    })
   if (link) {
     return (
       <SecretDialog
@@ -80,6 +88,7 @@ export function CreateLink({ row, onClose, onDone }: OperationProps) {
         The link opens the console as {row.email}, once, without a password or second factor. It is
         valid for 30 minutes. Send it to this operator only.
       </p>
+      <Button onClick={mail}>Mail it</Button>
       {failure && <Failed failure={failure} />}
     </Dialog>
   )
