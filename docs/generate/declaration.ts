@@ -36,7 +36,7 @@ const blocks: readonly Block[] = [
     title: '`resource(name, {…})`: operations on many rows',
     lead: 'See the guide [many rows at once](../guides/bulk.md).',
     file: 'resources/collection-options.ts',
-    opens: 'export interface CollectionOptions {',
+    opens: 'export interface CollectionOptions<',
   },
   {
     title: 'The chain of a resource',

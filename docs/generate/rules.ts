@@ -167,6 +167,7 @@ const written: readonly (readonly [title: string, lines: readonly Line[]])[] = [
       ['7.9', 'A page costs the same at any depth, an unfiltered total at any size.'],
       ['7.10', 'A list examines a bounded number of rows, or is a 400 that names an alternative.'],
       ['7.11', '`expand` includes the rows to which rows refer, as far as the caller reads them.'],
+      ['7.12', '`q` finds rows of a declared search by the beginning of words, within the bounds.'],
       [
         '7.20',
         'A list is exported whole as NDJSON or CSV, in constant memory, and can be resumed.',

@@ -43,6 +43,7 @@ export function createTooExpensive(
     collection,
     owner,
     filters,
+    terms: [],
     scope: 0,
     backward: false,
     anchor: undefined,

@@ -58,6 +58,8 @@ export interface Collection {
   /** Texts with the filter `[prefix]=`, which an index serves, or `[contains]=`. Default: none. */
   readonly prefix?: readonly string[]
   readonly contains?: readonly string[]
+  /** The table of the words in which `q` searches: `scope`, `id`, `word`. Default: no search. */
+  readonly wordTable?: string
   /** Parameters that the handler reads; links repeat them. */
   readonly parameters?: readonly string[]
   readonly sort: readonly string[]

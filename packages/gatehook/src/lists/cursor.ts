@@ -41,9 +41,15 @@ export const bindingOf = (...parts: readonly unknown[]): string =>
 export function bindingOfList(
   { scope, owner = null }: { readonly scope: number; readonly owner?: number | null | undefined },
   collection: string,
-  { sort, filters }: { readonly sort: readonly unknown[]; readonly filters: readonly unknown[] },
+  request: {
+    readonly sort: readonly unknown[]
+    readonly filters: readonly unknown[]
+    readonly terms: readonly unknown[]
+  },
 ): string {
+  const { sort, filters, terms } = request
   const texts = filters.map((filter) => JSON.stringify(filter)).sort()
+  if (terms.length > 0) texts.push(JSON.stringify(terms))
   return bindingOf(scope, owner, collection, sort, texts)
 }
 

@@ -16,6 +16,7 @@ import {
   type Slot,
   tableName,
 } from './page-query.ts'
+import { entriesOfTerm, termConditions } from './term-query.ts'
 import { comparedColumn, hasOwnerColumn, idOf, isEqual, type Walk } from './walk.ts'
 
 /** An index in whose order the list can be read. */
@@ -32,8 +33,10 @@ export interface IndexOrder {
 /** The range of an index that the filters of one column select, in any order. */
 export interface IndexRange {
   readonly column: string
-  /** Positions in `walk.filters`; empty for the owner's column. */
+  /** Positions in `walk.filters`; empty for the owner's column and for a term. */
   readonly filters: readonly number[]
+  /** The position in `walk.terms` if the range has the entries of a term. */
+  readonly term?: number
   /** Whether index entries end with the id; those of a unique index do not. */
   readonly endsWithId: boolean
 }
@@ -44,7 +47,7 @@ export interface MeasuredRange extends IndexRange {
 }
 
 /** Fills the slots of a template from a walk. */
-const bind = (template: Sql, walk: Walk): Sql =>
+export const bind = (template: Sql, walk: Walk): Sql =>
   new Sql(
     template.strings,
     template.values.map((slot) => (slot as Slot)(walk)),
@@ -57,10 +60,11 @@ const statementOf = ({ sql: text, text: numbered, values }: Sql): Statement => (
   planned: true,
 })
 
-const read = (reader: Reader, query: Sql): Promise<Value[][]> => reader.arrays(statementOf(query))
+export const readQuery = (reader: Reader, query: Sql): Promise<Value[][]> =>
+  reader.arrays(statementOf(query))
 
-async function countOf(reader: Reader, query: Sql): Promise<number> {
-  const [row] = await read(reader, sql`SELECT count(*) FROM (${query}) AS examined`)
+export async function countOf(reader: Reader, query: Sql): Promise<number> {
+  const [row] = await readQuery(reader, sql`SELECT count(*) FROM (${query}) AS examined`)
   return Number(row![0])
 }
 
@@ -78,12 +82,14 @@ interface ExaminedRows {
   /** Positions of the filters that the index does not apply. */
   readonly otherFilters: readonly number[]
   readonly isOwnerApplied: boolean
+  /** The position of the term that all rows fulfil. */
+  readonly term?: number | undefined
 }
 
 /** Returns the FROM and WHERE of the examined rows that match everything else. */
 function matchingRows(
   walk: Walk,
-  { select, otherFilters, isOwnerApplied }: ExaminedRows,
+  { select, otherFilters, isOwnerApplied, term }: ExaminedRows,
   position: Sql,
 ): Sql {
   const { collection, filters, owner } = walk
@@ -101,9 +107,11 @@ function matchingRows(
     conditions.push(raw(collection.visible.condition))
   }
   if (position !== empty) conditions.push(sql`(${position})`)
+  const terms = termConditions(walk, term)
+  if (terms.length > 0) columns.add(idOf(collection))
   const rows = sql`(${select([...columns])}) AS examined`
-  if (conditions.length === 0) return rows
-  return sql`${rows}${bind(sql` WHERE ${join(conditions, ' AND ')}`, walk)}`
+  const all = [...conditions.map((condition) => bind(condition, walk)), ...terms]
+  return all.length === 0 ? rows : sql`${rows} WHERE ${join(all, ' AND ')}`
 }
 
 /** Reads the sort keys of a page from matching rows. */
@@ -112,7 +120,7 @@ function readKeys(reader: Reader, walk: Walk, rows: Sql, isSorted: boolean): Pro
   const orderBy = isSorted ? sql` ORDER BY ${orderTerms(walk, { fixedKeys: 0 }, true)}` : empty
   const offset = walk.skip > 0 ? sql` OFFSET ${walk.skip} + 0` : empty
   const page = sql`SELECT ${names} FROM ${rows}${orderBy} LIMIT ${walk.limit} + 0${offset}`
-  return read(reader, page) as Promise<Key[][]>
+  return readQuery(reader, page) as Promise<Key[][]>
 }
 
 /**
@@ -129,6 +137,11 @@ function rangeQuery(walk: Walk, range: IndexRange, columns: readonly string[], m
     return bind(sql`${select} WHERE ${where}${sorted} LIMIT ${raw(String(most))}`, walk)
   }
   const only = (value: Slot) => part(sql`${raw(name)} >= ${value} AND ${raw(name)} <= ${value}`)
+  if (range.term !== undefined) {
+    const conditions = join([...collectionConditions(walk), sql`1 = 1`], ' AND ')
+    const entries = entriesOfTerm(walk, range.term, most)
+    return sql`${bind(sql`${select} WHERE ${conditions}`, walk)} AND ${raw(id)} IN (${entries})`
+  }
   const [first] = range.filters
   if (first === undefined) {
     // Rows that another table connects to the person form several ranges without an order.
@@ -158,7 +171,8 @@ const valueAt =
 const rowsOfRange = (walk: Walk, range: MeasuredRange): ExaminedRows => ({
   select: (columns) => rangeQuery(walk, range, columns, range.rows),
   otherFilters: otherFilters(walk, range),
-  isOwnerApplied: range.filters.length === 0,
+  isOwnerApplied: range.term === undefined && range.filters.length === 0,
+  term: range.term,
 })
 
 /** Counts the entries of a range, at most `most`. */
@@ -167,7 +181,13 @@ export const countRange = (
   walk: Walk,
   range: IndexRange,
   most: number,
-): Promise<number> => countOf(reader, rangeQuery(walk, range, [idOf(walk.collection)], most))
+): Promise<number> =>
+  countOf(
+    reader,
+    range.term === undefined
+      ? rangeQuery(walk, range, [idOf(walk.collection)], most)
+      : entriesOfTerm(walk, range.term, most),
+  )
 
 export const countInRange = (reader: Reader, walk: Walk, range: MeasuredRange): Promise<number> =>
   countOf(reader, sql`SELECT 1 FROM ${matchingRows(walk, rowsOfRange(walk, range), empty)}`)
@@ -231,7 +251,7 @@ export async function readOrderedKeys(
     const name = raw(walk.sort[0]!.column)
     const at = sql`SELECT ${name} FROM (${rows.select([])}) AS examined
       LIMIT 1 OFFSET ${place} + 0`
-    return (await read(reader, at))[0]?.[0]
+    return (await readQuery(reader, at))[0]?.[0]
   }
   if (index.order === 'none') {
     if (!(await areAllRead())) return undefined
@@ -274,7 +294,10 @@ export async function readRowsOfIds(
   const id = idOf(walk.collection)
   const parts = walk.collection.scoped ? [sql`scope = ${walk.scope}`] : []
   const where = join([...parts, sql`${raw(id)} IN (${join(paddedIds)})`], ' AND ')
-  const rows = await read(reader, sql`SELECT ${raw(names)} FROM ${tableName(walk)} WHERE ${where}`)
+  const rows = await readQuery(
+    reader,
+    sql`SELECT ${raw(names)} FROM ${tableName(walk)} WHERE ${where}`,
+  )
   const byId = new Map(rows.map((row) => [row[0], row]))
   return ids.map((id) => byId.get(id)!)
 }

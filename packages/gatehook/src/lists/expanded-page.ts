@@ -8,6 +8,8 @@ import { createPageTooLarge } from './bounds-failures.ts'
 import type { View } from './collection.ts'
 import type { ListRequest } from './grammar.ts'
 
+export const EXPAND = 'expand'
+
 export interface PageExpansion {
   /** Distinguishes callers that read different rows of the same relations. */
   readonly key: string

@@ -19,6 +19,7 @@ import {
   type Slot,
   tableName,
 } from './page-query.ts'
+import { termConditions } from './term-query.ts'
 import { idOf, type Walk } from './walk.ts'
 
 /** Rows of the first chunk, from which the size of the others follows. */
@@ -98,6 +99,7 @@ async function readSpans(reader: Reader, walk: Walk): Promise<ChunkRows> {
   const upTo = sql`${id} ${raw(walk.sort[0]!.descending ? '>=' : '<=')} ${last}`
   const names = collection.columns.map(({ name }) => name).join(', ')
   const conditions = filters.map((_, at) => filterCondition(walk, at))
+  conditions.push(...termConditions(walk, undefined, 'span'))
   if (walk.owner !== undefined) conditions.push(isOwnedCondition(walk))
   // Rows that others add to the span meanwhile must not replace its last ones.
   const rows = await reader.arrays(

@@ -13,6 +13,7 @@ import type { Database, Value } from '../storage/database.ts'
 import type { Collection, View } from './collection.ts'
 import { encodeCsvRow } from './csv.ts'
 import { bindingOfList, decodeCursor, encodeCursor } from './cursor.ts'
+import { EXPAND } from './expanded-page.ts'
 import { type ExportChunk, readExportChunks } from './export-rows.ts'
 import { type ListRequest, parseListQuery } from './grammar.ts'
 import { createWalk, type RowScope } from './page.ts'
@@ -115,6 +116,9 @@ function readRequest(query: Query, collection: Collection, view: View): ListRequ
   const foreign = PAGE_PARAMETERS.find((name) => query.has(name))
   if (foreign !== undefined) {
     throw parameterFailure('invalid_parameter', foreign, 'is for pages; an export has all rows')
+  }
+  if (query.has(EXPAND)) {
+    throw parameterFailure('invalid_parameter', EXPAND, 'is for pages; export each resource')
   }
   const cursors = query.get(CURSORS)
   if (cursors !== undefined && cursors !== 'true' && cursors !== 'false') {

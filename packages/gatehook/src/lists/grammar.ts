@@ -6,6 +6,7 @@ import { parameterFailure, type Query, versionParameters } from '../http/query.t
 import { Failure } from '../kernel/failure.ts'
 import type { Collection, View } from './collection.ts'
 import { columnNamed, type Filter, readFilter } from './filter.ts'
+import { readSearchTerms, SEARCH, type SearchTerm } from './search-term.ts'
 import { readTextFilter } from './text-filter.ts'
 
 export type Style = 'offset' | 'cursor' | 'keyset' | 'page' | 'hypermedia'
@@ -28,6 +29,7 @@ export interface ListRequest {
   /** Ends with the id. */
   readonly sort: readonly SortKey[]
   readonly filters: readonly Filter[]
+  readonly terms: readonly SearchTerm[]
   readonly fields: ReadonlySet<string> | undefined
   /** The parameters that links repeat: all except the position and credentials. */
   readonly linkParameters: readonly (readonly [name: string, value: string])[]
@@ -97,6 +99,7 @@ export function parseListQuery(
     linkParameters.push([name, value])
     if (SHAPING_PARAMETERS.has(name) || OTHER_PARAMETERS.has(name)) continue
     if (collection.parameters?.includes(name)) continue
+    if (name === SEARCH && collection.wordTable !== undefined) continue
     const textFilters = readTextFilter(name, value, collection, view)
     filters.push(...(textFilters ?? [readFilter(name, value, collection, view)]))
   }
@@ -109,6 +112,7 @@ export function parseListQuery(
     afterId: readInteger(query, 'after_id', 0, Number.MAX_SAFE_INTEGER),
     sort: readSort(query.get('sort'), collection, view, style),
     filters,
+    terms: readSearchTerms(query, collection),
     fields: readFields(query.get('fields'), view),
     linkParameters,
   }

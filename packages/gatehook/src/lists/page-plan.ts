@@ -28,11 +28,17 @@ import {
   readOrderedKeys,
   readRangeKeys,
 } from './examined-rows.ts'
+import {
+  canReadEntries,
+  findOrderedEntries,
+  type OrderedEntries,
+  readEntryKeys,
+} from './searched-rows.ts'
 import { columnOf, comparedColumn, hasOwnerColumn, idOf, isEqual, type Walk } from './walk.ts'
 
 /** Whether one index serves the walk, so that a page reads its own rows only. */
 export function isServedByIndex(walk: Walk): boolean {
-  if (walk.collection.visible !== undefined) return false
+  if (walk.collection.visible !== undefined || walk.terms.length > 0) return false
   if (walk.owner !== undefined && !hasOwnerColumn(walk)) return false
   const { order, filters } = findIndexOrder(walk)
   return order === 'full' && filters.length === walk.filters.length
@@ -41,6 +47,8 @@ export function isServedByIndex(walk: Walk): boolean {
 type PageAttempt =
   /** Reads a whole range and sorts it. */
   | { readonly kind: 'range'; readonly range: MeasuredRange }
+  /** Reads at most `most` entries of a term, in the order of the id. */
+  | { readonly kind: 'entries'; readonly entries: OrderedEntries; readonly most: number }
   /** Reads at most `most` rows in the order of an index. */
   | {
       readonly kind: 'order'
@@ -59,6 +67,11 @@ async function planPage(reader: Reader, walk: Walk, bounds: ReadBounds): Promise
   )
   const attempts: PageAttempt[] = range ? [{ kind: 'range', range }] : []
   if (range && range.rows <= bounds.smallRange) return attempts
+  if (canReadEntries(walk)) {
+    const terms = range?.term === undefined ? [...walk.terms.keys()] : [range.term]
+    const entries = await findOrderedEntries(reader, walk, terms)
+    if (entries) return [{ kind: 'entries', entries, most: bounds.rows }, ...attempts]
+  }
   const index = findIndexOrder(walk)
   // The rows of a person are sorted in memory, or read in the order of the id (§7.9).
   if (index.order !== 'full' && (range || walk.owner !== undefined)) return attempts
@@ -79,13 +92,22 @@ export async function readBoundedKeys(
   bounds: ReadBounds,
 ): Promise<Key[][]> {
   for (const attempt of await planPage(reader, walk, bounds)) {
-    const keys =
-      attempt.kind === 'range'
-        ? await readRangeKeys(reader, walk, attempt.range)
-        : await readOrderedKeys(reader, walk, attempt.index, attempt.most, attempt.within)
+    const keys = await readKeysBy(reader, walk, attempt)
     if (keys) return keys
   }
   throw new BoundsExceeded('examined')
+}
+
+function readKeysBy(
+  reader: Reader,
+  walk: Walk,
+  attempt: PageAttempt,
+): Promise<Key[][] | undefined> {
+  if (attempt.kind === 'range') return readRangeKeys(reader, walk, attempt.range)
+  if (attempt.kind === 'entries') {
+    return readEntryKeys(reader, walk, attempt.entries, attempt.most)
+  }
+  return readOrderedKeys(reader, walk, attempt.index, attempt.most, attempt.within)
 }
 
 /** Counts the rows of a walk without its position. Throws `BoundsExceeded`. */
@@ -101,11 +123,14 @@ export async function countBounded(
     return total
   }
   const isOwnerApplied = range.filters.length === 0 || walk.owner === undefined
-  const isComplete = otherFilters(walk, range).length === 0 && isOwnerApplied
+  const isComplete =
+    otherFilters(walk, range).length === 0 && isOwnerApplied && walk.terms.length === 0
   if (isComplete && !walk.collection.visible) return range.rows
   if (range.rows > bounds.rows) throw new BoundsExceeded('counted')
   return countInRange(reader, walk, range)
 }
+
+const TERM_RANGE = { column: '', filters: [], endsWithId: false }
 
 /** Returns the smallest range if it has at most `most` rows. */
 async function findSmallestRange(
@@ -114,7 +139,8 @@ async function findSmallestRange(
   most: number,
 ): Promise<MeasuredRange | undefined> {
   let smallest: MeasuredRange | undefined
-  for (const range of findIndexRanges(walk)) {
+  const terms = walk.terms.map((_, term) => ({ ...TERM_RANGE, term }))
+  for (const range of [...terms, ...findIndexRanges(walk)]) {
     const bound = smallest ? smallest.rows : most + 1
     const rows = await countRange(reader, walk, range, bound)
     if (rows < bound) smallest = { ...range, rows }
@@ -124,7 +150,9 @@ async function findSmallestRange(
 
 /** Whether the range applies all filters that the index of the order does not. */
 function appliesOtherFilters(walk: Walk, index: IndexOrder, range: IndexRange): boolean {
-  if (walk.collection.visible || walk.owner !== undefined || index.order !== 'full') return false
+  const { collection, owner, terms } = walk
+  if (collection.visible || owner !== undefined || terms.length > 0) return false
+  if (index.order !== 'full') return false
   return otherFilters(walk, index).every((at) => range.filters.includes(at))
 }
 

@@ -84,6 +84,7 @@ export function createWalk({
     scope: rowScope.scope,
     owner: isSelf ? undefined : rowScope.owner,
     filters: isSelf ? [...request.filters, self] : request.filters,
+    terms: request.terms,
     sort: request.sort,
     backward: false,
     anchor: undefined,
@@ -287,7 +288,9 @@ export async function readNumberedPage(task: ListTask): Promise<NumberedPage> {
 
 /** Whether a counter stores the total (§7.9). */
 const hasCounter = ({ collection, rowScope, request }: ListTask): boolean =>
-  collection.hasStoredTotal === true && rowScope.owner === undefined && request.filters.length === 0
+  collection.hasStoredTotal === true &&
+  rowScope.owner === undefined &&
+  request.filters.length + request.terms.length === 0
 
 async function readPageAtOffset(
   task: ListTask,

@@ -6,6 +6,7 @@ import type { Collection, ListColumn } from './collection.ts'
 import type { Key } from './cursor.ts'
 import type { Filter } from './filter.ts'
 import type { SortKey } from './grammar.ts'
+import type { SearchTerm } from './search-term.ts'
 
 export interface Walk {
   readonly collection: Collection
@@ -13,6 +14,8 @@ export interface Walk {
   /** The person whose rows are read; undefined: all rows (§6.7). */
   readonly owner: number | undefined
   readonly filters: readonly Filter[]
+  /** The beginnings of words that each row has (§7.12). */
+  readonly terms: readonly SearchTerm[]
   /** The sort keys; the id is the last. */
   readonly sort: readonly SortKey[]
   /** Whether the walk runs towards the beginning of the order. */

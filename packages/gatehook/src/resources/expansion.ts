@@ -8,13 +8,12 @@ import type { Call } from '../http/call.ts'
 import { parameterFailure } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { View } from '../lists/collection.ts'
-import { fieldsWithout, type PageExpansion, withMembers } from '../lists/expanded-page.ts'
+import { EXPAND, fieldsWithout, type PageExpansion, withMembers } from '../lists/expanded-page.ts'
 import type { Reader, Value } from '../storage/database.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { columnFields } from './computed.ts'
 import type { RowReach } from './ownership.ts'
 import {
-  EXPAND,
   EXPAND_DEPTH_MAX,
   EXPAND_RELATIONS_MAX,
   hasRelations,

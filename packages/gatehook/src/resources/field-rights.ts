@@ -64,7 +64,7 @@ export function visibleCollection(collection: Collection, hidden: ReadonlySet<st
 
 /** Returns a sentence for the developer per mistake. */
 export function findRightsMistakes(definition: ResourceDefinition): string[] {
-  const { fields, filter, sort, prefix, contains } = definition
+  const { fields, filter, prefix, contains, sort, search } = definition
   const mistakes: string[] = []
   for (const [name, spec] of Object.entries(fields)) {
     if (spec.writableBy !== undefined && spec.write === 'required') {
@@ -72,6 +72,11 @@ export function findRightsMistakes(definition: ResourceDefinition): string[] {
     }
     if (spec.isWriteOnly && [...filter, ...sort, ...prefix, ...contains].includes(name)) {
       mistakes.push(`list: ${name} is write-only, and a list would return its values one by one`)
+    }
+  }
+  for (const name of search) {
+    if (fields[name]?.isWriteOnly || fields[name]?.visibleTo !== undefined) {
+      mistakes.push(`search: not every caller sees ${name}, and the words would reveal it`)
     }
   }
   const scopes = limitingScopes(definition)

@@ -7,6 +7,7 @@ import type { Database, Reader, Tx } from '../storage/database.ts'
 import { inDialect, migrationChecksum } from '../storage/migrate.ts'
 import { sql } from '../storage/sql.ts'
 import { DeclarationError } from './field-check.ts'
+import { fillSearchIndexes, findOutdatedIndexes, resetSearchIndexes } from './search-fill.ts'
 import { type MigrationOptions, orderByReference, type ServiceDefinition } from './service.ts'
 import { planTable, type TablePlan } from './table.ts'
 
@@ -19,10 +20,14 @@ interface PendingTable {
   readonly plan: TablePlan
   /** The pending reviewed migrations of the table, by number and name. */
   readonly migrations?: readonly string[]
+  /** Whether the start indexes the words of the rows. */
+  readonly isSearchIndex?: boolean
 }
 
 /** Describes the pending changes of a table: its migrations, columns and indexes, or itself. */
-export function describePending({ table, plan, migrations }: PendingTable): readonly string[] {
+export function describePending(pending: PendingTable): readonly string[] {
+  const { table, plan, migrations, isSearchIndex } = pending
+  if (isSearchIndex) return [`search index of table ${table}`]
   const suffix = table === '' ? '' : ` of table ${table}`
   if (migrations) return migrations.map((migration) => `migration ${migration}${suffix}`)
   if (plan.ddl[0]?.startsWith('CREATE TABLE')) return [`table ${table}`]
@@ -56,6 +61,9 @@ export async function planMigration(
     const plan = planTable(definition, stored, db.dialect)
     if (plan.ddl.length + plan.rejected.length > 0) pending.push({ table: name, plan })
   }
+  for (const { name } of await findOutdatedIndexes(db, service.resources)) {
+    pending.push({ table: name, plan: { ddl: [], rejected: [] }, isSearchIndex: true })
+  }
   return pending
 }
 
@@ -69,10 +77,14 @@ export async function migrateService(
   progress: Progress = () => {},
 ): Promise<void> {
   const migrations = await pendingMigrations(db, service)
+  // The SQL of a migration can change texts without their words.
+  if (migrations.length > 0) await resetSearchIndexes(db)
   for (const migration of migrations) {
     if (migration.table !== undefined) await applyMigration(db, migration, progress)
   }
-  const pending = (await planMigration(db, service)).filter(({ migrations }) => !migrations)
+  const pending = (await planMigration(db, service)).filter(
+    ({ migrations, isSearchIndex }) => !migrations && !isSearchIndex,
+  )
   const rejected = pending.flatMap(({ plan }) => plan.rejected)
   if (rejected.length > 0) {
     throw new DeclarationError(
@@ -84,6 +96,7 @@ export async function migrateService(
   for (const migration of migrations) {
     if (migration.table === undefined) await applyMigration(db, migration, progress)
   }
+  await fillSearchIndexes(db, service.resources, progress)
 }
 
 async function applyAdditions(

@@ -1,9 +1,10 @@
 /** Describes `expand` in the OpenAPI document of a version: its parameter and its members. Pure. */
 import type { JsonSchema } from '../fields/schema.ts'
+import { EXPAND } from '../lists/expanded-page.ts'
 import { ref } from '../openapi/parts.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { schemaName } from './openapi-words.ts'
-import { EXPAND, EXPAND_DEPTH_MAX, EXPAND_RELATIONS_MAX, relationsOf } from './relations.ts'
+import { EXPAND_DEPTH_MAX, EXPAND_RELATIONS_MAX, relationsOf } from './relations.ts'
 
 type Entries = ReadonlyMap<string, CatalogEntry>
 

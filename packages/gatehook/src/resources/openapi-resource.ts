@@ -9,6 +9,7 @@ import {
   rowSchema,
 } from '../fields/schema.ts'
 import { OPERATORS } from '../lists/filter.ts'
+import { SEARCH, SEARCH_MAX_CHARACTERS } from '../lists/search-term.ts'
 import { TEXT_MAX_CHARACTERS } from '../lists/text-filter.ts'
 import {
   answer,
@@ -286,7 +287,7 @@ function columnParameters(entry: CatalogEntry, version: string): JsonSchema[] {
   const { specs, chain } = entry.shapes.get(version)!
   const inVersion = (columns: readonly string[]) =>
     Object.keys(specs).filter((name) => columns.includes(chain.renamed[name] ?? name))
-  const { filter, prefix, contains, sort } = entry.definition
+  const { filter, prefix, contains, search, sort } = entry.definition
   const sortValues = inVersion(sort).flatMap((name) => [name, `-${name}`])
   const csv = (name: string, words: readonly string[], description: string) => ({
     name,
@@ -304,9 +305,20 @@ function columnParameters(entry: CatalogEntry, version: string): JsonSchema[] {
       'The members to return.',
     ),
     ...inVersion(filter).map((name) => filterParameter(name, specs[name]!)),
+    ...searchParameter(inVersion(search)),
     ...textParameters(inVersion(prefix), 'prefix', 'begins with this text'),
     ...textParameters(inVersion(contains), 'contains', 'contains this text'),
   ]
+}
+
+function searchParameter(names: readonly string[]): JsonSchema[] {
+  if (names.length === 0) return []
+  const fields = names.map((name) => `\`${name}\``).join(', ')
+  const description =
+    `Rows that have, for each word of this text, a word in ${fields} that begins with it. Case ` +
+    'and accents do not count.'
+  const schema = { type: 'string', minLength: 1, maxLength: SEARCH_MAX_CHARACTERS }
+  return [{ name: SEARCH, in: 'query', description, schema }]
 }
 
 const textParameters = (names: readonly string[], operator: string, effect: string) =>

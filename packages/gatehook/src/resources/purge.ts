@@ -1,8 +1,9 @@
 /** Purges rows that soft deletion has marked, after the declared time. */
 import type { Clock } from '../kernel/clock.ts'
-import type { Database } from '../storage/database.ts'
+import type { Database, Tx } from '../storage/database.ts'
 import { type PreparedStatement, prepareStatement } from '../storage/sql.ts'
 import type { ResourceDefinition } from './resource.ts'
+import { createSearchIndex } from './search-index.ts'
 import { orderByReference, type ServiceDefinition } from './service.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
 
@@ -21,14 +22,14 @@ export function createRowPurge(
     .reverse() // referring rows first
     .flatMap((definition) => {
       const { softDeletion } = definition
-      return softDeletion ? [{ softDeletion, statement: purgeOf(definition, resources) }] : []
+      return softDeletion ? [{ softDeletion, purge: purgeOf(definition, resources) }] : []
     })
   return async () => {
     let total = 0
-    for (const { softDeletion, statement } of purges) {
+    for (const { softDeletion, purge } of purges) {
       const before = clock.now() - softDeletion.purgeAfterMs
       for (;;) {
-        const count = await db.write((tx) => tx.run(statement([before, BATCH_ROWS])))
+        const count = await db.write((tx) => purge(tx, before))
         total += count
         if (count < BATCH_ROWS) break
       }
@@ -37,7 +38,18 @@ export function createRowPurge(
   }
 }
 
-function purgeOf(
+/** Returns the function that purges a batch of rows with their words. */
+function purgeOf(definition: ResourceDefinition, resources: readonly ResourceDefinition[]) {
+  const remove = removalOf(definition, resources)
+  const index = definition.search.length > 0 ? createSearchIndex(definition) : undefined
+  return async (tx: Tx, before: number): Promise<number> => {
+    const rows = await tx.arrays(remove([before, BATCH_ROWS]))
+    for (const [scope, id] of rows) await index?.remove(tx, Number(scope), Number(id))
+    return rows.length
+  }
+}
+
+function removalOf(
   { name }: ResourceDefinition,
   resources: readonly ResourceDefinition[],
 ): PreparedStatement {
@@ -53,5 +65,5 @@ function purgeOf(
   return prepareStatement(`DELETE FROM ${name} WHERE (scope, id) IN (
     SELECT scope, id FROM ${name} AS marked
     WHERE ${DELETED_FIELD} IS NOT NULL AND ${DELETED_FIELD} < ? ${isReferred.join(' ')}
-    ORDER BY ${DELETED_FIELD} LIMIT ?)`)
+    ORDER BY ${DELETED_FIELD} LIMIT ?) RETURNING scope, id`)
 }

@@ -5,7 +5,6 @@
 import type { FieldSpecs } from '../fields/schema.ts'
 import type { ResourceDefinition } from './resource.ts'
 
-export const EXPAND = 'expand'
 /** The levels of relations in one path: `room.hotel.city`. */
 export const EXPAND_DEPTH_MAX = 3
 /** The relations of one request, of all levels. */

@@ -2,7 +2,7 @@
  * Finds mistakes in the declaration of a resource that its types do not prevent. `service.ts` finds
  * those between resources. Pure.
  */
-import { findCollectionMistakes } from './collection-options.ts'
+import { findCollectionMistakes, TEXT_KINDS } from './collection-options.ts'
 import { findComputedMistakes } from './computed.ts'
 import { findRightsMistakes } from './field-rights.ts'
 import { findOwnershipMistakes } from './ownership.ts'
@@ -90,9 +90,6 @@ export function findResourceMistakes(
     ...changeMistakes(resource, service.versions),
   ]
 }
-
-/** Kinds of fields whose values are any text; the others have a form that a part lacks. */
-const TEXT_KINDS: ReadonlySet<string> = new Set(['string', 'email', 'url', 'pattern'])
 
 /** Reports fields that have no beginning and no part to filter by. */
 function textFilterMistakes({ fields, prefix, contains }: ResourceDefinition): string[] {

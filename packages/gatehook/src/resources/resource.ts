@@ -98,7 +98,7 @@ type TextName<F extends Fields> = {
 /** Returns the mistakes of a row. Pure. */
 type RowCheck = (row: AnyRow) => readonly FieldError[]
 
-export interface ResourceOptions<F extends Fields> extends CollectionOptions {
+export interface ResourceOptions<F extends Fields> extends CollectionOptions<NoInfer<TextName<F>>> {
   /** The fields by name; the first is `id: f.id()`. They define columns, JSON members and types. */
   readonly fields: F
   /**
@@ -343,7 +343,7 @@ export type AnyResource = Resource<any, any>
  */
 export function resource<
   const F extends Fields,
-  const D extends CollectionOptions['softDelete'] = undefined,
+  const D extends CollectionOptions<string>['softDelete'] = undefined,
 >(
   name: string,
   options: ResourceOptions<F> & { readonly softDelete?: D },

@@ -27,6 +27,7 @@ import type {
 } from './row-changes.ts'
 import { createRowChecks, type RowChecks } from './row-checks.ts'
 import { createDeletion, credentialOf } from './row-deletion.ts'
+import { withSearchIndex } from './search-index.ts'
 import { rowDecoder, type VersionShape } from './shape.ts'
 import { DELETED_FIELD } from './soft-deletion.ts'
 import { stampFields } from './stamps.ts'
@@ -41,7 +42,7 @@ export function createRows(
 ): ResourceRows {
   const { clock, record, counterSlots, rowsOf, resources, runRules } = deps
   const { name, events, softDeletion } = definition
-  const store = createRowStore(definition, resources)
+  const store = withSearchIndex(createRowStore(definition, resources), definition)
   const checks = createRowChecks(definition, (resource) => rowsOf(resource).store)
   const decode = rowDecoder(definition)
   const creationStamps = stampFields(definition, ['created', 'updated'])

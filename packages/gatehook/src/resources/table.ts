@@ -8,12 +8,13 @@ import { formOf } from '../fields/forms.ts'
 import type { MemberSpec, MemberSpecs } from '../fields/spec.ts'
 import { PAGE_BYTES_MAX } from '../lists/bounds.ts'
 import type { Collection, ListColumn } from '../lists/collection.ts'
+import { EXPAND } from '../lists/expanded-page.ts'
 import { MAX_LIMIT } from '../lists/grammar.ts'
 import type { Column, ColumnType, Dialect, Value } from '../storage/database.ts'
 import { columnFields } from './computed.ts'
 import { DeclarationError } from './field-check.ts'
 import { ownerField, ownerPathOf } from './ownership.ts'
-import { EXPAND, hasRelations } from './relations.ts'
+import { hasRelations } from './relations.ts'
 import type { ResourceDefinition } from './resource.ts'
 import { DELETED_FIELD, DELETED_PARAMETER } from './soft-deletion.ts'
 
@@ -65,6 +66,9 @@ export const indexName = (table: string, ...columns: readonly string[]): string 
 
 export const uniqueName = (table: string, ...fields: readonly string[]): string =>
   shortName(`${table}_unique_${fields.join('_and_')}`)
+
+/** Returns the name of the table with the words of the rows (`search-index.ts`). */
+export const wordTable = ({ name }: Pick<ResourceDefinition, 'name'>): string => `gh_words_${name}`
 
 /** Returns the fields whose values together occur once in a customer and mode. */
 export const uniqueTuples = ({ fields, unique }: ResourceDefinition): (readonly string[])[] => [
@@ -359,6 +363,7 @@ export function resourceCollection(
     prefix: definition.prefix,
     contains: definition.contains,
     sort: definition.sort,
+    ...(definition.search.length > 0 && { wordTable: wordTable(definition) }),
     parameters: [
       ...(hasRelations(definition) ? [EXPAND] : []),
       ...(definition.softDeletion ? [DELETED_PARAMETER] : []),

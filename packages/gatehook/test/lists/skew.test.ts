@@ -74,6 +74,7 @@ test('a hundred pages of each filter and sort read few rows each', async (t) => 
               sort: keys,
               backward: false,
               anchor: undefined,
+              terms: [],
               inclusive: false,
               limit: PAGE,
               skip: 0,

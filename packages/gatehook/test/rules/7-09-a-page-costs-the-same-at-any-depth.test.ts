@@ -48,7 +48,15 @@ function* walks(definition: ResourceDefinition, scope: number) {
         for (const value of values) {
           const keys = column === 'id' ? [middle.id!] : [value ?? null, middle.id!]
           const anchor = value === undefined ? undefined : keys
-          const fixed = { collection, scope, owner, filters: [], inclusive: false, skip: 0 }
+          const fixed = {
+            collection,
+            scope,
+            owner,
+            filters: [],
+            terms: [],
+            inclusive: false,
+            skip: 0,
+          }
           for (const backward of [false, true]) {
             const walk: Walk = { ...fixed, sort, anchor, backward, limit: PAGE }
             const mixed = descending !== idDescends

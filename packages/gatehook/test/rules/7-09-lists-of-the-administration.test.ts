@@ -11,7 +11,15 @@ import type { Key } from '../../src/lists/cursor.ts'
 import { pageStatement } from '../../src/lists/page-query.ts'
 import type { Walk } from '../../src/lists/walk.ts'
 
-const fixed = { scope: 0, owner: undefined, filters: [], inclusive: false, skip: 0, limit: 21 }
+const fixed = {
+  scope: 0,
+  owner: undefined,
+  filters: [],
+  terms: [],
+  inclusive: false,
+  skip: 0,
+  limit: 21,
+}
 
 /** The first page, a later page, and a page that starts at a NULL. */
 function anchorsOf(column: string, nullable: boolean): (readonly Key[] | undefined)[] {

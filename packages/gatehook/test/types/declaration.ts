@@ -43,6 +43,10 @@ resource('orders', { fields, list: { ...list, contains: ['amount'] }, access, ev
 // @ts-expect-error: there is no field title
 resource('orders', { fields, list: { ...list, prefix: ['title'] }, access, events: [] })
 
+resource('orders', { fields, list, access, events: [], search: ['note'] })
+// @ts-expect-error: amount is not a text
+resource('orders', { fields, list, access, events: [], search: ['amount'] })
+
 // 2. A `from` or a `to` state that does not exist.
 // @ts-expect-error: there is no state unpaid
 orders.action('pay', { scope: 'w', from: ['unpaid'], to: 'paid' })

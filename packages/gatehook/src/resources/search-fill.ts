@@ -1,0 +1,147 @@
+/**
+ * Creates the tables of words at start, and indexes the rows that a table has already, in batches
+ * of one transaction each (§7.12). An interrupted start resumes after the last batch. A change of
+ * the searched fields indexes all rows again.
+ */
+import type { Database, Tx, Value } from '../storage/database.ts'
+import { createKeyPages } from '../storage/key-pages.ts'
+import { sql } from '../storage/sql.ts'
+import type { ResourceDefinition } from './resource.ts'
+import { createSearchIndex } from './search-index.ts'
+import { wordTable } from './table.ts'
+
+/** Increases when `wordsOf` returns other words, so that the start indexes all rows again. */
+const WORDS_RELEASE = 1
+
+/** The searched fields of each resource, and the key of the last indexed row; null: all rows. */
+const STATE_TABLE = 'gh_search_indexes'
+
+/** Rows that one transaction indexes: about 100 ms on SQLite. */
+const BATCH_ROWS = 1_000
+/** Rows between two lines of progress. */
+const PROGRESS_ROWS = 100_000
+
+const fieldsOf = ({ search }: ResourceDefinition): string =>
+  `${search.join(' ')} ${WORDS_RELEASE}`.trim()
+
+interface IndexState {
+  readonly fields: string
+  readonly isComplete: boolean
+}
+
+async function readState(db: Database): Promise<Map<string, IndexState>> {
+  if ((await db.columns(STATE_TABLE)).length === 0) return new Map()
+  const rows = await db.all(sql`SELECT resource, fields, last_scope FROM gh_search_indexes`)
+  return new Map(
+    rows.map(({ resource, fields, last_scope }) => [
+      String(resource),
+      { fields: String(fields), isComplete: last_scope === null },
+    ]),
+  )
+}
+
+/** Returns the resources whose rows are not indexed as declared. */
+export async function findOutdatedIndexes(
+  db: Database,
+  resources: readonly ResourceDefinition[],
+): Promise<ResourceDefinition[]> {
+  const states = await readState(db)
+  return resources.filter((resource) => {
+    const state = states.get(resource.name)
+    if (resource.search.length === 0) return state !== undefined && state.fields !== ''
+    return state?.fields !== fieldsOf(resource) || !state.isComplete
+  })
+}
+
+/** Lets the start index the rows of all resources again. */
+export async function resetSearchIndexes(db: Database): Promise<void> {
+  if ((await readState(db)).size === 0) return
+  await db.write((tx) => tx.run(sql`UPDATE gh_search_indexes SET fields = 'outdated'`))
+}
+
+/** Brings the tables of words in line with the declaration. */
+export async function fillSearchIndexes(
+  db: Database,
+  resources: readonly ResourceDefinition[],
+  progress: (line: string) => void,
+): Promise<void> {
+  for (const resource of await findOutdatedIndexes(db, resources)) {
+    await beginIndex(db, resource)
+    if (resource.search.length > 0) await fillIndex(db, resource, progress)
+  }
+}
+
+/** Creates or empties the table of words, unless another start has begun to fill it. */
+async function beginIndex(db: Database, resource: ResourceDefinition): Promise<void> {
+  const { int, text } = db.dialect.types
+  const { name, search } = resource
+  const table = wordTable(resource)
+  const fields = search.length > 0 ? fieldsOf(resource) : ''
+  /** The key before that of the first row. */
+  const before = search.length > 0 ? -1 : null
+  await db.migrate(async (tx, ddl) => {
+    await ddl(`CREATE TABLE IF NOT EXISTS ${STATE_TABLE} (resource ${text} NOT NULL PRIMARY KEY,
+      fields ${text} NOT NULL, last_scope ${int}, last_id ${int})`)
+    const state = await tx.get(sql`SELECT fields FROM gh_search_indexes WHERE resource = ${name}`)
+    if (state?.fields === fields) return
+    await tx.run(sql`DELETE FROM gh_search_indexes WHERE resource = ${name}`)
+    // Without a search the table stays: nodes of the previous declaration may still write to it.
+    if (search.length > 0) {
+      await ddl(`DROP TABLE IF EXISTS ${table}`)
+      for (const statement of tableDdl(db, table)) await ddl(statement)
+    }
+    await tx.run(sql`INSERT INTO gh_search_indexes (resource, fields, last_scope, last_id)
+      VALUES (${name}, ${fields}, ${before}, ${before})`)
+  })
+}
+
+function tableDdl({ name, dialect }: Database, table: string): string[] {
+  const { int, text } = dialect.types
+  const suffix = name === 'sqlite' ? ' WITHOUT ROWID' : ''
+  return [
+    `CREATE TABLE ${table} (scope ${int} NOT NULL, id ${int} NOT NULL, word ${text} NOT NULL,
+      PRIMARY KEY (scope, id, word))${suffix}`,
+    `CREATE INDEX ${table}_by_word ON ${table} (scope, word, id)`,
+  ]
+}
+
+async function fillIndex(
+  db: Database,
+  resource: ResourceDefinition,
+  progress: (line: string) => void,
+): Promise<void> {
+  const { name, search } = resource
+  const index = createSearchIndex(resource)
+  const select = `SELECT scope, id, ${search.join(', ')} FROM ${name}`
+  const readPage = createKeyPages(select, ['scope', 'id'])
+  let rows = 0
+  for (;;) {
+    const count = await db.write((tx) => fillBatch(tx, name, index, readPage))
+    if (count === undefined) break
+    rows += count
+    if (rows % PROGRESS_ROWS === 0 && count > 0) progress(`table ${name}: ${rows} rows indexed`)
+  }
+  if (rows > 0) progress(`table ${name}: search index of ${search.join(', ')} created`)
+}
+
+/** Indexes the next rows. Returns their number; undefined if all rows are indexed. */
+async function fillBatch(
+  tx: Tx,
+  name: string,
+  index: ReturnType<typeof createSearchIndex>,
+  readPage: ReturnType<typeof createKeyPages>,
+): Promise<number | undefined> {
+  // The lock lets one node at a time index rows.
+  const state = await tx.lock<{ last_scope: Value; last_id: Value }>(
+    sql`SELECT last_scope, last_id FROM gh_search_indexes WHERE resource = ${name}`,
+  )
+  if (!state || state.last_scope === null) return undefined
+  const page = await readPage(tx, [state.last_scope, state.last_id], BATCH_ROWS)
+  for (const [scope, id, ...cells] of page) {
+    await index.add(tx, scope as number, id as number, cells)
+  }
+  const [scope, id] = page.length === BATCH_ROWS ? page.at(-1)! : [null, null]
+  await tx.run(sql`UPDATE gh_search_indexes SET last_scope = ${scope}, last_id = ${id}
+    WHERE resource = ${name}`)
+  return page.length
+}
