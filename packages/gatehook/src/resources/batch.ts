@@ -43,15 +43,18 @@ export function batchOperation(
       const shape = entry.shapes.get(call.version!)!.as(call.principal)
       const reach = entry.reach(call.principal, 'create')
       const { items, isAtomic } = readBatch(entry, shape, call.body)
-      const create = createItem(entry, shape, reach)
       return perform(call, async (tx) => {
         const texts: string[] = []
+        const createdRows: AnyRow[] = []
+        const create = createItem(entry, shape, reach, createdRows)
         for (const [index, item] of items.entries()) {
           const written = await (isAtomic
             ? create(tx, index, item)
             : createOrReport(tx, call, () => create(tx, index, item)))
           texts.push(`{"index":${index},${written}}`)
         }
+        const last = createdRows.at(-1)
+        if (last) await entry.rows.addCreated(tx, reach, last, createdRows.length)
         return { status: 200, json: `{"items":[${texts.join(',')}]}` } satisfies Answer
       })
     },
@@ -79,14 +82,18 @@ function readBatch(entry: CatalogEntry, shape: VersionShape, body: unknown): Bat
   return { items, isAtomic }
 }
 
-/** Returns a function that creates the row of an item, and returns its status and body as text. */
+/**
+ * Returns a function that creates the row of an item, adds it to `createdRows`, and returns its
+ * status and body as text.
+ */
 const createItem =
-  (entry: CatalogEntry, shape: VersionShape, reach: RowReach) =>
+  (entry: CatalogEntry, shape: VersionShape, reach: RowReach, createdRows: AnyRow[]) =>
   async (tx: Tx, index: number, item: NewItem): Promise<string> => {
     if ('failure' in item) throw item.failure
     try {
-      const change = () => entry.rows.create(tx, reach, item.values)
+      const change = () => entry.rows.createUncounted(tx, reach, item.values)
       const written = await inCallersTerms(shape, change)
+      createdRows.push(written.row)
       return `"status":201,"body":${responseText(shape, written)}`
     } catch (error) {
       throw error instanceof Failure ? atItem(error, index) : error

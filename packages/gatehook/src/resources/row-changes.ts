@@ -45,6 +45,10 @@ export interface ResourceRows {
   lock(tx: Tx, target: RowTarget): Promise<AnyRow>
   /** Omitted fields have their defaults. */
   create(tx: Tx, reach: RowReach, values: AnyRow): Promise<WrittenRow>
+  /** Like `create`; the caller adds the rows of the transaction to the total with `addCreated`. */
+  createUncounted(tx: Tx, reach: RowReach, values: AnyRow): Promise<WrittenRow>
+  /** Adds created rows to the total. `last` is one of them. */
+  addCreated(tx: Tx, reach: RowReach, last: AnyRow, count: number): Promise<void>
   update(tx: Tx, target: RowTarget, edit: RowEdit): Promise<WrittenRow>
   act(tx: Tx, target: RowTarget, action: ActionDefinition, input: AnyRow): Promise<WrittenRow>
   /** Deletes the row, or marks it as deleted if the resource has soft deletion. */

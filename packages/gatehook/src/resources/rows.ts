@@ -40,7 +40,7 @@ export function createRows(
   newest: VersionShape,
   deps: RowDeps,
 ): ResourceRows {
-  const { clock, record, counterSlots, rowsOf, resources, runRules } = deps
+  const { clock, counterSlots, rowsOf, resources, runRules } = deps
   const { name, events, softDeletion } = definition
   const store = withSearchIndex(createRowStore(definition, resources), definition)
   const checks = createRowChecks(definition, (resource) => rowsOf(resource).store)
@@ -59,17 +59,24 @@ export function createRows(
   const computeRow = createRowComputer(definition, newest)
   const complete = changeCompleter(definition, runRules, computeRow)
   const writeChanges = changeWriter(definition, { store, checks, computeRow }, deps)
-  const recordEvent = async (
-    tx: Tx,
-    { scope }: RowReach,
-    type: string | undefined,
-    row: AnyRow,
-  ) => {
-    const text = newest.encode(row)
-    const event = { collection: name, objectId: row.id as number, object: text }
-    if (type) await record(tx, scope as Scope, { type, ...event })
-    return { row, text }
+  const recordEvent = eventRecorder(definition, newest, deps)
+  const createUncounted: ResourceRows['create'] = async (tx, reach, values) => {
+    const row: AnyRow = { ...newest.defaults, ...values }
+    const now = clock.now()
+    for (const field of creationStamps) row[field] = now
+    if (softDeletion) row[DELETED_FIELD] = null
+    if (hasRules) {
+      const rows = { after: computeRow(row) }
+      Object.assign(row, await runRules(tx, { reach }, 'create', rows))
+    }
+    computeRow(row)
+    checks.checkRules(row)
+    await checks.checkReferences(tx, reach, row)
+    row.id = await checks.checkUnique(() => store.insert(tx, reach.scope, row))
+    return recordEvent(tx, reach, eventType('created'), row)
   }
+  const addCreated: ResourceRows['addCreated'] = (tx, { scope }, { id }, count) =>
+    addToTotal(tx, counterSlots, scope, name, id as number, count)
 
   const deletion = createDeletion(definition, deps, {
     store,
@@ -91,21 +98,12 @@ export function createRows(
     },
     lock: lockRow,
     async create(tx, reach, values) {
-      const row: AnyRow = { ...newest.defaults, ...values }
-      const now = clock.now()
-      for (const field of creationStamps) row[field] = now
-      if (softDeletion) row[DELETED_FIELD] = null
-      if (hasRules) {
-        const rows = { after: computeRow(row) }
-        Object.assign(row, await runRules(tx, { reach }, 'create', rows))
-      }
-      computeRow(row)
-      checks.checkRules(row)
-      await checks.checkReferences(tx, reach, row)
-      row.id = await checks.checkUnique(() => store.insert(tx, reach.scope, row))
-      await addToTotal(tx, counterSlots, reach.scope, name, row.id as number, 1)
-      return recordEvent(tx, reach, eventType('created'), row)
+      const written = await createUncounted(tx, reach, values)
+      await addCreated(tx, reach, written.row, 1)
+      return written
     },
+    createUncounted,
+    addCreated,
     async update(tx, target, edit) {
       const row = await lockRow(tx, target)
       const edited = await complete(tx, target, 'update', row, edit(row))
@@ -124,6 +122,25 @@ export function createRows(
       return recordEvent(tx, target.reach, action.emits, after ?? row)
     },
     ...deletion,
+  }
+}
+
+/** Returns a function that records the event of a row, if it has a type. */
+function eventRecorder(
+  { name }: ResourceDefinition,
+  newest: VersionShape,
+  { record }: Pick<RowDeps, 'record'>,
+) {
+  return async (
+    tx: Tx,
+    { scope }: RowReach,
+    type: string | undefined,
+    row: AnyRow,
+  ): Promise<WrittenRow> => {
+    const text = newest.encode(row)
+    const event = { collection: name, objectId: row.id as number, object: text }
+    if (type) await record(tx, scope as Scope, { type, ...event })
+    return { row, text }
   }
 }
 
