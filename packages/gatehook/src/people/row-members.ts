@@ -6,6 +6,6 @@ import type { FieldSpecs } from '../fields/schema.ts'
 export const rowMembers = (specs: FieldSpecs, body?: 'create'): Record<string, AnyMember> =>
   Object.fromEntries(
     Object.entries(specs)
-      .filter(([, { write }]) => body === undefined || write !== 'never')
+      .filter(([, { write, isWriteOnly }]) => (body ? write !== 'never' : !isWriteOnly))
       .map(([name, spec]) => [name, new Member(body ? spec : { ...spec, write: 'required' })]),
   )

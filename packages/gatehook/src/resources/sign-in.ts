@@ -95,6 +95,8 @@ export function findSignInMistakes(
     if (!spec) mistakes.push(`.signsIn(): signUp: there is no field ${name}`)
     else if (spec.write === 'never') {
       mistakes.push(`.signsIn(): signUp: clients never write ${name}`)
+    } else if (spec.writableBy !== undefined) {
+      mistakes.push(`.signsIn(): signUp: ${name} needs the scope ${spec.writableBy} to be written`)
     }
   }
   const accepted = new Set([username, ...signUp.fields])

@@ -83,6 +83,39 @@ eachService(
 )
 
 eachService(
+  'expanded rows have the rights of their fields, and a hidden reference is no relation',
+  async (service) => {
+    await service.post(path, ada)
+    const desk = await service.post('/api/v2/desks', { employee_id: 1, deputy_id: 1 })
+    assert.equal(desk.status, 201, desk.text)
+    const plain = await callerWith(service)
+    const reader = await callerWith(service, 'salaries:read')
+    for (const [caller, salary] of [
+      [reader, 900],
+      [plain, undefined],
+      [reader, 900],
+    ] as const) {
+      const list = await caller.get('/api/v2/desks?expand=employee')
+      assert.equal(list.status, 200, list.text)
+      const single = await caller.get('/api/v2/desks/1?expand=employee')
+      for (const { employee, deputy_id } of [list.body.data[0], single.body]) {
+        assert.deepEqual([employee.name, employee.salary], ['Ada', salary])
+        assert.equal(deputy_id, salary && 1)
+        assert.ok(!('pin' in employee))
+      }
+    }
+    const relation = '/api/v2/desks?expand=deputy'
+    assert.equal((await reader.get(relation)).body.data[0].deputy.salary, 900)
+    const reply = await plain.get(relation)
+    assert.deepEqual([reply.status, reply.text.includes('deputy;')], [400, false])
+    const notes = `${path}?note[prefix]=A`
+    assert.equal((await service.get(notes)).body.data.length, 1)
+    assert.equal((await plain.get(notes)).status, 400)
+  },
+  PAYROLL,
+)
+
+eachService(
   'events and entity tags contain no hidden value',
   async (service) => {
     const { post, patch, get, send } = service
@@ -175,6 +208,46 @@ eachService(
 
 const access = { read: 'r', create: 'w', update: 'w', delete: false } as const
 const versions = { v1: { released: '2025-01-01' }, v2: { released: '2026-01-01' } }
+
+const staffs = resource('staffs', {
+  fields: {
+    id: f.id(),
+    email: f.email().unique(),
+    badge: f.string().default('').writeOnly(),
+    level: f.int().default(1).visible('levels:read').writable('levels:write'),
+  },
+  list: { filter: [], sort: [] },
+  access,
+  events: [],
+})
+
+eachService(
+  'operators write and read the fields of people, and read no write-only one',
+  async ({ as, key }) => {
+    const admin = as(await key({ scopes: ['admin'], mode: 'live' }))
+    const body = { email: 'a@b.de', password: 'correct horse battery', badge: 'B1', level: 3 }
+    const created = await admin.post('/admin/users', body)
+    assert.equal(created.status, 201, created.text)
+    const read = await admin.get(`/admin/users/${created.body.id}`)
+    for (const person of [created.body, read.body]) {
+      assert.deepEqual([person.level, 'badge' in person], [3, false])
+    }
+  },
+  {
+    service: service({
+      name: 'staff',
+      versions: { v1: versions.v1 },
+      resources: [staffs.signsIn({ username: 'email' })],
+    }),
+  },
+)
+
+test('a stranger who signs up writes no field that needs a scope', () => {
+  const signUp = { fields: ['level'] as const }
+  const resources = [staffs.signsIn({ username: 'email', signUp })]
+  const declare = () => service({ name: 'staff', versions: { v1: versions.v1 }, resources })
+  assert.throws(declare, /signUp: level needs the scope levels:write to be written/)
+})
 
 test('rights that contradict themselves are not declared', () => {
   const declare = (field: object, list: string[] = []) => {
