@@ -8,11 +8,14 @@ import { idOf, type Walk } from './walk.ts'
 
 const wordsOf = ({ collection }: Walk): Sql => raw(collection.wordTable!)
 
-/** Returns the query for the ids of at most `most` entries of a term; an id can occur twice. */
+/**
+ * Returns the query for the ids of at most `most` entries of a term; an id can occur twice. The
+ * order lets PostgreSQL read no other index, also before it has statistics of the table.
+ */
 export function entriesOfTerm(walk: Walk, at: number, most: number): Sql {
   const { first, end } = walk.terms[at]!
   return sql`SELECT id FROM ${wordsOf(walk)} WHERE scope = ${walk.scope}
-    AND word >= ${first} AND word < ${end} LIMIT ${raw(String(most))}`
+    AND word >= ${first} AND word < ${end} ORDER BY word, id LIMIT ${raw(String(most))}`
 }
 
 /**
