@@ -34,25 +34,25 @@ const requests: readonly Mutation[] = [
   breaks('a parameter is removed', [[`${orders}/get/parameters/7`]], 'is removed: requests that'),
   adds(
     'a parameter is new and optional',
-    [[`${pay}/post/parameters/2`, queryParameter('dry')]],
+    [[`${pay}/post/parameters/3`, queryParameter('dry')]],
     'is new and optional',
   ),
   breaks(
     'a parameter is new and required',
-    [[`${pay}/post/parameters/2`, queryParameter('dry', { required: true })]],
+    [[`${pay}/post/parameters/3`, queryParameter('dry', { required: true })]],
     'is new and required',
   ),
   breaks(
     'a parameter becomes required',
-    [[`${pay}/post/parameters/2/required`, true]],
+    [[`${pay}/post/parameters/3/required`, true]],
     'is now required',
-    [[`${pay}/post/parameters/2`, queryParameter('dry')]],
+    [[`${pay}/post/parameters/3`, queryParameter('dry')]],
   ),
   adds(
     'a parameter becomes optional',
-    [[`${pay}/post/parameters/2/required`, false]],
+    [[`${pay}/post/parameters/3/required`, false]],
     'is now optional',
-    [[`${pay}/post/parameters/2`, queryParameter('dry', { required: true })]],
+    [[`${pay}/post/parameters/3`, queryParameter('dry', { required: true })]],
   ),
   breaks(
     'a parameter accepts fewer values',
