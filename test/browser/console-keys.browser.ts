@@ -96,6 +96,8 @@ test('a key is rolled: both secrets are valid, and the list says until when', as
   await dialog.getByRole('button', { name: 'Roll the key' }).click()
   const rolled = await dialog.locator('.secret code').innerText()
   await assertAccessible(page, 'the rolled key')
+  const stays = `The old secret ${key.slice(0, 8)}…${key.slice(-4)} stays valid until \\d+ `
+  assert.match((await dialog.textContent())!, new RegExp(stays))
   await page.keyboard.press('Escape')
   await dialog.getByRole('button', { name: 'I have stored it' }).click()
   await drawer(page)

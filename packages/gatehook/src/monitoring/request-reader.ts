@@ -99,11 +99,16 @@ const within = (query: RequestQuery, owner: LogOwner | undefined): RequestQuery 
   filters: [...filtersOf(owner), ...query.filters],
 })
 
+/** A hint is that of the newest secret: requests before it, or in the overlap, have none. */
 async function readKeyHints(db: Reader, keyIds: readonly string[]): Promise<KeyHints> {
   const ids = [...new Set(keyIds)]
   if (ids.length === 0) return new Map()
-  const rows = await db.all<{ id: string; name: string; hint: string }>(
-    sql`SELECT id, name, hint FROM gh_api_keys WHERE id IN (${join(ids)})`,
+  const rows = await db.all<{ id: string; name: string; hint: string; since: number | null }>(
+    sql`SELECT k.id, k.name, k.hint, MAX(COALESCE(s.expires_at, s.created_at)) AS since
+      FROM gh_api_keys k LEFT JOIN gh_api_key_secrets s ON s.key_id = k.id
+      WHERE k.id IN (${join(ids)}) GROUP BY k.id, k.name, k.hint`,
   )
-  return new Map(rows.map(({ id, name, hint }) => [id, { name, hint }]))
+  return new Map(
+    rows.map(({ id, name, hint, since }) => [id, { name, hint, sinceMs: Number(since ?? 0) }]),
+  )
 }

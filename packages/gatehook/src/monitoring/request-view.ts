@@ -14,8 +14,15 @@ export interface GateSources {
   readonly requiredScope: RequiredScope
 }
 
+interface KeyHint {
+  readonly name: string
+  readonly hint: string
+  /** From this instant on, the secret with this hint is the only valid one. */
+  readonly sinceMs: number
+}
+
 /** The hint of a key by its id, from the engine's database. */
-export type KeyHints = ReadonlyMap<string, { readonly name: string; readonly hint: string }>
+export type KeyHints = ReadonlyMap<string, KeyHint>
 
 /** For streams, which read no names. */
 export const NO_HINTS: KeyHints = new Map()
@@ -30,7 +37,7 @@ function credentialOf(record: ListedRequest, hints: KeyHints) {
     kind: record.caller_kind,
     id: record.key_id ?? record.client_id ?? record.caller_id,
     name: record.caller_name ?? key?.name ?? null,
-    hint: key?.hint ?? null,
+    hint: key && instantOf(record.position) >= key.sinceMs ? key.hint : null,
     subject: record.caller_id ?? record.key_id ?? record.client_id,
   }
 }

@@ -1,7 +1,7 @@
 /** One key: its facts, its use, and the operations on it. */
 import { useState } from 'preact/hooks'
 import { type Query, send, withQuery } from '../../api.ts'
-import { slowNow } from '../../clock.ts'
+import { nowMs, slowNow } from '../../clock.ts'
 import { ago, count, day, instant, number } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { OVERLAPS } from '../../overlaps.ts'
@@ -10,7 +10,7 @@ import { CallLine } from '../../parts/call-line.tsx'
 import { Confirm, Dialog } from '../../parts/dialog.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Field } from '../../parts/field.tsx'
-import { Empty, Failed, Part } from '../../parts/notices.tsx'
+import { Empty, Failed, Notice, Part } from '../../parts/notices.tsx'
 import { ScopeMatrix } from '../../parts/scope-matrix.tsx'
 import { SecretDialog } from '../../parts/secret-dialog.tsx'
 import { Id, State } from '../../parts/state.tsx'
@@ -194,18 +194,19 @@ interface OperationProps {
   readonly onDone: () => void
 }
 
-const OverlapEnd = ({ rolled: { overlap_ends_at: at } }: { readonly rolled: NewKey }) =>
-  at ? <>until {instant(at)}.</> : <>until the overlap ends.</>
-
 /** Replaces the secret; the new one appears once. */
 function Roll({ row, onClose, onDone }: OperationProps) {
   const [overlap, setOverlap] = useState<string>(OVERLAPS[2][0])
-  const [rolled, setRolled] = useState<NewKey>()
+  const [rolled, setRolled] = useState<{ readonly key: string; readonly oldEndsAt: string }>()
+  // The row has the new hint afterwards.
+  const [oldHint] = useState(row.hint)
   const { isBusy, failure, run } = useSend()
   const roll = () =>
     run(async () => {
       const body = { overlap_seconds: Number(overlap) }
-      setRolled((await send<NewKey>('POST', `/admin/keys/${row.id}/roll`, { body })).body)
+      const { key } = (await send<NewKey>('POST', `/admin/keys/${row.id}/roll`, { body })).body
+      const oldEndsAt = new Date(nowMs() + body.overlap_seconds * 1000).toISOString()
+      setRolled({ key, oldEndsAt })
       onDone()
     })
   if (rolled) {
@@ -218,8 +219,9 @@ function Roll({ row, onClose, onDone }: OperationProps) {
         onClose={onClose}
       >
         <p class="soft small">
-          {overlap === '0' ? `${row.hint} is revoked.` : `${row.hint} stays valid: `}
-          {overlap !== '0' && <OverlapEnd rolled={rolled} />}
+          {overlap === '0'
+            ? `The old secret ${oldHint} is revoked.`
+            : `The old secret ${oldHint} stays valid until ${instant(rolled.oldEndsAt)}.`}
         </p>
       </SecretDialog>
     )
@@ -232,7 +234,7 @@ function Roll({ row, onClose, onDone }: OperationProps) {
     >
       <p>The key gets a new secret. Its id, name and scopes stay.</p>
       <Field
-        label={`The old secret, ${row.hint}`}
+        label={`The old secret, ${oldHint}`}
         value={overlap}
         onInput={setOverlap}
         options={OVERLAPS}
@@ -250,6 +252,8 @@ function Change({ row, onClose, onDone }: OperationProps) {
   const { isBusy, failure, messageOf, run } = useSend()
   const added = [...selected].filter((scope) => !row.scopes.includes(scope))
   const removed = row.scopes.filter((scope) => !selected.has(scope))
+  const usage = useLoaded<KeyUsage>(`/admin/keys/${row.id}/usage?days=30`)
+  const used = (usage.data?.scopes ?? []).filter(({ scope }) => removed.includes(scope))
   const save = () =>
     run(async () => {
       const cidrs = addresses.split(/[\s,]+/).filter(Boolean)
@@ -284,6 +288,13 @@ function Change({ row, onClose, onDone }: OperationProps) {
           {added.length > 0 && <>Adds {added.join(', ')}. </>}
           {removed.length > 0 && <>Removes {removed.join(', ')}.</>}
         </p>
+      )}
+      {used.length > 0 && (
+        <Notice tone="warn" word="In use">
+          The key used{' '}
+          {used.map(({ scope, count: uses }) => `${scope} in ${count(uses, 'request')}`).join(', ')}{' '}
+          of the last 30 days. Such requests get 403 within 2 s.
+        </Notice>
       )}
       {messageOf('/scopes') && <p class="err">{messageOf('/scopes')}</p>}
       <Field
