@@ -40,7 +40,7 @@ test('the first request and the first webhook tick by themselves', async (t) => 
   await stage.json('POST', '/webhooks', hook, key)
   await stage.json('POST', '/api/v2/users', { name: 'Ada', email: 'a@b.example' }, key)
   for (const page of pages) {
-    await step(page, 'The first delivery has arrived.').and(page.locator('.done')).waitFor()
+    await step(page, 'a receiver has accepted a delivery').and(page.locator('.done')).waitFor()
     await assertAccessible(page, 'first steps')
   }
 })

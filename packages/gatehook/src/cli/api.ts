@@ -98,7 +98,10 @@ export function nodeOf(input: Input): { url: string; key: string | undefined } {
   return { url, key: environmentKey() }
 }
 
-const missingKey = () => new CommandError('Set GATEHOOK_API_KEY for --url.')
+const missingKey = () =>
+  new CommandError(
+    'Set GATEHOOK_API_KEY to a key of that node for --url; without --url none is needed.',
+  )
 
 async function withRemoteApi<T>(input: Input, use: (api: Api) => Promise<T>): Promise<T> {
   const { url, key } = nodeOf(input)

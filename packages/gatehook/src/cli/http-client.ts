@@ -80,7 +80,7 @@ async function fetchFrom(url: string, path: string, init: RequestInit): Promise<
     const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code
     throw new CommandError(
       `No node answers at ${url}${code ? ` (${code})` : ''}. Start one: gatehook start. ` +
-        'For another machine: --url URL.',
+        'On another port: --port PORT. For another machine: --url URL.',
     )
   }
 }

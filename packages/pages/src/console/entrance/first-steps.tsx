@@ -38,10 +38,11 @@ interface StepProps {
   readonly text: string
   readonly isDone: boolean
   readonly isNow: boolean
-  readonly command?: string
+  /** Each is for a terminal of its own. */
+  readonly commands?: readonly string[]
 }
 
-const Step = ({ title, text, isDone, isNow, command }: StepProps) => (
+const Step = ({ title, text, isDone, isNow, commands = [] }: StepProps) => (
   <li class={isDone ? 'done' : isNow ? 'now' : undefined}>
     <b>
       {title}
@@ -50,17 +51,28 @@ const Step = ({ title, text, isDone, isNow, command }: StepProps) => (
     <p class="soft small" role="status">
       {text}
     </p>
-    {command && (
+    {commands.map((command, at) => (
       <>
+        {commands.length > 1 && (
+          <p class="soft small">
+            {at === 0 ? 'In one terminal, it keeps running:' : 'In another:'}
+          </p>
+        )}
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long commands scroll */}
         <pre tabIndex={0}>{command}</pre>
         <p>
           <Copy text={command} subject="command" />
         </p>
       </>
-    )}
+    ))}
   </li>
 )
+
+const DEFAULT_PORT = '8787'
+
+/** The commands find the node of this page, also on another port. */
+const portFlag = (): string =>
+  location.port === '' || location.port === DEFAULT_PORT ? '' : ` --port ${location.port}`
 
 export function FirstSteps() {
   const [steps, setSteps] = useState<FirstStepsState>()
@@ -82,28 +94,28 @@ export function FirstSteps() {
         }
         isDone={hasRequest}
         isNow={!hasRequest}
-        command={`curl -H "X-API-Key: $KEY" \\\n  "${location.origin}${path}"`}
+        commands={[`curl -H "X-API-Key: $KEY" \\\n  "${location.origin}${path}"`]}
       />
       <Step
         title="Receive a first webhook"
         text={
           hasDelivery
-            ? 'The first delivery has arrived.'
-            : 'Without a tunnel or an account: the receiver can be this machine.'
+            ? 'gatehook listen was connected, or a receiver has accepted a delivery.'
+            : 'In the folder of the service. With --forward-to 3000, it also sends each event to a receiver on that port.'
         }
         isDone={hasDelivery}
         isNow={hasRequest && !hasDelivery}
-        command={[
-          'npx gatehook listen --forward-to 127.0.0.1:3000',
-          `npx gatehook trigger${event ? ` ${event}` : ''}`,
-        ].join('\n')}
+        commands={[
+          `npx gatehook listen${portFlag()}`,
+          `npx gatehook trigger${event ? ` ${event}` : ''}${portFlag()}`,
+        ]}
       />
       <Step
         title="Declare a resource of your own"
         text="Gatehook writes a project with a declaration to change."
         isDone={false}
         isNow={hasRequest && hasDelivery}
-        command="npx gatehook init my-api"
+        commands={['npx gatehook init my-api']}
       />
     </ol>
   )
