@@ -33,6 +33,9 @@ const clearHealth = prepareStatement(
   `UPDATE gh_webhooks SET first_failure_at = NULL, last_failure_at = NULL, parked_until = NULL
    WHERE no = ?`,
 )
+const advanceRevision = prepareStatement(
+  'UPDATE gh_webhooks SET revision = revision + 1 WHERE no = ?',
+)
 const markAsDeleted = prepareStatement(
   `UPDATE gh_webhooks SET deleted_at = ?, updated_at = ?, active = 0, revision = revision + 1
    WHERE no = ?`,
@@ -99,6 +102,12 @@ export async function updateRegistration(
 export async function clearFailures(tx: Tx, no: number, now: number): Promise<void> {
   await tx.run(clearHealth([no]))
   await advanceDeliveries(tx, no, now)
+}
+
+/** Clears the health of an active registration; engines then close its circuit breaker. */
+export async function resumeRegistration(tx: Tx, no: number, now: number): Promise<void> {
+  await tx.run(advanceRevision([no]))
+  await clearFailures(tx, no, now)
 }
 
 export const markDeleted = (tx: Tx, no: number, now: number) =>

@@ -125,6 +125,13 @@ export function registrationInputs({ eventTypes, allowPrivate, versions }: Regis
       api_version: version
         .optional()
         .describe('The version of the payload; default: that of the registration.'),
+      resume_deliveries: b
+        .bool()
+        .optional()
+        .describe(
+          'Whether a success closes the circuit breaker and makes waiting deliveries due; ' +
+            'default false: the test does not affect the health of the endpoint.',
+        ),
     },
     rotation: { ...rotationInput, force: b.bool().optional() },
     recovery: { since: b.instant() },

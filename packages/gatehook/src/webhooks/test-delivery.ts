@@ -4,22 +4,35 @@ import { insertTestDelivery } from '../deliveries/log-store.ts'
 import { type BodyRenderer, deliveryIdOf } from '../deliveries/outbox.ts'
 import type { ValuesOf } from '../fields/members.ts'
 import { type Answer, type Call, json } from '../http/call.ts'
+import type { Tx } from '../storage/database.ts'
 import { isDelivered } from '../transport/attempt.ts'
 import { requireReadable } from './authority.ts'
 import { type DirectAttempt, postEvent } from './direct-post.ts'
 import type { Registration, RegistrationInputs } from './registration.ts'
-import { readLiveSecrets, registrationAt, type WebhookContext } from './registrations.ts'
+import * as store from './registration-store.ts'
+import {
+  lockRegistrationAt,
+  readLiveSecrets,
+  recordOperation,
+  registrationAt,
+  type WebhookContext,
+} from './registrations.ts'
 
 /**
- * Sends a test delivery of a type and returns its outcome. It does not affect the circuit
- * breaker and is not retried. Throws 403 for a type that the caller may not read, 409
- * `invalid_state` for a secret that cannot be decrypted, 429 beyond the limit.
+ * Sends a test delivery of a type and returns its outcome. It is not retried. It does not affect
+ * the circuit breaker, unless `resume_deliveries` is true: a success then clears the failures.
+ * Throws 403 for a type that the caller may not read, 409 `invalid_state` for a secret that cannot
+ * be decrypted, 429 beyond the limit.
  */
 export function sendTestDelivery(
   context: WebhookContext,
   { render, effective }: BodyRenderer,
   call: Call,
-  { event_type: type, api_version }: ValuesOf<RegistrationInputs['test']>,
+  {
+    event_type: type,
+    api_version,
+    resume_deliveries: resumes,
+  }: ValuesOf<RegistrationInputs['test']>,
 ): Promise<Answer> {
   const { types, db, newest, limits, perform } = context
   requireReadable(context, call.principal!, [type])
@@ -50,6 +63,7 @@ export function sendTestDelivery(
         created_at: at,
         attempts,
       })
+      if (resumes && state === 'delivered') await resumeDeliveries(context, tx, call, registration!)
       const { status, duration_ms, error } = decodeAttempts(attempts)[0]!
       return json(200, {
         event_id: eventId,
@@ -62,4 +76,19 @@ export function sendTestDelivery(
     },
     { prepare: send },
   )
+}
+
+/** Clears the failures of a receiver that accepted a test, unless its URL changed meanwhile. */
+async function resumeDeliveries(
+  context: WebhookContext,
+  tx: Tx,
+  call: Call,
+  { url }: Registration,
+): Promise<void> {
+  const row = await lockRegistrationAt(context, call, tx)
+  if (row.url !== url || row.active === 0) return
+  await store.resumeRegistration(tx, row.no, context.clock.now())
+  const detail = { resume_deliveries: true }
+  await recordOperation(context, tx, call, { action: 'update', id: row.id, detail })
+  tx.afterCommit(() => context.wake([row.no]))
 }

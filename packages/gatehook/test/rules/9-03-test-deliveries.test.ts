@@ -1,8 +1,9 @@
-/** §9.3: a test delivery is one immediate attempt, and does not affect endpoint health. */
+/** §9.3: a test delivery is one immediate attempt; unless requested, it affects no health. */
 import assert from 'node:assert/strict'
+import { breath } from '../../../../test/rig/eventually.ts'
 import { eachService } from '../../../../test/rig/service.ts'
 import { post as threeVersions } from '../fixtures/three-versions.ts'
-import { LOCAL, openHook, register } from '../webhooks/hook.ts'
+import { LOCAL, openHook, pay, register } from '../webhooks/hook.ts'
 
 eachService(
   'the receiver gets the declared sample, and the response describes the attempt',
@@ -43,6 +44,36 @@ eachService(
     assert.equal((await get(`/webhooks/${id}`)).body.active, true)
   },
   LOCAL,
+)
+
+eachService(
+  'with resume_deliveries, a success makes the waiting deliveries due; a failure does not',
+  async (service, t) => {
+    const hook = await openHook(t)
+    const { id } = (await register(service, hook)).body
+    hook.answers = () => 500
+    await service.app.work()
+    await pay(service, 1)
+    await hook.until(2)
+    const admin = service.as(
+      await service.key({ customer: 'default', mode: 'live', scopes: ['admin'] }),
+    )
+    const failsSince = async () => (await admin.get(`/admin/webhooks/${id}/health`)).body.since
+    while ((await failsSince()) === null) await breath()
+    const test = (more: object) =>
+      service.post(`/webhooks/${id}/test`, { event_type: 'order.paid', ...more })
+    assert.equal((await test({ resume_deliveries: true })).body.delivered, false)
+    assert.notEqual(await failsSince(), null)
+    hook.answers = () => 200
+    assert.equal((await test({})).body.delivered, true)
+    assert.notEqual(await failsSince(), null, 'by default a test does not affect the health')
+    const before = hook.calls.length
+    assert.equal((await test({ resume_deliveries: true })).body.delivered, true)
+    assert.equal(await failsSince(), null)
+    await hook.until(before + 2)
+    assert.equal(hook.calls.at(-1)!.event.id, hook.calls[1]!.event.id)
+  },
+  { env: { ...LOCAL.env, GATEHOOK_WEBHOOK_SCHEDULE_S: '86400' } },
 )
 
 eachService(

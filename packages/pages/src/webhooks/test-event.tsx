@@ -43,7 +43,11 @@ export function TestEvent({ path, events, version: ownVersion, onDone }: TestEve
   const test = () =>
     run(async () => {
       setResult(undefined)
-      const body = { event_type: type, ...(version && { api_version: version }) }
+      const body = {
+        event_type: type,
+        resume_deliveries: true,
+        ...(version && { api_version: version }),
+      }
       setResult((await send<TestResult>('POST', `${path}/test`, { body })).body)
       onDone()
     })

@@ -132,7 +132,7 @@ function NextAttempt({ event, delivery, onChange }: Omit<DeliveryNodeProps, 'isH
     run(async () => {
       const path = `/admin/as/${event.customer}/${event.mode}/deliveries/${delivery.id}/resend`
       await send('POST', path)
-      say(`Sending to ${hostOf(delivery.url)}.`)
+      say(`Due now at ${hostOf(delivery.url)}. An open circuit breaker admits one probe.`)
       onChange()
     })
   return (

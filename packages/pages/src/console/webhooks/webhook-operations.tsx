@@ -50,6 +50,13 @@ const PERIODS = [
   ['30', 'In the last 30 days'],
 ] as const
 
+const resultOf = (sent: number, waiting: number): string => {
+  if (sent > 0) return `Sending ${count(sent, 'delivery', 'deliveries')}.`
+  return waiting > 0
+    ? `Nothing to resend: ${count(waiting, 'delivery waits', 'deliveries wait')} for an attempt.`
+    : 'Nothing to resend in this period.'
+}
+
 /** Resends the failed deliveries since an instant, or replays all events. */
 function Replay(props: OperationProps & { readonly kind: 'recover' | 'replay' }) {
   const { row, health, kind, onClose, onDone } = props
@@ -65,7 +72,7 @@ function Replay(props: OperationProps & { readonly kind: 'recover' | 'replay' })
         ...(isReplay && eventTypes.length > 0 && { event_types: eventTypes }),
       }
       const reply = await send<{ count: number }>('POST', `${actingPath(row)}/${kind}`, { body })
-      say(`Sending ${count(reply.body.count, 'delivery', 'deliveries')}.`)
+      say(resultOf(reply.body.count, health.waiting))
       onDone()
       onClose()
     })

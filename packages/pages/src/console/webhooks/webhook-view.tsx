@@ -160,7 +160,8 @@ function Cause({ health }: { readonly health: WebhookHealth }) {
         `Without a success the engine disables it on ${instant(offAt)}, in ${period(
           Math.max(0, Date.parse(offAt) - slowNow().value),
         )}. `}
-      Events are stored for 30 days, so that nothing is lost before.
+      Events are stored for 30 days, so that nothing is lost before.{' '}
+      {since && 'A test that succeeds ends this state, and sends what waits.'}
     </Notice>
   )
 }
