@@ -79,6 +79,44 @@ test('the palette finds an object by its name, and by its id', async (t) => {
   }
 })
 
+test('rejected requests with a revoked or unknown key are in the list and the errors', async (t) => {
+  const body = { name: 'Old kiosk', scopes: ['orders:read'], mode: 'live' }
+  const { id, key } = await stage.json('POST', '/admin/keys', body)
+  assert.equal((await stage.call('DELETE', `/admin/keys/${id}`)).status, 204)
+  const rejected = await stage.call('GET', '/api/v2/orders', undefined, key)
+  assert.equal(rejected.status, 403)
+  const unknown = await stage.call('GET', '/api/v2/orders', undefined, 'gk_live_lost')
+  const page = await stage.signedIn(t)
+  await page.goto(`${stage.url}/console/requests?error=invalid_api_key`)
+  for (const { headers } of [rejected, unknown]) {
+    await page.locator(`main a.cover[href*="${headers.get('x-request-id')}"]`).waitFor()
+  }
+  await page.goto(`${stage.url}/console/requests/${rejected.headers.get('x-request-id')}`)
+  await drawer(page).getByRole('link', { name: 'Old kiosk' }).waitFor()
+  await page.goto(`${stage.url}/console/overview`)
+  await page.getByRole('link', { name: 'invalid_api_key' }).first().waitFor()
+})
+
+test('a range is selected by a drag, named, left again, and typed', async (t) => {
+  const page = await stage.signedIn(t)
+  await page.goto(`${stage.url}/console/requests?range=7d`)
+  const chart = page.getByRole('slider', { name: /^Requests over time/ })
+  const { x, y, width } = (await chart.boundingBox())!
+  await page.mouse.move(x + width * 0.7, y + 10)
+  await page.mouse.down()
+  await page.mouse.move(x + width - 2, y + 10, { steps: 4 })
+  await page.mouse.up()
+  await page.waitForURL(/from=.*to=/)
+  await page.locator('main .head .st', { hasText: /UTC to .*UTC/ }).waitFor()
+  await page.getByRole('button', { name: '15 min' }).click()
+  await page.waitForURL(/range=15m/)
+  await page.locator('main .head .st', { hasText: 'Live' }).waitFor()
+  assert.equal(await chart.count(), 1)
+  await page.getByRole('combobox', { name: 'Filter requests' }).fill('from:2026-01-01T10:00')
+  await page.keyboard.press('Enter')
+  await page.locator('main .head .st', { hasText: /^1 Jan 2026, 10:00:00 UTC to/ }).waitFor()
+})
+
 const CASES = [
   { error: 'insufficient_scope', gate: /^Scope/ },
   { error: 'invalid_state', gate: /^Handler.*present state is paid/ },

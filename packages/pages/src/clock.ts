@@ -23,6 +23,9 @@ for (const name of ['pointerdown', 'pointermove', 'keydown', 'wheel']) {
   addEventListener(name, () => (inputMs = Date.now()), { passive: true })
 }
 
+/** The time since the last input of the reader. */
+export const idleMs = (): number => Date.now() - inputMs
+
 /** Runs `action` every `ms`, and when the tab becomes visible, while a reader is there. */
 export function every(ms: number, action: () => void): () => void {
   const tick = () => {

@@ -1,5 +1,6 @@
 /** Verifies API keys (§3.2), from a cache that follows changes of other nodes within a second. */
 
+import type { Call } from '../http/call.ts'
 import { createRangeMatcher } from '../kernel/address.ts'
 import { parseApiKey } from '../kernel/api-key-format.ts'
 import { createBackgroundTasks } from '../kernel/background.ts'
@@ -18,10 +19,11 @@ const USE_INTERVAL_MS = 60_000
 
 export interface KeyVerifier {
   /**
-   * Returns the principal of a key used from `address`; synchronously if the key is cached.
-   * Throws 403 `customer_suspended`, and 403 `invalid_api_key` for any other reason.
+   * Returns the principal of a key used from the address of `call`; synchronously if the key is
+   * cached. Throws 403 `customer_suspended`, and 403 `invalid_api_key` for any other reason; a
+   * stored key that is revoked, expired or used from another address is then `call.identified`.
    */
-  verify(key: string, address: string): Principal | Promise<Principal>
+  verify(key: string, call: KeyUse): Principal | Promise<Principal>
   /** Records the use of the key that yielded a principal; writes at most once a minute. */
   recordUse(principal: Principal): void
   /** Evicts all cached keys; results of lookups in flight are not cached. */
@@ -30,9 +32,12 @@ export interface KeyVerifier {
   idle(): Promise<void>
 }
 
+/** The members of a request that concern its key. */
+export type KeyUse = Pick<Call, 'address' | 'identified'>
+
 interface CachedKey {
   readonly principal: Principal
-  /** Epoch milliseconds; Infinity without an expiry. */
+  /** Epoch milliseconds; Infinity without an expiry, 0 if the key is revoked. */
   readonly expiresAt: number
   readonly suspended: boolean
   readonly allowsAddress: (address: string) => boolean
@@ -65,22 +70,23 @@ export function createKeyVerifier({ db, clock, log }: KeyVerifierDeps): KeyVerif
   })
   const cachedKeys = new WeakMap<Principal, CachedKey>()
 
-  const accept = (cachedKey: CachedKey | undefined, address: string): Principal => {
-    const now = clock.now()
-    if (!cachedKey || cachedKey.expiresAt <= now || !cachedKey.allowsAddress(address)) {
-      throw invalidKey()
+  const accept = (cachedKey: CachedKey | undefined, call: KeyUse): Principal => {
+    if (!cachedKey) throw invalidKey()
+    const isValid = cachedKey.expiresAt > clock.now() && cachedKey.allowsAddress(call.address)
+    if (!isValid || cachedKey.suspended) {
+      call.identified = cachedKey.principal
+      throw isValid ? new Failure('customer_suspended') : invalidKey()
     }
-    if (cachedKey.suspended) throw new Failure('customer_suspended')
     cachedKeys.set(cachedKey.principal, cachedKey)
     return cachedKey.principal
   }
 
   return {
-    verify(key, address) {
+    verify(key, call) {
       const cachedKey = keys.get(key)
       return cachedKey instanceof Promise
-        ? cachedKey.then((loadedKey) => accept(loadedKey, address))
-        : accept(cachedKey, address)
+        ? cachedKey.then((loadedKey) => accept(loadedKey, call))
+        : accept(cachedKey, call)
     },
     recordUse(principal) {
       const now = clock.now()
@@ -112,10 +118,13 @@ function toCachedKey(row: store.VerificationRow, lastUsedAt = 0): CachedKey {
       ...(row.api_version === null ? {} : { version: row.api_version }),
       ...parseRequestRates(row.limits),
     },
-    expiresAt: Math.min(
-      row.expires_at ?? Number.POSITIVE_INFINITY,
-      row.secret_expires_at ?? Number.POSITIVE_INFINITY,
-    ),
+    expiresAt:
+      row.revoked_at !== null
+        ? 0
+        : Math.min(
+            row.expires_at ?? Number.POSITIVE_INFINITY,
+            row.secret_expires_at ?? Number.POSITIVE_INFINITY,
+          ),
     suspended: row.suspended !== 0,
     allowsAddress: cidrs.length === 0 ? () => true : createRangeMatcher(cidrs),
     lastUsedAt: Math.max(row.last_used_at ?? 0, lastUsedAt),

@@ -162,7 +162,10 @@ interface KeyChange extends Pick<AdminCaller, 'actor' | 'role'> {
   readonly check?: (row: store.KeyRow) => void
 }
 
-/** Revokes a key with all its secrets at once. Throws 404, also for a revoked key. */
+/**
+ * Revokes a key with all its secrets at once. The hashes stay, so that the request log can name the
+ * key of a rejected request. Throws 404, also for a revoked key.
+ */
 export async function revokeKey(
   admin: Administration,
   id: string,
@@ -174,7 +177,6 @@ export async function revokeKey(
     requireAdministratorFor(JSON.parse(row.scopes), { role })
     check?.(row)
     await store.markRevoked(tx, id, admin.clock.now())
-    await secrets.deleteAll(tx, id)
     await recordAudit(tx, { actor, action: 'key.revoke', target: id }, admin)
     await recordKeyEvent(tx, admin, 'key.revoked', row)
     tx.afterCommit(admin.onChange)

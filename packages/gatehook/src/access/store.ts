@@ -120,14 +120,15 @@ export interface VerificationRow extends Row {
   readonly last_used_at: number | null
   readonly suspended: number
   readonly limits: string
+  readonly revoked_at: number | null
 }
 
-/** Returns the columns that verify a key, by the hash of its secret. */
+/** Returns the columns that verify a key, also a revoked one, by the hash of its secret. */
 export const findByHash = (from: Reader, hash: Uint8Array) =>
   from.get<VerificationRow>(sql`SELECT k.id, k.name, k.scope, k.customer, k.mode, k.scopes, k.cidrs,
     k.api_version, k.expires_at, s.expires_at AS secret_expires_at, k.last_used_at, c.suspended,
-    c.limits
+    c.limits, k.revoked_at
     FROM gh_api_key_secrets s
     JOIN gh_api_keys k ON k.id = s.key_id
     JOIN gh_customers c ON c.id = k.customer
-    WHERE s.hash = ${hash} AND k.revoked_at IS NULL`)
+    WHERE s.hash = ${hash}`)

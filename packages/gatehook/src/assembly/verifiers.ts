@@ -12,7 +12,7 @@ export function assembleVerifiers(
   { verifyBasic, verifyCachedBasic }: SignInModules['people'],
 ): Readonly<Record<'verifiers' | 'cheapVerifiers', CredentialVerifiers>> {
   const verifiers: CredentialVerifiers = {
-    apikey: ({ value }, call) => processKeys?.get(value) ?? keys.verify(value, call.address),
+    apikey: ({ value }, call) => processKeys?.get(value) ?? keys.verify(value, call),
     bearer: ({ value }) => verifyAccessToken(value),
     basic: verifyBasic,
   }

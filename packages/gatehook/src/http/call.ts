@@ -91,7 +91,10 @@ export interface Call {
   /** The parsed JSON body, if any. */
   body: unknown
   principal: Principal | undefined
-  /** The principal that a handler authenticated itself (login, token endpoint), for the log. */
+  /**
+   * The principal that a handler authenticated itself (login, token endpoint), or the stored key
+   * that was rejected, for the log.
+   */
   identified: IdentifiedPrincipal | undefined
   /** The principal that was verified before the request limit, without a password hash (§11.3). */
   recognized?: Principal | undefined
@@ -118,7 +121,7 @@ export interface Call {
 }
 
 export type IdentifiedPrincipal = Pick<Principal, 'kind' | 'subject' | 'customer' | 'mode'> &
-  Pick<Principal, 'clientId'>
+  Pick<Principal, 'clientId' | 'keyId' | 'name'>
 
 export interface Warning {
   readonly type: string

@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { isoTime } from '../kernel/time.ts'
 import type { Reader } from '../storage/database.ts'
 import { join, type Sql, sql } from '../storage/sql.ts'
+import { countModeCondition } from './mode-condition.ts'
 import { monitoringOperations } from './operations.ts'
 import { ERROR_STEPS, type SeriesRange, seriesRange } from './steps.ts'
 import type { MonitoringStore } from './store.ts'
@@ -27,7 +28,7 @@ async function readErrors(from: Reader, range: SeriesRange, filters: ErrorFilter
     sql`at < ${range.toS}`,
   ]
   if (filters.customer !== undefined) conditions.push(sql`customer = ${filters.customer}`)
-  if (filters.mode !== undefined) conditions.push(sql`mode = ${filters.mode}`)
+  if (filters.mode !== undefined) conditions.push(countModeCondition(filters.mode))
   const rows = await from.all<{
     error: string
     status: number

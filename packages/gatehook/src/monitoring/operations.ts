@@ -14,9 +14,14 @@ const range = {
   from: b.instant().optional().describe('The start of the period.'),
   to: b.instant().optional().describe('The end of the period; default now.'),
 }
+/** Modes in requests; `none` selects requests of unidentified callers. */
+const modes = b
+  .text({ min: 1, max: FILTER_CHARACTERS })
+  .optional()
+  .describe('`live`, `test`, or `none` for unidentified callers; several separated by commas.')
 const owner = {
   customer: filter.describe('The id of a customer.'),
-  mode: filter.describe('`live` or `test`.'),
+  mode: modes,
 }
 
 /** A parameter with some of the names, separated by commas. */

@@ -99,6 +99,16 @@ function statusCondition(value: string): Sql | undefined {
     : sql`status = ${Number(value)}`
 }
 
+/** `live`, `test`, `live,none`: the callers of some requests are unidentified. */
+const modeFilter = text
+  .refine((values, reject) => {
+    const conditions = values
+      .split(',')
+      .map((value) => (value === 'none' ? sql`mode IS NULL` : sql`mode = ${value}`))
+    return anyOf(conditions, reject, false)
+  })
+  .optional()
+
 /** The filters with an index come first: of several, the first one selects it. */
 export const requestQuery = {
   limit: b.int(1, MAX_LIMIT).optional().describe(`Default ${DEFAULT_LIMIT}.`),
@@ -113,7 +123,9 @@ export const requestQuery = {
   customer: valueFilter('customer', true).describe('The id of a customer.'),
   status: statusFilter.describe('Statuses, classes as `4xx`, or `none`, separated by commas.'),
   route: valueFilter('route', true).describe('The template of a path.'),
-  mode: valueFilter('mode', false).describe('`live` or `test`.'),
+  mode: modeFilter.describe(
+    '`live`, `test`, or `none` for unidentified callers; several separated by commas.',
+  ),
   method: valueFilter('method', false).describe('An HTTP method.'),
   version: valueFilter('version', false).describe('A version.'),
   ip: valueFilter('ip', false).describe('The IP address of a client.'),

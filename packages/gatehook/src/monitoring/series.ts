@@ -5,6 +5,7 @@
 import type { Reader } from '../storage/database.ts'
 import { join, raw, type Sql, sql } from '../storage/sql.ts'
 import { BUCKET_COLUMNS, COUNT_COLUMNS } from './count-store.ts'
+import { countModeCondition } from './mode-condition.ts'
 import { LATENCY_BUCKETS, percentile } from './percentiles.ts'
 import { SERIES_STEPS, type SeriesRange, stepStart } from './steps.ts'
 
@@ -71,7 +72,8 @@ async function readSums(
   const conditions: Sql[] = [sql`step = ${stepS}`, sql`at >= ${fromS}`, sql`at < ${toS}`]
   for (const [filter, value] of Object.entries(filters)) {
     const column = table.filters[filter as keyof SeriesFilters]
-    if (value !== undefined && column) conditions.push(sql`${raw(column)} = ${value}`)
+    if (value === undefined || !column) continue
+    conditions.push(filter === 'mode' ? countModeCondition(value) : sql`${raw(column)} = ${value}`)
   }
   const group = raw(byVersion ? 'at, version' : 'at')
   const version = raw(byVersion ? 'version' : "''")

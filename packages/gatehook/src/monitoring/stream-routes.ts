@@ -62,8 +62,12 @@ function messageFilter(
   const expected = Object.entries(filters).filter((entry): entry is [string, string] =>
     Boolean(entry[1]),
   )
-  const matches = (actual: unknown, value: string): boolean =>
-    /^[1-5]xx$/.test(value) ? String(actual)[0] === value[0] : String(actual) === value
+  const matchesOne = (actual: unknown, value: string): boolean => {
+    if (value === 'none' && actual === null) return true
+    return /^[1-5]xx$/.test(value) ? String(actual)[0] === value[0] : String(actual) === value
+  }
+  const matches = (actual: unknown, values: string): boolean =>
+    values.split(',').some((value) => matchesOne(actual, value))
   return ({ topic, data }) => {
     if (topic !== 'requests' && topic !== 'deliveries') return true
     const members = data as Readonly<Record<string, unknown>>

@@ -99,7 +99,8 @@ test('any bytes as a key are rejected with invalid_api_key', async (t) => {
     .constantFrom('live', 'test')
     .map((mode) => generateApiKey(random, mode as 'live'))
   const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), wellFormed)
-  const verify = async (key: string) => verifier.verify(key, '127.0.0.1')
+  const verify = async (key: string) =>
+    verifier.verify(key, { address: '127.0.0.1', identified: undefined })
   await fc.assert(
     fc.asyncProperty(anyText, async (key) => {
       await assert.rejects(

@@ -90,7 +90,10 @@ eachMigrated('§1.1 a key authenticates its own customer and mode only', async (
   for (const customer of [a.id, b.id, 'default']) {
     for (const mode of ['live', 'test']) {
       const { id, key } = await createKey({ customer, mode, scopes: ['things:read'] })
-      const principal = await verifier.verify(key, '127.0.0.1')
+      const principal = await verifier.verify(key, {
+        address: '127.0.0.1',
+        identified: undefined,
+      })
       const expected = customer === 'default' ? 'cus_default' : customer
       assert.deepEqual(
         [principal.customer, principal.mode, principal.subject],

@@ -5,7 +5,7 @@ import { quietLog } from '../../../../test/rig/databases.ts'
 import type { Administration } from '../../src/access/administration.ts'
 import { authenticate, authorize } from '../../src/access/authenticate.ts'
 import { performFirstRun } from '../../src/access/first-run.ts'
-import { createKeyVerifier, type KeyVerifier } from '../../src/access/key-verifier.ts'
+import { createKeyVerifier, type KeyUse, type KeyVerifier } from '../../src/access/key-verifier.ts'
 import { accessRoutes, protectedRoute } from '../../src/access/routes.ts'
 import { createChainKey } from '../../src/audit/chain.ts'
 import { createSigner } from '../../src/audit/trail.ts'
@@ -142,8 +142,7 @@ function createTestServer(
     publicUrl,
     defaultStyle: 'cursor',
   })
-  const apikey = ({ value }: { value: string }, { address }: { address: string }) =>
-    verifier.verify(value, address)
+  const apikey = ({ value }: { value: string }, call: KeyUse) => verifier.verify(value, call)
   const verifiers = { apikey, bearer: noBearer, basic: noBasic }
   const authenticateStep = authenticate({ verifiers, publicUrl, onUse: verifier.recordUse })
   const steps: PipelineSteps = { head: [authenticateStep, authorize], refused: [], out: [] }

@@ -8,7 +8,7 @@ import type { Database, Row } from '../../src/storage/database.ts'
 import { administration, countLookups, ManualClock, openTestNode, random } from './test-node.ts'
 
 const PATH = 'GET /api/protected'
-const HERE = '127.0.0.1'
+const HERE = { address: '127.0.0.1', identified: undefined }
 
 eachMigrated('requests with a cached key wait for no lookup', async (db, t) => {
   const { createKey, time } = await openTestNode(db, t)
@@ -84,6 +84,7 @@ const row = {
   cidrs: '[]',
   limits: '{}',
   suspended: 0,
+  revoked_at: null,
 }
 
 test('a lookup that began before a change is not cached', async () => {

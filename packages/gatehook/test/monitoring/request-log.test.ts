@@ -262,3 +262,45 @@ eachService(
   },
   { service: wallet, seed: false },
 )
+
+eachService(
+  'a rejected request with a revoked key names the key and its customer',
+  async (service) => {
+    const admin = await adminOf(service)
+    const created = await admin.post('/admin/keys', {
+      name: 'Till',
+      scopes: ['orders:read'],
+      mode: 'live',
+    })
+    const { id, key, customer } = created.body
+    const till = service.as(key)
+    assert.equal((await till.get('/api/v2/orders')).status, 200)
+    assert.equal((await admin.delete(`/admin/keys/${id}`)).status, 204)
+    const rejected = await till.get('/api/v2/orders')
+    assert.equal(rejected.body.error, 'invalid_api_key')
+    const { body } = await admin.get(`/admin/requests?mode=live&key_id=${id}&status=403`)
+    const [item] = body.data
+    assert.equal(item.id, requestIdOf(rejected))
+    assert.deepEqual([item.customer, item.mode, item.credential.id], [customer, 'live', id])
+    assert.equal(item.credential.name, 'Till')
+    const errors = await admin.get('/admin/errors?mode=live')
+    assert.equal(errors.body.data[0].error, 'invalid_api_key')
+  },
+)
+
+eachService('the mode none selects requests of unidentified callers', async (service) => {
+  const admin = await adminOf(service)
+  const rejected = await service.as('gk_live_unknown').get('/api/v2/orders')
+  const idsOf = async (mode: string) => {
+    const { body } = await admin.get(`/admin/requests?error=invalid_api_key&mode=${mode}`)
+    return body.data.map(({ id }: { id: string }) => id)
+  }
+  assert.deepEqual(await idsOf('live'), [])
+  for (const mode of ['none', 'live,none', 'test,none']) {
+    assert.deepEqual(await idsOf(mode), [requestIdOf(rejected)], mode)
+    const errors = await admin.get(`/admin/errors?mode=${mode}`)
+    assert.equal(errors.body.data[0].error, 'invalid_api_key', mode)
+    const series = await admin.get(`/admin/series?metric=requests&mode=${mode}`)
+    assert.equal(series.body.totals.requests['4xx'], 1, mode)
+  }
+})

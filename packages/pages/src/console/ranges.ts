@@ -1,7 +1,7 @@
 /** Ranges of time in URLs: `range=24h` up to now, or `from` and `to` as instants. */
 import { withQuery } from '../api.ts'
 import { slowNow } from '../clock.ts'
-import { isoSecond, timeOfDay } from '../format.ts'
+import { instant, isoSecond, timeOfDay } from '../format.ts'
 import { place, query, setQuery } from '../router.ts'
 
 const MINUTE_MS = 60_000
@@ -31,15 +31,28 @@ export interface TimeRange {
 
 const isRange = (text: string | null): text is RangeName => text !== null && text in RANGES
 
-/** Returns the range of the URL. A range that ends now moves every 15 s. */
+const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/
+
+/** Returns the time of a date, or of a date and a time; without an offset it is UTC. */
+export function parseInstant(text: string | null): number {
+  const [, time, , , offset] = INSTANT.exec(text ?? '') ?? []
+  if (text === null || !INSTANT.test(text)) return Number.NaN
+  return Date.parse(time !== undefined && offset === undefined ? `${text}Z` : text)
+}
+
+/** Returns the range of the URL, also if only one instant is in it. A range that ends now moves every 15 s. */
 export function currentRange(fallback: RangeName): TimeRange {
-  const [from, to] = [query.value.get('from'), query.value.get('to')]
-  const fromMs = Date.parse(from ?? '')
-  const toMs = Date.parse(to ?? '')
-  if (fromMs < toMs) return { name: undefined, fromMs, toMs, words: { from: from!, to: to! } }
   const text = query.value.get('range')
   const name = isRange(text) ? text : fallback
   const nowMs = Math.ceil(slowNow().value / TICK_MS) * TICK_MS
+  const from = parseInstant(query.value.get('from'))
+  const to = parseInstant(query.value.get('to'))
+  if (!(Number.isNaN(from) && Number.isNaN(to))) {
+    const toMs = Number.isNaN(to) ? nowMs : to
+    const fromMs = Number.isNaN(from) ? toMs - RANGES[name].ms : from
+    const words = { from: isoSecond(fromMs), to: isoSecond(toMs) }
+    if (fromMs < toMs) return { name: undefined, fromMs, toMs, words }
+  }
   const startMs = nowMs - RANGES[name].ms
   return {
     name,
@@ -48,6 +61,10 @@ export function currentRange(fallback: RangeName): TimeRange {
     words: { from: isoSecond(startMs), to: undefined },
   }
 }
+
+/** `24 Nov 2026, 14:00:00 UTC to 24 Nov 2026, 14:30:00 UTC` */
+export const rangeWords = ({ fromMs, toMs }: TimeRange): string =>
+  [fromMs, toMs].map((ms) => instant(new Date(ms).toISOString())).join(' to ')
 
 /** Selects a named range. */
 export const selectRange = (name: RangeName): void =>

@@ -11,6 +11,12 @@ export const mode = computed<Mode>(() =>
   place.value.query.get('mode') === 'test' ? 'test' : 'live',
 )
 
+/**
+ * The parameter `mode` of requests and their counts. Requests of unidentified callers have no mode
+ * and belong to both.
+ */
+export const requestModes = (): string => `${mode.value},none`
+
 /** The id of one customer; undefined: all. */
 export const customer = computed(() => place.value.query.get('customer') ?? undefined)
 

@@ -90,8 +90,13 @@ export function Chart(props: ChartProps) {
 /** Positions of a pointer and of the keyboard on the steps of a chart. */
 function usePointer({ times, onRange }: ChartProps) {
   const canvas = useRef<HTMLDivElement>(null)
-  const [at, setAt] = useState<number>()
-  const [start, setStart] = useState<number>()
+  const [lastAt, setAt] = useState<number>()
+  const [lastStart, setStart] = useState<number>()
+  // The chart can have fewer steps than when the pointer moved.
+  const inRange = (step: number | undefined) =>
+    step !== undefined && step < times.length ? step : undefined
+  const at = inRange(lastAt)
+  const start = inRange(lastStart)
   const stepOf = ({ clientX }: PointerEvent): number => {
     const { left, width } = canvas.current!.getBoundingClientRect()
     const share = Math.min(1, Math.max(0, (clientX - left) / Math.max(1, width)))

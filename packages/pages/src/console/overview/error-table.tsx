@@ -8,7 +8,7 @@ import { Code } from '../../parts/state.tsx'
 import { type Column, Sub, Table } from '../../parts/table.tsx'
 import { href } from '../../router.ts'
 import type { TimeRange } from '../ranges.ts'
-import { scopeWords } from '../scope.ts'
+import { requestModes, scopeWords } from '../scope.ts'
 
 /** A row of `GET /admin/errors`. */
 interface ErrorRow {
@@ -73,7 +73,7 @@ const CAPTION = 'Errors, by the number of customers'
 
 export function ErrorTable({ range }: { readonly range: TimeRange }) {
   const errors = useLoaded<{ readonly data: readonly ErrorRow[] }>(
-    withQuery('/admin/errors', { ...range.words, ...scopeWords() }),
+    withQuery('/admin/errors', { ...range.words, ...scopeWords(), mode: requestModes() }),
   )
   return (
     <section class="section" aria-labelledby="errors">

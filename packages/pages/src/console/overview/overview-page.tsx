@@ -6,11 +6,11 @@ import { CallLine } from '../../parts/call-line.tsx'
 import { Screen } from '../../parts/frame.tsx'
 import { Part } from '../../parts/notices.tsx'
 import { Segments } from '../../parts/segments.tsx'
-import type { SeriesBody } from '../api-shapes.ts'
+import type { SeriesBody, TotalsOfMetrics } from '../api-shapes.ts'
 import { customerName } from '../customer-names.ts'
 import { FirstSteps } from '../entrance/first-steps.tsx'
 import { currentRange, RANGES, type RangeName, selectRange, type TimeRange } from '../ranges.ts'
-import { customer, mode, scopeWords } from '../scope.ts'
+import { customer, mode, requestModes, scopeWords } from '../scope.ts'
 import { useVersions } from '../versions.ts'
 import { Attention } from './attention.tsx'
 import { Charts } from './charts.tsx'
@@ -26,6 +26,7 @@ export function Page() {
     metric: 'requests,latency,deliveries,versions',
     ...range.words,
     ...scopeWords(),
+    mode: requestModes(),
   })
   const series = useLoaded<SeriesBody>(path)
   const versions = useVersions()
@@ -49,6 +50,7 @@ export function Page() {
             <section class="section" aria-labelledby="first">
               <h2 id="first">First steps</h2>
               <FirstSteps />
+              {hasRequests(body) && <ErrorTable range={range} />}
             </section>
           ) : (
             <>
@@ -64,10 +66,14 @@ export function Page() {
   )
 }
 
-/** Before the first request, of any customer and mode, there is nothing to draw. */
+const hasRequests = ({ totals }: SeriesBody): boolean => (totals.requests?.count ?? 0) > 0
+
+const successes = ({ requests }: TotalsOfMetrics): number => requests?.['2xx'] ?? 0
+
+/** Before the first success, of any customer, there is little to draw. */
 const isFirstStart = ({ totals }: SeriesBody): boolean =>
-  totals.requests?.count === 0 &&
-  !totals.previous?.requests?.count &&
+  successes(totals) === 0 &&
+  successes(totals.previous ?? {}) === 0 &&
   customer.value === undefined &&
   mode.value === 'live'
 

@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Query } from '../../api.ts'
-import { every } from '../../clock.ts'
+import { every, idleMs } from '../../clock.ts'
 import { useStream } from '../../stream.ts'
 import type { RequestRow } from '../api-shapes.ts'
 
@@ -14,6 +14,8 @@ const PER_SECOND = 5
 /** Rows that wait are inserted together below this number; above, the reader requests them. */
 const FLOOD = 20
 const SCROLLED_PX = 120
+/** How long a focused row holds the list after the last input. */
+const FOCUS_HOLDS_MS = 5000
 
 interface Tail {
   /** Rows that have arrived, newest first. */
@@ -29,7 +31,9 @@ const NONE: Tail = { rows: [], waiting: 0, fresh: new Set() }
 /** Whether the reader looks at a place that must not move. */
 function isReading(): boolean {
   if (document.hidden || scrollY > SCROLLED_PX) return true
-  if (document.querySelector('.drawer, main tr:hover, main tr:focus-within')) return true
+  if (document.querySelector('.drawer, main tr:hover')) return true
+  // A row that was closed has the focus; it holds the list only while the reader uses the keyboard.
+  if (document.querySelector('main tr:focus-within') && idleMs() < FOCUS_HOLDS_MS) return true
   return getSelection()?.type === 'Range'
 }
 

@@ -91,8 +91,20 @@ const credentialHref = ({ kind, id }: Credential): string | undefined => {
   return id === null || !pages[kind] ? undefined : href(`/console/${pages[kind]}/${id}`)
 }
 
-function CredentialLine({ request: { credential, ip } }: { readonly request: RequestDetail }) {
-  if (!credential) return <>none, from {ip}</>
+const UNIDENTIFIED = new Set(['invalid_api_key', 'invalid_token', 'invalid_credentials'])
+
+/** The words without a caller: a credential that the server does not have identifies none. */
+const noneOf = ({ error }: RequestDetail): string =>
+  UNIDENTIFIED.has(error ?? '') ? 'not identified' : 'none'
+
+function CredentialLine({ request }: { readonly request: RequestDetail }) {
+  const { credential, ip } = request
+  if (!credential)
+    return (
+      <>
+        {noneOf(request)}, from {ip}
+      </>
+    )
   const name = credential.name ?? credential.id ?? credential.kind
   const url = credentialHref(credential)
   return (
@@ -116,7 +128,7 @@ const Head = ({ request }: { readonly request: RequestDetail }) => (
     <dt>Customer</dt>
     <dd>
       {request.customer === null ? (
-        'none'
+        noneOf(request)
       ) : (
         <a href={href(`/console/customers/${request.customer}`)}>
           {customerName(request.customer)}

@@ -3,6 +3,7 @@ import type { Query } from '../../api.ts'
 import type { Filter, FilterWord } from '../../parts/query-box.tsx'
 import type { RequestRow } from '../api-shapes.ts'
 import { customers } from '../customer-names.ts'
+import { parseInstant } from '../ranges.ts'
 
 interface RequestWord extends FilterWord {
   /** The parameter of `GET /admin/requests`; undefined: the name of the word. */
@@ -20,6 +21,9 @@ const OPERATORS: Readonly<Record<string, string>> = {
 
 const expects = (pattern: RegExp, hint: string) => (value: string) =>
   pattern.test(value) ? undefined : `It must be ${hint}.`
+
+const expectsInstant = (value: string) =>
+  Number.isNaN(parseInstant(value)) ? 'It must be a date, or a date and a time.' : undefined
 
 /** The words, with the versions that the service has. */
 export const requestWords = (versions: readonly string[]): readonly RequestWord[] => [
@@ -55,7 +59,13 @@ export const requestWords = (versions: readonly string[]): readonly RequestWord[
   { name: 'object', hint: 'a collection and an id: …/4187' },
   { name: 'id', hint: 'the id of a request' },
   { name: 'ip', hint: 'an address' },
+  { name: 'from', hint: '2026-11-24T14:00 (UTC)', check: expectsInstant },
+  { name: 'to', hint: '2026-11-24T14:30 (UTC)', check: expectsInstant },
 ]
+
+/** Returns the filters that are not the range of time. */
+export const withoutTime = (filters: readonly Filter[]): readonly Filter[] =>
+  filters.filter(({ name }) => name !== 'from' && name !== 'to')
 
 const ERRORS = [
   'insufficient_scope',

@@ -23,12 +23,13 @@ import {
   lastingUrl,
   RANGES,
   type RangeName,
+  rangeWords,
   selectInstants,
   selectRange,
   type TimeRange,
   timeLabelOf,
 } from '../ranges.ts'
-import { mode } from '../scope.ts'
+import { mode, requestModes } from '../scope.ts'
 import { useVersions } from '../versions.ts'
 import { useLiveTail } from './live-tail.ts'
 import {
@@ -37,6 +38,7 @@ import {
   requestWords,
   seriesFilters,
   streamFilters,
+  withoutTime,
 } from './request-filters.ts'
 import { RequestTable } from './request-table.tsx'
 
@@ -58,14 +60,15 @@ export function Page({ params }: PageProps) {
   const filters = filtersOf(query.value, words)
   const range = currentRange(FIRST_RANGE)
   const cursor = query.value.get('cursor') ?? undefined
-  const parameters = { mode: mode.value, ...parametersOf(filters, words) }
+  const conditions = withoutTime(filters)
+  const parameters = { mode: requestModes(), ...parametersOf(conditions, words) }
   const endsNow = range.name !== undefined && cursor === undefined
   const { path, list } = useList(parameters, range, cursor)
   const [isFollowing, setFollowing] = useState(true)
   const tail = useLiveTail({
     isOn: endsNow && isFollowing,
-    parameters: { mode: mode.value, ...streamFilters(filters) },
-    accepts: (row) => matches(row, filters),
+    parameters: { mode: requestModes(), ...streamFilters(conditions) },
+    accepts: (row) => matches(row, conditions),
     reload: list.reload,
     list: list.data,
   })
@@ -79,7 +82,12 @@ export function Page({ params }: PageProps) {
       drawer={params.id && <RequestDrawer key={params.id} id={params.id} closeHref={closeHref} />}
     >
       <div class="head">
-        <FollowState isFollowing={isFollowing} endsNow={endsNow} />
+        <FollowState
+          isFollowing={isFollowing}
+          endsNow={endsNow}
+          waiting={tail.waiting}
+          range={range}
+        />
         <div class="acts">
           {tail.waiting > 0 && (
             <Button size="tiny" class="fresh" onClick={tail.insertAll}>
@@ -108,7 +116,7 @@ export function Page({ params }: PageProps) {
         placeholder="status:4xx  error:…  path:/api/…  took:>100ms"
       />
       <Presets oldest={oldest} />
-      <Histogram filters={filters} range={range} />
+      <Histogram filters={conditions} range={range} />
       <div class="section">
         <Part
           of={list}
@@ -125,7 +133,7 @@ export function Page({ params }: PageProps) {
               live={tail.rows}
               fresh={tail.fresh}
               current={params.id}
-              filters={filters}
+              filters={conditions}
               range={range}
             />
           )}
@@ -155,10 +163,14 @@ function useList(parameters: Query, range: TimeRange, cursor: string | undefined
 interface FollowStateProps {
   readonly isFollowing: boolean
   readonly endsNow: boolean
+  /** New requests that the list does not display yet. */
+  readonly waiting: number
+  readonly range: TimeRange
 }
 
-function FollowState({ isFollowing, endsNow }: FollowStateProps) {
-  if (!endsNow) return <State tone="idle">Range in the past</State>
+function FollowState({ isFollowing, endsNow, waiting, range }: FollowStateProps) {
+  if (!endsNow) return <State tone="idle">{rangeWords(range)}</State>
+  if (isFollowing && waiting > 0) return <State tone="hold">Waits while you read</State>
   return isFollowing ? <State tone="ok">Live</State> : <State tone="hold">Paused</State>
 }
 
@@ -185,7 +197,7 @@ function Histogram({ filters, range }: HistogramProps) {
   const path = withQuery('/admin/series', {
     metric: 'requests',
     ...range.words,
-    mode: mode.value,
+    mode: requestModes(),
     ...words,
   })
   const { data } = useLoaded<SeriesBody>(path)
@@ -215,6 +227,7 @@ function Histogram({ filters, range }: HistogramProps) {
         format={number}
         onRange={(from, to) => selectInstants(from, to + data.step_s * 1000)}
       />
+      <p class="hint">Drag over the chart to select a range, or filter with from: and to:.</p>
       {!isExact && (
         <p class="hint">The chart counts all requests of this scope; the rows match the filter.</p>
       )}
@@ -251,6 +264,19 @@ function Rows({ page, live, fresh, current, filters, range }: RowsProps) {
   )
 }
 
+/** The link to the other mode, if it has requests: a mode displays requests of its keys only. */
+function OtherMode() {
+  const other = mode.value === 'live' ? 'test' : 'live'
+  const path = withQuery('/admin/requests', { mode: other, limit: 1 })
+  const { data } = useLoaded<RequestPage>(path)
+  if (!data?.data.length) return null
+  return (
+    <a href={withQuery('/console/requests', { mode: other === 'test' ? other : undefined })}>
+      Requests in {other} mode
+    </a>
+  )
+}
+
 /** Without rows: the command that sends a request, or the last request that matches. */
 function NoRows({ page, filters, range }: Omit<RowsProps, 'live' | 'fresh' | 'current'>) {
   const words = requestWords([])
@@ -258,7 +284,7 @@ function NoRows({ page, filters, range }: Omit<RowsProps, 'live' | 'fresh' | 'cu
     withQuery('/admin/requests', {
       limit: 1,
       to: isoSecond(range.fromMs),
-      mode: mode.value,
+      mode: requestModes(),
       ...parametersOf(filters, words),
     }),
   )
@@ -283,7 +309,7 @@ function NoRows({ page, filters, range }: Omit<RowsProps, 'live' | 'fresh' | 'cu
         title={`No request in ${mode.value} mode yet`}
         command={`curl -H "X-API-Key: $KEY" "${location.origin}/api/protected"`}
       >
-        A request appears here within a second.
+        A request with a {mode.value} key appears here within a second. <OtherMode />
       </Empty>
     )
   }
