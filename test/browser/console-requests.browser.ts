@@ -79,7 +79,7 @@ test('the palette finds an object by its name, and by its id', async (t) => {
   }
 })
 
-test('rejected requests with a revoked or unknown key are in the list and the errors', async (t) => {
+test('requests with a revoked or unknown key are in the list and the errors', async (t) => {
   const body = { name: 'Old kiosk', scopes: ['orders:read'], mode: 'live' }
   const { id, key } = await stage.json('POST', '/admin/keys', body)
   assert.equal((await stage.call('DELETE', `/admin/keys/${id}`)).status, 204)

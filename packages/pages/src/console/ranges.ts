@@ -31,16 +31,16 @@ export interface TimeRange {
 
 const isRange = (text: string | null): text is RangeName => text !== null && text in RANGES
 
-const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/
+const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/
 
 /** Returns the time of a date, or of a date and a time; without an offset it is UTC. */
 export function parseInstant(text: string | null): number {
-  const [, time, , , offset] = INSTANT.exec(text ?? '') ?? []
+  const [, time, offset] = INSTANT.exec(text ?? '') ?? []
   if (text === null || !INSTANT.test(text)) return Number.NaN
   return Date.parse(time !== undefined && offset === undefined ? `${text}Z` : text)
 }
 
-/** Returns the range of the URL, also if only one instant is in it. A range that ends now moves every 15 s. */
+/** Returns the range of the URL, also of one instant. A range that ends now moves every 15 s. */
 export function currentRange(fallback: RangeName): TimeRange {
   const text = query.value.get('range')
   const name = isRange(text) ? text : fallback

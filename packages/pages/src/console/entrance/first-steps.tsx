@@ -101,7 +101,7 @@ export function FirstSteps() {
         text={
           hasDelivery
             ? 'gatehook listen was connected, or a receiver has accepted a delivery.'
-            : 'In the folder of the service. With --forward-to 3000, it also sends each event to a receiver on that port.'
+            : 'In the folder of the service. With --forward-to 3000, events go to a receiver.'
         }
         isDone={hasDelivery}
         isNow={hasRequest && !hasDelivery}

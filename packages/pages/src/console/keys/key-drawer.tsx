@@ -244,6 +244,11 @@ function Roll({ row, onClose, onDone }: OperationProps) {
   )
 }
 
+type UsedScope = KeyUsage['scopes'][number]
+
+const usedScopeWords = ({ scope, count: uses }: UsedScope): string =>
+  `${scope} in ${count(uses, 'request')}`
+
 function Change({ row, onClose, onDone }: OperationProps) {
   const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set(row.scopes))
@@ -291,9 +296,8 @@ function Change({ row, onClose, onDone }: OperationProps) {
       )}
       {used.length > 0 && (
         <Notice tone="warn" word="In use">
-          The key used{' '}
-          {used.map(({ scope, count: uses }) => `${scope} in ${count(uses, 'request')}`).join(', ')}{' '}
-          of the last 30 days. Such requests get 403 within 2 s.
+          The key used {used.map(usedScopeWords).join(', ')} of the last 30 days. Such requests get
+          403 within 2 s.
         </Notice>
       )}
       {messageOf('/scopes') && <p class="err">{messageOf('/scopes')}</p>}
