@@ -181,15 +181,25 @@ eachService('OpenAPI describes each version', async ({ get }) => {
       'sticker',
       'sent_at',
       'updated_at',
+      'customer',
     ],
     sent: ['customer_id', 'weight_kg', 'fragile', 'sticker'],
     states: ['packed', 'sent', 'lost'],
-    filters: ['sort', 'fields', 'customer_id', 'status'],
+    filters: ['sort', 'fields', 'customer_id', 'status', 'expand'],
   })
   assert.deepEqual(await describe('v3'), {
-    members: ['id', 'client_id', 'status', 'weight_g', 'fragile', 'sent_at', 'updated_at'],
+    members: [
+      'id',
+      'client_id',
+      'status',
+      'weight_g',
+      'fragile',
+      'sent_at',
+      'updated_at',
+      'client',
+    ],
     sent: ['client_id', 'weight_g', 'fragile'],
     states: ['packed', 'held', 'sent', 'lost'],
-    filters: ['sort', 'fields', 'client_id', 'status', 'weight_g', 'fragile'],
+    filters: ['sort', 'fields', 'client_id', 'status', 'weight_g', 'fragile', 'expand'],
   })
 })
