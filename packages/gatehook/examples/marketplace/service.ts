@@ -1,4 +1,4 @@
-/** A marketplace: sellers, products in batches, and orders that reserve their stock. */
+/** A marketplace: sellers, products with a search, and orders that reserve their stock. */
 import { Failure, f, job, resource, service, sql } from 'gatehook'
 
 const access = (name: string) =>
@@ -36,6 +36,7 @@ export const products = resource('products', {
     updated_at: f.updatedAt(),
   },
   list: { filter: ['seller_id', 'price', 'stock'], sort: ['price', 'created_at'] },
+  search: ['title', 'description'],
   batch: true,
   access: access('products'),
   events: ['product.created', 'product.updated', 'product.deleted'],

@@ -42,6 +42,17 @@ async function withProducts(app: TestApp): Promise<Market> {
   }
 }
 
+eachMarket('products are listed by words, with their sellers', async ({ get }) => {
+  const { body } = await get(`${API}/products?q=oak%20lam&expand=seller`)
+  assert.deepEqual(
+    body.data.map((row: { title: string; seller: { name: string } }) => [
+      row.title,
+      row.seller.name,
+    ]),
+    [['Lamp of oak', 'Ada']],
+  )
+})
+
 eachMarket('an order has the prices of its products, and takes their stock', async (market) => {
   const { status, body } = await market.order(2, 1)
   assert.deepEqual([status, body.total, body.lines[1].price], [201, '41.50', '20.50'])
