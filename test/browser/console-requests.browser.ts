@@ -117,6 +117,21 @@ test('a range is selected by a drag, named, left again, and typed', async (t) =>
   await page.locator('main .head .st', { hasText: /^1 Jan 2026, 10:00:00 UTC to/ }).waitFor()
 })
 
+test('a rejected request of an operator is in the log, and in no count', async (t) => {
+  const page = await stage.signedIn(t, {}, /status of 422/)
+  await page.goto(`${stage.url}/console/overview`)
+  const status = await page.evaluate<number>(`fetch('/admin/keys', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-gatehook-console': '1' },
+    body: '{}',
+  }).then(({ status }) => status)`)
+  assert.equal(status, 422)
+  const log = await stage.json('GET', '/admin/requests?route=/admin/keys&status=422')
+  assert.equal(log.data[0].credential.kind, 'operator')
+  const { data } = await stage.json('GET', '/admin/errors')
+  assert.equal(data.filter(({ route }: { route: string }) => route === '/admin/keys').length, 0)
+})
+
 const CASES = [
   { error: 'insufficient_scope', gate: /^Scope/ },
   { error: 'invalid_state', gate: /^Handler.*present state is paid/ },
@@ -159,6 +174,28 @@ test('the drawer has a URL, takes the focus, and gives it back', async (t) => {
   await gateOf(page).waitFor()
 })
 
+test('a customer and a key are filtered by name, and found by the end of the secret', async (t) => {
+  const body = { name: 'Quay office', scopes: ['orders:read'], mode: 'live' }
+  const { id, key } = await stage.json('POST', '/admin/keys', body)
+  const page = await stage.signedIn(t)
+  await page.goto(`${stage.url}/console/requests`)
+  const box = page.getByRole('combobox', { name: 'Filter requests' })
+  await box.fill('customer:juniper')
+  await page.getByRole('option', { name: /Juniper & Day/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(new RegExp(`customer=${traffic.customer}`))
+  await box.fill('key:quay')
+  await page.getByRole('option', { name: /Quay office/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(new RegExp(`key=${id}`))
+  for (const text of [key, key.slice(-4)]) {
+    await page.goto(`${stage.url}/console/overview`)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    await jump(page, text, /Quay office/)
+    await page.waitForURL(new RegExp(`/console/keys/${id}`))
+  }
+})
+
 test('words filter the rows, an unknown word is an error, and chips are removed', async (t) => {
   const page = await stage.signedIn(t)
   await page.goto(`${stage.url}/console/requests`)
@@ -198,7 +235,7 @@ test('a filter without a match says so, and the keyboard moves in the rows', asy
   await page.keyboard.press('o')
   await page.waitForURL(/overview/)
   await page.keyboard.press('?')
-  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
   await assertAccessible(page, 'keys')
 })
 

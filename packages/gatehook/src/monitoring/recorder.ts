@@ -72,6 +72,13 @@ function isOwnTraffic({ kind, route, method, principal }: Exchange, answer: Answ
   return principal?.kind === 'operator' && route.startsWith('/admin/')
 }
 
+/** Whether an operator's own request failed: the log has it, but no count of customers. */
+const isOperatorMistake = ({ principal, route }: Exchange, answer: Answer | undefined): boolean =>
+  principal?.kind === 'operator' &&
+  route.startsWith('/admin/') &&
+  isError(answer) &&
+  (answer === undefined || answer.status < 500)
+
 const keyOf = (exchange: Exchange): SeriesKey => {
   const caller = callerOf(exchange)
   return {
@@ -119,8 +126,10 @@ export class RequestRecorder {
     const { clock, log } = this.#options
     const now = clock.now()
     const key = keyOf(exchange)
-    this.#series.count(now, key, answer?.status ?? null, ms)
-    if (isError(answer)) this.#errors.count(now, errorKeyOf(exchange, answer, key), exchange.id)
+    if (!isOperatorMistake(exchange, answer)) {
+      this.#series.count(now, key, answer?.status ?? null, ms)
+      if (isError(answer)) this.#errors.count(now, errorKeyOf(exchange, answer, key), exchange.id)
+    }
     try {
       this.#record(exchange, answer, ms, now)
     } catch (error) {

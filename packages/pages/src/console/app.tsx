@@ -180,7 +180,7 @@ function useShortcuts(openHelp: () => void): void {
     { keys: 'k', label: 'Previous row', run: () => moveRow(-1) },
     { keys: 'c', label: 'Copy as curl', run: copyCurl },
     { keys: 't', label: 'Change the theme', run: () => say(`Theme: ${switchTheme()}`) },
-    { keys: '?', label: 'Keys', run: openHelp },
+    { keys: '?', label: 'Keyboard help', run: openHelp },
     ...pages
       .filter(({ key }) => key !== undefined)
       .map((page) => ({
@@ -208,7 +208,7 @@ function copyCurl(): void {
 }
 
 const KeyHelp = ({ onClose }: { readonly onClose: () => void }) => (
-  <Dialog title="Keys" onClose={onClose} footer={<Button onClick={onClose}>Done</Button>}>
+  <Dialog title="Keyboard" onClose={onClose} footer={<Button onClick={onClose}>Done</Button>}>
     <Check label="Use single keys" checked={areKeysOn.value} onChange={setKeysOn} />
     <dl class="kv">
       <dt>

@@ -5,6 +5,7 @@ import { Palette, type PaletteEntry } from '../parts/palette.tsx'
 import { say } from '../parts/toast.tsx'
 import { go, href } from '../router.ts'
 import { switchTheme } from '../theme.ts'
+import { findKeysByEnd, type KeyName, keyEndOf } from './key-names.ts'
 import { pages } from './pages.ts'
 
 interface SearchResult {
@@ -64,8 +65,18 @@ const entryOf = ({ type, id, label, href: url }: SearchResult): PaletteEntry => 
   run: () => go(url),
 })
 
+const entryOfKey = ({ id, name, hint }: KeyName): PaletteEntry => ({
+  id: `key-${id}`,
+  kind: 'key',
+  label: `${name} · ${hint}`,
+  run: () => go(href(`/console/keys/${id}`)),
+})
+
 async function search(text: string, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
   try {
+    const end = keyEndOf(text)
+    const keys = end === undefined ? [] : (await findKeysByEnd(end, signal)).map(entryOfKey)
+    if (keys.length > 0 || text.startsWith('gk_')) return keys
     const { data } = await get<{ data: SearchResult[] }>('/admin/search', {
       query: { q: text },
       signal,

@@ -39,7 +39,19 @@ export function readFilter(text: string, words: readonly FilterWord[]): Filter |
   const word = words.find((word) => word.name === name)
   if (!word) return `“${name}:” is not a word of this filter. Words: ${names}`
   if (value === '') return `“${name}:” needs a value: ${word.hint}.`
-  return word.check?.(value) ?? { name, value }
+  const meant = resolveLabel(value, word)
+  return word.check?.(meant) ?? { name, value: meant }
+}
+
+/** Returns the value of the only option with a label that the text is, or is a part of. */
+function resolveLabel(text: string, word: FilterWord): string {
+  const options = optionsOf(word)
+  if (options.some(({ value }) => value === text)) return text
+  const folded = text.toLowerCase()
+  const equal = options.filter(({ label }) => label.toLowerCase() === folded)
+  const similar = options.filter(({ label }) => label.toLowerCase().includes(folded))
+  const [only, ...others] = equal.length > 0 ? equal : similar
+  return only && others.length === 0 && only.label !== only.value ? only.value : text
 }
 
 const labelOf = ({ name, value }: Filter, words: readonly FilterWord[]): string =>

@@ -3,6 +3,7 @@ import type { Query } from '../../api.ts'
 import type { Filter, FilterWord } from '../../parts/query-box.tsx'
 import type { RequestRow } from '../api-shapes.ts'
 import { customers } from '../customer-names.ts'
+import type { KeyName } from '../key-names.ts'
 import { parseInstant } from '../ranges.ts'
 
 interface RequestWord extends FilterWord {
@@ -25,8 +26,11 @@ const expects = (pattern: RegExp, hint: string) => (value: string) =>
 const expectsInstant = (value: string) =>
   Number.isNaN(parseInstant(value)) ? 'It must be a date, or a date and a time.' : undefined
 
-/** The words, with the versions that the service has. */
-export const requestWords = (versions: readonly string[]): readonly RequestWord[] => [
+/** The words, with the versions that the service has, and the newest keys. */
+export const requestWords = (
+  versions: readonly string[],
+  keys: readonly KeyName[] = [],
+): readonly RequestWord[] => [
   {
     name: 'status',
     hint: '403, 4xx, or 403,429',
@@ -46,7 +50,12 @@ export const requestWords = (versions: readonly string[]): readonly RequestWord[
     hint: 'a customer',
     values: customers.value.map(({ id, name }) => ({ value: id, label: name })),
   },
-  { name: 'key', hint: 'the id of a key', parameter: 'key_id' },
+  {
+    name: 'key',
+    hint: 'a key: its id, its name, or the end of its secret',
+    values: keys.map(({ id, name, hint }) => ({ value: id, label: `${name} ${hint}` })),
+    parameter: 'key_id',
+  },
   { name: 'client', hint: 'the id of a client', parameter: 'client_id' },
   { name: 'version', hint: 'v1, v2', values: versions },
   { name: 'took', hint: '>100ms', values: ['>100ms', '>1000ms'], check: expects(TOOK, '>100ms') },

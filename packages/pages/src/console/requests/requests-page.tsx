@@ -16,8 +16,9 @@ import { Segments } from '../../parts/segments.tsx'
 import { State } from '../../parts/state.tsx'
 import { Pager } from '../../parts/table.tsx'
 import { href, type PageProps, query, setQuery } from '../../router.ts'
-import type { RequestPage, SeriesBody } from '../api-shapes.ts'
+import type { Page as ListPage, RequestPage, SeriesBody } from '../api-shapes.ts'
 import { filtersOf, queryOf } from '../filter-words.ts'
+import { KEY_NAMES_PATH, type KeyName } from '../key-names.ts'
 import {
   currentRange,
   lastingUrl,
@@ -45,6 +46,7 @@ import { RequestTable } from './request-table.tsx'
 const { Lazy: RequestDrawer, prefetch: prefetchDrawer } = lazy(() =>
   import('./request-drawer.tsx').then((module) => module.RequestDrawer),
 )
+type KeyPage = ListPage<KeyName>
 const LIMIT = 50
 const FIRST_RANGE: RangeName = '1h'
 const RANGE_NAMES: readonly RangeName[] = ['15m', '1h', '24h', '7d']
@@ -56,7 +58,11 @@ const withFilters = (words: Query): string =>
 export function Page({ params }: PageProps) {
   useEffect(prefetchDrawer, [])
   const versions = useVersions()
-  const words = requestWords(versions.map(({ version }) => version))
+  const keys = useLoaded<KeyPage>(KEY_NAMES_PATH).data?.data
+  const words = requestWords(
+    versions.map(({ version }) => version),
+    keys,
+  )
   const filters = filtersOf(query.value, words)
   const range = currentRange(FIRST_RANGE)
   const cursor = query.value.get('cursor') ?? undefined
