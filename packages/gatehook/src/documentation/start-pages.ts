@@ -57,6 +57,7 @@ export function startPage(context: PageContext): Page {
   const creation = reader.operations.find(
     ({ path, method }) => path === collection && method === 'POST',
   )
+  const scope = listing?.scope ?? 'events:read'
   const linkTo = (operation: typeof listing) =>
     operation && first
       ? [`[${operation.summary}](${pageNameOf(first.name)}#${anchorOf(operation)})`]
@@ -67,7 +68,7 @@ export function startPage(context: PageContext): Page {
     title: 'Start',
     group: 'Basics',
     summary: 'From a key to the first calls.',
-    blocks: [text('A key, a call, a change, a webhook: the four steps of an integration.')],
+    blocks: [text('A key and the first calls; then a change, and a webhook.')],
     aside: [],
     sections: [
       {
@@ -77,7 +78,8 @@ export function startPage(context: PageContext): Page {
           text('Obtain a test key, `gk_test_…`. Test data is separate from live data.'),
           list(
             'From the operator of this service, or in its portal.',
-            'On your own installation: `npx gatehook keys create --name first --mode test`.',
+            'On your own installation: ' +
+              `\`npx gatehook keys create --name first --mode test --scopes ${scope}\`.`,
           ),
           text('Store it in the environment. It belongs in no source code and no URL.'),
         ],
