@@ -96,7 +96,7 @@ test('a failing endpoint appears on the overview, and a notice is put off', asyn
   const notice = page.locator('.attention li', { hasText: 'Failing' })
   await notice.waitFor({ timeout: 30_000 }) // the state is read every 15 s
   await assertAccessible(page, 'a notice')
-  await notice.getByRole('button', { name: /^In a day/ }).click()
+  await notice.getByRole('button', { name: /^Snooze/ }).click()
   await notice.waitFor({ state: 'detached' })
   await page.reload()
   await page.getByText('nothing now').waitFor()

@@ -18,7 +18,7 @@ interface AttentionBody {
   readonly data: readonly AttentionRow[]
 }
 
-const POLL_MS = 60_000
+const POLL_MS = 15_000
 
 /** Set by the frame of the console. */
 export const attentionList = signal<Loaded<AttentionBody> | undefined>(undefined)

@@ -110,11 +110,11 @@ function HealthCard({ health }: { readonly health: Health }) {
       <Shape state={state} />
       <div>
         <h2 id="health-title">
-          {state === 'well' && 'Your integration works'}
+          {state === 'well' && 'Nothing needs a change'}
           {state === 'fix_by' && `Fix by ${day(fixBy!)}: ${ending[0]!.version} ends`}
           {state === 'broken' && `${count(broken.length, 'webhook')} not delivered`}
         </h2>
-        {state === 'well' && <p>Nothing fails, and no version that you use ends.</p>}
+        {state === 'well' && <p>No webhook fails, and no version that you use ends.</p>}
         {broken.map(({ id, url, since }) => (
           <p key={id}>
             {new URL(url).host} {since === null ? 'is switched off.' : `fails since ${day(since)}.`}
@@ -122,7 +122,7 @@ function HealthCard({ health }: { readonly health: Health }) {
         ))}
         {ending.map((version) => (
           <p key={version.version}>
-            {`${callersOf(version)} still use ${version.version}. `}
+            {`Still on ${version.version}: ${callersOf(version)}. `}
             {`Change to ${version.successor} before ${day(version.fix_by!)}.`}
           </p>
         ))}
@@ -324,7 +324,7 @@ function Errors() {
                 },
                 {
                   name: 'id',
-                  label: `Name this to ${serviceName}`,
+                  label: `Request id for the support of ${serviceName}`,
                   priority: 2,
                   cell: ({ id }) => <Id id={id} subject="request id" />,
                 },

@@ -99,7 +99,7 @@ export const Page = ({ params }: PageProps) => (
 const NoClients = () => (
   <Empty
     title={`No client in ${mode.value} mode yet`}
-    command={`gatehook clients create "My app" --redirect https://app.example.com/callback`}
+    command={`npx gatehook clients create "My app" --redirect https://app.example.com/callback`}
   >
     Register a client here, or in a terminal.
   </Empty>

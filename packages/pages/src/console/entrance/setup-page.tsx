@@ -30,7 +30,7 @@ export function Page() {
         <section class="card">
           {hasOperator ? <Exists /> : <OperatorForm />}
           <p class="hint">
-            Another operator later: <code>gatehook operators create</code>
+            Another operator later: <code>npx gatehook operators create</code>
           </p>
         </section>
         <section class="hello" aria-labelledby="steps">
@@ -84,7 +84,7 @@ function OperatorForm() {
       <h1>Create the first operator</h1>
       <p class="soft">
         The link worked once. This browser is signed in for 12 hours; later you sign in with this
-        account.
+        account, and set up an authenticator app.
       </p>
       <form
         method="post"

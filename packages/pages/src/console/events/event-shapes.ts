@@ -111,6 +111,9 @@ export const nextReason = ({ next_reason: reason }: EventDelivery): string | und
 /** Seconds since the epoch as ISO 8601. */
 export const isoOfSeconds = (seconds: number): string => new Date(seconds * 1000).toISOString()
 
+/** The URL of an endpoint without its scheme: two of one host differ. */
+export const addressOf = (url: string): string => url.replace(/^https?:\/\//, '')
+
 /** The host of an endpoint's URL. */
 export const hostOf = (url: string): string => {
   try {

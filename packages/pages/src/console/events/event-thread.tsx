@@ -15,6 +15,7 @@ import { useSend } from '../../use-send.ts'
 import { mayChange } from '../session.ts'
 import {
   type AttemptRow,
+  addressOf,
   attemptSentence,
   type DeliveryRow,
   deliveryState,
@@ -93,6 +94,7 @@ function DeliveryNode({ event, delivery, isHere, onChange }: DeliveryNodeProps) 
   const [tone, word] = deliveryState(delivery)
   const attempts = [...delivery.attempts].reverse()
   const isFailing = delivery.state !== 'delivered'
+  const webhookHref = href(`/console/webhooks/${delivery.webhook_id}`)
   return (
     <ThreadNode
       kind="delivery"
@@ -100,8 +102,7 @@ function DeliveryNode({ event, delivery, isHere, onChange }: DeliveryNodeProps) 
       isHere={isHere}
       line={
         <>
-          <a href={href(`/console/webhooks/${delivery.webhook_id}`)}>{hostOf(delivery.url)}</a>{' '}
-          <State tone={tone}>{word}</State>{' '}
+          <a href={webhookHref}>{addressOf(delivery.url)}</a> <State tone={tone}>{word}</State>{' '}
           <span class="soft small">
             {count(attempts.length, 'attempt')}
             {delivery.api_version && `, as ${delivery.api_version}`}

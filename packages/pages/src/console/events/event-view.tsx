@@ -17,10 +17,10 @@ import { useSend } from '../../use-send.ts'
 import { mayChange } from '../session.ts'
 import { EventPayload } from './event-payload.tsx'
 import {
+  addressOf,
   deliveryState,
   type EventDetail,
   eventState,
-  hostOf,
   isoOfSeconds,
 } from './event-shapes.ts'
 import { EventThread } from './event-thread.tsx'
@@ -149,7 +149,7 @@ function Resend({ event, onClose, onDone }: ResendProps) {
             onChange={(isOn) => toggle(delivery.id, isOn)}
             label={
               <>
-                {hostOf(delivery.url)} <State tone={tone}>{word}</State>
+                {addressOf(delivery.url)} <State tone={tone}>{word}</State>
               </>
             }
           />

@@ -42,7 +42,7 @@ export function stateOf(key: KeyRow, nowMs: number): KeyState {
   if (key.last_used_at === null) return { tone: 'idle', words: 'Never used' }
   const idleMs = nowMs - Date.parse(key.last_used_at)
   if (idleMs > UNUSED_AFTER_MS) return { tone: 'idle', words: `Unused for ${period(idleMs)}` }
-  return { tone: 'ok', words: 'Used' }
+  return { tone: 'ok', words: 'Active' }
 }
 
 /** Whether a request used the key in the last 24 hours: a customer then notices its end. */

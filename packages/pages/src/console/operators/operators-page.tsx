@@ -68,7 +68,7 @@ export const Page = ({ params }: PageProps) => (
     columns={columns}
     rowKey={({ id }) => id}
     empty={
-      <Empty title="No operator yet" command="gatehook operators create you@example.com">
+      <Empty title="No operator yet" command="npx gatehook operators create you@example.com">
         Create an operator here, or in a terminal.
       </Empty>
     }

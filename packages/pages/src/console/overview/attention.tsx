@@ -218,7 +218,7 @@ function item(row: AttentionRow, list: AttentionBody) {
         </Button>
         {mayChange('support') && (
           <Button kind="quiet" size="tiny" onClick={() => postpone(row, list)}>
-            In a day<span class="vh">: {row.subject.label}</span>
+            Snooze a day<span class="vh">: {row.subject.label}</span>
           </Button>
         )}
       </>

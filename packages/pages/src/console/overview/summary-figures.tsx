@@ -1,7 +1,7 @@
 /** The six figures of a range, compared with the range before it. */
 import { useEffect } from 'preact/hooks'
-import { setServerTime } from '../../clock.ts'
-import { day, duration, percent, short } from '../../format.ts'
+import { setServerTime, slowNow } from '../../clock.ts'
+import { ago, day, duration, percent, short } from '../../format.ts'
 import { useLoaded } from '../../loaded.ts'
 import { type Figure, Figures } from '../../parts/figures.tsx'
 import { href } from '../../router.ts'
@@ -73,7 +73,7 @@ function deliveryFigure({ body: { totals } }: SummaryProps): Figure {
   }
 }
 
-/** The share of requests that use a version with an end. */
+/** The share of requests that use a version that is not supported. */
 function endingFigure({ body: { totals }, versions }: SummaryProps): Figure {
   const ending = versions.filter(({ state }) => state !== 'supported')
   const counts = totals.versions ?? {}
@@ -81,7 +81,7 @@ function endingFigure({ body: { totals }, versions }: SummaryProps): Figure {
   const old = ending.reduce((sum, { version }) => sum + (counts[version] ?? 0), 0)
   const next = ending.find(({ sunset_at: end }) => end)
   return {
-    label: 'On a version that ends',
+    label: 'On a deprecated version',
     value: ending.length === 0 ? 'none' : percent(share(old, all)),
     note: next ? `${next.version} ends ${day(next.sunset_at!)}` : 'no version has an end',
     href: href('/console/versions'),
@@ -92,7 +92,7 @@ function waitingFigure(queue: SystemBody['queue']): Figure {
   return {
     label: 'Waiting deliveries',
     value: queue ? short(queue.waiting) : '–',
-    note: queue?.oldest_at ? `oldest since ${queue.oldest_at.slice(0, 16)}Z` : 'none is late',
+    note: queue?.oldest_at ? `the oldest ${ago(queue.oldest_at, slowNow().value)}` : 'none is late',
     href: href('/console/webhooks'),
   }
 }

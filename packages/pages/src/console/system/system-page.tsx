@@ -73,7 +73,7 @@ function Summary({ body }: { readonly body: System }) {
         {
           label: 'Deliveries waiting',
           value: `${queue.waiting_is_bound ? 'over ' : ''}${number(queue.waiting)}`,
-          note: oldest ? `the oldest since ${ago(oldest, slowNow().value)}` : 'none is late',
+          note: oldest ? `the oldest ${ago(oldest, slowNow().value)}` : 'none is late',
         },
         {
           label: 'Deliveries now',

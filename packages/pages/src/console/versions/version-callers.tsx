@@ -116,7 +116,7 @@ const urlWords = (url: string): string => url.replace(/^https?:\/\//, '')
 
 function credentialWords({ kind, id, name }: Caller): string {
   if (kind === 'webhook') return `endpoint ${urlWords(name ?? id!)}`
-  if (id === null) return kind === 'person' ? 'a person' : 'without a key'
+  if (id === null) return kind === 'person' ? 'a person' : 'no valid credential'
   return name ?? `${kind} ${id}`
 }
 
@@ -142,7 +142,7 @@ function columnsOf(version: string): readonly Column<Caller>[] {
       cell: (row) => (
         <>
           <a class="cover" href={hrefOf(row, version)}>
-            {row.customer_name ?? row.customer ?? 'Anonymous'}
+            {row.customer_name ?? row.customer ?? 'Not identified'}
           </a>
           <Sub>
             {credentialWords(row)} · {lastOf(row)}

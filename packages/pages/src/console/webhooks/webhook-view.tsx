@@ -212,7 +212,7 @@ function HealthFigures({ health }: { readonly health: WebhookHealth }) {
         {
           label: 'Waiting',
           value: number(health.waiting),
-          note: oldest && `the oldest since ${ago(oldest, slowNow().value)}`,
+          note: oldest && `the oldest ${ago(oldest, slowNow().value)}`,
         },
         {
           label: 'Circuit breaker',
@@ -232,7 +232,7 @@ function HealthFigures({ health }: { readonly health: WebhookHealth }) {
 const VIEWS = [
   ['', 'All'],
   ['pending', 'Waiting'],
-  ['failed', 'Failed'],
+  ['failed', 'Given up'],
   ['delivered', 'Delivered'],
 ] as const
 type View = (typeof VIEWS)[number][0]
@@ -240,14 +240,23 @@ const MAX_ROWS = 20
 
 function Deliveries({ id }: { readonly id: string }) {
   const [state, setState] = useState<View>('')
-  const path = withQuery('/admin/deliveries', { webhook: id, state, sort: '-id', limit: MAX_ROWS })
-  const list: Loaded<Page<DeliveryRow>> = useLoaded(path, { everyMs: EVERY_MS })
+  const [cursor, setCursor] = useState<string>()
+  const words = { webhook: id, state, sort: '-id', limit: MAX_ROWS, cursor }
+  const path = withQuery('/admin/deliveries', words)
+  const list: Loaded<Page<DeliveryRow>> = useLoaded(path, {
+    everyMs: cursor === undefined ? EVERY_MS : undefined,
+  })
+  const next = list.data?.next_cursor ?? undefined
+  const select = (view: View) => {
+    setCursor(undefined)
+    setState(view)
+  }
   return (
     <section class="section" aria-labelledby="deliveries">
       <div class="bar">
         <h2 id="deliveries">Deliveries</h2>
         <div class="right">
-          <Segments label="State" value={state} options={VIEWS} onChange={setState} />
+          <Segments label="State" value={state} options={VIEWS} onChange={select} />
         </div>
       </div>
       <Part of={list} subject="deliveries">
@@ -298,6 +307,18 @@ function Deliveries({ id }: { readonly id: string }) {
           )
         }
       </Part>
+      <p class="bar">
+        {cursor && (
+          <Button size="tiny" onClick={() => setCursor(undefined)}>
+            Newest
+          </Button>
+        )}
+        {next && (
+          <Button size="tiny" onClick={() => setCursor(next)}>
+            Older
+          </Button>
+        )}
+      </p>
     </section>
   )
 }
