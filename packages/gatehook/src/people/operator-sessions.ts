@@ -13,19 +13,26 @@ const operatorSession = b
   .object({
     id: b.text().example('ses_01jdq8w9vgk7'),
     operator: b.text().nullable().describe('Null in the session of a link without an operator.'),
+    email: b.text().nullable().describe('The address of the operator.').example('ana@example.com'),
     address: b.text().example('203.0.113.7'),
     verified: b.bool().describe('Whether a second factor was verified, or a link opened it.'),
+    second_factor: b.bool().describe('Whether the operator has a second factor now.'),
     created_at: b.time(),
     last_used_at: b.time(),
     expires_at: b.time().describe('The end of the session unless it is used before.'),
   })
   .named('OperatorSession')
 
+const SESSIONS_WITH_OPERATORS = `(SELECT s.id, s.operator, o.email, s.address, s.verified,
+    CASE WHEN o.totp IS NULL THEN 0 ELSE 1 END AS second_factor,
+    s.created_at, s.last_used_at, s.expires_at
+  FROM gh_console_sessions s LEFT JOIN gh_operators o ON o.id = s.operator) AS sessions`
+
 export const operatorSessionTable = createAdminTable(
   operatorSession,
   {
     name: 'operator_sessions',
-    table: 'gh_console_sessions',
+    table: SESSIONS_WITH_OPERATORS,
     filter: ['operator'],
     sort: ['id'],
   },

@@ -96,6 +96,8 @@ eachService(
     const session = await anonymous.get('/console/session', as(enrolled.cookie))
     assert.deepEqual([session.body.operator, session.body.second_factor], [id, 'verified'])
     assert.equal((await anonymous.get('/admin/audit', as(enrolled.cookie))).status, 200)
+    const sessions = (await anonymous.get('/admin/operator-sessions', as(enrolled.cookie))).body
+    assert.equal(sessions.data[0].second_factor, true)
     const all = await listActions()
     assert.ok(all.includes('operator.second_factor_enrol'))
     assert.ok(all.includes('operator.second_factor_confirm'))
@@ -236,6 +238,7 @@ eachService(
       assert.match(row.id, /^ses_/)
       assert.equal(row.operator, id)
       assert.deepEqual([typeof row.address, row.verified], ['string', true])
+      assert.deepEqual([row.email, row.second_factor], [EMAIL, false])
       for (const time of [row.created_at, row.last_used_at, row.expires_at]) {
         assert.match(time, /^\d{4}-.*Z$/)
       }

@@ -258,8 +258,10 @@ export type Operator = {
 export type OperatorSession = {
   readonly id: string
   readonly operator: string | null
+  readonly email: string | null
   readonly address: string
   readonly verified: boolean
+  readonly second_factor: boolean
   readonly created_at: string
   readonly last_used_at: string
   readonly expires_at: string

@@ -17,17 +17,16 @@ import { mayChange } from '../session.ts'
 
 const PATH = '/admin/operator-sessions'
 
-function Owner({ operator }: Pick<OperatorSession, 'operator'>) {
+function Owner({ operator, email }: Pick<OperatorSession, 'operator' | 'email'>) {
   if (operator === null) return 'one-time link'
-  return (
-    <a class="mono" href={href(`/console/operators/${operator}`)}>
-      {operator}
-    </a>
-  )
+  return <a href={href(`/console/operators/${operator}`)}>{email ?? operator}</a>
 }
 
-const factorState = ({ verified }: OperatorSession) =>
-  verified ? <State tone="ok">Verified</State> : <State tone="warn">Open</State>
+/** A link opens a session without a second factor. */
+function factorState({ verified, second_factor: hasFactor }: OperatorSession) {
+  if (!verified) return <State tone="warn">Open</State>
+  return hasFactor ? <State tone="ok">Verified</State> : <State tone="idle">None yet</State>
+}
 
 const lastUse = ({ last_used_at: at }: OperatorSession): string => ago(at, slowNow().value)
 
@@ -39,7 +38,7 @@ const allColumns: readonly Column<OperatorSession>[] = [
     isMain: true,
     cell: (row) => (
       <>
-        <Owner operator={row.operator} />
+        <Owner {...row} />
         <Sub>
           {row.address} · {lastUse(row)}
         </Sub>
