@@ -164,10 +164,14 @@ async function readDaily(
   return daily
 }
 
-const countsOf = (version: string, sinceMs: number, customer: string | undefined): Sql => sql`
+/** Live scopes are odd. Unauthenticated callers have no mode and belong to both (scope 0). */
+const modeCondition = (mode: CallerSelection['mode']): Sql =>
+  mode === undefined ? sql`` : sql`AND (scope = 0 OR scope % 2 = ${mode === 'live' ? 1 : 0})`
+
+const countsOf = ({ version, customer, mode }: CallerSelection, sinceMs: number): Sql => sql`
   SELECT scope, customer, key_id, client_id, method, route, count, last_at FROM gh_version_usage
   WHERE version = ${version} AND last_at >= ${sinceMs}
-    ${customer === undefined ? sql`` : sql`AND customer = ${customer}`}
+    ${customer === undefined ? sql`` : sql`AND customer = ${customer}`} ${modeCondition(mode)}
   ORDER BY last_at DESC, no DESC LIMIT ${COUNTS_MAX}`
 
 interface PinnedRow extends Row {
@@ -179,24 +183,26 @@ interface PinnedRow extends Row {
   readonly last_success_at: number | null
 }
 
-interface PinnedSelection extends Pick<CallerSelection, 'version' | 'customer'> {
+interface PinnedSelection extends Pick<CallerSelection, 'version' | 'customer' | 'mode'> {
   /** The number of the last registration of the previous page. */
   readonly afterNo: number
   readonly limit: number
 }
 
-const pinnedTo = ({ version, customer, afterNo, limit }: PinnedSelection): Sql => sql`
+const pinnedTo = ({ version, customer, mode, afterNo, limit }: PinnedSelection): Sql => sql`
   SELECT w.no, w.id, w.url, w.scope, w.last_success_at, c.id AS customer
   FROM gh_webhooks w JOIN gh_customers c ON c.no = w.scope / 2
   WHERE w.api_version = ${version} AND w.deleted_at IS NULL AND w.active = 1
     AND w.no > ${afterNo}
-    ${customer === undefined ? sql`` : sql`AND c.id = ${customer}`}
+    ${customer === undefined ? sql`` : sql`AND c.id = ${customer}`} ${modeCondition(mode)}
   ORDER BY w.no LIMIT ${limit}`
 
 interface CallerSelection {
   readonly version: string
   readonly days: number
   readonly customer: string | undefined
+  /** Undefined: both modes. */
+  readonly mode: 'live' | 'test' | undefined
   readonly limit: number
   readonly cursor: string | undefined
 }
@@ -218,15 +224,14 @@ interface CallerPage {
 
 async function readCallerPage(
   db: Reader,
-  { version, customer, limit }: CallerSelection,
+  selection: CallerSelection,
   sinceMs: number,
   edge: CallerEdge | undefined,
 ): Promise<CallerPage> {
+  const { limit } = selection
   const afterNo = edge?.[0] === 'endpoint' ? edge[1] : 0
   const isPastCredentials = edge?.[0] === 'endpoint'
-  const counts = isPastCredentials
-    ? []
-    : await db.all<CountRow>(countsOf(version, sinceMs, customer))
+  const counts = isPastCredentials ? [] : await db.all<CountRow>(countsOf(selection, sinceMs))
   const sums = sumCallers(counts).filter((sum) => isAfter(sum, edge))
   const callers = sums.slice(0, limit)
   const last = callers.at(-1)
@@ -234,7 +239,7 @@ async function readCallerPage(
     return { callers, pinned: [], next: ['credential', last.count, last.key] }
   }
   const left = limit - callers.length
-  const rows = await db.all<PinnedRow>(pinnedTo({ version, customer, afterNo, limit: left + 1 }))
+  const rows = await db.all<PinnedRow>(pinnedTo({ ...selection, afterNo, limit: left + 1 }))
   const pinned = rows.slice(0, left)
   const next: CallerEdge = ['endpoint', Number(pinned.at(-1)?.no ?? afterNo)]
   return { callers, pinned, next: rows.length > left ? next : undefined }
@@ -244,8 +249,8 @@ async function readCallers(
   { db, store, clock, cursorKeys }: VersionTrafficDeps,
   selection: CallerSelection,
 ) {
-  const { version, days, customer, cursor } = selection
-  const binding = bindingOf('version callers', version, days, customer)
+  const { version, days, customer, mode, cursor } = selection
+  const binding = bindingOf('version callers', version, days, customer, mode)
   const keys = cursor === undefined ? undefined : decodeCursor(cursorKeys, binding, cursor).keys
   const todayS = stepStart(Math.floor(clock.now() / 1000), DAY_S)
   const fromS = todayS - (days - 1) * DAY_S
@@ -307,13 +312,14 @@ async function requireVersion(from: Reader, version: string): Promise<void> {
 export function versionTrafficRoutes(deps: VersionTrafficDeps): Route[] {
   return [
     implement(operations.callers, async ({ params }, _, query) => {
-      const { days = DAYS_DEFAULT, limit = CALLERS_MAX, customer, cursor } = query
+      const { days = DAYS_DEFAULT, limit = CALLERS_MAX, customer, mode, cursor } = query
       await requireVersion(deps.db, params.version!)
       await Promise.all([deps.flush(), deps.flushUsage()])
       const selection = {
         version: params.version!,
         days,
         customer: customer && customerId(customer),
+        mode,
         limit,
         cursor,
       }

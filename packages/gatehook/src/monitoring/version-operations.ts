@@ -75,6 +75,10 @@ export const versionTrafficOperations = {
     query: {
       days: b.int(1, DAYS_MAX).optional().describe('Default 30.').example(30),
       customer: b.line(100).optional().describe('The id of a customer.'),
+      mode: b
+        .oneOf(['live', 'test'])
+        .optional()
+        .describe('Callers of one mode, and those without a credential.'),
       limit: b
         .int(1, CALLERS_MAX)
         .optional()

@@ -42,6 +42,13 @@ eachFrozen('a caller that comes less often is falling, with a day', async (servi
   assert.equal(body.has_more, false)
   const own = await operator.get(`${PATH}/callers?customer=default`)
   assert.ok(own.body.data.every(({ customer }: { customer: string }) => customer === 'cus_default'))
+  const idsIn = async (mode: string) => {
+    const { data } = (await operator.get(`${PATH}/callers?mode=${mode}`)).body
+    return data.map(({ kind, id }: { kind: string; id: string | null }) => id ?? kind)
+  }
+  assert.deepEqual(await idsIn('live'), [key.id, 'anonymous'])
+  assert.deepEqual(await idsIn('test'), ['anonymous'])
+  assert.equal((await operator.get(`${PATH}/callers?mode=both`)).status, 400)
   // 2026-12-03 and 2026-12-10 are Thursdays.
   const traffic = await operator.get(`${PATH}/traffic?weekday=4&hour=9`)
   assert.deepEqual(traffic.body, {

@@ -104,7 +104,7 @@ function HealthCard({ health }: { readonly health: Health }) {
   )
   const ending = versions.filter(({ fix_by }) => fix_by !== null)
   const daysLeft =
-    fixBy === null ? undefined : Math.max(0, Math.floor((Date.parse(fixBy) - nowMs()) / DAY_MS))
+    fixBy === null ? undefined : Math.max(0, Math.ceil((Date.parse(fixBy) - nowMs()) / DAY_MS))
   return (
     <section class={`health${TONES[state]}`} aria-labelledby="health-title">
       <Shape state={state} />

@@ -14,11 +14,12 @@ import { say } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { saveCsv } from '../csv.ts'
 import { customerName } from '../customer-names.ts'
-import { customer } from '../scope.ts'
+import { customer, mode } from '../scope.ts'
 import { mayChange } from '../session.ts'
 import { WriteToCallers } from './version-notice.tsx'
 import {
   type Caller,
+  moveLabel,
   outlookWords,
   type UsageRow,
   type VersionDetail,
@@ -39,6 +40,7 @@ export function Callers({ row, onRetire }: CallersProps) {
   const words = { customer: customer.value }
   const { path, list, pageHref } = useListPage<Caller>(`${versionPath(version)}/callers`, {
     ...words,
+    mode: mode.value,
     days: DAYS,
   })
   const [isWriting, setWriting] = useState(false)
@@ -55,7 +57,9 @@ export function Callers({ row, onRetire }: CallersProps) {
     <section class="section" aria-labelledby="callers">
       <div class="bar">
         <h2 id="callers">Who still calls {version}</h2>
-        <span class="soft small">those of the last {DAYS} days, with all their requests</span>
+        <span class="soft small">
+          {mode.value} callers of the last {DAYS} days, with all their requests
+        </span>
         <div class="right">
           {mayChange('administrator') && (
             <Button size="tiny" onClick={() => setWriting(true)}>
@@ -203,8 +207,9 @@ function columnsOf(version: string): readonly Column<Caller>[] {
 
 const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
 
-function NoCallers({ row: { version, state }, onRetire }: CallersProps) {
-  if (state === 'retired') {
+function NoCallers({ row, onRetire }: CallersProps) {
+  const { version } = row
+  if (row.state === 'retired') {
     return (
       <Empty title={`${version} is retired`}>
         Requests get 410.{' '}
@@ -219,7 +224,7 @@ function NoCallers({ row: { version, state }, onRetire }: CallersProps) {
       It can end.{' '}
       {onRetire && (
         <Button size="tiny" onClick={onRetire}>
-          {state === 'deprecated' ? 'Move the end…' : 'Deprecate…'}
+          {row.state === 'deprecated' ? moveLabel(row) : 'Deprecate…'}
         </Button>
       )}
     </Empty>

@@ -13,6 +13,7 @@ import { useSend } from '../../use-send.ts'
 import type { VersionTraffic } from '../admin-types.ts'
 import {
   brownoutWords,
+  dateMessage,
   earliestEnd,
   fieldOf,
   hoursOfWeek,
@@ -91,7 +92,10 @@ function CalendarDialog(props: CalendarDialogProps) {
   const [needsForce, setNeedsForce] = useState(false)
   const [isForced, setForced] = useState(false)
   useEffect(() => {
-    if (failure?.code === 'notice_too_short') setNeedsForce(true)
+    if (!failure) return
+    const isTooSoon = failure.code === 'notice_too_short'
+    setNeedsForce(isTooSoon)
+    if (!isTooSoon) setForced(false)
   }, [failure])
   const save = () =>
     run(async () => {
@@ -112,6 +116,7 @@ function CalendarDialog(props: CalendarDialogProps) {
       }}
     >
       {children}
+      <p class="small soft">The calendar is the same for live and test requests.</p>
       {needsForce && (
         <Check
           label="Do it anyway: callers get less notice than they were promised"
@@ -152,8 +157,9 @@ function Deprecate(form: FormProps) {
       })}
     >
       <p>
-        Responses to {version} get <code>Deprecation</code> headers from now on, and its customers
-        are notified.
+        Responses to {version} get <code>Deprecation</code> headers from now on. Customers that
+        called it in the last 30 days get the event <code>api_version.deprecated</code>, also at
+        their webhooks. Mail is separate: Write to all….
       </p>
       <Field
         label="Ends on (UTC)"
@@ -161,7 +167,7 @@ function Deprecate(form: FormProps) {
         onInput={setEnd}
         placeholder={fieldOf(earliestEnd(nowMs())).slice(0, 10)}
         hint={`Empty: no end yet. The earliest is ${day(earliestEnd(nowMs()))}.`}
-        error={sending.messageOf('/sunset_at')}
+        error={dateMessage(sending.messageOf('/sunset_at'))}
       />
       <Field
         label="Successor"
@@ -187,11 +193,12 @@ function MoveEnd(form: FormProps) {
   const [end, setEnd] = useState(fieldOf(row.sunset_at))
   const sending = useSend()
   const earliest = earliestEnd(nowMs())
+  const verb = row.sunset_at ? 'Move' : 'Set'
   return (
     <CalendarDialog
       form={form}
-      title={`Move the end of ${version}`}
-      verb="Move the end"
+      title={`${verb} the end of ${version}`}
+      verb={`${verb} the end`}
       sending={sending}
       done={`The end of ${version} is changed.`}
       members={['/sunset_at']}
@@ -205,9 +212,9 @@ function MoveEnd(form: FormProps) {
         label="Ends on (UTC)"
         value={end}
         onInput={setEnd}
-        placeholder={fieldOf(earliest)}
+        placeholder={fieldOf(earliest).slice(0, 10)}
         hint={`Empty: no end. The earliest without force is ${day(earliest)}.`}
-        error={sending.messageOf('/sunset_at')}
+        error={dateMessage(sending.messageOf('/sunset_at'))}
         autofocus
       />
     </CalendarDialog>
@@ -253,7 +260,7 @@ function AnnounceBrownout(form: FormProps) {
         value={start}
         onInput={setStart}
         placeholder="2027-04-13 09:00"
-        error={sending.messageOf(`${at}/start`)}
+        error={dateMessage(sending.messageOf(`${at}/start`))}
         autofocus
       />
       <Field
@@ -261,7 +268,7 @@ function AnnounceBrownout(form: FormProps) {
         value={end}
         onInput={setEnd}
         placeholder="2027-04-13 13:00"
-        error={sending.messageOf(`${at}/end`)}
+        error={dateMessage(sending.messageOf(`${at}/end`))}
       />
       <UsualTraffic version={version} start={instantOf(start)} end={instantOf(end)} />
     </CalendarDialog>

@@ -55,6 +55,10 @@ export function versionState(row: VersionDetail, nowMs: number): readonly [Tone,
   return ['ok', 'Supported']
 }
 
+/** Returns the label of the button that changes the end. */
+export const moveLabel = ({ sunset_at: end }: Pick<VersionDetail, 'sunset_at'>): string =>
+  end === null ? 'Set the end…' : 'Move the end…'
+
 /** The words of a brownout: `09:00 to 13:00 UTC`, or to another day. */
 export function brownoutWords({ start, end }: Brownout): string {
   const [from, to] = [timeOfDay(start).slice(0, 5), timeOfDay(end).slice(0, 5)]
@@ -68,8 +72,18 @@ export interface CalendarDate {
   readonly brownout?: Brownout
 }
 
+/** Returns the time of the page, or a later instant that the state has already reached. */
+function reachedMs({ state, deprecated_at, sunset_at }: VersionDetail, pageMs: number): number {
+  const dates = [
+    ...(state !== 'supported' && deprecated_at !== null ? [Date.parse(deprecated_at)] : []),
+    ...(state === 'retired' && sunset_at !== null ? [Date.parse(sunset_at)] : []),
+  ]
+  return Math.max(pageMs, ...dates)
+}
+
 /** Returns the dates of a version in their order, and today among them if one is to come. */
-export function datesOf(row: VersionDetail, nowMs: number): readonly CalendarDate[] {
+export function datesOf(row: VersionDetail, pageMs: number): readonly CalendarDate[] {
+  const nowMs = reachedMs(row, pageMs)
   const date = (kind: CalendarDate['kind'], at: string): CalendarDate => ({
     kind,
     at,
@@ -121,6 +135,12 @@ export function instantOf(text: string): string {
   const [, date, time] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?Z?$/.exec(text.trim()) ?? []
   return date ? `${date}T${time ?? '00:00'}:00Z` : text.trim()
 }
+
+const DATE_WORDS = 'must be a date such as 2027-04-13, with or without a time such as 09:00'
+
+/** Returns the server's message on a field, in the form that the field accepts. */
+export const dateMessage = (message: string | undefined): string | undefined =>
+  message?.includes('ISO 8601') ? DATE_WORDS : message
 
 /** Returns the text of an instant in a field: `2027-04-13 09:00`. */
 export const fieldOf = (iso: string | null): string => iso?.slice(0, 16).replace('T', ' ') ?? ''

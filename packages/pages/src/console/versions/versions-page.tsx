@@ -24,7 +24,7 @@ import {
   type TimeRange,
   timeLabelOf,
 } from '../ranges.ts'
-import { customer, mode } from '../scope.ts'
+import { customer, requestModes } from '../scope.ts'
 import { mayChange } from '../session.ts'
 import { Callers } from './version-callers.tsx'
 import type { Operation } from './version-operations.tsx'
@@ -32,6 +32,7 @@ import {
   brownoutWords,
   type CalendarDate,
   datesOf,
+  moveLabel,
   type VersionDetail,
   versionState,
 } from './version-shapes.ts'
@@ -133,7 +134,7 @@ function Traffic({ rows }: { readonly rows: readonly VersionDetail[] }) {
     metric: 'versions',
     ...range.words,
     customer: customer.value,
-    mode: mode.value,
+    mode: requestModes(),
   })
   const traffic = useLoaded<SeriesBody>(path, { everyMs: EVERY_MS })
   return (
@@ -260,7 +261,7 @@ function VersionCalendar({ row, isNewest, onSelect }: VersionCalendarProps) {
               kind={operation === 'retire' ? 'danger' : 'plain'}
               onClick={() => onSelect(operation)}
             >
-              {label}
+              {operation === 'move' ? moveLabel(row) : label}
             </Button>
           ))}
         </div>
