@@ -131,7 +131,8 @@ export function registrationInputs({ eventTypes, allowPrivate, versions }: Regis
         .describe(
           'Whether a success closes the circuit breaker and makes waiting deliveries due; ' +
             'default false: the test does not affect the health of the endpoint.',
-        ),
+        )
+        .example(true),
     },
     rotation: { ...rotationInput, force: b.bool().optional() },
     recovery: { since: b.instant() },

@@ -145,6 +145,7 @@ eachService('people are listed in every style, for operators only', async (servi
     'customer',
     'mode',
     'created_at',
+    'last_sign_in_at',
   ])
   assert.equal((await service.get('/admin/users')).status, 403)
 })
