@@ -26,9 +26,6 @@ export interface ExampleRequest {
 /** Whether an endpoint issues or ends tokens. */
 export const isTokenPath = (path: string): boolean => /^\/(auth|oauth)\//.test(path)
 
-/** The example of an idempotency key: a client generates one for each change. */
-const IDEMPOTENCY_KEY = '5f1c9a4e'
-
 export const codeExamples = (base: string, request: ExampleRequest): CodeVariant[] => [
   { label: 'curl', text: curlExample(base, request) },
   { label: 'TypeScript', text: typescriptExample(base, request) },
@@ -51,7 +48,8 @@ function curlExample(base: string, request: ExampleRequest): string {
   const lines = [`curl ${verb}${base}${path}`]
   if (credential === 'key') lines.push(`-H "X-API-Key: $KEY"`)
   if (credential === 'token') lines.push(`-H "Authorization: Bearer $TOKEN"`)
-  if (isRepeatable) lines.push(`-H 'Idempotency-Key: ${IDEMPOTENCY_KEY}'`)
+  // A fixed key would replay the first response, or reject another body.
+  if (isRepeatable) lines.push(`-H "Idempotency-Key: $(openssl rand -hex 16)"`)
   if (body !== undefined && !isForm) {
     lines.push(`-H 'Content-Type: application/json'`, `-d ${shellQuoted(JSON.stringify(body))}`)
   }
@@ -225,15 +223,20 @@ function pythonExample(base: string, request: ExampleRequest): string {
   const headers = [
     credential === 'key' && '"X-API-Key": os.environ["KEY"]',
     credential === 'token' && '"Authorization": "Bearer " + os.environ["TOKEN"]',
-    isRepeatable && `"Idempotency-Key": "${IDEMPOTENCY_KEY}"`,
+    isRepeatable && '"Idempotency-Key": str(uuid.uuid4())',
     body !== undefined && !isForm && '"Content-Type": "application/json"',
   ].filter((line) => typeof line === 'string')
   const url = `"${base}${path}${query.length > 0 ? '?" + query' : '"'},`
   const pairs = Object.fromEntries(query)
   const encoded = isForm ? 'urllib.parse.urlencode(body)' : 'json.dumps(body)'
   const data = body === undefined ? [] : [`    data=${encoded}.encode(),`]
-  const modules = ['json', ...(credential === 'none' ? [] : ['os']), 'urllib.request']
-  if (query.length > 0 || isForm) modules.splice(-1, 0, 'urllib.parse')
+  const modules = [
+    'json',
+    ...(credential === 'none' ? [] : ['os']),
+    ...(query.length > 0 || isForm ? ['urllib.parse'] : []),
+    'urllib.request',
+    ...(isRepeatable ? ['uuid'] : []),
+  ]
   return [
     `import ${modules.join(', ')}`,
     '',

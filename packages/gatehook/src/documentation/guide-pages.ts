@@ -189,8 +189,9 @@ export const repeatsPage = ({ base, version }: PageContext): Page => ({
       aside: [
         code(
           'A safe repeat',
-          `curl -X POST ${base}/api/${version}/… \\\n  -H "X-API-Key: $KEY" \\\n` +
-            `  -H 'Idempotency-Key: 5f1c9a4e' \\\n` +
+          `ID=$(openssl rand -hex 16)  # once for each change, also for its repeats\n` +
+            `curl -X POST ${base}/api/${version}/… \\\n  -H "X-API-Key: $KEY" \\\n` +
+            `  -H "Idempotency-Key: $ID" \\\n` +
             `  -H 'Content-Type: application/json' \\\n  -d '…'`,
         ),
       ],

@@ -41,6 +41,19 @@ export function noticeOf({ version, state, calendar }: VersionNotice): string | 
   return sentences.filter((sentence) => typeof sentence === 'string').join(' ')
 }
 
+/** Returns the sentence of the changelog on the end of a version; undefined without one. */
+export function deprecationWords({ state, calendar }: VersionNotice): string | undefined {
+  const { deprecated_at: from, sunset_at: end, successor } = calendar
+  if (from === null && state !== 'retired') return undefined
+  const words = [
+    from !== null &&
+      `${state === 'supported' ? 'Becomes deprecated' : 'Deprecated'} on ${dayOf(from)}`,
+    end !== null && `${state === 'retired' ? 'retired' : 'ends'} on ${dayOf(end)}`,
+    successor !== null && `its successor is [${successor}](/docs/${successor})`,
+  ].filter((part) => typeof part === 'string')
+  return `${words.join('; ')}.`
+}
+
 /** Returns the changes that concern a page: of its collection, else of all. */
 export const changesFor = ({ changes }: VersionNotice, { collection, name }: Page): string[] => {
   if (collection === undefined && name !== '') return []

@@ -44,7 +44,7 @@ export function operationSection(operation: OperationView, base: string): Sectio
     title: operation.summary,
     call: { method: operation.method, path: operation.path },
     blocks: [
-      ...(operation.description === '' ? [] : [text(operation.description)]),
+      ...descriptionBlocks(operation),
       needs(operation),
       ...parameterBlocks(operation),
       ...errorBlocks(operation),
@@ -55,6 +55,18 @@ export function operationSection(operation: OperationView, base: string): Sectio
   }
 }
 
+const scopeSentence = (scope: string): string => `Needs the scope \`${scope}\`.`
+
+/** Returns the description without its last sentence on the scope, which `needs` has. */
+function descriptionBlocks({ description, scope }: OperationView): ContentBlock[] {
+  const sentence = scope && scopeSentence(scope)
+  const words =
+    sentence && description.endsWith(sentence)
+      ? description.slice(0, -sentence.length).trimEnd()
+      : description
+  return words === '' ? [] : [text(words)]
+}
+
 const CREDENTIAL_WORDS: Readonly<Record<OperationView['credential'], string>> = {
   key: 'Needs a credential.',
   token: 'Needs the access token of a person.',
@@ -62,7 +74,7 @@ const CREDENTIAL_WORDS: Readonly<Record<OperationView['credential'], string>> = 
 }
 
 function needs({ scope, parameters, credential }: OperationView): ContentBlock {
-  const scopeWords = scope ? `Needs the scope \`${scope}\`.` : CREDENTIAL_WORDS[credential]
+  const scopeWords = scope ? scopeSentence(scope) : CREDENTIAL_WORDS[credential]
   const names = parameters.map(({ name }) => name)
   const headers = HEADERS_OF_EVERY_REQUEST.filter((name) => names.includes(name))
   const headerWords =

@@ -154,7 +154,7 @@ function editionKeeper({ versions, statusOf, publicUrl }: DocumentationDeps): ()
 function pagesIn(deps: DocumentationDeps, edition: Edition, version: string): readonly Page[] {
   let pages = edition.pages.get(version)
   if (!pages) {
-    pages = pagesOf(deps.sourceOf(version, edition.base))
+    pages = pagesOf(deps.sourceOf(version, edition.base), edition.statuses)
     edition.pages.set(version, pages)
   }
   return pages

@@ -13,6 +13,7 @@ import {
   repeatsPage,
   versionsPage,
 } from './guide-pages.ts'
+import type { VersionNotice } from './notice.ts'
 import { readDocument } from './openapi-reader.ts'
 import type { PageSource } from './page-source.ts'
 import { endpointsPage, resourcePage } from './resource-page.ts'
@@ -20,7 +21,7 @@ import { overviewPage, startPage } from './start-pages.ts'
 import { tokensPage } from './tokens-page.ts'
 
 /** Returns the pages in the order of the table of contents. */
-export function pagesOf(source: PageSource): readonly Page[] {
+export function pagesOf(source: PageSource, statuses: readonly VersionNotice[]): readonly Page[] {
   const { service } = source
   const reader = readDocument(source.document)
   const context = { ...source, reader }
@@ -36,7 +37,7 @@ export function pagesOf(source: PageSource): readonly Page[] {
     errorsPage(),
   ]
   const events = [webhooksPage(context), eventsPage(context)]
-  const others = [...endpointsPage(context), changelogPage(service)]
+  const others = [...endpointsPage(context), changelogPage(service, statuses)]
   const pages = [...guides, ...resources, ...events, ...others]
   return [overviewPage(context, pages), ...pages]
 }

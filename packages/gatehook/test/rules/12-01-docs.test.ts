@@ -52,6 +52,19 @@ docsTest('every link of the docs leads to a page, and every anchor exists', asyn
   }
 })
 
+docsTest(
+  'each operation names its scope once, and no example has a fixed idempotency key',
+  async (app) => {
+    const users = (await app.get('/docs/v2/users.md')).text
+    for (const section of users.split(/^## /m).slice(1)) {
+      const count = section.match(/Needs the scope `users:/g)?.length ?? 0
+      assert.ok(count <= 1, section.slice(0, 200))
+    }
+    assert.match(users, /"Idempotency-Key: \$\(openssl rand -hex 16\)"/)
+    assert.match(users, /"Idempotency-Key": str\(uuid\.uuid4\(\)\)/)
+  },
+)
+
 docsTest('the documentation of every failure is an anchor that exists', async (app) => {
   const reply = await app.get('/api/v2/orders/999999')
   const documentation = new URL(reply.body.documentation)
@@ -139,6 +152,9 @@ test('each page of an ending version names the end, and the changes that concern
     if (!address.startsWith('/docs/v2')) continue
     assert.match(text, /Version v2 is deprecated and ends on 2036-01-01/, address)
   }
+  const changelog = pages.get('/docs/v2/changelog')!
+  assert.match(changelog, /Deprecated on 2026-01-01; ends on 2036-01-01; its successor is <a/)
+  assert.equal(changelog.match(/Deprecated on/g)!.length, 1)
   const clients = pages.get('/docs/v2/clients')!
   assert.match(clients, /Names are two fields, so that letters can be addressed/)
   assert.doesNotMatch(clients, /Parcels can be held/)
