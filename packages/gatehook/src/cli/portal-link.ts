@@ -1,10 +1,17 @@
 /** `gatehook portal-link`: a link with which people of a customer open the portal once (§12.2). */
-import { administration, declaredScopes } from './api.ts'
+import { ADMIN_SCOPE } from '../access/administration.ts'
+import { listEventScopes } from '../resources/event-types.ts'
+import { type Api, administration, declaredScopes } from './api.ts'
 import { requireScopes, words } from './arguments.ts'
 import { bold } from './output.ts'
 
-/** The scopes that the console selects for a new link. */
-const DEFAULT_SCOPES = ['keys:read', 'webhooks:read', 'webhooks:write', 'events:read']
+const WEBHOOK_SCOPES = ['keys:read', 'webhooks:read', 'webhooks:write', 'events:read']
+
+/** Returns the scopes that reading keys and registering endpoints for every event require. */
+const defaultScopes = ({ service }: Api): string[] =>
+  [...new Set([...WEBHOOK_SCOPES, ...listEventScopes(service)])].filter(
+    (scope) => scope !== ADMIN_SCOPE,
+  )
 
 interface CreatedLink {
   readonly url: string
@@ -19,7 +26,11 @@ export const portalLink = administration.action({
   summary: 'a link that opens the portal of a customer once, within 30 minutes',
   options: [
     ['--mode <MODE>', 'live (default) or test'],
-    ['--can <SCOPES...>', `the scopes of its session (default: ${DEFAULT_SCOPES.join(' ')})`],
+    [
+      '--can <SCOPES...>',
+      `the scopes of its session (default: ${WEBHOOK_SCOPES.join(' ')}, and the scopes that read ` +
+        'the events of the service)',
+    ],
     ['--email <EMAIL>', 'the name of the session in the audit trail'],
     ['--return-url <URL>', 'the page to which the portal links back'],
   ],
@@ -32,7 +43,7 @@ export const portalLink = administration.action({
     ],
   ],
   act(api, { args: [customer], options: { mode = 'live', can, email, returnUrl } }) {
-    const scopes = can === undefined ? DEFAULT_SCOPES : words(can)
+    const scopes = can === undefined ? defaultScopes(api) : words(can)
     requireScopes(scopes, declaredScopes(api), 'session', '--can')
     const body = { customer, mode, can: scopes, email, return_url: returnUrl }
     return api.request<CreatedLink>('POST', '/admin/portal-links', body)

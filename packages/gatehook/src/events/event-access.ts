@@ -34,6 +34,8 @@ export interface EventAccess {
   readableTypes(scopes: ReadScopes): readonly string[] | undefined
   /** Returns the first type that a pattern names exactly and the scopes do not cover. */
   uncovered(scopes: ReadScopes, patterns: readonly string[]): string | undefined
+  /** Returns the first declared type of the first pattern of which the scopes cover no type. */
+  uncoveredFamily(scopes: ReadScopes, patterns: readonly string[]): string | undefined
   /** Returns the first type that a registration receives and `scopes` do not cover. */
   beyond(
     scopes: ReadScopes,
@@ -85,6 +87,13 @@ export function createEventAccess(rules: ReadonlyMap<string, EventRule>): EventA
     },
     uncovered: (scopes, patterns) =>
       patterns.find((pattern) => rules.has(pattern) && !covers(scopes, pattern)),
+    uncoveredFamily(scopes, patterns) {
+      for (const pattern of patterns) {
+        const family = types.filter((type) => matchesAny([pattern], type))
+        if (!family.some((type) => covers(scopes, type))) return family[0]
+      }
+      return undefined
+    },
     beyond: (scopes, registrationScopes, patterns) =>
       types.find(
         (type) =>

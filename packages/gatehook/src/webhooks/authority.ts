@@ -37,13 +37,19 @@ const missingScope = (scope: string, type: string) =>
     `The credential lacks the scope ${scope}, which events of type ${type} require.`,
   )
 
-/** Throws 403 if a pattern names a type that the caller may not read. */
+/**
+ * Throws 403 if a pattern names a type that the caller may not read. In the portal, throws it also
+ * for a family (`thing.*`) of which the session reads no type: the endpoint would receive none.
+ */
 export function requireReadable(
   { types }: Pick<Authority, 'types'>,
   principal: Principal,
   patterns: readonly string[],
 ): void {
-  const type = types.uncovered(types.readScopesOf(principal), patterns)
+  const scopes = types.readScopesOf(principal)
+  const uncoveredFamily = () =>
+    principal.inPortal === undefined ? undefined : types.uncoveredFamily(scopes, patterns)
+  const type = types.uncovered(scopes, patterns) ?? uncoveredFamily()
   if (type !== undefined) throw missingScope(types.scopeOf(type, principal.kind), type)
 }
 

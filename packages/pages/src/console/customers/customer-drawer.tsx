@@ -302,9 +302,8 @@ const PORTAL_SCOPES = ['keys', 'webhooks', 'events']
 /** Creates a one-time link to the portal of this customer. */
 function PortalLink({ row, onClose }: OperationProps) {
   const scopes = useLoaded<{ readonly data: readonly ScopeRow[] }>('/admin/scopes')
-  const [selected, setSelected] = useState<ReadonlySet<string>>(
-    new Set(['keys:read', 'webhooks:read', 'webhooks:write', 'events:read']),
-  )
+  const [selection, setSelected] = useState<ReadonlySet<string>>()
+  const selected = selection ?? defaultScopes(scopes.data?.data ?? [])
   const [link, setLink] = useState<CreatedLink>()
   const { isBusy, failure, run } = useSend()
   const create = () =>
@@ -356,6 +355,13 @@ function PortalLink({ row, onClose }: OperationProps) {
     </Dialog>
   )
 }
+
+/** An endpoint receives the events that the scopes of its session read. */
+const defaultScopes = (scopes: readonly ScopeRow[]): ReadonlySet<string> =>
+  new Set([
+    ...['keys:read', 'webhooks:read', 'webhooks:write', 'events:read'],
+    ...scopes.filter(({ kind }) => kind === 'read').map(({ name }) => name),
+  ])
 
 /** Scopes of resources let the holder create keys with them. */
 const isPortalScope = (name: string): boolean => {

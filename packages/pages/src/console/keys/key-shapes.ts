@@ -15,6 +15,7 @@ export interface NewKey extends KeyRow {
 export interface ScopeRow {
   readonly name: string
   readonly words: string
+  readonly kind: 'account' | 'read' | 'write' | 'all' | 'action'
 }
 
 const DAY_MS = 86_400_000
