@@ -103,7 +103,7 @@ function nodeDescriber(
   const checks = { database: databaseCheck(db), draining: drainCheck(isDraining) }
   return async () => {
     const reasons = await listUnreadyReasons(checks, log)
-    const { queueAgeMs, inFlight } = deliveries.figures()
+    const { lateMs: queueAgeMs, inFlight } = deliveries.figures()
     return { role, since, release, ready: reasons.length === 0, queueAgeMs, inFlight }
   }
 }

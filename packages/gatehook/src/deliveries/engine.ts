@@ -14,6 +14,7 @@ import type { DeliveryRate } from './delivery-rate.ts'
 import { type EndpointState, EndpointTable } from './endpoint.ts'
 import type { DeliveryFigures } from './metrics.ts'
 import type { EngineStore, Leases, PostDelivery } from './ports.ts'
+import { queueAgesOf } from './queue-age.ts'
 import { ResultWriter } from './result-writer.ts'
 import type { OnDeliveryEnd } from './traced-post.ts'
 import { WindowFiller } from './window-filler.ts'
@@ -211,13 +212,9 @@ export class DeliveryEngine {
     const now = this.#deps.clock.now()
     const breakers = { closed: 0, open: 0, probing: 0 }
     let onHold = 0
-    let oldest = now
     for (const endpoint of this.#table.endpoints) {
       breakers[endpoint.breaker.state] += 1
       if (endpoint.holdUntil > now) onHold += 1
-      else if (endpoint.nextDueAt !== undefined && endpoint.nextDueAt < oldest) {
-        oldest = endpoint.nextDueAt
-      }
     }
     const { attempts, latency, latencySumMs } = this.#deliverer.counter
     return {
@@ -225,7 +222,7 @@ export class DeliveryEngine {
       latency: [...latency],
       latencySumMs,
       inFlight: this.#deliverer.inFlight,
-      queueAgeMs: now - oldest,
+      ...queueAgesOf(this.#table.endpoints, now),
       breakers,
       onHold,
       unwritten: this.#results.size,

@@ -1,19 +1,18 @@
 /** The figures of the delivery engine, and their metrics (§12.1). Pure. */
 import { gauge, histogramSamples, type Metric } from '../system/metrics.ts'
 import { isDelivered, type Outcome } from '../transport/attempt.ts'
+import type { QueueAges } from './queue-age.ts'
 
 /** Upper bounds of the latency histogram, in milliseconds. */
 const LATENCY_BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000] as const
 
-export interface DeliveryFigures {
+export interface DeliveryFigures extends QueueAges {
   /** Attempts since the start by outcome: `delivered`, `4xx`, `timeout`, … */
   readonly attempts: Readonly<Record<string, number>>
   /** Attempts in each bucket of the histogram; the last bucket has no upper bound. */
   readonly latency: readonly number[]
   readonly latencySumMs: number
   readonly inFlight: number
-  /** How long the oldest due delivery has been due; 0 when none is. */
-  readonly queueAgeMs: number
   /** Endpoints in memory by the state of their breaker. */
   readonly breakers: { readonly closed: number; readonly open: number; readonly probing: number }
   /** Endpoints on hold until `Retry-After`. */
@@ -28,6 +27,7 @@ export const NO_FIGURES: DeliveryFigures = {
   latencySumMs: 0,
   inFlight: 0,
   queueAgeMs: 0,
+  lateMs: 0,
   breakers: { closed: 0, open: 0, probing: 0 },
   onHold: 0,
   unwritten: 0,

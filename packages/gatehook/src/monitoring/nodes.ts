@@ -22,7 +22,7 @@ export interface NodeFacts {
   readonly since: number
   readonly release: string
   readonly ready: boolean
-  /** How long its oldest due delivery has been due. */
+  /** How long its oldest due delivery has been due, without failing receivers. */
   readonly queueAgeMs: number
   readonly inFlight: number
 }

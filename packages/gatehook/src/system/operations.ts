@@ -79,7 +79,9 @@ const figures = {
       oldest_at: b
         .time()
         .nullable()
-        .describe('When the oldest due delivery became due; null without one.'),
+        .describe(
+          'When the oldest due delivery became due, without failing receivers; null without one.',
+        ),
       in_flight: b.int(0),
       rate_per_s: b.number().describe('Attempts in a second, of the last minute.').example(1.5),
     })
