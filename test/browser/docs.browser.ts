@@ -108,6 +108,23 @@ for (const viewport of [WIDE, NARROW]) {
   })
 }
 
+test('the values of a form are those of the examples beside it', async (t) => {
+  const page = await stage.open(t)
+  await page.goto(`${DOCS}/users`)
+  const section = trialOf(page, /^List/)
+  const example = section.locator('[role=tabpanel] pre').first()
+  await section.getByRole('button', { name: 'Try it' }).click()
+  await section.locator('[name=limit]').fill('17')
+  await example.getByText('limit=17').waitFor()
+  const create = trialOf(page, /^Create/)
+  await create.getByRole('button', { name: 'Try it' }).click()
+  await create.locator('[data-body]').fill('{"note": "typed"}')
+  await create.locator('[role=tabpanel] pre').first().getByText('{"note":"typed"}').waitFor()
+  // An incomplete body changes nothing.
+  await create.locator('[data-body]').fill('{"note": ')
+  await create.locator('[role=tabpanel] pre').first().getByText('{"note":"typed"}').waitFor()
+})
+
 test('the language of the examples is the same everywhere, and is remembered', async (t) => {
   const page = await stage.open(t)
   await page.goto(`${DOCS}/users`)

@@ -8,6 +8,7 @@ import type { Answer, Call } from '../http/call.ts'
 import { createResponder } from '../http/text-responder.ts'
 import type { BuiltPages } from '../pages/assets.ts'
 import { sendAsset } from '../pages/routes.ts'
+import { exampleScript } from './code-examples.ts'
 
 interface DocsFile {
   /** `docs-1a2b3c4d.css`. */
@@ -36,7 +37,7 @@ export interface DocsFiles {
 
 export function readDocsFiles(pages: BuiltPages | undefined): DocsFiles {
   const [style] = [...(pages?.assets ?? [])].filter(([name]) => /^docs-.*\.css$/.test(name))
-  const text = readText('docs.js')
+  const text = `${exampleScript()}${readText('docs.js')}`
   const digest = hash('sha256', text, 'hex').slice(0, HASH_LENGTH)
   return {
     style: style && { name: style[0], respond: (call) => sendAsset(call, style[1]) },

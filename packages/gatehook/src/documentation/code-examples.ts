@@ -170,17 +170,15 @@ function clientCall(request: ExampleRequest): string[] {
 /** Returns a name in camel case, or `rows` for a word of the language. */
 function variableName(name: string): string {
   const camelCase = name.replace(/_([a-z0-9])/g, (_all, letter: string) => letter.toUpperCase())
-  return RESERVED_WORDS.has(camelCase) ? 'rows' : camelCase
+  return RESERVED_WORDS.includes(camelCase) ? 'rows' : camelCase
 }
 
-const RESERVED_WORDS = new Set(
-  [
-    'await break case catch class const continue debugger default delete do else enum export',
-    'extends false finally for function if implements import in instanceof interface let new null',
-    'package private protected public return static super switch this throw true try typeof var',
-    'void while with yield client page row console process',
-  ].flatMap((words) => words.split(' ')),
-)
+const RESERVED_WORDS = [
+  'await break case catch class const continue debugger default delete do else enum export',
+  'extends false finally for function if implements import in instanceof interface let new null',
+  'package private protected public return static super switch this throw true try typeof var',
+  'void while with yield client page row console process',
+].flatMap((words) => words.split(' '))
 
 interface ClientCallParts {
   readonly method: string
@@ -253,4 +251,39 @@ function pythonExample(base: string, request: ExampleRequest): string {
     'with urllib.request.urlopen(request) as response:',
     hasAnswer ? '    print(json.load(response))' : '    print(response.status)',
   ].join('\n')
+}
+
+const CONSTANTS = { FETCH, KEY_IN_SCRIPT, LINE_MAX, RESERVED_WORDS }
+const FUNCTIONS = {
+  isTokenPath,
+  codeExamples,
+  isGet,
+  variableInScript,
+  shellQuoted,
+  curlExample,
+  scriptLiteral,
+  quotedText,
+  partsOf,
+  fetchExample,
+  typescriptExample,
+  clientCall,
+  variableName,
+  collectionCall,
+  pythonLiteral,
+  pythonExample,
+}
+
+/**
+ * Returns the source of `codeExamples` for the script of the docs, which writes the examples again
+ * when a reader fills in a form. The functions refer to each other and to the constants only.
+ */
+export function exampleScript(): string {
+  const constants = Object.entries(CONSTANTS).map(
+    ([name, value]) => `const ${name} = ${JSON.stringify(value)}`,
+  )
+  const functions = Object.entries(FUNCTIONS).map(([name, value]) => `const ${name} = ${value}`)
+  return `const codeExamples = (() => {\n${[...constants, ...functions].join('\n')}
+return codeExamples
+})()
+`
 }

@@ -58,6 +58,8 @@ export interface TrialForm {
   /** JSON; undefined without a body. */
   readonly body: string | undefined
   readonly scope: string | undefined
+  /** JSON: the base of the examples, and their request. */
+  readonly example: string
 }
 
 export interface Section {

@@ -236,7 +236,7 @@ function statesHtml({ label, start, steps }: Extract<ContentBlock, { kind: 'stat
 function trialHtml(
   id: string,
   title: string,
-  { method, path, fields, body, scope }: TrialForm,
+  { method, path, fields, body, scope, example }: TrialForm,
 ): Html {
   const inputs = fields.map(({ name, place, value }) => {
     const field = `try-${id}-${name.replace(/\W+/g, '-')}`
@@ -249,7 +249,7 @@ function trialHtml(
     html`<div class="field"><label for="${`try-${id}-body`}">Body <span>JSON</span></label>
 <textarea id="${`try-${id}-body`}" data-body rows="6" spellcheck="false">${body}</textarea></div>`
   return html`<form class="trial" hidden aria-label="${`Try it: ${title}`}" data-method="${method}"
-  data-path="${path}" data-scope="${scope ?? ''}">
+  data-path="${path}" data-scope="${scope ?? ''}" data-example="${example}">
 <div class="field"><label for="${`try-${id}-key`}">Test key</label>
 <input id="${`try-${id}-key`}" type="password" data-key autocomplete="off" placeholder="gk_test_…"
   aria-describedby="${`try-${id}-hint`}">

@@ -51,7 +51,8 @@ export function operationSection(operation: OperationView, base: string): Sectio
     ],
     aside,
     // The form sends a key.
-    ...(!isStream && !isTokenPath(operation.path) && { trial: trialForm(operation, request) }),
+    ...(!isStream &&
+      !isTokenPath(operation.path) && { trial: trialForm(operation, base, request) }),
   }
 }
 
@@ -182,7 +183,7 @@ function exampleQuery({ parameters }: OperationView): [string, string][] {
   return query
 }
 
-function trialForm(operation: OperationView, request: ExampleRequest): TrialForm {
+function trialForm(operation: OperationView, base: string, request: ExampleRequest): TrialForm {
   const values = new Map(request.query)
   const fields = operation.parameters
     .filter(({ name }) => name !== 'If-None-Match')
@@ -197,5 +198,6 @@ function trialForm(operation: OperationView, request: ExampleRequest): TrialForm
     fields,
     body: request.body === undefined ? undefined : pretty(request.body),
     scope: operation.scope,
+    example: JSON.stringify({ base, request }),
   }
 }

@@ -228,6 +228,27 @@
       return text
     }
   }
+  /* Writes the examples beside a form with its values; an incomplete body changes nothing. */
+  const updateExamples = (form) => {
+    const { base, request } = JSON.parse(form.dataset.example)
+    let { path } = form.dataset
+    const query = []
+    for (const { name, value, dataset } of form.querySelectorAll('[data-place]')) {
+      if (dataset.place === 'path') path = path.replace(`{${name}}`, encodeURIComponent(value))
+      else if (dataset.place === 'query' && value !== '') query.push([name, value])
+    }
+    let body
+    try {
+      const text = form.querySelector('[data-body]')?.value.trim()
+      if (text) body = JSON.parse(text)
+    } catch {
+      return
+    }
+    const panels = form.parentElement.querySelectorAll('.examples [role=tabpanel] pre')
+    codeExamples(base, { ...request, path, query, body }).forEach(({ text }, n) => {
+      if (panels[n]) panels[n].textContent = text
+    })
+  }
   const enableTrial = (form) => {
     const button = element('button', { type: 'button', className: 'btn try' }, 'Try it')
     button.setAttribute('aria-expanded', 'false')
@@ -239,6 +260,7 @@
       if (!form.hidden) key.focus()
     })
     form.before(button)
+    form.addEventListener('input', () => updateExamples(form))
     form.addEventListener('submit', (event) => {
       event.preventDefault()
       testKey = form.querySelector('[data-key]').value.trim()
