@@ -18,7 +18,11 @@ export interface PageRow {
   readonly load: () => Promise<PageModule>
 }
 
-const read = () => ({ path: location.pathname, query: new URLSearchParams(location.search) })
+const read = () => ({
+  path: location.pathname,
+  query: new URLSearchParams(location.search),
+  hash: location.hash,
+})
 
 export const place = signal(read())
 export const query: ReadonlySignal<URLSearchParams> = computed(() => place.value.query)
@@ -41,7 +45,7 @@ export const keepQuery = (path: string): string =>
 
 /** Opens a URL of these pages. */
 export function go(url: string, { replace = false } = {}): void {
-  if (url === location.pathname + location.search) return
+  if (url === location.pathname + location.search + location.hash) return
   history[replace ? 'replaceState' : 'pushState'](null, '', url)
   place.value = read()
 }

@@ -62,9 +62,27 @@ export function App({ token }: { readonly token: string | undefined }) {
   )
 }
 
+/** Sections of the home page with a link in its head. */
+const SECTIONS: readonly string[] = ['#hooks', '#keys']
+
 function Head() {
   const { customer, mode, return_url: returnUrl, sections, signed_in } = session.value!
-  const isHome = /^\/portal\/?$/.test(place.value.path)
+  const { path, hash } = place.value
+  const isHome = /^\/portal\/?$/.test(path)
+  const links = [
+    { label: 'Home', href: '/portal', isCurrent: isHome && !SECTIONS.includes(hash) },
+    sections.webhooks !== 'hidden' && {
+      label: 'Webhooks',
+      href: '/portal#hooks',
+      isCurrent: isHome ? hash === '#hooks' : path.startsWith('/portal/webhooks'),
+    },
+    sections.keys !== 'hidden' && {
+      label: 'Keys',
+      href: '/portal#keys',
+      isCurrent: isHome && hash === '#keys',
+    },
+    { label: 'Docs', href: '/docs', isCurrent: false },
+  ]
   return (
     <header class="masthead">
       <a class="brand" href="/portal">
@@ -76,24 +94,16 @@ function Head() {
       </a>
       <nav aria-label="Portal">
         <ul>
-          <li>
-            <a href="/portal" aria-current={isHome ? 'page' : undefined}>
-              Home
-            </a>
-          </li>
-          {isHome && sections.webhooks !== 'hidden' && (
-            <li>
-              <a href="#hooks">Webhooks</a>
-            </li>
+          {links.map(
+            (link) =>
+              link && (
+                <li key={link.href}>
+                  <a href={link.href} aria-current={link.isCurrent ? 'page' : undefined}>
+                    {link.label}
+                  </a>
+                </li>
+              ),
           )}
-          {isHome && sections.keys !== 'hidden' && (
-            <li>
-              <a href="#keys">Keys</a>
-            </li>
-          )}
-          <li>
-            <a href="/docs">Docs</a>
-          </li>
         </ul>
       </nav>
       <div class="right bar">

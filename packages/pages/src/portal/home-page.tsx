@@ -1,5 +1,5 @@
 /** The home of the portal: health, coming changes, webhooks, keys, applications, errors. */
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { serviceName } from '../branding.ts'
 import { nowMs } from '../clock.ts'
@@ -11,7 +11,7 @@ import { useTitle } from '../parts/frame.tsx'
 import { Json } from '../parts/json.tsx'
 import { Empty, Notice, Part } from '../parts/notices.tsx'
 import { Code, Id } from '../parts/state.tsx'
-import { Table } from '../parts/table.tsx'
+import { Sub, Table } from '../parts/table.tsx'
 import { say } from '../parts/toast.tsx'
 import { useVersionNames } from '../webhooks/endpoint-form.tsx'
 import { KeySection } from './keys.tsx'
@@ -44,10 +44,8 @@ export function Page() {
           displayed.
         </Notice>
       )}
-      <div class="section cols">
-        {sections.keys !== 'hidden' && <KeySection />}
-        <Applications />
-      </div>
+      {sections.keys !== 'hidden' && <KeySection />}
+      <Applications />
       {seesAll && <Errors />}
     </main>
   )
@@ -99,6 +97,8 @@ const callersOf = ({ callers }: UsedVersion): string =>
 
 function HealthCard({ health }: { readonly health: Health }) {
   const { state, fix_by: fixBy, webhooks, versions } = health
+  // The section of a link such as `/portal#keys` exists only now.
+  useEffect(() => document.getElementById(location.hash.slice(1))?.scrollIntoView(), [])
   const broken = webhooks.filter(
     (endpoint) => endpoint.state === 'failing' || endpoint.disabled_reason !== null,
   )
@@ -208,7 +208,7 @@ function Applications() {
   const { signed_in: signedIn, scopes } = session.value!
   const mayRevoke = signedIn.kind === 'person' || scopes.includes('keys:write')
   return (
-    <section id="apps" aria-labelledby="apps-title">
+    <section class="section" id="apps" aria-labelledby="apps-title">
       <div class="bar">
         <h2 id="apps-title">Applications you allowed</h2>
       </div>
@@ -311,14 +311,21 @@ function Errors() {
                   label: 'Call',
                   isMain: true,
                   class: 'mono',
-                  cell: ({ method, path }) => `${method} ${path}`,
+                  cell: ({ id, at, method, path }) => (
+                    <>
+                      {method} {path}
+                      <Sub>
+                        {listTime(at, nowMs())} · <Id id={id} subject="request id" />
+                      </Sub>
+                    </>
+                  ),
                 },
                 {
                   name: 'response',
                   label: 'Response',
                   cell: ({ status, error }) => (
                     <>
-                      <Code status={status} /> <span class="mono">{error}</span>
+                      <Code status={status} /> <span class="mono nowrap">{error}</span>
                     </>
                   ),
                 },

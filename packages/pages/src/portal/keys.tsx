@@ -31,7 +31,7 @@ export function KeySection() {
   const isWritable = session.value!.sections.keys === 'write'
   const close = () => setOpen(undefined)
   return (
-    <section id="keys" aria-labelledby="keys-title">
+    <section class="section" id="keys" aria-labelledby="keys-title">
       <div class="bar">
         <h2 id="keys-title">Keys</h2>
         {isWritable && (
@@ -115,7 +115,7 @@ const KeyTable = ({ keys, isWritable, onOpen }: KeyTableProps) => (
           <>
             <b>{name}</b>
             <br />
-            <code class="faint">{hint}</code>
+            <code class="faint nowrap">{hint}</code>
           </>
         ),
       },

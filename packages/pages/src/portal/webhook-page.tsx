@@ -10,7 +10,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { useTitle } from '../parts/frame.tsx'
 import { Empty, Part } from '../parts/notices.tsx'
 import { Code, Id, State, type Tone } from '../parts/state.tsx'
-import { Pager, Table } from '../parts/table.tsx'
+import { Pager, Sub, Table } from '../parts/table.tsx'
 import { say } from '../parts/toast.tsx'
 import type { PageProps } from '../router.ts'
 import { EndpointForm } from '../webhooks/endpoint-form.tsx'
@@ -52,7 +52,7 @@ export function Page({ params }: PageProps) {
   useTitle(registration.data?.url ?? 'Webhook')
   return (
     <main id="main" class="page" tabIndex={-1}>
-      <p class="section">
+      <p class="trail">
         <a href="/portal">Your integration</a>
       </p>
       <Part of={registration} subject="the endpoint">
@@ -165,10 +165,13 @@ function DeliveryTable({ deliveries, onOpen, onChange }: DeliveryTableProps) {
           label: 'Event',
           isMain: true,
           class: 'mono',
-          cell: ({ id, event_type }) => (
-            <button type="button" class="link" onClick={() => onOpen(id)}>
-              {event_type}
-            </button>
+          cell: ({ id, event_type, created_at }) => (
+            <>
+              <button type="button" class="link" onClick={() => onOpen(id)}>
+                {event_type}
+              </button>
+              <Sub>{listTime(created_at, nowMs())}</Sub>
+            </>
           ),
         },
         { name: 'state', label: 'State', cell: (delivery) => <DeliveryState {...delivery} /> },
