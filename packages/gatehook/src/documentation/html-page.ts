@@ -214,8 +214,9 @@ function tableHtml(
     const columns = cells.map((cell) => html`<td>${inlineHtml(cell, resolve)}</td>`)
     return html`<tr${id !== undefined && html` id="${id}"`}>${columns}</tr>`
   })
+  const kind = head.length > 3 && html` class="wide"`
   return html`<div class="scroll" tabindex="0" role="group" aria-label="${label}">
-<table><thead><tr>${names}</tr></thead><tbody>${body}</tbody></table></div>`
+<table${kind}><thead><tr>${names}</tr></thead><tbody>${body}</tbody></table></div>`
 }
 
 /** Without a script each variant is a fold; the script turns them into tabs. */
