@@ -110,7 +110,7 @@ test('a range is selected by a drag, named, left again, and typed', async (t) =>
   await page.locator('main .head .st', { hasText: /UTC to .*UTC/ }).waitFor()
   await page.getByRole('button', { name: '15 min' }).click()
   await page.waitForURL(/range=15m/)
-  await page.locator('main .head .st', { hasText: 'Live' }).waitFor()
+  await page.locator('main .head .st', { hasText: 'Following' }).waitFor()
   assert.equal(await chart.count(), 1)
   await page.getByRole('combobox', { name: 'Filter requests' }).fill('from:2026-01-01T10:00')
   await page.keyboard.press('Enter')

@@ -127,11 +127,11 @@ function Facts({ row }: { readonly row: CustomerRow }) {
       </dd>
       <dt>Created</dt>
       <dd>{instant(row.created_at)}</dd>
-      <dt>Credential</dt>
+      <dt>Credential limit</dt>
       <dd>{limitWords(row.limits.rate_limit, 'requests')}</dd>
-      <dt>All together</dt>
+      <dt>Total limit</dt>
       <dd>{limitWords(row.limits.total_rate_limit, 'requests')}</dd>
-      <dt>Deliveries</dt>
+      <dt>Delivery limit</dt>
       <dd>{limitWords(row.limits.delivery_rate, 'deliveries')}</dd>
       <dt>Keys, {mode.value}</dt>
       <dd>

@@ -12,4 +12,4 @@ export type CustomerRow = Customer
 
 /** `600 requests per 60 s`; without an own limit: that of the installation. */
 export const limitWords = (limit: RateLimit | null | undefined, noun: string): string =>
-  limit ? `${number(limit.limit)} ${noun} per ${period(limit.window_s * 1000)}` : 'as configured'
+  limit ? `${number(limit.limit)} ${noun} per ${period(limit.window_s * 1000)}` : 'default limit'

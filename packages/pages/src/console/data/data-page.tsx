@@ -107,8 +107,10 @@ const NoResource = ({ name }: { readonly name: string | undefined }) =>
 const SelectCustomer = () => (
   <>
     <p class="head soft small">
-      Each row belongs to a customer. Select a customer, or{' '}
-      <a href={href('/console/customers')}>find it</a>.
+      <span>
+        Each row belongs to a customer. Select a customer, or{' '}
+        <a href={href('/console/customers')}>find it</a>.
+      </span>
     </p>
     <Table
       caption="Customers"

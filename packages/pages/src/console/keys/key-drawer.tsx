@@ -178,7 +178,7 @@ function Usage({ id }: { readonly id: string }) {
                   refusals.reduce((sum, row) => sum + row.count, 0),
                   'request',
                 )}{' '}
-                rejected.
+                with 401 or 403.
               </p>
             </>
           )

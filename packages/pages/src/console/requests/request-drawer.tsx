@@ -288,7 +288,7 @@ function More(request: RequestDetail) {
       class="btn tiny"
       href={href('/console/requests', { ...same, key, range: '24h', ...scopeOf(request) })}
     >
-      {count} more like this in a day
+      {count} more like this in 24 h
     </a>
   )
 }

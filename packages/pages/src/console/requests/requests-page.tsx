@@ -177,14 +177,14 @@ interface FollowStateProps {
 function FollowState({ isFollowing, endsNow, waiting, range }: FollowStateProps) {
   if (!endsNow) return <State tone="idle">{rangeWords(range)}</State>
   if (isFollowing && waiting > 0) return <State tone="hold">Waits while you read</State>
-  return isFollowing ? <State tone="ok">Live</State> : <State tone="hold">Paused</State>
+  return isFollowing ? <State tone="ok">Following</State> : <State tone="hold">Paused</State>
 }
 
 const Presets = ({ oldest }: { readonly oldest: string | undefined }) => (
   <div class="bar small">
     <span class="soft">Frequent:</span>
-    <a href={withFilters({ status: '5xx' })}>errors</a>
-    <a href={withFilters({ status: '4xx' })}>rejected</a>
+    <a href={withFilters({ status: '5xx' })}>5xx</a>
+    <a href={withFilters({ status: '4xx' })}>4xx</a>
     <a href={withFilters({ took: '>100ms' })}>slower than 100 ms</a>
     <a href={withFilters({ warnings: 'true' })}>with warnings</a>
     {oldest && <a href={withFilters({ version: oldest })}>{oldest}</a>}
