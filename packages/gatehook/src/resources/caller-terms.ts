@@ -20,13 +20,45 @@ export function readNewRow(entry: CatalogEntry, shape: VersionShape, body: unkno
 }
 
 /**
+ * Returns whether values change a field. A `hidden` one counts as changed: a difference between its
+ * value and another would reveal it.
+ */
+export const isChanged = (
+  name: string,
+  values: AnyRow,
+  before: AnyRow,
+  hidden?: ReadonlySet<string>,
+): boolean => name in values && (hidden?.has(name) || !isSameValue(values[name], before[name]))
+
+/**
+ * Returns the changed values with the fields that the caller does not see, if the patch of an older
+ * version has them: their values can be those of the row.
+ */
+export function withHiddenFields(
+  { chain, hidden, hiddenColumns }: VersionShape,
+  row: AnyRow,
+  patch: AnyRow,
+  changed: AnyRow,
+): AnyRow {
+  const sent = [...hiddenColumns].filter((name) =>
+    chain.oldFieldsOf(name).some((old) => hidden.has(old) && Object.hasOwn(patch, old)),
+  )
+  return { ...Object.fromEntries(sent.map((name) => [name, row[name]])), ...changed }
+}
+
+/**
  * Throws 422 `read_only` for fields that the caller cannot write: the body of an older version can
  * change them by another name.
  */
-export function requireRights(shape: VersionShape, values: AnyRow, before: AnyRow): void {
+export function requireRights(
+  shape: VersionShape,
+  values: AnyRow,
+  before: AnyRow,
+  hidden?: ReadonlySet<string>,
+): void {
   if (shape.chain.isEmpty) return
   const errors = [...shape.locked]
-    .filter(([name]) => name in values && !isSameValue(values[name], before[name]))
+    .filter(([name]) => isChanged(name, values, before, hidden))
     .map(([name, scope]) => ({
       pointer: `/${name}`,
       code: 'read_only' as const,

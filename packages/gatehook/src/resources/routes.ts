@@ -1,7 +1,6 @@
 /** The endpoints of a resource (§6.2): list, read, create, update, delete, actions. */
 
 import { actorOf } from '../audit/store.ts'
-import { isSameValue } from '../fields/forms.ts'
 import { type Answer, type Call, type Endpoint, noContent, type Operation } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
 import { JSON_TYPE, PROBLEM_TYPE } from '../http/content-negotiation.ts'
@@ -14,10 +13,12 @@ import { patchThroughChain } from '../versions/change.ts'
 import { batchOperation } from './batch.ts'
 import {
   inCallersTerms,
+  isChanged,
   readNewRow,
   requireRights,
   responseText,
   validateConverted,
+  withHiddenFields,
 } from './caller-terms.ts'
 import type { Catalog, CatalogEntry } from './catalog.ts'
 import { expandRow, readExpansion } from './expansion.ts'
@@ -152,6 +153,7 @@ function targetOf(entry: CatalogEntry, call: Call): RowTarget {
     reach: entry.reach(call.principal, 'change'),
     id: rowId(call),
     guard,
+    hidden: shape.hiddenColumns,
     actor: actorOf(call),
   }
 }
@@ -228,15 +230,17 @@ function updateOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
       const shape = shapeFor(entry, call)
       const target = targetOf(entry, call)
       const patch = shape.validators.patch(call.body)
+      const convertPatch = (row: AnyRow, completePatch: AnyRow) => {
+        const { changed } = patchThroughChain(shape.chain, row, completePatch)
+        return withHiddenFields(shape, row, patch, validateConverted(entry, shape, changed))
+      }
       return perform(call, async (tx) => {
         const edit = (row: AnyRow) => {
           const { chain, validators } = shape
           const completePatch = validators.merge(chain.down(row), patch)
-          const changed = chain.isEmpty
-            ? completePatch
-            : validateConverted(entry, shape, patchThroughChain(chain, row, completePatch).changed)
-          requireEditable(entry.definition, row, changed)
-          requireRights(shape, changed, row)
+          const changed = chain.isEmpty ? completePatch : convertPatch(row, completePatch)
+          requireEditable(entry.definition, row, changed, target.hidden)
+          requireRights(shape, changed, row, target.hidden)
           return changed
         }
         const written = await inCallersTerms(shape, () => entry.rows.update(tx, target, edit))
@@ -246,11 +250,15 @@ function updateOperation(entry: CatalogEntry, { perform }: ResourceDeps, scope: 
   }
 }
 
-/** Throws 422 `read_only` for fields that clients cannot change in the current state. */
+/**
+ * Throws 422 `read_only` for fields that clients cannot change in the current state. A `hidden`
+ * one cannot be sent at all: its present value would be the only one without an error.
+ */
 function requireEditable(
   { editable, fields }: ResourceDefinition,
   row: AnyRow,
   changed: AnyRow,
+  hidden: ReadonlySet<string> | undefined,
 ): void {
   const state = row[STATE_FIELD] as string
   const inState = editable
@@ -262,7 +270,7 @@ function requireEditable(
     .filter((name) => fields[name]?.isWriteOnce)
     .map((name) => [name, FIXED] as const)
   const errors = [...inState, ...once]
-    .filter(([name]) => name in changed && !isSameValue(changed[name], row[name]))
+    .filter(([name]) => isChanged(name, changed, row, hidden))
     .map(([name, message]) => ({ pointer: `/${name}`, code: 'read_only' as const, message }))
   if (errors.length > 0) throw validationFailure(errors)
 }

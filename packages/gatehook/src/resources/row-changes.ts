@@ -20,6 +20,11 @@ export interface RowTarget {
   readonly reach: RowReach
   readonly id: number
   readonly guard?: (row: AnyRow) => void
+  /**
+   * The fields that the caller does not see. One that the change has counts as changed, whatever
+   * its value: a caller could otherwise guess the value.
+   */
+  readonly hidden?: ReadonlySet<string>
   /** The actor in the audit trail if the change affects a credential. Default: the engine. */
   readonly actor?: Actor | undefined
   /** The deletion that this change is a part of. */

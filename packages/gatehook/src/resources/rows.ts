@@ -106,8 +106,9 @@ export function createRows(
     addCreated,
     async update(tx, target, edit) {
       const row = await lockRow(tx, target)
-      const edited = await complete(tx, target, 'update', row, edit(row))
-      const after = await writeChanges(tx, target, row, edited)
+      const sent = edit(row)
+      const edited = await complete(tx, target, 'update', row, sent)
+      const after = await writeChanges(tx, target, row, edited, hiddenNames(target, sent))
       // A patch without a change records no event.
       return recordEvent(tx, target.reach, after && eventType('updated'), after ?? row)
     },
@@ -116,9 +117,10 @@ export function createRows(
       requireState(action, row[STATE_FIELD] as string)
       const source = `action ${action.name} of ${name}`
       const edited = readChangedValues(newest, source, action.run?.({ row, input }) ?? {})
+      const hidden = hiddenNames(target, edited)
       if (action.to !== undefined) edited[STATE_FIELD] = action.to
       const completed = await complete(tx, target, action.name, row, edited)
-      const after = await writeChanges(tx, target, row, completed)
+      const after = await writeChanges(tx, target, row, completed, hidden)
       return recordEvent(tx, target.reach, action.emits, after ?? row)
     },
     ...deletion,
@@ -152,7 +154,8 @@ const identityFieldsOf = ({ fields, signsIn }: ResourceDefinition): string[] =>
 
 /**
  * Returns a function that writes the fields that differ, with their checks and the credential of
- * the row. It returns the changed row, or undefined if no field differs.
+ * the row. `hidden` fields count as different. It returns the changed row, or undefined if no
+ * field differs.
  */
 function changeWriter(
   definition: ResourceDefinition,
@@ -162,9 +165,17 @@ function changeWriter(
   const updateStamps = stampFields(definition, ['updated'])
   const identityFields = identityFieldsOf(definition)
   const storedFields = storedComputations(definition)
-  return async (tx: Tx, target: RowTarget, row: AnyRow, edited: AnyRow) => {
+  return async (
+    tx: Tx,
+    target: RowTarget,
+    row: AnyRow,
+    edited: AnyRow,
+    hidden: readonly string[],
+  ) => {
+    const differs = ([field, value]: [string, unknown]) =>
+      hidden.includes(field) || !isSameValue(value, row[field])
     const changes = Object.entries(edited).filter(
-      ([field, value]) => !isSameValue(value, row[field]) && !definition.fields[field]?.computed,
+      (change) => differs(change) && !definition.fields[change[0]]?.computed,
     )
     if (changes.length === 0) return undefined
     if (changes.some(([field]) => isDeletionField(definition, field))) {
@@ -188,6 +199,12 @@ function changeWriter(
     return after
   }
 }
+
+const NO_NAMES: readonly string[] = []
+
+/** Returns the fields of a change that its caller does not see. */
+const hiddenNames = ({ hidden }: RowTarget, edited: AnyRow): readonly string[] =>
+  hidden && hidden.size > 0 ? Object.keys(edited).filter((name) => hidden.has(name)) : NO_NAMES
 
 const isDeletionField = ({ softDeletion }: ResourceDefinition, field: string): boolean =>
   softDeletion !== undefined && field === DELETED_FIELD

@@ -55,6 +55,8 @@ export interface ChangeChain {
   readonly fieldGroups: readonly (readonly string[])[]
   /** Returns the old field for the error pointer of a newest field. */
   oldFieldOf(newest: string): string
+  /** Returns the old fields that can decide the value of a newest field. */
+  oldFieldsOf(newest: string): string[]
 }
 
 /**
@@ -87,6 +89,7 @@ export function chainChanges(
     renamed: composeRenames(later),
     fieldGroups: later.map((change) => change.hadNot),
     oldFieldOf: (newest) => oldFieldOf(later, newest),
+    oldFieldsOf: (newest) => later.reduce(oldFieldsBefore, [newest]),
   }
 }
 
@@ -198,6 +201,17 @@ function composeRenames(changes: readonly Change[]): Record<string, string> {
     newer = names
   }
   return newer
+}
+
+/** Returns the fields of the older version that a change converts to these fields. */
+function oldFieldsBefore(names: readonly string[], { had, hadNot, renamed }: Change): string[] {
+  const converted = Object.keys(had).filter((old) => renamed[old] === undefined)
+  const oldNames = names.flatMap((name) => {
+    if (!hadNot.includes(name)) return [name]
+    const old = Object.keys(had).filter((candidate) => renamed[candidate] === name)
+    return old.length > 0 ? old : converted
+  })
+  return [...new Set(oldNames)]
 }
 
 /** Returns the renamed old field, else the one at the same position in `had`. */
