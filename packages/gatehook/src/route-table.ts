@@ -5,8 +5,9 @@
  * route as every kind of caller follow from this table. Declared resources and routes have no row:
  * their declaration names the scopes (§6.1).
  */
-import type { Endpoint, Kind, Method, Route } from './http/call.ts'
+import type { Endpoint, Handling, Kind, Method, Route } from './http/call.ts'
 import { type Mount, mountEndpoints } from './http/mount.ts'
+import { rejectDryRun } from './idempotency/dry-run.ts'
 import type { CallerKind, Role } from './kernel/principal.ts'
 
 /** The callers that each value of the column names. */
@@ -312,11 +313,20 @@ function bindRoute({ path, methods }: Route): Endpoint {
     const { callers, scope, role } = rowOf(method, path)
     const { kinds } = CALLERS[callers]
     const access = kinds ? { callers: kinds, scope, role } : { authenticated: false }
-    return [method, { ...handler, ...access }] as const
+    const handle = method === 'GET' ? handler.handle : withoutDryRun(handler.handle)
+    return [method, { ...handler, ...access, handle }] as const
   })
   const { kind } = rowOf(operations[0]![0], path)
   return { kind, path, methods: Object.fromEntries(operations) }
 }
+
+/** Returns the handler of an operation that has no dry run: a request for one is rejected. */
+const withoutDryRun =
+  (handle: Handling['handle']): Handling['handle'] =>
+  (call) => {
+    rejectDryRun(call)
+    return handle(call)
+  }
 
 /** Returns the endpoints of customers under `ACTING_PATH`. */
 export const bindActing = (

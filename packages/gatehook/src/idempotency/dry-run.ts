@@ -10,14 +10,39 @@ import type { Tx } from '../storage/database.ts'
 /** The parameter that requests a dry run where a client cannot set headers. */
 const DRY_RUN_PARAMETER = 'dry_run'
 
-const QUOTED = /"(?:[^"\\]|\\.)*"/g
+/** A preference: the text up to a comma outside of quotes. */
+const PREFERENCE = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g
 
-/** Returns whether the request has the preference `dry-run`. Other preferences are ignored. */
-export function prefersDryRun({ headers }: Pick<Call, 'headers'>): boolean {
+/**
+ * Returns the value of each preference `dry-run`, '' for none (RFC 7240: `=""` is no value). Other
+ * preferences are ignored.
+ */
+function dryRunValues({ headers }: Pick<Call, 'headers'>): string[] {
   const { prefer } = headers
-  if (prefer === undefined) return false
-  const preferences = String(prefer).replace(QUOTED, '').split(',')
-  return preferences.some((text) => text.split(';', 1)[0]!.trim().toLowerCase() === 'dry-run')
+  if (prefer === undefined) return []
+  return (String(prefer).match(PREFERENCE) ?? []).flatMap((text) => {
+    const [preference] = text.split(';', 1) as [string]
+    const [name, value = ''] = preference.split(/=(.*)/s, 2) as [string, string?]
+    const isDryRun = name.trim().toLowerCase() === 'dry-run'
+    return isDryRun ? [value.trim() === '""' ? '' : value.trim()] : []
+  })
+}
+
+/** Returns whether the request has the preference `dry-run`. Throws for one with a value. */
+export function prefersDryRun(call: Pick<Call, 'headers'>): boolean {
+  const values = dryRunValues(call)
+  if (values.every((value) => value === '')) return values.length > 0
+  throw new Failure('invalid_request', 'The preference dry-run has no value: Prefer: dry-run')
+}
+
+/** Throws for a dry run of an operation that has none: it would have an effect. */
+export function rejectDryRun(call: Pick<Call, 'headers' | 'query'>): void {
+  if (call.query.has(DRY_RUN_PARAMETER)) {
+    throw parameterFailure('unknown_parameter', DRY_RUN_PARAMETER, 'is not a parameter here')
+  }
+  if (dryRunValues(call).length > 0) {
+    throw new Failure('invalid_request', 'This operation has no dry run. It was not executed.')
+  }
 }
 
 /** Returns whether the request has `?dry_run=true`. Throws `invalid_parameter` for other values. */

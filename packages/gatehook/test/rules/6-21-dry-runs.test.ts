@@ -1,7 +1,9 @@
 /** §6.21: `Prefer: dry-run` returns the response of a write and its events, without an effect. */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
+import { prefersDryRun } from '../../src/idempotency/dry-run.ts'
 import { openHook } from '../webhooks/hook.ts'
 
 const rooms = resource('rooms', {
@@ -109,6 +111,85 @@ eachService(
     const writer = app.as(await app.key({ scopes: ['rooms:write'] }))
     const { body } = await writer.post('/api/v1/rooms', { name: 'attic' }, dry)
     assert.deepEqual(body._dry_run, { status: 201, event_count: 1, events: [] })
+  },
+  house,
+)
+
+test('only the preference dry-run without a value requests a dry run', () => {
+  const isDryRun = (prefer: string) => prefersDryRun({ headers: { prefer } })
+  for (const prefer of [
+    'dry-run',
+    'a=1, Dry-Run ;b',
+    'dry-run=""',
+    'x="\\"", dry-run',
+    'a,,dry-run',
+  ]) {
+    assert.equal(isDryRun(prefer), true, prefer)
+  }
+  for (const prefer of [
+    '',
+    'wait=5',
+    'note="a, dry-run, b"',
+    'x;dry-run',
+    'dry-runs',
+    'a="dry-run',
+  ]) {
+    assert.equal(isDryRun(prefer), false, prefer)
+  }
+  for (const prefer of ['dry-run=true', 'dry-run=1', 'dry-run="a,b"', 'dry-run, dry-run=false']) {
+    assert.throws(() => isDryRun(prefer), { code: 'invalid_request' }, prefer)
+  }
+})
+
+eachService(
+  'a preference dry-run with a value is 400, and writes nothing',
+  async (app) => {
+    const before = await state(app)
+    for (const prefer of ['dry-run=true', 'dry-run=1']) {
+      for (const [path, body] of [
+        ['/api/v1/rooms', { name: 'attic' }],
+        ['/api/v1/moves', {}],
+      ] as const) {
+        const reply = await app.post(path, body, { prefer })
+        assert.deepEqual([reply.status, reply.body.error], [400, 'invalid_request'])
+      }
+    }
+    const empty = await app.post('/api/v1/rooms', { name: 'attic' }, { prefer: 'dry-run=""' })
+    assert.equal(empty.body._dry_run.status, 201)
+    assert.deepEqual(await state(app), before)
+  },
+  house,
+)
+
+eachService(
+  'operations of the engine reject a dry run without an effect',
+  async (app, t) => {
+    const hook = await openHook(t)
+    const admin = app.as(await app.key({ scopes: ['admin'], mode: 'live' }))
+    const { body: webhook } = await app.post('/webhooks', { url: hook.url, events: ['*'] })
+    const { body: customer } = await admin.post('/admin/customers', { name: 'Acme' })
+    const path = `/webhooks/${webhook.id}`
+    const writes = [
+      [app, 'DELETE', path, undefined, 'dry-run'],
+      [app, 'PATCH', path, { events: ['room.*'] }, 'dry-run'],
+      [app, 'POST', '/webhooks', { url: hook.url, events: ['*'] }, 'dry-run=true'],
+      [admin, 'POST', '/admin/customers', { name: 'Other' }, 'wait=1, dry-run'],
+      [admin, 'POST', `/admin/as/${customer.id}/live/webhooks`, { url: hook.url }, 'dry-run'],
+    ] as const
+    for (const [caller, method, url, body, prefer] of writes) {
+      const header = await caller.send(method, url, body, { prefer })
+      assert.deepEqual([header.status, header.body.error], [400, 'invalid_request'], url)
+      const query = await caller.send(method, `${url}?dry_run=true`, body)
+      assert.deepEqual([query.status, query.body.error], [400, 'unknown_parameter'], url)
+    }
+    const { body: webhooks } = await app.get('/webhooks')
+    assert.deepEqual(
+      webhooks.data.map(({ id, events }: { id: string; events: string[] }) => [id, events]),
+      [[webhook.id, ['*']]],
+    )
+    assert.equal((await app.get(path, { prefer: 'dry-run' })).status, 200)
+    const { body: customers } = await admin.get('/admin/customers')
+    assert.ok(!customers.data.some(({ name }: { name: string }) => name === 'Other'))
   },
   house,
 )
