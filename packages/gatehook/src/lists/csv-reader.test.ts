@@ -26,6 +26,15 @@ test('every text that an export writes is read as it was, wherever the parts end
   await fc.assert(property, { numRuns: 200, seed: 20 })
 })
 
+test('a text that a spreadsheet would run gets an apostrophe, which reading removes', async () => {
+  for (const start of ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠', "'＝"]) {
+    const text = `${start}1+1`
+    const [record] = await recordsOf(encodeCsvRow([text]))
+    assert.equal(record?.cells[0]?.text, `'${text}`)
+    assert.equal(unescapeFormula(`'${text}`), text)
+  }
+})
+
 test('records have their first line, and empty cells differ from empty texts', async () => {
   assert.deepEqual(await recordsOf('a,"b\n""c"""\r\n\r\n,""\nlast'), [
     {

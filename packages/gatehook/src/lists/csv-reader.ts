@@ -75,7 +75,7 @@ export async function* readCsv(parts: AsyncIterable<string>): AsyncGenerator<Csv
   if (last) yield last
 }
 
-const ESCAPED_FORMULA = /^'+[=+\-@\t\r]/
+const ESCAPED_FORMULA = /^'+[=+\-@＝＋－＠\t\r\n]/
 
 /** Returns the text of a cell without the apostrophe that an export adds (`csv.ts`). */
 export const unescapeFormula = (text: string): string =>

@@ -1,11 +1,11 @@
 /**
  * CSV by RFC 4180 (CRLF, quotes), from and to rows of JSON values. Spreadsheets run texts that
- * begin with `=`, `+`, `-` or `@` as formulas: such a text gets an apostrophe, which reading
- * removes. Null is an empty cell, an empty text is `""`. Pure.
+ * begin with `=`, `+`, `-` or `@`, also full-width ones, as formulas: such a text gets an
+ * apostrophe, which reading removes. Null is an empty cell, an empty text is `""`. Pure.
  */
 
 /** A text that a spreadsheet would run, behind any number of apostrophes. */
-const FORMULA = /^'*[=+\-@\t\r]/
+const FORMULA = /^'*[=+\-@＝＋－＠\t\r\n]/
 const SPECIAL = /[",\r\n]/
 
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`
