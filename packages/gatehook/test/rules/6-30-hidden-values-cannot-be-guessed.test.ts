@@ -1,4 +1,4 @@
-/** §6.30: a write with the right value of a hidden field has the effects of one with a wrong value. */
+/** §6.30: right and wrong guesses of a hidden value have the same effects in every write. */
 import assert from 'node:assert/strict'
 import { eachService, type TestApp } from '../../../../test/rig/service.ts'
 import { f, resource, service } from '../../src/gatehook.ts'
