@@ -4,6 +4,7 @@
  */
 import type { Actor } from '../audit/store.ts'
 import type { RecordEvent } from '../events/store.ts'
+import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Reader, Tx } from '../storage/database.ts'
 import type { Catalog, CatalogEntry } from './catalog-entry.ts'
@@ -17,6 +18,11 @@ const entryOf = (catalog: Catalog, { definition }: AnyResource): CatalogEntry =>
   const entry = catalog.entries.get(definition.name)
   if (!entry) throw new Error(`the service has no resource ${definition.name}`)
   return entry
+}
+
+/** Throws `not_found` for an id that no row has, such as the number of a malformed parameter. */
+function requireId(id: number): void {
+  if (!Number.isSafeInteger(id) || id < 1) throw new Failure('not_found')
 }
 
 /** Returns the rows of a resource that the code reaches. */
@@ -38,6 +44,7 @@ export function createServiceReader(
     sql,
     async get(resource: AnyResource, id: number): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
+      requireId(id)
       return register(entry, await entry.rows.get(sql, reach(entry, 'read'), id))
     },
   }
@@ -64,6 +71,7 @@ export function createServiceTx(
     sql,
     async lock(resource: AnyResource, id: number): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
+      requireId(id)
       const target = { reach: reach(entry, 'read'), id }
       return register(entry, await entry.rows.lock(sql, target))
     },
@@ -75,6 +83,7 @@ export function createServiceTx(
     },
     async update(resource: AnyResource, id: number, patch: AnyRow): Promise<AnyRow> {
       const entry = entryOf(catalog, resource)
+      requireId(id)
       const target = { reach: reach(entry, 'change'), id, actor }
       const source = `tx.update(${entry.definition.name})`
       const { id: patchId = id, ...changes } = readChangedValues(entry.rows.newest, source, patch)
@@ -83,6 +92,7 @@ export function createServiceTx(
     },
     async remove(resource: AnyResource, id: number): Promise<void> {
       const entry = entryOf(catalog, resource)
+      requireId(id)
       return entry.rows.remove(sql, { reach: reach(entry, 'change'), id, actor })
     },
     async emit(type: string, object: AnyRow): Promise<void> {

@@ -125,3 +125,54 @@ eachService(
   },
   { service: shop },
 )
+
+const lookups = service({
+  name: 'lookups',
+  versions: { v1: { released: '2025-06-01' } },
+  resources: [users],
+})
+  .route({
+    method: 'GET',
+    path: '/people/:id',
+    scope: 'users:read',
+    summary: 'Read a person',
+    output: { name: f.string() },
+    handle: async ({ params, read }) => ({
+      body: { name: String((await read.get(users, Number(params.id))).name) },
+    }),
+  })
+  .route({
+    method: 'POST',
+    path: '/people/:id/:method',
+    scope: 'users:write',
+    summary: 'Change a person',
+    output: {},
+    status: 200,
+    handle: async ({ params, write }) => {
+      const id = Number(params.id)
+      await write(async (tx) => {
+        if (params.method === 'lock') await tx.lock(users, id)
+        if (params.method === 'get') await tx.get(users, id)
+        if (params.method === 'update') await tx.update(users, id, { name: 'Bo' })
+        if (params.method === 'remove') await tx.remove(users, id)
+      })
+      return { body: {} }
+    },
+  })
+
+eachService(
+  'an id that no row can have is 404 for own code',
+  async ({ get, post }) => {
+    const malformedIds = ['abc', '0', '-1', '1.5', '1e400', '9007199254740993', 'NaN', '%20']
+    for (const id of malformedIds) {
+      const replies = [await get(`/api/v1/people/${id}`)]
+      for (const method of ['lock', 'get', 'update', 'remove']) {
+        replies.push(await post(`/api/v1/people/${id}/${method}`))
+      }
+      for (const { status, body } of replies) {
+        assert.deepEqual([status, body.error], [404, 'not_found'], id)
+      }
+    }
+  },
+  { service: lookups },
+)
