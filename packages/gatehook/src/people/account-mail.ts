@@ -120,11 +120,11 @@ export async function acceptMailRequest(
     })
   }
   const who = { folded: foldName(email), address: call.address }
-  const waitMs = await admin.db.write(async (tx) => {
-    const waitMs = await countMailRequest(tx, vault, who, admin.clock.now())
-    if (waitMs === 0) await outbox.enqueueBounded(tx, kind, payload)
-    return waitMs
+  const verdict = await admin.db.write(async (tx) => {
+    const verdict = await countMailRequest(tx, vault, who, admin.clock.now())
+    if (verdict.kind === 'send') await outbox.enqueueBounded(tx, kind, payload)
+    return verdict
   })
-  if (waitMs > 0) throw tooMuchMail(waitMs)
+  if (verdict.kind === 'rejected') throw tooMuchMail(verdict.waitMs)
   return { status: 202 }
 }

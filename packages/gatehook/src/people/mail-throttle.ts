@@ -1,7 +1,8 @@
 /**
  * Limits the mail that strangers cause (§4.9): 5 mails per e-mail address and 30 per address of a
  * client in a sliding hour, on all nodes together. An e-mail address counts whether or not it has
- * an account.
+ * an account. Beyond its limit no mail is sent, and the response is the same: 429 would let a
+ * stranger block the password reset of a person.
  */
 import { createHmac } from 'node:crypto'
 import { addressBlock } from '../kernel/address.ts'
@@ -22,34 +23,37 @@ const lockCounter = prepareStatement(
 )
 const updateAttempts = prepareStatement('UPDATE gh_throttle SET attempts = ? WHERE subject = ?')
 
-/**
- * Counts a request for mail. Returns 0, or the milliseconds until the next request is allowed; such
- * a request is not counted.
- */
+/** Whether a request for mail sends one. `rejected`: the client has sent too many requests. */
+type MailVerdict =
+  | { readonly kind: 'send' | 'omit' }
+  | { readonly kind: 'rejected'; readonly waitMs: number }
+
+/** Counts a request for mail; an e-mail address counts sent mail only. */
 export async function countMailRequest(
   tx: Tx,
   vault: Vault,
   { folded, address }: { readonly folded: string; readonly address: string },
   nowMs: number,
-): Promise<number> {
+): Promise<MailVerdict> {
   const hash = createHmac('sha256', vault.key(THROTTLE_PURPOSE)).update(folded).digest('base64url')
-  const counters = [
-    { subject: `mail:${hash}`, limit: MAIL_LIMITS.email },
-    { subject: `mail-address:${addressBlock(address)}`, limit: MAIL_LIMITS.address },
-  ]
-  const times: number[][] = []
-  for (const { subject, limit } of counters) {
-    const row = await tx.get<{ attempts: string }>(lockCounter([subject, nowMs + WINDOW_MS]))
-    const recent = (JSON.parse(row?.attempts ?? '[]') as number[]).filter(
-      (at) => at > nowMs - WINDOW_MS,
-    )
-    if (recent.length >= limit) return recent.at(-limit)! + WINDOW_MS - nowMs
-    times.push(recent)
+  const [email, client] = [`mail:${hash}`, `mail-address:${addressBlock(address)}`]
+  const mails = await lockRecent(tx, email, nowMs)
+  const requests = await lockRecent(tx, client, nowMs)
+  if (requests.length >= MAIL_LIMITS.address) {
+    const waitMs = requests.at(-MAIL_LIMITS.address)! + WINDOW_MS - nowMs
+    return { kind: 'rejected', waitMs }
   }
-  for (const [index, { subject }] of counters.entries()) {
-    await tx.run(updateAttempts([JSON.stringify([...times[index]!, nowMs]), subject]))
-  }
-  return 0
+  await tx.run(updateAttempts([JSON.stringify([...requests, nowMs]), client]))
+  if (mails.length >= MAIL_LIMITS.email) return { kind: 'omit' }
+  await tx.run(updateAttempts([JSON.stringify([...mails, nowMs]), email]))
+  return { kind: 'send' }
+}
+
+/** Locks a counter, and returns its times of the last hour. */
+async function lockRecent(tx: Tx, subject: string, nowMs: number): Promise<number[]> {
+  const row = await tx.get<{ attempts: string }>(lockCounter([subject, nowMs + WINDOW_MS]))
+  const times = JSON.parse(row?.attempts ?? '[]') as number[]
+  return times.filter((at) => at > nowMs - WINDOW_MS)
 }
 
 /** Returns the 429 of too many requests for mail. */
