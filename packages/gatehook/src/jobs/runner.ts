@@ -12,6 +12,7 @@ import { type AttemptOutcome, type RunningAttempt, startAttempt } from './attemp
 import { type ClaimedJob, type JobHandler, retryDelayMs } from './job.ts'
 import type { EnqueueJob } from './queue.ts'
 import * as store from './store.ts'
+import { JobTurns } from './turns.ts'
 
 /** Jobs that a node runs at the same time. */
 const CONCURRENCY = 10
@@ -64,6 +65,7 @@ export class NodeJobRunner implements JobRunner {
   readonly #running = new Map<number, RunningAttempt>()
   readonly #counts = new Map<string, { job: string; outcome: string; count: number }>()
   readonly #findFailed: ReturnType<typeof createFailureDetector<number>>
+  readonly #turns = new JobTurns()
   #ended: AttemptEnd[] = []
   #areSchedulesOpen = false
   #isStopping = false
@@ -148,7 +150,7 @@ export class NodeJobRunner implements JobRunner {
     if (this.#isStopping || limit <= 0) return
     const now = clock.now()
     const names = [...this.#handlers.keys()]
-    const due = await store.readDueJobs(db, { names, now, limit })
+    const due = await this.#turns.select(db, { names, now, limit })
     if (due.length === 0) return
     const claimed = await db.write(async (tx) => {
       const jobs: ClaimedJob[] = []

@@ -1,6 +1,6 @@
 /** SQL of jobs. */
 import type { Reader, Tx } from '../storage/database.ts'
-import { join, prepareStatement, sql } from '../storage/sql.ts'
+import { join, prepareStatement, raw, sql } from '../storage/sql.ts'
 import type { ClaimedJob, NewJob } from './job.ts'
 
 type JobInsert = Omit<NewJob, 'runAt'> & {
@@ -30,22 +30,62 @@ export const insertJob = (tx: Tx, job: JobInsert) =>
     ]),
   )
 
+export interface DueJobQuery {
+  readonly names: readonly string[]
+  readonly now: number
+  readonly limit: number
+}
+
 /**
- * Reads due jobs, the longest due first. A job with a row key is due once those before it have
- * ended.
+ * A job with a row key is due once those before it have ended. The expression around the name has
+ * both databases read in the order of `run_at`, and end at the limit.
  */
-export const readDueJobs = (
+const isDue = ({ names, now }: DueJobQuery) => sql`j.run_at <= ${now}
+  AND COALESCE(j.name, '') IN (${join(names.map((name) => sql`${name}`))})
+  AND (j.row_key IS NULL OR NOT EXISTS (SELECT 1 FROM gh_jobs e
+    WHERE e.row_key = j.row_key AND e.no < j.no AND e.ended_at IS NULL))`
+
+/** Is null unless the job waits: the expression of an index. */
+const turnOf = (alias: 'j' | 'w') =>
+  raw(`CASE ${alias}.state WHEN 'waiting' THEN COALESCE(${alias}.scope, 0) END`)
+
+const selectJobs = sql`SELECT j.no, j.id, j.name, j.scope, j.input, j.attempt + 1 AS attempt,
+  j.schedule, c.id AS customer
+  FROM gh_jobs j LEFT JOIN gh_customers c ON c.no = j.scope / 2`
+
+/** Reads due jobs, the longest due first. */
+export const readDueJobs = (from: Reader, query: DueJobQuery) =>
+  from.all<ClaimedJob>(sql`${selectJobs} JOIN (SELECT j.no FROM gh_jobs j
+      WHERE j.state = 'waiting' AND ${isDue(query)}
+      ORDER BY j.run_at, j.no LIMIT ${query.limit}) AS due ON due.no = j.no
+    ORDER BY j.run_at, j.no`)
+
+export const readJobsOf = (from: Reader, nos: readonly number[]) =>
+  from.all<ClaimedJob>(sql`${selectJobs} WHERE j.no IN (${join(nos)})`)
+
+interface TurnRow {
+  /** A customer and mode with waiting jobs; 0: recurring jobs. */
+  readonly customer_scope: number
+  /** Its longest due job; null if none is due. */
+  readonly no: number | null
+}
+
+/** Reads the turns after a position in ascending order: one seek in the index for each. */
+export const readTurns = (
   from: Reader,
-  { names, now, limit }: { names: readonly string[]; now: number; limit: number },
+  query: DueJobQuery,
+  { after, limit }: { readonly after: number; readonly limit: number },
 ) =>
-  from.all<ClaimedJob>(sql`SELECT j.no, j.id, j.name, j.scope, j.input, j.attempt + 1 AS attempt,
-      j.schedule, c.id AS customer
-    FROM gh_jobs j LEFT JOIN gh_customers c ON c.no = j.scope / 2
-    WHERE j.state = 'waiting' AND j.run_at <= ${now}
-      AND j.name IN (${join(names.map((name) => sql`${name}`))})
-      AND (j.row_key IS NULL OR NOT EXISTS (SELECT 1 FROM gh_jobs e
-        WHERE e.row_key = j.row_key AND e.no < j.no AND e.ended_at IS NULL))
-    ORDER BY j.run_at, j.no LIMIT ${limit}`)
+  from.all<TurnRow>(sql`WITH RECURSIVE turns(customer_scope, position) AS (
+      SELECT CAST(${after} AS BIGINT), 0
+      UNION ALL
+      SELECT (SELECT ${turnOf('w')} FROM gh_jobs w WHERE ${turnOf('w')} > turns.customer_scope
+        ORDER BY ${turnOf('w')} LIMIT 1), position + 1
+      FROM turns WHERE customer_scope IS NOT NULL AND position < ${limit})
+    SELECT customer_scope, (SELECT j.no FROM gh_jobs j
+      WHERE ${turnOf('j')} = turns.customer_scope AND ${isDue(query)}
+      ORDER BY j.run_at, j.no LIMIT 1) AS no
+    FROM turns WHERE customer_scope IS NOT NULL AND position > 0 ORDER BY customer_scope`)
 
 const claim = prepareStatement(`UPDATE gh_jobs SET state = 'running', attempt = attempt + 1,
   node = ?, beat = beat + 1, started_at = ? WHERE no = ? AND attempt = ? AND state = 'waiting'`)

@@ -27,6 +27,7 @@ import { lastSignIns } from './migrations/0024-last-sign-ins.ts'
 import { jobs } from './migrations/0027-jobs.ts'
 import { mail } from './migrations/0028-mail.ts'
 import { pinnedWebhooks } from './migrations/0030-pinned-webhooks.ts'
+import { jobTurns } from './migrations/0031-job-turns.ts'
 
 export interface Migration {
   readonly number: number
@@ -65,4 +66,5 @@ export const migrations: readonly Migration[] = [
   { number: 27, name: 'jobs', sql: jobs, additive: true },
   { number: 28, name: 'mail', sql: mail, additive: true },
   { number: 30, name: 'pinned webhooks', sql: pinnedWebhooks, additive: true },
+  { number: 31, name: 'job turns', sql: jobTurns, additive: true },
 ]
