@@ -18,14 +18,16 @@ import { keyMembers, keyTable } from './collections.ts'
 
 const ADDED = ['overlap_ends_at', 'refused_24h'] as const
 
+export const overlapEnd = b
+  .time()
+  .nullable()
+  .describe('The end of an older secret that is still valid; null without one.')
+  .example(null)
+
 export const listedKey = b
   .object({
     ...keyMembers,
-    overlap_ends_at: b
-      .time()
-      .nullable()
-      .describe('The end of an older secret that is still valid; null without one.')
-      .example(null),
+    overlap_ends_at: overlapEnd,
     refused_24h: b
       .int(0)
       .nullable()
@@ -43,20 +45,20 @@ export type ReadRefusals = (
   keyIds: readonly string[],
 ) => Promise<ReadonlyMap<string, number> | undefined>
 
-/** The added members contain the id of the key until the page is completed. */
-const view: View = {
-  fields: [...keyTable.view.fields, ...ADDED],
+/** Adds members to a view, which contain the id of the key until the page is completed. */
+export const addMembers = (view: View, names: readonly string[]): View => ({
+  fields: [...view.fields, ...names],
   item(row, { fields, links }) {
-    const own = fields && new Set([...fields].filter((name) => !isAdded(name)))
-    const text = keyTable.view.item(row, { ...(own && { fields: own }), ...(links && { links }) })
+    const own = fields && new Set([...fields].filter((name) => !names.includes(name)))
+    const text = view.item(row, { ...(own && { fields: own }), ...(links && { links }) })
     const id = JSON.stringify(row[0])
-    const added = ADDED.filter((name) => fields?.has(name) ?? true).map((name) => `"${name}":${id}`)
+    const added = names.filter((name) => fields?.has(name) ?? true).map((name) => `"${name}":${id}`)
     if (added.length === 0) return text
     return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${added.join(',')}}`
   },
-}
+})
 
-const isAdded = (name: string): boolean => (ADDED as readonly string[]).includes(name)
+const view = addMembers(keyTable.view, ADDED)
 
 const collection: Collection = { ...keyTable.collection, parameters: Object.keys(keyQuery) }
 
@@ -93,7 +95,8 @@ export function listKeys(
   })
 }
 
-async function readOverlaps(
+/** Returns the ends of overlaps of secrets by the id of the key. */
+export async function readOverlaps(
   from: Reader,
   ids: readonly string[],
   now: number,

@@ -91,6 +91,19 @@ const usedVersion = b.object({
   callers: b.list(caller),
 })
 
+const deadline = b.object({
+  kind: b
+    .openSet(['version', 'webhook', 'key'])
+    .describe('A version in use ends, a failing endpoint is disabled, or a key expires.')
+    .example('key'),
+  id: b
+    .text()
+    .describe('The id of the key or endpoint, or the version.')
+    .example('key_01jdq8w9vgk7'),
+  name: b.text().example('Shop backend'),
+  at: b.time(),
+})
+
 const change = b.object({
   version: b.text().describe('The version with the change.').example('v2'),
   resource: b.text().example('things'),
@@ -108,6 +121,9 @@ const health = b
   .object({
     state: b.oneOf(['well', 'fix_by', 'broken']),
     fix_by: b.time().nullable().describe('The nearest end of a version in use.'),
+    deadlines: b
+      .list(deadline)
+      .describe('The nearest deadlines, soonest first; keys only if they expire within 30 days.'),
     versions: b.list(usedVersion).describe('Versions that keys, clients and webhooks use.'),
     changes: b.list(change).describe('Changes after the oldest version in use.'),
     webhooks: b.list(endpoint).describe('Empty if the session does not read webhooks.'),
@@ -124,6 +140,7 @@ const health = b
 
 export type PortalHealthJson = JsonOf<typeof health>
 export type EndpointHealthJson = JsonOf<typeof endpoint>
+export type DeadlineJson = JsonOf<typeof deadline>
 export type UsedVersionJson = JsonOf<typeof usedVersion>
 export type VersionCallerJson = JsonOf<typeof caller>
 export type UpcomingChangeJson = JsonOf<typeof change>

@@ -1,4 +1,5 @@
 /** SQL of the health of an integration: its endpoints, and the names of its callers. */
+import { ADMIN_SCOPE } from '../access/administration.ts'
 import type { Reader, Row } from '../storage/database.ts'
 import { join, raw, sql } from '../storage/sql.ts'
 
@@ -6,6 +7,9 @@ import { join, raw, sql } from '../storage/sql.ts'
 const ENDPOINTS_MAX = 50
 /** The deliveries of an endpoint among which failed ones are counted, the newest. */
 const EXAMINED_MAX = 1000
+
+const DAY_MS = 86_400_000
+const KEYS_MAX = 20
 
 export interface EndpointRow extends Row {
   readonly no: number
@@ -39,6 +43,27 @@ export async function countFailed(
     FROM gh_webhooks w WHERE w.no IN (${nos})`)
   return new Map(rows.map(({ no, failed }) => [Number(no), Number(failed)]))
 }
+
+interface ExpiringKey extends Row {
+  readonly id: string
+  readonly name: string
+  readonly expires_at: number
+}
+
+/**
+ * Lists the keys of a customer that expire within a period, soonest first. Excluded are keys of
+ * operators, and those that live for at most a day: such a key is for one task.
+ */
+export const listExpiringKeys = (
+  from: Reader,
+  scope: number,
+  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+) =>
+  from.all<ExpiringKey>(sql`SELECT id, name, expires_at FROM gh_api_keys
+    WHERE scope = ${scope} AND revoked_at IS NULL AND expires_at IS NOT NULL
+      AND expires_at > ${fromMs} AND expires_at <= ${toMs}
+      AND expires_at - created_at > ${DAY_MS} AND scopes NOT LIKE ${`%"${ADMIN_SCOPE}"%`}
+    ORDER BY expires_at, id LIMIT ${KEYS_MAX}`)
 
 /** Returns the names of keys and clients by id. */
 export async function readCallerNames(

@@ -17,6 +17,7 @@ import { listCallersInScope } from '../versions/store.ts'
 import { readHealth } from '../webhooks/all-registrations.ts'
 import { requireAllRows } from './authority.ts'
 import {
+  type DeadlineJson,
   type EndpointHealthJson,
   portalDataOperations as operations,
   type PortalHealthJson,
@@ -29,6 +30,7 @@ import * as store from './health-store.ts'
 const DAY_MS = 86_400_000
 /** A caller counts as long as its last request is not older. */
 const CALLERS_SINCE_MS = 30 * DAY_MS
+const EXPIRES_SOON_MS = 30 * DAY_MS
 const CALLERS_MAX = 50
 const PEAK_CACHE_MS = 60_000
 const PEAKS_MAX = 1000
@@ -50,16 +52,18 @@ export function healthRoute(deps: PortalHealthDeps): Route {
     const principal = call.principal!
     requireAllRows(principal)
     const registrations = await store.listEndpoints(deps.db, principal.scope)
-    const [versions, webhooks, peak] = await Promise.all([
+    const [versions, webhooks, keys, peak] = await Promise.all([
       readUsedVersions(deps, call, registrations),
       readEndpoints(deps, principal, registrations),
+      readExpiringKeys(deps, principal),
       readPeak(principal),
     ])
     const ending = versions.filter(({ fix_by }) => fix_by !== null)
     const oldest = ending[0]?.version
     return respond(operations.health, {
-      state: stateOf(webhooks, ending),
+      state: stateOf(webhooks, ending.length + keys.length),
       fix_by: ending.map(({ fix_by }) => fix_by!).sort()[0] ?? null,
+      deadlines: deadlinesOf(ending, webhooks, keys),
       versions,
       changes: oldest === undefined ? [] : [...deps.changesAfter(oldest)],
       webhooks,
@@ -70,12 +74,41 @@ export function healthRoute(deps: PortalHealthDeps): Route {
 
 function stateOf(
   webhooks: readonly EndpointHealthJson[],
-  ending: readonly UsedVersionJson[],
+  endingCount: number,
 ): PortalHealthJson['state'] {
   const isBroken = ({ state, disabled_reason }: EndpointHealthJson) =>
     state === 'failing' || disabled_reason !== null
   if (webhooks.some(isBroken)) return 'broken'
-  return ending.length > 0 ? 'fix_by' : 'well'
+  return endingCount > 0 ? 'fix_by' : 'well'
+}
+
+/** Returns the deadlines of versions, endpoints and keys, soonest first. */
+function deadlinesOf(
+  ending: readonly UsedVersionJson[],
+  webhooks: readonly EndpointHealthJson[],
+  keys: readonly DeadlineJson[],
+): DeadlineJson[] {
+  const ofVersions = ending.map(({ version, fix_by }) => ({
+    ...{ kind: 'version', id: version, name: version, at: fix_by! },
+  }))
+  const ofWebhooks = webhooks.flatMap(({ id, url, off_at }) =>
+    off_at === null ? [] : { kind: 'webhook', id, name: new URL(url).host, at: off_at },
+  )
+  const all = [...ofVersions, ...ofWebhooks, ...keys]
+  return all.sort((a, b) => Date.parse(a.at) - Date.parse(b.at))
+}
+
+async function readExpiringKeys(
+  { db, clock }: PortalHealthDeps,
+  { scope, scopes }: Principal,
+): Promise<DeadlineJson[]> {
+  if (!scopes.has('keys:read')) return []
+  const fromMs = clock.now()
+  const toMs = fromMs + EXPIRES_SOON_MS
+  const rows = await store.listExpiringKeys(db, scope, { fromMs, toMs })
+  return rows.map(({ id, name, expires_at: at }) => ({
+    ...{ kind: 'key', id, name, at: isoTime(Number(at)) },
+  }))
 }
 
 function limitsOf(rate: Principal['rate'], { requests, stepS }: PeakUse) {

@@ -3,17 +3,21 @@
  * rolled here carries only scopes of the session. Keys with `admin` belong to the operators of the
  * installation: the portal does not list them.
  */
-import { type AdminDeps, adminHandlers } from '../access/admin-handlers.ts'
+import { completePage } from '../access/across-customers.ts'
+import { type AdminDeps, adminHandlers, withCustomerIds } from '../access/admin-handlers.ts'
 import { ADMIN_SCOPE, type Administration } from '../access/administration.ts'
 import { keyTable } from '../access/collections.ts'
 import { createKey, revokeKey, rollKey } from '../access/keys.ts'
+import { addMembers, readOverlaps } from '../access/listed-keys.ts'
 import { missingScope } from '../access/scopes.ts'
 import type { KeyRow } from '../access/store.ts'
-import type { Route } from '../http/call.ts'
+import type { Answer, Call, Route } from '../http/call.ts'
+import { implement } from '../http/operation.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Principal } from '../kernel/principal.ts'
 import type { Collection } from '../lists/collection.ts'
 import { cellView } from '../lists/encode.ts'
+import type { Lister } from '../lists/list.ts'
 import { keyScopesOf } from './authority.ts'
 import { portalKeyOperations } from './operations.ts'
 
@@ -27,10 +31,23 @@ const ownKeys: Collection = {
   where: `revoked_at IS NULL AND scopes NOT LIKE '%"${ADMIN_SCOPE}"%'`,
 }
 
-const ownKeyView = cellView(
-  ownKeys.columns,
-  (row) => `{"self":${JSON.stringify(`/portal/api/keys/${row[0]}`)}}`,
+const OVERLAP = 'overlap_ends_at'
+
+const ownKeyView = addMembers(
+  cellView(ownKeys.columns, (row) => `{"self":${JSON.stringify(`/portal/api/keys/${row[0]}`)}}`),
+  [OVERLAP],
 )
+
+/** Lists keys with the end of the overlap of their secrets. */
+const listOwnKeys = ({ db, clock }: Administration, list: Lister, call: Call): Promise<Answer> =>
+  completePage(list(withCustomerIds(call), ownKeys, ownKeyView), async (items) => {
+    const ids = items.flatMap((item) => (item[OVERLAP] ?? []) as string)
+    if (ids.length === 0) return
+    const ends = await readOverlaps(db, ids, clock.now())
+    for (const item of items) {
+      if (item[OVERLAP]) item[OVERLAP] = ends.get(item[OVERLAP] as string) ?? null
+    }
+  })
 
 /** Throws 403 for the first scope that the session does not grant. */
 function requireGrantedScopes(principal: Principal, scopes: readonly unknown[]): void {
@@ -49,10 +66,10 @@ function requireOwnKey(principal: Principal, row: KeyRow): void {
 }
 
 export function portalKeyRoutes(admin: Administration, deps: AdminDeps): Route[] {
-  const { list, change } = adminHandlers(admin, deps)
+  const { change } = adminHandlers(admin, deps)
   const operations = portalKeyOperations(admin)
   return [
-    list(operations.list, { collection: ownKeys, view: ownKeyView }),
+    implement(operations.list, (call) => listOwnKeys(admin, deps.list, call)),
     change(operations.create, ({ admin, input, principal, caller }) => {
       requireGrantedScopes(principal, input.scopes)
       const { customer, mode } = principal

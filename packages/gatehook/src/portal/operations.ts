@@ -1,7 +1,8 @@
 /** The operations of the portal's session, keys, health, errors and applications (§12.2). */
 import type { Administration } from '../access/administration.ts'
-import { apiKey, mode, newApiKey } from '../access/collections.ts'
+import { keyMembers, mode, newApiKey } from '../access/collections.ts'
 import { keyCreation } from '../access/keys.ts'
+import { overlapEnd } from '../access/listed-keys.ts'
 import { rotationInput } from '../access/secret-store.ts'
 import { b, type JsonOf } from '../fields/members.ts'
 import { operation } from '../http/operation.ts'
@@ -67,13 +68,15 @@ export const sessionOperations = {
   }),
 }
 
+const portalKey = b.object({ ...keyMembers, overlap_ends_at: overlapEnd }).named('PortalApiKey')
+
 export const portalKeyOperations = (admin: Pick<Administration, 'scopes' | 'versions'>) => {
   const { customer: _, mode: __, ...input } = keyCreation(admin)
   return {
     list: operation('GET /portal/api/keys', {
       id: 'list_portal_keys',
       summary: 'List the API keys of the customer',
-      output: b.page(apiKey),
+      output: b.page(portalKey),
     }),
     create: operation('POST /portal/api/keys', {
       id: 'create_portal_key',

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { databases } from '../../../../test/rig/databases.ts'
 import { eachService } from '../../../../test/rig/service.ts'
+import { sql } from '../../src/storage/sql.ts'
 import { post } from '../fixtures/three-versions.ts'
 import { authorizePath, grantConsent, openBrowser, openOauthFixture } from '../oauth/rig.ts'
 import { OWN, openPortal } from '../portal/rig.ts'
@@ -28,6 +29,7 @@ eachService('a customer without calls is well', async (service) => {
   assert.deepEqual(body, {
     state: 'well',
     fix_by: null,
+    deadlines: [],
     versions: [],
     changes: [],
     webhooks: [],
@@ -86,6 +88,63 @@ eachService(
   },
   { ...ENV, service: post },
 )
+
+eachService(
+  'deadlines of keys, endpoints and versions are listed, soonest first',
+  async (service, t) => {
+    const { operator, customer, session } = await openPortal(service)
+    const [shop, hook] = [await customer('Shop'), await openHook(t)]
+    const portal = await session(shop)
+    const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
+    const keyOf = async (name: string, days: number, members: Record<string, unknown> = {}) => {
+      const rest = { scopes: ['orders:read'], customer: shop, mode: 'live', ...members }
+      const reply = await operator.post('/admin/keys', { name, expires_at: inDays(days), ...rest })
+      assert.equal(reply.status, 201, reply.text)
+      return reply.body.id as string
+    }
+    const far = await keyOf('Far', 29)
+    const near = await keyOf('Near', 3)
+    await keyOf('Next year', 365)
+    await keyOf('One task', 0.5)
+    await keyOf('Test mode', 3, { mode: 'test' })
+    await keyOf('Other customer', 3, { customer: await customer('Other') })
+    const registration = { url: hook.url, events: ['order.*'], api_version: 'v1' }
+    const created = await portal.post('/portal/api/webhooks', registration)
+    assert.equal(created.status, 201, created.text)
+    await service.app.db.write((tx) =>
+      tx.run(sql`UPDATE gh_webhooks SET first_failure_at = ${Date.now()}`),
+    )
+    const ends = { deprecated_at: new Date().toISOString(), sunset_at: inDays(372) }
+    const update = await operator.put('/admin/versions/v1', ends)
+    assert.equal(update.status, 200, update.text)
+
+    const { body } = await portal.get('/portal/api/health')
+    const ids = body.deadlines.map(({ kind, id }: Record<string, string>) => `${kind} ${id}`)
+    const endpoint = `webhook ${created.body.id}`
+    assert.deepEqual(ids, [`key ${near}`, endpoint, `key ${far}`, 'version v1'])
+    assert.equal(body.fix_by, ends.sunset_at, 'remains the end of the version')
+    const blind = await session(shop, { can: ['orders:read'] })
+    const seen = (await blind.get('/portal/api/health')).body.deadlines
+    assert.deepEqual(
+      seen.map(({ kind }: { kind: string }) => kind),
+      ['version'],
+      'neither keys nor endpoints without their scopes',
+    )
+  },
+  ENV,
+)
+
+eachService('a key that expires soon is a reason to act', async (service) => {
+  const { operator, customer, session } = await openPortal(service)
+  const shop = await customer('Shop')
+  const expires_at = new Date(Date.now() + 5 * DAY_MS).toISOString()
+  const owner = { customer: shop, mode: 'live' }
+  const key = { name: 'Nightly', scopes: ['orders:read'], expires_at, ...owner }
+  const { id } = (await operator.post('/admin/keys', key)).body
+  const { body } = await (await session(shop)).get('/portal/api/health')
+  assert.deepEqual(body.deadlines, [{ kind: 'key', id, name: 'Nightly', at: expires_at }])
+  assert.deepEqual([body.state, body.fix_by], ['fix_by', null])
+})
 
 eachService('failed requests of the customer are listed, and no others', async (service) => {
   const { operator, customer, session } = await openPortal(service)

@@ -66,6 +66,31 @@ eachService('a key is rolled only if the link grants all its scopes', async (ser
   assert.deepEqual(audit.body.data[0].principal.kind, 'portal')
 })
 
+eachService(
+  'after a roll the list has the end of the overlap, and null once it has ended',
+  async (service) => {
+    const { operator, customer, session } = await openPortal(service)
+    const can = ['keys:read', 'keys:write', 'orders:read']
+    const portal = await session(await customer('Shop'), { can })
+    const input = { name: 'Reports', scopes: ['orders:read'] }
+    const { id } = (await portal.post('/portal/api/keys', input)).body
+    const readEnd = async () => {
+      const { data } = (await portal.get('/portal/api/keys')).body
+      return data[0].overlap_ends_at as string | null
+    }
+    assert.equal(await readEnd(), null)
+    const rolled = await portal.post(`/portal/api/keys/${id}/roll`, { overlap_seconds: 3600 })
+    assert.equal(rolled.status, 200, rolled.text)
+    const minutes = (Date.parse((await readEnd())!) - Date.now()) / 60_000
+    assert.ok(minutes > 55 && minutes <= 60, String(minutes))
+    const named = await portal.get('/portal/api/keys?fields=id,overlap_ends_at')
+    assert.deepEqual(Object.keys(named.body.data[0]), ['id', 'overlap_ends_at'])
+    assert.equal((await operator.post('/admin/clock', { advance_s: 3600 })).status, 200)
+    assert.equal(await readEnd(), null)
+  },
+  { env: { GATEHOOK_TEST_CLOCK: '1' } },
+)
+
 eachService('keys of others and of operators do not exist in the portal', async (service) => {
   const { operator, customer, session } = await openPortal(service)
   const shop = await customer('Shop')

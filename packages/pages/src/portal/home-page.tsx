@@ -95,31 +95,48 @@ const Shape = ({ state }: Pick<Health, 'state'>) => (
 const callersOf = ({ callers }: UsedVersion): string =>
   callers.map(({ kind, name }) => (kind === 'other' ? 'other calls' : `${name}`)).join(', ')
 
+const DEADLINE_VERBS: Readonly<Record<string, string>> = {
+  version: 'ends',
+  webhook: 'is switched off',
+  key: 'expires',
+}
+
+const deadlineWords = ({ kind, name }: Health['deadlines'][number]): string =>
+  `${name} ${DEADLINE_VERBS[kind] ?? 'ends'}`
+
 function HealthCard({ health }: { readonly health: Health }) {
-  const { state, fix_by: fixBy, webhooks, versions } = health
+  const { state, deadlines, webhooks, versions } = health
+  const next = deadlines[0]
   // The section of a link such as `/portal#keys` exists only now.
   useEffect(() => document.getElementById(location.hash.slice(1))?.scrollIntoView(), [])
   const broken = webhooks.filter(
     (endpoint) => endpoint.state === 'failing' || endpoint.disabled_reason !== null,
   )
   const ending = versions.filter(({ fix_by }) => fix_by !== null)
-  const daysLeft =
-    fixBy === null ? undefined : Math.max(0, Math.ceil((Date.parse(fixBy) - nowMs()) / DAY_MS))
+  const daysLeft = next && Math.max(0, Math.ceil((Date.parse(next.at) - nowMs()) / DAY_MS))
   return (
     <section class={`health${TONES[state]}`} aria-labelledby="health-title">
       <Shape state={state} />
       <div>
         <h2 id="health-title">
           {state === 'well' && 'Nothing needs a change'}
-          {state === 'fix_by' && `Fix by ${day(fixBy!)}: ${ending[0]!.version} ends`}
+          {state === 'fix_by' && `Fix by ${day(next!.at)}: ${deadlineWords(next!)}`}
           {state === 'broken' && `${count(broken.length, 'webhook')} not delivered`}
         </h2>
         {state === 'well' && <p>No webhook fails, and no version that you use ends.</p>}
-        {broken.map(({ id, url, since }) => (
+        {broken.map(({ id, url, since, off_at: offAt }) => (
           <p key={id}>
             {new URL(url).host} {since === null ? 'is switched off.' : `fails since ${day(since)}.`}
+            {offAt !== null && ` It is switched off on ${day(offAt)}.`}
           </p>
         ))}
+        {deadlines
+          .filter(({ kind }) => kind === 'key')
+          .map((deadline) => (
+            <p key={deadline.id}>
+              The key {deadlineWords(deadline)} on {day(deadline.at)}.
+            </p>
+          ))}
         {ending.map((version) => (
           <p key={version.version}>
             {`Still on ${version.version}: ${callersOf(version)}. `}
@@ -130,7 +147,7 @@ function HealthCard({ health }: { readonly health: Health }) {
       {daysLeft !== undefined && (
         <p class="days">
           {daysLeft}
-          <small>days left</small>
+          <small>{daysLeft === 1 ? 'day' : 'days'} left</small>
         </p>
       )}
     </section>

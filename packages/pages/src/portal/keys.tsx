@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
 import { nowMs } from '../clock.ts'
-import { ago } from '../format.ts'
+import { ago, day, instant } from '../format.ts'
 import { useLoaded } from '../loaded.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm, Dialog } from '../parts/dialog.tsx'
@@ -111,11 +111,23 @@ const KeyTable = ({ keys, isWritable, onOpen }: KeyTableProps) => (
       {
         name: 'name',
         label: 'Key',
-        cell: ({ name, hint }) => (
+        cell: ({ name, hint, expires_at: expiresAt, overlap_ends_at: overlapEnd }) => (
           <>
             <b>{name}</b>
             <br />
             <code class="faint nowrap">{hint}</code>
+            {expiresAt && (
+              <>
+                <br />
+                <span class="soft small">expires on {day(expiresAt)}</span>
+              </>
+            )}
+            {overlapEnd && (
+              <>
+                <br />
+                <span class="soft small">old secret valid until {instant(overlapEnd)}</span>
+              </>
+            )}
           </>
         ),
       },

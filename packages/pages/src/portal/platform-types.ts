@@ -35,6 +35,12 @@ export type PortalApplication = {
 export type PortalHealth = {
   readonly state: 'well' | 'fix_by' | 'broken'
   readonly fix_by: string | null
+  readonly deadlines: readonly {
+    readonly kind: string
+    readonly id: string
+    readonly name: string
+    readonly at: string
+  }[]
   readonly versions: readonly {
     readonly version: string
     readonly state: 'supported' | 'deprecated' | 'retired'

@@ -16,6 +16,8 @@ export interface Key {
   readonly scopes: readonly string[]
   readonly expires_at: string | null
   readonly last_used_at: string | null
+  /** The end of an older secret that is still valid. Lists have it. */
+  readonly overlap_ends_at?: string | null
 }
 
 export type FailedRequest = PortalRequest
