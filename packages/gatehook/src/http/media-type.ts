@@ -15,12 +15,12 @@ export interface MediaType {
 export const MEDIA_RANGES_MAX = 64
 
 const QUOTE = 34
-const COMMA = 44
+export const COMMA = 44
 const SEMICOLON = 59
 const BACKSLASH = 92
 
 /** Splits at a separator outside quoted strings; undefined for more parts than the maximum. */
-function splitUnquoted(text: string, separator: number): string[] | undefined {
+export function splitUnquoted(text: string, separator: number): string[] | undefined {
   const parts: string[] = []
   let start = 0
   let isQuoted = false

@@ -3,15 +3,13 @@
  * stored (RFC 7240: `Prefer: dry-run`). `perform.ts` runs it.
  */
 import type { Call } from '../http/call.ts'
+import { COMMA, splitUnquoted } from '../http/media-type.ts'
 import { parameterFailure } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
 import type { Tx } from '../storage/database.ts'
 
 /** The parameter that requests a dry run where a client cannot set headers. */
 const DRY_RUN_PARAMETER = 'dry_run'
-
-/** A preference: the text up to a comma outside of quotes. */
-const PREFERENCE = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g
 
 /**
  * Returns the value of each preference `dry-run`, '' for none (RFC 7240: `=""` is no value). Other
@@ -20,11 +18,14 @@ const PREFERENCE = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g
 function dryRunValues({ headers }: Pick<Call, 'headers'>): string[] {
   const { prefer } = headers
   if (prefer === undefined) return []
-  return (String(prefer).match(PREFERENCE) ?? []).flatMap((text) => {
-    const [preference] = text.split(';', 1) as [string]
-    const [name, value = ''] = preference.split(/=(.*)/s, 2) as [string, string?]
-    const isDryRun = name.trim().toLowerCase() === 'dry-run'
-    return isDryRun ? [value.trim() === '""' ? '' : value.trim()] : []
+  const preferences = splitUnquoted(String(prefer), COMMA)
+  if (!preferences) throw new Failure('invalid_request', 'The header Prefer has too many parts.')
+  return preferences.flatMap((text) => {
+    const preference = text.split(';', 1)[0]!
+    const at = preference.indexOf('=')
+    const [name, value] =
+      at < 0 ? [preference, ''] : [preference.slice(0, at), preference.slice(at + 1).trim()]
+    return name.trim().toLowerCase() === 'dry-run' ? [value === '""' ? '' : value] : []
   })
 }
 

@@ -6,7 +6,7 @@ import { Cron } from 'croner'
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const INTERVAL = /^([1-9]\d{0,5})([smhd])$/
-const CRON = /^\S+( \S+){4}$/
+const CRON_FIELDS = 5
 /** Longer expressions are rejected: a list of all minutes has 169 characters. */
 const CRON_LENGTH_MAX = 200
 /** An expression that is not due within this period is a mistake: 29 February is due in 8 years. */
@@ -22,7 +22,11 @@ export function parseSchedule(expression: string, nowMs: number): NextDueTime | 
     const periodMs = Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS]
     return (afterMs) => (Math.floor(afterMs / periodMs) + 1) * periodMs
   }
-  const isCron = CRON.test(expression) && expression.length <= CRON_LENGTH_MAX
+  const fields = expression.split(' ')
+  const isCron =
+    expression.length <= CRON_LENGTH_MAX &&
+    fields.length === CRON_FIELDS &&
+    fields.every((field) => field !== '' && !/\s/.test(field))
   if (!isCron) return `"${expression}" is no interval such as 15m, 1h or 1d, and no cron expression`
   try {
     const cron = new Cron(expression, { mode: '5-part', timezone: 'UTC', paused: true })

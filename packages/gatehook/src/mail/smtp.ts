@@ -2,11 +2,11 @@
  * Sends mail by SMTP, and composes the text of a mail file, both with nodemailer. It is loaded with
  * the first mail. The only file that uses it.
  */
+import { isLoopback } from '../kernel/address.ts'
 import { type MailMessage, type MailTransport, permanentError } from './message.ts'
 
 /** Limits of a connection, in milliseconds, unless the URL has them. */
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
-const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 /** The server answers such a code for a mail that it never accepts. */
 const isRejection = (code: unknown): boolean =>
   typeof code === 'number' && code >= 550 && code < 560
@@ -50,7 +50,7 @@ function parseUrl(url: unknown): string {
   for (const [name, value] of Object.entries(TIMEOUTS)) {
     if (!searchParams.has(name)) searchParams.set(name, String(value))
   }
-  const isOpen = parsed.protocol === 'smtp:' && LOOPBACK.test(parsed.hostname)
+  const isOpen = parsed.protocol === 'smtp:' && isLoopback(parsed.hostname)
   if (!isOpen && !searchParams.has('requireTLS')) searchParams.set('requireTLS', 'true')
   return parsed.href
 }
@@ -58,13 +58,16 @@ function parseUrl(url: unknown): string {
 /** Mail of the server must not cause automatic replies (RFC 3834). */
 const HEADERS = { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' }
 
+/** Returns the domain of `Name <user@domain>` or `user@domain`. */
+const domainOf = (from: string): string => from.slice(from.lastIndexOf('@') + 1).replace('>', '')
+
 const toOptions = ({ id, from, to, subject, text, html }: MailMessage) => ({
   from,
   to,
   subject,
   text,
   ...(html !== undefined && { html }),
-  messageId: `<${id}@${/@([^@<>\s]+)>?$/.exec(from)?.[1] ?? 'localhost'}>`,
+  messageId: `<${id}@${domainOf(from)}>`,
   headers: HEADERS,
   disableFileAccess: true,
   disableUrlAccess: true,
