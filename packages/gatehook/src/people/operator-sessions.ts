@@ -16,7 +16,7 @@ const operatorSession = b
     email: b.text().nullable().describe('The address of the operator.').example('ana@example.com'),
     address: b.text().example('203.0.113.7'),
     verified: b.bool().describe('Whether a second factor was verified, or a link opened it.'),
-    second_factor: b.bool().describe('Whether the operator has a second factor now.'),
+    second_factor: b.bool().describe('Whether the operator has a second factor now.').example(true),
     created_at: b.time(),
     last_used_at: b.time(),
     expires_at: b.time().describe('The end of the session unless it is used before.'),
