@@ -17,6 +17,7 @@ function renameField(t: TestContext): ServiceCopy {
     ['    name: f.string', '    full_name: f.string'],
     ["'name', 'email'", "'full_name', 'email'"],
     ['return { name,', 'return { full_name: name,'],
+    ["fields: ['name']", "fields: ['full_name']"],
   )
   return copy
 }
@@ -41,8 +42,8 @@ test('a renamed field is a break, and the printed stub restores the promise', as
   const { mend, remaining, ok } = JSON.parse((await check(copy, '--json')).stdout)
   assert.deepEqual([ok, mend.version, remaining], [false, 'v3', []])
   copy.edit(USERS, [
-    ".signsIn({ username: 'email' })",
-    `.signsIn({ username: 'email' })\n${mend.stubs[0].code}`,
+    "fields: ['full_name'] } })",
+    `fields: ['full_name'] } })\n${mend.stubs[0].code}`,
   ])
   copy.edit('service.ts', [
     "v2: { released: '2026-06-01' },",
