@@ -47,6 +47,7 @@ test('the page quotes the findings of the gate for a renamed field', async (t) =
     ['    name: f.string', '    full_name: f.string'],
     ["'name', 'email'", "'full_name', 'email'"],
     ['return { name,', 'return { full_name: name,'],
+    ["fields: ['name']", "fields: ['full_name']"],
   )
   const { exit, stdout } = await gatehook({ cwd: copy.folder }, 'check')
   assert.equal(exit, 1)
