@@ -74,9 +74,9 @@ const toOptions = ({ id, from, to, subject, text, html }: MailMessage) => ({
 })
 
 /** Returns a mail as the bytes of an `.eml` file (RFC 5322). */
-export async function composeMail(message: MailMessage): Promise<Buffer> {
+export async function composeMail(message: MailMessage): Promise<Uint8Array> {
   const { createTransport } = await import('nodemailer')
   const transporter = createTransport({ streamTransport: true, buffer: true })
   const { message: bytes } = await transporter.sendMail(toOptions(message))
-  return bytes as Buffer
+  return bytes as Uint8Array
 }

@@ -4,9 +4,9 @@
  */
 import { holdsScope, missingScope } from '../access/scopes.ts'
 import { Field, type FieldSpec } from '../fields/fields.ts'
-import type { Call } from '../http/call.ts'
-import { parameterFailure } from '../http/query.ts'
+import { parameterFailure, type Query } from '../http/query.ts'
 import { Failure } from '../kernel/failure.ts'
+import type { Principal } from '../kernel/principal.ts'
 import type { Filter } from '../lists/filter.ts'
 import { DeclarationError } from './field-check.ts'
 
@@ -92,7 +92,7 @@ export const deletedFilter: Filter = {
  */
 export function listsDeletedRows(
   { softDeletion }: { readonly softDeletion: SoftDeletion | undefined },
-  { query, principal }: Pick<Call, 'query' | 'principal'>,
+  { query, principal }: { readonly query: Query; readonly principal: Principal | undefined },
 ): boolean {
   const text = softDeletion && query.get(DELETED_PARAMETER)
   if (text === undefined || text === 'false') return false
