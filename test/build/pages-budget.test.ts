@@ -47,12 +47,12 @@ test('the pages and the docs have one stylesheet each, of at most 10 kB', () => 
   }
 })
 
-test('each further page adds at most 12.5 kB of script', () => {
+test('each further page adds at most 12 kB of script', () => {
   assert.ok(pageChunks.length >= 3)
   const first = filesOf('console.html')
   for (const name of pageChunks) {
     const added = [...filesOf(name)].filter((file) => !first.has(file))
-    assert.ok(total(added) <= 12_500, `${name}: ${total(added)} bytes`)
+    assert.ok(total(added) <= 12_000, `${name}: ${total(added)} bytes`)
   }
 })
 
