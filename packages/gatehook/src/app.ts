@@ -105,10 +105,11 @@ async function compose(base: Omit<Foundation, 'trail'>, address: Address): Promi
   const lifecycle = { isDraining: false }
   const secrets = await assembleSecrets(foundation)
   const scopes = new Map<string, string | undefined>()
+  const secretFields = secretFieldNames(prepared)
   const monitoring = assembleMonitoring(foundation, {
     headStepNames: headStepNames(),
     requiredScope: (method, route) => scopes.get(`${method === 'HEAD' ? 'GET' : method} ${route}`),
-    secretFields: secretFieldNames(prepared),
+    secretFields,
   })
   const modules = await composeModules(foundation, prepared, monitoring)
   const isDraining = () => lifecycle.isDraining
@@ -134,6 +135,7 @@ async function compose(base: Omit<Foundation, 'trail'>, address: Address): Promi
   const permissions = permissionsOf(endpoints)
   for (const { method, path, scope } of permissions) scopes.set(`${method} ${path}`, scope)
   const server = composeServer(foundation, prepared, modules, endpoints, {
+    secretFields,
     observe: metrics.observe,
     ...requestTracing(foundation.tracing, monitoring.observe),
   })
@@ -321,12 +323,17 @@ function componentsOf(foundation: Foundation, modules: Modules): readonly Compon
   ]
 }
 
+/** The recorders of requests, and the names of secrets that they leave out. */
+type ServerObservation = ReturnType<typeof requestTracing> & {
+  readonly secretFields: ReadonlySet<string>
+}
+
 function composeServer(
   foundation: Foundation,
   prepared: PreparedDatabase,
   modules: Modules,
   all: readonly Endpoint[],
-  { observe, ...observers }: { observe: After } & ReturnType<typeof requestTracing>,
+  { observe, ...options }: { observe: After } & ServerObservation,
 ): HttpServer {
   const { config, log, clock, random } = foundation
   const egress = createEgress(clock)
@@ -346,7 +353,7 @@ function composeServer(
     documentation: errorsUrl(foundation.publicUrl, modules.catalog),
     vendor: prepared.service.vendor,
     errorFormats: { oauth: formatOauthError, page: renderFailurePage },
-    ...observers,
+    ...options,
   })
 }
 

@@ -5,7 +5,8 @@
 import { createLineLog, type Log, redactUrl } from '../kernel/log.ts'
 import type { Exchange, ObserveExchange } from './exchange.ts'
 
-export function createRequestLog(log: Log): ObserveExchange {
+/** `secretFields`: names of fields that are declared secret. */
+export function createRequestLog(log: Log, secretFields: ReadonlySet<string>): ObserveExchange {
   const lines = createLineLog(log)
   return (exchange, answer, ms) => {
     const status = answer?.status
@@ -13,17 +14,25 @@ export function createRequestLog(log: Log): ObserveExchange {
     if (exchange.detail !== undefined) {
       log[level]({ request_id: exchange.id, detail: exchange.detail }, 'detail')
     }
-    lines.write(level, () => membersOf(exchange, status, ms))
+    lines.write(level, () => {
+      const url = redactUrl(exchange.head.url, secretFields)
+      return membersOf(exchange, url, status, ms)
+    })
   }
 }
 
-function membersOf(exchange: Exchange, status: number | undefined, ms: number): string {
+function membersOf(
+  exchange: Exchange,
+  url: string,
+  status: number | undefined,
+  ms: number,
+): string {
   const { principal, recognized, identified } = exchange
   const caller = principal ?? recognized ?? identified
   return (
     `"request_id":"${exchange.id}"` +
     text('method', exchange.method) +
-    text('url', redactUrl(exchange.head.url)) +
+    text('url', url) +
     text('route', exchange.route) +
     (status === undefined ? '' : `,"status":${status}`) +
     text('error', exchange.failure) +

@@ -60,6 +60,8 @@ export interface ServerOptions {
   /** The page that documents the error codes: `{publicUrl}/docs/v2/errors`. */
   readonly documentation?: (() => string) | undefined
   readonly errorFormats?: ErrorFormats
+  /** Names of fields that are declared secret: log lines have no value of such a parameter. */
+  readonly secretFields?: ReadonlySet<string> | undefined
   /** Called once for each request, after its response (`monitoring/`). */
   readonly observeExchange?: ObserveExchange | undefined
   /** Serves a request inside its span; absent unless traces are exported. */
@@ -121,7 +123,7 @@ export function createServer(options: ServerOptions): HttpServer {
   const { log, clock, random, documentation, serveTraced } = options
   const context: ServerContext = {
     log,
-    logExchange: createRequestLog(log),
+    logExchange: createRequestLog(log, options.secretFields ?? new Set()),
     clock,
     resolveOrigin: options.resolveOrigin,
     limits,

@@ -121,19 +121,18 @@ function batchLines(output: ReturnType<typeof pino.destination>) {
   }
 }
 
-/** Includes members of bodies: some clients send them in the URL by mistake. */
+/** Names of headers, members and parameters that contain credentials, in any module. */
+const CREDENTIAL_NAME =
+  /passw|secret|token|api[-_]?key|authorization|cookie|credential|private[-_]?key/i
+
+export const isCredentialName = (name: string): boolean => CREDENTIAL_NAME.test(name)
+
+/** Further secret parameters. Some clients send members of bodies in the URL by mistake. */
 const SECRET_PARAMETERS: ReadonlySet<string> = new Set([
-  'api_key',
   'cursor',
-  'access_token',
-  'refresh_token',
-  'token',
   'code',
-  'client_secret',
   'client_assertion',
   'code_verifier',
-  'password',
-  'secret',
   'ticket',
 ])
 
@@ -144,35 +143,47 @@ const ISSUED_PREFIX = /g[ks]_|grt_|whsec_/
 /** Replaces a secret. ASCII, because other characters double the bytes and time of a line. */
 const REDACTED_TEXT = '...'
 
+const NO_NAMES: ReadonlySet<string> = new Set()
+
 /**
  * Removes secrets from a URL: the values of secret parameters, and issued secrets anywhere, for
  * example in `?apikey=gk_...`, `?x=1;api_key=gk_...` or the path.
+ *
+ * @param secretFields names of fields that are declared secret, which parameters may have as well
  */
-export const redactUrl = (url: string): string => {
-  const named = withoutSecretValues(url)
+export const redactUrl = (url: string, secretFields = NO_NAMES): string => {
+  const named = withoutSecretValues(url, secretFields)
   return ISSUED_PREFIX.test(named) ? named.replace(ISSUED_SECRET, `$1${REDACTED_TEXT}`) : named
 }
 
-function withoutSecretValues(url: string): string {
+function withoutSecretValues(url: string, secretFields: ReadonlySet<string>): string {
   const mark = url.indexOf('?')
   if (mark < 0 || !url.includes('=', mark)) return url
   const parts = url.slice(mark + 1).split('&')
-  return `${url.slice(0, mark)}?${parts.map(withoutSecretValue).join('&')}`
+  const redactedParts = parts.map((part) => withoutSecretValue(part, secretFields))
+  return `${url.slice(0, mark)}?${redactedParts.join('&')}`
 }
 
-function withoutSecretValue(part: string): string {
+function withoutSecretValue(part: string, secretFields: ReadonlySet<string>): string {
   const at = part.indexOf('=')
   if (at < 0) return part
   const name = part.slice(0, at)
-  return isSecret(name) ? `${name}=${REDACTED_TEXT}` : part
+  return isSecretParameter(name, secretFields) ? `${name}=${REDACTED_TEXT}` : part
 }
 
 /** Decodes the name first: `%61pi_key` is `api_key`. A malformed name counts as secret. */
-function isSecret(name: string): boolean {
-  if (!name.includes('%')) return SECRET_PARAMETERS.has(name.toLowerCase())
+function isSecretParameter(name: string, secretFields: ReadonlySet<string>): boolean {
+  if (!/[%[+]/.test(name)) return isSecretName(name, secretFields)
   try {
-    return SECRET_PARAMETERS.has(decodeURIComponent(name).toLowerCase())
+    // `pin[in]` filters by `pin`, `metadata[pin]` by an entry: each part is a name.
+    const parts = decodeURIComponent(name).split(/[[\]+]/)
+    return parts.some((part) => isSecretName(part, secretFields))
   } catch {
     return true
   }
+}
+
+const isSecretName = (name: string, secretFields: ReadonlySet<string>): boolean => {
+  const lower = name.toLowerCase()
+  return SECRET_PARAMETERS.has(lower) || secretFields.has(lower) || isCredentialName(lower)
 }

@@ -3,7 +3,7 @@
  * request log stores them. Pure.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { redactUrl } from '../kernel/log.ts'
+import { isCredentialName, redactUrl } from '../kernel/log.ts'
 
 /** Characters of headers, and of a body, that the log stores. */
 const EXCERPT_CHARACTERS = 4096
@@ -21,24 +21,22 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set([
   'x-api-key',
   'x-gatehook-csrf',
 ])
-/** Names of headers and members that contain credentials, whatever module reads them. */
-const SECRET_NAME =
-  /passw|secret|token|api[-_]?key|authorization|cookie|credential|private[-_]?key/i
 /** Members with a credential under a name that has other meanings elsewhere. */
 const SECRET_MEMBERS: ReadonlySet<string> = new Set(['key', 'code', 'code_verifier', 'ticket'])
 
-const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name) || SECRET_NAME.test(name)
+const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name) || isCredentialName(name)
 
 /** Returns the headers without secret values, up to the limit of an excerpt. */
 export function redactHeaders(
   headers: IncomingHttpHeaders | Readonly<Record<string, unknown>>,
+  secretFields: ReadonlySet<string>,
 ): Record<string, string> {
   const redacted: Record<string, string> = {}
   let left = EXCERPT_CHARACTERS
   for (const name in headers) {
     const value = headers[name]
     if (value === undefined) continue
-    const text = isSecretHeader(name.toLowerCase()) ? HIDDEN : redactText(String(value))
+    const text = redactHeader(name.toLowerCase(), String(value), secretFields)
     const excerpt = text.slice(0, HEADER_VALUE_CHARACTERS)
     left -= name.length + excerpt.length
     if (left < 0) break
@@ -48,7 +46,16 @@ export function redactHeaders(
 }
 
 /** Removes secrets that this server issued, for example `gk_live_…`, from any text. */
-const redactText = (text: string): string => redactUrl(text).toWellFormed()
+const redactText = (text: string, secretFields: ReadonlySet<string>): string =>
+  redactUrl(text, secretFields).toWellFormed()
+
+function redactHeader(name: string, value: string, secretFields: ReadonlySet<string>): string {
+  if (isSecretHeader(name)) return HIDDEN
+  if (name !== 'link') return redactText(value, secretFields)
+  // Several URLs: `<url>; rel="next", <url>; rel="prev"`.
+  const parts = value.split(/([<>])/)
+  return parts.map((part) => redactText(part, secretFields)).join('')
+}
 
 export interface BodyExcerpt {
   readonly value: unknown
@@ -75,9 +82,9 @@ export function redactBody(
     return left >= 0
   }
   const isSecret = (name: string) =>
-    secretFields.has(name) || SECRET_MEMBERS.has(name) || SECRET_NAME.test(name)
+    secretFields.has(name) || SECRET_MEMBERS.has(name) || isCredentialName(name)
   const copyText = (text: string): string => {
-    const excerpt = redactText(text.slice(0, TEXT_CHARACTERS))
+    const excerpt = redactText(text.slice(0, TEXT_CHARACTERS), secretFields)
     if (text.length > TEXT_CHARACTERS) truncated = true
     return take(excerpt.length + 2) ? excerpt : ''
   }
@@ -106,7 +113,10 @@ export function redactBody(
       const member = (value as Record<string, unknown>)[name]
       const isHidden = isSecret(name) && !(isMistake && name === 'code')
       const hasMistakes = isResponse && depth === 0 && name === 'errors'
-      members.push([redactText(name), isHidden ? HIDDEN : copy(member, depth + 1, hasMistakes)])
+      members.push([
+        redactText(name, secretFields),
+        isHidden ? HIDDEN : copy(member, depth + 1, hasMistakes),
+      ])
     }
     return Object.fromEntries(members)
   }

@@ -77,7 +77,7 @@ export function describeRequest(
     position,
     id: exchange.id,
     method: exchange.method,
-    path: textOf(redactUrl(exchange.head.url), PATH_CHARACTERS),
+    path: textOf(redactUrl(exchange.head.url, options.secretFields), PATH_CHARACTERS),
     route: exchange.route,
     kind: exchange.kind,
     stage: exchange.stage,
@@ -147,13 +147,13 @@ function describeExchange(
   if (!recordsBodies || !isError(answer) || PRIVATE_PATH.test(exchange.path)) return null
   const { value, truncated } = redactBody(exchange.body, secretFields)
   return JSON.stringify({
-    headers: redactHeaders(exchange.headers),
+    headers: redactHeaders(exchange.headers, secretFields),
     body: value,
     body_truncated: truncated || undefined,
     // A body that is not JSON is not stored: nothing identifies the secrets in it.
     body_bytes: exchange.bytes.length,
     answer: answer && {
-      headers: redactHeaders({ ...exchange.out, ...answer.headers }),
+      headers: redactHeaders({ ...exchange.out, ...answer.headers }, secretFields),
       body: parseAnswer(answer, secretFields),
     },
   })
