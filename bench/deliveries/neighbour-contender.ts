@@ -54,7 +54,8 @@ const engine = await startEngineThread({ ...engineSettings(databaseUrl), rate },
 const render = (_: unknown, object: string) => object
 const effective = (version: string) => version
 const coveredBy = () => undefined
-const outbox = createOutbox({ clock, render, effective, coveredBy, wake: engine.wake })
+const wake = (webhookNos: readonly number[]) => engine.wake({ webhookNos, resends: [] })
+const outbox = createOutbox({ clock, render, effective, coveredBy, wake })
 const record = createRecorder({ clock, random, shape: 'v2', sinks: [outbox] })
 const arrivals = new Map<string, number>()
 own!.child.on('message', ({ id, at }: { id: string; at: number }) => void arrivals.set(id, at))

@@ -3,6 +3,7 @@
  * before the module that implements it: an event needs deliveries, a delivery needs versions, a
  * version emits events.
  */
+import type { WakeDeliveries } from '../deliveries/wake-up.ts'
 import type { RenderObject } from '../events/event.ts'
 import type { People } from '../people/people.ts'
 import type { ServiceEventTypes } from '../resources/event-types.ts'
@@ -16,7 +17,7 @@ export interface LateCalls {
   /** Returns the version that serves registrations pinned to `version` now (§9.11). */
   livingVersion(version: string): string
   /** Wakes the delivery engine for registrations, by number, on this node or another. */
-  wakeDeliveries(webhookNos: readonly number[]): void
+  readonly wakeDeliveries: WakeDeliveries
   /** Wakes the runner of jobs of this node. */
   readonly wakeJobs: () => void
   readonly revokeSessionsOfPerson: Tokens['revokeSessionsOfPerson']
@@ -36,7 +37,7 @@ export function createLateCalls(): LateCalls & { bind(implementations: LateCalls
     renderObject: (...event) => implementations().renderObject(...event),
     coveredBy: (...type) => implementations().coveredBy(...type),
     livingVersion: (version) => implementations().livingVersion(version),
-    wakeDeliveries: (webhookNos) => implementations().wakeDeliveries(webhookNos),
+    wakeDeliveries: (...wakeUp) => implementations().wakeDeliveries(...wakeUp),
     wakeJobs: () => implementations().wakeJobs(),
     revokeSessionsOfPerson: (...subject) => implementations().revokeSessionsOfPerson(...subject),
     evictPerson: (id) => implementations().evictPerson(id),

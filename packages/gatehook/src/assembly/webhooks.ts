@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { repairPostponed } from '../deliveries/clock-repair.ts'
 import { retention } from '../deliveries/retention.ts'
 import { longestWaitMs } from '../deliveries/retry-schedule.ts'
+import type { WakeDeliveries } from '../deliveries/wake-up.ts'
 import type { RecordEvent } from '../events/store.ts'
 import type { Perform } from '../idempotency/perform.ts'
 import type { Principal } from '../kernel/principal.ts'
@@ -33,7 +34,7 @@ export interface WebhookAssembly {
   /** Returns the version that serves registrations pinned to `version` now (§9.11). */
   readonly livingVersion: (version: string) => string
   /** Wakes the delivery engine for registrations, by number. */
-  readonly wake: (webhookNos: readonly number[]) => void
+  readonly wake: WakeDeliveries
   readonly makers: Makers
   readonly currentScopes: CurrentScopes
 }

@@ -53,6 +53,8 @@ interface EndedAttempt {
   readonly startedAt: number
   /** The receiver that it was sent to. */
   readonly url: string
+  /** Whether its result decides on an open circuit breaker. */
+  readonly isProbe: boolean
   readonly outcome: Outcome
 }
 
@@ -117,13 +119,13 @@ export class Deliverer {
       return
     }
     const { n } = attemptCounts(due.attempt + 1)
-    endpoint.breaker.recordStart()
+    const isProbe = endpoint.breaker.recordStart()
     endpoint.owner.takeToken()
     const { largeBytes = 0 } = due
     const slot = this.#slots.take(endpoint.owner, elapsedMs, largeBytes)
     this.#send(registration, due, { n, now }).then((outcome) => {
       this.#slots.release(endpoint.owner, slot, this.#deps.clock.elapsedMs(), largeBytes)
-      this.#finish(endpoint, due, { n, startedAt: now, url: registration.url, outcome })
+      this.#finish(endpoint, due, { n, startedAt: now, url: registration.url, isProbe, outcome })
     })
   }
 
@@ -150,7 +152,7 @@ export class Deliverer {
     const { outcome } = attempt
     if (outcome.kind === 'failed' && outcome.reason === 'aborted') {
       // This process ended the attempt, not the receiver: the row stays pending as it was.
-      endpoint.breaker.recordAbort()
+      if (attempt.isProbe) endpoint.breaker.recordAbort()
       endpoint.loadedNos.delete(due.no)
       endpoint.expectDueAt(now)
       return
@@ -164,7 +166,7 @@ export class Deliverer {
 
   #record(endpoint: EndpointState, due: DueDelivery, attempt: EndedAttempt, now: number): void {
     const { chance, scheduleS, results } = this.#deps
-    const { outcome, url } = attempt
+    const { outcome, url, isProbe } = attempt
     const isSuccess = isDelivered(outcome)
     const { inRound } = attemptCounts(due.attempt + 1)
     const verdict = decideRetry(outcome, {
@@ -188,7 +190,7 @@ export class Deliverer {
     }
     // After a change of the URL, the result says nothing about the new receiver.
     if (endpoint.registration?.url !== url) return
-    endpoint.breaker.recordResult(isSuccess, now)
+    endpoint.breaker.recordResult(isSuccess, now, isProbe)
     const health = healthAfterAttempt(endpoint.health, isSuccess, now)
     if (health !== endpoint.health || holdUntil > endpoint.holdUntil) {
       endpoint.health = health

@@ -8,8 +8,9 @@ import { Worker } from 'node:worker_threads'
 import type { Log } from '../kernel/log.ts'
 import type { Database } from '../storage/database.ts'
 import type { AttemptReport } from './attempt-feed.ts'
-import { CHANNEL, type EngineSettings, encodeNos } from './host.ts'
+import { CHANNEL, type EngineSettings } from './host.ts'
 import { type DeliveryFigures, NO_FIGURES } from './metrics.ts'
+import { encodeWakeUp, type ResendRequest, type WakeDeliveries, type WakeUp } from './wake-up.ts'
 
 interface DeliveriesDeps {
   readonly db: Database
@@ -23,7 +24,7 @@ interface DeliveriesDeps {
 
 export interface Deliveries {
   /** To be called after a commit, with registrations that have new deliveries or changed. */
-  wake(webhookNos: readonly number[]): void
+  readonly wake: WakeDeliveries
   figures(): DeliveryFigures
   start(): Promise<void>
   stop(): Promise<void>
@@ -31,31 +32,30 @@ export interface Deliveries {
 
 /** A draining node waits this long for attempts in flight (§2.4). */
 const DRAIN_LIMIT_MS = 10_000
-/** Numbers in one message to other nodes; those nodes find further ones by their scan. */
-const NOTIFY_MAX = 500
 
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { db, log, settings } = deps
   let thread: EngineThread | undefined
-  let pendingNos: Set<number> | undefined
-  const wakeEngines = (nos: readonly number[]) => {
-    thread?.wake(nos)
+  let pending: PendingWakeUp | undefined
+  const wakeEngines = (wakeUp: WakeUp) => {
+    thread?.wake(wakeUp)
     if (!db.dialect.shared) return
-    db.notify(CHANNEL, encodeNos(nos.slice(0, NOTIFY_MAX))).catch((error: unknown) =>
+    db.notify(CHANNEL, encodeWakeUp(wakeUp)).catch((error: unknown) =>
       log.debug({ err: error }, 'other nodes were not notified; their scan finds the deliveries'),
     )
   }
   return {
-    wake(webhookNos) {
-      if (!pendingNos) {
+    wake(webhookNos, resends = []) {
+      if (!pending) {
         // One message serves all transactions that commit in this turn of the event loop.
-        const nos = (pendingNos = new Set<number>())
+        const current = (pending = { nos: new Set<number>(), resends: [] as ResendRequest[] })
         setImmediate(() => {
-          pendingNos = undefined
-          wakeEngines([...nos])
+          pending = undefined
+          wakeEngines({ webhookNos: [...current.nos], resends: current.resends })
         })
       }
-      for (const no of webhookNos) pendingNos.add(no)
+      for (const no of webhookNos) pending.nos.add(no)
+      pending.resends.push(...resends)
     },
     figures: () => thread?.figures() ?? NO_FIGURES,
     async start() {
@@ -68,7 +68,12 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   }
 }
 
-export type ToWorker = { readonly wake: readonly number[] } | { readonly stop: number }
+interface PendingWakeUp {
+  readonly nos: Set<number>
+  readonly resends: ResendRequest[]
+}
+
+export type ToWorker = { readonly wake: WakeUp } | { readonly stop: number }
 export type FromWorker =
   | { readonly ready: true }
   | { readonly log: string }
@@ -76,7 +81,7 @@ export type FromWorker =
   | { readonly attempts: AttemptReport }
 
 interface EngineThread {
-  wake(nos: readonly number[]): void
+  wake(wakeUp: WakeUp): void
   figures(): DeliveryFigures
   stop(limitMs: number): Promise<void>
 }
@@ -140,7 +145,7 @@ export async function startEngineThread(
     throw error
   })
   return {
-    wake: (nos) => worker?.postMessage({ wake: nos } satisfies ToWorker),
+    wake: (wakeUp) => worker?.postMessage({ wake: wakeUp } satisfies ToWorker),
     figures: () => figures,
     async stop(limitMs) {
       isStopping = true

@@ -29,22 +29,30 @@ export class CircuitBreaker {
     return !this.#isWaiting(now) && !this.#isProbing && inFlight === 0
   }
 
-  recordStart(): void {
-    if (this.#openMs > 0) this.#isProbing = true
+  /** Whether a resent delivery may start: as the probe, even before the open time ends. */
+  get admitsResend(): boolean {
+    return !this.#isProbing
   }
 
-  /** Records that an attempt ended without a result. */
+  /** Returns whether the attempt is the probe. */
+  recordStart(): boolean {
+    this.#isProbing = this.#openMs > 0
+    return this.#isProbing
+  }
+
+  /** Records that the probe ended without a result. */
   recordAbort(): void {
     this.#isProbing = false
   }
 
-  recordResult(ok: boolean, now: number): void {
+  recordResult(ok: boolean, now: number, isProbe: boolean): void {
     if (this.#openMs > 0) {
       // Only the probe decides: other attempts were in flight when the breaker opened.
-      if (!this.#isProbing) return
+      if (!isProbe) return
       this.#isProbing = false
       if (ok) this.#close()
-      else this.#open(now)
+      // A resent delivery that fails early neither shortens nor extends the open time.
+      else if (!this.#isWaiting(now)) this.#open(now)
       return
     }
     const index = this.#advanceSlice(now)

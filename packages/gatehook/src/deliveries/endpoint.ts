@@ -17,6 +17,8 @@ import { RETRY_AFTER_MAX_MS } from './retry-schedule.ts'
 const IN_FLIGHT_MAX = 20
 /** An older copy of the registration (monotonic time) is read again before the next attempt. */
 const REGISTRATION_FRESH_MS = 1_000
+/** Deliveries that callers resend, until they start; further ones wait for the breaker. */
+const RESENDS_MAX = 32
 /** A body costs one turn, and one more for each of so many characters. */
 const COST_CHARACTERS = 16_384
 
@@ -48,6 +50,10 @@ export class EndpointState implements Queued {
   /** The greatest id of a delivery with an attempt. */
   newestId = ''
   health: EndpointHealth = { firstFailureAt: null, lastFailureAt: null, lastSuccessAt: null }
+  /** Deliveries that callers resend, outside of the window. */
+  readonly resendsToRead = new Set<number>()
+  /** The same, in the window. */
+  readonly #resends = new Set<number>()
   #window: readonly DueDelivery[] = []
   #next = 0
 
@@ -95,9 +101,33 @@ export class EndpointState implements Queued {
     this.bodyCharacters = Math.max(256, characters / rows.length)
   }
 
-  /** Removes the oldest row from the window. */
+  /** Whether a delivery that a caller resends waits for its attempt. */
+  get hasResends(): boolean {
+    return this.resendsToRead.size > 0 || this.#resends.size > 0
+  }
+
+  requestResend(no: number): void {
+    if (this.resendsToRead.size + this.#resends.size < RESENDS_MAX) this.resendsToRead.add(no)
+  }
+
+  /** Puts the rows that callers resend before the others; ignores those in flight. */
+  prependResends(rows: readonly DueDelivery[]): void {
+    const others = this.#window.slice(this.#next)
+    const waitingNos = new Set(others.map(({ no }) => no))
+    const resends = rows.filter(({ no }) => waitingNos.has(no) || !this.loadedNos.has(no))
+    for (const { no } of resends) {
+      this.loadedNos.add(no)
+      this.#resends.add(no)
+    }
+    const isOther = ({ no }: DueDelivery) => !resends.some((row) => row.no === no)
+    this.#window = [...resends, ...others.filter(isOther)]
+    this.#next = 0
+  }
+
+  /** Removes the first row from the window. */
   takeRow(): DueDelivery {
     const row = this.#window[this.#next++]!
+    this.#resends.delete(row.no)
     if (this.windowSize === 0) {
       this.#window = []
       this.#next = 0
@@ -109,6 +139,8 @@ export class EndpointState implements Queued {
   clearWindow(now: number): void {
     if (this.windowSize === 0) return
     for (const row of this.#window.slice(this.#next)) this.loadedNos.delete(row.no)
+    for (const no of this.#resends) this.resendsToRead.add(no)
+    this.#resends.clear()
     this.#window = []
     this.#next = 0
     this.expectDueAt(now)
@@ -144,9 +176,13 @@ export class EndpointState implements Queued {
       this.windowSize > 0 &&
       this.inFlight < IN_FLIGHT_MAX &&
       !this.isOnHold(now) &&
-      this.breaker.admits(now, this.inFlight) &&
+      (this.breaker.admits(now, this.inFlight) || this.#canStartResend) &&
       this.hasFreshRegistration(elapsedMs)
     )
+  }
+
+  get #canStartResend(): boolean {
+    return this.breaker.admitsResend && this.#resends.has(this.#window[this.#next]!.no)
   }
 
   /** Whether the engine can evict it without losing state that affects an attempt. */

@@ -141,6 +141,7 @@ export function engineStore(deps: EngineStoreDeps): EngineStore {
     readRegistration: createRegistrationReader(deps),
     readDueDeliveries: (no, now, loadedNos, limit) =>
       readDueDeliveries(db, { no, now, loadedNos, limit }),
+    readResentDeliveries: (now, nos) => readRows(db, now, nos),
     readLargeBody: (no) => readBody(db, no),
     readSummary: (no) => db.get<Row & StoredSummary>(summaryOf([no])),
     async writeResults(results, health, summaries) {
@@ -228,14 +229,17 @@ async function readDueDeliveries(
     }
     nos.push(row)
   }
+  return { rows: await readRows(db, now, nos), nextDueAt }
+}
+
+async function readRows(db: Database, now: number, nos: readonly number[]): Promise<DueDelivery[]> {
   const parts: Promise<Value[][]>[] = []
   for (let from = 0; from < nos.length; from += ROWS) {
     const numbers = nos.slice(from, from + ROWS)
     while (numbers.length < ROWS) numbers.push(0)
     parts.push(db.arrays(dueRows([now, ...numbers])))
   }
-  const rows = (await Promise.all(parts)).flat().map(dueDeliveryOf)
-  return { rows, nextDueAt }
+  return (await Promise.all(parts)).flat().map(dueDeliveryOf)
 }
 
 function dueDeliveryOf(row: readonly Value[]): DueDelivery {

@@ -17,6 +17,7 @@ import type { EngineStore, Leases, PostDelivery } from './ports.ts'
 import { queueAgesOf } from './queue-age.ts'
 import { ResultWriter } from './result-writer.ts'
 import type { OnDeliveryEnd } from './traced-post.ts'
+import type { ResendRequest } from './wake-up.ts'
 import { WindowFiller } from './window-filler.ts'
 
 export interface EngineDeps {
@@ -109,14 +110,20 @@ export class DeliveryEngine {
     }
   }
 
-  /** Notes that these registrations have new deliveries, or changed. */
-  async wake(nos: readonly number[]): Promise<void> {
-    for (const no of nos) {
+  /**
+   * Notes that these registrations have new deliveries or changed, and which deliveries a caller
+   * resends.
+   */
+  async wake(webhookNos: readonly number[], resends: readonly ResendRequest[] = []): Promise<void> {
+    for (const no of new Set([...webhookNos, ...resends.map(({ webhookNo }) => webhookNo)])) {
       const endpoint = await this.#windows.findAwakened(no)
       if (!endpoint) continue
       const now = this.#deps.clock.now()
       endpoint.expectDueAt(now)
       endpoint.hasChanged = true
+      for (const { webhookNo, deliveryNo } of resends) {
+        if (webhookNo === no) endpoint.requestResend(deliveryNo)
+      }
       this.#windows.consider(endpoint, now)
     }
   }

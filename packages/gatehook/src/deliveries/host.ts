@@ -25,6 +25,7 @@ import type { DeliveryFigures } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { signedPost } from './signature.ts'
 import { traceDeliveries, tracePost } from './traced-post.ts'
+import { decodeWakeUp, type WakeUp } from './wake-up.ts'
 
 /** Plain values, which can be passed to another thread. */
 export interface EngineSettings {
@@ -52,8 +53,8 @@ export interface EngineSettings {
 }
 
 export interface EngineHost {
-  /** Notes that these registrations, by number, have new deliveries or changed. */
-  wake(nos: readonly number[]): void
+  /** Notes new deliveries, changed registrations, and deliveries that a caller resends. */
+  wake(wakeUp: WakeUp): void
   figures(): DeliveryFigures
   /** Returns the attempts that ended since the last call; undefined if there are none. */
   takeAttempts(): AttemptReport | undefined
@@ -96,7 +97,7 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   const stopSecrets = startVaultSync(syncVault, log)
   const transport = createLazyTransport({ ...settings, clock })
   if (settings.ca !== undefined) await transport.open()
-  let wake = (_nos: readonly number[]) => {}
+  let wake = (_wakeUp: WakeUp) => {}
   let nudge = () => {}
   // The outbox checked the scopes of a type that is no longer declared.
   const coveredBy = (type: string) =>
@@ -106,7 +107,7 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
     render: (_, object) => object, // the engine's own events have one shape
     effective: (version) => version,
     coveredBy,
-    wake: (nos) => wake(nos),
+    wake: (webhookNos) => wake({ webhookNos, resends: [] }),
   })
   // The runner of jobs finds those of the engine's events at its next poll.
   const enqueue = createEnqueue({ clock, random, wake: () => {} })
@@ -129,12 +130,12 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
   })
   const loop = await runEngine(engine, leases, log)
   nudge = loop.nudge
-  wake = (nos) => {
+  wake = ({ webhookNos, resends }) => {
     engine
-      .wake(nos)
+      .wake(webhookNos, resends)
       .then(loop.nudge, (error) => log.warn({ err: error }, 'a wake-up of the engine failed'))
   }
-  const stopListening = await db.listen(CHANNEL, (message) => wake(decodeNos(message)))
+  const stopListening = await db.listen(CHANNEL, (message) => wake(decodeWakeUp(message)))
   return {
     wake,
     figures: () => engine.figures(),
@@ -152,8 +153,3 @@ export async function openEngineHost(settings: EngineSettings, log: Log): Promis
     },
   }
 }
-
-/** Encodes registration numbers as a message of `CHANNEL`. */
-export const encodeNos = (nos: readonly number[]): string => nos.join(' ')
-
-const decodeNos = (message: string): number[] => message.split(' ').filter(Boolean).map(Number)

@@ -119,6 +119,8 @@ export interface EngineStore {
     loadedNos: ReadonlySet<number>,
     limit: number,
   ): Promise<DueBatch>
+  /** Those of the deliveries that are due at `now`. */
+  readResentDeliveries(now: number, nos: readonly number[]): Promise<DueDelivery[]>
   /** The stored summary of an endpoint; undefined before its first attempt. */
   readSummary(no: number): Promise<StoredSummary | undefined>
   /** The body of a delivery that has a large body; undefined when its event was purged. */

@@ -35,6 +35,7 @@ test('a failed read of one endpoint leaves the reads of others to complete', asy
       return registration
     },
     readDueDeliveries: () => rows.promise,
+    readResentDeliveries: async () => [],
     readSummary: async () => undefined,
     readLargeBody: async () => undefined,
     writeResults: async () => {},

@@ -48,13 +48,15 @@ export class WindowFiller {
   /** Queues an endpoint to be read if rows outside of memory may be due. */
   consider(endpoint: EndpointState, now: number): void {
     if (endpoint.isFilling) return
-    const { windowSize, nextDueAt, hasChanged } = endpoint
+    const { windowSize, nextDueAt, hasChanged, hasResends } = endpoint
     const isFresh = endpoint.hasFreshRegistration(this.#deps.clock.elapsedMs())
+    const isBlocked = hasResends ? endpoint.isOnHold(now) : endpoint.blockedUntil(now) > 0
     // A blocked endpoint is read only to learn whether a verified receiver unblocks it (§9.7).
-    if (endpoint.blockedUntil(now) > 0 && (isFresh || !hasChanged)) return
+    if (isBlocked && (isFresh || !hasChanged)) return
     const isLow = windowSize <= this.#windowLimitOf(endpoint) / 4
     const needsRows = nextDueAt !== undefined && nextDueAt <= now && isLow
-    if (needsRows || (windowSize > 0 && (hasChanged || !isFresh))) this.#queue.add(endpoint)
+    const isStale = windowSize > 0 && (hasChanged || !isFresh)
+    if (needsRows || isStale || endpoint.resendsToRead.size > 0) this.#queue.add(endpoint)
   }
 
   /**
@@ -98,8 +100,14 @@ export class WindowFiller {
     endpoint.hasChanged = false
     try {
       const registration = await store.readRegistration(endpoint.no)
-      if (!this.#applyRegistration(endpoint, registration, now)) return
+      if (!this.#applyRegistration(endpoint, registration, now)) {
+        return endpoint.resendsToRead.clear()
+      }
+      const isBlocked = endpoint.blockedUntil(now) > 0
+      if (isBlocked && !endpoint.hasResends) return
       endpoint.summary ??= new OutcomeSummary(await store.readSummary(endpoint.no))
+      await this.#readResends(endpoint, now)
+      if (isBlocked) return
       const limit = this.#windowLimitOf(endpoint) - endpoint.windowSize
       if (limit <= 0) return expectedAt === undefined ? undefined : endpoint.expectDueAt(expectedAt)
       const { no, loadedNos } = endpoint
@@ -112,7 +120,15 @@ export class WindowFiller {
     }
   }
 
-  /** Applies the current registration; returns whether the endpoint can be sent to. */
+  /** Reads the deliveries that callers resend. Those that are no longer due are ignored. */
+  async #readResends(endpoint: EndpointState, now: number): Promise<void> {
+    const nos = [...endpoint.resendsToRead]
+    if (nos.length === 0) return
+    endpoint.prependResends(await this.#deps.store.readResentDeliveries(now, nos))
+    for (const no of nos) endpoint.resendsToRead.delete(no)
+  }
+
+  /** Applies the current registration; returns whether it sends, on this node. */
   #applyRegistration(
     endpoint: EndpointState,
     registration: EngineRegistration | undefined,
@@ -146,7 +162,7 @@ export class WindowFiller {
     if (!endpoint.isOnHold(now)) endpoint.holdUntil = 0
     endpoint.readAtMs = clock.elapsedMs()
     endpoint.owner.setRate(registration.rate ?? rate, clock.elapsedMs())
-    return endpoint.blockedUntil(now) === 0
+    return true
   }
 
   #windowLimitOf(endpoint: EndpointState): number {

@@ -20,7 +20,9 @@ const sentences: Readonly<Record<string, string>> = {
   replay_webhook: 'Sends all events since an instant once more, of some types or all.',
   stop_webhook_replay: 'Stops the replay or recovery that is running.',
   get_delivery: 'Returns a delivery with every attempt and the bodies of the responses.',
-  resend_delivery: 'Sends a delivery once more, at once.',
+  resend_delivery:
+    'Sends a delivery once more, at once, even while its endpoint has an open circuit breaker. ' +
+    'A success closes the breaker.',
   login: 'Exchanges name and password of a person for a pair of tokens.',
   change_own_password: 'Changes the password of the caller. Other sessions end.',
 }

@@ -7,6 +7,7 @@ import { type AuditContext, actorOf, recordAudit } from '../audit/store.ts'
 import { newTag, saveTopics } from '../deliveries/outbox.ts'
 import type { SigningSecret } from '../deliveries/signature.ts'
 import { decryptSigningSecret, newSigningSecret } from '../deliveries/signing-secret.ts'
+import type { WakeDeliveries } from '../deliveries/wake-up.ts'
 import type { ValuesOf } from '../fields/members.ts'
 import { type Answer, type Call, json, noContent } from '../http/call.ts'
 import { entityTag, requireMatch } from '../http/conditional.ts'
@@ -52,7 +53,7 @@ export interface WebhookContext
   readonly newest: string
   readonly limits: PostLimits
   /** Called after the commit with registrations, by number, that changed. */
-  readonly wake: (webhookNos: readonly number[]) => void
+  readonly wake: WakeDeliveries
 }
 
 /** Live secrets of one registration beside the newest (§9.4). */

@@ -1,6 +1,7 @@
 /** `POST /deliveries/{id}/resend` (§9.10): makes one delivery due again. */
 import { requeueDelivery } from '../deliveries/log-store.ts'
 import { RETENTION_MS } from '../deliveries/retry-schedule.ts'
+import type { WakeDeliveries } from '../deliveries/wake-up.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { Failure } from '../kernel/failure.ts'
 import { lowestIdAt } from '../kernel/id.ts'
@@ -10,11 +11,12 @@ import type { LoggedDelivery } from './delivery-log.ts'
 
 interface ResendDeps extends Pick<Authority, 'types'> {
   readonly clock: Clock
-  readonly wake: (webhookNos: readonly number[]) => void
+  readonly wake: WakeDeliveries
 }
 
 /**
- * Resends a delivery with a whole schedule of attempts. Throws 409 `invalid_state` if the
+ * Resends a delivery with a whole schedule of attempts, the first of which waits for no circuit
+ * breaker. Throws 409 `invalid_state` if the
  * registration was deleted, its scopes do not cover the type, or the event is not stored.
  */
 export async function resend(
@@ -34,7 +36,8 @@ export async function resend(
   if (!isQueued && row.state !== 'pending') {
     throw new Failure('invalid_state', missingEvent(eventId, now))
   }
-  tx.afterCommit(() => wake([registration.no]))
+  const request = { webhookNo: registration.no, deliveryNo: row.no }
+  tx.afterCommit(() => wake([registration.no], [request]))
 }
 
 /** Within the retention period, an event that is not stored was never recorded: a test (§9.3). */

@@ -91,6 +91,50 @@ test('an open breaker stops attempts, and one successful probe resumes them', as
   assert.equal(world.count('delivered'), 1_000)
 })
 
+test('a resent delivery is the next attempt, and its success closes an open breaker', async () => {
+  const world = new World(41)
+  let isHealthy = false
+  world.register(1, 1, () => respond(isHealthy ? 200 : 500))
+  const rows = Array.from({ length: 1_000 }, () => world.add(1))
+  await world.run(SECOND)
+  const attempts = () => rows.reduce((sum, { arrivals }) => sum + arrivals.length, 0)
+  const before = attempts()
+  const [first, last] = [rows[0]!, rows.at(-1)!]
+  world.resend(last)
+  await world.run(SECOND)
+  assert.deepEqual([last.arrivals.length, attempts()], [1, before + 1], 'a failure changes nothing')
+  isHealthy = true
+  world.resend(first)
+  await world.run(10 * SECOND)
+  assert.equal(first.state, 'delivered')
+  assert.ok(world.count('delivered') > 900, 'the breaker is closed')
+})
+
+test('resent deliveries of a hanging endpoint are attempted one at a time', async () => {
+  const world = new World(42)
+  let reply = respond(500)
+  world.register(1, 1, () => reply)
+  const rows = Array.from({ length: 100 }, () => world.add(1))
+  await world.run(SECOND)
+  reply = hang
+  const waiting = rows.filter(({ arrivals }) => arrivals.length === 0).slice(0, 50)
+  for (const row of waiting) world.resend(row)
+  await world.run(29 * SECOND)
+  assert.equal(waiting.filter(({ arrivals }) => arrivals.length > 0).length, 2)
+})
+
+test('a hold until Retry-After delays a resent delivery', async () => {
+  const world = new World(43)
+  world.register(1, 1, (_, now) => (now - world.now < HOUR ? respond(429, '600') : respond(200)))
+  const row = world.add(1)
+  await world.run(SECOND)
+  world.resend(row)
+  await world.run(9 * MINUTE)
+  assert.equal(row.arrivals.length, 1)
+  await world.run(2 * MINUTE)
+  assert.equal(row.arrivals.length, 2)
+})
+
 test('429 with Retry-After puts the endpoint on hold, and no other of its customer', async () => {
   const world = new World(5)
   const start = world.now

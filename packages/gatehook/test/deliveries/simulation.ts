@@ -146,6 +146,12 @@ export class World {
     return row
   }
 
+  /** Makes a delivery due again, as a caller requests, and wakes the engine. */
+  resend(row: Row): void {
+    Object.assign(row, { state: 'pending', nextAt: this.time })
+    void this.engine.wake([row.webhook], [{ webhookNo: row.webhook, deliveryNo: row.no }])
+  }
+
   /** Simulates kill -9: the engine loses its memory; attempts in flight may have arrived. */
   crash(): void {
     this.#life += 1
@@ -258,6 +264,12 @@ export class World {
           nextDueAt: others[rows.length]?.nextAt ?? undefined,
         }
       },
+      readResentDeliveries: async (now, nos) =>
+        [...this.rows.values()]
+          .filter(
+            ({ no, state, nextAt }) => nos.includes(no) && state === 'pending' && nextAt! <= now,
+          )
+          .map((row) => ({ ...row })),
       readSummary: async () => undefined,
       readLargeBody: async (no) => this.rows.get(no)?.body,
       writeResults: async (results, health) => {

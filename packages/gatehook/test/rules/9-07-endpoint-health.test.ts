@@ -150,3 +150,34 @@ eachService(
   },
   CLOCK,
 )
+
+eachService(
+  'a resent delivery does not wait for an open breaker, and its success closes it',
+  async (service, t) => {
+    const broken = await openHook(t)
+    const { id } = (await register(service, broken)).body
+    // With a frozen clock no retry becomes due, and no probe.
+    await service.app.clock!.set({ freeze: true }, actor)
+    broken.answers = () => 500
+    await service.app.work()
+    for (let n = 1; n <= 10; n++) await pay(service, n)
+    await broken.until(1 + 10)
+    let failures: { readonly id: string }[] = []
+    while (failures.length < 10) {
+      const { data } = (await service.get(`/webhooks/${id}/deliveries?sort=id`)).body
+      failures = data.filter(({ attempts }: { attempts: unknown[] }) => attempts.length > 0)
+      await breath()
+    }
+    const delivery = failures[0]!
+    broken.answers = () => 200
+    await pay(service, 11)
+    const resent = await service.post(`/deliveries/${delivery.id}/resend`, undefined)
+    assert.deepEqual([resent.status, resent.body.id], [202, delivery.id])
+    const log = await logAfterAttempts(service, id, 2)
+    assert.deepEqual([log[0].id, log[0].state], [delivery.id, 'delivered'])
+    await broken.until(1 + 12)
+    const last = broken.calls.at(-1)!.event
+    assert.equal(last.data.object.id, 11, 'the delivery that waited for the breaker')
+  },
+  CLOCK,
+)

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decodeWakeUp, encodeWakeUp } from './wake-up.ts'
+
+test('a wake-up is the same after its way to another node', () => {
+  const wakeUp = { webhookNos: [3, 12], resends: [{ webhookNo: 12, deliveryNo: 4_567 }] }
+  assert.equal(encodeWakeUp(wakeUp), '3 12 12:4567')
+  assert.deepEqual(decodeWakeUp('3 12 12:4567'), wakeUp)
+})
+
+test('a message fits into a notification of PostgreSQL, and other text is ignored', () => {
+  const nos = Array.from({ length: 2_000 }, (_, n) => 10_000_000_000 + n)
+  const resends = nos.map((no) => ({ webhookNo: no, deliveryNo: no }))
+  assert.ok(encodeWakeUp({ webhookNos: nos, resends }).length < 8_000)
+  assert.deepEqual(decodeWakeUp(' x 1:y :2 0'), { webhookNos: [], resends: [] })
+})

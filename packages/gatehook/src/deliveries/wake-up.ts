@@ -1,0 +1,44 @@
+/** The messages that wake the engines of this node and of the others. Pure. */
+
+/** A delivery that a caller resends: an open circuit breaker does not delay its next attempt. */
+export interface ResendRequest {
+  readonly webhookNo: number
+  readonly deliveryNo: number
+}
+
+/** Wakes the engine for registrations, by number, that have new deliveries or changed. */
+export type WakeDeliveries = (
+  webhookNos: readonly number[],
+  resends?: readonly ResendRequest[],
+) => void
+
+export interface WakeUp {
+  readonly webhookNos: readonly number[]
+  readonly resends: readonly ResendRequest[]
+}
+
+/** Numbers in one message to other nodes; those nodes find further ones by their scan. */
+const NUMBERS_MAX = 500
+/** Resends in one message; further ones wait for the breaker. */
+const RESENDS_MAX = 50
+
+/** Encodes a wake-up for `CHANNEL`; a former release reads the numbers, which come first. */
+export function encodeWakeUp({ webhookNos, resends }: WakeUp): string {
+  const pairs = resends
+    .slice(0, RESENDS_MAX)
+    .map(({ webhookNo, deliveryNo }) => `${webhookNo}:${deliveryNo}`)
+  return [...webhookNos.slice(0, NUMBERS_MAX), ...pairs].join(' ')
+}
+
+/** Decodes a message of `CHANNEL`; ignores other text. */
+export function decodeWakeUp(message: string): WakeUp {
+  const webhookNos: number[] = []
+  const resends: ResendRequest[] = []
+  for (const word of message.split(' ')) {
+    const [webhookNo, deliveryNo] = word.split(':').map(Number)
+    if (!webhookNo) continue
+    if (deliveryNo === undefined) webhookNos.push(webhookNo)
+    else if (deliveryNo) resends.push({ webhookNo, deliveryNo })
+  }
+  return { webhookNos, resends }
+}
